@@ -16,6 +16,9 @@ const MAX_BYTES: u64 = 256 << 20;
 /// Bytes of the records of one picture, of which the first steps are kept: a branch has room beside its parent.
 pub(crate) const MAX_BYTES_OF_PICTURE: u64 = MAX_BYTES / 2;
 
+/// Pictures whose steps are kept, however small.
+const MOST_PICTURES: usize = 256;
+
 /// Identity of a picture's steps: equal keys have equal steps, but for the device that computes them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StepsKey([u8; 32]);
@@ -123,7 +126,7 @@ impl<T> StepStore<T> {
         let mut pictures = self.pictures.lock();
         pictures.retain(|it| it.key != picture.key);
         let mut bytes: u64 = pictures.iter().map(|it| it.bytes).sum();
-        while bytes + picture.bytes > MAX_BYTES {
+        while bytes + picture.bytes > MAX_BYTES || pictures.len() >= MOST_PICTURES {
             let Some(dropped) = pictures.pop_front() else { break };
             bytes -= dropped.bytes;
         }
@@ -168,6 +171,11 @@ mod tests {
         }
         store.insert_sized(picture(200, 8, MAX_BYTES_OF_PICTURE + 1));
         assert!(store.get(&key(200), 1).is_none(), "no picture takes the room of all others");
+        for number in 0..=255 {
+            store.insert_sized(PictureSteps { key: StepsKey([number; 32]), ..picture(0, 8, 1) });
+            store.insert_sized(PictureSteps { key: StepsKey([number, 1].repeat(16).try_into().unwrap()), ..picture(0, 8, 1) });
+        }
+        assert_eq!(store.pictures.lock().len(), MOST_PICTURES, "however small");
         store.clear();
         assert!(store.pictures.lock().is_empty());
     }

@@ -33,7 +33,13 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::Generate => generate(state, context.shared.recipe.clone(), context),
         Command::Enqueue => add_job(state, context.shared.recipe.clone(), Lane::Batch, context),
         Command::GenerateOnceHere { name, label } => {
-            let recipe = Recipe { files: ModelFiles::default(), loras: Vec::new(), control: None, ..context.shared.recipe.clone() };
+            let recipe = Recipe {
+                files: ModelFiles::default(),
+                loras: Vec::new(),
+                control: None,
+                earlier_steps: Vec::new(),
+                ..context.shared.recipe.clone()
+            };
             let job = NewJob { model: label, wanted_model: Some(name), ..new_job(state, recipe, Lane::Interactive, context) };
             context.queue.send(QueueRequest::Add(Box::new(job)));
             context.notice("The picture waits in the queue for its model.");

@@ -328,6 +328,9 @@ atelier_status atelier_context_generate(atelier_context* context,
         job.enter_phase(ATELIER_PHASE_ENCODING);
         sd_image_t* images = generate_image(context->sd, params);
         context->release_vae_staging();
+        if (replay.has_value()) {
+            replay->finish();
+        }
         if (images == nullptr && replay.has_value() && replay->has_stopped() && !job.is_cancelled()) {
             job.check_loras();
             return ATELIER_OK;

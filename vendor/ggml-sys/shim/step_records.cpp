@@ -1,6 +1,13 @@
 #include "step_records.h"
 
+#include <algorithm>
 #include <utility>
+
+#ifdef _WIN32
+#include <windows.h>
+#else
+#include <sys/mman.h>
+#endif
 
 #include "error_boundary.h"
 #include "job.h"
@@ -16,42 +23,75 @@ atelier::StepReplay* current_replay() {
 
 namespace atelier {
 
-const StepEstimate* StepReplay::next(int step, float sigma, const sd::Tensor<float>& x) {
-    const size_t evaluation = evaluation_++;
-    if (!is_replaying_ || params_.replay == nullptr || std::abs(step) > params_.replay_steps || evaluation >= params_.replay->estimates.size()) {
-        is_replaying_ = false;
-        return nullptr;
-    }
-    const std::shared_ptr<const StepEstimate>& kept = params_.replay->estimates[evaluation];
-    // Estimates of another schedule or size are not used.
-    if (kept->step != step || kept->sigma != sigma || kept->denoised.shape() != x.shape()) {
-        is_replaying_ = false;
-        return nullptr;
-    }
-    record(kept, false);
-    return kept.get();
+bool Pages::allocate(uint64_t bytes) {
+    bytes_ = bytes;
+#ifdef _WIN32
+    data_ = VirtualAlloc(nullptr, static_cast<SIZE_T>(bytes), MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
+#else
+    data_ = mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    data_ = data_ == MAP_FAILED ? nullptr : data_;
+#endif
+    return data_ != nullptr;
 }
 
-void StepReplay::record(std::shared_ptr<const StepEstimate> estimate, bool is_computed) const {
+Pages::~Pages() {
+    if (data_ == nullptr) {
+        return;
+    }
+#ifdef _WIN32
+    VirtualFree(data_, 0, MEM_RELEASE);
+#else
+    munmap(data_, static_cast<size_t>(bytes_));
+#endif
+}
+
+std::shared_ptr<const StepEstimate> StepReplay::next(int step, float sigma, const sd::Tensor<float>& x) {
+    const atelier_step_records* kept = params_.replay;
+    const size_t evaluation          = evaluation_++;
+    // Estimates of another schedule or size are not used.
+    is_replaying_ = is_replaying_ && kept != nullptr && std::abs(step) <= params_.replay_steps && evaluation < kept->entries.size() &&
+                    kept->entries[evaluation].step == step && kept->entries[evaluation].sigma == sigma && kept->shape == x.shape();
+    if (!is_replaying_) {
+        return nullptr;
+    }
+    const atelier_step_records::Entry& entry = kept->entries[evaluation];
+    const auto tensor                        = [&](size_t at) {
+        const float* from = kept->pages.data() + at;
+        return sd::Tensor<float>(kept->shape, std::vector<float>(from, from + x.numel()));
+    };
+    auto estimate = std::make_shared<StepEstimate>();
+    estimate->step     = step;
+    estimate->sigma    = sigma;
+    estimate->denoised = tensor(entry.denoised_at);
+    if (entry.has_unguided) {
+        estimate->unguided = tensor(entry.unguided_at);
+    }
+    record(estimate, false);
+    return estimate;
+}
+
+void StepReplay::record(std::shared_ptr<const StepEstimate> estimate, bool is_computed) {
     atelier_step_records* records = params_.record;
     if (records == nullptr) {
         return;
     }
     records->computed += is_computed ? 1 : 0;
-    if (records->is_full) {
+    if (is_full_) {
         return;
     }
-    if (records->bytes + estimate->bytes() > records->max_bytes) {
+    const bool is_like_others = recorded_.empty() || estimate->denoised.shape() == recorded_.front()->denoised.shape();
+    const bool is_whole       = estimate->unguided.empty() || estimate->unguided.shape() == estimate->denoised.shape();
+    if (recorded_bytes_ + estimate->bytes() > records->max_bytes || !is_like_others || !is_whole) {
         // Only whole steps can be replayed.
-        records->is_full = true;
-        while (!records->estimates.empty() && std::abs(records->estimates.back()->step) == std::abs(estimate->step)) {
-            records->bytes -= records->estimates.back()->bytes();
-            records->estimates.pop_back();
+        is_full_ = true;
+        while (!recorded_.empty() && std::abs(recorded_.back()->step) == std::abs(estimate->step)) {
+            recorded_bytes_ -= recorded_.back()->bytes();
+            recorded_.pop_back();
         }
         return;
     }
-    records->bytes += estimate->bytes();
-    records->estimates.push_back(std::move(estimate));
+    recorded_bytes_ += estimate->bytes();
+    recorded_.push_back(std::move(estimate));
 }
 
 bool StepReplay::stops_before(int step) {
@@ -59,9 +99,34 @@ bool StepReplay::stops_before(int step) {
     return has_stopped_;
 }
 
+void StepReplay::finish() {
+    atelier_step_records* records = params_.record;
+    if (records == nullptr || recorded_.empty() || !records->pages.allocate(recorded_bytes_)) {
+        return;
+    }
+    std::vector<atelier_step_records::Entry> entries;
+    size_t at       = 0;
+    const auto copy = [&](const sd::Tensor<float>& tensor) {
+        const size_t begin = at;
+        std::copy_n(tensor.data(), tensor.numel(), records->pages.data() + at);
+        at += static_cast<size_t>(tensor.numel());
+        return begin;
+    };
+    for (const std::shared_ptr<const StepEstimate>& estimate : recorded_) {
+        const size_t denoised_at = copy(estimate->denoised);
+        const size_t unguided_at = copy(estimate->unguided);
+        entries.push_back({estimate->step, estimate->sigma, denoised_at, unguided_at, !estimate->unguided.empty()});
+    }
+    records->shape = recorded_.front()->denoised.shape();
+    records->bytes = recorded_bytes_;
+    recorded_.clear();
+    // Allocated once those of the image are freed.
+    records->entries = std::vector<atelier_step_records::Entry>(entries);
+}
+
 }  // namespace atelier
 
-const atelier::StepEstimate* atelier_kept_estimate(int step, float sigma, const sd::Tensor<float>& x) {
+std::shared_ptr<const atelier::StepEstimate> atelier_kept_estimate(int step, float sigma, const sd::Tensor<float>& x) {
     atelier::StepReplay* replay = current_replay();
     return replay == nullptr ? nullptr : replay->next(step, sigma, x);
 }
@@ -72,7 +137,7 @@ bool atelier_stops_before_step(int step) {
 }
 
 void atelier_record_estimate(int step, float sigma, const sd::Tensor<float>& denoised, const sd::Tensor<float>& unguided) {
-    if (const atelier::StepReplay* replay = current_replay()) {
+    if (atelier::StepReplay* replay = current_replay()) {
         replay->record(std::make_shared<atelier::StepEstimate>(atelier::StepEstimate{step, sigma, denoised, unguided}), true);
     }
 }

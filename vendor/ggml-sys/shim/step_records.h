@@ -24,6 +24,23 @@ struct StepEstimate {
     uint64_t bytes() const { return static_cast<uint64_t>(denoised.numel() + unguided.numel()) * sizeof(float); }
 };
 
+// Memory in pages of its own. In the heap, small blocks that are kept would keep the engine's large ones around them from being given back.
+class Pages {
+public:
+    Pages() = default;
+    Pages(const Pages&)            = delete;
+    Pages& operator=(const Pages&) = delete;
+    ~Pages();
+
+    // Once. False without memory.
+    bool allocate(uint64_t bytes);
+    float* data() const { return static_cast<float*>(data_); }
+
+private:
+    void* data_     = nullptr;
+    uint64_t bytes_ = 0;
+};
+
 // The estimates that an image begins with, and those that it keeps.
 class StepReplay {
 public:
@@ -31,35 +48,51 @@ public:
     explicit StepReplay(const atelier_steps& params) : params_(params) {}
 
     // The estimate of this evaluation, where it is kept; null: it must be computed.
-    const StepEstimate* next(int step, float sigma, const sd::Tensor<float>& x);
-    void record(std::shared_ptr<const StepEstimate> estimate, bool is_computed) const;
+    std::shared_ptr<const StepEstimate> next(int step, float sigma, const sd::Tensor<float>& x);
+    void record(std::shared_ptr<const StepEstimate> estimate, bool is_computed);
     // True from the first evaluation on that this image does not want.
     bool stops_before(int step);
     bool has_stopped() const { return has_stopped_; }
+    // Puts the estimates into the records, once the image is generated.
+    void finish();
 
 private:
     const atelier_steps& params_;
-    size_t evaluation_  = 0;
-    bool is_replaying_  = true;
-    bool has_stopped_   = false;
+    std::vector<std::shared_ptr<const StepEstimate>> recorded_;
+    uint64_t recorded_bytes_ = 0;
+    size_t evaluation_       = 0;
+    bool is_replaying_       = true;
+    bool is_full_            = false;
+    bool has_stopped_        = false;
 };
 
 }  // namespace atelier
 
 struct atelier_step_records {
+    struct Entry {
+        int step;
+        float sigma;
+        // In numbers, not bytes.
+        size_t denoised_at;
+        size_t unguided_at;
+        bool has_unguided;
+    };
+
     uint64_t max_bytes;
-    uint64_t bytes           = 0;
-    uint64_t computed        = 0;
-    bool is_full             = false;
-    std::vector<std::shared_ptr<const atelier::StepEstimate>> estimates;
+    uint64_t bytes    = 0;
+    uint64_t computed = 0;
+    // Of every estimate.
+    std::vector<int64_t> shape;
+    std::vector<Entry> entries;
+    atelier::Pages pages;
 
     explicit atelier_step_records(uint64_t max_bytes) : max_bytes(max_bytes) {}
     // The number of whole steps.
-    int steps() const { return estimates.empty() ? 0 : std::abs(estimates.back()->step); }
+    int steps() const { return entries.empty() ? 0 : std::abs(entries.back().step); }
 };
 
 // The kept estimate of this evaluation; null: it must be computed.
-const atelier::StepEstimate* atelier_kept_estimate(int step, float sigma, const sd::Tensor<float>& x);
+std::shared_ptr<const atelier::StepEstimate> atelier_kept_estimate(int step, float sigma, const sd::Tensor<float>& x);
 // True where this job's image ends before this step.
 bool atelier_stops_before_step(int step);
 // Keeps a computed estimate where this job's image keeps them.

@@ -11,7 +11,7 @@ use crate::gui::widgets::{command_button, removable_chip};
 /// Width of the words beside the slider, in points.
 const WORDS_WIDTH: f32 = 96.0;
 /// Width of the button behind it, in points.
-const BUTTON_WIDTH: f32 = 136.0;
+const BUTTON_WIDTH: f32 = 118.0;
 
 /// Draws the slider through the steps of the picture shown, where there are some to look at.
 pub(crate) fn steps_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -26,9 +26,10 @@ pub(crate) fn steps_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
             ui.label(words);
         });
         let mut step = before;
-        ui.spacing_mut().slider_width = (wide - WORDS_WIDTH - BUTTON_WIDTH - 3.0 * gap).max(80.0);
+        ui.spacing_mut().slider_width = (wide - WORDS_WIDTH - BUTTON_WIDTH - 2.0 * gap).max(80.0);
         ui.scope(|ui| {
             ui.visuals_mut().selection.bg_fill = palette.accent;
+            ui.visuals_mut().widgets.inactive.bg_fill = palette.line;
             ui.spacing_mut().interact_size.y = 15.0;
             ui.add(Slider::new(&mut step, 1..=steps).show_value(false).step_by(1.0))
                 .on_hover_text("Look at the steps in which this picture formed. The arrow keys go from one to the next.")
