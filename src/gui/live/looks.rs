@@ -14,7 +14,8 @@ use crate::gui::shared::ErrorCard;
 use crate::studio::queue::QueueRequest;
 use atelier_core::canvas::PixelRect;
 
-/// Folds an event of the engine in. Returns false for those of other jobs, and for lines of the log.
+/// Folds an event of the engine in. Returns false for those that others take: of other jobs, and lines of the log but for what a run
+/// complains of that was stopped.
 pub(crate) fn engine_event(state: &mut State, event: &Event, context: &mut Context<'_>) -> bool {
     let Some(run) = state.run.as_mut().filter(|run| event.job() == Some(run.job)) else { return false };
     match event {
@@ -31,6 +32,7 @@ pub(crate) fn engine_event(state: &mut State, event: &Event, context: &mut Conte
             state.pending = Some(Pending::Picture(run.job, Box::new(finished)));
         }
         Event::End { end, .. } => ended(state, end, context),
+        Event::Log { .. } => return run.is_stopped,
         _ => return matches!(event, Event::Measured { .. }),
     }
     true

@@ -74,6 +74,7 @@ pub(crate) struct Run {
     pub(crate) recipe: Recipe,
     pub(crate) base: Option<Base>,
     pub(crate) has_begun: bool,
+    pub(crate) is_stopped: bool,
     /// The queue was told that it is awaited.
     pub(crate) is_awaited: bool,
     pub(crate) progress: Progress,

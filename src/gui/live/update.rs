@@ -44,12 +44,17 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
 }
 
 fn switch_off(state: &mut State, context: &Context<'_>) {
-    if let Some(run) = &state.run {
-        context.engine.cancel(run.job);
-    }
+    stop(state, context);
     state.is_on = false;
     state.follower = Follower::default();
     state.forget_look();
+}
+
+fn stop(state: &mut State, context: &Context<'_>) {
+    if let Some(run) = &mut state.run {
+        run.is_stopped = true;
+        context.engine.cancel(run.job);
+    }
 }
 
 /// Follows what happened in other features: called once a frame.
@@ -72,11 +77,7 @@ pub(crate) fn refresh(state: &mut State, canvas: &mut canvas::State, create: &mu
     match state.follower.next_action(&source, activity, context.egui.time()) {
         FollowAction::None => {}
         FollowAction::Wait(secs) => context.egui.request_repaint_after_secs(secs + 0.005),
-        FollowAction::Stop => {
-            if let Some(run) = &state.run {
-                context.engine.cancel(run.job);
-            }
-        }
+        FollowAction::Stop => stop(state, context),
         FollowAction::Begin => begin(state, source, canvas, create, context),
     }
     looks::convert(state, context);
@@ -127,7 +128,7 @@ fn begin(state: &mut State, source: Source, canvas: &canvas::State, create: &cre
                 context.queue.send(QueueRequest::SetAwaited(true));
             }
             let progress = create::progress::Progress::default();
-            state.run = Some(Run { job, recipe, base, has_begun: false, is_awaited, progress });
+            state.run = Some(Run { job, recipe, base, has_begun: false, is_stopped: false, is_awaited, progress });
         }
         Err(busy) => {
             state.follower.ended();
