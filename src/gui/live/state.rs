@@ -9,7 +9,7 @@ use crate::gui::create::progress::Progress;
 use crate::gui::create::state::FormingPicture;
 use crate::gui::live::follower::Follower;
 use crate::gui::shared::{Shared, UnmetRequirement};
-use atelier_core::canvas::{PixelRect, TileImage};
+use atelier_core::canvas::{AreaSettings, PixelRect, TileImage};
 use atelier_core::recipe::{Recipe, Rgb8};
 use atelier_engine::{JobId, Picture, Preview};
 
@@ -59,6 +59,7 @@ pub(crate) struct CanvasSource {
     pub(crate) strength: f32,
     /// The part that the model sees, where the person has drawn it.
     pub(crate) crop: Option<PixelRect>,
+    pub(crate) area: AreaSettings,
 }
 
 /// A picture of a document from which another one is made.

@@ -91,6 +91,7 @@ fn source(recipe: &Recipe, seed: i64, document: Option<&OpenDocument>, canvas: &
         version: document.document.version(),
         strength: canvas.options.strength,
         crop: document.crop,
+        area: canvas.options.area,
     });
     Source { recipe: Recipe { seed, batch_count: 1, ..recipe.clone() }, canvas }
 }
