@@ -58,7 +58,8 @@ fn pictures(home: &Path) -> Vec<PathBuf> {
 fn a_card_dragged_to_another_device_runs_there() -> Result<()> {
     let home = tempfile::tempdir()?;
     let files = tiny::zimage(home.path(), &tiny::Options::default())?;
-    let settings = json!({ "theme": "dark", "recipe": {
+    // A model that was loaded ahead for the placement before would be freed beside the job, and be measured with it.
+    let settings = json!({ "theme": "dark", "load_ahead": false, "recipe": {
         "files": { "diffusion": files.diffusion, "llm": files.llm, "taesd": files.taesd },
         "prompt": "a red sunset", "width": 64, "height": 64, "steps": 2, "guidance": 1.0, "seed": 42,
     } });
