@@ -20,7 +20,7 @@ pub enum Enlargement {
 
 impl Enlargement {
     /// Words of its menu entry, and its effect in a sentence.
-    pub(super) const fn words(self) -> (&'static str, &'static str) {
+    pub(crate) const fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Plain => ("Enlarge 2×", "Make a picture twice as wide and high. It uses an upscaler of the library where there is one."),
             Self::Redraw => {

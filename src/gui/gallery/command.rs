@@ -6,6 +6,7 @@ use atelier_core::recipe::RecallPart;
 use atelier_gallery::{Grouping, Order, PictureFlag, PictureId};
 use eframe::egui::Key;
 
+use crate::gui::create::larger::Enlargement;
 use crate::gui::gallery::compare::CompareMode;
 use crate::gui::gallery::state::{Dialog, Mode, State};
 use crate::gui::shared::Shared;
@@ -86,6 +87,8 @@ pub enum Command {
     StartFrom,
     /// Let an edit model look at this picture.
     UseAsReference,
+    /// Enlarge the selected pictures.
+    Enlarge(Enlargement),
     /// Put the picture on the clipboard.
     CopyPicture,
     /// Put these words on the clipboard.
@@ -121,6 +124,7 @@ impl Command {
         Self::SelectNone,
         Self::Restore,
         Self::UseSettings,
+        Self::Enlarge(Enlargement::Redraw),
         Self::CopyPicture,
         Self::ShowInFolder,
         Self::SaveSearch,
@@ -189,6 +193,7 @@ impl Command {
             Self::Recall(part) => (part.label(), recall_tooltip(*part)),
             Self::StartFrom => ("Start from this picture", "Use this picture as the start of the next one. Press I."),
             Self::UseAsReference => ("Use as reference", "Let an edit model look at this picture. Press F."),
+            Self::Enlarge(way) => way.words(),
             Self::CopyPicture => ("Copy picture", "Put this picture on the clipboard. Press Ctrl+C."),
             Self::CopyText(_) => ("Copy", "Put these words on the clipboard."),
             Self::ShowInFolder => ("Show in folder", "Show this picture's file in your file manager."),
@@ -234,6 +239,7 @@ impl Command {
             | Self::Recall(_)
             | Self::StartFrom
             | Self::UseAsReference
+            | Self::Enlarge(_)
             | Self::CopyPicture
             | Self::ShowInFolder
             | Self::RemoveTag(_)
@@ -314,6 +320,7 @@ pub(crate) const PLAIN_KEYS: &[(Key, Command)] = &[
     (Key::M, Command::Recall(RecallPart::Model)),
     (Key::I, Command::StartFrom),
     (Key::F, Command::UseAsReference),
+    (Key::L, Command::Enlarge(Enlargement::Plain)),
     (Key::E, Command::SetDialog(Some(Dialog::Export(ExportFormat::Png, false)))),
     (Key::Slash, Command::FocusSearch),
 ];

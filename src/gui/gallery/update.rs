@@ -146,6 +146,18 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 context.follow_up(WindowCommand::SetScreen(Screen::Create));
             }
         }
+        Command::Enlarge(way) => {
+            if current_file(state, context).is_some() {
+                let is_here = |id: &PictureId| state.summaries.get(id).filter(|it| it.state == PictureState::Here);
+                let files: Vec<PathBuf> = state.targets().iter().filter_map(is_here).map(|it| it.path.clone()).collect();
+                context.notice(match files.len() {
+                    1 => "This picture is enlarged. The new one comes into the gallery.".to_owned(),
+                    count => format!("{count} pictures are enlarged, one after the other. The new ones come into the gallery."),
+                });
+                let (known, library) = (create::open::known_files(context.shared), Arc::clone(&context.shared.library));
+                context.workers.file(FileTask::ReadToEnlarge { files, known, library, way });
+            }
+        }
         Command::CopyPicture => {
             if let Some(path) = current_file(state, context) {
                 context.workers.file(FileTask::Copy(path));

@@ -172,6 +172,21 @@ fn enter_takes_the_settings_and_i_starts_from_the_picture() {
 }
 
 #[test]
+fn l_enlarges_the_picture_and_keeps_what_it_says() {
+    let mut studio = open_gallery(&["a red fox in snow"]);
+    studio.press(Modifiers::NONE, Key::Home);
+    let file = studio.app().state.gallery.summaries.get(&current(&studio)).unwrap().path.clone();
+    studio.press(Modifiers::NONE, Key::L);
+    assert!(studio.sees("This picture is enlarged."));
+    studio.until("the job", |app| !app.state.shared.jobs.is_empty());
+    let (_, recipe, _) = studio.take();
+    assert!(recipe.only_enlarges(), "{recipe:?}");
+    assert_eq!((recipe.prompt.as_str(), recipe.seed), ("a red fox in snow", 100));
+    assert_eq!(recipe.init.unwrap().image, ImageSource::File(file));
+    assert_eq!(studio.app().state.shared.screen, Screen::Gallery, "one stays where one was");
+}
+
+#[test]
 fn tags_and_notes_are_typed_and_found_again() {
     let mut studio = open_gallery(&["one", "two"]);
     studio.press(Modifiers::NONE, Key::Home);

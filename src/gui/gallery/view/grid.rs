@@ -9,6 +9,7 @@ use eframe::egui::{
 };
 
 use crate::gui::command::{Command, Commands};
+use crate::gui::create::larger::Enlargement;
 use crate::gui::gallery;
 use crate::gui::gallery::layout::{HEADING_HEIGHT, Item, Layout};
 use crate::gui::gallery::state::Dialog;
@@ -142,6 +143,10 @@ pub(super) fn menu(ui: &mut Ui, state: &State, commands: &mut Commands) {
     use gallery::Command as It;
     let parts = RecallPart::ALL.into_iter().filter(|part| *part != RecallPart::All).map(It::Recall);
     for command in [It::UseSettings].into_iter().chain(parts).chain([It::StartFrom, It::UseAsReference, It::Look, It::Compare]) {
+        entry(ui, state, commands, command);
+    }
+    ui.separator();
+    for command in [It::Enlarge(Enlargement::Plain), It::Enlarge(Enlargement::Redraw)] {
         entry(ui, state, commands, command);
     }
     ui.separator();
