@@ -18,6 +18,14 @@ use atelier_core::recipe::{FileRole, Lora, ModelFiles, PartialRecipe, RecallPart
 use atelier_engine::{JobId, Residency, Resident};
 use atelier_library::{Builtin, ModelCard, ModelKind, lora_named};
 
+/// Seeds that are drawn stay short enough to be read out.
+const SEEDS: std::ops::Range<i64> = 0..1_000_000_000;
+
+/// A seed that is drawn.
+pub(crate) fn random_seed() -> i64 {
+    rand::random_range(SEEDS)
+}
+
 /// Models whose settings are remembered while the window is open.
 const MOST_RECIPES: usize = 32;
 

@@ -7,12 +7,9 @@ use crate::gui::canvas::tool::ToolOptions;
 use crate::gui::context::Context;
 use crate::gui::create;
 use crate::gui::files::PixelTask;
-use crate::gui::shared::Shared;
+use crate::gui::shared::{Shared, random_seed};
 use atelier_core::canvas::{AreaFill, AreaSettings};
 use atelier_core::recipe::{ImageSource, InitImage, Recipe};
-
-/// Seeds that are drawn stay short enough to be read out.
-const SEEDS: std::ops::Range<i64> = 0..1_000_000_000;
 
 /// Asks for pictures of what the document shows, as soon as it is known.
 pub(crate) fn generate(state: &mut State, context: &mut Context<'_>) {
@@ -40,11 +37,6 @@ pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
         document.generates = false;
         ask(document, &analysis, &options, context);
     }
-}
-
-/// A seed that is drawn.
-pub(crate) fn random_seed() -> i64 {
-    rand::random_range(SEEDS)
 }
 
 const fn basis(document: &OpenDocument, shared: &Shared, options: &ToolOptions) -> AnalysisBasis {

@@ -15,6 +15,7 @@ use crate::gui::create::session::{PictureFile, PictureId};
 use crate::gui::create::state::State;
 use crate::gui::create::steps;
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, parse_path};
+use crate::gui::shared::random_seed;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
 use crate::studio::presets::{Preset, PresetTask, Presets};
 use crate::studio::queue::QueueRequest;
@@ -22,8 +23,6 @@ use atelier_core::recipe::{ControlImage, FileRole, ImageSource, ModelFiles, Reci
 use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob};
 
-/// Seeds that are drawn stay short enough to be read out.
-const SEEDS: std::ops::Range<i64> = 0..1_000_000_000;
 /// Strength of a new control picture, 0 (ignored) to 1.
 const CONTROL_STRENGTH: f32 = 0.9;
 
@@ -64,10 +63,10 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             let recipe = &mut context.shared.recipe;
             std::mem::swap(&mut recipe.width, &mut recipe.height);
         }
-        Command::RollSeed => context.shared.recipe.seed = rand::random_range(SEEDS),
+        Command::RollSeed => context.shared.recipe.seed = random_seed(),
         Command::LockSeed => {
             let seed = &mut context.shared.recipe.seed;
-            *seed = if *seed < 0 { state.last_seed.unwrap_or_else(|| rand::random_range(SEEDS)) } else { -1 };
+            *seed = if *seed < 0 { state.last_seed.unwrap_or_else(random_seed) } else { -1 };
         }
         Command::TryPrompt(example) => {
             example.clone_into(&mut context.shared.recipe.prompt);

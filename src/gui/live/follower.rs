@@ -45,7 +45,7 @@ enum RunState {
 #[derive(Debug)]
 pub struct Follower<T> {
     /// What the last run was made from; `None` where it was stopped or there was none.
-    made: Option<T>,
+    last_source: Option<T>,
     changed: Debounce<T>,
     run: RunState,
     is_drawing: bool,
@@ -55,7 +55,7 @@ pub struct Follower<T> {
 
 impl<T> Default for Follower<T> {
     fn default() -> Self {
-        Self { made: None, changed: Debounce::default(), run: RunState::None, is_drawing: false, is_due: false }
+        Self { last_source: None, changed: Debounce::default(), run: RunState::None, is_drawing: false, is_due: false }
     }
 }
 
@@ -69,7 +69,7 @@ impl<T: Clone + PartialEq> Follower<T> {
         }
         // A stroke has an end: its picture waits for no other change.
         self.is_due |= std::mem::take(&mut self.is_drawing);
-        if self.made.as_ref() == Some(source) {
+        if self.last_source.as_ref() == Some(source) {
             self.is_due = false;
             self.changed.reset();
             return FollowAction::None;
@@ -86,7 +86,7 @@ impl<T: Clone + PartialEq> Follower<T> {
         }
         self.is_due = false;
         self.changed.reset();
-        (self.made, self.run) = (Some(source.clone()), RunState::Running);
+        (self.last_source, self.run) = (Some(source.clone()), RunState::Running);
         FollowAction::Begin
     }
 
@@ -101,27 +101,27 @@ impl<T: Clone + PartialEq> Follower<T> {
         self.run != RunState::None
     }
 
-    /// True where the picture of this is made, and nothing is under way.
+    /// True where the picture of this is finished, and no run is under way.
     #[must_use]
-    pub fn has_made(&self, source: &T) -> bool {
-        !self.is_running() && self.made.as_ref() == Some(source)
+    pub fn is_finished(&self, source: &T) -> bool {
+        !self.is_running() && self.last_source.as_ref() == Some(source)
     }
 
     /// Makes the picture anew at once, although nothing has changed.
     pub fn make_again(&mut self) {
-        (self.made, self.is_due) = (None, true);
+        (self.last_source, self.is_due) = (None, true);
     }
 
-    /// Takes this for made: the picture of it is there already.
-    pub fn take_as_made(&mut self, source: T) {
-        self.made = Some(source);
+    /// Declares that the picture of this is there already.
+    pub fn set_finished(&mut self, source: T) {
+        self.last_source = Some(source);
     }
 
     fn stop(&mut self) -> FollowAction {
         if self.run != RunState::Running {
             return FollowAction::None;
         }
-        (self.made, self.run) = (None, RunState::Stopping);
+        (self.last_source, self.run) = (None, RunState::Stopping);
         FollowAction::Stop
     }
 }
@@ -214,10 +214,10 @@ mod tests {
     #[test]
     fn an_accepted_picture_is_not_made_again() {
         let mut follower = running(1);
-        assert!(!follower.has_made(&1));
+        assert!(!follower.is_finished(&1));
         follower.ended();
-        assert!(follower.has_made(&1) && !follower.has_made(&2));
-        follower.take_as_made(2);
+        assert!(follower.is_finished(&1) && !follower.is_finished(&2));
+        follower.set_finished(2);
         assert_eq!(follower.next_action(&2, Ready, 2.0), None);
     }
 }

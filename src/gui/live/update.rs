@@ -9,7 +9,7 @@ use crate::gui::live::command::{Command, fewer_steps, smaller_size};
 use crate::gui::live::follower::{Activity, FollowAction, Follower};
 use crate::gui::live::looks;
 use crate::gui::live::state::{Base, CanvasSource, Run, Source, State};
-use crate::gui::shared::Screen;
+use crate::gui::shared::{Screen, random_seed};
 use crate::gui::{canvas, create};
 use crate::studio::queue::QueueRequest;
 use atelier_core::recipe::Recipe;
@@ -25,7 +25,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::Follow => {
             if context.shared.recipe.seed < 0 {
-                state.seed = Some(generate::random_seed());
+                state.seed = Some(random_seed());
             }
             state.follower.make_again();
         }
@@ -67,7 +67,7 @@ pub(crate) fn refresh(state: &mut State, canvas: &mut canvas::State, create: &mu
     }
     let document = canvas.edited();
     state.follows_canvas = document.is_some();
-    let seed = *state.seed.get_or_insert_with(|| create.last_seed.unwrap_or_else(generate::random_seed));
+    let seed = *state.seed.get_or_insert_with(|| create.last_seed.unwrap_or_else(random_seed));
     let source = source(&context.shared.recipe, seed, document, canvas);
     let activity = activity(state, document, canvas, context);
     if activity == Activity::Drawing {
@@ -147,14 +147,14 @@ fn accept(state: &mut State, canvas: &mut canvas::State, create: &mut create::St
     };
     let seed = finished.picture.info.seed;
     let source_now = |canvas: &canvas::State, recipe: &Recipe| source(recipe, state.seed.unwrap_or(seed), canvas.edited(), canvas);
-    let is_newest = state.follower.has_made(&source_now(canvas, &context.shared.recipe));
+    let is_newest = state.follower.is_finished(&source_now(canvas, &context.shared.recipe));
     let Some(document) = canvas.edited_mut().filter(|document| document.number == number) else { return };
     if candidates::accept_patch(document, seed, patch, context) {
         let accepted = source_now(canvas, &context.shared.recipe);
         state.forget_look();
         if is_newest {
             // The picture would be made from itself.
-            state.follower.take_as_made(accepted);
+            state.follower.set_finished(accepted);
         }
     }
 }

@@ -72,7 +72,7 @@ impl Studio {
     }
 
     /// Number of pictures of this session; the gallery may find those of the folder a second time.
-    fn made(&self) -> usize {
+    fn session_pictures(&self) -> usize {
         self.app().state.create.session.iter().filter(|picture| picture.kept.is_none()).count()
     }
 
@@ -137,7 +137,7 @@ fn a_preview_is_shown_in_place_and_the_picture_is_kept_only_when_it_is_accepted(
     let folder = studio.folder.path().join("Pictures");
     let is_picture = |file: &std::io::Result<std::fs::DirEntry>| file.as_ref().unwrap().path().extension().is_some_and(|it| it == "png");
     let files = || std::fs::read_dir(&folder).map_or(0, |files| files.filter(is_picture).count());
-    let pictures = |studio: &Studio| (studio.made(), files());
+    let pictures = |studio: &Studio| (studio.session_pictures(), files());
     assert_eq!(pictures(&studio), (0, 0));
     assert!(studio.app().state.shared.queue.rows.is_empty());
 
@@ -221,7 +221,7 @@ fn the_live_picture_becomes_a_layer_with_one_undo() {
     assert!(studio.app().state.live.look.is_none());
     studio.idle();
     assert_eq!(studio.run(), None, "it is not made from itself");
-    assert_eq!(studio.made(), 1, "it is no picture of its own");
+    assert_eq!(studio.session_pictures(), 1, "it is no picture of its own");
 
     studio.press(Modifiers::COMMAND, Key::Z);
     assert_eq!((studio.layers(), colour(&studio)), (1, Some([120; 3])));
