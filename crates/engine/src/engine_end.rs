@@ -149,10 +149,12 @@ impl Dispatcher {
         {
             return;
         }
-        if matches!(event, Event::Server { .. }) {
+        let is_change = matches!(event, Event::Server { .. });
+        (self.output)(event);
+        // After the event: who waits for the list of devices has read by then why one is missing.
+        if is_change {
             self.finish_change();
         }
-        (self.output)(event);
     }
 
     /// Appends input of the engine's own threads.
@@ -327,5 +329,32 @@ impl QueryReceiver {
                 Some(_) => return NextQuery::Timeout,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::OnceLock;
+
+    use super::*;
+    use crate::protocol::RemoteError;
+
+    #[test]
+    fn a_server_is_answered_for_before_the_devices_are_listed() {
+        let receiver: Arc<OnceLock<QueryReceiver>> = Arc::default();
+        let (seen, listed) = (Arc::clone(&receiver), Arc::new(Mutex::new(Vec::new())));
+        let during = Arc::clone(&listed);
+        let dispatcher = Dispatcher::new(move |_| {
+            let query = seen.get().map(|receiver| receiver.next_within(Some(Duration::ZERO)));
+            during.lock().push(matches!(query, Some(NextQuery::Timeout)));
+        });
+        let end = EngineEnd::new(Arc::clone(&dispatcher));
+        assert!(receiver.set(end.queries()).is_ok());
+        let server = "studio:50052";
+        dispatcher.receive(Request::Control(Control::AddServer(server.parse().unwrap()))).unwrap();
+        dispatcher.receive(Request::Query(Query::Devices)).unwrap();
+        dispatcher.send(Event::Server { server: server.parse().unwrap(), added: Err(RemoteError::Busy(server.to_owned())) });
+        assert_eq!(*listed.lock(), [true], "the query waits while the answer is on its way");
+        assert!(matches!(end.queries().next_within(Some(Duration::ZERO)), NextQuery::Query(Query::Devices, _)));
     }
 }
