@@ -122,10 +122,10 @@ impl ActiveJob {
         }
         match (end, self.stop) {
             (End::Cancelled, Some(StopReason::Suspended)) if self.begin.is_none() => JobOutcome::Withdrawn,
-            (End::Cancelled, Some(StopReason::Suspended)) if job.missing_pictures().is_some() => JobOutcome::Suspended,
             // Of a job with gaps the engine gets one run of pictures after the other.
             (End::Done { .. }, None) if job.missing_pictures().is_some_and(|missing| missing != self.pictures) => JobOutcome::Suspended,
-            (End::Done { .. }, _) | (End::Cancelled, Some(StopReason::Suspended)) => JobOutcome::Done,
+            (End::Done { .. }, _) => JobOutcome::Done,
+            (End::Cancelled, Some(StopReason::Suspended)) => JobOutcome::Suspended,
             (End::Cancelled, Some(StopReason::Cancelled) | None) => JobOutcome::Cancelled,
             (End::Failed(failure), _) => JobOutcome::Failed(failure.advice.sentence.clone()),
         }

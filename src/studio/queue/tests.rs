@@ -312,6 +312,46 @@ fn when_the_program_ends_what_runs_waits_first_for_the_next_start_without_a_ques
 }
 
 #[test]
+fn a_job_that_has_its_pictures_when_the_program_ends_is_done_and_stands_in_nobodys_way() {
+    let mut bench = Bench::open();
+    let (first, second) = (bench.add("a", Lane::Batch, 1), bench.add("b", Lane::Batch, 1));
+    let (job, ..) = bench.take();
+    bench.begin(job, &[3]);
+    bench.picture(job, 0, 3);
+    bench.until("the picture", |snapshot| snapshot.row(first).is_some_and(|row| row.job.pictures.len() == 1));
+    let folder = Arc::clone(&bench.folder);
+    // The engine's end of the job is still to come.
+    drop(bench);
+    let mut bench = Bench::at(folder, |options| options);
+    bench.until_state(first, JobState::Done);
+    let (job, recipe, _) = bench.take();
+    assert_eq!(recipe.prompt, "b", "the next one");
+    bench.begin(job, &[4]);
+    bench.picture(job, 0, 4);
+    bench.done(job);
+    bench.until_state(second, JobState::Done);
+    assert_eq!(bench.files(), 2);
+}
+
+#[test]
+fn a_cancelled_job_that_has_its_pictures_is_done_when_it_is_tried_again() {
+    let mut bench = Bench::open();
+    let id = bench.add("a", Lane::Batch, 1);
+    let (job, _, cancel) = bench.take();
+    bench.begin(job, &[3]);
+    bench.service.send(QueueRequest::Cancel(id));
+    assert!(is_set(&cancel));
+    bench.picture(job, 0, 3);
+    bench.engine.send(Event::End { job, end: End::Cancelled });
+    bench.until_state(id, JobState::Cancelled);
+    bench.service.send(QueueRequest::Retry(id));
+    bench.until_state(id, JobState::Done);
+    let next = bench.add("b", Lane::Batch, 1);
+    assert_eq!(bench.take().1.prompt, "b");
+    bench.until_state(next, JobState::Running);
+}
+
+#[test]
 fn a_second_process_adds_rows_and_a_window_takes_the_engine_over_behind_the_picture() {
     let folder = Arc::new(tempfile::tempdir().unwrap());
     let mut command = Bench::at(Arc::clone(&folder), |options| QueueOptions { is_window: false, ..options });

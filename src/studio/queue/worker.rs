@@ -304,10 +304,14 @@ impl Worker {
 
     fn submit(&mut self, id: QueuedJobId, moved_up: bool) -> Result<bool, GalleryError> {
         let Some(job) = self.jobs.iter().find(|job| job.id == id) else { return Ok(false) };
-        let Some(pictures) = job.missing_pictures() else { return Ok(false) };
         if !self.database.start_job(id)? {
             return Ok(true);
         }
+        let Some(pictures) = job.missing_pictures() else {
+            // A cancelled job that has all its pictures and was asked for again: it would stand in the way of all others.
+            self.database.end_job(id, &JobOutcome::Done)?;
+            return Ok(true);
+        };
         let device = job.device.clone();
         let mut recipe = job.recipe_of(&pictures);
         let wanted = recipe.clone();

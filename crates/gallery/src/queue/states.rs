@@ -67,11 +67,13 @@ impl Database {
         })
     }
 
-    /// Notes what became of a running job. One that is done, and of which pictures are missing, goes on first in its lane. Returns its state.
+    /// Notes what became of a running job. One that is suspended waits first in its lane, unless it has all its pictures: then it is done.
+    /// Returns its state.
     ///
     /// # Errors
     /// If the database cannot be written to.
     pub fn end_job(&mut self, id: QueuedJobId, outcome: &JobOutcome) -> Result<Option<JobState>, GalleryError> {
+        let is_complete = self.job(id)?.is_some_and(|job| job.missing_pictures().is_none());
         self.write(|transaction| {
             if state_of(transaction, id)? != Some(JobState::Running) {
                 return state_of(transaction, id);
@@ -83,6 +85,7 @@ impl Database {
             };
             let state = match outcome {
                 JobOutcome::Done => end(JobState::Done, None)?,
+                JobOutcome::Suspended | JobOutcome::Withdrawn if is_complete => end(JobState::Done, None)?,
                 JobOutcome::Cancelled => end(JobState::Cancelled, None)?,
                 JobOutcome::Failed(reason) => end(JobState::Failed, Some(reason))?,
                 JobOutcome::Held(reason) => end(JobState::Held, Some(reason))?,
