@@ -106,6 +106,10 @@ impl Studio {
         self.harness.state().as_ref().unwrap()
     }
 
+    fn app_mut(&mut self) -> &mut App {
+        self.harness.state_mut().as_mut().unwrap()
+    }
+
     /// Runs frames until this holds.
     fn until(&mut self, what: &str, holds: impl Fn(&App) -> bool) {
         let deadline = Instant::now() + LONG;

@@ -24,7 +24,7 @@ pub(super) use queue::{PullFlags, QueueAddFlags, QueueCommand};
 use atelier_core::cpu_math::{CpuMath, UnknownCpuMath};
 use atelier_core::device::SimulatedDevices;
 use atelier_core::placement::one_device;
-use atelier_core::recipe::{Lora, Recipe, Rng, Sampler, Scheduler};
+use atelier_core::recipe::{ControlImage, Lora, Recipe, Rng, Sampler, Scheduler};
 use atelier_engine::{DEFAULT_PORT, ServerAddress};
 use atelier_media::MAX_SIDE;
 
@@ -289,7 +289,7 @@ pub(super) struct InputFlags {
     #[arg(long, value_name = "IMAGE", help_heading = INPUTS)]
     pub(super) control_image: Option<PathBuf>,
     /// How strongly it steers, 0 to 1
-    #[arg(long, value_name = "X", default_value_t = 0.9, value_parser = unit, requires = "control_image", help_heading = INPUTS)]
+    #[arg(long, value_name = "X", default_value_t = ControlImage::USUAL_STRENGTH, value_parser = unit, requires = "control_image", help_heading = INPUTS)]
     pub(super) control_strength: f32,
 }
 

@@ -2,7 +2,7 @@
 
 use eframe::egui::TextureHandle;
 
-use atelier_core::canvas::{PixelRect, TileImage};
+use atelier_core::canvas::{LayerId, PixelRect, TileImage};
 use atelier_core::recipe::{Recipe, Rgb8};
 use atelier_engine::JobId;
 
@@ -10,6 +10,8 @@ use atelier_engine::JobId;
 pub struct Candidate {
     /// Its seed.
     pub seed: i64,
+    /// The region that it is of.
+    pub region: Option<LayerId>,
     /// What it changes.
     pub(crate) patch: TileImage,
     /// The rectangle that the overlay shows.
@@ -25,11 +27,12 @@ pub(crate) struct Run {
     /// The engine's number, once a picture has come.
     pub(crate) job: Option<JobId>,
     pub(crate) base: Rgb8,
+    pub(crate) region: Option<LayerId>,
 }
 
 impl Run {
-    pub(crate) fn new(recipe: &Recipe, base: Rgb8) -> Self {
-        Self { recipe: without_pictures(recipe), job: None, base }
+    pub(crate) fn new(recipe: &Recipe, base: Rgb8, region: Option<LayerId>) -> Self {
+        Self { recipe: without_pictures(recipe), job: None, base, region }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::gui::canvas::state::{OpenDocument, State};
 use crate::gui::canvas::tasks::{CanvasPixelTask, DocumentNumber, PreparedCandidate};
 use crate::gui::context::Context;
 use crate::gui::files::PixelTask;
-use atelier_core::canvas::{LayerError, TileImage};
+use atelier_core::canvas::{LayerError, LayerId, TileImage};
 use atelier_core::recipe::Recipe;
 use atelier_engine::{JobId, Picture};
 
@@ -32,6 +32,7 @@ pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context:
             picture: Arc::clone(&picture.image),
             base: run.base.clone(),
             seed: picture.info.seed,
+            region: run.region,
             max_side_px: context.egui.input(|input| input.max_texture_side),
             live: None,
         }));
@@ -64,6 +65,7 @@ pub(crate) fn prepared(state: &mut State, number: DocumentNumber, candidate: Opt
     }
     document.candidates.push(Candidate {
         seed: prepared.seed,
+        region: prepared.region,
         patch: prepared.patch,
         bounds: prepared.bounds,
         overlay: texture("candidate", prepared.overlay),
@@ -80,15 +82,23 @@ pub(crate) fn accept(document: &mut OpenDocument, context: &mut Context<'_>) {
     let Some(at) = document.shown_candidate.filter(|at| *at < document.candidates.len()) else { return };
     let Candidate { seed, patch, .. } = &document.candidates[at];
     let (seed, patch) = (*seed, patch.clone());
-    if accept_patch(document, seed, patch, context) {
-        document.candidates.clear();
-        document.shown_candidate = None;
+    let region = document.candidates[at].region;
+    if accept_patch(document, seed, patch, region, context) {
+        // Those of other regions are still to be chosen from.
+        document.candidates.retain(|candidate| candidate.region != region);
+        document.shown_candidate = (!document.candidates.is_empty()).then_some(0);
     }
 }
 
 /// Makes what a picture of this seed changes a layer. Returns false where that is not possible; a notice says so.
-pub(crate) fn accept_patch(document: &mut OpenDocument, seed: i64, patch: TileImage, context: &mut Context<'_>) -> bool {
-    match document.document.accept_candidate(&format!("Generated, seed {seed}"), patch) {
+pub(crate) fn accept_patch(
+    document: &mut OpenDocument,
+    seed: i64,
+    patch: TileImage,
+    region: Option<LayerId>,
+    context: &mut Context<'_>,
+) -> bool {
+    match document.document.accept_candidate(&format!("Generated, seed {seed}"), patch, region) {
         Ok(dirty) => {
             document.surface.mark(dirty);
             document.crop = None;

@@ -10,6 +10,7 @@ use crate::gui::canvas::tool::{Tool, ToolOptions};
 use crate::gui::shared::{Screen, Shared, UnmetRequirement};
 use crate::gui::shortcut::Shortcut;
 use atelier_core::canvas::{LayerId, LayerKind, StrokePoint};
+use atelier_core::recipe::FileRole;
 
 /// Something that the pointer did, in pixels of the document.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,6 +70,10 @@ pub enum Command {
     ToggleLayers,
     /// Add a layer above the current one.
     AddLayer(LayerKind),
+    /// Make the current layer one of another kind.
+    SetKind(LayerKind),
+    /// Set the words of a region.
+    SetWords(LayerId, String),
     /// Remove the current layer.
     RemoveLayer,
     /// Copy the current layer.
@@ -107,6 +112,8 @@ pub enum Command {
     Flip,
     /// Generate what the document asks for.
     Generate,
+    /// Generate what each region covers, by its words.
+    GenerateRegions,
     /// Show this candidate.
     ShowCandidate(usize),
     /// Show the candidate after this one.
@@ -173,6 +180,15 @@ impl Command {
         Self::Close,
         Self::AddLayer(LayerKind::Paint),
         Self::AddLayer(LayerKind::Mask),
+        Self::AddLayer(LayerKind::Region { words: String::new() }),
+        Self::AddLayer(LayerKind::Control),
+        Self::AddLayer(LayerKind::Reference),
+        Self::SetKind(LayerKind::Paint),
+        Self::SetKind(LayerKind::Mask),
+        Self::SetKind(LayerKind::Region { words: String::new() }),
+        Self::SetKind(LayerKind::Control),
+        Self::SetKind(LayerKind::Reference),
+        Self::GenerateRegions,
         Self::RemoveLayer,
         Self::DuplicateLayer,
         Self::RaiseLayer,
@@ -217,7 +233,18 @@ impl Command {
             Self::SetOptions(_) => ("Set the tool", "Change the settings of the tool."),
             Self::ToggleLayers => ("Layers", "See the layers of the canvas, and arrange them."),
             Self::AddLayer(LayerKind::Mask) => ("Add a mask", "Add a layer that says which part is generated anew."),
-            Self::AddLayer(_) => ("Add a layer", "Add an empty layer above this one."),
+            Self::AddLayer(LayerKind::Region { .. }) => ("Add a region", "Add a layer for a part that has words of its own."),
+            Self::AddLayer(LayerKind::Control) => ("Add a control layer", "Add a layer whose picture steers through the ControlNet."),
+            Self::AddLayer(LayerKind::Reference) => ("Add a reference layer", "Add a layer with a picture for the model to look at."),
+            Self::AddLayer(LayerKind::Paint) => ("Add a layer", "Add an empty layer above this one."),
+            Self::SetKind(LayerKind::Paint) => ("Use the layer as paint", "What is on this layer is part of the picture."),
+            Self::SetKind(LayerKind::Mask) => ("Use the layer as a mask", "What is on this layer says which part is generated anew."),
+            Self::SetKind(LayerKind::Region { .. }) => {
+                ("Use the layer as a region", "What is on this layer is a part with words of its own.")
+            }
+            Self::SetKind(LayerKind::Control) => ("Use the layer for control", "What is on this layer steers through the ControlNet."),
+            Self::SetKind(LayerKind::Reference) => ("Use the layer as a reference", "What is on this layer is for the model to look at."),
+            Self::SetWords(..) => ("Words of the region", "What this part should show. Without words the prompt counts."),
             Self::RemoveLayer => ("Remove the layer", "Remove this layer."),
             Self::DuplicateLayer => ("Copy the layer", "Add a copy of this layer above it."),
             Self::SelectLayer(_) => ("Paint on this layer", "Paint on this layer."),
@@ -239,6 +266,7 @@ impl Command {
             Self::Upright => ("Show upright", "Turn the view upright again."),
             Self::Flip => ("Flip the view", "Exchange left and right of the view. The picture itself stays as it is."),
             Self::Generate => ("Generate", "Generate what the canvas asks for."),
+            Self::GenerateRegions => ("Paint every region", "Generate each region by its own words, one after the other."),
             Self::ShowCandidate(_) => ("Show this candidate", "See how this one looks."),
             Self::NextCandidate => ("Next candidate", "See how the next one looks."),
             Self::PreviousCandidate => ("Previous candidate", "See how the one before looks."),
@@ -281,7 +309,16 @@ impl Command {
             Self::NextDocument => (!state.parked.is_empty()).then_some(()).ok_or("There is no other canvas."),
             Self::Undo => edited.and_then(|it| it.document.next_undo().map(drop).ok_or("Nothing was changed yet.")),
             Self::Redo => edited.and_then(|it| it.document.next_redo().map(drop).ok_or("Nothing was undone.")),
-            Self::Generate => edited.and(shared.ready().or_else(without_prompt).map_err(UnmetRequirement::sentence)),
+            Self::SetKind(LayerKind::Control) | Self::AddLayer(LayerKind::Control) => {
+                let has_net = shared.recipe.files.get(FileRole::Controlnet).is_some();
+                edited.and(has_net.then_some(()).ok_or("Choose a ControlNet among the model's files first."))
+            }
+            Self::GenerateRegions if edited.is_ok_and(|it| it.regions().next().is_none()) => {
+                Err("There is no region with anything on it. Add one, and paint it.")
+            }
+            Self::Generate | Self::GenerateRegions => {
+                edited.and(shared.ready().or_else(without_prompt).map_err(UnmetRequirement::sentence))
+            }
             Self::Accept | Self::Discard | Self::DiscardAll | Self::NextCandidate | Self::PreviousCandidate => candidate(),
             Self::Open => no_dialog(),
             Self::Save | Self::SaveAs | Self::Export(_) => edited.map(drop).and_then(|()| no_dialog()),

@@ -1,20 +1,31 @@
 //! Pictures from a document: what would be generated is found out on another thread, then asked for.
 
 use crate::gui::canvas::candidate::Run;
-use crate::gui::canvas::state::{Gesture, OpenDocument, State};
+use crate::gui::canvas::state::{Gesture, OpenDocument, Part, State};
 use crate::gui::canvas::tasks::{Analysis, AnalysisBasis, CanvasPixelTask, Extension};
 use crate::gui::canvas::tool::ToolOptions;
 use crate::gui::context::Context;
 use crate::gui::create;
 use crate::gui::files::PixelTask;
 use crate::gui::shared::{Shared, random_seed};
-use atelier_core::canvas::{AreaFill, AreaSettings};
-use atelier_core::recipe::{ImageSource, InitImage, Recipe};
+use atelier_core::canvas::{AreaFill, AreaSettings, LayerKind};
+use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Recipe};
 
 /// Asks for pictures of what the document shows, as soon as it is known.
 pub(crate) fn generate(state: &mut State, context: &mut Context<'_>) {
     if let Some(document) = state.edited_mut() {
-        document.generates = true;
+        let part = document.part();
+        if !document.wanted_parts.contains(&part) {
+            document.wanted_parts.push_back(part);
+        }
+        refresh(state, context);
+    }
+}
+
+/// Asks for pictures of every region, from the bottom, each by its own words.
+pub(crate) fn generate_regions(state: &mut State, context: &mut Context<'_>) {
+    if let Some(document) = state.edited_mut() {
+        document.wanted_parts = document.regions().map(Part::Region).collect();
         refresh(state, context);
     }
 }
@@ -23,7 +34,8 @@ pub(crate) fn generate(state: &mut State, context: &mut Context<'_>) {
 pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
     let options = state.options;
     let Some(document) = state.edited_mut() else { return };
-    let basis = basis(document, context.shared, &options);
+    let wanted = document.wanted_parts.front().copied();
+    let basis = basis(document, wanted.unwrap_or_else(|| document.part()), context.shared, &options);
     let is_drawing = matches!(document.gesture, Some(Gesture::Stroke(_)));
     let is_known = document.analysis.as_ref().is_some_and(|analysis| analysis.basis == basis);
     if !is_known && !is_drawing && document.pending_edits == 0 && !document.is_analysing {
@@ -31,30 +43,42 @@ pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
         let (number, content) = (document.number, document.document.content().clone());
         context.workers.pixel(PixelTask::Canvas(CanvasPixelTask::Analyse { document: number, basis, content }));
     }
-    if document.generates
-        && let Some(analysis) = current(document, context.shared, &options).cloned()
+    if let Some(part) = wanted
+        && let Some(analysis) = analysis_of(document, part, context.shared, &options).cloned()
     {
-        document.generates = false;
-        ask(document, &analysis, &options, context);
+        document.wanted_parts.pop_front();
+        if part == Part::Masked || analysis.mask.is_some() {
+            ask(document, &analysis, &options, context);
+        } else {
+            context.notice("A region is empty. Paint it first.");
+        }
+        if !document.wanted_parts.is_empty() {
+            context.egui.request_repaint();
+        }
     }
 }
 
-const fn basis(document: &OpenDocument, shared: &Shared, options: &ToolOptions) -> AnalysisBasis {
+const fn basis(document: &OpenDocument, part: Part, shared: &Shared, options: &ToolOptions) -> AnalysisBasis {
     let size = (shared.recipe.width, shared.recipe.height);
-    AnalysisBasis { version: document.document.version(), size, strength: options.strength, area: options.area }
+    AnalysisBasis { version: document.document.version(), size, strength: options.strength, area: options.area, region: part.region() }
 }
 
 /// What would be generated with these settings, where that is known.
 pub(crate) fn current<'a>(document: &'a OpenDocument, shared: &Shared, options: &ToolOptions) -> Option<&'a Analysis> {
-    let basis = basis(document, shared, options);
+    analysis_of(document, document.part(), shared, options)
+}
+
+fn analysis_of<'a>(document: &'a OpenDocument, part: Part, shared: &Shared, options: &ToolOptions) -> Option<&'a Analysis> {
+    let basis = basis(document, part, shared, options);
     document.analysis.as_ref().filter(|analysis| analysis.basis == basis && document.pending_edits == 0)
 }
 
 /// It was found out.
 pub(crate) fn analysed(document: &mut OpenDocument, analysis: Analysis) {
     document.is_analysing = false;
-    if analysis.crop.is_empty() {
-        // The next part that is masked has a crop of its own.
+    let was_other = document.analysis.as_ref().is_some_and(|before| before.basis.region != analysis.basis.region);
+    if analysis.crop.is_empty() || was_other {
+        // Each part has a crop of its own.
         document.crop = None;
     }
     document.analysis = Some(analysis);
@@ -62,7 +86,7 @@ pub(crate) fn analysed(document: &mut OpenDocument, analysis: Analysis) {
 
 fn ask(document: &mut OpenDocument, analysis: &Analysis, options: &ToolOptions, context: &mut Context<'_>) {
     let recipe = recipe(&context.shared.recipe, document, analysis, options);
-    document.runs.push(Run::new(&recipe, analysis.picture.clone()));
+    document.runs.push(Run::new(&recipe, analysis.picture.clone(), analysis.basis.region));
     context.follow_up(create::Command::GenerateWith(Box::new(recipe)));
 }
 
@@ -74,6 +98,7 @@ pub(crate) fn recipe(base: &Recipe, document: &OpenDocument, analysis: &Analysis
     // What is drawn on the canvas is what the model sees.
     let crop = document.crop.or(Some(analysis.crop)).filter(|crop| !crop.is_empty());
     let seed = if base.seed < 0 { random_seed() } else { base.seed };
+    let base = &guided(base, document, analysis);
     if let Some(Extension { picture, borders }) = &analysis.extension {
         return Recipe {
             seed,
@@ -94,4 +119,21 @@ pub(crate) fn recipe(base: &Recipe, document: &OpenDocument, analysis: &Analysis
         earlier_steps: Vec::new(),
         ..base.clone()
     }
+}
+
+/// A recipe with the words of the region and the guides of the layers.
+fn guided(base: &Recipe, document: &OpenDocument, analysis: &Analysis) -> Recipe {
+    let mut recipe = base.clone();
+    let region = analysis.basis.region.and_then(|id| document.document.content().layer(id));
+    if let Some(LayerKind::Region { words }) = region.map(|layer| &layer.kind)
+        && !words.trim().is_empty()
+    {
+        recipe.prompt.clone_from(words);
+    }
+    if let Some(control) = analysis.control.as_ref().filter(|_| recipe.files.get(FileRole::Controlnet).is_some()) {
+        let strength = recipe.control.as_ref().map_or(ControlImage::USUAL_STRENGTH, |control| control.strength);
+        recipe.control = Some(ControlImage { image: ImageSource::Pixels(control.clone()), strength });
+    }
+    recipe.reference_images.extend(analysis.references.iter().cloned().map(ImageSource::Pixels));
+    recipe
 }

@@ -1,5 +1,6 @@
 //! State of the canvas: the documents that are open, the tools, and how the view is turned.
 
+use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use eframe::egui::{Vec2, vec2};
@@ -68,8 +69,8 @@ pub struct OpenDocument {
     pub shown_candidate: Option<usize>,
     /// Jobs that were asked for.
     pub(crate) runs: Vec<Run>,
-    /// Pictures are to be generated once it is known what.
-    pub(crate) generates: bool,
+    /// Parts of which pictures are asked for once they are known, in this order.
+    pub(crate) wanted_parts: VecDeque<Part>,
     /// It is being analysed.
     pub(crate) is_analysing: bool,
     /// Edits on another thread.
@@ -102,7 +103,7 @@ impl OpenDocument {
             candidates: Vec::new(),
             shown_candidate: None,
             runs: Vec::new(),
-            generates: false,
+            wanted_parts: VecDeque::new(),
             is_analysing: false,
             pending_edits: 0,
             ink: [0; 3],
@@ -121,10 +122,24 @@ impl OpenDocument {
         (!crop.is_empty()).then(|| self.crop.unwrap_or(crop))
     }
 
+    /// The part that is generated now.
+    #[must_use]
+    pub fn part(&self) -> Part {
+        let layer = self.document.content().current_layer();
+        if matches!(layer.kind, LayerKind::Region { .. }) && layer.has_effect() { Part::Region(layer.id) } else { Part::Masked }
+    }
+
+    /// The regions of which something can be generated, from the bottom.
+    pub(crate) fn regions(&self) -> impl Iterator<Item = LayerId> + '_ {
+        let layers = self.document.content().layers().iter();
+        layers.filter(|layer| matches!(layer.kind, LayerKind::Region { .. }) && layer.has_effect()).map(|layer| layer.id)
+    }
+
     /// What would be generated now, where that is known.
     #[must_use]
     pub fn current_analysis(&self) -> Option<&Analysis> {
-        self.analysis.as_ref().filter(|analysis| analysis.basis.version == self.document.version())
+        let (version, region) = (self.document.version(), self.part().region());
+        self.analysis.as_ref().filter(|analysis| analysis.basis.version == version && analysis.basis.region == region)
     }
 }
 
@@ -189,11 +204,33 @@ impl Edges {
     }
 }
 
+/// The part of a document that is generated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// What is masked or empty; all of it where nothing is.
+    Masked,
+    /// What a region covers, by the region's words.
+    Region(LayerId),
+}
+
+impl Part {
+    /// The region, where it is one.
+    #[must_use]
+    pub const fn region(self) -> Option<LayerId> {
+        match self {
+            Self::Masked => None,
+            Self::Region(layer) => Some(layer),
+        }
+    }
+}
+
 /// What Generate does with a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intent {
     /// Generates the masked part.
     Masked,
+    /// Generates what the current region covers.
+    Region,
     /// Generates what was added at a border.
     Extend(&'static str),
     /// Generates all of it, starting from the picture.
@@ -206,6 +243,7 @@ impl Intent {
     pub const fn label(self) -> &'static str {
         match self {
             Self::Masked => "Paint the masked part",
+            Self::Region => "Paint this region",
             Self::Extend(label) => label,
             Self::Rework => "Rework the picture",
         }
@@ -246,10 +284,10 @@ impl State {
     pub fn intent(&self) -> Option<Intent> {
         let document = self.edited()?;
         let content = document.document.content();
-        let is_masked = |layer: &atelier_core::canvas::Layer| {
-            layer.kind == LayerKind::Mask && layer.visible && !layer.pixels.content_bounds().is_empty()
-        };
-        if content.layers().iter().any(is_masked) {
+        if document.part().region().is_some() {
+            return Some(Intent::Region);
+        }
+        if content.layers().iter().any(|layer| layer.kind == LayerKind::Mask && layer.has_effect()) {
             return Some(Intent::Masked);
         }
         let Some(analysis) = &document.analysis else { return Some(Intent::Rework) };

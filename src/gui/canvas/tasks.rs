@@ -9,8 +9,8 @@ use eframe::egui::ColorImage;
 use crate::gui::create::session::PictureId;
 use crate::gui::pixels;
 use atelier_core::canvas::{
-    AreaSettings, Borders, DocumentContent, DocumentEdit, LayerError, Mask, ModelSizes, PixelRect, TileImage, borders_of, crop_picture,
-    plan_crop, plan_outpaint,
+    AreaSettings, Borders, DocumentContent, DocumentEdit, LayerError, LayerId, Mask, ModelSizes, PixelRect, TileImage, borders_of,
+    crop_picture, plan_crop, plan_outpaint,
 };
 use atelier_core::paths;
 use atelier_core::recipe::{ImageSource, Rgb8};
@@ -66,6 +66,8 @@ pub enum CanvasPixelTask {
         base: Rgb8,
         /// Its seed.
         seed: i64,
+        /// The region that it is of.
+        region: Option<LayerId>,
         /// Longest side that the graphics card takes, in pixels.
         max_side_px: usize,
         /// The job of Live that it is of; `None`: of the queue.
@@ -160,6 +162,8 @@ pub struct AnalysisBasis {
     pub strength: f32,
     /// How a part is generated.
     pub area: AreaSettings,
+    /// The region that is generated; `None`: what is masked or empty.
+    pub region: Option<LayerId>,
 }
 
 /// What would be generated from a document.
@@ -179,6 +183,10 @@ pub struct Analysis {
     pub uncovered: PixelRect,
     /// The part that the model sees; empty where nothing is masked, or where it sees several.
     pub crop: PixelRect,
+    /// The picture for the ControlNet that layers hold.
+    pub control: Option<Rgb8>,
+    /// The reference pictures that layers hold.
+    pub references: Vec<Rgb8>,
     /// The picture and its borders, where all that is generated is borders so wide that the model sees them in several parts.
     pub extension: Option<Extension>,
 }
@@ -197,6 +205,8 @@ pub struct Extension {
 pub struct PreparedCandidate {
     /// Its seed.
     pub seed: i64,
+    /// The region that it is of.
+    pub region: Option<LayerId>,
     /// What it changes.
     pub patch: TileImage,
     /// The rectangle that holds what it changes.
@@ -216,7 +226,7 @@ impl CanvasPixelTask {
                 CanvasReport::Edited { document, version, edit, result }
             }
             Self::Analyse { document, basis, content } => CanvasReport::Analysed(document, analyse(basis, &content)),
-            Self::Candidate { document, picture, base, seed, max_side_px, live } => {
+            Self::Candidate { document, picture, base, seed, region, max_side_px, live } => {
                 let candidate = TileImage::of_difference(&picture, &base).map(|patch| {
                     let bounds = patch.content_bounds();
                     let size = [bounds.width as usize, bounds.height as usize];
@@ -225,7 +235,7 @@ impl CanvasPixelTask {
                     // A card that takes so little shows the whole picture, made smaller, in its place.
                     let (bounds, overlay) =
                         if is_small { (bounds, full) } else { (patch.bounds(), pixels::to_screen(&picture, max_side_px)) };
-                    PreparedCandidate { seed, patch, bounds, overlay, thumbnail: pixels::thumbnail(&picture) }
+                    PreparedCandidate { seed, region, patch, bounds, overlay, thumbnail: pixels::thumbnail(&picture) }
                 });
                 CanvasReport::Candidate { document, candidate, live }
             }
@@ -234,7 +244,10 @@ impl CanvasPixelTask {
 }
 
 fn analyse(basis: AnalysisBasis, content: &DocumentContent) -> Analysis {
-    let (mask, hole) = (content.mask(), content.uncovered());
+    let (mask, hole) = match basis.region {
+        Some(region) => (content.region_mask(region), None),
+        None => (content.mask(), content.uncovered()),
+    };
     let strength = if hole.is_some() { 1.0 } else { basis.strength };
     let picture = content.picture();
     let sizes = MODEL_SIZES.with_size(basis.size.0, basis.size.1);
@@ -251,7 +264,8 @@ fn analyse(basis: AnalysisBasis, content: &DocumentContent) -> Analysis {
     let white = || vec![255; picture.pixels().len()];
     let pixels = mask.as_ref().map_or_else(white, |mask| mask.pixels().iter().flat_map(|value| [*value; 3]).collect());
     let mask_picture = Rgb8::new(picture.width(), picture.height(), pixels);
-    Analysis { basis, picture, mask: mask.map(Arc::new), mask_picture, masked, uncovered, crop, extension }
+    let (control, references) = (content.control_picture(), content.reference_pictures());
+    Analysis { basis, picture, mask: mask.map(Arc::new), mask_picture, masked, uncovered, crop, control, references, extension }
 }
 
 impl CanvasFileTask {

@@ -56,6 +56,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::Upright => state.rotation = 0.0,
         Command::Flip => state.is_flipped = !state.is_flipped,
         Command::Generate => generate::generate(state, context),
+        Command::GenerateRegions => generate::generate_regions(state, context),
         Command::Open => context.open_dialog(DialogKind::OpenCanvas, String::new()),
         Command::OpenFile(path) => files::open(state, path, context),
         Command::Save => files::save(state, context),
@@ -94,6 +95,8 @@ fn update_document(document: &mut OpenDocument, command: Command, context: &mut 
             };
             change(document, context, |document| document.add_layer(kind, &name, None).map(|_| PixelRect::default()));
         }
+        Command::SetKind(kind) => change(document, context, |document| document.set_kind(current, kind)),
+        Command::SetWords(id, words) => change(document, context, |document| document.set_words(id, &words)),
         Command::RemoveLayer => change(document, context, |document| document.remove_layer(current)),
         Command::DuplicateLayer => change(document, context, |document| document.duplicate_layer(current)),
         Command::SelectLayer(id) => document.document.select_layer(id),

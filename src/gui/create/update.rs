@@ -23,9 +23,6 @@ use atelier_core::recipe::{ControlImage, FileRole, ImageSource, ModelFiles, Reci
 use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob};
 
-/// Strength of a new control picture, 0 (ignored) to 1.
-const CONTROL_STRENGTH: f32 = 0.9;
-
 /// Carries out a command.
 pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
     match command {
@@ -387,7 +384,7 @@ pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogR
         DialogKind::Mask => context.shared.recipe.mask = Some(ImageSource::File(path)),
         DialogKind::Reference => context.shared.recipe.reference_images.extend(paths.into_iter().map(ImageSource::File)),
         DialogKind::Control => {
-            let strength = context.shared.recipe.control.as_ref().map_or(CONTROL_STRENGTH, |control| control.strength);
+            let strength = context.shared.recipe.control.as_ref().map_or(ControlImage::USUAL_STRENGTH, |control| control.strength);
             context.shared.recipe.control = Some(ControlImage { image: ImageSource::File(path), strength });
         }
         DialogKind::Styles => preset_task(state, PresetTask::Import(path), context),

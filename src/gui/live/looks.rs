@@ -77,6 +77,7 @@ fn task_of(job: JobId, finished: &FinishedPicture, context: &Context<'_>) -> Pix
             picture: Arc::clone(image),
             base: base.picture.clone(),
             seed: info.seed,
+            region: base.region,
             max_side_px: context.egui.input(|input| input.max_texture_side),
             live: Some(job),
         }),

@@ -4,12 +4,13 @@ use atelier_core::paths::Paths;
 use eframe::egui::{Vec2, vec2};
 
 use crate::gui::canvas::command::without_prompt;
+use crate::gui::canvas::state::Part;
 use crate::gui::canvas::tasks::DocumentNumber;
 use crate::gui::create::progress::Progress;
 use crate::gui::create::state::FormingPicture;
 use crate::gui::live::follower::Follower;
 use crate::gui::shared::{Shared, UnmetRequirement};
-use atelier_core::canvas::{AreaSettings, PixelRect, TileImage};
+use atelier_core::canvas::{AreaSettings, LayerId, PixelRect, TileImage};
 use atelier_core::recipe::{Recipe, Rgb8};
 use atelier_engine::{JobId, Picture, Preview};
 
@@ -55,6 +56,7 @@ pub(crate) struct Source {
 pub(crate) struct CanvasSource {
     pub(crate) document: DocumentNumber,
     pub(crate) version: u64,
+    pub(crate) part: Part,
     /// Denoising strength, 0 to 1.
     pub(crate) strength: f32,
     /// The part that the model sees, where the person has drawn it.
@@ -67,6 +69,8 @@ pub(crate) struct CanvasSource {
 pub(crate) struct Base {
     pub(crate) document: DocumentNumber,
     pub(crate) picture: Rgb8,
+    /// The region that the other one is of.
+    pub(crate) region: Option<LayerId>,
 }
 
 /// A job that the engine has.

@@ -89,6 +89,7 @@ fn source(recipe: &Recipe, seed: i64, document: Option<&OpenDocument>, canvas: &
     let canvas = document.map(|document| CanvasSource {
         document: document.number,
         version: document.document.version(),
+        part: document.part(),
         strength: canvas.options.strength,
         crop: document.crop,
         area: canvas.options.area,
@@ -114,7 +115,7 @@ fn begin(state: &mut State, source: Source, canvas: &canvas::State, create: &cre
     let of_canvas = canvas.edited().and_then(|document| {
         let analysis = generate::current(document, context.shared, &canvas.options)?;
         let recipe = generate::recipe(&source.recipe, document, analysis, &canvas.options);
-        Some((recipe, Base { document: document.number, picture: analysis.picture.clone() }))
+        Some((recipe, Base { document: document.number, picture: analysis.picture.clone(), region: analysis.basis.region }))
     });
     let (recipe, base) = match of_canvas {
         Some((recipe, base)) => (recipe, Some(base)),
@@ -145,11 +146,12 @@ fn accept(state: &mut State, canvas: &mut canvas::State, create: &mut create::St
     let (Some(number), Some(patch)) = (look.document, patch) else {
         return create::pictures::keep(create, finished.recipe, &finished.picture, state.paths.clone(), context);
     };
+    let region = finished.base.as_ref().and_then(|base| base.region);
     let seed = finished.picture.info.seed;
     let source_now = |canvas: &canvas::State, recipe: &Recipe| source(recipe, state.seed.unwrap_or(seed), canvas.edited(), canvas);
     let is_newest = state.follower.is_finished(&source_now(canvas, &context.shared.recipe));
     let Some(document) = canvas.edited_mut().filter(|document| document.number == number) else { return };
-    if candidates::accept_patch(document, seed, patch, context) {
+    if candidates::accept_patch(document, seed, patch, region, context) {
         let accepted = source_now(canvas, &context.shared.recipe);
         state.forget_look();
         if is_newest {

@@ -340,7 +340,7 @@ fn copied_flags_that_are_pasted_back_change_nothing_but_the_placement() {
         loras: vec![Lora { path: "/l/ink.safetensors".into(), strength: 1.0 }],
         ..studio.app().state.shared.recipe.clone()
     };
-    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe = recipe.clone();
+    studio.app_mut().state.shared.recipe = recipe.clone();
     studio.settle();
     studio.harness.get_by_role_and_label(Role::TextInput, "Runs on").focus();
     studio.harness.run_ok();
@@ -550,10 +550,10 @@ fn what_was_measured_stands_beside_what_was_predicted_and_what_stays_is_not_coun
     assert!(studio.sees("GPU0 denoise: 10.9 GiB, measured 10.9 GiB"));
     assert!(studio.sees("GPU0 decode: 10.7 GiB, measured 10.8 GiB (0.9 % more)"));
     // Of another size or another place it says nothing.
-    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.width = 768;
+    studio.app_mut().state.shared.recipe.width = 768;
     studio.answer_estimate(5);
     assert!(!studio.sees(", measured "));
-    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.width = recipe().width;
+    studio.app_mut().state.shared.recipe.width = recipe().width;
     studio.answer_estimate(5);
     assert!(studio.sees(", measured "));
     let mut devices = machine();

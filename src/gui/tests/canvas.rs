@@ -102,7 +102,7 @@ fn only_the_tiles_that_were_painted_are_sent_to_the_graphics_card() {
     studio.take_tool(Key::B);
     let before = studio.canvas().surface.sent_pixels;
     assert_eq!(before, 64 * 64);
-    studio.harness.state_mut().as_mut().unwrap().state.canvas.options.brush.size = 4.0;
+    studio.app_mut().state.canvas.options.brush.size = 4.0;
     studio.draw((10.0, 10.0), (12.0, 10.0));
     let sent = studio.canvas().surface.sent_pixels - before;
     assert!(sent > 0 && sent < 200, "{sent}");
@@ -121,7 +121,7 @@ fn keys_change_the_brush_and_shift_draws_a_straight_line() {
     studio.press(Modifiers::SHIFT, Key::OpenBracket);
     assert!(studio.app().state.canvas.options.brush.hardness < 0.8 && (size(&studio) - before).abs() < 0.01);
 
-    studio.harness.state_mut().as_mut().unwrap().state.canvas.options.brush =
+    studio.app_mut().state.canvas.options.brush =
         atelier_core::canvas::Brush { size: 3.0, hardness: 1.0, smoothing: 0.0, ..Default::default() };
     studio.draw((5.0, 5.0), (6.0, 5.0));
     let to = studio.on_screen(60.0, 59.0);
@@ -144,7 +144,7 @@ fn the_masked_part_is_generated_and_a_candidate_becomes_a_layer() {
     let mut studio = studio();
     studio.take_tool(Key::M);
     assert!(studio.sees("Rework the picture"), "nothing is masked yet");
-    studio.harness.state_mut().as_mut().unwrap().state.canvas.options.mask.size = 12.0;
+    studio.app_mut().state.canvas.options.mask.size = 12.0;
     studio.draw((20.0, 20.0), (30.0, 20.0));
     assert!(studio.sees("Paint the masked part"));
     assert_eq!(studio.content().current_layer().kind, LayerKind::Mask);
@@ -164,7 +164,7 @@ fn the_masked_part_is_generated_and_a_candidate_becomes_a_layer() {
     // Painting goes on while it runs.
     studio.begin(job, vec![recipe.seed]);
     studio.take_tool(Key::B);
-    studio.harness.state_mut().as_mut().unwrap().state.canvas.options.brush.size = 4.0;
+    studio.app_mut().state.canvas.options.brush.size = 4.0;
     studio.draw((50.0, 50.0), (52.0, 50.0));
     let ink = studio.app().state.canvas.options.colour;
 
@@ -195,11 +195,84 @@ fn the_masked_part_is_generated_and_a_candidate_becomes_a_layer() {
 }
 
 #[test]
+fn regions_are_generated_by_their_own_words_and_accepted_one_by_one() {
+    let mut studio = studio();
+    studio.take_tool(Key::B);
+    studio.press(Modifiers::NONE, Key::F7);
+    for (name, left, words) in [("Region", 4.0, "a boat"), ("Region", 44.0, "")] {
+        studio.click("Kinds of layers");
+        studio.click("Add a region");
+        assert!(studio.content().current_layer().name.starts_with(name));
+        studio.app_mut().state.canvas.options.brush.size = 8.0;
+        studio.draw((left, 20.0), (left + 10.0, 20.0));
+        if !words.is_empty() {
+            studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Words of the region").focus();
+            studio.harness.run_ok();
+            studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Words of the region").type_text(words);
+            studio.harness.run_ok();
+        }
+    }
+    assert!(studio.sees("Paint this region"));
+    studio.settle_canvas();
+    studio.click("Paint every region");
+    studio.until("both to be asked for", |app| app.state.canvas.edited().is_some_and(|document| document.runs.len() == 2));
+    // Without words the prompt counts.
+    for (at, (words, mask)) in [("a boat", (255, 0)), ("a lake", (0, 255))].into_iter().enumerate() {
+        let (job, recipe, _) = studio.take();
+        let masked = mask_of(&recipe, 64, 64);
+        assert_eq!((recipe.prompt.as_str(), (masked[20 * 64 + 8], masked[20 * 64 + 48])), (words, mask));
+        studio.begin(job, vec![recipe.seed]);
+        let mut pixels = image(64, 120).pixels().to_vec();
+        pixels[(20 * 64 + 8 + 40 * at) * 3..][..3].fill(9);
+        let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None };
+        let result = Arc::new(Rgb8::new(64, 64, pixels).unwrap());
+        studio.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: result } });
+        studio.until("the candidate", |app| app.state.canvas.edited().is_some_and(|document| document.candidates.len() == at + 1));
+        studio.done(job);
+    }
+    studio.click("Accept");
+    assert_eq!((studio.content().picture().pixels()[(20 * 64 + 8) * 3], studio.canvas().candidates.len()), (9, 1), "the other one waits");
+    studio.click("Accept");
+    assert_eq!(studio.content().picture().pixels()[(20 * 64 + 48) * 3], 9);
+    assert_eq!((studio.canvas().candidates.len(), studio.canvas().regions().count()), (0, 0), "the regions have done their work");
+}
+
+#[test]
+fn layers_guide_the_picture_where_the_model_can_use_them() {
+    let mut studio = studio();
+    studio.take_tool(Key::B);
+    studio.press(Modifiers::NONE, Key::F7);
+    studio.draw((20.0, 30.0), (40.0, 30.0));
+    studio.click("Kinds of layers");
+    assert!(
+        studio.harness.get_by_role_and_label(Role::Button, "Add a control layer").accesskit_node().is_disabled(),
+        "there is no ControlNet"
+    );
+    studio.click("Use the layer as a reference");
+    assert_eq!(studio.content().current_layer().kind, LayerKind::Reference);
+    studio.settle_canvas();
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    let (job, recipe, _) = studio.take();
+    assert_eq!((recipe.reference_images.len(), recipe.control.is_some()), (1, false));
+    studio.done(job);
+
+    let net = studio.folder.path().join("net.safetensors");
+    studio.app_mut().state.shared.recipe.files.set(FileRole::Controlnet, net);
+    studio.harness.run_ok();
+    studio.click("Kinds of layers");
+    studio.click("Use the layer for control");
+    studio.settle_canvas();
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    let (_, recipe, _) = studio.take();
+    assert_eq!((recipe.reference_images.len(), recipe.control.map(|control| control.strength)), (0, Some(0.9)));
+}
+
+#[test]
 fn candidates_are_looked_at_one_by_one_and_put_away() {
     let mut studio = studio();
     studio.take_tool(Key::M);
     studio.draw((20.0, 20.0), (30.0, 20.0));
-    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.batch_count = 2;
+    studio.app_mut().state.shared.recipe.batch_count = 2;
     studio.settle_canvas();
     studio.press(Modifiers::COMMAND, Key::Enter);
     let (job, recipe, _) = studio.take();
@@ -273,7 +346,7 @@ fn how_a_part_is_generated_can_be_set_and_taken_back() {
         studio.harness.run_ok();
     }
     studio.click("Grey");
-    studio.harness.state_mut().as_mut().unwrap().state.canvas.options.area.context = 4.0;
+    studio.app_mut().state.canvas.options.area.context = 4.0;
     studio.until("a wider crop", |app| {
         app.state.canvas.edited().and_then(OpenDocument::shown_crop).is_some_and(|crop| crop.area() > narrow.area())
     });

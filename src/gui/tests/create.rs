@@ -20,7 +20,7 @@ fn pictures_that_form_at_the_same_time_have_a_line_each_and_one_is_shown() {
     let mut studio = Studio::open(ready());
     let (first, ..) = studio.generate();
     studio.begin(first, vec![1]);
-    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.prompt = "a castle".into();
+    studio.app_mut().state.shared.recipe.prompt = "a castle".into();
     let (second, .., cancel) = studio.generate();
     studio.until("the waiting job", |app| app.state.shared.queue.waiting().count() == 1);
     assert!(studio.sees("1 waiting in the queue"), "the engine has not begun it");
@@ -101,7 +101,7 @@ fn one_goes_to_ones_own_files_and_back_and_each_side_keeps_its_settings() {
     studio.click("Use my own files");
     assert!(studio.app().state.shared.recipe.files.is_empty() && studio.sees("No model yet."));
     let own = Recipe { loras: vec![Lora { path: "/ink".into(), strength: 1.0 }], width: 768, ..ready() };
-    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe = own.clone();
+    studio.app_mut().state.shared.recipe = own.clone();
     studio.harness.run_ok();
 
     studio.click("Use the built-in model");
@@ -496,7 +496,7 @@ fn crowded(size: [f32; 2]) -> Studio {
     let (job, ..) = studio.generate();
     studio.begin(job, vec![2]);
     studio.press(Modifiers::COMMAND, Key::Enter);
-    let app = studio.harness.state_mut().as_mut().unwrap();
+    let app = studio.app_mut();
     app.state.shared.error = Some(crate::gui::shared::ErrorCard {
         details: vec!["a line".into()],
         ..crate::gui::shared::ErrorCard::new(
@@ -533,7 +533,7 @@ fn everything_has_a_name_and_nothing_sticks_out() {
             all.into_iter().find(|node| node.accesskit_node().label().as_deref() == Some(name)).unwrap().rect()
         });
         assert!(last_screen.right() + 4.0 <= first_button.left(), "the bar has no room: {last_screen:?}, {first_button:?}");
-        studio.harness.state_mut().as_mut().unwrap().state.closing = Closing::Confirming;
+        studio.app_mut().state.closing = Closing::Confirming;
         studio.harness.run_ok();
         studio.harness.check_accessibility();
     }

@@ -135,7 +135,7 @@ fn a_picture_of_another_program_that_is_opened_is_asked_about_too() {
     let picture = tool_pictures().into_iter().find(|picture| picture.name == "swarmui.jpg").unwrap();
     let path = picture.write(studio.folder.path()).unwrap();
     let ctx = studio.harness.ctx.clone();
-    studio.harness.state_mut().as_mut().unwrap().open(&ctx, vec![path]);
+    studio.app_mut().open(&ctx, vec![path]);
     studio.until("the card", |app| app.state.create.dropped.is_some());
     assert!(studio.sees("Made by SwarmUI"));
 }

@@ -26,7 +26,7 @@ fn what_was_changed_last_is_undone_first_whatever_changed_it() {
     let used = recipe_of(&studio).clone();
     assert_eq!(used.seed, 77);
     studio.press(Modifiers::COMMAND, Key::I);
-    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.width = 128;
+    studio.app_mut().state.shared.recipe.width = 128;
     studio.harness.run_ok();
 
     undo(&mut studio);

@@ -6,7 +6,7 @@ use atelier_core::recipe::{ControlImage, Rng};
 use atelier_library::{CardFile, ModelCard, ModelKind};
 
 fn set(studio: &mut Studio, recipe: Recipe) {
-    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe = recipe;
+    studio.app_mut().state.shared.recipe = recipe;
     studio.harness.run_ok();
 }
 
@@ -101,7 +101,7 @@ fn a_dropped_upscaler_says_what_it_is_for_and_leaves_the_model_alone() {
 #[test]
 fn a_lora_that_is_named_in_the_prompt_becomes_a_chip_with_its_strength() {
     let mut studio = Studio::sized(Recipe { prompt: String::new(), ..ready() }, [1440.0, 1600.0]);
-    studio.harness.state_mut().as_mut().unwrap().state.shared.lora_files = vec!["/l/Ink.safetensors".into(), "/l/oil.gguf".into()];
+    studio.app_mut().state.shared.lora_files = vec!["/l/Ink.safetensors".into(), "/l/oil.gguf".into()];
     studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text("a lake <lora:ink:0.8>, still");
     studio.harness.run_ok();
     assert_eq!(recipe_of(&studio).prompt, "a lake, still");
@@ -118,7 +118,7 @@ fn a_lora_that_is_named_in_the_prompt_becomes_a_chip_with_its_strength() {
     studio.until("the files", |app| !app.state.shared.recipe.loras.is_empty());
     assert!(studio.sees("pen · not found"), "it has another name");
     assert_eq!(recipe_of(&studio).loras[0].path, paths[1]);
-    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.prompt = "a <lora:pen-lora:0.3> lake".into();
+    studio.app_mut().state.shared.recipe.prompt = "a <lora:pen-lora:0.3> lake".into();
     drop_files(&mut studio, &["ae.sft"]);
     studio.until("the file", |app| app.state.shared.recipe.files.get(FileRole::Vae).is_some());
     assert_eq!((recipe_of(&studio).prompt.as_str(), recipe_of(&studio).loras[0].strength), ("a lake", 0.3));
@@ -126,7 +126,7 @@ fn a_lora_that_is_named_in_the_prompt_becomes_a_chip_with_its_strength() {
 
 /// Puts a LoRA of this file and family into the library, with trigger words, beside a model of the recipe's main file.
 fn know_lora(studio: &mut Studio, path: &str, family: &str) {
-    let shared = &mut studio.harness.state_mut().as_mut().unwrap().state.shared;
+    let shared = &mut studio.app_mut().state.shared;
     let file = CardFile {
         role: atelier_library::Role::Lora,
         name: "ink.safetensors".into(),

@@ -67,10 +67,6 @@ impl Studio {
         }
     }
 
-    fn app_mut(&mut self) -> &mut App {
-        self.harness.state_mut().as_mut().unwrap()
-    }
-
     /// Number of pictures of this session; the gallery may find those of the folder a second time.
     fn session_pictures(&self) -> usize {
         self.app().state.create.session.iter().filter(|picture| picture.kept.is_none()).count()

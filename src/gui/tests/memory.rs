@@ -68,7 +68,7 @@ fn the_chosen_model_is_loaded_once_it_is_known_to_fit_and_not_again() {
     studio.harness.run_ok();
     assert!(!studio.sees("Loading") && studio.sees("In memory · RAM 512 MiB · GPU0 2.0 GiB"));
     // Words, seeds and sizes load nothing; nor does a model that a person has unloaded come back by itself.
-    let recipe = &mut studio.harness.state_mut().as_mut().unwrap().state.shared.recipe;
+    let recipe = &mut studio.app_mut().state.shared.recipe;
     recipe.seed = 7;
     recipe.prompt = "a long prompt ".repeat(20);
     studio.answer_estimate(5);
@@ -76,13 +76,13 @@ fn the_chosen_model_is_loaded_once_it_is_known_to_fit_and_not_again() {
     assert_eq!(studio.preload_requests(), []);
     // Not even where that was before it could be loaded.
     studio.port.send(residency(&[resident(2, files("sd15"))]));
-    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.files = files("sd15");
+    studio.app_mut().state.shared.recipe.files = files("sd15");
     studio.harness.run_ok();
     studio.click("Unload sd15");
     studio.answer_estimate(5);
     assert_eq!(studio.preload_requests(), []);
     // Another place is another loading.
-    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.placement.backend = "te=cpu".into();
+    studio.app_mut().state.shared.recipe.placement.backend = "te=cpu".into();
     studio.answer_estimate(5);
     assert_eq!(studio.preload_requests().len(), 1);
 }
@@ -177,7 +177,7 @@ fn going_back_to_a_model_brings_its_settings_and_keeps_the_words() {
     let mut studio = open_with_estimate(Settings { recipe: Recipe { steps: 9, ..recipe() }, preload: false, ..Settings::default() });
     let (job, ..) = studio.generate();
     studio.done(job);
-    let state = &mut studio.harness.state_mut().as_mut().unwrap().state;
+    let state = &mut studio.app_mut().state;
     (state.shared.recipe.files, state.shared.recipe.steps, state.shared.recipe.prompt) = (files("sd15"), 30, "a castle".into());
     studio.port.send(residency(&[resident(1, recipe().files), resident(2, files("sd15"))]));
     studio.settle();

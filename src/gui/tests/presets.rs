@@ -8,7 +8,7 @@ fn recipe(studio: &Studio) -> &Recipe {
 }
 
 fn set(studio: &mut Studio, recipe: Recipe) {
-    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe = recipe;
+    studio.app_mut().state.shared.recipe = recipe;
     studio.harness.run_ok();
 }
 

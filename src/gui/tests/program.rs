@@ -71,7 +71,7 @@ fn a_crash_of_the_last_window_is_told_until_it_is_dismissed_and_keeps_nobody_fro
     let paths = studio.app().state.program.paths.clone().unwrap();
     assert_eq!(Watch::new(&paths).begin(), None, "as a window does that is killed afterwards");
     let ctx = studio.harness.ctx.clone();
-    studio.harness.state_mut().as_mut().unwrap().watch(&ctx, Watch::new(&paths));
+    studio.app_mut().watch(&ctx, Watch::new(&paths));
     studio.until("the crash", |app| app.state.program.crash.is_some());
     assert!(studio.sees("did not end as it should") && studio.sees("nothing was sent"));
     assert!(studio.harness.query_by_role_and_label(Role::Button, "Show the file").is_some());
@@ -87,7 +87,7 @@ fn a_crash_of_the_last_window_is_told_until_it_is_dismissed_and_keeps_nobody_fro
 
 fn open_files(studio: &mut Studio, files: Vec<PathBuf>) {
     let ctx = studio.harness.ctx.clone();
-    studio.harness.state_mut().as_mut().unwrap().open(&ctx, files);
+    studio.app_mut().open(&ctx, files);
     studio.harness.run_ok();
 }
 
@@ -115,7 +115,7 @@ fn an_opened_picture_of_atelier_is_shown_and_brings_its_settings() {
     });
 
     // Once the model is known, it is chosen too.
-    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.files = recipe.files.clone();
+    studio.app_mut().state.shared.recipe.files = recipe.files.clone();
     open_files(&mut studio, vec![picture]);
     studio.until("the second", |app| app.state.create.session.len() == 2);
     assert_eq!(studio.app().state.shared.recipe.files, recipe.files);
@@ -143,7 +143,7 @@ fn a_second_start_brings_the_window_forward_with_its_files() {
     std::fs::write(&vae, "x").unwrap();
     let Claim::First(instance) = claim(&data, &[]) else { panic!("nobody else is there") };
     let ctx = studio.harness.ctx.clone();
-    studio.harness.state_mut().as_mut().unwrap().serve(&ctx, instance).unwrap();
+    studio.app_mut().serve(&ctx, instance).unwrap();
     assert!(matches!(claim(&data, std::slice::from_ref(&vae)), Claim::HandedOver));
     studio.harness.step();
     assert!(studio.window_commands().contains(&egui::ViewportCommand::Focus));
@@ -153,7 +153,7 @@ fn a_second_start_brings_the_window_forward_with_its_files() {
 /// A window of a build that knows where versions are published.
 fn with_feed(feed: updates::Feed) -> Studio {
     let mut studio = Studio::open(ready());
-    studio.harness.state_mut().as_mut().unwrap().state.program.updates.feed = Some(feed);
+    studio.app_mut().state.program.updates.feed = Some(feed);
     studio.harness.run_ok();
     studio
 }

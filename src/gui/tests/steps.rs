@@ -43,7 +43,7 @@ fn arrow_keys_show_the_steps_and_the_next_picture_goes_on_from_one() {
     assert!(studio.sees("Step 2 of 4"));
     studio.click("Go on from here");
     assert!(studio.sees("goes on from step 2") && studio.sees("Begins with 2 steps of"));
-    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.prompt = "a lake by night".into();
+    studio.app_mut().state.shared.recipe.prompt = "a lake by night".into();
     let (_, recipe, _) = studio.generate();
     assert_eq!((recipe.prompt.as_str(), recipe.seed, recipe.steps), ("a lake by night", 7, 4));
     let earlier: Vec<_> = recipe.earlier_steps.iter().map(|it| (it.until_step, it.prompt.as_str())).collect();

@@ -2,7 +2,7 @@
 
 use super::content::DocumentContent;
 use super::tile::TILE_SIDE;
-use super::{Layer, LayerKind, Mask, PixelRect};
+use super::{Layer, LayerId, LayerKind, Mask, PixelRect};
 use crate::recipe::Rgb8;
 
 /// The layers that are composed.
@@ -51,7 +51,7 @@ impl DocumentContent {
         let mut pixels = vec![0; rect.area() as usize * 4];
         for layer in self.layers().iter().filter(|layer| layer.visible && layer.opacity > 0) {
             if choice == LayerChoice::Visible || layer.kind.is_picture() {
-                lay_over(&mut pixels, rect, layer);
+                lay_over(&mut pixels, rect, layer, u32::from(layer.opacity));
             }
         }
         pixels
@@ -61,30 +61,71 @@ impl DocumentContent {
     #[must_use]
     pub fn picture(&self) -> Rgb8 {
         let mut rgb = Vec::with_capacity(self.bounds().area() as usize * 3);
-        self.bands(|band| {
-            for pixel in self.compose(band, LayerChoice::Picture).chunks_exact(4) {
-                let alpha = u32::from(pixel[3]);
-                rgb.extend(pixel[..3].iter().map(|value| (scale(u32::from(*value), alpha) + 255 - alpha).min(255) as u8));
-            }
-        });
+        self.bands(|band| push_over(&mut rgb, &self.compose(band, LayerChoice::Picture), 255));
         Rgb8::new(self.width(), self.height(), rgb).unwrap_or_else(|| unreachable!("the bands hold every pixel"))
+    }
+
+    /// The visible layers of control, over the black that stands for nothing in such pictures. `None` where they are empty.
+    #[must_use]
+    pub fn control_picture(&self) -> Option<Rgb8> {
+        let controls: Vec<&Layer> = self.layers().iter().filter(|it| it.kind == LayerKind::Control && it.has_effect()).collect();
+        if controls.is_empty() {
+            return None;
+        }
+        let mut rgb = Vec::with_capacity(self.bounds().area() as usize * 3);
+        self.bands(|band| {
+            let mut pixels = vec![0; band.area() as usize * 4];
+            for layer in &controls {
+                lay_over(&mut pixels, band, layer, 255);
+            }
+            push_over(&mut rgb, &pixels, 0);
+        });
+        Rgb8::new(self.width(), self.height(), rgb)
+    }
+
+    /// The visible layers of reference, from the bottom: of each the smallest part that holds its pixels, over white.
+    #[must_use]
+    pub fn reference_pictures(&self) -> Vec<Rgb8> {
+        let references = self.layers().iter().filter(|it| it.kind == LayerKind::Reference && it.has_effect());
+        let picture = |layer: &Layer| -> Option<Rgb8> {
+            let mut covered = Mask::filled(self.width(), self.height(), 0);
+            self.cover(&mut covered, layer);
+            let bounds = covered.bounds()?;
+            let mut rgb = Vec::with_capacity(bounds.area() as usize * 3);
+            push_over(&mut rgb, &layer.pixels.read(bounds), 255);
+            Rgb8::new(bounds.width, bounds.height, rgb)
+        };
+        references.filter_map(picture).collect()
+    }
+
+    /// The part that a region covers; `None` where it is hidden, empty, or no region.
+    #[must_use]
+    pub fn region_mask(&self, id: LayerId) -> Option<Mask> {
+        let layer = self.layer(id).filter(|it| matches!(it.kind, LayerKind::Region { .. }) && it.visible)?;
+        let mut mask = Mask::filled(self.width(), self.height(), 0);
+        self.cover(&mut mask, layer);
+        mask.bounds().is_some().then_some(mask)
     }
 
     /// The part that is generated anew: what visible masks cover, and where the picture has no pixels. `None` where that is nothing.
     #[must_use]
     pub fn mask(&self) -> Option<Mask> {
-        let masks = || self.layers().iter().filter(|layer| layer.visible && layer.kind == LayerKind::Mask);
         let mut mask = self.uncovered().unwrap_or_else(|| Mask::filled(self.width(), self.height(), 0));
-        for layer in masks() {
-            self.bands(|band| {
-                let start = band.top as usize * self.width() as usize;
-                let covered = layer.pixels.read(band);
-                for (value, pixel) in mask.pixels_mut()[start..].iter_mut().zip(covered.chunks_exact(4)) {
-                    *value = (*value).max(pixel[3]);
-                }
-            });
+        for layer in self.layers().iter().filter(|layer| layer.visible && layer.kind == LayerKind::Mask) {
+            self.cover(&mut mask, layer);
         }
         mask.bounds().is_some().then_some(mask)
+    }
+
+    /// Raises a mask of the document's size to what a layer covers.
+    fn cover(&self, mask: &mut Mask, layer: &Layer) {
+        self.bands(|band| {
+            let start = band.top as usize * self.width() as usize;
+            let covered = layer.pixels.read(band);
+            for (value, pixel) in mask.pixels_mut()[start..].iter_mut().zip(covered.chunks_exact(4)) {
+                *value = (*value).max(pixel[3]);
+            }
+        });
     }
 
     /// Where the picture has no pixels, as an extended one. `None` where it has all of them.
@@ -111,9 +152,16 @@ impl DocumentContent {
     }
 }
 
-/// Lays a layer over the pixels of a rectangle within the bounds.
-fn lay_over(pixels: &mut [u8], rect: PixelRect, layer: &Layer) {
-    let opacity = u32::from(layer.opacity);
+/// Appends RGBA pixels, over a grey of this value, as RGB.
+fn push_over(rgb: &mut Vec<u8>, pixels: &[u8], grey: u32) {
+    for pixel in pixels.chunks_exact(4) {
+        let alpha = u32::from(pixel[3]);
+        rgb.extend(pixel[..3].iter().map(|value| (scale(u32::from(*value), alpha) + scale(grey, 255 - alpha)).min(255) as u8));
+    }
+}
+
+/// Lays a layer with this opacity over the pixels of a rectangle within the bounds.
+fn lay_over(pixels: &mut [u8], rect: PixelRect, layer: &Layer, opacity: u32) {
     for y in rect.top..rect.bottom() {
         let mut x = rect.left;
         while x < rect.right() {

@@ -136,11 +136,12 @@ impl Document {
         Ok(id)
     }
 
-    /// Makes pixels that were generated a layer above the picture, and empties the masks, as one change.
+    /// Makes pixels that were generated a layer above the picture, as one change with putting away what marked their part: the region is
+    /// hidden; without one the masks are emptied.
     ///
     /// # Errors
     /// Where there are too many layers, or the pixels have another size.
-    pub fn accept_candidate(&mut self, name: &str, pixels: TileImage) -> Result<PixelRect, LayerError> {
+    pub fn accept_candidate(&mut self, name: &str, pixels: TileImage, region: Option<LayerId>) -> Result<PixelRect, LayerError> {
         if self.content.layers.len() >= MAX_LAYERS {
             return Err(LayerError::TooMany);
         }
@@ -150,8 +151,12 @@ impl Document {
         let id = LayerId(self.next_layer);
         self.change("Accept a candidate", |content| {
             let above = content.layers.iter().rposition(|layer| layer.kind.is_picture()).map_or(0, |at| at + 1);
-            for layer in content.layers.iter_mut().filter(|layer| layer.kind == LayerKind::Mask && layer.visible) {
-                layer.pixels = TileImage::new(content.width, content.height);
+            for layer in &mut content.layers {
+                if region == Some(layer.id) {
+                    layer.visible = false;
+                } else if region.is_none() && layer.kind == LayerKind::Mask && layer.visible {
+                    layer.pixels = TileImage::new(content.width, content.height);
+                }
             }
             content.layers.insert(above, Layer::new(id, LayerKind::Paint, shortened(name), pixels));
             Ok(())
@@ -251,6 +256,24 @@ impl Document {
     /// Where there is no such layer.
     pub fn set_opacity(&mut self, id: LayerId, opacity: u8) -> Result<PixelRect, LayerError> {
         self.go_on("Opacity of a layer", |content| content.layer_mut(id).map(|layer| layer.opacity = opacity))
+    }
+
+    /// Makes a layer one of another kind; its pixels stay. A layer of that kind already keeps its words.
+    ///
+    /// # Errors
+    /// Where there is no such layer, or it is locked.
+    pub fn set_kind(&mut self, id: LayerId, kind: LayerKind) -> Result<PixelRect, LayerError> {
+        self.change("Use of a layer", |content| {
+            let layer = content.layer_mut(id)?;
+            if layer.locked {
+                return Err(LayerError::Locked);
+            }
+            if !layer.kind.is_like(&kind) {
+                layer.opacity = kind.usual_opacity();
+                layer.kind = kind;
+            }
+            Ok(())
+        })
     }
 
     /// Sets the words of a region; other layers have none. One change until [`Self::release`].

@@ -8,7 +8,7 @@ use super::TileImage;
 pub const MASK_COLOUR: [u8; 3] = [232, 72, 108];
 /// Colours in which regions are drawn, one after the other.
 const REGION_COLOURS: [[u8; 3]; 6] = [[66, 133, 244], [52, 168, 83], [251, 188, 5], [171, 71, 188], [0, 172, 193], [255, 112, 67]];
-/// Opacity in which masks and regions are drawn at first.
+/// Opacity at first of layers that lie over the picture without being part of it.
 const OVERLAY_OPACITY: u8 = 140;
 
 /// Number of a layer, unique in its document.
@@ -35,6 +35,9 @@ pub enum LayerKind {
 }
 
 impl LayerKind {
+    /// Most characters of a region's words.
+    pub const MAX_WORDS: usize = 10_000;
+
     /// The word on its button.
     #[must_use]
     pub const fn label(&self) -> &'static str {
@@ -52,6 +55,18 @@ impl LayerKind {
     pub const fn is_picture(&self) -> bool {
         matches!(self, Self::Paint)
     }
+
+    /// The opacity of a new layer of this kind.
+    #[must_use]
+    pub(super) const fn usual_opacity(&self) -> u8 {
+        if self.is_picture() { 255 } else { OVERLAY_OPACITY }
+    }
+
+    /// True for kinds that differ at most in their words.
+    #[must_use]
+    pub fn is_like(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
 }
 
 /// A layer. Clones share the pixels.
@@ -65,7 +80,7 @@ pub struct Layer {
     pub name: String,
     /// False where it is not drawn and not used.
     pub visible: bool,
-    /// 0 to 255; of masks and regions only how strongly they are drawn.
+    /// 0 to 255; of layers that are no part of the picture only how strongly they are drawn.
     pub opacity: u8,
     /// True where its pixels cannot be changed.
     pub locked: bool,
@@ -77,11 +92,13 @@ impl Layer {
     /// A visible layer.
     #[must_use]
     pub fn new(id: LayerId, kind: LayerKind, name: impl Into<String>, pixels: TileImage) -> Self {
-        let opacity = match kind {
-            LayerKind::Mask | LayerKind::Region { .. } => OVERLAY_OPACITY,
-            LayerKind::Paint | LayerKind::Control | LayerKind::Reference => 255,
-        };
-        Self { id, kind, name: name.into(), visible: true, opacity, locked: false, pixels }
+        Self { id, opacity: kind.usual_opacity(), kind, name: name.into(), visible: true, locked: false, pixels }
+    }
+
+    /// True where it is shown and has pixels, be they transparent again.
+    #[must_use]
+    pub fn has_effect(&self) -> bool {
+        self.visible && !self.pixels.content_bounds().is_empty()
     }
 
     /// The colour that a brush leaves on it: the chosen one, or the layer's own where the colour has no meaning.

@@ -275,7 +275,7 @@ fn an_accepted_candidate_lies_above_the_picture_and_empties_the_mask() {
     pixels[0] ^= 0x80;
     let candidate = crate::recipe::Rgb8::new(300, 280, pixels).unwrap();
     let patch = TileImage::of_difference(&candidate, &base).unwrap();
-    document.accept_candidate("Generated", patch).unwrap();
+    document.accept_candidate("Generated", patch, None).unwrap();
     let kinds: Vec<_> = document.content().layers().iter().map(|layer| layer.kind.clone()).collect();
     assert_eq!(kinds, [LayerKind::Paint, LayerKind::Paint, LayerKind::Mask]);
     assert_eq!((document.content().picture(), document.content().mask()), (candidate, None));
@@ -304,4 +304,57 @@ fn masks_cover_what_is_generated_and_are_no_part_of_the_picture() {
     assert_eq!(mask.bounds(), Some(PixelRect::of_size(50, 280)), "what has no pixels is generated");
     assert_eq!(document.content().colour_at(10, 10), None);
     assert_eq!(document.content().colour_at(50, 0).unwrap(), picture.pixels()[..3]);
+}
+
+#[test]
+fn a_region_is_a_part_of_its_own_and_is_hidden_once_its_candidate_is_accepted() {
+    let mut document = document();
+    let picture = document.content().picture();
+    let boat = document.add_layer(LayerKind::Region { words: String::new() }, "Boat", None).unwrap();
+    assert_eq!(document.content().region_mask(boat), None, "nothing is on it");
+    let rect = PixelRect { left: 10, top: 20, width: 30, height: 40 };
+    let ink = Ink::Colour(document.content().current_layer().ink([0; 3]));
+    document.apply(&DocumentEdit::Fill { layer: boat, shape: Shape::Rectangle(rect), ink, opacity: 255 }).unwrap();
+    document.set_words(boat, "a small").unwrap();
+    document.set_words(boat, "a small boat").unwrap();
+    assert_eq!(document.content().region_mask(boat).unwrap().bounds(), Some(rect));
+    assert_eq!((document.content().mask(), document.content().picture()), (None, picture.clone()), "neither mask nor paint");
+
+    let mask = document.add_layer(LayerKind::Mask, "Mask", None).unwrap();
+    let fill = DocumentEdit::Fill { layer: mask, shape: Shape::Rectangle(rect), ink: Ink::Colour(MASK_COLOUR), opacity: 255 };
+    document.apply(&fill).unwrap();
+    document.accept_candidate("Generated", TileImage::of_picture(&picture), Some(boat)).unwrap();
+    assert_eq!((document.content().region_mask(boat), document.content().mask().is_some()), (None, true), "the mask is not of that part");
+
+    document.set_kind(boat, LayerKind::Mask).unwrap();
+    document.undo().unwrap();
+    let LayerKind::Region { words } = &document.content().layer(boat).unwrap().kind else { panic!() };
+    assert_eq!(words, "a small boat");
+    document.set_kind(boat, LayerKind::Region { words: String::new() }).unwrap();
+    assert_ne!(document.content().layer(boat).unwrap().kind, LayerKind::Region { words: String::new() }, "its words stay");
+    document.set_locked(boat, true).unwrap();
+    assert_eq!(document.set_kind(boat, LayerKind::Paint), Err(LayerError::Locked));
+}
+
+#[test]
+fn layers_of_control_and_reference_are_pictures_of_their_own() {
+    let mut document = document();
+    let picture = document.content().picture();
+    assert!(document.content().control_picture().is_none() && document.content().reference_pictures().is_empty());
+    let rect = PixelRect { left: 100, top: 20, width: 30, height: 40 };
+    for kind in [LayerKind::Control, LayerKind::Reference] {
+        let layer = document.add_layer(kind, "Guide", None).unwrap();
+        let ink = Ink::Colour([200, 100, 50]);
+        document.apply(&DocumentEdit::Fill { layer, shape: Shape::Rectangle(rect), ink, opacity: 255 }).unwrap();
+    }
+    assert_eq!(document.content().picture(), picture);
+    let control = document.content().control_picture().unwrap();
+    assert_eq!((control.width(), control.height()), (300, 280));
+    let at = |x: usize, y: usize| &control.pixels()[(y * 300 + x) * 3..][..3];
+    assert_eq!((at(110, 30), at(5, 5)), ([200, 100, 50].as_slice(), [0; 3].as_slice()), "fully, over black");
+    let references = document.content().reference_pictures();
+    assert_eq!(references.iter().map(|it| (it.width(), it.height())).collect::<Vec<_>>(), [(30, 40)], "no more than it holds");
+    assert!(references[0].pixels().chunks_exact(3).all(|pixel| pixel == [200, 100, 50]));
+    document.set_visible(document.content().current(), false).unwrap();
+    assert!(document.content().reference_pictures().is_empty(), "what is hidden guides nothing");
 }

@@ -107,7 +107,7 @@ impl From<&Recipe> for LocalRecipe {
             earlier_steps: recipe.earlier_steps.clone(),
             reference_pictures: recipe.reference_images.iter().filter_map(file).collect(),
             control_picture: recipe.control.as_ref().and_then(|control| file(&control.image)),
-            control_strength: recipe.control.as_ref().map_or(0.9, |control| control.strength),
+            control_strength: recipe.control.as_ref().map_or(ControlImage::USUAL_STRENGTH, |control| control.strength),
             threads: recipe.threads,
             loras: loras(&recipe.loras),
             disabled_loras: loras(&recipe.disabled_loras),
@@ -157,9 +157,10 @@ impl From<LocalRecipe> for Recipe {
             hires: stored.hires.map(Hires::clamped),
             earlier_steps: stored.earlier_steps.into_iter().take(EarlierSteps::MOST).map(EarlierSteps::clamped).collect(),
             reference_images: stored.reference_pictures.into_iter().take(MOST_PICTURES).map(ImageSource::File).collect(),
-            control: stored
-                .control_picture
-                .map(|path| ControlImage { image: ImageSource::File(path), strength: within(stored.control_strength, 0.0, 1.0, 0.9) }),
+            control: stored.control_picture.map(|path| ControlImage {
+                image: ImageSource::File(path),
+                strength: within(stored.control_strength, 0.0, 1.0, ControlImage::USUAL_STRENGTH),
+            }),
             threads: stored.threads.filter(|it| (1..=MOST_THREADS).contains(it)),
             loras: loras(stored.loras),
             disabled_loras: loras(stored.disabled_loras),

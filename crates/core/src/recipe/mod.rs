@@ -247,6 +247,11 @@ pub struct ControlImage {
     pub strength: f32,
 }
 
+impl ControlImage {
+    /// The strength where nobody has chosen one; also sd-cli's.
+    pub const USUAL_STRENGTH: f32 = 0.9;
+}
+
 /// A low-rank adapter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lora {

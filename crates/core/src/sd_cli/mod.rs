@@ -36,9 +36,6 @@ const LORA_APPLY_MODE: &str = "at_runtime";
 /// Default denoising strength.
 const INIT_STRENGTH: f32 = 0.75;
 
-/// Default control strength.
-const CONTROL_STRENGTH: f32 = 0.9;
-
 /// The recipe of a command without options.
 fn defaults() -> Recipe {
     Recipe { seed: 42, flash_attention: false, ..Recipe::default() }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::{CONTROL_STRENGTH, FILE_FLAGS, HERE, INIT_STRENGTH, LORA_APPLY_MODE, defaults, shell};
+use super::{FILE_FLAGS, HERE, INIT_STRENGTH, LORA_APPLY_MODE, defaults, shell};
 use crate::placement::{OldFlags, check_shape, is_device_flag};
 use crate::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, PlacementText, Recipe, take_loras};
 
@@ -338,7 +338,8 @@ impl Reader {
         }
         match (self.control.take(), &mut self.recipe.control) {
             (Some(path), control) => {
-                let strength = self.control_strength.or(control.as_ref().map(|control| control.strength)).unwrap_or(CONTROL_STRENGTH);
+                let strength =
+                    self.control_strength.or(control.as_ref().map(|control| control.strength)).unwrap_or(ControlImage::USUAL_STRENGTH);
                 *control = Some(ControlImage { image: ImageSource::File(path), strength });
             }
             (None, Some(control)) => control.strength = self.control_strength.unwrap_or(control.strength),

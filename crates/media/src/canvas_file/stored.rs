@@ -13,7 +13,7 @@ pub(super) const MOST_LIST_BYTES: u64 = 1 << 20;
 /// Most bytes of pixels of all layers, unpacked.
 pub(super) const MOST_PIXEL_BYTES: u64 = 4 << 30;
 /// Most characters of a name and of a region's words that are read.
-pub(super) const MOST_TEXT: usize = 10_000;
+pub(super) const MOST_TEXT: usize = LayerKind::MAX_WORDS;
 
 /// The list of layers.
 #[derive(Debug, Serialize, Deserialize)]

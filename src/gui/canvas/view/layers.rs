@@ -1,14 +1,17 @@
 //! The panel of layers.
 
-use eframe::egui::{Align, Button, Key, Layout, RichText, ScrollArea, Slider, TextEdit, Ui, vec2};
+use eframe::egui::{Align, Button, Id, Key, Layout, Margin, Popup, RichText, ScrollArea, Slider, TextEdit, Ui, vec2};
 
 use crate::gui::canvas::Command;
 use crate::gui::command::Commands;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{ROW_HEIGHT, bare_icon, command_control, heading, icon_button, line_edit_with_undo};
+use crate::gui::widgets::{ROW_HEIGHT, bare_icon, command_button, command_control, heading, icon_button, line_edit_with_undo};
 use atelier_core::canvas::{Layer, LayerKind};
+
+/// Height of the words of a region and their button, in points.
+const WORDS_HEIGHT: f32 = 112.0;
 
 /// Draws the panel.
 pub(crate) fn layers_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -16,15 +19,21 @@ pub(crate) fn layers_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
     let content = document.document.content();
     heading(ui, "Layers", |ui| {
         icon_button(ui, state, commands, Icon::Close, Command::ToggleLayers);
+        kinds_menu(ui, state, commands, &content.current_layer().kind);
         icon_button(ui, state, commands, Icon::Mask, Command::AddLayer(LayerKind::Mask));
         icon_button(ui, state, commands, Icon::Plus, Command::AddLayer(LayerKind::Paint));
     });
-    ScrollArea::vertical().id_salt("layers scroll").max_height(ui.available_height() - 76.0).auto_shrink([false, true]).show(ui, |ui| {
-        for layer in content.layers().iter().rev() {
-            ui.push_id(layer.id, |ui| row(ui, state, commands, layer));
-        }
-    });
+    ScrollArea::vertical()
+        .id_salt("layers scroll")
+        .max_height(ui.available_height() - footer_height(&content.current_layer().kind))
+        .auto_shrink([false, true])
+        .show(ui, |ui| {
+            for layer in content.layers().iter().rev() {
+                ui.push_id(layer.id, |ui| row(ui, state, commands, layer));
+            }
+        });
     let current = content.current_layer();
+    words_field(ui, state, commands, current);
     let mut opacity = f32::from(current.opacity) / 255.0;
     ui.horizontal(|ui| {
         let palette = theme::palette(ui);
@@ -53,6 +62,52 @@ pub(crate) fn layers_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
             });
         }
     });
+}
+
+/// Height of what is under the list, in points.
+const fn footer_height(kind: &LayerKind) -> f32 {
+    76.0 + if matches!(kind, LayerKind::Region { .. }) { WORDS_HEIGHT } else { 0.0 }
+}
+
+/// The menu of kinds of layers: to add one, and to use the current one otherwise.
+fn kinds_menu(ui: &mut Ui, state: &State, commands: &mut Commands, current: &LayerKind) {
+    let button = bare_icon(ui, Icon::Dots, "Kinds of layers").on_hover_text("Add other layers, or use this one for something else.");
+    Popup::menu(&button).accessible_name("Kinds of layers").show(|ui| {
+        let region = || LayerKind::Region { words: String::new() };
+        for kind in [region(), LayerKind::Control, LayerKind::Reference] {
+            command_button(ui, state, commands, Command::AddLayer(kind));
+        }
+        ui.separator();
+        let kinds = [LayerKind::Paint, LayerKind::Mask, region(), LayerKind::Control, LayerKind::Reference];
+        for kind in kinds.into_iter().filter(|kind| !kind.is_like(current)) {
+            command_button(ui, state, commands, Command::SetKind(kind));
+        }
+    });
+}
+
+/// The words of a region, and the button that generates all of them.
+fn words_field(ui: &mut Ui, state: &State, commands: &mut Commands, layer: &Layer) {
+    let LayerKind::Region { words } = &layer.kind else { return };
+    let mut typed = words.clone();
+    let command = Command::SetWords(layer.id, String::new());
+    let edit = TextEdit::multiline(&mut typed)
+        .id(Id::unique(("words of a region", layer.id)))
+        .hint_text("What this part should show…")
+        .desired_rows(2)
+        .desired_width(f32::INFINITY)
+        .char_limit(LayerKind::MAX_WORDS)
+        .margin(Margin::symmetric(8, 6));
+    ui.add_space(4.0);
+    let response =
+        ScrollArea::vertical().id_salt("words scroll").max_height(64.0).auto_shrink([false, true]).show(ui, |ui| ui.add(edit)).inner;
+    let response = response.on_hover_text_at_pointer(command.tooltip()).accessible_name(command.label());
+    if response.changed() {
+        commands.push(Command::SetWords(layer.id, typed));
+    }
+    if response.lost_focus() {
+        commands.push(Command::Release);
+    }
+    command_button(ui, state, commands, Command::GenerateRegions);
 }
 
 fn row(ui: &mut Ui, state: &State, commands: &mut Commands, layer: &Layer) {

@@ -51,7 +51,7 @@ fn a_dropped_model_file_becomes_the_model_with_its_parts_and_the_settings_that_s
     studio.press(Modifiers::COMMAND, Key::Num1);
     let mut own = ready();
     own.steps = 33;
-    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe = own.clone();
+    studio.app_mut().state.shared.recipe = own.clone();
     studio.harness.run_ok();
     studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(files.diffusion.clone())));
     studio.harness.step();
