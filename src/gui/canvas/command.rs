@@ -10,7 +10,6 @@ use crate::gui::canvas::tool::{Tool, ToolOptions};
 use crate::gui::shared::{Screen, Shared, UnmetRequirement};
 use crate::gui::shortcut::Shortcut;
 use atelier_core::canvas::{LayerId, LayerKind, StrokePoint};
-use atelier_core::recipe::FileRole;
 
 /// Something that the pointer did, in pixels of the document.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -310,8 +309,7 @@ impl Command {
             Self::Undo => edited.and_then(|it| it.document.next_undo().map(drop).ok_or("Nothing was changed yet.")),
             Self::Redo => edited.and_then(|it| it.document.next_redo().map(drop).ok_or("Nothing was undone.")),
             Self::SetKind(LayerKind::Control) | Self::AddLayer(LayerKind::Control) => {
-                let has_net = shared.recipe.files.get(FileRole::Controlnet).is_some();
-                edited.and(has_net.then_some(()).ok_or("Choose a ControlNet among the model's files first."))
+                edited.and(shared.recipe.has_control_net().then_some(()).ok_or("Choose a ControlNet among the model's files first."))
             }
             Self::GenerateRegions if edited.is_ok_and(|it| it.regions().next().is_none()) => {
                 Err("There is no region with anything on it. Add one, and paint it.")

@@ -9,7 +9,7 @@ use crate::gui::create;
 use crate::gui::files::PixelTask;
 use crate::gui::shared::{Shared, random_seed};
 use atelier_core::canvas::{AreaFill, AreaSettings, LayerKind};
-use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Recipe};
+use atelier_core::recipe::{ImageSource, InitImage, Recipe};
 
 /// Asks for pictures of what the document shows, as soon as it is known.
 pub(crate) fn generate(state: &mut State, context: &mut Context<'_>) {
@@ -130,9 +130,8 @@ fn guided(base: &Recipe, document: &OpenDocument, analysis: &Analysis) -> Recipe
     {
         recipe.prompt.clone_from(words);
     }
-    if let Some(control) = analysis.control.as_ref().filter(|_| recipe.files.get(FileRole::Controlnet).is_some()) {
-        let strength = recipe.control.as_ref().map_or(ControlImage::USUAL_STRENGTH, |control| control.strength);
-        recipe.control = Some(ControlImage { image: ImageSource::Pixels(control.clone()), strength });
+    if let Some(control) = analysis.control.as_ref().filter(|_| recipe.has_control_net()) {
+        recipe.set_control_picture(ImageSource::Pixels(control.clone()));
     }
     recipe.reference_images.extend(analysis.references.iter().cloned().map(ImageSource::Pixels));
     recipe

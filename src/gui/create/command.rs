@@ -297,6 +297,7 @@ impl Command {
             Self::UseDropped(DroppedUse::Reference) => {
                 ("Use it as reference", "Have an edit model look at this picture when it makes the next one.")
             }
+            Self::UseDropped(DroppedUse::Control) => ("Steer by it", "Let this picture steer the next one through the ControlNet."),
             Self::UseDropped(DroppedUse::Gallery) => {
                 ("Add to the gallery", "Copy this picture into your pictures folder, so that the gallery finds it.")
             }

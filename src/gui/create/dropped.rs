@@ -23,6 +23,8 @@ pub enum DroppedUse {
     Start,
     /// Have an edit model look at all of them.
     Reference,
+    /// Steer through the `ControlNet` by the first.
+    Control,
     /// Add all of them to the gallery.
     Gallery,
 }

@@ -114,6 +114,12 @@ pub(crate) fn use_dropped(state: &mut State, purpose: DroppedUse, context: &mut 
             });
             context.follow_up(gallery::command::Command::AddPaths(files.collect()));
         }
+        DroppedUse::Control => {
+            if let Some(image) = images.into_iter().next() {
+                context.shared.recipe.set_control_picture(image);
+                context.notice(format!("{name} steers the next picture."));
+            }
+        }
         DroppedUse::Reference => {
             context.shared.recipe.reference_images.extend(images);
             context.notice(format!("{name} is a reference of the next picture."));

@@ -19,7 +19,7 @@ use crate::gui::shared::random_seed;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
 use crate::studio::presets::{Preset, PresetTask, Presets};
 use crate::studio::queue::QueueRequest;
-use atelier_core::recipe::{ControlImage, FileRole, ImageSource, ModelFiles, Recipe, changed_settings};
+use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Recipe, changed_settings};
 use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob};
 
@@ -383,10 +383,7 @@ pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogR
         DialogKind::Start => start_from(ImageSource::File(path), context),
         DialogKind::Mask => context.shared.recipe.mask = Some(ImageSource::File(path)),
         DialogKind::Reference => context.shared.recipe.reference_images.extend(paths.into_iter().map(ImageSource::File)),
-        DialogKind::Control => {
-            let strength = context.shared.recipe.control.as_ref().map_or(ControlImage::USUAL_STRENGTH, |control| control.strength);
-            context.shared.recipe.control = Some(ControlImage { image: ImageSource::File(path), strength });
-        }
+        DialogKind::Control => context.shared.recipe.set_control_picture(ImageSource::File(path)),
         DialogKind::Styles => preset_task(state, PresetTask::Import(path), context),
         DialogKind::Lora => {
             context.shared.use_lora(path);

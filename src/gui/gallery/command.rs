@@ -87,6 +87,8 @@ pub enum Command {
     StartFrom,
     /// Let an edit model look at this picture.
     UseAsReference,
+    /// Steer the next picture by this one.
+    UseForControl,
     /// Enlarge the selected pictures.
     Enlarge(Enlargement),
     /// Put the picture on the clipboard.
@@ -193,6 +195,7 @@ impl Command {
             Self::Recall(part) => (part.label(), recall_tooltip(*part)),
             Self::StartFrom => ("Start from this picture", "Use this picture as the start of the next one. Press I."),
             Self::UseAsReference => ("Use as reference", "Let an edit model look at this picture. Press F."),
+            Self::UseForControl => ("Use for control", "Let this picture steer the next one through the ControlNet."),
             Self::Enlarge(way) => way.words(),
             Self::CopyPicture => ("Copy picture", "Put this picture on the clipboard. Press Ctrl+C."),
             Self::CopyText(_) => ("Copy", "Put these words on the clipboard."),
@@ -239,6 +242,7 @@ impl Command {
             | Self::Recall(_)
             | Self::StartFrom
             | Self::UseAsReference
+            | Self::UseForControl
             | Self::Enlarge(_)
             | Self::CopyPicture
             | Self::ShowInFolder

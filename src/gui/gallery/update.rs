@@ -146,6 +146,12 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 context.follow_up(WindowCommand::SetScreen(Screen::Create));
             }
         }
+        Command::UseForControl => {
+            if let Some(path) = current_file(state, context) {
+                context.shared.recipe.set_control_picture(ImageSource::File(path));
+                context.follow_up(WindowCommand::SetScreen(Screen::Create));
+            }
+        }
         Command::Enlarge(way) => {
             if current_file(state, context).is_some() {
                 let is_here = |id: &PictureId| state.summaries.get(id).filter(|it| it.state == PictureState::Here);

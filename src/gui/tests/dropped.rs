@@ -66,6 +66,31 @@ fn the_card_is_used_and_closed_with_the_keyboard() {
 }
 
 #[test]
+fn guides_are_one_list_and_what_the_model_cannot_use_is_not_offered() {
+    let mut studio = Studio::sized(ready(), [1440.0, 1600.0]);
+    let path = studio.folder.path().join("pose.png");
+    std::fs::write(&path, png(&[])).unwrap();
+    studio.click("Add a guide");
+    assert!(studio.sees("Choose a picture") && studio.sees("Add a reference picture") && !studio.sees("Choose a control picture"));
+    studio.press(Modifiers::NONE, Key::Escape);
+    drop_paths(&mut studio, std::slice::from_ref(&path));
+    assert!(!studio.sees("Steer by it"), "there is no ControlNet");
+    studio.click("Start from it");
+
+    studio.app_mut().state.shared.recipe.files.set(FileRole::Controlnet, "/models/canny.safetensors");
+    studio.harness.run_ok();
+    studio.click("Add a guide");
+    assert!(!studio.sees("Choose a picture to") && studio.sees("Choose a control picture"));
+    studio.press(Modifiers::NONE, Key::Escape);
+    drop_paths(&mut studio, std::slice::from_ref(&path));
+    studio.click("Steer by it");
+    let control = recipe(&studio).control.clone().unwrap();
+    assert_eq!((control.image, control.strength), (ImageSource::File(path), 0.9));
+    assert!(studio.sees("Start picture") && studio.sees("Control picture"));
+    studio.harness.check_accessibility();
+}
+
+#[test]
 fn a_picture_that_tells_nothing_can_be_started_from_or_looked_at() {
     let mut studio = Studio::open(ready());
     let paths: Vec<PathBuf> = ["a.png", "b.png"].iter().map(|name| studio.folder.path().join(name)).collect();

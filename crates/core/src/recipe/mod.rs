@@ -160,9 +160,21 @@ impl Recipe {
         (self.init, self.mask, self.area, self.outpaint) = (None, None, None, None);
     }
 
+    /// Sets the control picture; a strength that was chosen stays.
+    pub fn set_control_picture(&mut self, image: ImageSource) {
+        let strength = self.control.as_ref().map_or(ControlImage::USUAL_STRENGTH, |control| control.strength);
+        self.control = Some(ControlImage { image, strength });
+    }
+
+    /// True where the model has a `ControlNet`, which reads a control picture.
+    #[must_use]
+    pub fn has_control_net(&self) -> bool {
+        self.files.get(FileRole::Controlnet).is_some()
+    }
+
     /// Removes the control picture where no `ControlNet` reads it: after a change of the model it would only be refused.
     pub fn drop_unusable_control(&mut self) {
-        if self.files.get(FileRole::Controlnet).is_none() {
+        if !self.has_control_net() {
             self.control = None;
         }
     }

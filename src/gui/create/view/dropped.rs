@@ -141,8 +141,12 @@ fn setting_lines(ui: &mut Ui, lines: &[SettingLine]) {
 
 fn buttons(ui: &mut Ui, state: &State, dropped: &DroppedPictures, commands: &mut Commands) {
     ui.horizontal_wrapped(|ui| {
-        let uses = [DroppedUse::Settings, DroppedUse::Start, DroppedUse::Reference, DroppedUse::Gallery];
-        let offered = uses.into_iter().filter(|purpose| *purpose != DroppedUse::Settings || dropped.opened.is_some());
+        let uses = [DroppedUse::Settings, DroppedUse::Start, DroppedUse::Reference, DroppedUse::Control, DroppedUse::Gallery];
+        let offered = uses.into_iter().filter(|purpose| match purpose {
+            DroppedUse::Settings => dropped.opened.is_some(),
+            DroppedUse::Control => state.shared.recipe.has_control_net(),
+            DroppedUse::Start | DroppedUse::Reference | DroppedUse::Gallery => true,
+        });
         for (index, purpose) in offered.enumerate() {
             let command = Command::UseDropped(purpose);
             if index > 0 {

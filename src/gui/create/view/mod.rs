@@ -3,6 +3,7 @@
 pub(crate) mod canvas;
 pub(crate) mod dropped;
 pub(crate) mod filmstrip;
+pub(crate) mod guides;
 pub(crate) mod larger;
 pub(crate) mod loras;
 pub(crate) mod model;
@@ -12,7 +13,6 @@ pub(crate) mod progress;
 pub(crate) mod prompt_history;
 pub(crate) mod settings_panel;
 pub(crate) mod size;
-pub(crate) mod source;
 pub(crate) mod steps;
 
 pub(crate) use canvas::canvas_panel as main_panel;

@@ -142,7 +142,9 @@ fn interact(ui: &Ui, state: &State, commands: &mut Commands, index: usize, respo
 pub(super) fn menu(ui: &mut Ui, state: &State, commands: &mut Commands) {
     use gallery::Command as It;
     let parts = RecallPart::ALL.into_iter().filter(|part| *part != RecallPart::All).map(It::Recall);
-    for command in [It::UseSettings].into_iter().chain(parts).chain([It::StartFrom, It::UseAsReference, It::Look, It::Compare]) {
+    let control = state.shared.recipe.has_control_net().then_some(It::UseForControl);
+    let guides = [It::StartFrom, It::UseAsReference].into_iter().chain(control);
+    for command in [It::UseSettings].into_iter().chain(parts).chain(guides).chain([It::Look, It::Compare]) {
         entry(ui, state, commands, command);
     }
     ui.separator();

@@ -1,6 +1,6 @@
-//! Start picture, mask, reference pictures and control picture.
+//! What guides a picture beside its words: start picture, mask, reference pictures and control picture.
 
-use eframe::egui::{Align, Frame, Image, Label, Layout, Margin, RichText, Sense, Ui, load::SizedTexture, vec2};
+use eframe::egui::{Align, Frame, Image, Label, Layout, Margin, Popup, RichText, Sense, Ui, load::SizedTexture, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
@@ -8,20 +8,45 @@ use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{Scale, file_name, heading, icon_button, slider_row};
+use crate::gui::widgets::{Scale, bare_icon, command_control, file_name, heading, icon_button, slider_row};
 use atelier_core::canvas::{AreaSettings, StartFit};
-use atelier_core::recipe::{FileRole, ImageSource, Recipe};
+use atelier_core::recipe::{ImageSource, Recipe};
 
 /// Side of a small look at a picture, in points.
 const LOOK: f32 = 44.0;
 
-/// Draws the picture to start from and its mask.
-pub(crate) fn start_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
-    heading(ui, "Start from a picture", |ui| {
-        if recipe.init.is_none() {
-            icon_button(ui, state, commands, Icon::Plus, Command::ChooseStart);
+/// Draws what guides the picture beside its words: the picture to start from, reference pictures and the control picture.
+pub(crate) fn guides_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
+    heading(ui, "Guides", |ui| add_menu(ui, state, recipe, commands));
+    start_rows(ui, state, recipe, commands);
+    for (index, picture) in recipe.reference_images.iter().enumerate() {
+        let label = format!("Reference picture {}", index + 1);
+        picture_row(ui, state, commands, &label, picture, (None, Command::RemoveReference(index)));
+    }
+    if let Some(control) = &mut recipe.control {
+        picture_row(ui, state, commands, "Control picture", &control.image, (Some(Command::ChooseControl), Command::ClearControl));
+        let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
+        let hover = "How strongly the control picture steers: 0 is not at all.";
+        slider_row(ui, "Control", &mut control.strength, 0.0..=1.0, &scale, hover);
+    }
+}
+
+/// The menu of guides that can be added: what the model cannot use is not offered.
+fn add_menu(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands) {
+    let hover = "Add a picture to start from, to look at, or to steer by. Drop or paste one, or choose one in the gallery, for the same.";
+    let button = bare_icon(ui, Icon::Plus, "Add a guide").on_hover_text(hover);
+    Popup::menu(&button).accessible_name("Add a guide").show(|ui| {
+        let start = recipe.init.is_none().then_some(("Start picture…", Command::ChooseStart));
+        let control = (recipe.has_control_net() && recipe.control.is_none()).then_some(("Control picture…", Command::ChooseControl));
+        let reference = ("Reference picture…", Command::AddReference);
+        for (words, command) in start.into_iter().chain([reference]).chain(control) {
+            let name = command.label();
+            command_control(ui, state, commands, command, |ui| ui.button(words).accessible_name(name));
         }
     });
+}
+
+fn start_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     let Some(init) = &mut recipe.init else {
         // It has no effect, but it is there.
         if let Some(mask) = &recipe.mask {
@@ -110,33 +135,4 @@ fn picture_row(
                 });
             });
     });
-}
-
-/// Draws the pictures that edit models look at.
-pub(crate) fn reference_section(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands) {
-    heading(ui, "Reference pictures", |ui| {
-        icon_button(ui, state, commands, Icon::Plus, Command::AddReference);
-    });
-    for (index, picture) in recipe.reference_images.iter().enumerate() {
-        let label = format!("Reference picture {}", index + 1);
-        picture_row(ui, state, commands, &label, picture, (None, Command::RemoveReference(index)));
-    }
-}
-
-/// Draws the picture that steers through the `ControlNet`, where there is one of the two.
-pub(crate) fn control_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
-    if recipe.control.is_none() && recipe.files.get(FileRole::Controlnet).is_none() {
-        return;
-    }
-    heading(ui, "ControlNet", |ui| {
-        if recipe.control.is_none() {
-            icon_button(ui, state, commands, Icon::Plus, Command::ChooseControl);
-        }
-    });
-    if let Some(control) = &mut recipe.control {
-        picture_row(ui, state, commands, "Control picture", &control.image, (Some(Command::ChooseControl), Command::ClearControl));
-        let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
-        let hover = "How strongly the control picture steers: 0 is not at all.";
-        slider_row(ui, "Control", &mut control.strength, 0.0..=1.0, &scale, hover);
-    }
 }
