@@ -93,7 +93,39 @@ typedef struct {
     uint64_t compute_bytes;  // peak of all other buffers
     uint64_t peak_bytes;     // peak of the sum of both, without LoRAs
     int graphs;              // number of computed graphs; a graph that is cut counts once a segment
+    uint64_t input_bytes;    // copied to the device for its graphs, weights apart
+    uint64_t output_bytes;   // copied from the device
 } atelier_module_estimate;
+
+// Kind of a node of a graph, by what limits its speed. In the order of `WorkKind` in crates/core/src/time.
+typedef enum {
+    ATELIER_WORK_PRODUCT       = 0,
+    ATELIER_WORK_CONVOLUTION   = 1,  // direct, or an unfolded image and its product
+    ATELIER_WORK_ATTENTION     = 2,
+    ATELIER_WORK_ELEMENTWISE   = 3,
+    ATELIER_WORK_NORMALIZATION = 4,
+    ATELIER_WORK_COPY          = 5,
+} atelier_work_kind;
+
+// In the order of `NodeSize` in crates/core/src/time.
+typedef enum {
+    ATELIER_NODE_NARROW = 0,  // fewer than 16 rows or columns
+    ATELIER_NODE_SMALL  = 1,  // less than 2^27 operations; 2^20 bytes, where it has no operations
+    ATELIER_NODE_MEDIUM = 2,  // less than 2^32 operations; 2^26 bytes
+    ATELIER_NODE_LARGE  = 3,
+} atelier_node_size;
+
+// Nodes of one class in the graphs of a module in a phase.
+typedef struct {
+    int module;           // atelier_module
+    int phase;            // atelier_phase
+    int kind;             // atelier_work_kind
+    int size;             // atelier_node_size
+    const char* type;     // ggml's name of the number type of the weights, or of the first operand; f32 where memory limits the kind
+    uint64_t nodes;
+    uint64_t operations;  // floating point; 0 where memory limits the kind
+    uint64_t bytes;       // read and written
+} atelier_work;
 
 // Maximum bytes of its device that a module's graph may use, weights included; 0: no limit. Without effect on the CPU.
 typedef struct {
@@ -310,6 +342,8 @@ atelier_status atelier_estimator_run(atelier_context* estimator,
                                      atelier_module_estimate* out,
                                      size_t capacity,
                                      size_t* count);
+// Work of the estimator's last image. Writes at most `capacity`; returns the number of entries.
+size_t atelier_estimator_work(const atelier_context* estimator, atelier_work* out, size_t capacity);
 void atelier_context_free(atelier_context* context);
 // Sets the limits of the images that follow. Between images only.
 atelier_status atelier_context_set_limits(atelier_context* context, const atelier_limits* limits);

@@ -243,6 +243,54 @@ pub struct atelier_module_estimate {
     pub peak_bytes: u64,
     /// Number of computed graphs.
     pub graphs: c_int,
+    /// Copied to the device for its graphs, weights apart.
+    pub input_bytes: u64,
+    /// Copied from the device.
+    pub output_bytes: u64,
+}
+
+/// Matrix products.
+pub const ATELIER_WORK_PRODUCT: c_int = 0;
+/// Convolutions: direct, or an unfolded image and its product.
+pub const ATELIER_WORK_CONVOLUTION: c_int = 1;
+/// Attention in one node.
+pub const ATELIER_WORK_ATTENTION: c_int = 2;
+/// Sums, products by elements, activations.
+pub const ATELIER_WORK_ELEMENTWISE: c_int = 3;
+/// Norms and softmax.
+pub const ATELIER_WORK_NORMALIZATION: c_int = 4;
+/// Copies, changes of layout, lookups.
+pub const ATELIER_WORK_COPY: c_int = 5;
+
+/// Fewer than 16 rows or columns.
+pub const ATELIER_NODE_NARROW: c_int = 0;
+/// Less than 2^27 operations, or 2^20 bytes.
+pub const ATELIER_NODE_SMALL: c_int = 1;
+/// Less than 2^32 operations, or 2^26 bytes.
+pub const ATELIER_NODE_MEDIUM: c_int = 2;
+/// All others.
+pub const ATELIER_NODE_LARGE: c_int = 3;
+
+/// Nodes of one class in the graphs of a module in a phase.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_work {
+    /// `ATELIER_MODULE_*`.
+    pub module: c_int,
+    /// `ATELIER_PHASE_*`.
+    pub phase: c_int,
+    /// `ATELIER_WORK_*`.
+    pub kind: c_int,
+    /// `ATELIER_NODE_*`.
+    pub size: c_int,
+    /// ggml's name of the number type of the weights, or of the first operand; `f32` where memory limits the kind.
+    pub type_: *const c_char,
+    /// Their number.
+    pub nodes: u64,
+    /// Floating point operations; 0 where memory limits the kind.
+    pub operations: u64,
+    /// Bytes read and written.
+    pub bytes: u64,
 }
 
 /// Maximum bytes of its device that each module's graph may use; 0: no limit.
@@ -442,6 +490,7 @@ unsafe extern "C" {
         capacity: usize,
         count: *mut usize,
     ) -> atelier_status;
+    pub fn atelier_estimator_work(estimator: *const atelier_context, out: *mut atelier_work, capacity: usize) -> usize;
     pub fn atelier_last_peaks(out: *mut atelier_device_peak, capacity: usize) -> usize;
     pub fn atelier_last_loras(out: *mut atelier_lora_use, capacity: usize) -> usize;
     pub fn atelier_last_missing_numbers() -> u64;

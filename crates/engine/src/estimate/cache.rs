@@ -10,6 +10,7 @@ use crate::fingerprint::{Fingerprint, fingerprints};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{Assignment, Module, Needs, Placement, WeightLocation};
 use atelier_core::recipe::Recipe;
+use atelier_core::time::ModuleWork;
 use atelier_library::HeaderCache;
 
 /// Answers that are kept: sizes that a person tries, forwards and back.
@@ -18,7 +19,14 @@ const MAX_ANSWERS: usize = 256;
 /// Answers of earlier estimates, the newest last; clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct EstimateCache {
-    answers: Arc<Mutex<Vec<(EstimateKey, Needs)>>>,
+    answers: Arc<Mutex<Vec<(EstimateKey, ImageNeeds)>>>,
+}
+
+/// Memory and work of one image of one step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct ImageNeeds {
+    pub(super) memory: Needs,
+    pub(super) work: Vec<ModuleWork>,
 }
 
 /// Everything that an answer depends on.
@@ -53,10 +61,10 @@ impl EstimateCache {
     /// Memory of a recipe, where it was estimated before.
     pub(crate) fn get(&self, headers: &mut HeaderCache, recipe: &Recipe, placement: &Placement, devices: &[Device]) -> Option<Needs> {
         let request = EstimateRequest::new(headers, recipe).ok()?;
-        self.find(&EstimateKey::new(&request, placement, devices))
+        Some(self.find(&EstimateKey::new(&request, placement, devices))?.memory)
     }
 
-    pub(super) fn find(&self, key: &EstimateKey) -> Option<Needs> {
+    pub(super) fn find(&self, key: &EstimateKey) -> Option<ImageNeeds> {
         let mut answers = self.answers.lock();
         let index = answers.iter().position(|(known, _)| known == key)?;
         let answer = answers.remove(index);
@@ -65,7 +73,7 @@ impl EstimateCache {
         Some(needs)
     }
 
-    pub(super) fn insert(&self, key: EstimateKey, needs: Needs) {
+    pub(super) fn insert(&self, key: EstimateKey, needs: ImageNeeds) {
         let mut answers = self.answers.lock();
         if answers.len() >= MAX_ANSWERS {
             answers.remove(0);

@@ -7,6 +7,7 @@ use super::alternatives::alternatives;
 use super::cache::EstimateCache;
 use super::error::{EstimateError, Outdated};
 use super::estimates::Estimates;
+use super::passes::image_passes;
 use super::request::EstimateRequest;
 use crate::engine_end::{EventSender, NextQuery, QueryReceiver};
 use crate::history::History;
@@ -66,7 +67,7 @@ pub(crate) fn answer_queries(queries: &QueryReceiver, sender: &EventSender, cach
     }
 }
 
-/// Memory of a recipe and of variants of it.
+/// Memory and work of a recipe, and memory of variants of it.
 fn estimate(
     estimates: &mut Estimates,
     history: &History,
@@ -77,5 +78,7 @@ fn estimate(
     let (request, placement) = EstimateRequest::resolve(&mut estimates.headers, recipe, devices)?;
     let needs = estimates.needs(&request, &placement, devices, outdated)?;
     let alternatives = alternatives(estimates, &request, &needs, &placement, devices, outdated)?;
-    Ok(Estimate { needs, alternatives, slack_bytes: history.overhead(devices) })
+    let passes = image_passes(&mut estimates.headers, recipe)?;
+    let work = estimates.work(&passes, &placement, devices, outdated)?;
+    Ok(Estimate { needs, alternatives, slack_bytes: history.overhead(devices), work, ..Estimate::default() })
 }

@@ -15,6 +15,7 @@ use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Module, Needs};
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_core::time::{MachineRates, PictureWork, TimeCorrections};
 
 /// A message from the engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -123,7 +124,7 @@ impl Event {
     }
 }
 
-/// Memory of a recipe, and of variants of it that take less.
+/// Memory and work of a recipe, and memory of variants of it that take less.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Memory of its modules.
@@ -132,6 +133,12 @@ pub struct Estimate {
     pub alternatives: Vec<Alternative>,
     /// Overhead of each device in use (context, pools, workspaces), in bytes by its whole name: the median of measurements.
     pub slack_bytes: BTreeMap<String, u64>,
+    /// Work of one picture.
+    pub work: PictureWork,
+    /// Rates of the devices that were measured.
+    pub rates: MachineRates,
+    /// What was learned from pictures of this model.
+    pub corrections: TimeCorrections,
 }
 
 /// Peak memory of a device in a phase of a job.

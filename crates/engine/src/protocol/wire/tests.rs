@@ -15,6 +15,10 @@ use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
 use atelier_core::recipe::{FileRole, Hires, Lora, ModelFiles, PictureInfo, PlacementText, Rng, Sampler, Scheduler};
+use atelier_core::time::{
+    ClassRate, DeviceRates, MachineRates, ModuleWork, NodeSize, PictureWork, TimeCorrection, TimeCorrections, WeightType, Work, WorkAmount,
+    WorkClass, WorkKind,
+};
 
 /// Asserts that the samples hold every variant. A variant that is missing here does not compile.
 macro_rules! assert_every_variant {
@@ -203,6 +207,17 @@ fn devices() -> Vec<Device> {
     kinds.map(device).into()
 }
 
+fn time() -> (PictureWork, MachineRates, TimeCorrections) {
+    let class = WorkClass { kind: WorkKind::Product, weights: WeightType::Q4K, size: NodeSize::Large };
+    let mut work = Work::of_graphs(1, 2, 3);
+    work.add_nodes(class, WorkAmount { nodes: 4, operations: 5, bytes: 6 });
+    let modules = vec![ModuleWork { module: Module::Te, phase: PhaseKind::Encoding, pass: 7, work, repetitions: 8 }];
+    let rates = DeviceRates { classes: vec![ClassRate { class, per_sec: 1.5 }], graph_secs: 0.25, ..DeviceRates::default() };
+    let devices = BTreeMap::from([("GPU0".into(), rates)]);
+    let correction = TimeCorrection { device: "GPU0".into(), phase: PhaseKind::Encoding, factor: 1.25 };
+    (PictureWork { modules }, MachineRates { devices, open_secs: 0.5 }, TimeCorrections(vec![correction]))
+}
+
 fn estimate() -> Estimate {
     let compute_bytes = placement::Phase::ALL.into_iter().zip(1..).collect();
     let needs = ModuleNeeds { weight_bytes: 5, lora_bytes: 6, compute_bytes, least_bytes: Some(7) };
@@ -237,7 +252,15 @@ fn estimate() -> Estimate {
         Change::Size { .. },
         Change::Quantisation { .. },
     );
-    Estimate { needs: needs.clone(), alternatives: vec![Alternative { changes, needs }], slack_bytes: BTreeMap::from([("GPU0".into(), 9)]) }
+    let (work, rates, corrections) = time();
+    Estimate {
+        needs: needs.clone(),
+        alternatives: vec![Alternative { changes, needs }],
+        slack_bytes: BTreeMap::from([("GPU0".into(), 9)]),
+        work,
+        rates,
+        corrections,
+    }
 }
 
 fn notes() -> Vec<PictureNote> {
