@@ -50,6 +50,7 @@ const SHIM_SOURCES: &[&str] = &[
     "cpu_kernels",
     "memory_tracker",
     "dry_run",
+    "measure",
     "simulated_device",
     "transport",
     "remote",

@@ -101,7 +101,7 @@ pub(super) fn simulate_device(device: &SimulatedDevice) -> Result<(), CallError>
     let largest = device.largest_buffer_bytes.unwrap_or(0);
     // SAFETY: the shim copies the strings.
     CallError::check(unsafe {
-        ggml_sys::atelier_simulate_device(name.as_ptr(), device.memory_bytes, card.as_ptr(), largest, without.as_ptr())
+        ggml_sys::atelier_simulate_device(name.as_ptr(), device.memory_bytes, card.as_ptr(), largest, without.as_ptr(), device.speed)
     })
 }
 
