@@ -1,8 +1,11 @@
 // Times operations on a device as the engine has them computed: by the device's own backend, through the hooks of every graph.
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <ctime>
+#include <iterator>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -10,6 +13,7 @@
 #include "ggml-alloc.h"
 #include "ggml-backend.h"
 #include "ggml-cpu.h"
+#include "ggml-impl.h"
 #include "ggml.h"
 #include "job.h"
 #include "shim.h"
@@ -25,8 +29,6 @@ constexpr int64_t ROW_VALUES = 1024;
 // Values of a head where the order of values is changed, as attention does it.
 constexpr int64_t HEAD_VALUES = 64;
 constexpr int64_t HEADS       = 16;
-// Width and height of an image that is unfolded.
-constexpr int64_t UNFOLDED_SIDE = 64;
 
 struct ContextDeleter {
     void operator()(ggml_context* context) const { ggml_free(context); }
@@ -74,13 +76,12 @@ std::vector<uint8_t> values_of(const ggml_tensor* tensor) {
     return bytes;
 }
 
-// One operation; those of a graph share activations.
+// A graph of one operation, some times over; the nodes share activations.
 class OperationGraph {
 public:
-    // Null where the sizes are none.
     OperationGraph(const atelier_operation& operation, ggml_type type) : type_(type), kind_(operation.kind) {
         std::copy(std::begin(operation.size), std::end(operation.size), size_);
-        const size_t tensors = static_cast<size_t>(operation.nodes) * 4 + 8;
+        const size_t tensors = static_cast<size_t>(operation.nodes) * 8 + 8;
         context_.reset(ggml_init({tensors * ggml_tensor_overhead() + ggml_graph_overhead_custom(tensors, false), nullptr, true}));
         graph_ = ggml_new_graph_custom(context_.get(), tensors, false);
         for (int node = 0; node < operation.nodes; ++node) {
@@ -92,7 +93,16 @@ public:
 
     // False where the device does not compute the operation.
     bool is_supported(ggml_backend_dev_t device) const {
-        return is_remote(device) || ggml_backend_dev_supports_op(device, results_.back());
+        if (is_remote(device)) {
+            return true;
+        }
+        for (int i = 0; i < ggml_graph_n_nodes(graph_); ++i) {
+            const ggml_tensor* node = ggml_graph_node(graph_, i);
+            if (!ggml_op_is_empty(node->op) && !ggml_backend_dev_supports_op(device, node)) {
+                return false;
+            }
+        }
+        return true;
     }
 
     void allocate(ggml_backend_t backend) {
@@ -133,10 +143,12 @@ private:
                 ggml_tensor* activations = shared(GGML_TYPE_F32, size_[2], size_[1], 1);
                 return ggml_mul_mat(context, input(type_, size_[2], size_[0], 1), activations);
             }
-            case ATELIER_OPERATION_CONVOLUTION: {
+            case ATELIER_OPERATION_CONVOLUTION:
+            case ATELIER_OPERATION_UNFOLDED: {
+                const auto convolve  = kind_ == ATELIER_OPERATION_UNFOLDED ? ggml_conv_2d : ggml_conv_2d_direct;
                 ggml_tensor* image   = shared(GGML_TYPE_F32, size_[0], size_[0], size_[1]);
                 ggml_tensor* weights = ggml_reshape_4d(context, input(type_, 3 * 3 * size_[1], size_[2], 1), 3, 3, size_[1], size_[2]);
-                return ggml_conv_2d_direct(context, weights, image, 1, 1, 1, 1, 1, 1);
+                return convolve(context, weights, image, 1, 1, 1, 1, 1, 1);
             }
             case ATELIER_OPERATION_ATTENTION: {
                 ggml_tensor* queries = shared(GGML_TYPE_F32, size_[0], size_[1], size_[2]);
@@ -145,11 +157,6 @@ private:
                 ggml_tensor* result  = ggml_flash_attn_ext(context, queries, keys, values, nullptr, 0.1f, 0.0f, 0.0f);
                 ggml_flash_attn_ext_set_prec(result, GGML_PREC_F32);
                 return result;
-            }
-            case ATELIER_OPERATION_UNFOLD: {
-                ggml_tensor* image  = shared(GGML_TYPE_F32, UNFOLDED_SIDE, UNFOLDED_SIDE, size_[0] / (UNFOLDED_SIDE * UNFOLDED_SIDE));
-                ggml_tensor* kernel = ggml_new_tensor_4d(context, GGML_TYPE_F16, 3, 3, image->ne[2], 1);
-                return ggml_im2col(context, kernel, image, 1, 1, 1, 1, 1, 1, true, GGML_TYPE_F16);
             }
             case ATELIER_OPERATION_PERMUTE: {
                 ggml_tensor* rows = shared(GGML_TYPE_F32, HEAD_VALUES, HEADS, size_[0] / (HEAD_VALUES * HEADS));
@@ -229,8 +236,8 @@ bool is_valid(const atelier_operation& operation, ggml_type type) {
     switch (operation.kind) {
         case ATELIER_OPERATION_PRODUCT: return type != GGML_TYPE_COUNT && !ggml_quantize_requires_imatrix(type) && operation.size[2] % ggml_blck_size(type) == 0;
         case ATELIER_OPERATION_CONVOLUTION:
+        case ATELIER_OPERATION_UNFOLDED:
         case ATELIER_OPERATION_ATTENTION: return type == GGML_TYPE_F32 || type == GGML_TYPE_F16;
-        case ATELIER_OPERATION_UNFOLD: return operation.size[0] >= UNFOLDED_SIDE * UNFOLDED_SIDE;
         case ATELIER_OPERATION_PERMUTE: return operation.size[0] >= HEAD_VALUES * HEADS;
         case ATELIER_OPERATION_ADD:
         case ATELIER_OPERATION_NORM:

@@ -292,7 +292,7 @@ typedef enum {
     ATELIER_OPERATION_SOFT_MAX    = 5,  // values
     ATELIER_OPERATION_GELU        = 6,  // values
     ATELIER_OPERATION_PERMUTE     = 7,  // values: a copy in another order
-    ATELIER_OPERATION_UNFOLD      = 8,  // values of an image of 64 x 64: 3 x 3
+    ATELIER_OPERATION_UNFOLDED    = 8,  // a convolution as a product with the unfolded image; sizes as above
     ATELIER_OPERATION_UPLOAD      = 9,  // bytes
     ATELIER_OPERATION_DOWNLOAD    = 10, // bytes
 } atelier_operation_kind;

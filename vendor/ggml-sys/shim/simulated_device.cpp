@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <list>
 #include <memory>
@@ -38,6 +39,7 @@ struct SimulatedDevice {
     std::string without;
     // Part of the processor's speed, at most 1.
     double speed = 1.0;
+    std::string description;
     std::shared_ptr<UsedBytes> used;
     std::atomic<bool> is_lost{false};
     ggml_backend_buffer_type buffer_type = {};
@@ -188,8 +190,8 @@ const char* device_name(ggml_backend_dev_t device) {
     return of(device)->name.c_str();
 }
 
-const char* device_description(ggml_backend_dev_t) {
-    return "Simulated with the processor";
+const char* device_description(ggml_backend_dev_t device) {
+    return of(device)->description.c_str();
 }
 
 void device_memory(ggml_backend_dev_t device, size_t* free, size_t* total) {
@@ -312,6 +314,12 @@ bool simulate_device(const char* name, size_t memory_bytes, const char* card, si
     it->largest                   = largest_buffer_bytes == 0 ? SIZE_MAX : largest_buffer_bytes;
     it->without                   = without;
     it->speed                     = speed;
+    it->description               = "Simulated with the processor";
+    if (speed < 1.0) {
+        char text[32];
+        std::snprintf(text, sizeof(text), " at %g of its speed", speed);
+        it->description += text;
+    }
     it->buffer_type.iface         = {buffer_type_name, alloc_buffer, alignment, largest_buffer, nullptr, is_host};
     it->buffer_type.device        = &it->device;
     it->buffer_type.context       = it;

@@ -323,8 +323,8 @@ pub const ATELIER_OPERATION_SOFT_MAX: c_int = 5;
 pub const ATELIER_OPERATION_GELU: c_int = 6;
 /// `atelier_operation_kind`: a copy in another order.
 pub const ATELIER_OPERATION_PERMUTE: c_int = 7;
-/// `atelier_operation_kind`: an image unfolded for a convolution.
-pub const ATELIER_OPERATION_UNFOLD: c_int = 8;
+/// `atelier_operation_kind`: a convolution as a product with the unfolded image.
+pub const ATELIER_OPERATION_UNFOLDED: c_int = 8;
 /// `atelier_operation_kind`: a copy to the device.
 pub const ATELIER_OPERATION_UPLOAD: c_int = 9;
 /// `atelier_operation_kind`: a copy from the device.

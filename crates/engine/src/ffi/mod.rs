@@ -11,6 +11,7 @@ mod cpu_kernels;
 mod direct_convolutions;
 mod error;
 mod estimate;
+mod measure;
 mod params;
 mod remote;
 mod step_records;
@@ -30,6 +31,7 @@ pub(super) use cpu_kernels::set_cpu_math;
 pub(super) use direct_convolutions::{convolves_directly, set_direct_convolutions};
 pub(super) use error::{CallError, Status};
 pub(super) use estimate::{Estimator, LoraUse, ModuleEstimate, allocated_bytes, last_loras, last_missing_numbers, last_peaks};
+pub(super) use measure::{Operation, OperationKind, measure_operation};
 pub(super) use params::{AreaParams, ContextParams, GenerateParams, Limits};
 #[cfg(test)]
 pub(super) use remote::set_response_timeout;
@@ -89,8 +91,13 @@ fn device(index: usize) -> Option<(Device, Option<RemotePosition>)> {
     Some((Device { name, description, kind, card, memory_total_bytes, memory_free_bytes, memory_allocated_bytes }, position))
 }
 
-/// Description of simulated devices; mirrors `shim/simulated_device.cpp`.
+/// The beginning of a simulated device's description; mirrors `shim/simulated_device.cpp`.
 pub(super) const SIMULATED_DESCRIPTION: &str = "Simulated with the processor";
+
+/// True for a device that the processor simulates.
+pub(super) fn is_simulated(device: &Device) -> bool {
+    device.kind.is_graphics() && device.description.starts_with(SIMULATED_DESCRIPTION)
+}
 
 /// Adds a GPU that the CPU simulates.
 pub(super) fn simulate_device(device: &SimulatedDevice) -> Result<(), CallError> {
