@@ -40,6 +40,7 @@
 
 mod inspect;
 mod plan;
+mod rates;
 
 use std::path::Path;
 
@@ -52,6 +53,7 @@ use atelier_core::placement;
 use atelier_core::processor;
 pub use inspect::{Inspected, InspectedField, InspectedLora, InspectedModel, InspectedText};
 pub use plan::{Fit, Plan, PlanFix, Predicted, PredictedDevice, PredictedModule, PredictedPhase};
+pub use rates::MeasuredDevice;
 
 /// A line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -118,6 +120,9 @@ pub enum Line {
     Measured {
         job: u64,
         peaks: Vec<Peak>,
+    },
+    Rates {
+        devices: Vec<MeasuredDevice>,
     },
     Plan(Box<Plan>),
     Inspect(Box<Inspected>),
@@ -307,6 +312,10 @@ impl Line {
             predicted_bytes: it.predicted_bytes,
         };
         Self::Measured { job: job.0, peaks: peaks.iter().map(peak).collect() }
+    }
+
+    pub(super) fn rates(devices: &[atelier_engine::MeasuredDevice]) -> Self {
+        Self::Rates { devices: devices.iter().map(MeasuredDevice::new).collect() }
     }
 
     pub(super) fn devices(devices: &[device::Device], processor: processor::Processor) -> Self {

@@ -587,6 +587,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
         Event::Estimated { recipe, estimate } if models.fit_queries.is_pending(&recipe) => models::update::estimated(models, estimate.ok()),
         Event::Estimated { recipe, estimate } => devices::requests::estimated(devices, &recipe, estimate, context),
         Event::Measured { job, peaks } => devices::requests::job_measured(devices, job, peaks, context),
+        Event::Rates { devices: _, is_measuring } => devices::requests::rates_measured(devices, is_measuring),
         Event::Waiting { job, behind } => {
             if let Some(job) = context.shared.jobs.get_mut(job) {
                 job.progress.waits(behind);

@@ -141,7 +141,7 @@ impl Studio {
     fn next_run(&mut self) -> Option<Request> {
         loop {
             match self.port.next() {
-                Some(Request::Control(Control::AddServer(_) | Control::Preload(_))) => {}
+                Some(Request::Control(Control::AddServer(_) | Control::Preload(_) | Control::Measure(_))) => {}
                 other => return other,
             }
         }

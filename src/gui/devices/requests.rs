@@ -7,12 +7,14 @@ use crate::gui::shared::{ErrorCard, Job, Screen};
 use atelier_core::device::Device;
 use atelier_core::placement::Placement;
 use atelier_core::recipe::Recipe;
-use atelier_engine::{Estimate, Failure, JobId, OutOfMemory, Peak, RemoteError, RemoteReport, Residency, ServerAddress};
+use atelier_engine::{Estimate, Failure, JobId, MeasureDevices, OutOfMemory, Peak, RemoteError, RemoteReport, Residency, ServerAddress};
 
 /// Seconds without a change of the recipe before an estimate is requested.
 const ESTIMATE_DELAY_SECS: f64 = 0.15;
 /// Seconds between two lists of devices while the view is on the screen.
 const LIST_INTERVAL_SECS: f64 = 3.0;
+/// Seconds without a job before devices without rates are measured.
+const MEASURE_DELAY_SECS: f64 = 20.0;
 
 /// Requests the devices and connects to the servers of the settings.
 pub(crate) fn start(state: &mut State, context: &Context<'_>) {
@@ -48,6 +50,7 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
         }
     }
     state.was_on_screen = on_screen;
+    request_measurement(state, now, context);
     let requested = request_estimate(state, now, context);
     if let Some(secs) = state.board.refresh(&context.shared.recipe, now) {
         context.egui.request_repaint_after_secs(secs as f32);
@@ -62,6 +65,33 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
         }
     }
     requested
+}
+
+/// Requests the measurement of devices that have no rates, once no job has run for a while.
+fn request_measurement(state: &mut State, now: f64, context: &Context<'_>) {
+    let measurement = &mut state.measurement;
+    if measurement.requested || state.board.devices.is_empty() {
+        return;
+    }
+    if !context.shared.jobs.is_empty() {
+        measurement.idle_since_secs = None;
+        return;
+    }
+    let due_in = *measurement.idle_since_secs.get_or_insert(now) + MEASURE_DELAY_SECS - now;
+    if due_in > 0.0 {
+        context.egui.request_repaint_after_secs(due_in as f32);
+    } else {
+        let devices = MeasureDevices { threads: context.shared.recipe.threads, ..MeasureDevices::default() };
+        measurement.requested = log_if_busy(context.engine.measure(Some(devices)));
+    }
+}
+
+/// Devices have rates now.
+pub(crate) fn rates_measured(state: &mut State, is_measuring: bool) {
+    if !is_measuring {
+        // Estimates predict times from now on.
+        state.estimate.requested = None;
+    }
 }
 
 /// Requests an estimate of the recipe once it stays unchanged. Returns true if the request was sent.
@@ -149,6 +179,7 @@ pub(crate) fn server_answered(state: &mut State, address: &ServerAddress, added:
     for device in added.iter().flatten() {
         state.device_list.removed.remove(&device.name);
     }
+    state.measurement.requested &= added.is_err();
     if let Some(server) = state.server_mut(address) {
         server.state = match added {
             Ok(devices) => ServerState::Connected(devices.into_iter().map(|device| device.name).collect()),

@@ -93,6 +93,8 @@ const STRUCTS: &[(&str, &[&str])] = &[
     ("atelier_conditioning_stats", &["hits", "misses", "bytes"]),
     ("atelier_weights_cache", &["user", "store", "contains", "load"]),
     ("atelier_shortage", &["device", "phase", "bytes_wanted", "bytes_free"]),
+    ("atelier_operation", &["kind", "weights", "size", "nodes"]),
+    ("atelier_operation_time", &["seconds", "cpu_seconds"]),
     ("atelier_lora_use", &["path", "applied", "total"]),
     ("atelier_device_peak", &["device", "phase", "bytes"]),
     (
@@ -166,6 +168,7 @@ const CONSTANTS: &[&str] = &[
     "ATELIER_MODULE_PHOTOMAKER",
     "ATELIER_MODULE_UPSCALER",
     "ATELIER_PREVIEW_ADAPTIVE",
+<<<<<<< HEAD
     "ATELIER_WORK_PRODUCT",
     "ATELIER_WORK_CONVOLUTION",
     "ATELIER_WORK_ATTENTION",
@@ -176,6 +179,19 @@ const CONSTANTS: &[&str] = &[
     "ATELIER_NODE_SMALL",
     "ATELIER_NODE_MEDIUM",
     "ATELIER_NODE_LARGE",
+=======
+    "ATELIER_OPERATION_PRODUCT",
+    "ATELIER_OPERATION_CONVOLUTION",
+    "ATELIER_OPERATION_ATTENTION",
+    "ATELIER_OPERATION_ADD",
+    "ATELIER_OPERATION_NORM",
+    "ATELIER_OPERATION_SOFT_MAX",
+    "ATELIER_OPERATION_GELU",
+    "ATELIER_OPERATION_PERMUTE",
+    "ATELIER_OPERATION_UNFOLDED",
+    "ATELIER_OPERATION_UPLOAD",
+    "ATELIER_OPERATION_DOWNLOAD",
+>>>>>>> rates
     "ATELIER_VALUES_F32",
     "ATELIER_VALUES_F16",
     "ATELIER_VALUES_BF16",

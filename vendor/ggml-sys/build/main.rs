@@ -51,6 +51,7 @@ const SHIM_SOURCES: &[&str] = &[
     "memory_tracker",
     "dry_run",
     "graph_work",
+    "measure",
     "simulated_device",
     "transport",
     "remote",

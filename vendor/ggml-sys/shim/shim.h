@@ -303,10 +303,54 @@ size_t atelier_device_count(void);
 atelier_status atelier_device_get(size_t index, atelier_device* out);
 // Adds a device of type GPU that the CPU computes, with memory of its own. Before the first context; names are unique. Devices of the same
 // `card` share their memory; "" and null are no card. `largest_buffer_bytes`: limit of one buffer, 0: none. `without`: ggml's name of a type of
-// weights with which it does not compute; "" and null: none.
-atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes, const char* card, uint64_t largest_buffer_bytes, const char* without);
+// weights with which it does not compute; "" and null: none. `speed`: a graph lasts as long as the processor takes, divided by this; above 0, at
+// most 1.
+atelier_status atelier_simulate_device(const char* name,
+                                       uint64_t memory_bytes,
+                                       const char* card,
+                                       uint64_t largest_buffer_bytes,
+                                       const char* without,
+                                       double speed);
 // Lets a simulated device fail from now on as a lost one.
 void atelier_lose_simulated_device(const char* name);
+
+// Operations that are timed. Activations are f32; `size`, from the first on:
+typedef enum {
+    ATELIER_OPERATION_PRODUCT     = 0,  // features, tokens, depth
+    ATELIER_OPERATION_CONVOLUTION = 1,  // side of the image, channels, channels of the result: 3 x 3, without unfolding the image
+    ATELIER_OPERATION_ATTENTION   = 2,  // size of a head, tokens, heads
+    ATELIER_OPERATION_ADD         = 3,  // values
+    ATELIER_OPERATION_NORM        = 4,  // values
+    ATELIER_OPERATION_SOFT_MAX    = 5,  // values
+    ATELIER_OPERATION_GELU        = 6,  // values
+    ATELIER_OPERATION_PERMUTE     = 7,  // values: a copy in another order
+    ATELIER_OPERATION_UNFOLDED    = 8,  // a convolution as a product with the unfolded image; sizes as above
+    ATELIER_OPERATION_UPLOAD      = 9,  // bytes
+    ATELIER_OPERATION_DOWNLOAD    = 10, // bytes
+} atelier_operation_kind;
+
+typedef struct {
+    int kind;             // atelier_operation_kind
+    const char* weights;  // ggml's name of the type of weights, keys and values; null where there are none
+    int64_t size[3];      // at least 1; those that an operation does not have are 1
+    int nodes;            // operations of the graph, each with weights and a result of its own
+} atelier_operation;
+
+typedef struct {
+    double seconds;
+    double cpu_seconds;  // of the thread that called; `seconds` where the system does not tell
+} atelier_operation_time;
+
+// Computes the operation on a device with `threads` threads of the processor: once, then as often as `repeats`, until `limit_seconds` are over.
+// Writes how long each computation took; none where the device does not compute the operation.
+atelier_status atelier_measure_operation(const char* device,
+                                         int threads,
+                                         const atelier_operation* operation,
+                                         double limit_seconds,
+                                         const atelier_callbacks* callbacks,
+                                         atelier_operation_time* times,
+                                         size_t repeats,
+                                         size_t* count);
 
 // True where this machine has the Vulkan loader. Only in a build with Vulkan.
 bool atelier_has_vulkan_loader(void);

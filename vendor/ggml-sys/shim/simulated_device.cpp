@@ -4,13 +4,16 @@
 // total fails with a null buffer.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "ggml-backend-impl.h"
 #include "ggml-backend.h"
@@ -34,6 +37,9 @@ struct SimulatedDevice {
     size_t largest = SIZE_MAX;
     // Name of a type with which it does not compute.
     std::string without;
+    // Part of the processor's speed, at most 1.
+    double speed = 1.0;
+    std::string description;
     std::shared_ptr<UsedBytes> used;
     std::atomic<bool> is_lost{false};
     ggml_backend_buffer_type buffer_type = {};
@@ -169,7 +175,13 @@ void free_backend(ggml_backend_t backend) {
 ggml_status compute(ggml_backend_t backend, ggml_cgraph* graph) {
     fail_if_lost(backend);
     ggml_backend_cpu_set_n_threads(inner_of(backend), thread_count.load());
-    return ggml_backend_graph_compute(inner_of(backend), graph);
+    const double speed       = of(backend->device)->speed;
+    const auto start         = std::chrono::steady_clock::now();
+    const ggml_status status = ggml_backend_graph_compute(inner_of(backend), graph);
+    if (speed < 1.0) {
+        std::this_thread::sleep_for((std::chrono::steady_clock::now() - start) * (1.0 / speed - 1.0));
+    }
+    return status;
 }
 
 // Device
@@ -178,8 +190,8 @@ const char* device_name(ggml_backend_dev_t device) {
     return of(device)->name.c_str();
 }
 
-const char* device_description(ggml_backend_dev_t) {
-    return "Simulated with the processor";
+const char* device_description(ggml_backend_dev_t device) {
+    return of(device)->description.c_str();
 }
 
 void device_memory(ggml_backend_dev_t device, size_t* free, size_t* total) {
@@ -284,7 +296,7 @@ void lose_simulated_device(const char* name) {
     }
 }
 
-bool simulate_device(const char* name, size_t memory_bytes, const char* card, size_t largest_buffer_bytes, const char* without) {
+bool simulate_device(const char* name, size_t memory_bytes, const char* card, size_t largest_buffer_bytes, const char* without, double speed) {
     if (ggml_backend_dev_by_name(name) != nullptr) {
         return false;
     }
@@ -301,6 +313,13 @@ bool simulate_device(const char* name, size_t memory_bytes, const char* card, si
     it->total                     = memory_bytes;
     it->largest                   = largest_buffer_bytes == 0 ? SIZE_MAX : largest_buffer_bytes;
     it->without                   = without;
+    it->speed                     = speed;
+    it->description               = "Simulated with the processor";
+    if (speed < 1.0) {
+        char text[32];
+        std::snprintf(text, sizeof(text), " at %g of its speed", speed);
+        it->description += text;
+    }
     it->buffer_type.iface         = {buffer_type_name, alloc_buffer, alignment, largest_buffer, nullptr, is_host};
     it->buffer_type.device        = &it->device;
     it->buffer_type.context       = it;

@@ -355,6 +355,53 @@ pub struct atelier_steps {
     pub stop_after: c_int,
 }
 
+/// `atelier_operation_kind`: a product of matrices.
+pub const ATELIER_OPERATION_PRODUCT: c_int = 0;
+/// `atelier_operation_kind`: a convolution of 3 x 3.
+pub const ATELIER_OPERATION_CONVOLUTION: c_int = 1;
+/// `atelier_operation_kind`: attention.
+pub const ATELIER_OPERATION_ATTENTION: c_int = 2;
+/// `atelier_operation_kind`: a sum.
+pub const ATELIER_OPERATION_ADD: c_int = 3;
+/// `atelier_operation_kind`: rows brought to one size.
+pub const ATELIER_OPERATION_NORM: c_int = 4;
+/// `atelier_operation_kind`: softmax of rows.
+pub const ATELIER_OPERATION_SOFT_MAX: c_int = 5;
+/// `atelier_operation_kind`: an activation.
+pub const ATELIER_OPERATION_GELU: c_int = 6;
+/// `atelier_operation_kind`: a copy in another order.
+pub const ATELIER_OPERATION_PERMUTE: c_int = 7;
+/// `atelier_operation_kind`: a convolution as a product with the unfolded image.
+pub const ATELIER_OPERATION_UNFOLDED: c_int = 8;
+/// `atelier_operation_kind`: a copy to the device.
+pub const ATELIER_OPERATION_UPLOAD: c_int = 9;
+/// `atelier_operation_kind`: a copy from the device.
+pub const ATELIER_OPERATION_DOWNLOAD: c_int = 10;
+
+/// An operation that is timed.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_operation {
+    /// `ATELIER_OPERATION_*`.
+    pub kind: c_int,
+    /// ggml's name of the type of weights, or null.
+    pub weights: *const c_char,
+    /// Sizes, by kind.
+    pub size: [i64; 3],
+    /// Operations of the graph.
+    pub nodes: c_int,
+}
+
+/// Duration of a computation.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct atelier_operation_time {
+    /// Seconds.
+    pub seconds: f64,
+    /// Seconds of CPU time of the thread that called.
+    pub cpu_seconds: f64,
+}
+
 /// `atelier_values`: 32 bits.
 pub const ATELIER_VALUES_F32: c_int = 0;
 /// `atelier_values`: IEEE binary16.
@@ -501,6 +548,17 @@ unsafe extern "C" {
         card: *const c_char,
         largest_buffer_bytes: u64,
         without: *const c_char,
+        speed: f64,
+    ) -> atelier_status;
+    pub fn atelier_measure_operation(
+        device: *const c_char,
+        threads: c_int,
+        operation: *const atelier_operation,
+        limit_seconds: f64,
+        callbacks: *const atelier_callbacks,
+        times: *mut atelier_operation_time,
+        repeats: usize,
+        count: *mut usize,
     ) -> atelier_status;
     #[cfg(feature = "vulkan")]
     pub fn atelier_has_vulkan_loader() -> bool;

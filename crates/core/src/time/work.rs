@@ -66,25 +66,48 @@ pub enum WeightType {
 }
 
 impl WeightType {
+    /// All that have a name.
+    pub const NAMED: [Self; 13] = [
+        Self::F32,
+        Self::F16,
+        Self::Bf16,
+        Self::Q8_0,
+        Self::Q4_0,
+        Self::Q4_1,
+        Self::Q5_0,
+        Self::Q5_1,
+        Self::Q2K,
+        Self::Q3K,
+        Self::Q4K,
+        Self::Q5K,
+        Self::Q6K,
+    ];
+
+    /// Its name in ggml; `None` for `Other`.
+    #[must_use]
+    pub const fn ggml_name(self) -> Option<&'static str> {
+        Some(match self {
+            Self::F32 => "f32",
+            Self::F16 => "f16",
+            Self::Bf16 => "bf16",
+            Self::Q8_0 => "q8_0",
+            Self::Q4_0 => "q4_0",
+            Self::Q4_1 => "q4_1",
+            Self::Q5_0 => "q5_0",
+            Self::Q5_1 => "q5_1",
+            Self::Q2K => "q2_K",
+            Self::Q3K => "q3_K",
+            Self::Q4K => "q4_K",
+            Self::Q5K => "q5_K",
+            Self::Q6K => "q6_K",
+            Self::Other => return None,
+        })
+    }
+
     /// The type of this name in ggml: `f16`, `q4_K`.
     #[must_use]
     pub fn from_ggml(name: &str) -> Self {
-        match name {
-            "f32" => Self::F32,
-            "f16" => Self::F16,
-            "bf16" => Self::Bf16,
-            "q8_0" => Self::Q8_0,
-            "q4_0" => Self::Q4_0,
-            "q4_1" => Self::Q4_1,
-            "q5_0" => Self::Q5_0,
-            "q5_1" => Self::Q5_1,
-            "q2_K" => Self::Q2K,
-            "q3_K" => Self::Q3K,
-            "q4_K" => Self::Q4K,
-            "q5_K" => Self::Q5K,
-            "q6_K" => Self::Q6K,
-            _ => Self::Other,
-        }
+        Self::NAMED.into_iter().find(|it| it.ggml_name() == Some(name)).unwrap_or(Self::Other)
     }
 }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::address::ServerAddress;
 use super::failure::Failure;
+use super::rates::MeasuredDevice;
 use super::remote_error::RemoteError;
 use super::request::JobId;
 use super::residency::Residency;
@@ -96,6 +97,13 @@ pub enum Event {
         /// Its devices by their names in this process, or the reason why it cannot be used.
         added: Result<Vec<Device>, RemoteError>,
     },
+    /// The devices of a measurement that are done.
+    Rates {
+        /// In the order in which they were measured.
+        devices: Vec<MeasuredDevice>,
+        /// False: it has ended.
+        is_measuring: bool,
+    },
     /// The end of a job. Comes exactly once for each job, whatever happens.
     End {
         /// The job.
@@ -119,7 +127,7 @@ impl Event {
             | Self::Waiting { job, .. }
             | Self::End { job, .. } => Some(*job),
             Self::Log { job, .. } => *job,
-            Self::Devices(_) | Self::Server { .. } | Self::Estimated { .. } | Self::Residency(_) => None,
+            Self::Devices(_) | Self::Server { .. } | Self::Estimated { .. } | Self::Residency(_) | Self::Rates { .. } => None,
         }
     }
 }
