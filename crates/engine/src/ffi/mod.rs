@@ -30,14 +30,10 @@ pub(super) use context::{Context, ModuleMemory};
 pub(super) use cpu_kernels::set_cpu_math;
 pub(super) use direct_convolutions::{convolves_directly, set_direct_convolutions};
 pub(super) use error::{CallError, Status};
-<<<<<<< HEAD
 pub(super) use estimate::{
     Estimator, ImageEstimate, LoraUse, ModuleEstimate, allocated_bytes, last_loras, last_missing_numbers, last_peaks,
 };
-=======
-pub(super) use estimate::{Estimator, LoraUse, ModuleEstimate, allocated_bytes, last_loras, last_missing_numbers, last_peaks};
 pub(super) use measure::{Operation, OperationKind, measure_operation};
->>>>>>> rates
 pub(super) use params::{AreaParams, ContextParams, GenerateParams, Limits};
 #[cfg(test)]
 pub(super) use remote::set_response_timeout;

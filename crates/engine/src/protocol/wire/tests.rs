@@ -15,14 +15,10 @@ use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
 use atelier_core::recipe::{FileRole, Hires, Lora, ModelFiles, PictureInfo, PlacementText, Rng, Sampler, Scheduler};
-<<<<<<< HEAD
 use atelier_core::time::{
     ClassRate, DeviceRates, MachineRates, ModuleWork, NodeSize, PictureWork, TimeCorrection, TimeCorrections, WeightType, Work, WorkAmount,
     WorkClass, WorkKind,
 };
-=======
-use atelier_core::time::DeviceRates;
->>>>>>> rates
 
 /// Asserts that the samples hold every variant. A variant that is missing here does not compile.
 macro_rules! assert_every_variant {
