@@ -26,7 +26,11 @@
 //!   asked for (`backend`, `params_backend`, `max_vram`, `stream_layers`, `fits`, `missing_bytes`, `devices`: `name`, `limit_bytes`,
 //!   `missing_bytes`, `phases` with `phase` (`load`, `encode`, `denoise`, `decode`), `resident_bytes`, `staged_bytes`, `compute_bytes`,
 //!   `slack_bytes`, `shared_bytes`, `total_bytes`; `modules`: `module`, `runs_on`, `weights` (a device or `disk`), `weight_bytes`,
-//!   `staged_bytes`, `compute_bytes`, `in_pieces`), `notes` (what the engine would ignore), `fit`: `predicted` (as `asked`, of the
+//!   `staged_bytes`, `compute_bytes`, `in_pieces`; `time`, predicted seconds of one picture, null where a device was not measured:
+//!   `load_secs`, `encode_secs`, `step_secs` (one step of the first pass), `denoise_secs`, `decode_secs`, `upscale_secs`,
+//!   `first_preview_secs`, `total_secs` (the whole picture, its model read from files that the system has in its cache: `total_secs` of
+//!   `timings` above), `next_picture_secs` (each further one of a batch), `phases` (`module`, `phase` as in `phase` above, `device`, `secs`);
+//!   `not_measured`: names of devices that `atelier devices --measure` has not measured), `notes` (what the engine would ignore), `fit`: `predicted` (as `asked`, of the
 //!   placement that fits best or lacks least), `reasons`, `sentence` (what is missing; null where it fits), `fixes` (`changes` in words,
 //!   `predicted`). The exit code is 1 where nothing fits.
 //!
@@ -52,7 +56,7 @@ use atelier_core::device::{self, DeviceKind};
 use atelier_core::placement;
 use atelier_core::processor;
 pub use inspect::{Inspected, InspectedField, InspectedLora, InspectedModel, InspectedText};
-pub use plan::{Fit, Plan, PlanFix, Predicted, PredictedDevice, PredictedModule, PredictedPhase};
+pub use plan::{Fit, Plan, PlanFix, Predicted, PredictedDevice, PredictedModule, PredictedPhase, PredictedPhaseTime, PredictedTime};
 pub use rates::MeasuredDevice;
 
 /// A line.

@@ -9,9 +9,10 @@ use indicatif::HumanBytes;
 use super::devices;
 use super::flags::PlanFlags;
 use super::json::{Fit, Line, Plan, PlanFix, Predicted};
+use atelier_core::format::duration;
 use atelier_core::placement::{self, DeviceCapacity, Placement, PlanError, PlanRequest};
 use atelier_core::recipe::Recipe;
-use atelier_core::sentences::sentence;
+use atelier_core::sentences::{list, sentence};
 use atelier_engine::{Estimate, Event, Handle};
 
 /// Longest wait for an estimate: headers of a large model on a slow disk take a while to read.
@@ -54,13 +55,13 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
         width: recipe.width,
         height: recipe.height,
         devices: Line::device_list(&listed),
-        asked: Predicted::new(&placement, &prediction),
+        asked: Predicted::new(recipe, &estimate, &placement, &prediction),
         notes,
         fit: Fit {
-            predicted: Predicted::new(&planned.placement, &planned.prediction),
+            predicted: Predicted::new(recipe, &estimate, &planned.placement, &planned.prediction),
             reasons: planned.reasons,
             sentence,
-            fixes: fixes.iter().map(PlanFix::from).collect(),
+            fixes: fixes.iter().map(|fix| PlanFix::new(recipe, &estimate, fix)).collect(),
         },
     };
     let fits = plan.fit.sentence.is_none();
@@ -138,7 +139,34 @@ fn predicted(it: &Predicted) -> String {
             ]);
         }
     }
-    format!("{}\n{}", flags(it), devices::aligned(&rows))
+    format!("{}\n{}{}\n", flags(it), devices::aligned(&rows), time(it))
+}
+
+/// Seconds of a picture, as a sentence.
+fn time(it: &Predicted) -> String {
+    let Some(time) = &it.time else {
+        return match &it.not_measured[..] {
+            [] => String::new(),
+            devices => format!("How long it takes is not known: run `atelier devices --measure` once, for {}.", list(devices)),
+        };
+    };
+    let secs = |secs: f64| duration(secs as f32);
+    let parts = [
+        ("load", time.load_secs),
+        ("encode", time.encode_secs),
+        ("denoise", time.denoise_secs),
+        ("enlarge", time.upscale_secs),
+        ("decode", time.decode_secs),
+    ];
+    let parts: Vec<String> = parts.iter().filter(|(_, of)| *of > 0.0).map(|(what, of)| format!("{what} {}", secs(*of))).collect();
+    format!(
+        "About {} a picture: {} ({} a step). First preview after {}, each further picture {}.",
+        secs(time.total_secs),
+        parts.join(", "),
+        secs(time.step_secs),
+        secs(time.first_preview_secs),
+        secs(time.next_picture_secs)
+    )
 }
 
 fn flags(it: &Predicted) -> String {

@@ -13,6 +13,7 @@ use atelier_media::image_size;
 /// An image that the engine makes.
 pub(super) struct ImagePass {
     pub(super) request: EstimateRequest,
+    /// Denoising steps.
     steps: u32,
     /// Evaluations of the diffusion module in a step.
     evaluations: u32,
@@ -21,22 +22,23 @@ pub(super) struct ImagePass {
 /// The images of a recipe, in the order in which they are made; none where a picture is only enlarged.
 pub(super) fn image_passes(headers: &mut HeaderCache, recipe: &Recipe) -> Result<Vec<ImagePass>, EstimateError> {
     let evaluations = recipe.sampler.map_or(1, Sampler::evaluations);
-    let pass = |request, steps: u32| ImagePass { request, steps: steps.max(1), evaluations };
+    let pass = |request, number| ImagePass { request, steps: recipe.steps_in_pass(number), evaluations };
     let request = EstimateRequest::new(headers, recipe)?;
     if recipe.changes_part() {
         let size = image_size(&start_of(recipe).map_err(Failure::from)?.image)
             .map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
         let checked = headers.check(&recipe.files, &recipe.loras).map_err(|problem| Failure::from(problem.advice))?;
         let plans = plan_areas(recipe, size, checked.family.model_sizes()).map_err(Failure::from)?.unwrap_or_default();
-        return Ok(plans.iter().map(|plan| pass(request.with_size(plan.work.0, plan.work.1), recipe.steps)).collect());
+        let parts = plans.iter().zip(0..).map(|(plan, number)| pass(request.with_size(plan.work.0, plan.work.1), number));
+        return Ok(parts.collect());
     }
     let mut passes = Vec::new();
     if !recipe.enlarges_init() {
         let first = EstimateRequest::new(headers, &Recipe { hires: None, ..recipe.clone() })?;
-        passes.push(pass(first, recipe.steps_to_run()));
+        passes.push(pass(first, 0));
     }
     if recipe.hires.as_ref().is_some_and(|hires| hires.strength > 0.0) {
-        passes.push(pass(request, recipe.steps));
+        passes.push(pass(request, 1));
     }
     Ok(passes)
 }

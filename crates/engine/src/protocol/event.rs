@@ -14,9 +14,9 @@ use super::residency::Residency;
 use atelier_core::canvas::PixelRect;
 use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
-use atelier_core::placement::{self, Alternative, Module, Needs};
+use atelier_core::placement::{self, Alternative, Module, Needs, Placement, Prediction};
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
-use atelier_core::time::{MachineRates, PictureWork, TimeCorrections};
+use atelier_core::time::{MachineRates, MissingRates, PictureWork, TimeCorrections, TimePrediction, phase_works, predict_time};
 
 /// A message from the engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -147,6 +147,18 @@ pub struct Estimate {
     pub rates: MachineRates,
     /// What was learned from pictures of this model.
     pub corrections: TimeCorrections,
+}
+
+impl Estimate {
+    /// Predicted time of a picture of this recipe under a placement, whose prediction of memory this is. The recipe may differ in its steps from
+    /// that of the estimate.
+    ///
+    /// # Errors
+    /// Devices that were not measured.
+    pub fn time(&self, recipe: &Recipe, placement: &Placement, prediction: &Prediction) -> Result<TimePrediction, MissingRates> {
+        let phases = phase_works(&self.work.with_steps_of(recipe), &self.needs, placement, prediction);
+        predict_time(&phases, &self.rates, &self.corrections)
+    }
 }
 
 /// Peak memory of a device in a phase of a job.
