@@ -49,10 +49,10 @@ fn run(end: EngineEnd, file: Option<&Path>) {
     let rates = file.map(|file| RateStore::open(&file.with_file_name(RATES_FILE))).unwrap_or_default();
     let engine = EngineState::new(file.map(History::open).unwrap_or_default(), rates);
     let (queries, sender) = (end.queries(), end.sender());
-    let (cache, history) = (engine.estimates.clone(), engine.history.clone());
+    let (cache, history, rates) = (engine.estimates.clone(), engine.history.clone(), engine.rates.clone());
     let answering = move || {
         mark_engine_thread();
-        estimate::answer_queries(&queries, &sender, &cache, &history);
+        estimate::answer_queries(&queries, &sender, &cache, &history, &rates);
     };
     let thread = thread::Builder::new().name("estimates".into()).stack_size(STACK_BYTES).spawn(answering);
     scheduler::run(end, engine);

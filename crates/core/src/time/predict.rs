@@ -125,8 +125,8 @@ pub fn predict_time(phases: &[PhaseWork], rates: &MachineRates, corrections: &Ti
     if !missing.is_empty() {
         return Err(MissingRates { devices: missing });
     }
-    if it.phases.iter().any(|it| it.phase == PhaseKind::Loading) {
-        let open_secs = positive(rates.open_secs);
+    if let Some(first) = it.phases.iter().find(|it| it.phase == PhaseKind::Loading) {
+        let open_secs = corrections.factor(&first.device, PhaseKind::Loading) * positive(rates.open_secs);
         it.load_secs += open_secs;
         it.first_preview_secs += open_secs;
         it.total_secs += open_secs;

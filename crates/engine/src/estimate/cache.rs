@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::passes::image_passes;
 use super::request::EstimateRequest;
 use crate::ffi::ContextParams;
 use crate::fingerprint::{Fingerprint, fingerprints};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{Assignment, Module, Needs, Placement, WeightLocation};
 use atelier_core::recipe::Recipe;
-use atelier_core::time::ModuleWork;
+use atelier_core::time::{ModuleWork, PictureWork};
 use atelier_library::HeaderCache;
 
 /// Answers that are kept: sizes that a person tries, forwards and back.
@@ -62,6 +63,23 @@ impl EstimateCache {
     pub(crate) fn get(&self, headers: &mut HeaderCache, recipe: &Recipe, placement: &Placement, devices: &[Device]) -> Option<Needs> {
         let request = EstimateRequest::new(headers, recipe).ok()?;
         Some(self.find(&EstimateKey::new(&request, placement, devices))?.memory)
+    }
+
+    /// Work of a recipe's picture, where it was estimated before.
+    pub(crate) fn work(
+        &self,
+        headers: &mut HeaderCache,
+        recipe: &Recipe,
+        placement: &Placement,
+        devices: &[Device],
+    ) -> Option<PictureWork> {
+        let mut modules = Vec::new();
+        for (pass, number) in image_passes(headers, recipe).ok()?.iter().zip(0..) {
+            let key = EstimateKey::new(&pass.request, placement, devices);
+            let known = self.find(&key).or_else(|| self.find(&key.without_cut()))?;
+            modules.extend(known.work.iter().filter_map(|it| pass.work(it, number)));
+        }
+        Some(PictureWork { modules })
     }
 
     pub(super) fn find(&self, key: &EstimateKey) -> Option<ImageNeeds> {

@@ -1,5 +1,6 @@
 //! The rates of devices, kept in a file by the conditions under which they were measured.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,10 +16,19 @@ use crate::protocol::MeasuredRates;
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::paths::write_atomic;
-use atelier_core::time::{DeviceRates, MachineRates};
+use atelier_core::placement::PhaseKind;
+use atelier_core::recipe::ModelFiles;
+use atelier_core::time::{DeviceRates, MachineRates, TimeCorrection, TimeCorrections};
 
 /// Devices that are kept: those of every server that was ever named.
 const MAX_DEVICES: usize = 64;
+/// Phases of models on devices whose times are kept.
+const MAX_CORRECTIONS: usize = 400;
+/// Pictures that correct a phase: the median of so many is moved neither by a busy machine nor by a first picture.
+const MAX_RATIOS: usize = 5;
+/// A phase that took so little of its prediction was not run: the prompt's encoding was known, or the model was in memory.
+const MIN_RATIO: f64 = 0.05;
+const MAX_RATIO: f64 = 20.0;
 /// Seconds to open a model, beside its weights, until loading corrects them.
 const OPEN_SECS: f64 = 0.1;
 
@@ -35,12 +45,41 @@ pub(crate) struct RateStore {
 struct Stored {
     /// The newest last.
     devices: Vec<StoredDevice>,
+    /// The newest last.
+    corrections: Vec<StoredCorrection>,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct StoredDevice {
     conditions: Conditions,
     measured: MeasuredRates,
+}
+
+/// Measured seconds by predicted ones, of pictures that were made.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct StoredCorrection {
+    conditions: Conditions,
+    model: ModelKey,
+    phase: PhaseKind,
+    /// The newest last.
+    ratios: Vec<f64>,
+}
+
+/// File names by role, without folders, and the bytes of all files: enough to know a model again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct ModelKey {
+    files: BTreeMap<String, String>,
+    bytes: u64,
+}
+
+impl ModelKey {
+    fn of(files: &ModelFiles) -> Self {
+        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Self {
+            files: files.iter().map(|(role, path)| (role.key().to_owned(), name(path))).collect(),
+            bytes: files.iter().filter_map(|(_, path)| path.metadata().ok()).map(|it| it.len()).sum(),
+        }
+    }
 }
 
 /// Everything that rates depend on.
@@ -122,17 +161,82 @@ impl RateStore {
         let conditions = Conditions::of(device, threads);
         let mut stored = self.stored.lock();
         stored.devices.retain(|it| it.conditions != conditions);
+        // They belong to the rates that were there.
+        stored.corrections.retain(|it| it.conditions != conditions);
         if stored.devices.len() >= MAX_DEVICES {
             stored.devices.remove(0);
         }
         stored.devices.push(StoredDevice { conditions, measured });
+        self.save(&stored);
+    }
+
+    /// Corrections for a model, from pictures that were made under the conditions of this process.
+    pub(crate) fn corrections(&self, files: &ModelFiles, devices: &[Device], threads: Option<u32>) -> TimeCorrections {
+        let (model, threads) = (ModelKey::of(files), cpu_threads(threads));
+        let conditions: Vec<Conditions> = devices.iter().map(|device| Conditions::of(device, threads)).collect();
+        let stored = self.stored.lock();
+        let own = stored.corrections.iter().filter(|it| it.model == model && conditions.contains(&it.conditions));
+        let correction = |it: &StoredCorrection| {
+            let factor = median(&it.ratios)?;
+            Some(TimeCorrection { device: it.conditions.device.clone(), phase: it.phase, factor })
+        };
+        TimeCorrections(own.filter_map(correction).collect())
+    }
+
+    /// Learns from a picture: what each phase took, beside its prediction without corrections, on the device that did most of it.
+    pub(crate) fn correct(&self, files: &ModelFiles, devices: &[Device], threads: Option<u32>, phases: &[PhaseRatio]) {
+        let (model, threads) = (ModelKey::of(files), cpu_threads(threads));
+        let mut stored = self.stored.lock();
+        for PhaseRatio { device, phase, predicted_secs, measured_secs } in phases {
+            let Some(device) = devices.iter().find(|it| it.name == *device) else { continue };
+            let ratio = measured_secs / predicted_secs;
+            // Also no number is within.
+            if !(MIN_RATIO..=MAX_RATIO).contains(&ratio) {
+                continue;
+            }
+            let conditions = Conditions::of(device, threads);
+            let is_same = |it: &StoredCorrection| it.conditions == conditions && it.model == model && it.phase == *phase;
+            let mut ratios = match stored.corrections.iter().position(is_same) {
+                Some(index) => stored.corrections.remove(index).ratios,
+                None => Vec::new(),
+            };
+            if ratios.len() >= MAX_RATIOS {
+                ratios.remove(0);
+            }
+            ratios.push(ratio);
+            if stored.corrections.len() >= MAX_CORRECTIONS {
+                stored.corrections.remove(0);
+            }
+            stored.corrections.push(StoredCorrection { conditions, model: model.clone(), phase: *phase, ratios });
+        }
+        self.save(&stored);
+    }
+
+    fn save(&self, stored: &Stored) {
         let Some(file) = &self.file else { return };
         let written =
-            serde_json::to_vec(&*stored).map_err(std::io::Error::from).and_then(|json| write_atomic(file, |to| to.write_all(&json)));
+            serde_json::to_vec(stored).map_err(std::io::Error::from).and_then(|json| write_atomic(file, |to| to.write_all(&json)));
         if let Err(error) = written {
-            tracing::warn!("the rates of {} were not kept: {error}", device.name);
+            tracing::warn!("the rates of devices were not kept: {error}");
         }
     }
+}
+
+/// Seconds of a phase, predicted and measured.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PhaseRatio {
+    /// Whole name of the device that does most of it.
+    pub(crate) device: String,
+    pub(crate) phase: PhaseKind,
+    pub(crate) predicted_secs: f64,
+    pub(crate) measured_secs: f64,
+}
+
+/// The middle, the lower of two.
+fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len().saturating_sub(1) / 2).copied()
 }
 
 /// Rates of so many times the threads.
@@ -147,6 +251,7 @@ fn scaled(rates: &DeviceRates, factor: f64) -> DeviceRates {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atelier_core::recipe::FileRole;
     use atelier_core::time::{ClassRate, NodeSize, WeightType, WorkClass, WorkKind};
 
     fn device(name: &str, kind: DeviceKind) -> Device {
@@ -188,6 +293,35 @@ mod tests {
         assert_eq!((per_sec(&cpu, 2), per_sec(&cpu, 1)), (Some(10.0), Some(7.0)));
         let other = Device { description: "Another card".into(), ..card };
         assert_eq!((per_sec(&other, 2), store.measured(&other, 2)), (None, None));
+    }
+
+    #[test]
+    fn pictures_correct_the_prediction_and_a_busy_machine_does_not() {
+        let store = RateStore::default();
+        let devices = [device("CUDA0", DeviceKind::Gpu), device("CPU", DeviceKind::Cpu)];
+        let files = |name: &str| -> ModelFiles { [(FileRole::Model, PathBuf::from(name))].into_iter().collect() };
+        let learn = |device: &str, phase, measured_secs: f64| {
+            let ratio = PhaseRatio { device: device.into(), phase, predicted_secs: 2.0, measured_secs };
+            store.correct(&files("a.gguf"), &devices, Some(1), &[ratio]);
+        };
+        let factor = |model: &str, device: &str, phase| store.corrections(&files(model), &devices, Some(1)).factor(device, phase);
+        let denoising = || factor("a.gguf", "CUDA0", PhaseKind::Denoising);
+        learn("CUDA0", PhaseKind::Denoising, 3.0);
+        assert_eq!(denoising(), 1.5);
+        for secs in [3.2, 30.0, 3.0] {
+            learn("CUDA0", PhaseKind::Denoising, secs);
+        }
+        assert_eq!(denoising(), 1.5, "one picture beside another program");
+        for _ in 0..MAX_RATIOS {
+            learn("CUDA0", PhaseKind::Denoising, 4.0);
+        }
+        assert_eq!(denoising(), 2.0, "what is long ago counts no more");
+        learn("CPU", PhaseKind::Encoding, 0.0);
+        learn("CPU", PhaseKind::Encoding, f64::NAN);
+        assert_eq!(factor("a.gguf", "CPU", PhaseKind::Encoding), 1.0, "it was not run");
+        assert_eq!(factor("b.gguf", "CUDA0", PhaseKind::Denoising), 1.0);
+        store.record(&devices[0], 1, measured(1.0));
+        assert_eq!(denoising(), 1.0, "new rates are to be corrected anew");
     }
 
     #[test]
