@@ -8,7 +8,9 @@ use crate::studio::queue::QueueRequest;
 use atelier_core::device::Device;
 use atelier_core::placement::Placement;
 use atelier_core::recipe::Recipe;
-use atelier_engine::{Estimate, Failure, JobId, MeasureDevices, OutOfMemory, Peak, RemoteError, RemoteReport, Residency, ServerAddress, Timings};
+use atelier_engine::{
+    Estimate, Failure, JobId, MeasureDevices, OutOfMemory, Peak, RemoteError, RemoteReport, Residency, ServerAddress, Timings,
+};
 
 /// Seconds without a change of the recipe before an estimate is requested.
 const ESTIMATE_DELAY_SECS: f64 = 0.15;

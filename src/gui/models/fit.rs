@@ -103,7 +103,11 @@ impl PictureTime {
     #[must_use]
     pub fn words(self) -> String {
         let (secs, (width, height)) = (seconds(self.secs()), self.size_px);
-        if self.is_too_slow() { format!("about {secs}: too slow for this machine") } else { format!("about {secs} here at {width} × {height}") }
+        if self.is_too_slow() {
+            format!("about {secs}: too slow for this machine")
+        } else {
+            format!("about {secs} here at {width} × {height}")
+        }
     }
 }
 

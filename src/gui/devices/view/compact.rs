@@ -112,7 +112,8 @@ pub(crate) fn time_line(ui: &mut Ui, state: &State) {
 /// Seconds of each phase of a picture.
 fn details(time: &TimePrediction) -> String {
     let parts = [("load", time.load_secs), ("encode", time.encode_secs), ("denoise", time.denoise_secs), ("decode", time.decode_secs)];
-    let parts: Vec<String> = parts.iter().filter(|(_, secs)| *secs > 0.0).map(|(what, secs)| format!("{what} {}", seconds(*secs))).collect();
+    let parts: Vec<String> =
+        parts.iter().filter(|(_, secs)| *secs > 0.0).map(|(what, secs)| format!("{what} {}", seconds(*secs))).collect();
     format!("Of a picture: {}; {} a step.", parts.join(", "), seconds(time.step_secs))
 }
 

@@ -36,7 +36,9 @@ impl PhaseTimes {
     /// Both in words: "8.2 s, measured 8.9 s (8.5 % more)".
     pub(crate) fn words(&self) -> String {
         match self.measured {
-            Some(measured) => format!("{}, measured {}{}", seconds(self.predicted), seconds(measured), error_text(measured, self.predicted)),
+            Some(measured) => {
+                format!("{}, measured {}{}", seconds(self.predicted), seconds(measured), error_text(measured, self.predicted))
+            }
             None => seconds(self.predicted),
         }
     }

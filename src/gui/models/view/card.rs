@@ -189,7 +189,7 @@ fn fit_line(ui: &mut Ui, state: &State, card: &ModelCard, status: CardStatus, pa
             None => status.fit.label(state.models.memory).to_owned(),
         };
         let hover = match time {
-            Some(time) => format!("{words}. {}", state.models.fit_sentence(card, status)),
+            Some(_) => format!("{words}. {}", state.models.fit_sentence(card, status)),
             None => state.models.fit_sentence(card, status).to_owned(),
         };
         ui.add(Label::new(small(words, palette.text)).truncate()).on_hover_text(hover);
