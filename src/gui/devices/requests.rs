@@ -74,10 +74,10 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
 /// Tells the queue the pace of the present recipe where its prediction has changed.
 fn tell_queue(state: &mut State, context: &Context<'_>) {
     let recipe = &context.shared.recipe;
-    let version = state.board.time_version();
+    let version = state.board.times.version();
     if std::mem::replace(&mut state.told_time_version, version) != version {
         let (model, place) = (context.shared.model_name(&recipe.files), recipe.placement.backend.clone());
-        context.queue.send(QueueRequest::SetPredictedPace { model, place, pace: state.board.pace(recipe) });
+        context.queue.send(QueueRequest::SetPredictedPace { model, place, pace: state.board.times.pace(recipe) });
     }
 }
 
@@ -219,7 +219,7 @@ pub(crate) fn job_measured(state: &mut State, job: JobId, peaks: Vec<Peak>, cont
 
 /// A job is done.
 pub(crate) fn job_done(state: &mut State, job: &Job, timings: &Timings, pictures: usize) {
-    state.board.set_measured_time(&job.recipe, timings, pictures);
+    state.board.times.set_measured(&job.recipe, timings, pictures);
 }
 
 /// The engine has reported its resident models.

@@ -20,13 +20,12 @@ use atelier_core::placement::{
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_engine::{Estimate, OutOfMemory, Peak};
 use suggestion::PlanningInputs;
-use time::PictureTime;
 
 pub use card_move::{CardMove, CardPart, MoveOutcome, is_unreachable};
 pub use remedy::Remedy;
 pub use server::{RemoteServer, ServerState, ssh_tunnel_command};
 pub use suggestion::Suggestion;
-pub use time::{is_too_slow, seconds, time_sentence};
+pub use time::{PictureTimes, is_too_slow, seconds, time_sentence};
 
 pub(in crate::gui) use estimate_key::{EstimateKey, model_key};
 pub(in crate::gui) use server::test_summary;
@@ -55,7 +54,8 @@ pub struct Board {
     pub capacities: Vec<DeviceCapacity>,
     /// Predicted memory of the placement.
     pub prediction: Option<Prediction>,
-    time: PictureTime,
+    /// Times of pictures, predicted and measured.
+    pub times: PictureTimes,
     /// The planner's answer to the placement.
     pub suggestion: Suggestion,
     /// Changes that make the recipe fit; empty while it fits.
@@ -112,7 +112,8 @@ impl Board {
             // At the start nobody is dragging anything: plan at once.
             self.changed_at_secs = Some(if first { now_secs - PLAN_DELAY_SECS } else { now_secs });
         }
-        self.refresh_time(recipe, !same || was_stale);
+        let inputs = self.estimate.as_ref().zip(self.placement.as_ref()).zip(self.prediction.as_ref());
+        self.times.refresh(recipe, !same || was_stale, inputs.map(|((estimate, placement), prediction)| (estimate, placement, prediction)));
         let rest = self.changed_at_secs? + PLAN_DELAY_SECS - now_secs;
         if rest > 0.0 {
             return Some(rest);

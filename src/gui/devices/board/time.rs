@@ -1,13 +1,12 @@
 //! Time of the next picture: predicted from the estimate, and measured by the last run. Pure.
 
 use atelier_core::format::duration;
-use atelier_core::placement::Phase;
+use atelier_core::placement::{Phase, Placement, Prediction};
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_core::time::{MissingRates, PhaseTime, TimePrediction};
-use atelier_engine::Timings;
+use atelier_engine::{Estimate, Timings};
 use atelier_gallery::queue::Pace;
 
-use super::Board;
 use super::estimate_key::EstimateKey;
 
 /// Part of a predicted time below which a measured one is of something that was skipped: the prompt was known.
@@ -16,35 +15,35 @@ const SKIPPED: f64 = 0.05;
 const TOO_SLOW_SECS: f64 = 600.0;
 
 /// Inputs of a prediction beside the devices: placement, estimate key, steps of the first and second pass.
-pub(super) type TimeKey = (PlacementText, EstimateKey, [u32; 2]);
+type TimeKey = (PlacementText, EstimateKey, [u32; 2]);
 
-pub(super) fn time_key(recipe: &Recipe) -> TimeKey {
+fn time_key(recipe: &Recipe) -> TimeKey {
     (recipe.placement.clone(), EstimateKey::of(recipe), [0, 1].map(|pass| recipe.steps_in_pass(pass)))
 }
 
-/// Time of a picture in the next run.
+/// Times of pictures of the recipe, predicted and measured.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PictureTime {
-    /// Prediction for these inputs; `None` until there is an estimate.
-    pub(super) predicted: Option<Result<TimePrediction, MissingRates>>,
-    pub(super) predicted_for: Option<TimeKey>,
+pub struct PictureTimes {
+    /// Prediction for the inputs below; `None` until there is an estimate.
+    predicted: Option<Result<TimePrediction, MissingRates>>,
+    predicted_for: Option<TimeKey>,
     version: u64,
     /// Measured seconds of the last run.
-    pub(super) measured: Option<(TimeKey, Timings)>,
+    measured: Option<(TimeKey, Timings)>,
 }
 
-impl Board {
+impl PictureTimes {
     /// Predicted time of the next picture; `None` while it is not known.
     #[must_use]
-    pub fn time(&self) -> Option<&TimePrediction> {
+    pub fn predicted(&self) -> Option<&TimePrediction> {
         // Where a picture is only enlarged, nothing of what takes time was counted.
-        self.time.predicted.as_ref()?.as_ref().ok().filter(|it| it.denoise_secs > 0.0)
+        self.predicted.as_ref()?.as_ref().ok().filter(|it| it.denoise_secs > 0.0)
     }
 
     /// Devices whose rates the prediction lacks.
     #[must_use]
     pub fn unmeasured_devices(&self) -> Option<&MissingRates> {
-        self.time.predicted.as_ref()?.as_ref().err()
+        self.predicted.as_ref()?.as_ref().err()
     }
 
     /// Predicted seconds that a device takes in a phase of a picture; `None` where it is not known, or the device has nothing to do.
@@ -57,7 +56,7 @@ impl Board {
     /// Measured seconds of a phase in the last run with these settings, where this device alone worked in it.
     #[must_use]
     pub fn measured_phase_secs(&self, device: &str, phase: Phase) -> Option<f64> {
-        let (_, timings) = self.time.measured.as_ref().filter(|(of, _)| Some(of) == self.time.predicted_for.as_ref())?;
+        let (_, timings) = self.measured.as_ref().filter(|(of, _)| Some(of) == self.predicted_for.as_ref())?;
         if self.of_phase(phase).any(|it| it.device != device) {
             return None;
         }
@@ -71,26 +70,26 @@ impl Board {
     }
 
     fn of_phase(&self, phase: Phase) -> impl Iterator<Item = &PhaseTime> {
-        self.time().into_iter().flat_map(|it| &it.phases).filter(move |it| Phase::from(it.phase) == phase)
+        self.predicted().into_iter().flat_map(|it| &it.phases).filter(move |it| Phase::from(it.phase) == phase)
     }
 
     /// True where a time was measured with these settings.
     #[must_use]
-    pub fn has_measured_time(&self) -> bool {
-        self.time.measured.as_ref().is_some_and(|(of, _)| Some(of) == self.time.predicted_for.as_ref())
+    pub fn has_measured(&self) -> bool {
+        self.measured.as_ref().is_some_and(|(of, _)| Some(of) == self.predicted_for.as_ref())
     }
 
     /// Stores the measured seconds of a run of this recipe with so many pictures.
-    pub fn set_measured_time(&mut self, recipe: &Recipe, timings: &Timings, pictures: usize) {
+    pub fn set_measured(&mut self, recipe: &Recipe, timings: &Timings, pictures: usize) {
         let each = |secs: f64| secs / pictures.max(1) as f64;
         let timings = Timings { denoise_secs: each(timings.denoise_secs), decode_secs: each(timings.decode_secs), ..*timings };
-        self.time.measured = Some((time_key(recipe), timings));
+        self.measured = Some((time_key(recipe), timings));
     }
 
     /// Pace of pictures of this recipe, for the queue; `None` while it is not known.
     #[must_use]
     pub fn pace(&self, recipe: &Recipe) -> Option<Pace> {
-        let time = self.time()?;
+        let time = self.predicted()?;
         let megapixels = f64::from(recipe.width) * f64::from(recipe.height) / 1e6;
         // A second pass counts with the first.
         let steps = f64::from(recipe.steps.max(1));
@@ -103,21 +102,19 @@ impl Board {
 
     /// Number that changes with the prediction.
     #[must_use]
-    pub const fn time_version(&self) -> u64 {
-        self.time.version
+    pub const fn version(&self) -> u64 {
+        self.version
     }
 
-    /// Predicts the time where its inputs have changed.
-    pub(super) fn refresh_time(&mut self, recipe: &Recipe, is_recomputed: bool) {
+    /// Predicts the time where the steps of the recipe have changed, or anything else, which `is_recomputed` tells.
+    pub(super) fn refresh(&mut self, recipe: &Recipe, is_recomputed: bool, inputs: Option<(&Estimate, &Placement, &Prediction)>) {
         let steps = [0, 1].map(|pass| recipe.steps_in_pass(pass));
-        let has_other_steps = self.time.predicted_for.as_ref().is_none_or(|(_, _, before)| *before != steps);
-        if !is_recomputed && !has_other_steps {
-            return;
+        let has_other_steps = self.predicted_for.as_ref().is_none_or(|(_, _, before)| *before != steps);
+        if is_recomputed || has_other_steps {
+            self.predicted = inputs.map(|(estimate, placement, prediction)| estimate.time(recipe, placement, prediction));
+            self.predicted_for = Some(time_key(recipe));
+            self.version += 1;
         }
-        let inputs = self.estimate.as_ref().zip(self.placement.as_ref()).zip(self.prediction.as_ref());
-        self.time.predicted = inputs.map(|((estimate, placement), prediction)| estimate.time(recipe, placement, prediction));
-        self.time.predicted_for = Some(time_key(recipe));
-        self.time.version += 1;
     }
 }
 
@@ -178,27 +175,26 @@ mod tests {
     #[test]
     fn the_queue_goes_by_the_same_seconds() {
         let recipe = Recipe { width: 1000, height: 500, steps: 20, ..Recipe::default() };
-        let mut board = Board::default();
-        assert_eq!(board.pace(&recipe), None);
-        board.time.predicted = Some(Ok(time()));
-        let secs = board.pace(&recipe).unwrap().secs(1, recipe.steps, recipe.width, recipe.height);
+        let mut times = PictureTimes::default();
+        assert_eq!(times.pace(&recipe), None);
+        times.predicted = Some(Ok(time()));
+        let secs = times.pace(&recipe).unwrap().secs(1, recipe.steps, recipe.width, recipe.height);
         assert!((secs - 11.0).abs() < 1e-9, "{secs}");
     }
 
     #[test]
     fn what_was_measured_is_of_one_picture_and_of_the_same_settings() {
         let recipe = Recipe::default();
-        let mut board = Board::default();
-        board.time.predicted = Some(Ok(time()));
-        board.time.predicted_for = Some(time_key(&recipe));
+        let predicted_for = Some(time_key(&recipe));
+        let mut times = PictureTimes { predicted: Some(Ok(time())), predicted_for, ..PictureTimes::default() };
         let timings = Timings { load_secs: 0.01, denoise_secs: 18.0, ..Timings::default() };
-        board.set_measured_time(&recipe, &timings, 2);
-        assert_eq!(board.measured_phase_secs("GPU0", Phase::Denoise), Some(9.0));
-        assert_eq!(board.measured_phase_secs("GPU0", Phase::Load), None, "it was in memory");
-        assert_eq!(board.measured_phase_secs("GPU0", Phase::Decode), None, "nothing to do there");
-        assert_eq!(board.measured_phase_secs("CPU", Phase::Denoise), None, "another device did it");
-        board.set_measured_time(&Recipe { steps: 5, ..recipe }, &timings, 2);
-        assert_eq!(board.measured_phase_secs("GPU0", Phase::Denoise), None);
-        assert!(!board.has_measured_time());
+        times.set_measured(&recipe, &timings, 2);
+        assert_eq!(times.measured_phase_secs("GPU0", Phase::Denoise), Some(9.0));
+        assert_eq!(times.measured_phase_secs("GPU0", Phase::Load), None, "it was in memory");
+        assert_eq!(times.measured_phase_secs("GPU0", Phase::Decode), None, "nothing to do there");
+        assert_eq!(times.measured_phase_secs("CPU", Phase::Denoise), None, "another device did it");
+        times.set_measured(&Recipe { steps: 5, ..recipe }, &timings, 2);
+        assert_eq!(times.measured_phase_secs("GPU0", Phase::Denoise), None);
+        assert!(!times.has_measured());
     }
 }

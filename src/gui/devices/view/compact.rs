@@ -99,7 +99,7 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
 /// Line above the Generate button: seconds of the next picture, and to its first preview. Nothing while they are not known.
 pub(crate) fn time_line(ui: &mut Ui, state: &State) {
     let (palette, board) = (theme::palette(ui), &state.devices.board);
-    let Some(time) = board.time().filter(|_| state.shared.screen != Screen::Devices) else { return };
+    let Some(time) = board.times.predicted().filter(|_| state.shared.screen != Screen::Devices) else { return };
     let recipe = &state.shared.recipe;
     let upscales = recipe.hires.as_ref().is_some_and(|hires| hires.upscaler.is_some());
     let is_loaded = state.shared.chosen_resident().is_some();

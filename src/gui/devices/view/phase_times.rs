@@ -14,9 +14,9 @@ pub(crate) const ROW: f32 = 13.0;
 
 /// Rows of times that a column has.
 pub(crate) fn rows(board: &Board) -> f32 {
-    match board.time() {
+    match board.times.predicted() {
         None => 0.0,
-        Some(_) if board.has_measured_time() => 2.0,
+        Some(_) if board.times.has_measured() => 2.0,
         Some(_) => 1.0,
     }
 }
@@ -30,7 +30,7 @@ pub(crate) struct PhaseTimes {
 impl PhaseTimes {
     /// Times of a device in a phase; `None` where they are not known, or it has nothing to do.
     pub(crate) fn of(board: &Board, device: &str, phase: Phase) -> Option<Self> {
-        Some(Self { predicted: board.phase_secs(device, phase)?, measured: board.measured_phase_secs(device, phase) })
+        Some(Self { predicted: board.times.phase_secs(device, phase)?, measured: board.times.measured_phase_secs(device, phase) })
     }
 
     /// Both in words: "8.2 s, measured 8.9 s (8.5 % more)".
@@ -45,7 +45,7 @@ impl PhaseTimes {
 
     /// The words behind the pointer; of denoising, with the time of a step.
     pub(crate) fn hover(&self, board: &Board, phase: Phase) -> String {
-        let step = board.time().filter(|_| phase == Phase::Denoise).map(|it| format!(", {} a step", seconds(it.step_secs)));
+        let step = board.times.predicted().filter(|_| phase == Phase::Denoise).map(|it| format!(", {} a step", seconds(it.step_secs)));
         format!("Time: {}{}", self.words(), step.unwrap_or_default())
     }
 

@@ -80,10 +80,10 @@ fn fit_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
 /// Predicted time of a picture, or the reason why it is not known.
 fn time(ui: &mut Ui, board: &Board) {
     let palette = theme::palette(ui);
-    if let Some(time) = board.time() {
+    if let Some(time) = board.times.predicted() {
         let color = if is_too_slow(time.loaded_secs()) { palette.warn } else { palette.weak };
         line(ui, Icon::History, color, &format!("About {} a picture, {} a step.", seconds(time.loaded_secs()), seconds(time.step_secs)));
-    } else if let Some(missing) = board.unmeasured_devices() {
+    } else if let Some(missing) = board.times.unmeasured_devices() {
         let names: Vec<String> = missing.devices.iter().cloned().collect();
         let words = format!("How long it takes is not known yet: {} is measured once nothing runs.", list(&names));
         ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
