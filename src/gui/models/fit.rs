@@ -2,14 +2,14 @@
 //! ([`MachineMemory::fits`]). Both count the machine's whole memory, however full it is just now. Pure.
 
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::format::{GIB, file_size};
+use atelier_core::format::{GIB, file_size, seconds};
 use atelier_core::placement::{Budgets, DeviceCapacity, Module, Pins, Plan, PlanError, PlanRequest, WeightLocation, plan, ram_reserve};
 use atelier_core::recipe::Recipe;
 use atelier_core::sentences::list;
 use atelier_engine::Estimate;
 use atelier_library::WORKING_BYTES;
 
-use crate::gui::devices::board::{is_too_slow, seconds};
+use crate::gui::devices::board::is_too_slow;
 
 /// Memory of this machine that models can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,7 +25,7 @@ pub use card_move::{CardMove, CardPart, MoveOutcome, is_unreachable};
 pub use remedy::Remedy;
 pub use server::{RemoteServer, ServerState, ssh_tunnel_command};
 pub use suggestion::Suggestion;
-pub use time::{PictureTimes, is_too_slow, seconds, time_sentence};
+pub use time::{PictureTimes, is_too_slow, time_sentence};
 
 pub(in crate::gui) use estimate_key::{EstimateKey, model_key};
 pub(in crate::gui) use server::test_summary;

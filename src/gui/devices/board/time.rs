@@ -1,6 +1,6 @@
 //! Time of the next picture: predicted from the estimate, and measured by the last run. Pure.
 
-use atelier_core::format::duration;
+use atelier_core::format::seconds;
 use atelier_core::placement::{Phase, Placement, Prediction};
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_core::time::{MissingRates, PhaseTime, TimePrediction};
@@ -118,12 +118,6 @@ impl PictureTimes {
     }
 }
 
-/// Seconds in words, down to a tenth.
-#[must_use]
-pub fn seconds(secs: f64) -> String {
-    if secs < 0.05 { "under 0.1 s".to_owned() } else { duration(secs as f32) }
-}
-
 /// Sentence for a person who is about to generate: "About 13 s, first preview after 4 s".
 ///
 /// `is_loaded`: the model is in memory. `without_enlarging`: an upscaler works too, whose time is not predicted.
@@ -169,7 +163,6 @@ mod tests {
         assert_eq!(time_sentence(&time, 1, true, false), "About 8 s, first preview after 0.4 s");
         assert_eq!(time_sentence(&time, 4, false, false), "4 pictures in about 35 s, first preview after 3.4 s");
         assert_eq!(time_sentence(&time, 1, true, true), "About 8 s and the enlarging, first preview after 0.4 s");
-        assert_eq!(seconds(0.01), "under 0.1 s");
     }
 
     #[test]

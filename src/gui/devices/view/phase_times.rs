@@ -2,11 +2,11 @@
 
 use eframe::egui::{Align2, FontId, Painter, Pos2, vec2};
 
-use crate::gui::devices::board::{Board, seconds};
+use crate::gui::devices::board::Board;
 use crate::gui::devices::view::memory_bar::marker;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
-use atelier_core::format::duration;
+use atelier_core::format::{duration, seconds};
 use atelier_core::placement::Phase;
 
 /// Height of a row of times, in points.

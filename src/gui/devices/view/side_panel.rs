@@ -3,7 +3,7 @@
 use eframe::egui::{Button, Frame, Label, Margin, RichText, ScrollArea, Sense, Stroke, Ui, vec2};
 
 use crate::gui::command::Commands;
-use crate::gui::devices::board::{Board, Suggestion, is_too_slow, seconds};
+use crate::gui::devices::board::{Board, Suggestion, is_too_slow};
 use crate::gui::devices::command::Command;
 use crate::gui::devices::view::{input_line, servers, suggestion};
 use crate::gui::icons::Icon;
@@ -11,7 +11,7 @@ use crate::gui::memory::view as memory;
 use crate::gui::state::State;
 use crate::gui::widgets::{bare_icon, command_control, heading};
 use crate::gui::{icons, theme, widgets};
-use atelier_core::format::memory_size;
+use atelier_core::format::{memory_size, seconds};
 use atelier_core::sentences::list;
 
 /// Space between the panel's edge and its controls, in points.
