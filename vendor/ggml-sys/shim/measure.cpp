@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <ctime>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -47,17 +46,6 @@ ggml_type type_named(const char* name) {
         }
     }
     return GGML_TYPE_COUNT;
-}
-
-// CPU time of this thread where the system tells it, else time.
-double thread_seconds() {
-#if defined(CLOCK_THREAD_CPUTIME_ID)
-    timespec now = {};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-#else
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-#endif
 }
 
 // Smooth values between -1 and 1: neither zeros, which some devices compute with less power, nor numbers too small to be normal.
@@ -249,9 +237,10 @@ bool is_valid(const atelier_operation& operation, ggml_type type) {
     }
 }
 
-// Calls `work` once to warm up, then `repeats` times; stops early after `limit_seconds` or a cancel.
+// Calls `work` once to warm up, then `repeats` times; stops early after `limit_seconds` or a cancel. `speed`: of what the processor computes, its
+// part of the processor's speed; 0 for all else.
 template <typename Work>
-atelier_status repeat(const Job& job, double limit_seconds, atelier_operation_time* times, size_t repeats, size_t* count, Work work) {
+atelier_status repeat(const Job& job, double speed, double limit_seconds, double* seconds, size_t repeats, size_t* count, Work work) {
     using Clock      = std::chrono::steady_clock;
     const auto begin = Clock::now();
     for (size_t round = 0; round <= repeats; ++round) {
@@ -263,9 +252,10 @@ atelier_status repeat(const Job& job, double limit_seconds, atelier_operation_ti
         if (const ggml_status status = work(); status != GGML_STATUS_SUCCESS) {
             return status == GGML_STATUS_ABORTED ? ATELIER_CANCELLED : ATELIER_FAILED;
         }
-        const auto end = Clock::now();
+        const double cpu_seconds = thread_seconds() - cpu_start;
+        const auto end           = Clock::now();
         if (round > 0) {
-            times[(*count)++] = {std::chrono::duration<double>(end - start).count(), thread_seconds() - cpu_start};
+            seconds[(*count)++] = speed > 0.0 ? cpu_seconds / speed : std::chrono::duration<double>(end - start).count();
         }
         if (*count > 0 && std::chrono::duration<double>(end - begin).count() > limit_seconds) {
             break;
@@ -278,54 +268,84 @@ atelier_status repeat(const Job& job, double limit_seconds, atelier_operation_ti
 
 }  // namespace atelier
 
-atelier_status atelier_measure_operation(const char* device_name,
-                                         int threads,
-                                         const atelier_operation* operation,
-                                         double limit_seconds,
-                                         const atelier_callbacks* callbacks,
-                                         atelier_operation_time* times,
-                                         size_t repeats,
-                                         size_t* count) {
-    if (device_name == nullptr || operation == nullptr || callbacks == nullptr || times == nullptr || count == nullptr) {
-        return atelier::reject("a measurement needs a device and an operation");
+struct atelier_measurement {
+    ggml_backend_dev_t device = nullptr;
+    double speed              = 0.0;
+    std::unique_ptr<ggml_backend, atelier::BackendDeleter> backend;
+    // Keeps the connection to another machine open.
+    std::unique_ptr<ggml_backend_buffer, atelier::BufferDeleter> buffer;
+};
+
+atelier_status atelier_measurement_new(const char* device_name, int threads, const atelier_callbacks* callbacks, atelier_measurement** out) {
+    if (device_name == nullptr || callbacks == nullptr || out == nullptr) {
+        return atelier::reject("a measurement needs a device");
+    }
+    *out = nullptr;
+    atelier_init();
+    atelier::Job job(*callbacks);
+    return atelier::run_guarded(&job, [&] {
+        auto measurement = std::make_unique<atelier_measurement>();
+        {
+            std::lock_guard<std::mutex> lock(atelier::device_list_mutex());
+            measurement->device = ggml_backend_dev_by_name(device_name);
+        }
+        if (measurement->device == nullptr) {
+            return atelier::reject("there is no device of this name");
+        }
+        atelier::set_simulated_threads(threads);
+        measurement->backend.reset(ggml_backend_dev_init(measurement->device, nullptr));
+        if (measurement->backend == nullptr) {
+            atelier::last_error = "the device could not be used";
+            return ATELIER_FAILED;
+        }
+        measurement->buffer.reset(ggml_backend_alloc_buffer(measurement->backend.get(), 4096));
+        measurement->speed = atelier::simulated_speed(measurement->device);
+        if (ggml_backend_is_cpu(measurement->backend.get())) {
+            ggml_backend_cpu_set_n_threads(measurement->backend.get(), threads > 0 ? threads : 1);
+            measurement->speed = 1.0;
+        }
+        *out = measurement.release();
+        return ATELIER_OK;
+    });
+}
+
+void atelier_measurement_free(atelier_measurement* measurement) {
+    atelier::run_guarded(nullptr, [=] {
+        delete measurement;
+        return ATELIER_OK;
+    });
+}
+
+atelier_status atelier_measurement_run(atelier_measurement* measurement,
+                                       const atelier_operation* operation,
+                                       double limit_seconds,
+                                       const atelier_callbacks* callbacks,
+                                       double* seconds,
+                                       size_t repeats,
+                                       size_t* count) {
+    if (measurement == nullptr || operation == nullptr || callbacks == nullptr || seconds == nullptr || count == nullptr) {
+        return atelier::reject("a measurement needs an operation");
     }
     *count               = 0;
     const ggml_type type = atelier::type_named(operation->weights);
     if (!atelier::is_valid(*operation, type)) {
         return atelier::reject("no such operation");
     }
-    atelier_init();
     atelier::Job job(*callbacks);
     return atelier::run_guarded(&job, [&] {
-        ggml_backend_dev_t device = nullptr;
-        {
-            std::lock_guard<std::mutex> lock(atelier::device_list_mutex());
-            device = ggml_backend_dev_by_name(device_name);
-        }
-        if (device == nullptr) {
-            return atelier::reject("there is no device of this name");
-        }
-        atelier::set_simulated_threads(threads);
-        std::unique_ptr<ggml_backend, atelier::BackendDeleter> backend(ggml_backend_dev_init(device, nullptr));
-        if (backend == nullptr) {
-            atelier::last_error = "the device could not be used";
-            return ATELIER_FAILED;
-        }
-        if (ggml_backend_is_cpu(backend.get())) {
-            ggml_backend_cpu_set_n_threads(backend.get(), threads > 0 ? threads : 1);
-        }
+        ggml_backend_t backend = measurement->backend.get();
         if (atelier::is_copy(operation->kind)) {
-            atelier::CopyBuffer buffer(backend.get(), static_cast<size_t>(operation->size[0]), operation->kind == ATELIER_OPERATION_UPLOAD);
-            return atelier::repeat(job, limit_seconds, times, repeats, count, [&] {
+            atelier::CopyBuffer buffer(backend, static_cast<size_t>(operation->size[0]), operation->kind == ATELIER_OPERATION_UPLOAD);
+            return atelier::repeat(job, 0.0, limit_seconds, seconds, repeats, count, [&] {
                 buffer.copy();
                 return GGML_STATUS_SUCCESS;
             });
         }
         atelier::OperationGraph graph(*operation, type);
-        if (!graph.is_supported(device)) {
+        if (!graph.is_supported(measurement->device)) {
             return ATELIER_OK;
         }
-        graph.allocate(backend.get());
-        return atelier::repeat(job, limit_seconds, times, repeats, count, [&] { return graph.compute(backend.get()); });
+        graph.allocate(backend);
+        return atelier::repeat(job, measurement->speed, limit_seconds, seconds, repeats, count, [&] { return graph.compute(backend); });
     });
 }

@@ -303,7 +303,7 @@ size_t atelier_device_count(void);
 atelier_status atelier_device_get(size_t index, atelier_device* out);
 // Adds a device of type GPU that the CPU computes, with memory of its own. Before the first context; names are unique. Devices of the same
 // `card` share their memory; "" and null are no card. `largest_buffer_bytes`: limit of one buffer, 0: none. `without`: ggml's name of a type of
-// weights with which it does not compute; "" and null: none. `speed`: a graph lasts as long as the processor takes, divided by this; above 0, at
+// weights with which it does not compute; "" and null: none. `speed`: a graph lasts the CPU time that the processor takes, divided by this; above 0, at
 // most 1.
 atelier_status atelier_simulate_device(const char* name,
                                        uint64_t memory_bytes,
@@ -336,21 +336,21 @@ typedef struct {
     int nodes;            // operations of the graph, each with weights and a result of its own
 } atelier_operation;
 
-typedef struct {
-    double seconds;
-    double cpu_seconds;  // of the thread that called; `seconds` where the system does not tell
-} atelier_operation_time;
+// A device that is measured. It is used by one thread at a time.
+typedef struct atelier_measurement atelier_measurement;
 
-// Computes the operation on a device with `threads` threads of the processor: once, then as often as `repeats`, until `limit_seconds` are over.
-// Writes how long each computation took; none where the device does not compute the operation.
-atelier_status atelier_measure_operation(const char* device,
-                                         int threads,
-                                         const atelier_operation* operation,
-                                         double limit_seconds,
-                                         const atelier_callbacks* callbacks,
-                                         atelier_operation_time* times,
-                                         size_t repeats,
-                                         size_t* count);
+// Begins to measure a device, with `threads` threads of the processor.
+atelier_status atelier_measurement_new(const char* device, int threads, const atelier_callbacks* callbacks, atelier_measurement** out);
+void atelier_measurement_free(atelier_measurement* measurement);
+// Computes the operation once, then as often as `repeats`, until `limit_seconds` are over. Writes the seconds of each of these; none where the
+// device does not compute the operation. Of what the processor computes it is CPU time, where the system tells it: other programs do not count.
+atelier_status atelier_measurement_run(atelier_measurement* measurement,
+                                       const atelier_operation* operation,
+                                       double limit_seconds,
+                                       const atelier_callbacks* callbacks,
+                                       double* seconds,
+                                       size_t repeats,
+                                       size_t* count);
 
 // True where this machine has the Vulkan loader. Only in a build with Vulkan.
 bool atelier_has_vulkan_loader(void);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -176,10 +177,10 @@ ggml_status compute(ggml_backend_t backend, ggml_cgraph* graph) {
     fail_if_lost(backend);
     ggml_backend_cpu_set_n_threads(inner_of(backend), thread_count.load());
     const double speed       = of(backend->device)->speed;
-    const auto start         = std::chrono::steady_clock::now();
+    const double start       = thread_seconds();
     const ggml_status status = ggml_backend_graph_compute(inner_of(backend), graph);
     if (speed < 1.0) {
-        std::this_thread::sleep_for((std::chrono::steady_clock::now() - start) * (1.0 / speed - 1.0));
+        std::this_thread::sleep_for(std::chrono::duration<double>((thread_seconds() - start) * (1.0 / speed - 1.0)));
     }
     return status;
 }
@@ -284,6 +285,20 @@ ggml_backend_reg_t registry() {
 }
 
 }  // namespace
+
+double simulated_speed(ggml_backend_dev_t device) {
+    return device->reg == registry() ? of(device)->speed : 0.0;
+}
+
+double thread_seconds() {
+#if defined(CLOCK_THREAD_CPUTIME_ID)
+    timespec now = {};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+#else
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+#endif
+}
 
 void set_simulated_threads(int n) {
     thread_count = n > 0 ? n : 1;

@@ -392,14 +392,10 @@ pub struct atelier_operation {
     pub nodes: c_int,
 }
 
-/// Duration of a computation.
+/// A device that is measured.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct atelier_operation_time {
-    /// Seconds.
-    pub seconds: f64,
-    /// Seconds of CPU time of the thread that called.
-    pub cpu_seconds: f64,
+pub struct atelier_measurement {
+    _private: [u8; 0],
 }
 
 /// `atelier_values`: 32 bits.
@@ -550,13 +546,19 @@ unsafe extern "C" {
         without: *const c_char,
         speed: f64,
     ) -> atelier_status;
-    pub fn atelier_measure_operation(
+    pub fn atelier_measurement_new(
         device: *const c_char,
         threads: c_int,
+        callbacks: *const atelier_callbacks,
+        out: *mut *mut atelier_measurement,
+    ) -> atelier_status;
+    pub fn atelier_measurement_free(measurement: *mut atelier_measurement);
+    pub fn atelier_measurement_run(
+        measurement: *mut atelier_measurement,
         operation: *const atelier_operation,
         limit_seconds: f64,
         callbacks: *const atelier_callbacks,
-        times: *mut atelier_operation_time,
+        seconds: *mut f64,
         repeats: usize,
         count: *mut usize,
     ) -> atelier_status;

@@ -1,6 +1,7 @@
 //! Operations, timed on a device as the engine has them computed there.
 
 use std::ffi::{CString, c_int};
+use std::ptr::{NonNull, null_mut};
 
 use super::callbacks::{JobCallbacks, RawCallbacks};
 use super::error::CallError;
@@ -43,43 +44,66 @@ pub(crate) struct Operation {
     pub(crate) nodes: u32,
 }
 
-/// Computes an operation on a device once, then up to `repeats` times, until `limit_secs` are over. Returns the seconds of
-/// each of these; empty where the device does not compute it.
-pub(crate) fn measure_operation(
-    device: &str,
-    threads: u32,
-    operation: Operation,
-    repeats: usize,
-    limit_secs: f64,
-    callbacks: &dyn JobCallbacks,
-) -> Result<Vec<f64>, CallError> {
-    let device = CString::new(device).map_err(|_| CallError::new("a device's name holds a NUL character"))?;
-    let weights = CString::new(operation.weights.ggml_name().unwrap_or_default()).unwrap_or_default();
-    let (kind, size) = raw(operation.kind);
-    let raw = ggml_sys::atelier_operation {
-        kind,
-        weights: weights.as_ptr(),
-        size: size.map(i64::from),
-        nodes: c_int::try_from(operation.nodes).unwrap_or(c_int::MAX),
-    };
-    let raw_callbacks = RawCallbacks::new(&callbacks);
-    let mut times = vec![ggml_sys::atelier_operation_time::default(); repeats];
-    let mut count = 0;
-    // SAFETY: strings and the operation live during the call; `times` has the length that is passed; `raw_callbacks` borrows `callbacks`.
-    let status = unsafe {
-        ggml_sys::atelier_measure_operation(
-            device.as_ptr(),
-            c_int::try_from(threads).unwrap_or(1),
-            &raw const raw,
-            limit_secs,
-            raw_callbacks.as_ptr(),
-            times.as_mut_ptr(),
-            times.len(),
-            &raw mut count,
-        )
-    };
-    CallError::check(status)?;
-    Ok(times.iter().take(count).map(|it| it.seconds).collect())
+/// A device that is measured.
+pub(crate) struct DeviceMeasurement(NonNull<ggml_sys::atelier_measurement>);
+
+impl DeviceMeasurement {
+    /// Begins to measure a device, with so many threads of the processor.
+    pub(crate) fn new(device: &str, threads: u32, callbacks: &dyn JobCallbacks) -> Result<Self, CallError> {
+        let device = CString::new(device).map_err(|_| CallError::new("a device's name holds a NUL character"))?;
+        let threads = c_int::try_from(threads).unwrap_or(1);
+        let raw_callbacks = RawCallbacks::new(&callbacks);
+        let mut measurement = null_mut();
+        // SAFETY: the name lives during the call; `raw_callbacks` borrows `callbacks`; `measurement` is a local to be written.
+        let status = unsafe { ggml_sys::atelier_measurement_new(device.as_ptr(), threads, raw_callbacks.as_ptr(), &raw mut measurement) };
+        CallError::check(status)?;
+        NonNull::new(measurement).map(Self).ok_or_else(|| CallError::new("the engine measures nothing"))
+    }
+
+    /// Computes an operation once, then up to `repeats` times, until `limit_secs` are over. Returns the seconds of each of these, on a machine
+    /// that does nothing else as far as that can be told; empty where the device does not compute it.
+    pub(crate) fn run(
+        &mut self,
+        operation: Operation,
+        repeats: usize,
+        limit_secs: f64,
+        callbacks: &dyn JobCallbacks,
+    ) -> Result<Vec<f64>, CallError> {
+        let weights = CString::new(operation.weights.ggml_name().unwrap_or_default()).unwrap_or_default();
+        let (kind, size) = raw(operation.kind);
+        let raw = ggml_sys::atelier_operation {
+            kind,
+            weights: weights.as_ptr(),
+            size: size.map(i64::from),
+            nodes: c_int::try_from(operation.nodes).unwrap_or(c_int::MAX),
+        };
+        let raw_callbacks = RawCallbacks::new(&callbacks);
+        let mut secs = vec![0.0; repeats];
+        let mut count = 0;
+        // SAFETY: a live measurement, exclusive by `&mut self`; the operation and its name live during the call; `secs` has the length that is
+        // passed; `raw_callbacks` borrows `callbacks`.
+        let status = unsafe {
+            ggml_sys::atelier_measurement_run(
+                self.0.as_ptr(),
+                &raw const raw,
+                limit_secs,
+                raw_callbacks.as_ptr(),
+                secs.as_mut_ptr(),
+                secs.len(),
+                &raw mut count,
+            )
+        };
+        CallError::check(status)?;
+        secs.truncate(count);
+        Ok(secs)
+    }
+}
+
+impl Drop for DeviceMeasurement {
+    fn drop(&mut self) {
+        // SAFETY: the pointer came from `atelier_measurement_new` and is freed once.
+        unsafe { ggml_sys::atelier_measurement_free(self.0.as_ptr()) };
+    }
 }
 
 /// Number of a kind in `atelier_operation_kind` (shim.h), with its sizes.

@@ -33,7 +33,7 @@ pub(super) use error::{CallError, Status};
 pub(super) use estimate::{
     Estimator, ImageEstimate, LoraUse, ModuleEstimate, allocated_bytes, last_loras, last_missing_numbers, last_peaks,
 };
-pub(super) use measure::{Operation, OperationKind, measure_operation};
+pub(super) use measure::{DeviceMeasurement, Operation, OperationKind};
 pub(super) use params::{AreaParams, ContextParams, GenerateParams, Limits};
 #[cfg(test)]
 pub(super) use remote::set_response_timeout;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use super::samples::{Sample, samples};
-use crate::ffi::{self, CallError, JobCallbacks, Operation, OperationKind, Status};
+use crate::ffi::{self, CallError, DeviceMeasurement, JobCallbacks, Operation, OperationKind, Status};
 use crate::protocol::{LogLevel, MeasuredRates, PhaseKind};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::Module;
@@ -48,7 +48,8 @@ impl From<CallError> for MeasureError {
 /// Measures a device with so many threads of the processor. Takes some seconds; ends within 100 ms where `stop` is set.
 pub(super) fn measure(device: &Device, threads: u32, stop: &AtomicBool) -> Result<MeasuredRates, MeasureError> {
     let begun = Instant::now();
-    let clock = Clock { device: &device.name, threads, callbacks: MeasureCallbacks(stop) };
+    let callbacks = MeasureCallbacks(stop);
+    let mut clock = Clock { device: DeviceMeasurement::new(&device.name, threads, &callbacks)?, callbacks };
     let mut rates = DeviceRates::default();
     let launch = |nodes| Operation { kind: OperationKind::Add(64), weights: WeightType::F32, nodes };
     let one = clock.median(launch(1))?.unwrap_or(0.0);
@@ -116,17 +117,16 @@ impl RateBook {
 
 /// Times operations on one device.
 struct Clock<'a> {
-    device: &'a str,
-    threads: u32,
+    device: DeviceMeasurement,
     callbacks: MeasureCallbacks<'a>,
 }
 
 impl Clock<'_> {
     /// Seconds of each computation; none where the device does not compute it, or has no room for it.
-    fn times(&self, operation: Operation) -> Result<Vec<f64>, MeasureError> {
+    fn times(&mut self, operation: Operation) -> Result<Vec<f64>, MeasureError> {
         let mut times = Vec::new();
         for _ in 0..ROWS {
-            match ffi::measure_operation(self.device, self.threads, operation, REPEATS, ROW_SECS, &self.callbacks) {
+            match self.device.run(operation, REPEATS, ROW_SECS, &self.callbacks) {
                 Ok(row) => times.extend(row),
                 Err(error) if error.status == Status::NoMemory => break,
                 Err(error) => return Err(error.into()),
@@ -136,7 +136,7 @@ impl Clock<'_> {
         Ok(times)
     }
 
-    fn median(&self, operation: Operation) -> Result<Option<f64>, MeasureError> {
+    fn median(&mut self, operation: Operation) -> Result<Option<f64>, MeasureError> {
         Ok(median(&self.times(operation)?))
     }
 }
