@@ -9,7 +9,7 @@ use indicatif::HumanBytes;
 use super::devices;
 use super::flags::PlanFlags;
 use super::json::{Fit, Line, Plan, PlanFix, Predicted};
-use atelier_core::format::duration;
+use atelier_core::format::seconds;
 use atelier_core::placement::{self, DeviceCapacity, Placement, PlanError, PlanRequest};
 use atelier_core::recipe::Recipe;
 use atelier_core::sentences::{list, sentence};
@@ -150,7 +150,6 @@ fn time(it: &Predicted) -> String {
             devices => format!("How long it takes is not known: run `atelier devices --measure` once, for {}.", list(devices)),
         };
     };
-    let secs = |secs: f64| duration(secs as f32);
     let parts = [
         ("load", time.load_secs),
         ("encode", time.encode_secs),
@@ -158,14 +157,14 @@ fn time(it: &Predicted) -> String {
         ("enlarge", time.upscale_secs),
         ("decode", time.decode_secs),
     ];
-    let parts: Vec<String> = parts.iter().filter(|(_, of)| *of > 0.0).map(|(what, of)| format!("{what} {}", secs(*of))).collect();
+    let parts: Vec<String> = parts.iter().filter(|(_, of)| *of > 0.0).map(|(what, of)| format!("{what} {}", seconds(*of))).collect();
     format!(
         "About {} a picture: {} ({} a step). First preview after {}, each further picture {}.",
-        secs(time.total_secs),
+        seconds(time.total_secs),
         parts.join(", "),
-        secs(time.step_secs),
-        secs(time.first_preview_secs),
-        secs(time.next_picture_secs)
+        seconds(time.step_secs),
+        seconds(time.first_preview_secs),
+        seconds(time.next_picture_secs)
     )
 }
 

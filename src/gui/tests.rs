@@ -39,6 +39,7 @@ mod program;
 mod queue;
 mod recall;
 mod steps;
+mod times;
 
 /// Longest wait for a thread to answer; a machine that is busy may need it.
 const LONG: Duration = Duration::from_mins(1);

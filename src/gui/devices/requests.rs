@@ -4,10 +4,13 @@ use crate::gui::context::{Context, log_if_busy};
 use crate::gui::devices::board::{EstimateKey, ServerState, test_summary};
 use crate::gui::devices::state::State;
 use crate::gui::shared::{ErrorCard, Job, Screen};
+use crate::studio::queue::QueueRequest;
 use atelier_core::device::Device;
 use atelier_core::placement::Placement;
 use atelier_core::recipe::Recipe;
-use atelier_engine::{Estimate, Failure, JobId, MeasureDevices, OutOfMemory, Peak, RemoteError, RemoteReport, Residency, ServerAddress};
+use atelier_engine::{
+    Estimate, Failure, JobId, MeasureDevices, OutOfMemory, Peak, RemoteError, RemoteReport, Residency, ServerAddress, Timings,
+};
 
 /// Seconds without a change of the recipe before an estimate is requested.
 const ESTIMATE_DELAY_SECS: f64 = 0.15;
@@ -55,6 +58,7 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
     if let Some(secs) = state.board.refresh(&context.shared.recipe, now) {
         context.egui.request_repaint_after_secs(secs as f32);
     }
+    tell_queue(state, context);
     let listed_at = *state.device_list.listed_at_secs.get_or_insert(now);
     if on_screen {
         let due_in = listed_at + LIST_INTERVAL_SECS - now;
@@ -65,6 +69,16 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
         }
     }
     requested
+}
+
+/// Tells the queue the pace of the present recipe where its prediction has changed.
+fn tell_queue(state: &mut State, context: &Context<'_>) {
+    let recipe = &context.shared.recipe;
+    let version = state.board.times.version();
+    if std::mem::replace(&mut state.told_time_version, version) != version {
+        let (model, place) = (context.shared.model_name(&recipe.files), recipe.placement.backend.clone());
+        context.queue.send(QueueRequest::SetPredictedPace { model, place, pace: state.board.times.pace(recipe) });
+    }
 }
 
 /// Requests the measurement of devices that have no rates, once no job has run for a while.
@@ -201,6 +215,11 @@ pub(crate) fn server_tested(state: &mut State, address: &ServerAddress, report: 
 pub(crate) fn job_measured(state: &mut State, job: JobId, peaks: Vec<Peak>, context: &mut Context<'_>) {
     let Some(job) = context.shared.jobs.get_mut(job) else { return };
     state.board.set_measured(&job.recipe, peaks);
+}
+
+/// A job is done.
+pub(crate) fn job_done(state: &mut State, job: &Job, timings: &Timings, pictures: usize) {
+    state.board.times.set_measured(&job.recipe, timings, pictures);
 }
 
 /// The engine has reported its resident models.

@@ -26,6 +26,8 @@ pub struct State {
     pub(super) estimate: EstimateState,
     pub(super) device_list: DeviceListState,
     pub(super) measurement: MeasurementState,
+    /// Version of the board's predicted time that the queue was told.
+    pub(super) told_time_version: u64,
     /// True once the pinned modules are known: from the settings, or from the placement text as soon as there are devices to read it with.
     pub(super) pins_known: bool,
     /// True if the view was on the screen in the last frame.
@@ -79,6 +81,7 @@ impl State {
             estimate: EstimateState::default(),
             device_list: DeviceListState::default(),
             measurement: MeasurementState::default(),
+            told_time_version: 0,
             pins_known: settings.pins.is_some(),
             was_on_screen: false,
         }

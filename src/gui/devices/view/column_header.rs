@@ -3,7 +3,7 @@
 use eframe::egui::{Align, ComboBox, Id, Label, Layout, Rect, Role, Sense, Ui, UiBuilder, WidgetInfo, vec2};
 
 use crate::gui::command::Commands;
-use crate::gui::devices::board::is_unreachable;
+use crate::gui::devices::board::{Board, is_unreachable};
 use crate::gui::devices::command::Command;
 use crate::gui::devices::view::memory_bar::{Bar, gib_with_tenth, small};
 use crate::gui::devices::view::names::column_title;
@@ -15,7 +15,9 @@ use atelier_core::device::Device;
 use atelier_core::format::memory_size;
 
 /// Height of a header, in points.
-pub(crate) const HEIGHT: f32 = 148.0;
+pub(crate) fn height(board: &Board) -> f32 {
+    115.0 + phases::height(board)
+}
 
 /// Height of the bar, in points.
 const BAR: f32 = 20.0;
