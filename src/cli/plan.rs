@@ -34,6 +34,7 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
         pins: &pins,
         budgets: &placement.budgets,
         stream_layers: placement.stream_layers,
+        time: Some(estimate.plan_time()),
         alternatives: &estimate.alternatives,
     };
     let (planned, sentence, fixes) = match placement::plan(&question) {

@@ -163,6 +163,7 @@ fn plan_on(devices: &[Device], estimate: &Estimate, extra_ram_bytes: u64) -> Res
         pins: &pins,
         budgets: &budgets,
         stream_layers: false,
+        time: Some(estimate.plan_time()),
         alternatives: &[],
     })
 }

@@ -237,16 +237,36 @@ bool is_valid(const atelier_operation& operation, ggml_type type) {
     }
 }
 
+// Bytes that push weights out of the processor's caches.
+constexpr size_t EVICTING_BYTES = 48 << 20;
+constexpr size_t CACHE_LINE     = 64;
+
+// Fills the caches of the processor with other bytes: in a picture weights come from memory.
+void evict_caches(const std::vector<uint8_t>& bytes) {
+    volatile uint8_t sum = 0;
+    for (size_t at = 0; at < bytes.size(); at += CACHE_LINE) {
+        sum = static_cast<uint8_t>(sum + bytes[at]);
+    }
+}
+
 // Calls `work` once to warm up, then `repeats` times; stops early after `limit_seconds` or a cancel. `speed`: of what the processor computes, its
-// part of the processor's speed; 0 for all else.
+// part of the processor's speed; 0 for all else. `evicting`: bytes that are read before each call.
 template <typename Work>
-atelier_status repeat(const Job& job, double speed, double limit_seconds, double* seconds, size_t repeats, size_t* count, Work work) {
+atelier_status repeat(const Job& job,
+                      double speed,
+                      const std::vector<uint8_t>& evicting,
+                      double limit_seconds,
+                      double* seconds,
+                      size_t repeats,
+                      size_t* count,
+                      Work work) {
     using Clock      = std::chrono::steady_clock;
     const auto begin = Clock::now();
     for (size_t round = 0; round <= repeats; ++round) {
         if (job.is_cancelled()) {
             return ATELIER_CANCELLED;
         }
+        evict_caches(evicting);
         const double cpu_start = thread_seconds();
         const auto start       = Clock::now();
         if (const ggml_status status = work(); status != GGML_STATUS_SUCCESS) {
@@ -271,6 +291,7 @@ atelier_status repeat(const Job& job, double speed, double limit_seconds, double
 struct atelier_measurement {
     ggml_backend_dev_t device = nullptr;
     double speed              = 0.0;
+    std::vector<uint8_t> evicting;
     std::unique_ptr<ggml_backend, atelier::BackendDeleter> backend;
     // Keeps the connection to another machine open.
     std::unique_ptr<ggml_backend_buffer, atelier::BufferDeleter> buffer;
@@ -304,6 +325,9 @@ atelier_status atelier_measurement_new(const char* device_name, int threads, con
             ggml_backend_cpu_set_n_threads(measurement->backend.get(), threads > 0 ? threads : 1);
             measurement->speed = 1.0;
         }
+        if (measurement->speed > 0.0) {
+            measurement->evicting.assign(atelier::EVICTING_BYTES, 1);
+        }
         *out = measurement.release();
         return ATELIER_OK;
     });
@@ -336,7 +360,7 @@ atelier_status atelier_measurement_run(atelier_measurement* measurement,
         ggml_backend_t backend = measurement->backend.get();
         if (atelier::is_copy(operation->kind)) {
             atelier::CopyBuffer buffer(backend, static_cast<size_t>(operation->size[0]), operation->kind == ATELIER_OPERATION_UPLOAD);
-            return atelier::repeat(job, 0.0, limit_seconds, seconds, repeats, count, [&] {
+            return atelier::repeat(job, 0.0, {}, limit_seconds, seconds, repeats, count, [&] {
                 buffer.copy();
                 return GGML_STATUS_SUCCESS;
             });
@@ -346,6 +370,7 @@ atelier_status atelier_measurement_run(atelier_measurement* measurement,
             return ATELIER_OK;
         }
         graph.allocate(backend);
-        return atelier::repeat(job, measurement->speed, limit_seconds, seconds, repeats, count, [&] { return graph.compute(backend); });
+        return atelier::repeat(job, measurement->speed, measurement->evicting, limit_seconds, seconds, repeats, count,
+                               [&] { return graph.compute(backend); });
     });
 }

@@ -72,6 +72,18 @@ impl DeviceRates {
         )
     }
 
+    /// Seconds to copy bytes to the device.
+    #[must_use]
+    pub fn copy_to_secs(&self, bytes: u64) -> f64 {
+        seconds_of_copy(bytes, self.copy_to_per_sec)
+    }
+
+    /// Seconds to read weights from files to the device.
+    #[must_use]
+    pub fn load_secs(&self, bytes: u64) -> f64 {
+        seconds_of_copy(bytes, self.load_per_sec)
+    }
+
     /// True where all kinds of work were measured.
     #[must_use]
     pub fn is_complete(&self) -> bool {

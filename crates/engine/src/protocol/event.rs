@@ -14,7 +14,7 @@ use super::residency::Residency;
 use atelier_core::canvas::PixelRect;
 use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
-use atelier_core::placement::{self, Alternative, Module, Needs, Placement, Prediction};
+use atelier_core::placement::{self, Alternative, Module, Needs, Placement, PlanTime, Prediction};
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use atelier_core::time::{MachineRates, MissingRates, PictureWork, TimeCorrections, TimePrediction, phase_works, predict_time};
 
@@ -150,6 +150,12 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// Times by which a planner ranks.
+    #[must_use]
+    pub const fn plan_time(&self) -> PlanTime<'_> {
+        PlanTime { work: &self.work, rates: &self.rates, corrections: &self.corrections }
+    }
+
     /// Predicted time of a picture of this recipe under a placement, whose prediction of memory this is. The recipe may differ in its steps from
     /// that of the estimate.
     ///
