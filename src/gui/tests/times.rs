@@ -1,6 +1,6 @@
 //! Tests of predicted and measured times, as they are told; the test plays the engine.
 
-use crate::gui::tests::board::{estimate, machine, open_board, recipe};
+use crate::gui::tests::board::{estimate, open_board, recipe};
 use crate::gui::tests::*;
 use atelier_core::format::GIB;
 use atelier_core::recipe::PictureInfo;
@@ -9,8 +9,8 @@ use atelier_core::time::{
 };
 use atelier_engine::{Estimate, PhaseKind, Residency, Resident, ResidentId, ResidentPart};
 
-/// The estimate of [`estimate`] with work and rates: load 3 s, encode 1 s, 0.5 s a step, decode 2 s, on whatever device.
-fn timed_estimate() -> Estimate {
+/// The estimate of [`estimate`] with work and rates: load 3 s, encode 1 s, 0.5 s a step, decode 2 s, on each of these devices.
+pub(crate) fn timed_estimate(devices: &[&str]) -> Estimate {
     let class = WorkClass { kind: WorkKind::Product, weights: WeightType::F16, size: NodeSize::Large };
     let module = |module, phase, operations, repetitions| {
         let mut work = Work::default();
@@ -24,7 +24,7 @@ fn timed_estimate() -> Estimate {
     ];
     let classes = vec![ClassRate { class, per_sec: 100.0 }];
     let rates = DeviceRates { classes, load_per_sec: 3.4 * GIB as f64, ..DeviceRates::default() };
-    let devices = machine().into_iter().map(|device| (device.name, rates.clone())).collect();
+    let devices = devices.iter().map(|name| ((*name).to_owned(), rates.clone())).collect();
     Estimate { work: PictureWork { modules }, rates: MachineRates { devices, open_secs: 0.0 }, ..estimate(5) }
 }
 
@@ -32,7 +32,7 @@ impl Studio {
     fn answer_timed_estimate(&mut self) {
         self.settle();
         let recipe = Box::new(self.app().state.shared.recipe.clone());
-        self.port.send(Event::Estimated { recipe, estimate: Ok(timed_estimate()) });
+        self.port.send(Event::Estimated { recipe, estimate: Ok(timed_estimate(&["CPU", "GPU0", "GPU1"])) });
         self.settle();
     }
 }
@@ -78,4 +78,24 @@ fn times_are_told_by_phase_and_beside_the_button_and_what_was_measured_beside_th
     studio.settle();
     assert!(studio.sees("; 10 s, measured 11 s (10.0 % more)"));
     assert!(studio.sees("; 2 s, measured 2 s") && studio.sees("; 3 s") && !studio.sees("; 3 s, measured"), "it was in memory");
+}
+
+#[test]
+fn the_queue_goes_by_the_prediction_until_a_picture_has_shown_more() {
+    let mut studio = open_board(5);
+    studio.port.send(Event::Rates { devices: Vec::new(), is_measuring: false });
+    studio.answer_timed_estimate();
+    let (job, ..) = studio.generate();
+    let recipe = recipe();
+    let begin = Begin { width: recipe.width, height: recipe.height, steps: recipe.steps, seeds: vec![1], notes: Vec::new() };
+    studio.port.send(Event::Begin { job, begin });
+    studio.harness.run_ok();
+    let ends = |app: &App| app.state.shared.queue.ends_in_secs();
+    studio.until("the time of its end", |app| ends(app).is_some());
+    // Load 3, encode 1, twenty steps of 0.5, decode 2.
+    assert!((ends(studio.app()).unwrap() - 16.0).abs() < 1e-6, "{:?}", ends(studio.app()));
+    studio.port.send(Event::Step { job, step: Step { picture: 0, done: 10, total: 20, fraction: 0.0, step_secs: 1.0 } });
+    studio.until("what its steps show", |app| ends(app).is_some_and(|secs| secs < 15.0));
+    // Half of twenty steps of 1, and of decoding.
+    assert!((ends(studio.app()).unwrap() - 11.0).abs() < 1e-6, "{:?}", ends(studio.app()));
 }

@@ -69,6 +69,20 @@ impl PictureTimes {
         self.phase_secs(device, phase).filter(|predicted| secs > predicted * SKIPPED).map(|_| secs)
     }
 
+    /// Parts of a picture's time in which a device works, each from 0 to 1 of the whole, with their phases.
+    #[must_use]
+    pub fn timeline(&self, device: &str) -> Vec<(Phase, f64, f64)> {
+        let Some(time) = self.predicted() else { return Vec::new() };
+        let all: f64 = time.phases.iter().map(|it| it.secs).sum::<f64>().max(f64::MIN_POSITIVE);
+        let mut end = 0.0;
+        let parts = time.phases.iter().map(|it| {
+            let start = end;
+            end += it.secs / all;
+            (it, start, end)
+        });
+        parts.filter(|(it, ..)| it.device == device).map(|(it, start, end)| (Phase::from(it.phase), start, end)).collect()
+    }
+
     fn of_phase(&self, phase: Phase) -> impl Iterator<Item = &PhaseTime> {
         self.predicted().into_iter().flat_map(|it| &it.phases).filter(move |it| Phase::from(it.phase) == phase)
     }
@@ -163,6 +177,18 @@ mod tests {
         assert_eq!(time_sentence(&time, 1, true, false), "About 8 s, first preview after 0.4 s");
         assert_eq!(time_sentence(&time, 4, false, false), "4 pictures in about 35 s, first preview after 3.4 s");
         assert_eq!(time_sentence(&time, 1, true, true), "About 8 s and the enlarging, first preview after 0.4 s");
+    }
+
+    #[test]
+    fn devices_work_one_after_the_other() {
+        let mut time = time();
+        time.phases[0].device = "CPU".into();
+        let times = PictureTimes { predicted: Some(Ok(time)), ..PictureTimes::default() };
+        let [(phase, start, end)] = times.timeline("GPU0")[..] else { panic!() };
+        assert_eq!((phase, end), (Phase::Denoise, 1.0));
+        assert!((start - 3.0 / 11.0).abs() < 1e-9, "behind what the processor does");
+        assert_eq!(times.timeline("CPU"), [(Phase::Load, 0.0, start)]);
+        assert_eq!(times.timeline("GPU1"), []);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::gui::devices::board::{Board, is_unreachable};
 use crate::gui::devices::command::Command;
 use crate::gui::devices::view::memory_bar::{Bar, gib_with_tenth, small};
 use crate::gui::devices::view::names::column_title;
-use crate::gui::devices::view::{budget, memory_bar, phases};
+use crate::gui::devices::view::{budget, memory_bar, phase_times, phases};
 use crate::gui::state::State;
 use crate::gui::widgets::bold;
 use crate::gui::{theme, widgets};
@@ -16,7 +16,7 @@ use atelier_core::format::memory_size;
 
 /// Height of a header, in points.
 pub(crate) fn height(board: &Board) -> f32 {
-    115.0 + phases::height(board)
+    115.0 + phase_times::line_height(board) + phases::height(board)
 }
 
 /// Height of the bar, in points.
@@ -66,6 +66,7 @@ pub(crate) fn header(ui: &mut Ui, state: &State, commands: &mut Commands, device
     if bar.budget_bytes.is_some() {
         budget::handle(ui, commands, device, &bar, rect);
     }
+    phase_times::line(ui, board, &device.name, phases::visible_phase(ui));
     ui.add_space(4.0);
     phases::phases(ui, state, device, wide);
     budget::budget_row(ui, state, commands, device, &bar);

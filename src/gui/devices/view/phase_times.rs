@@ -1,6 +1,6 @@
 //! Time of a device in a phase, predicted and measured, below its memory.
 
-use eframe::egui::{Align2, FontId, Painter, Pos2, vec2};
+use eframe::egui::{Align2, FontId, Painter, Pos2, Rect, Sense, Ui, vec2};
 
 use crate::gui::devices::board::Board;
 use crate::gui::devices::view::memory_bar::marker;
@@ -19,6 +19,31 @@ pub(crate) fn rows(board: &Board) -> f32 {
         Some(_) if board.times.has_measured() => 2.0,
         Some(_) => 1.0,
     }
+}
+
+/// Height of the line of time, in points.
+const LINE: f32 = 4.0;
+
+/// Height that the line of time takes with the space above it, in points.
+pub(crate) fn line_height(board: &Board) -> f32 {
+    if board.times.predicted().is_some() { LINE + 5.0 } else { 0.0 }
+}
+
+/// Line of a picture's whole time, with the parts in which a device works; those of the phase that all bars show stand out.
+pub(crate) fn line(ui: &mut Ui, board: &Board, device: &str, shown: Option<Phase>) {
+    let Some(time) = board.times.predicted() else { return };
+    let palette = theme::palette(ui);
+    ui.add_space(2.0);
+    let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), LINE), Sense::hover());
+    ui.painter().rect_filled(rect, LINE / 2.0, palette.line);
+    let x = |part: f64| rect.left() + rect.width() * part as f32;
+    for (phase, start, end) in board.times.timeline(device) {
+        let color = if shown.is_none_or(|shown| shown == phase) { palette.accent } else { palette.accent.gamma_multiply(0.45) };
+        // A gap between two parts, and something to see of a short one.
+        let right = (x(end) - 1.0).max(x(start) + 1.0).min(rect.right());
+        ui.painter().rect_filled(Rect::from_x_y_ranges(x(start)..=right, rect.y_range()), LINE / 2.0, color);
+    }
+    response.on_hover_text(format!("When {device} works, in the {} that a picture takes with its model.", seconds(time.total_secs)));
 }
 
 /// Seconds of a device in a phase.
