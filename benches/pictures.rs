@@ -1,6 +1,6 @@
 //! Seconds a picture: `cargo xtask bench [-- --rows tiny,builtin,sd15,zimage] [--rounds N]`; download speed: `-- --downloads`; the
 //! processor's arithmetic: `-- --cpu`; the gallery with 100,000 pictures: `-- --gallery`; painting on a large document: `-- --canvas`;
-//! seams of painted parts: `-- --seams`.
+//! seams of painted parts: `-- --seams`; predicted beside measured times: `-- --time`.
 //!
 //! One table, measured in one run on this machine, each row written as it is done. Ours, as a caller of the engine sees it, beside the same
 //! engine used as others use it: (a) a process for each picture, as sd-cli does; (b) one bare context that stays, as sd-server has. Each model
@@ -22,6 +22,8 @@ mod processor;
 mod rows;
 #[path = "parts/seams.rs"]
 mod seams;
+#[path = "parts/time.rs"]
+mod time;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -78,6 +80,10 @@ fn main() -> Outcome<()> {
     }
     if arguments.iter().any(|argument| argument == "--seams") {
         return seams::measure(rounds.unwrap_or(3));
+    }
+    if arguments.iter().any(|argument| argument == "--time") {
+        let threads = value("--threads").and_then(|threads| threads.parse().ok()).unwrap_or(1);
+        return time::measure(&folder, threads, value("--only").map_or("", String::as_str));
     }
     if let Some(home) = value("--gallery-part") {
         return gallery::part(Path::new(home), rounds.unwrap_or(9));

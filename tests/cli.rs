@@ -316,6 +316,16 @@ fn a_plan_tells_what_each_device_would_hold_and_what_fits_best() {
 }
 
 #[test]
+fn a_plan_without_rates_says_how_to_get_them() {
+    let home = home("plan-times");
+    let it = planned(&plan(&home, &["--backend", "te=cpu,diffusion=GPU0,vae=GPU0", "--json"]));
+    assert_eq!((it.asked.time, it.asked.not_measured), (None, vec!["CPU".to_owned(), "GPU0".to_owned()]));
+    let output = plan(&home, &["--backend", "cpu"]);
+    let said = text(&output.stdout);
+    assert!(said.contains("How long it takes is not known: run `atelier devices --measure` once, for CPU."), "{said}");
+}
+
+#[test]
 fn a_plan_that_does_not_fit_says_what_is_missing_and_what_would_help() {
     let home = home("plan-short");
     let output = plan(&home, &["--backend", "GPU1", "--params-backend", "GPU1", "--json"]);

@@ -141,6 +141,7 @@ pub(super) fn run_job(engine: &Arc<Handle>, job: Job, index: &mut PictureIndex, 
             | Event::Waiting { .. }
             | Event::Residency(_)
             | Event::Devices(_)
+            | Event::Rates { .. }
             | Event::Estimated { .. }
             | Event::End { .. } => {}
         }

@@ -26,7 +26,11 @@
 //!   asked for (`backend`, `params_backend`, `max_vram`, `stream_layers`, `fits`, `missing_bytes`, `devices`: `name`, `limit_bytes`,
 //!   `missing_bytes`, `phases` with `phase` (`load`, `encode`, `denoise`, `decode`), `resident_bytes`, `staged_bytes`, `compute_bytes`,
 //!   `slack_bytes`, `shared_bytes`, `total_bytes`; `modules`: `module`, `runs_on`, `weights` (a device or `disk`), `weight_bytes`,
-//!   `staged_bytes`, `compute_bytes`, `in_pieces`), `notes` (what the engine would ignore), `fit`: `predicted` (as `asked`, of the
+//!   `staged_bytes`, `compute_bytes`, `in_pieces`; `time`, predicted seconds of one picture, null where a device was not measured:
+//!   `load_secs`, `encode_secs`, `step_secs` (one step of the first pass), `denoise_secs`, `decode_secs`, `upscale_secs`,
+//!   `first_preview_secs`, `total_secs` (the whole picture, its model read from files that the system has in its cache: `total_secs` of
+//!   `timings` above), `next_picture_secs` (each further one of a batch), `phases` (`module`, `phase` as in `phase` above, `device`, `secs`);
+//!   `not_measured`: names of devices that `atelier devices --measure` has not measured), `notes` (what the engine would ignore), `fit`: `predicted` (as `asked`, of the
 //!   placement that fits best or lacks least), `reasons`, `sentence` (what is missing; null where it fits), `fixes` (`changes` in words,
 //!   `predicted`). The exit code is 1 where nothing fits.
 //!
@@ -40,6 +44,7 @@
 
 mod inspect;
 mod plan;
+mod rates;
 
 use std::path::Path;
 
@@ -51,7 +56,8 @@ use atelier_core::device::{self, DeviceKind};
 use atelier_core::placement;
 use atelier_core::processor;
 pub use inspect::{Inspected, InspectedField, InspectedLora, InspectedModel, InspectedText};
-pub use plan::{Fit, Plan, PlanFix, Predicted, PredictedDevice, PredictedModule, PredictedPhase};
+pub use plan::{Fit, Plan, PlanFix, Predicted, PredictedDevice, PredictedModule, PredictedPhase, PredictedPhaseTime, PredictedTime};
+pub use rates::MeasuredDevice;
 
 /// A line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -118,6 +124,9 @@ pub enum Line {
     Measured {
         job: u64,
         peaks: Vec<Peak>,
+    },
+    Rates {
+        devices: Vec<MeasuredDevice>,
     },
     Plan(Box<Plan>),
     Inspect(Box<Inspected>),
@@ -307,6 +316,10 @@ impl Line {
             predicted_bytes: it.predicted_bytes,
         };
         Self::Measured { job: job.0, peaks: peaks.iter().map(peak).collect() }
+    }
+
+    pub(super) fn rates(devices: &[atelier_engine::MeasuredDevice]) -> Self {
+        Self::Rates { devices: devices.iter().map(MeasuredDevice::new).collect() }
     }
 
     pub(super) fn devices(devices: &[device::Device], processor: processor::Processor) -> Self {

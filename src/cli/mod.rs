@@ -14,6 +14,7 @@ mod interrupt;
 mod job;
 mod job_progress;
 pub mod json;
+mod measure;
 mod models;
 mod plan;
 mod printer;
@@ -258,6 +259,12 @@ where
             };
         }
         Command::Inspect(flags) => return inspect::run(&flags, out, err.as_mut()),
+        Command::Devices(flags) if flags.measure => {
+            return match measure::run(&flags, &start(), out, err.as_mut()) {
+                Ok(()) => Exit::Done,
+                Err(error) => failed(&error, err.as_mut()),
+            };
+        }
         Command::Devices(flags) => return list_devices(&flags.servers, flags.json, &start(), out, err.as_mut()),
         Command::Doctor(flags) => {
             if let Err(error) = listen(&interrupt) {

@@ -9,9 +9,10 @@ use indicatif::HumanBytes;
 use super::devices;
 use super::flags::PlanFlags;
 use super::json::{Fit, Line, Plan, PlanFix, Predicted};
+use atelier_core::format::seconds;
 use atelier_core::placement::{self, DeviceCapacity, Placement, PlanError, PlanRequest};
 use atelier_core::recipe::Recipe;
-use atelier_core::sentences::sentence;
+use atelier_core::sentences::{list, sentence};
 use atelier_engine::{Estimate, Event, Handle};
 
 /// Longest wait for an estimate: headers of a large model on a slow disk take a while to read.
@@ -33,6 +34,7 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
         pins: &pins,
         budgets: &placement.budgets,
         stream_layers: placement.stream_layers,
+        time: Some(estimate.plan_time()),
         alternatives: &estimate.alternatives,
     };
     let (planned, sentence, fixes) = match placement::plan(&question) {
@@ -54,13 +56,13 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
         width: recipe.width,
         height: recipe.height,
         devices: Line::device_list(&listed),
-        asked: Predicted::new(&placement, &prediction),
+        asked: Predicted::new(recipe, &estimate, &placement, &prediction),
         notes,
         fit: Fit {
-            predicted: Predicted::new(&planned.placement, &planned.prediction),
+            predicted: Predicted::new(recipe, &estimate, &planned.placement, &planned.prediction),
             reasons: planned.reasons,
             sentence,
-            fixes: fixes.iter().map(PlanFix::from).collect(),
+            fixes: fixes.iter().map(|fix| PlanFix::new(recipe, &estimate, fix)).collect(),
         },
     };
     let fits = plan.fit.sentence.is_none();
@@ -138,7 +140,33 @@ fn predicted(it: &Predicted) -> String {
             ]);
         }
     }
-    format!("{}\n{}", flags(it), devices::aligned(&rows))
+    format!("{}\n{}{}\n", flags(it), devices::aligned(&rows), time(it))
+}
+
+/// Seconds of a picture, as a sentence.
+fn time(it: &Predicted) -> String {
+    let Some(time) = &it.time else {
+        return match &it.not_measured[..] {
+            [] => String::new(),
+            devices => format!("How long it takes is not known: run `atelier devices --measure` once, for {}.", list(devices)),
+        };
+    };
+    let parts = [
+        ("load", time.load_secs),
+        ("encode", time.encode_secs),
+        ("denoise", time.denoise_secs),
+        ("enlarge", time.upscale_secs),
+        ("decode", time.decode_secs),
+    ];
+    let parts: Vec<String> = parts.iter().filter(|(_, of)| *of > 0.0).map(|(what, of)| format!("{what} {}", seconds(*of))).collect();
+    format!(
+        "About {} a picture: {} ({} a step). First preview after {}, each further picture {}.",
+        seconds(time.total_secs),
+        parts.join(", "),
+        seconds(time.step_secs),
+        seconds(time.first_preview_secs),
+        seconds(time.next_picture_secs)
+    )
 }
 
 fn flags(it: &Predicted) -> String {

@@ -587,6 +587,10 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
         Event::Estimated { recipe, estimate } if models.fit_queries.is_pending(&recipe) => models::update::estimated(models, estimate.ok()),
         Event::Estimated { recipe, estimate } => devices::requests::estimated(devices, &recipe, estimate, context),
         Event::Measured { job, peaks } => devices::requests::job_measured(devices, job, peaks, context),
+        Event::Rates { devices: _, is_measuring } => {
+            devices::requests::rates_measured(devices, is_measuring);
+            models::update::rates_measured(models);
+        }
         Event::Waiting { job, behind } => {
             if let Some(job) = context.shared.jobs.get_mut(job) {
                 job.progress.waits(behind);
@@ -608,6 +612,9 @@ fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobI
     let ended = context.shared.jobs.remove(job);
     devices::requests::list_devices(devices, context);
     create::pictures::job_ended(create, job, matches!(end, End::Done { .. }));
+    if let (End::Done { timings, pictures, .. }, Some(job)) = (&end, &ended) {
+        devices::requests::job_done(devices, job, timings, pictures.len());
+    }
     match end {
         End::Done { notes, .. } if !notes.is_empty() => context.notice(notes.join(" ")),
         End::Done { .. } | End::Cancelled => {}

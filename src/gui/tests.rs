@@ -39,6 +39,7 @@ mod program;
 mod queue;
 mod recall;
 mod steps;
+mod times;
 
 /// Longest wait for a thread to answer; a machine that is busy may need it.
 const LONG: Duration = Duration::from_mins(1);
@@ -145,7 +146,7 @@ impl Studio {
     fn next_run(&mut self) -> Option<Request> {
         loop {
             match self.port.next() {
-                Some(Request::Control(Control::AddServer(_) | Control::Preload(_))) => {}
+                Some(Request::Control(Control::AddServer(_) | Control::Preload(_) | Control::Measure(_))) => {}
                 other => return other,
             }
         }

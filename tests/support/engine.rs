@@ -7,8 +7,8 @@ use std::time::Duration;
 use atelier_core::device::Device;
 use atelier_core::recipe::Recipe;
 use atelier_engine::{
-    Begin, End, Estimate, Event, Failure, Handle, Peak, Phase, Picture, Preview, PreviewOptions, RemoteError, Residency, Task, start,
-    start_remembering,
+    Begin, End, Estimate, Event, Failure, Handle, MeasuredDevice, Peak, Phase, Picture, Preview, PreviewOptions, RemoteError, Residency,
+    Task, start, start_remembering,
 };
 
 use super::handle::WatchedHandle;
@@ -128,6 +128,16 @@ impl Engine {
         self.handle.add_server(server.parse().unwrap()).unwrap();
         let events = self.wait(|events| events.iter().any(|event| matches!(event, Event::Server { .. })));
         events.into_iter().find_map(|event| if let Event::Server { added, .. } = event { Some(added) } else { None }).unwrap()
+    }
+
+    /// The devices of a measurement, once it has ended.
+    pub(crate) fn rates(&self) -> Vec<MeasuredDevice> {
+        let ended = |event: &Event| matches!(event, Event::Rates { is_measuring: false, .. });
+        let events = self.wait(|events| events.iter().any(ended));
+        events
+            .into_iter()
+            .find_map(|event| if let Event::Rates { devices, is_measuring: false } = event { Some(devices) } else { None })
+            .unwrap()
     }
 
     fn wait(&self, enough: impl Fn(&[Event]) -> bool) -> Vec<Event> {

@@ -99,12 +99,12 @@ impl DeviceKind {
 
 /// Devices that the processor simulates, for tests and demonstrations: `GPU0:8,GPU1:6` is two graphics cards of 8 and 6 GiB,
 /// `CUDA0:8@0000:01:00.0,Vulkan0:8@0000:01:00.0` one card with two backends, which share its memory. `GPU0:8/largest=2/without=q8_0` has no
-/// buffers of more than 2 GiB, and does not compute with `Q8_0`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// buffers of more than 2 GiB, and does not compute with `Q8_0`; `GPU0:8/speed=0.5` takes twice as long as the processor.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SimulatedDevices(pub Vec<SimulatedDevice>);
 
 /// A simulated device.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct SimulatedDevice {
     /// Its name: letters, digits, hyphens and underscores.
     pub name: String,
@@ -116,6 +116,8 @@ pub struct SimulatedDevice {
     pub largest_buffer_bytes: Option<u64>,
     /// A type of weights with which it does not compute, by ggml's name.
     pub without: Option<String>,
+    /// Its speed as a part of the processor's: above 0, at most 1.
+    pub speed: f64,
 }
 
 /// Error: a text does not describe simulated devices.
@@ -147,6 +149,8 @@ impl FromStr for SimulatedDevices {
 }
 
 fn simulated(entry: &str) -> Option<SimulatedDevice> {
+    /// A slower device would look as if it had stopped.
+    const MIN_SPEED: f64 = 0.01;
     // Words with a meaning of their own in a placement.
     const RESERVED: [&str; 5] = ["cpu", "gpu", "disk", "auto", "default"];
     let (device, options) = entry.split_once('/').map_or((entry, None), |(device, options)| (device, Some(options)));
@@ -164,10 +168,12 @@ fn simulated(entry: &str) -> Option<SimulatedDevice> {
         card: card.map(str::to_owned),
         largest_buffer_bytes: None,
         without: None,
+        speed: 1.0,
     };
     for option in options.into_iter().flat_map(|it| it.split('/')) {
         match option.split_once('=')? {
             ("largest", gib) => device.largest_buffer_bytes = Some(bytes_of_gib(gib)?),
+            ("speed", part) => device.speed = part.parse().ok().filter(|part| *part >= MIN_SPEED && *part <= 1.0)?,
             ("without", name) if !name.is_empty() => device.without = Some(name.to_owned()),
             _ => return None,
         }
@@ -191,10 +197,10 @@ mod tests {
         };
         assert_eq!(read(" GPU0:8, GPU1:0.5,"), Ok(vec![("GPU0".into(), 8 << 30), ("GPU1".into(), 1 << 29)]));
         assert_eq!(read(""), Ok(Vec::new()));
-        let limited = "GPU0:8@1:2/largest=0.5/without=q8_0".parse::<SimulatedDevices>().unwrap().0.remove(0);
+        let limited = "GPU0:8@1:2/largest=0.5/without=q8_0/speed=0.25".parse::<SimulatedDevices>().unwrap().0.remove(0);
         assert_eq!(
-            (limited.largest_buffer_bytes, limited.without.as_deref(), limited.card.as_deref()),
-            (Some(1 << 29), Some("q8_0"), Some("1:2"))
+            (limited.largest_buffer_bytes, limited.without.as_deref(), limited.card.as_deref(), limited.speed),
+            (Some(1 << 29), Some("q8_0"), Some("1:2"), 0.25)
         );
         for text in [
             "GPU0",
@@ -216,6 +222,9 @@ mod tests {
             "GPU0:8/largest=0",
             "GPU0:8/without=",
             "GPU0:8/with=q8_0",
+            "GPU0:8/speed=0",
+            "GPU0:8/speed=2",
+            "GPU0:8/speed=nan",
         ] {
             assert!(read(text).unwrap_err().to_string().contains("GPU0:8,GPU1:6"), "{text}");
         }

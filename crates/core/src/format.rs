@@ -48,6 +48,12 @@ pub fn duration(secs: f32) -> String {
     }
 }
 
+/// A duration that may be very short, down to a tenth of a second: `under 0.1 s`, `6 s`.
+#[must_use]
+pub fn seconds(secs: f64) -> String {
+    if secs < 0.05 { "under 0.1 s".to_owned() } else { duration(secs as f32) }
+}
+
 /// The time that passed since something happened, in its largest whole unit: `just now`, `2 hours ago`.
 #[must_use]
 pub fn time_ago(secs: u64) -> String {
@@ -82,6 +88,7 @@ mod tests {
         for (secs, text) in [(0.43, "0.4 s"), (59.0, "59 s"), (200.0, "3 min 20 s"), (3900.0, "1 h 5 min")] {
             assert_eq!(duration(secs), text);
         }
+        assert_eq!([0.01, 0.1, 6.0].map(seconds), ["under 0.1 s", "0.1 s", "6 s"]);
     }
 
     #[test]

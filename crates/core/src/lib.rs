@@ -16,6 +16,7 @@ pub mod picture_note;
 pub mod processor;
 pub mod recipe;
 pub mod sentences;
+pub mod time;
 
 pub mod placement;
 pub mod sd_cli;

@@ -48,6 +48,8 @@ pub(crate) enum Input {
     WorkEnded(WorkId),
     /// The thread of the preload is idle again.
     PreloadEnded,
+    /// The thread of the measurement is idle again.
+    MeasurementEnded,
     /// No request will follow.
     Closed,
 }
@@ -173,7 +175,7 @@ impl Dispatcher {
 const fn changes_devices(control: &Control) -> bool {
     match control {
         Control::AddServer(_) | Control::UnloadAll | Control::Unload(_) => true,
-        Control::Cancel(_) | Control::Keep { .. } | Control::SetReserve(_) | Control::Preload(_) => false,
+        Control::Cancel(_) | Control::Keep { .. } | Control::SetReserve(_) | Control::Preload(_) | Control::Measure(_) => false,
     }
 }
 
@@ -194,7 +196,7 @@ impl EngineEnd {
             match self.dispatcher.input.wait() {
                 Input::Job(job, task) => return Some(Request::Job { job, task }),
                 Input::Control(control) => return Some(Request::Control(control)),
-                Input::WorkEnded(_) | Input::PreloadEnded => {}
+                Input::WorkEnded(_) | Input::PreloadEnded | Input::MeasurementEnded => {}
                 Input::Closed => {
                     // For the next call.
                     self.dispatcher.push(Input::Closed);

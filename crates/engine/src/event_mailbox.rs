@@ -96,6 +96,7 @@ impl EventMailbox {
                 | Event::Waiting { .. }
                 | Event::Residency(_)
                 | Event::Devices(_)
+                | Event::Rates { .. }
                 | Event::Server { .. } => unread.push_back(event),
             }
             true

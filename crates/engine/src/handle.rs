@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::engine_end::{Busy, Dispatcher, EngineEnd};
 use crate::event_mailbox::EventMailbox;
-use crate::protocol::{Control, Event, JobId, Query, Request, ResidentId, ServerAddress, Task};
+use crate::protocol::{Control, Event, JobId, MeasureDevices, Query, Request, ResidentId, ServerAddress, Task};
 use crate::threads::is_engine_thread;
 use atelier_core::placement::Reserve;
 use atelier_core::recipe::Recipe;
@@ -169,6 +169,14 @@ impl Handle {
     /// If the engine is gone.
     pub fn preload(&self, recipe: Option<Recipe>) -> Result<(), Busy> {
         self.control(Control::Preload(recipe.map(Box::new)))
+    }
+
+    /// Measures devices while no job runs; `Event::Rates` follows after each. `None` stops a measurement.
+    ///
+    /// # Errors
+    /// If the engine is gone.
+    pub fn measure(&self, devices: Option<MeasureDevices>) -> Result<(), Busy> {
+        self.control(Control::Measure(devices))
     }
 
     /// Cancels a job. One that waits ends at once, one that runs as soon as the engine can stop; others are left alone.

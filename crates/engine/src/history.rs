@@ -197,7 +197,7 @@ impl Stored {
 /// Devices whose driver has memory of its own.
 fn has_overhead(device: &Device) -> bool {
     match device.kind {
-        DeviceKind::Gpu | DeviceKind::IntegratedGpu => device.description != super::ffi::SIMULATED_DESCRIPTION,
+        DeviceKind::Gpu | DeviceKind::IntegratedGpu => !crate::ffi::is_simulated(device),
         DeviceKind::Remote => true,
         DeviceKind::Cpu | DeviceKind::Accelerator => false,
     }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::engine_end::{EngineEnd, Input, WorkId};
 use crate::placement::ResolvedPlacement;
 use crate::protocol::{Control, End, Event, JobId, RemoteError, ServerAddress, Task};
+use crate::rates::Measurement;
 use crate::state::EngineState;
 use crate::threads::{Worker, Workers, mark_engine_thread, no_thread};
 use crate::{devices, job, remote};
@@ -86,6 +87,9 @@ struct Scheduler {
     /// The model to load once nothing else needs its devices.
     next_preload: Option<(Box<Recipe>, Option<ResolvedPlacement>)>,
     preload: Option<Preload>,
+    /// The measurement to run once nothing else is to be done.
+    next_measurement: Option<Measurement>,
+    measurement: Option<(Measurement, Worker)>,
 }
 
 /// Serves requests until the handle is gone and every job has ended.
@@ -99,9 +103,11 @@ pub(crate) fn run(end: EngineEnd, engine: EngineState) {
         workers: Workers::default(),
         next_preload: None,
         preload: None,
+        next_measurement: None,
+        measurement: None,
     };
     let mut is_open = true;
-    while is_open || !scheduler.running.is_empty() || scheduler.preload.is_some() {
+    while is_open || !scheduler.is_idle() {
         match scheduler.end.next_within(EVICTION_INTERVAL) {
             Some(Input::Job(job, task)) => {
                 let placement = scheduler.resolve(text_of(&task));
@@ -115,21 +121,28 @@ pub(crate) fn run(end: EngineEnd, engine: EngineState) {
                 }
             }
             Some(Input::PreloadEnded) => scheduler.end_preload(),
+            Some(Input::MeasurementEnded) => scheduler.end_measurement(),
             Some(Input::Closed) => {
                 is_open = false;
                 scheduler.waiting.clear();
                 scheduler.stop_preload();
+                scheduler.stop_measurement();
             }
             None => {}
         }
         scheduler.begin();
-        if scheduler.running.is_empty() && scheduler.preload.is_none() && scheduler.engine.cache.evict_for_others() {
+        if scheduler.is_idle() && scheduler.engine.cache.evict_for_others() {
             scheduler.send_residency();
         }
     }
 }
 
 impl Scheduler {
+    /// Nothing runs on a thread of its own.
+    const fn is_idle(&self) -> bool {
+        self.running.is_empty() && self.preload.is_none() && self.measurement.is_none()
+    }
+
     fn control(&mut self, control: Control) {
         match control {
             // The dispatcher carries it out.
@@ -164,11 +177,21 @@ impl Scheduler {
                     });
                 }
             }
+            Control::Measure(request) => {
+                self.stop_measurement();
+                self.next_measurement = request.as_ref().map(Measurement::new);
+            }
         }
     }
 
     /// Begins all work whose devices are free; each device serves in the order of arrival.
     fn begin(&mut self) {
+        if let Some((measurement, _)) = &self.measurement {
+            if !self.waiting.is_empty() || self.next_preload.is_some() || self.next_measurement.is_some() {
+                measurement.give_way();
+            }
+            return;
+        }
         let mut at = 0;
         while let Some((work, needed)) = self.waiting.get(at) {
             let before = self.waiting.iter().take(at).map(|(_, needed)| needed);
@@ -192,6 +215,7 @@ impl Scheduler {
             }
         }
         self.begin_preload();
+        self.begin_measurement();
     }
 
     fn begin_job(&mut self, job: JobId, task: Task, placement: Option<ResolvedPlacement>, needed: Needed) {
@@ -265,6 +289,41 @@ impl Scheduler {
         if preload.discard_after_load {
             self.engine.cache.clear();
             self.send_residency();
+        }
+    }
+
+    fn begin_measurement(&mut self) {
+        if !self.is_idle() || !self.waiting.is_empty() || self.next_preload.is_some() {
+            return;
+        }
+        let Some(measurement) = self.next_measurement.take() else { return };
+        let (engine, sender, dispatcher) = (Arc::clone(&self.engine), self.end.sender(), Arc::clone(self.end.dispatcher()));
+        let running = measurement.clone();
+        if let Some(worker) =
+            self.workers.run(move || running.run(&engine.rates, &sender), move || dispatcher.push(Input::MeasurementEnded))
+        {
+            self.measurement = Some((measurement, worker));
+        } else {
+            self.end.send(measurement.event(false));
+        }
+    }
+
+    fn stop_measurement(&mut self) {
+        if let Some(waiting) = self.next_measurement.take() {
+            self.end.send(waiting.event(false));
+        }
+        if let Some((running, _)) = &self.measurement {
+            running.abandon();
+        }
+    }
+
+    fn end_measurement(&mut self) {
+        let Some((measurement, worker)) = self.measurement.take() else { return };
+        self.workers.release(worker);
+        if measurement.is_unfinished() && self.next_measurement.is_none() {
+            self.next_measurement = Some(measurement);
+        } else {
+            self.end.send(measurement.event(false));
         }
     }
 

@@ -8,6 +8,7 @@ use crate::engine_end::EngineEnd;
 use crate::estimate;
 use crate::handle::{Connection, Handle};
 use crate::history::History;
+use crate::rates::RateStore;
 use crate::scheduler;
 use crate::state::EngineState;
 use crate::threads::{STACK_BYTES, mark_engine_thread};
@@ -20,7 +21,10 @@ pub fn start(wake: impl Fn() + Send + Sync + 'static) -> Handle {
     start_with(wake, None)
 }
 
-/// Starts the engine as [`start`] does, and stores measurements of devices in this file, which need not be there yet.
+/// File of the rates of devices, beside the one of what jobs took.
+const RATES_FILE: &str = "device-rates.json";
+
+/// Starts the engine as [`start`] does, and stores what jobs took in this file, which need not be there yet, and rates of devices beside it.
 #[must_use]
 pub fn start_remembering(wake: impl Fn() + Send + Sync + 'static, file: &Path) -> Handle {
     start_with(wake, Some(file.to_owned()))
@@ -42,12 +46,13 @@ fn start_with(wake: impl Fn() + Send + Sync + 'static, file: Option<PathBuf>) ->
 
 /// Queries have a thread of their own, which ends with this one: none may be in the engine when the process exits.
 fn run(end: EngineEnd, file: Option<&Path>) {
-    let engine = EngineState::new(file.map(History::open).unwrap_or_default());
+    let rates = file.map(|file| RateStore::open(&file.with_file_name(RATES_FILE))).unwrap_or_default();
+    let engine = EngineState::new(file.map(History::open).unwrap_or_default(), rates);
     let (queries, sender) = (end.queries(), end.sender());
-    let (cache, history) = (engine.estimates.clone(), engine.history.clone());
+    let (cache, history, rates) = (engine.estimates.clone(), engine.history.clone(), engine.rates.clone());
     let answering = move || {
         mark_engine_thread();
-        estimate::answer_queries(&queries, &sender, &cache, &history);
+        estimate::answer_queries(&queries, &sender, &cache, &history, &rates);
     };
     let thread = thread::Builder::new().name("estimates".into()).stack_size(STACK_BYTES).spawn(answering);
     scheduler::run(end, engine);

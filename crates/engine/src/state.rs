@@ -5,6 +5,7 @@ use parking_lot::Mutex;
 use crate::cache::Cache;
 use crate::estimate::EstimateCache;
 use crate::history::History;
+use crate::rates::RateStore;
 use atelier_library::HeaderCache;
 
 /// State that the jobs of an engine share.
@@ -14,12 +15,13 @@ pub(crate) struct EngineState {
     headers: Mutex<HeaderCache>,
     pub(crate) estimates: EstimateCache,
     pub(crate) history: History,
+    pub(crate) rates: RateStore,
 }
 
 impl EngineState {
     /// State without models, with the measurements of earlier processes.
-    pub(crate) fn new(history: History) -> Self {
-        Self { history, ..Self::default() }
+    pub(crate) fn new(history: History, rates: RateStore) -> Self {
+        Self { history, rates, ..Self::default() }
     }
 
     /// Reads headers of model files, known ones from memory. Holds no lock meanwhile.

@@ -505,6 +505,12 @@ pub struct DevicesFlags {
     /// Print one line of JSON
     #[arg(long)]
     pub(super) json: bool,
+    /// Measure how fast they compute, some seconds each; pictures' times are predicted from that
+    #[arg(long)]
+    pub(super) measure: bool,
+    /// CPU threads to measure with; 0 or less: every core, or all but one where there are more than four
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true, requires = "measure")]
+    pub(super) threads: Option<i32>,
     #[command(flatten)]
     pub(super) servers: ServerFlags,
 }

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::Device;
-use atelier_core::placement::{self, Fix, Module, Phase, Placement, Prediction};
+use atelier_core::placement::{self, Change, Fix, Module, Phase, PhaseKind, Placement, Prediction};
+use atelier_core::recipe::Recipe;
+use atelier_core::time::{self, TimePrediction};
+use atelier_engine::Estimate;
 
 /// Predicted memory of a placement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,6 +20,36 @@ pub struct Predicted {
     pub missing_bytes: u64,
     pub devices: Vec<PredictedDevice>,
     pub modules: Vec<PredictedModule>,
+    #[serde(default)]
+    pub time: Option<PredictedTime>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_measured: Vec<String>,
+}
+
+/// Predicted seconds of a picture.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the text of the module above documents every field")]
+pub struct PredictedTime {
+    pub load_secs: f64,
+    pub encode_secs: f64,
+    pub step_secs: f64,
+    pub denoise_secs: f64,
+    pub decode_secs: f64,
+    pub upscale_secs: f64,
+    pub first_preview_secs: f64,
+    pub total_secs: f64,
+    pub next_picture_secs: f64,
+    pub phases: Vec<PredictedPhaseTime>,
+}
+
+/// Predicted seconds of a module in a phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "the text of the module above documents every field")]
+pub struct PredictedPhaseTime {
+    pub module: Module,
+    pub phase: PhaseKind,
+    pub device: String,
+    pub secs: f64,
 }
 
 /// Predicted memory of one device.
@@ -86,7 +119,11 @@ pub struct Plan {
 }
 
 impl Predicted {
-    pub(in crate::cli) fn new(placement: &Placement, prediction: &Prediction) -> Self {
+    pub(in crate::cli) fn new(recipe: &Recipe, estimate: &Estimate, placement: &Placement, prediction: &Prediction) -> Self {
+        let (time, not_measured) = match estimate.time(recipe, placement, prediction) {
+            Ok(time) => (Some(PredictedTime::from(&time)), Vec::new()),
+            Err(missing) => (None, missing.devices.into_iter().collect()),
+        };
         let text = placement.text();
         let devices = prediction.devices.iter().map(|device| PredictedDevice {
             name: device.name.clone(),
@@ -112,6 +149,8 @@ impl Predicted {
             missing_bytes: prediction.missing_bytes,
             devices: devices.collect(),
             modules: modules.collect(),
+            time,
+            not_measured,
         }
     }
 }
@@ -121,9 +160,31 @@ fn in_phase(phase: Phase, it: &placement::MemoryUse) -> PredictedPhase {
     PredictedPhase { phase, resident_bytes, staged_bytes, compute_bytes, slack_bytes, shared_bytes, total_bytes: it.total_bytes() }
 }
 
-impl From<&Fix> for PlanFix {
-    fn from(fix: &Fix) -> Self {
+impl PlanFix {
+    /// Without seconds where it changes the recipe: what was counted is the work of the recipe as it is.
+    pub(in crate::cli) fn new(recipe: &Recipe, estimate: &Estimate, fix: &Fix) -> Self {
         let changes = fix.changes.iter().map(ToString::to_string).collect();
-        Self { changes, predicted: Predicted::new(&fix.plan.placement, &fix.plan.prediction) }
+        let predicted = Predicted::new(recipe, estimate, &fix.plan.placement, &fix.plan.prediction);
+        let keeps_work = fix.changes.iter().all(Change::is_placement);
+        Self { changes, predicted: Predicted { time: predicted.time.filter(|_| keeps_work), ..predicted } }
+    }
+}
+
+impl From<&TimePrediction> for PredictedTime {
+    fn from(it: &TimePrediction) -> Self {
+        let phase =
+            |it: &time::PhaseTime| PredictedPhaseTime { module: it.module, phase: it.phase, device: it.device.clone(), secs: it.secs };
+        Self {
+            load_secs: it.load_secs,
+            encode_secs: it.encode_secs,
+            step_secs: it.step_secs,
+            denoise_secs: it.denoise_secs,
+            decode_secs: it.decode_secs,
+            upscale_secs: it.upscale_secs,
+            first_preview_secs: it.first_preview_secs,
+            total_secs: it.total_secs,
+            next_picture_secs: it.next_picture_secs,
+            phases: it.phases.iter().map(phase).collect(),
+        }
     }
 }

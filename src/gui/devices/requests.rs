@@ -4,15 +4,20 @@ use crate::gui::context::{Context, log_if_busy};
 use crate::gui::devices::board::{EstimateKey, ServerState, test_summary};
 use crate::gui::devices::state::State;
 use crate::gui::shared::{ErrorCard, Job, Screen};
+use crate::studio::queue::QueueRequest;
 use atelier_core::device::Device;
 use atelier_core::placement::Placement;
 use atelier_core::recipe::Recipe;
-use atelier_engine::{Estimate, Failure, JobId, OutOfMemory, Peak, RemoteError, RemoteReport, Residency, ServerAddress};
+use atelier_engine::{
+    Estimate, Failure, JobId, MeasureDevices, OutOfMemory, Peak, RemoteError, RemoteReport, Residency, ServerAddress, Timings,
+};
 
 /// Seconds without a change of the recipe before an estimate is requested.
 const ESTIMATE_DELAY_SECS: f64 = 0.15;
 /// Seconds between two lists of devices while the view is on the screen.
 const LIST_INTERVAL_SECS: f64 = 3.0;
+/// Seconds without a job before devices without rates are measured.
+const MEASURE_DELAY_SECS: f64 = 20.0;
 
 /// Requests the devices and connects to the servers of the settings.
 pub(crate) fn start(state: &mut State, context: &Context<'_>) {
@@ -48,10 +53,12 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
         }
     }
     state.was_on_screen = on_screen;
+    request_measurement(state, now, context);
     let requested = request_estimate(state, now, context);
     if let Some(secs) = state.board.refresh(&context.shared.recipe, now) {
         context.egui.request_repaint_after_secs(secs as f32);
     }
+    tell_queue(state, context);
     let listed_at = *state.device_list.listed_at_secs.get_or_insert(now);
     if on_screen {
         let due_in = listed_at + LIST_INTERVAL_SECS - now;
@@ -62,6 +69,43 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
         }
     }
     requested
+}
+
+/// Tells the queue the pace of the present recipe where its prediction has changed.
+fn tell_queue(state: &mut State, context: &Context<'_>) {
+    let recipe = &context.shared.recipe;
+    let version = state.board.times.version();
+    if std::mem::replace(&mut state.told_time_version, version) != version {
+        let (model, place) = (context.shared.model_name(&recipe.files), recipe.placement.backend.clone());
+        context.queue.send(QueueRequest::SetPredictedPace { model, place, pace: state.board.times.pace(recipe) });
+    }
+}
+
+/// Requests the measurement of devices that have no rates, once no job has run for a while.
+fn request_measurement(state: &mut State, now: f64, context: &Context<'_>) {
+    let measurement = &mut state.measurement;
+    if measurement.requested || state.board.devices.is_empty() {
+        return;
+    }
+    if !context.shared.jobs.is_empty() {
+        measurement.idle_since_secs = None;
+        return;
+    }
+    let due_in = *measurement.idle_since_secs.get_or_insert(now) + MEASURE_DELAY_SECS - now;
+    if due_in > 0.0 {
+        context.egui.request_repaint_after_secs(due_in as f32);
+    } else {
+        let devices = MeasureDevices { threads: context.shared.recipe.threads, ..MeasureDevices::default() };
+        measurement.requested = log_if_busy(context.engine.measure(Some(devices)));
+    }
+}
+
+/// Devices have rates now.
+pub(crate) fn rates_measured(state: &mut State, is_measuring: bool) {
+    if !is_measuring {
+        // Estimates predict times from now on.
+        state.estimate.requested = None;
+    }
 }
 
 /// Requests an estimate of the recipe once it stays unchanged. Returns true if the request was sent.
@@ -149,6 +193,7 @@ pub(crate) fn server_answered(state: &mut State, address: &ServerAddress, added:
     for device in added.iter().flatten() {
         state.device_list.removed.remove(&device.name);
     }
+    state.measurement.requested &= added.is_err();
     if let Some(server) = state.server_mut(address) {
         server.state = match added {
             Ok(devices) => ServerState::Connected(devices.into_iter().map(|device| device.name).collect()),
@@ -170,6 +215,11 @@ pub(crate) fn server_tested(state: &mut State, address: &ServerAddress, report: 
 pub(crate) fn job_measured(state: &mut State, job: JobId, peaks: Vec<Peak>, context: &mut Context<'_>) {
     let Some(job) = context.shared.jobs.get_mut(job) else { return };
     state.board.set_measured(&job.recipe, peaks);
+}
+
+/// A job is done.
+pub(crate) fn job_done(state: &mut State, job: &Job, timings: &Timings, pictures: usize) {
+    state.board.times.set_measured(&job.recipe, timings, pictures);
 }
 
 /// The engine has reported its resident models.

@@ -25,6 +25,9 @@ pub struct State {
     pub paste_omissions: Vec<String>,
     pub(super) estimate: EstimateState,
     pub(super) device_list: DeviceListState,
+    pub(super) measurement: MeasurementState,
+    /// Version of the board's predicted time that the queue was told.
+    pub(super) told_time_version: u64,
     /// True once the pinned modules are known: from the settings, or from the placement text as soon as there are devices to read it with.
     pub(super) pins_known: bool,
     /// True if the view was on the screen in the last frame.
@@ -55,6 +58,15 @@ pub(super) struct DeviceListState {
     pub(super) removed: BTreeSet<String>,
 }
 
+/// State of the measurement of devices.
+#[derive(Default)]
+pub(super) struct MeasurementState {
+    /// True once it was requested for the devices that are there.
+    pub(super) requested: bool,
+    /// Time since when no job runs; `None` while one does.
+    pub(super) idle_since_secs: Option<f64>,
+}
+
 impl State {
     /// State with the pins, saved placements and servers of the settings.
     #[must_use]
@@ -68,6 +80,8 @@ impl State {
             paste_omissions: Vec::new(),
             estimate: EstimateState::default(),
             device_list: DeviceListState::default(),
+            measurement: MeasurementState::default(),
+            told_time_version: 0,
             pins_known: settings.pins.is_some(),
             was_on_screen: false,
         }

@@ -2,11 +2,14 @@
 //! ([`MachineMemory::fits`]). Both count the machine's whole memory, however full it is just now. Pure.
 
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::format::{GIB, file_size};
+use atelier_core::format::{GIB, file_size, seconds};
 use atelier_core::placement::{Budgets, DeviceCapacity, Module, Pins, Plan, PlanError, PlanRequest, WeightLocation, plan, ram_reserve};
+use atelier_core::recipe::Recipe;
 use atelier_core::sentences::list;
 use atelier_engine::Estimate;
 use atelier_library::WORKING_BYTES;
+
+use crate::gui::devices::board::is_too_slow;
 
 /// Memory of this machine that models can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,19 +75,57 @@ pub struct FitPrediction {
     pub level: FitLevel,
     /// Sentence with the peak bytes on each device, or with the bytes that are missing.
     pub sentence: String,
+    /// Time of a picture; `None` where it does not run, or devices were not measured.
+    pub time: Option<PictureTime>,
+}
+
+/// Predicted time of a picture whose model is in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PictureTime {
+    /// Milliseconds.
+    pub millis: u64,
+    /// Width and height in pixels.
+    pub size_px: (u32, u32),
+}
+
+impl PictureTime {
+    fn secs(self) -> f64 {
+        self.millis as f64 / 1000.0
+    }
+
+    /// True where it takes too long to work with.
+    #[must_use]
+    pub fn is_too_slow(self) -> bool {
+        is_too_slow(self.secs())
+    }
+
+    /// Words on a card: "about 6 s here at 1024 × 1024".
+    #[must_use]
+    pub fn words(self) -> String {
+        let (secs, (width, height)) = (seconds(self.secs()), self.size_px);
+        if self.is_too_slow() {
+            format!("about {secs}: too slow for this machine")
+        } else {
+            format!("about {secs} here at {width} × {height}")
+        }
+    }
 }
 
 impl FitPrediction {
-    /// Prediction for these devices; those of other machines do not count. `size_px`: width and height of the picture that was estimated.
-    /// `None` without devices.
+    /// Prediction for these devices; those of other machines do not count. `recipe`: of the picture that was estimated. `None` without devices.
     #[must_use]
-    pub fn predict(devices: &[Device], estimate: &Estimate, size_px: (u32, u32)) -> Option<Self> {
+    pub fn predict(devices: &[Device], estimate: &Estimate, recipe: &Recipe) -> Option<Self> {
         let whole = plan_on(devices, estimate, 0);
+        let size_px = (recipe.width, recipe.height);
         let at = format!("At {} × {}", size_px.0, size_px.1);
+        let time = |plan: &Plan| {
+            let time = estimate.time(recipe, &plan.placement, &plan.prediction).ok().filter(|it| it.denoise_secs > 0.0)?;
+            Some(PictureTime { millis: (time.loaded_secs() * 1000.0) as u64, size_px })
+        };
         match whole {
             Ok(plan) => {
                 let level = if is_full_speed(devices, &plan) { FitLevel::Fits } else { FitLevel::Tight };
-                Some(Self { level, sentence: format!("{at} it takes {}.", peaks(devices, &plan)) })
+                Some(Self { level, sentence: format!("{at} it takes {}.", peaks(devices, &plan)), time: time(&plan) })
             }
             Err(PlanError::Short(shortage)) => {
                 // Without a GPU the reserve of RAM may be just enough.
@@ -92,9 +133,11 @@ impl FitPrediction {
                     return Some(Self {
                         level: FitLevel::Tight,
                         sentence: format!("{at} it takes {}, nearly all there is.", peaks(devices, &plan)),
+                        time: time(&plan),
                     });
                 }
-                Some(Self { level: FitLevel::TooBig, sentence: format!("{at} it lacks {} of memory.", file_size(shortage.missing_bytes)) })
+                let sentence = format!("{at} it lacks {} of memory.", file_size(shortage.missing_bytes));
+                Some(Self { level: FitLevel::TooBig, sentence, time: None })
             }
             Err(PlanError::Device(_)) => None,
         }
@@ -120,6 +163,7 @@ fn plan_on(devices: &[Device], estimate: &Estimate, extra_ram_bytes: u64) -> Res
         pins: &pins,
         budgets: &budgets,
         stream_layers: false,
+        time: Some(estimate.plan_time()),
         alternatives: &[],
     })
 }
@@ -176,7 +220,10 @@ impl FitLevel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atelier_core::placement::{ModuleNeeds, Needs, Phase};
+    use atelier_core::placement::{ModuleNeeds, Needs, Phase, PhaseKind};
+    use atelier_core::time::{
+        ClassRate, DeviceRates, MachineRates, ModuleWork, NodeSize, PictureWork, WeightType, Work, WorkAmount, WorkClass, WorkKind,
+    };
 
     const GB: u64 = 1_000_000_000;
 
@@ -222,7 +269,8 @@ mod tests {
     #[test]
     fn a_prediction_says_the_fit_and_the_bytes() {
         let with_card = [device(DeviceKind::Cpu, 32), device(DeviceKind::Gpu, 8), device(DeviceKind::Remote, 80)];
-        let predict = |devices: &[Device], gib| FitPrediction::predict(devices, &estimate(gib), (512, 768)).unwrap();
+        let recipe = Recipe { width: 512, height: 768, ..Recipe::default() };
+        let predict = |devices: &[Device], gib| FitPrediction::predict(devices, &estimate(gib), &recipe).unwrap();
         let fits = |devices: &[Device], gib| predict(devices, gib).level;
         assert_eq!([4, 12, 60].map(|gib| fits(&with_card, gib)), [FitLevel::Fits, FitLevel::Tight, FitLevel::TooBig]);
         let gpu = DeviceKind::Gpu.label();
@@ -234,7 +282,32 @@ mod tests {
         // Free memory just now does not count.
         let full = alone.clone().map(|it| Device { memory_free_bytes: 0, ..it });
         assert_eq!(predict(&full, 8), predict(&alone, 8));
-        assert_eq!(FitPrediction::predict(&[], &estimate(1), (512, 512)), None);
+        assert_eq!(FitPrediction::predict(&[], &estimate(1), &recipe), None);
+        assert_eq!(predict(&with_card, 4).time, None, "the card was not measured");
+    }
+
+    #[test]
+    fn a_model_says_how_long_a_picture_takes_and_when_that_is_too_long() {
+        let devices = [device(DeviceKind::Cpu, 32), device(DeviceKind::Gpu, 8)];
+        let class = WorkClass { kind: WorkKind::Product, weights: WeightType::F16, size: NodeSize::Large };
+        let mut work = Work::default();
+        work.add_nodes(class, WorkAmount { nodes: 1, operations: 1000, bytes: 0 });
+        let module = ModuleWork { module: Module::Diffusion, phase: PhaseKind::Denoising, pass: 0, work, repetitions: 1 };
+        let words = |per_sec: f64, gib| {
+            let rates = DeviceRates { classes: vec![ClassRate { class, per_sec }], ..DeviceRates::default() };
+            let rates = devices.iter().map(|it| (it.name.clone(), rates.clone())).collect();
+            let estimate = Estimate {
+                work: PictureWork { modules: vec![module.clone()] },
+                rates: MachineRates { devices: rates, open_secs: 0.0 },
+                ..estimate(gib)
+            };
+            let recipe = Recipe { width: 1024, height: 1024, steps: 6, ..Recipe::default() };
+            let time = FitPrediction::predict(&devices, &estimate, &recipe).unwrap().time?;
+            Some((time.words(), time.is_too_slow()))
+        };
+        assert_eq!(words(1000.0, 4), Some(("about 6 s here at 1024 × 1024".into(), false)));
+        assert_eq!(words(2.0, 4), Some(("about 50 min 0 s: too slow for this machine".into(), true)));
+        assert_eq!(words(1000.0, 60), None, "it does not run");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Memory estimates of models: the engine's answers, the pending query, and the next one. Pure; [`crate::gui::models::update`] sends them.
+//! Estimates of models: the engine's answers, the pending query, and the next one. Pure; [`crate::gui::models::update`] sends them.
 //!
 //! Invariants: at most one query is pending; an answer is used until the inputs of its estimate change.
 
@@ -34,7 +34,7 @@ pub(crate) struct FitQuery {
 /// Answer about a model.
 struct StoredEstimate {
     inputs: Inputs,
-    size_px: (u32, u32),
+    recipe: Recipe,
     /// `None` where the engine failed.
     estimate: Option<Estimate>,
 }
@@ -74,7 +74,7 @@ impl FitQueries {
     }
 
     fn predict(&self, answer: &StoredEstimate) -> Option<FitPrediction> {
-        FitPrediction::predict(&self.devices, answer.estimate.as_ref()?, answer.size_px)
+        FitPrediction::predict(&self.devices, answer.estimate.as_ref()?, &answer.recipe)
     }
 
     /// Query about the first of these cards without a current answer; `None` while another one is pending or no device is known.
@@ -88,6 +88,11 @@ impl FitQueries {
         let mut recipe = Recipe { flash_attention, vae_tiling, prompt: PROMPT.into(), ..Recipe::default() };
         card.runnable.as_ref()?.apply(&mut recipe);
         Some(FitQuery { id: card.id.clone(), inputs: Inputs::new(card, &recipe), recipe })
+    }
+
+    /// Forgets the answers, so that all models are asked about again: devices were measured.
+    pub(crate) fn forget_answers(&mut self) {
+        self.answers.clear();
     }
 
     /// Records a query that was sent.
@@ -108,7 +113,7 @@ impl FitQueries {
     /// Stores the answer to the pending query, `None` where the engine failed. Returns the model's id and its prediction.
     pub(crate) fn set_answer(&mut self, estimate: Option<Estimate>) -> Option<(String, Option<FitPrediction>)> {
         let FitQuery { id, inputs, recipe } = self.pending.take()?;
-        let answer = StoredEstimate { inputs, size_px: (recipe.width, recipe.height), estimate };
+        let answer = StoredEstimate { inputs, recipe, estimate };
         let prediction = self.predict(&answer);
         self.answers.insert(id.clone(), answer);
         Some((id, prediction))
@@ -161,6 +166,7 @@ mod tests {
         let query = queries.next(cards.iter(), &current).unwrap();
         queries.set_pending(query);
         queries.drop_pending();
+        queries.forget_answers();
         assert_eq!(queries.set_answer(None), None, "it was dropped");
         assert_eq!(queries.next(cards.iter(), &current).unwrap().id, "a");
     }

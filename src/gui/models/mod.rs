@@ -16,7 +16,7 @@ pub use atelier_library::downloads::{Cause, HubFile, JobSnapshot, Repository, St
 pub use atelier_library::{Availability, CardVariant, ModelCard, ModelKind};
 pub use command::Command;
 pub use filter::{CardStatus, Filter, FitFilter, Sort, StateFilter};
-pub use fit::{FitLevel, FitPrediction, MachineMemory};
+pub use fit::{FitLevel, FitPrediction, MachineMemory, PictureTime};
 pub use state::{LicensedAction, State};
 
 pub use crate::studio::library_service::{DownloadsState, FileCheck, FolderSummary, LibrarySnapshot, RemovalPreview, TokenState};

@@ -12,7 +12,7 @@ use atelier_library::downloads::{HubFile, JobSnapshot, Repository};
 use atelier_library::{Availability, CardVariant, Licence, ModelCard};
 
 use crate::gui::models::filter::{CardStatus, Filter, Sort, visible_cards};
-use crate::gui::models::fit::{FitLevel, FitPrediction, MachineMemory};
+use crate::gui::models::fit::{FitLevel, FitPrediction, MachineMemory, PictureTime};
 use crate::gui::models::fit_queries::FitQueries;
 use crate::studio::library_service::{DownloadsState, FileCheck, LibrarySnapshot, RemovalPreview};
 
@@ -160,6 +160,12 @@ impl State {
     #[must_use]
     pub fn fit_sentence(&self, card: &ModelCard, status: CardStatus) -> &str {
         self.predictions.get(&card.id).map_or_else(|| status.fit.by_size(), |it| &it.sentence)
+    }
+
+    /// Predicted time of a picture with a model.
+    #[must_use]
+    pub fn picture_time(&self, card: &ModelCard) -> Option<PictureTime> {
+        self.predictions.get(&card.id)?.time
     }
 
     /// Has the next [`Self::refresh`] recompute the shown cards.

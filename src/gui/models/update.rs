@@ -56,6 +56,11 @@ pub(crate) fn refresh_fits(state: &mut State, devices: &devices::State, context:
     }
 }
 
+/// Devices were measured: times of models are known now, or are others.
+pub(crate) fn rates_measured(state: &mut State) {
+    state.fit_queries.forget_answers();
+}
+
 /// Handles the engine's answer to the pending query; `None` where it failed.
 pub(crate) fn estimated(state: &mut State, estimate: Option<Estimate>) {
     if let Some((id, prediction)) = state.fit_queries.set_answer(estimate) {

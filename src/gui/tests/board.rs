@@ -72,7 +72,7 @@ fn open_board_with(settings: Settings, devices: Vec<Device>, decode: u64) -> Stu
     studio
 }
 
-fn open_board(decode: u64) -> Studio {
+pub(crate) fn open_board(decode: u64) -> Studio {
     open_board_with(Settings { recipe: recipe(), ..Settings::default() }, machine(), decode)
 }
 

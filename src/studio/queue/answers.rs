@@ -48,6 +48,12 @@ impl Worker {
             QueueRequest::AnswerCrash(answer) => self.answer_crash(answer)?,
             QueueRequest::ForgetEnded => drop(self.database.forget_ended_jobs()?),
             QueueRequest::LookForModels => drop(self.look_for_models(true)?),
+            QueueRequest::SetPredictedPace { model, place, pace } => {
+                match pace {
+                    Some(pace) => self.predicted_paces.insert((model, place), pace),
+                    None => self.predicted_paces.remove(&(model, place)),
+                };
+            }
             QueueRequest::SetAwaited(is_awaited) => self.is_awaited = is_awaited,
             QueueRequest::StopForEnd => self.is_ending = true,
         }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use atelier_core::advice::Advice;
 use atelier_core::recipe::Recipe;
 use atelier_engine::{Event, JobId};
-use atelier_gallery::queue::{JobState, NewJob, PauseMode, QueuedJob, QueuedJobId};
+use atelier_gallery::queue::{JobState, NewJob, Pace, PauseMode, QueuedJob, QueuedJobId};
 
 /// Request to the queue.
 #[derive(Debug)]
@@ -40,6 +40,15 @@ pub enum QueueRequest {
     ForgetEnded,
     /// Look again for models that jobs wait for.
     LookForModels,
+    /// Pace of a model at this place, as it is predicted; until a picture of it shows another.
+    SetPredictedPace {
+        /// The model's name, as it is shown.
+        model: String,
+        /// The backends of the placement.
+        place: String,
+        /// The pace; `None`: it is not known any more.
+        pace: Option<Pace>,
+    },
     /// A person waits for a picture that the engine makes beside the queue, or no longer: batches step aside behind the forming picture.
     SetAwaited(bool),
     /// Stop what runs, and begin nothing more: the program is about to end. What runs now goes on at the next start.

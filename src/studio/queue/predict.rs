@@ -39,12 +39,29 @@ pub(super) fn ends_in_secs(
     ends
 }
 
+/// The pace to go by: what was measured; else what a running job's last step shows, with the rest as predicted; else what is predicted.
+pub(super) fn known_pace(measured: Option<Pace>, running: Option<Pace>, predicted: Option<Pace>) -> Option<Pace> {
+    let shown = |step: Pace| Pace { step_secs_per_megapixel: step.step_secs_per_megapixel, ..predicted.unwrap_or(step) };
+    measured.or_else(|| running.map(shown)).or(predicted)
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use super::super::policy::tests::{job, model};
     use super::*;
+
+    #[test]
+    fn what_was_measured_goes_before_what_is_predicted() {
+        let pace = |step| Pace { step_secs_per_megapixel: step, decode_secs_per_megapixel: step * 2.0, start_secs: step * 3.0 };
+        let (measured, running, predicted) = (Some(pace(1.0)), Some(pace(2.0)), Some(pace(4.0)));
+        assert_eq!(known_pace(measured, running, predicted), measured);
+        assert_eq!(known_pace(None, None, predicted), predicted);
+        assert_eq!(known_pace(None, running, None), running);
+        assert_eq!(known_pace(None, running, predicted), Some(Pace { step_secs_per_megapixel: 2.0, ..pace(4.0) }));
+        assert_eq!(known_pace(None, None, None), None);
+    }
 
     #[test]
     fn jobs_end_one_after_the_other_a_model_loads_once_and_nothing_is_promised_behind_an_unknown_one() {

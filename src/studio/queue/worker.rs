@@ -19,7 +19,7 @@ use super::lock::EngineLock;
 use super::message::{EndedJob, Message, QueueEvent, QueueRequest, QueueRow, QueueSnapshot};
 use super::options::{CrashedJobs, QueueOptions};
 use super::policy::Situation;
-use super::predict::ends_in_secs;
+use super::predict::{ends_in_secs, known_pace};
 use super::sources;
 
 /// Time between two looks for changes of other processes.
@@ -53,6 +53,8 @@ pub(super) struct Worker {
     /// Changes of jobs that the engine is to give back first.
     pub(super) deferred: Vec<(QueuedJobId, QueueRequest)>,
     /// A person waits for a picture that is not in the queue.
+    /// By model and place.
+    pub(super) predicted_paces: BTreeMap<(String, String), Pace>,
     pub(super) is_awaited: bool,
     /// Nothing more begins: the program is about to end.
     pub(super) is_ending: bool,
@@ -98,6 +100,7 @@ impl Worker {
             polls_of_free_lock: 0,
             last_problem: None,
             deferred: Vec::new(),
+            predicted_paces: BTreeMap::new(),
             is_awaited: false,
             is_ending: false,
         };
@@ -436,8 +439,9 @@ impl Worker {
         for job in self.jobs.iter().filter(|job| !job.state.is_ended()) {
             let key = (job.model.as_str(), place_of(job));
             if let std::collections::btree_map::Entry::Vacant(entry) = paces.entry(key) {
-                let live = || self.active.values().find(|active| active.id == job.id).and_then(ActiveJob::first_pace);
-                entry.insert(self.database.pace(key.0, key.1)?.or_else(live));
+                let live = self.active.values().find(|active| active.id == job.id).and_then(ActiveJob::first_pace);
+                let predicted = self.predicted_paces.get(&(job.model.clone(), place_of(job).to_owned())).copied();
+                entry.insert(known_pace(self.database.pace(key.0, key.1)?, live, predicted));
             }
         }
         let active_of = |id: QueuedJobId| self.active.iter().find(|(_, active)| active.id == id);

@@ -50,6 +50,8 @@ const SHIM_SOURCES: &[&str] = &[
     "cpu_kernels",
     "memory_tracker",
     "dry_run",
+    "graph_work",
+    "measure",
     "simulated_device",
     "transport",
     "remote",

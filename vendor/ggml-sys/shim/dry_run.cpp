@@ -65,9 +65,22 @@ void* buffer_base(ggml_backend_buffer_t buffer) {
 
 void memset_tensor(ggml_backend_buffer_t, ggml_tensor*, uint8_t, size_t, size_t) {}
 
-void set_tensor(ggml_backend_buffer_t, ggml_tensor*, const void*, size_t, size_t) {}
+DryRun* recorder(ggml_backend_buffer_t buffer) {
+    const bool is_weights = ggml_backend_buffer_get_usage(buffer) == GGML_BACKEND_BUFFER_USAGE_WEIGHTS;
+    // Buffers are freed, but not filled, outside of a job.
+    return is_weights || current_job() == nullptr ? nullptr : of(buffer)->dry_run.get();
+}
 
-void get_tensor(ggml_backend_buffer_t, const ggml_tensor*, void* data, size_t, size_t size) {
+void set_tensor(ggml_backend_buffer_t buffer, ggml_tensor*, const void*, size_t, size_t size) {
+    if (DryRun* dry_run = recorder(buffer)) {
+        dry_run->record_input(size);
+    }
+}
+
+void get_tensor(ggml_backend_buffer_t buffer, const ggml_tensor*, void* data, size_t, size_t size) {
+    if (DryRun* dry_run = recorder(buffer)) {
+        dry_run->record_output(size);
+    }
     // `data` is itself virtual where one virtual tensor is copied to another.
     if (reinterpret_cast<uintptr_t>(data) < FIRST_VIRTUAL_ADDRESS) {
         std::memset(data, 0, size);
@@ -148,7 +161,7 @@ ggml_status compute(ggml_backend_t backend, ggml_cgraph* graph) {
         return GGML_STATUS_ABORTED;
     }
     check_is_computed(of(backend->device)->real, graph);
-    job->dry_run()->record_graph(backend->device);
+    job->dry_run()->record_graph(backend->device, graph);
     return GGML_STATUS_SUCCESS;
 }
 
@@ -280,13 +293,23 @@ void DryRun::record_free(ggml_backend_buffer_t buffer) {
     }
 }
 
-void DryRun::record_graph(ggml_backend_dev_t device) {
+void DryRun::record_graph(ggml_backend_dev_t device, const ggml_cgraph* graph) {
     const Job* job         = current_job();
     RunningModule& running = running_modules_[job->module()];
     running.device         = device;
     running.phase          = job->phase();
-    ++running.graphs;
+    work_[{job->module(), job->phase()}].add_graph(graph);
     update_estimate(job->module());
+}
+
+void DryRun::record_input(uint64_t bytes) {
+    const Job* job = current_job();
+    work_[{job->module(), job->phase()}].add_input(bytes);
+}
+
+void DryRun::record_output(uint64_t bytes) {
+    const Job* job = current_job();
+    work_[{job->module(), job->phase()}].add_output(bytes);
 }
 
 void DryRun::update_estimate(int module) {
@@ -309,7 +332,6 @@ void DryRun::update_estimate(int module) {
     atelier_module_estimate& estimate = estimates_[{module, phase}];
     estimate.module        = module;
     estimate.phase         = phase;
-    estimate.graphs        = running->second.graphs;
     estimate.weight_bytes  = std::max(estimate.weight_bytes, weights);
     estimate.lora_bytes    = std::max(estimate.lora_bytes, loras);
     estimate.compute_bytes = std::max(estimate.compute_bytes, work);
@@ -319,12 +341,31 @@ void DryRun::update_estimate(int module) {
 void DryRun::begin_image() {
     estimates_.clear();
     running_modules_.clear();
+    work_.clear();
 }
 
 std::vector<atelier_module_estimate> DryRun::module_estimates() const {
     std::vector<atelier_module_estimate> list;
-    for (const auto& it : estimates_) {
-        list.push_back(it.second);
+    for (const auto& [key, estimate] : estimates_) {
+        list.push_back(estimate);
+        const auto work = work_.find(key);
+        if (work != work_.end()) {
+            list.back().graphs       = static_cast<int>(work->second.graphs());
+            list.back().input_bytes  = work->second.input_bytes();
+            list.back().output_bytes = work->second.output_bytes();
+        }
+    }
+    return list;
+}
+
+std::vector<atelier_work> DryRun::work() const {
+    std::vector<atelier_work> list;
+    for (const auto& [key, work] : work_) {
+        for (atelier_work it : work.classes()) {
+            it.module = key.first;
+            it.phase  = key.second;
+            list.push_back(it);
+        }
     }
     return list;
 }

@@ -1,4 +1,5 @@
 // Estimators: contexts that generate images as dry runs (see dry_run.cpp).
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -63,4 +64,13 @@ atelier_status atelier_estimator_run(atelier_context* estimator,
         }
         return ATELIER_OK;
     });
+}
+
+size_t atelier_estimator_work(const atelier_context* estimator, atelier_work* out, size_t capacity) {
+    if (estimator == nullptr || estimator->dry_run == nullptr || out == nullptr) {
+        return 0;
+    }
+    const std::vector<atelier_work> work = estimator->dry_run->work();
+    std::copy_n(work.begin(), std::min(work.size(), capacity), out);
+    return work.size();
 }

@@ -181,7 +181,11 @@ void hook_cpu_operations();
 std::mutex& device_list_mutex();
 
 // See atelier_simulate_device; false where the name is taken.
-bool simulate_device(const char* name, size_t memory_bytes, const char* card, size_t largest_buffer_bytes, const char* without);
+bool simulate_device(const char* name, size_t memory_bytes, const char* card, size_t largest_buffer_bytes, const char* without, double speed);
+// Part of the processor's speed that a simulated device has; 0 for other devices.
+double simulated_speed(ggml_backend_device* device);
+// CPU time of this thread where the system tells it, else time.
+double thread_seconds();
 // See atelier_lose_simulated_device.
 void lose_simulated_device(const char* name);
 // Sets the number of threads of simulated devices.

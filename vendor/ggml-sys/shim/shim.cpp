@@ -205,14 +205,22 @@ void atelier_lose_simulated_device(const char* name) {
     atelier::lose_simulated_device(name);
 }
 
-atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes, const char* card, uint64_t largest_buffer_bytes, const char* without) {
+atelier_status atelier_simulate_device(const char* name,
+                                       uint64_t memory_bytes,
+                                       const char* card,
+                                       uint64_t largest_buffer_bytes,
+                                       const char* without,
+                                       double speed) {
     if (name == nullptr || name[0] == '\0') {
         return reject("a device needs a name");
+    }
+    if (!(speed > 0.0 && speed <= 1.0)) {
+        return reject("a simulated device is no quicker than the processor");
     }
     atelier_init();
     const atelier_status status = run_guarded(nullptr, [=] {
         const auto text = [](const char* it) { return it == nullptr ? "" : it; };
-        if (!atelier::simulate_device(name, static_cast<size_t>(memory_bytes), text(card), static_cast<size_t>(largest_buffer_bytes), text(without))) {
+        if (!atelier::simulate_device(name, static_cast<size_t>(memory_bytes), text(card), static_cast<size_t>(largest_buffer_bytes), text(without), speed)) {
             last_error = "there is a device of this name";
             return ATELIER_FAILED;
         }

@@ -93,7 +93,39 @@ typedef struct {
     uint64_t compute_bytes;  // peak of all other buffers
     uint64_t peak_bytes;     // peak of the sum of both, without LoRAs
     int graphs;              // number of computed graphs; a graph that is cut counts once a segment
+    uint64_t input_bytes;    // copied to the device for its graphs, weights apart
+    uint64_t output_bytes;   // copied from the device
 } atelier_module_estimate;
+
+// Kind of a node of a graph, by what limits its speed. In the order of `WorkKind` in crates/core/src/time.
+typedef enum {
+    ATELIER_WORK_PRODUCT       = 0,
+    ATELIER_WORK_CONVOLUTION   = 1,  // direct, or an unfolded image and its product
+    ATELIER_WORK_ATTENTION     = 2,
+    ATELIER_WORK_ELEMENTWISE   = 3,
+    ATELIER_WORK_NORMALIZATION = 4,
+    ATELIER_WORK_COPY          = 5,
+} atelier_work_kind;
+
+// In the order of `NodeSize` in crates/core/src/time.
+typedef enum {
+    ATELIER_NODE_NARROW = 0,  // fewer than 16 rows or columns
+    ATELIER_NODE_SMALL  = 1,  // less than 2^27 operations; 2^20 bytes, where it has no operations
+    ATELIER_NODE_MEDIUM = 2,  // less than 2^32 operations; 2^26 bytes
+    ATELIER_NODE_LARGE  = 3,
+} atelier_node_size;
+
+// Nodes of one class in the graphs of a module in a phase.
+typedef struct {
+    int module;           // atelier_module
+    int phase;            // atelier_phase
+    int kind;             // atelier_work_kind
+    int size;             // atelier_node_size
+    const char* type;     // ggml's name of the number type of the weights, or of the first operand; f32 where memory limits the kind
+    uint64_t nodes;
+    uint64_t operations;  // floating point; 0 where memory limits the kind
+    uint64_t bytes;       // read and written
+} atelier_work;
 
 // Maximum bytes of its device that a module's graph may use, weights included; 0: no limit. Without effect on the CPU.
 typedef struct {
@@ -271,10 +303,54 @@ size_t atelier_device_count(void);
 atelier_status atelier_device_get(size_t index, atelier_device* out);
 // Adds a device of type GPU that the CPU computes, with memory of its own. Before the first context; names are unique. Devices of the same
 // `card` share their memory; "" and null are no card. `largest_buffer_bytes`: limit of one buffer, 0: none. `without`: ggml's name of a type of
-// weights with which it does not compute; "" and null: none.
-atelier_status atelier_simulate_device(const char* name, uint64_t memory_bytes, const char* card, uint64_t largest_buffer_bytes, const char* without);
+// weights with which it does not compute; "" and null: none. `speed`: a graph lasts the CPU time that the processor takes, divided by this; above 0, at
+// most 1.
+atelier_status atelier_simulate_device(const char* name,
+                                       uint64_t memory_bytes,
+                                       const char* card,
+                                       uint64_t largest_buffer_bytes,
+                                       const char* without,
+                                       double speed);
 // Lets a simulated device fail from now on as a lost one.
 void atelier_lose_simulated_device(const char* name);
+
+// Operations that are timed. Activations are f32; `size`, from the first on:
+typedef enum {
+    ATELIER_OPERATION_PRODUCT     = 0,  // features, tokens, depth
+    ATELIER_OPERATION_CONVOLUTION = 1,  // side of the image, channels, channels of the result: 3 x 3, without unfolding the image
+    ATELIER_OPERATION_ATTENTION   = 2,  // size of a head, tokens, heads
+    ATELIER_OPERATION_ADD         = 3,  // values
+    ATELIER_OPERATION_NORM        = 4,  // values
+    ATELIER_OPERATION_SOFT_MAX    = 5,  // values
+    ATELIER_OPERATION_GELU        = 6,  // values
+    ATELIER_OPERATION_PERMUTE     = 7,  // values: a copy in another order
+    ATELIER_OPERATION_UNFOLDED    = 8,  // a convolution as a product with the unfolded image; sizes as above
+    ATELIER_OPERATION_UPLOAD      = 9,  // bytes
+    ATELIER_OPERATION_DOWNLOAD    = 10, // bytes
+} atelier_operation_kind;
+
+typedef struct {
+    int kind;             // atelier_operation_kind
+    const char* weights;  // ggml's name of the type of weights, keys and values; null where there are none
+    int64_t size[3];      // at least 1; those that an operation does not have are 1
+    int nodes;            // operations of the graph, each with weights and a result of its own
+} atelier_operation;
+
+// A device that is measured. It is used by one thread at a time.
+typedef struct atelier_measurement atelier_measurement;
+
+// Begins to measure a device, with `threads` threads of the processor.
+atelier_status atelier_measurement_new(const char* device, int threads, const atelier_callbacks* callbacks, atelier_measurement** out);
+void atelier_measurement_free(atelier_measurement* measurement);
+// Computes the operation once, then as often as `repeats`, until `limit_seconds` are over. Writes the seconds of each of these; none where the
+// device does not compute the operation. Of what the processor computes it is CPU time, where the system tells it: other programs do not count.
+atelier_status atelier_measurement_run(atelier_measurement* measurement,
+                                       const atelier_operation* operation,
+                                       double limit_seconds,
+                                       const atelier_callbacks* callbacks,
+                                       double* seconds,
+                                       size_t repeats,
+                                       size_t* count);
 
 // True where this machine has the Vulkan loader. Only in a build with Vulkan.
 bool atelier_has_vulkan_loader(void);
@@ -310,6 +386,8 @@ atelier_status atelier_estimator_run(atelier_context* estimator,
                                      atelier_module_estimate* out,
                                      size_t capacity,
                                      size_t* count);
+// Work of the estimator's last image. Writes at most `capacity`; returns the number of entries.
+size_t atelier_estimator_work(const atelier_context* estimator, atelier_work* out, size_t capacity);
 void atelier_context_free(atelier_context* context);
 // Sets the limits of the images that follow. Between images only.
 atelier_status atelier_context_set_limits(atelier_context* context, const atelier_limits* limits);

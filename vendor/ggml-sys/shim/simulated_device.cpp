@@ -4,13 +4,17 @@
 // total fails with a null buffer.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <list>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "ggml-backend-impl.h"
 #include "ggml-backend.h"
@@ -34,6 +38,9 @@ struct SimulatedDevice {
     size_t largest = SIZE_MAX;
     // Name of a type with which it does not compute.
     std::string without;
+    // Part of the processor's speed, at most 1.
+    double speed = 1.0;
+    std::string description;
     std::shared_ptr<UsedBytes> used;
     std::atomic<bool> is_lost{false};
     ggml_backend_buffer_type buffer_type = {};
@@ -169,7 +176,13 @@ void free_backend(ggml_backend_t backend) {
 ggml_status compute(ggml_backend_t backend, ggml_cgraph* graph) {
     fail_if_lost(backend);
     ggml_backend_cpu_set_n_threads(inner_of(backend), thread_count.load());
-    return ggml_backend_graph_compute(inner_of(backend), graph);
+    const double speed       = of(backend->device)->speed;
+    const double start       = thread_seconds();
+    const ggml_status status = ggml_backend_graph_compute(inner_of(backend), graph);
+    if (speed < 1.0) {
+        std::this_thread::sleep_for(std::chrono::duration<double>((thread_seconds() - start) * (1.0 / speed - 1.0)));
+    }
+    return status;
 }
 
 // Device
@@ -178,8 +191,8 @@ const char* device_name(ggml_backend_dev_t device) {
     return of(device)->name.c_str();
 }
 
-const char* device_description(ggml_backend_dev_t) {
-    return "Simulated with the processor";
+const char* device_description(ggml_backend_dev_t device) {
+    return of(device)->description.c_str();
 }
 
 void device_memory(ggml_backend_dev_t device, size_t* free, size_t* total) {
@@ -273,6 +286,20 @@ ggml_backend_reg_t registry() {
 
 }  // namespace
 
+double simulated_speed(ggml_backend_dev_t device) {
+    return device->reg == registry() ? of(device)->speed : 0.0;
+}
+
+double thread_seconds() {
+#if defined(CLOCK_THREAD_CPUTIME_ID)
+    timespec now = {};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+#else
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+#endif
+}
+
 void set_simulated_threads(int n) {
     thread_count = n > 0 ? n : 1;
 }
@@ -284,7 +311,7 @@ void lose_simulated_device(const char* name) {
     }
 }
 
-bool simulate_device(const char* name, size_t memory_bytes, const char* card, size_t largest_buffer_bytes, const char* without) {
+bool simulate_device(const char* name, size_t memory_bytes, const char* card, size_t largest_buffer_bytes, const char* without, double speed) {
     if (ggml_backend_dev_by_name(name) != nullptr) {
         return false;
     }
@@ -301,6 +328,13 @@ bool simulate_device(const char* name, size_t memory_bytes, const char* card, si
     it->total                     = memory_bytes;
     it->largest                   = largest_buffer_bytes == 0 ? SIZE_MAX : largest_buffer_bytes;
     it->without                   = without;
+    it->speed                     = speed;
+    it->description               = "Simulated with the processor";
+    if (speed < 1.0) {
+        char text[32];
+        std::snprintf(text, sizeof(text), " at %g of its speed", speed);
+        it->description += text;
+    }
     it->buffer_type.iface         = {buffer_type_name, alloc_buffer, alignment, largest_buffer, nullptr, is_host};
     it->buffer_type.device        = &it->device;
     it->buffer_type.context       = it;

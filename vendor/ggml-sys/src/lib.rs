@@ -243,6 +243,54 @@ pub struct atelier_module_estimate {
     pub peak_bytes: u64,
     /// Number of computed graphs.
     pub graphs: c_int,
+    /// Copied to the device for its graphs, weights apart.
+    pub input_bytes: u64,
+    /// Copied from the device.
+    pub output_bytes: u64,
+}
+
+/// Matrix products.
+pub const ATELIER_WORK_PRODUCT: c_int = 0;
+/// Convolutions: direct, or an unfolded image and its product.
+pub const ATELIER_WORK_CONVOLUTION: c_int = 1;
+/// Attention in one node.
+pub const ATELIER_WORK_ATTENTION: c_int = 2;
+/// Sums, products by elements, activations.
+pub const ATELIER_WORK_ELEMENTWISE: c_int = 3;
+/// Norms and softmax.
+pub const ATELIER_WORK_NORMALIZATION: c_int = 4;
+/// Copies, changes of layout, lookups.
+pub const ATELIER_WORK_COPY: c_int = 5;
+
+/// Fewer than 16 rows or columns.
+pub const ATELIER_NODE_NARROW: c_int = 0;
+/// Less than 2^27 operations, or 2^20 bytes.
+pub const ATELIER_NODE_SMALL: c_int = 1;
+/// Less than 2^32 operations, or 2^26 bytes.
+pub const ATELIER_NODE_MEDIUM: c_int = 2;
+/// All others.
+pub const ATELIER_NODE_LARGE: c_int = 3;
+
+/// Nodes of one class in the graphs of a module in a phase.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_work {
+    /// `ATELIER_MODULE_*`.
+    pub module: c_int,
+    /// `ATELIER_PHASE_*`.
+    pub phase: c_int,
+    /// `ATELIER_WORK_*`.
+    pub kind: c_int,
+    /// `ATELIER_NODE_*`.
+    pub size: c_int,
+    /// ggml's name of the number type of the weights, or of the first operand; `f32` where memory limits the kind.
+    pub type_: *const c_char,
+    /// Their number.
+    pub nodes: u64,
+    /// Floating point operations; 0 where memory limits the kind.
+    pub operations: u64,
+    /// Bytes read and written.
+    pub bytes: u64,
 }
 
 /// Maximum bytes of its device that each module's graph may use; 0: no limit.
@@ -305,6 +353,49 @@ pub struct atelier_steps {
     pub replay_steps: c_int,
     /// The last step that is run, without a picture; 0: all are run.
     pub stop_after: c_int,
+}
+
+/// `atelier_operation_kind`: a product of matrices.
+pub const ATELIER_OPERATION_PRODUCT: c_int = 0;
+/// `atelier_operation_kind`: a convolution of 3 x 3.
+pub const ATELIER_OPERATION_CONVOLUTION: c_int = 1;
+/// `atelier_operation_kind`: attention.
+pub const ATELIER_OPERATION_ATTENTION: c_int = 2;
+/// `atelier_operation_kind`: a sum.
+pub const ATELIER_OPERATION_ADD: c_int = 3;
+/// `atelier_operation_kind`: rows brought to one size.
+pub const ATELIER_OPERATION_NORM: c_int = 4;
+/// `atelier_operation_kind`: softmax of rows.
+pub const ATELIER_OPERATION_SOFT_MAX: c_int = 5;
+/// `atelier_operation_kind`: an activation.
+pub const ATELIER_OPERATION_GELU: c_int = 6;
+/// `atelier_operation_kind`: a copy in another order.
+pub const ATELIER_OPERATION_PERMUTE: c_int = 7;
+/// `atelier_operation_kind`: a convolution as a product with the unfolded image.
+pub const ATELIER_OPERATION_UNFOLDED: c_int = 8;
+/// `atelier_operation_kind`: a copy to the device.
+pub const ATELIER_OPERATION_UPLOAD: c_int = 9;
+/// `atelier_operation_kind`: a copy from the device.
+pub const ATELIER_OPERATION_DOWNLOAD: c_int = 10;
+
+/// An operation that is timed.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_operation {
+    /// `ATELIER_OPERATION_*`.
+    pub kind: c_int,
+    /// ggml's name of the type of weights, or null.
+    pub weights: *const c_char,
+    /// Sizes, by kind.
+    pub size: [i64; 3],
+    /// Operations of the graph.
+    pub nodes: c_int,
+}
+
+/// A device that is measured.
+#[repr(C)]
+pub struct atelier_measurement {
+    _private: [u8; 0],
 }
 
 /// `atelier_values`: 32 bits.
@@ -442,6 +533,7 @@ unsafe extern "C" {
         capacity: usize,
         count: *mut usize,
     ) -> atelier_status;
+    pub fn atelier_estimator_work(estimator: *const atelier_context, out: *mut atelier_work, capacity: usize) -> usize;
     pub fn atelier_last_peaks(out: *mut atelier_device_peak, capacity: usize) -> usize;
     pub fn atelier_last_loras(out: *mut atelier_lora_use, capacity: usize) -> usize;
     pub fn atelier_last_missing_numbers() -> u64;
@@ -452,6 +544,23 @@ unsafe extern "C" {
         card: *const c_char,
         largest_buffer_bytes: u64,
         without: *const c_char,
+        speed: f64,
+    ) -> atelier_status;
+    pub fn atelier_measurement_new(
+        device: *const c_char,
+        threads: c_int,
+        callbacks: *const atelier_callbacks,
+        out: *mut *mut atelier_measurement,
+    ) -> atelier_status;
+    pub fn atelier_measurement_free(measurement: *mut atelier_measurement);
+    pub fn atelier_measurement_run(
+        measurement: *mut atelier_measurement,
+        operation: *const atelier_operation,
+        limit_seconds: f64,
+        callbacks: *const atelier_callbacks,
+        seconds: *mut f64,
+        repeats: usize,
+        count: *mut usize,
     ) -> atelier_status;
     #[cfg(feature = "vulkan")]
     pub fn atelier_has_vulkan_loader() -> bool;

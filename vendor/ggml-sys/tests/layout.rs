@@ -19,7 +19,8 @@ fn every_size_offset_and_constant_is_the_one_that_the_compiler_of_the_engine_use
 fn everything_that_shim_h_declares_is_compared() {
     let header = include_str!("../shim/shim.h");
     let names: Vec<&str> = LAYOUT.iter().map(|(name, _)| *name).collect();
-    // Opaque handles and function types have no layout; `atelier_phase`, `atelier_module` and `atelier_values` cross as numbers.
+    // Opaque handles and function types have no layout; `atelier_phase`, `atelier_module` and `atelier_values` cross as
+    // numbers, and so do `atelier_work_kind`, `atelier_node_size` and `atelier_operation_kind`.
     let without_layout = [
         "atelier_context",
         "atelier_upscaler",
@@ -29,6 +30,9 @@ fn everything_that_shim_h_declares_is_compared() {
         "atelier_phase",
         "atelier_module",
         "atelier_values",
+        "atelier_work_kind",
+        "atelier_node_size",
+        "atelier_operation_kind",
     ];
     let types = header.lines().filter_map(|line| line.strip_prefix("} ")?.strip_suffix(';')).filter(|name| !without_layout.contains(name));
     let enumerators = header.lines().filter_map(|line| line.strip_prefix("    ATELIER_")?.split([' ', ',']).next());

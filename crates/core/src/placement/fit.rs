@@ -8,7 +8,7 @@ use super::predict::Prediction;
 use super::request::PlanRequest;
 use super::search::{Candidate, Candidates, best_device, candidates, cheapest, with};
 use super::value::{Assignment, Placement, WeightLocation};
-use crate::format::memory_size;
+use crate::format::{memory_size, seconds};
 use crate::module::Module;
 
 /// The best placement that fits; `None`: nothing does.
@@ -51,6 +51,15 @@ fn placement(request: &PlanRequest<'_>, candidates: &[Candidates<'_>], chosen: &
     Ok(placement)
 }
 
+/// Words for the time that a module saves because it does not run on the device that plans begin with; `None`: none.
+fn saving(request: &PlanRequest<'_>, candidates: &Candidates<'_>, chosen: &Candidate) -> Option<String> {
+    let best = best_device(request.capacities, request.pins).ok().filter(|best| *best != chosen.slot.run)?;
+    let there = candidates.by_cost.iter().find(|it| it.slot == Slot { run: best, location: Some(best), cut_bytes: None })?;
+    let saved = there.secs() - chosen.secs();
+    let name = request.capacities.get(best).map_or("", |capacity| capacity.device.name.as_str());
+    (saved > 0.0).then(|| format!(": that saves {} a picture over {name}", seconds(saved)))
+}
+
 /// The slot of a module and the reason against a better one, as a sentence.
 fn reason(request: &PlanRequest<'_>, candidates: &[Candidates<'_>], chosen: &[Candidate], n: usize) -> Option<String> {
     let (candidate_set, assignment) = (candidates.get(n)?, chosen.get(n)?);
@@ -71,7 +80,7 @@ fn reason(request: &PlanRequest<'_>, candidates: &[Candidates<'_>], chosen: &[Ca
     let is_free = pin.is_none_or(|pin| pin.runs_on.is_none() || pin.weights.is_none());
     let better = candidate_set.by_cost.first().filter(|best| best.cost < assignment.cost);
     let why = match better {
-        None if is_free && pin.is_none() => String::new(),
+        None if is_free && pin.is_none() => saving(request, candidate_set, assignment).unwrap_or_default(),
         None => " (pinned)".to_owned(),
         Some(better) => {
             let empty = Ledger::new(request.capacities, request.budgets);

@@ -10,7 +10,7 @@ use crate::format::memory_size;
 /// Cost of a plan; the lower, the better. Comparable between plans for the same modules and pins on the same devices, whatever
 /// memory these have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Score(pub(super) u32);
+pub struct Score(pub(super) u64);
 
 /// A placement that fits, with the reasons.
 #[derive(Clone, Debug, PartialEq)]

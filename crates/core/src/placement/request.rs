@@ -7,6 +7,7 @@ use super::capacity::DeviceCapacity;
 use super::change::Alternative;
 use super::error::PlacementError;
 use super::needs::Needs;
+use super::plan_time::PlanTime;
 use super::text::{is_disk, parse_backend, parse_params_backend};
 use super::value::{Assignment, Placement, WeightLocation};
 use crate::device::Device;
@@ -59,6 +60,8 @@ pub struct PlanRequest<'a> {
     pub budgets: &'a Budgets,
     /// Stream layers in any case.
     pub stream_layers: bool,
+    /// Times of the modules; `None`, or a device that was not measured: plans are ranked by an order of places instead.
+    pub time: Option<PlanTime<'a>>,
     /// Variants of the recipe, tried where it does not fit.
     pub alternatives: &'a [Alternative],
 }

@@ -1,12 +1,13 @@
 //! The search behind the planner: candidate slots of each module with their costs, and the cheapest candidates that fit together.
 //!
-//! Invariants: the cost of a candidate does not depend on the amount of memory, so more memory only ever adds to the choice; the same
-//! request has the same result.
+//! Invariants: the cost of a candidate does not depend on the amount of memory, so more memory only ever adds to the choice, and a faster device
+//! only ever makes candidates cheaper; the same request has the same result.
 
 use super::capacity::{DeviceCapacity, can_be_cut, find};
 use super::error::PlacementError;
 use super::ledger::{Ledger, Slot};
 use super::needs::ModuleNeeds;
+use super::plan_time::{PlanTime, WeightSource};
 use super::request::{Pins, PlanRequest};
 use super::value::WeightLocation;
 use crate::device::DeviceKind;
@@ -16,7 +17,8 @@ use crate::module::Module;
 pub(super) const PRIORITY: [Module; Module::ALL.len()] =
     [Module::Diffusion, Module::Te, Module::Vae, Module::Controlnet, Module::ClipVision, Module::Photomaker, Module::Upscaler];
 
-/// Cost of a candidate above running with weights on the best device. The numbers are an order and no seconds. For each module: device,
+/// Cost of a candidate above running with weights on the best device, among those that take the same time or whose time is not known. The
+/// numbers are an order and no seconds. For each module: device,
 /// RAM, another device, RAM in pieces, disk, the processor. Between modules: one of higher priority keeps the device even if all of lower
 /// priority must go to disk for it; but a slow processor in its place is worse than copying (a VAE runs for every picture, a text
 /// encoder once for a prompt).
@@ -43,7 +45,20 @@ const fn cost(module: Module) -> Cost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) slot: Slot,
-    pub(super) cost: u32,
+    /// [`TIME_UNIT`] for each unit of time, and its order among equally quick ones.
+    pub(super) cost: u64,
+}
+
+/// Cost of a unit of time: more than the order of all modules together.
+const TIME_UNIT: u64 = 1 << 17;
+/// Units of time in a second: less is not worth another device.
+const UNITS_PER_SEC: f64 = 100.0;
+
+impl Candidate {
+    /// Seconds of the module, to a unit; 0 where times are not known.
+    pub(super) fn secs(&self) -> f64 {
+        (self.cost / TIME_UNIT) as f64 / UNITS_PER_SEC
+    }
 }
 
 /// Candidates of a module, the cheapest first.
@@ -61,7 +76,32 @@ pub(super) fn candidates<'a>(request: &PlanRequest<'a>) -> Result<Vec<Candidates
         let candidates = candidates_of(module, needs, request.pins, request.capacities, best)?;
         Ok(Candidates { module, needs, by_cost: candidates })
     });
-    candidates.collect()
+    let mut candidates = candidates.collect::<Result<Vec<_>, PlacementError>>()?;
+    if let Some(costs) = request.time.and_then(|time| costs_by_time(&time, &candidates, request.capacities)) {
+        for (candidate, cost) in candidates.iter_mut().flat_map(|it| &mut it.by_cost).zip(costs) {
+            candidate.cost += cost;
+        }
+    }
+    for set in &mut candidates {
+        set.by_cost.sort_by_key(|candidate| candidate.cost);
+    }
+    Ok(candidates)
+}
+
+/// Costs of the time of all candidates; `None` where a device was not measured.
+fn costs_by_time(time: &PlanTime<'_>, candidates: &[Candidates<'_>], capacities: &[DeviceCapacity]) -> Option<Vec<u64>> {
+    let all = candidates.iter().flat_map(|set| set.by_cost.iter().map(move |candidate| (set, candidate.slot)));
+    let cost = |(set, slot): (&Candidates<'_>, Slot)| {
+        let source = match slot.location {
+            _ if slot.cut_bytes.is_some() => WeightSource::Pieces,
+            None => WeightSource::Disk,
+            Some(location) if location == slot.run => WeightSource::Resident,
+            Some(_) => WeightSource::Staged,
+        };
+        let secs = time.secs(set.module, set.needs, &capacities.get(slot.run)?.device.name, source)?;
+        Some((secs * UNITS_PER_SEC) as u64 * TIME_UNIT)
+    };
+    all.map(cost).collect()
 }
 
 /// Index of the engine's default device: GPU, then integrated GPU, then CPU; of a card, the backend that is not shadowed.
@@ -130,15 +170,14 @@ fn candidates_of(
                 None => cost.disk,
             };
             let slot = Slot { run, location, cut_bytes: None };
-            candidates.push(Candidate { slot, cost: run_cost + location_cost });
+            candidates.push(Candidate { slot, cost: u64::from(run_cost + location_cost) });
             // A graph of nothing would need a budget of nothing, which is none.
             let cut_bytes = needs.cut_bytes().filter(|bytes| *bytes > 0);
             if cut_bytes.is_some() && can_be_cut(needs, capacities, run, location) {
-                candidates.push(Candidate { slot: Slot { cut_bytes, ..slot }, cost: run_cost + cost.pieces });
+                candidates.push(Candidate { slot: Slot { cut_bytes, ..slot }, cost: u64::from(run_cost + cost.pieces) });
             }
         }
     }
-    candidates.sort_by_key(|candidate| candidate.cost);
     Ok(candidates)
 }
 
@@ -172,19 +211,19 @@ const MOST_VISITS: usize = 5_000;
 struct Search<'a> {
     candidates: &'a [Candidates<'a>],
     /// Missing bytes and cost, with the candidates.
-    best: Option<((u64, u32), Vec<Candidate>)>,
+    best: Option<((u64, u64), Vec<Candidate>)>,
     chosen: Vec<Candidate>,
     visits: usize,
 }
 
 impl Search<'_> {
-    fn keep_if_better(&mut self, score: (u64, u32)) {
+    fn keep_if_better(&mut self, score: (u64, u64)) {
         if self.best.as_ref().is_none_or(|(best, _)| score < *best) {
             self.best = Some((score, self.chosen.clone()));
         }
     }
 
-    fn fitting(&mut self, ledger: &Ledger, cost: u32) {
+    fn fitting(&mut self, ledger: &Ledger, cost: u64) {
         self.visits += 1;
         let Some((candidate_set, later)) = self.candidates.get(self.chosen.len()..).and_then(<[_]>::split_first) else {
             return self.keep_if_better((0, cost));
@@ -199,7 +238,7 @@ impl Search<'_> {
                 let fits = |candidate: &&Candidate| with(&next, candidate_set, candidate).missing_bytes() == 0;
                 candidate_set.by_cost.iter().find(fits).map(|candidate| candidate.cost)
             };
-            let Some(to_come) = later.iter().map(cheapest).sum::<Option<u32>>() else { continue };
+            let Some(to_come) = later.iter().map(cheapest).sum::<Option<u64>>() else { continue };
             if self.best.as_ref().is_some_and(|((_, best), _)| cost + candidate.cost + to_come >= *best) {
                 continue;
             }
@@ -209,7 +248,7 @@ impl Search<'_> {
         }
     }
 
-    fn missing(&mut self, ledger: &Ledger, cost: u32, floor: u64) {
+    fn missing(&mut self, ledger: &Ledger, cost: u64, floor: u64) {
         self.visits += 1;
         let Some(candidate_set) = self.candidates.get(self.chosen.len()) else {
             return self.keep_if_better((ledger.missing_bytes(), cost));

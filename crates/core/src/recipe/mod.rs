@@ -142,6 +142,13 @@ impl Recipe {
         }
     }
 
+    /// Steps that the engine runs in a pass of the picture, from 0: the parts of a picture, and what is enlarged, run all of them.
+    #[must_use]
+    pub fn steps_in_pass(&self, pass: u32) -> u32 {
+        let is_whole = pass == 0 && !self.changes_part() && !self.enlarges_init();
+        if is_whole { self.steps_to_run() } else { self.steps }.max(1)
+    }
+
     /// True where the picture has another size than `width` x `height`.
     #[must_use]
     pub fn has_own_size(&self) -> bool {
@@ -310,6 +317,16 @@ mod tests {
             Recipe { steps: 20, init: Some(InitImage { image, strength }), ..Recipe::default() }.steps_to_run()
         };
         assert_eq!((steps(0.75), steps(0.0), steps(0.999), steps(1.0)), (16, 1, 20, 20));
+    }
+
+    #[test]
+    fn a_second_pass_and_a_part_run_all_steps() {
+        let init = |strength| Some(InitImage { image: ImageSource::File("x.png".into()), strength });
+        let recipe = Recipe { steps: 20, init: init(0.5), ..Recipe::default() };
+        assert_eq!((recipe.steps_in_pass(0), recipe.steps_in_pass(1)), (11, 20));
+        assert_eq!(Recipe { area: Some(AreaSettings::default()), ..recipe.clone() }.steps_in_pass(0), 20);
+        assert_eq!(Recipe { init: init(0.0), hires: Some(Hires::default()), ..recipe.clone() }.steps_in_pass(0), 20);
+        assert_eq!(Recipe { steps: 0, ..recipe }.steps_in_pass(0), 1);
     }
 
     #[test]

@@ -103,6 +103,30 @@ named_by_engine! {
     }
 }
 
+impl Sampler {
+    /// Evaluations of the diffusion module in a step, as the methods of denoiser.hpp of stable-diffusion.cpp have them.
+    #[must_use]
+    pub const fn evaluations(self) -> u32 {
+        match self {
+            Self::Heun | Self::Dpm2 | Self::Dpmpp2sA | Self::Res2s => 2,
+            Self::Euler
+            | Self::EulerA
+            | Self::Dpmpp2m
+            | Self::Dpmpp2mV2
+            | Self::Ipndm
+            | Self::IpndmV
+            | Self::Lcm
+            | Self::DdimTrailing
+            | Self::Tcd
+            | Self::ResMultistep
+            | Self::ErSde
+            | Self::EulerCfgPp
+            | Self::EulerACfgPp
+            | Self::EulerGe => 1,
+        }
+    }
+}
+
 named_by_engine! {
     /// The scheduler: the noise level of each step.
     Scheduler {

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::passes::image_passes;
 use super::request::EstimateRequest;
 use crate::ffi::ContextParams;
 use crate::fingerprint::{Fingerprint, fingerprints};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{Assignment, Module, Needs, Placement, WeightLocation};
 use atelier_core::recipe::Recipe;
+use atelier_core::time::{ModuleWork, PictureWork};
 use atelier_library::HeaderCache;
 
 /// Answers that are kept: sizes that a person tries, forwards and back.
@@ -18,7 +20,14 @@ const MAX_ANSWERS: usize = 256;
 /// Answers of earlier estimates, the newest last; clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct EstimateCache {
-    answers: Arc<Mutex<Vec<(EstimateKey, Needs)>>>,
+    answers: Arc<Mutex<Vec<(EstimateKey, ImageNeeds)>>>,
+}
+
+/// Memory and work of one image of one step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct ImageNeeds {
+    pub(super) memory: Needs,
+    pub(super) work: Vec<ModuleWork>,
 }
 
 /// Everything that an answer depends on.
@@ -53,10 +62,27 @@ impl EstimateCache {
     /// Memory of a recipe, where it was estimated before.
     pub(crate) fn get(&self, headers: &mut HeaderCache, recipe: &Recipe, placement: &Placement, devices: &[Device]) -> Option<Needs> {
         let request = EstimateRequest::new(headers, recipe).ok()?;
-        self.find(&EstimateKey::new(&request, placement, devices))
+        Some(self.find(&EstimateKey::new(&request, placement, devices))?.memory)
     }
 
-    pub(super) fn find(&self, key: &EstimateKey) -> Option<Needs> {
+    /// Work of a recipe's picture, where it was estimated before.
+    pub(crate) fn work(
+        &self,
+        headers: &mut HeaderCache,
+        recipe: &Recipe,
+        placement: &Placement,
+        devices: &[Device],
+    ) -> Option<PictureWork> {
+        let mut modules = Vec::new();
+        for (pass, number) in image_passes(headers, recipe).ok()?.iter().zip(0..) {
+            let key = EstimateKey::new(&pass.request, placement, devices);
+            let known = self.find(&key).or_else(|| self.find(&key.without_cut()))?;
+            modules.extend(known.work.iter().filter_map(|it| pass.work(it, number)));
+        }
+        Some(PictureWork { modules })
+    }
+
+    pub(super) fn find(&self, key: &EstimateKey) -> Option<ImageNeeds> {
         let mut answers = self.answers.lock();
         let index = answers.iter().position(|(known, _)| known == key)?;
         let answer = answers.remove(index);
@@ -65,7 +91,7 @@ impl EstimateCache {
         Some(needs)
     }
 
-    pub(super) fn insert(&self, key: EstimateKey, needs: Needs) {
+    pub(super) fn insert(&self, key: EstimateKey, needs: ImageNeeds) {
         let mut answers = self.answers.lock();
         if answers.len() >= MAX_ANSWERS {
             answers.remove(0);

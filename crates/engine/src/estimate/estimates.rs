@@ -2,16 +2,18 @@
 
 use parking_lot::Mutex;
 
-use super::cache::{EstimateCache, EstimateKey};
+use super::cache::{EstimateCache, EstimateKey, ImageNeeds};
 use super::error::{EstimateError, Outdated};
+use super::passes::ImagePass;
 use super::request::EstimateRequest;
 use crate::failure;
-use crate::ffi::{CallError, ContextParams, Estimator, JobCallbacks, Limits, ModuleEstimate};
+use crate::ffi::{CallError, ContextParams, Estimator, ImageEstimate, JobCallbacks, Limits, ModuleEstimate};
 use crate::fingerprint::{Fingerprint, fingerprints};
 use crate::protocol::{LogLevel, PhaseKind};
 use atelier_core::device::Device;
 use atelier_core::placement::{Module, ModuleNeeds, Needs, Phase, Placement};
 use atelier_core::recipe::Rgb8;
+use atelier_core::time::{ModuleWork, PictureWork};
 use atelier_library::HeaderCache;
 
 /// Models that stay open: they hold headers and names only. One for each of the two ways, of the last three recipes.
@@ -59,14 +61,54 @@ impl Estimates {
     ) -> Result<Needs, EstimateError> {
         let key = EstimateKey::new(request, placement, devices);
         if let Some(needs) = self.cache.find(&key) {
-            return Ok(needs);
+            return Ok(needs.memory);
         }
         let whole = self.run(request, &key.params, &Limits::default(), outdated)?;
         let cut = match &key.cut {
-            Some(placement) => self.run(request, &request.context_params(placement), &SMALLEST, outdated)?,
+            Some(placement) => self.run(request, &request.context_params(placement), &SMALLEST, outdated)?.memory,
             None => Vec::new(),
         };
-        let needs = assembled(&whole, &cut);
+        let needs = assembled(&whole.memory, &cut);
+        self.cache.insert(key, ImageNeeds { memory: needs.clone(), work: whole.work });
+        Ok(needs)
+    }
+
+    /// Work of a picture, from the passes in which it is made.
+    pub(super) fn work(
+        &mut self,
+        passes: &[ImagePass],
+        placement: &Placement,
+        devices: &[Device],
+        outdated: &dyn Outdated,
+    ) -> Result<PictureWork, EstimateError> {
+        let mut modules = Vec::new();
+        for (pass, number) in passes.iter().zip(0..) {
+            modules.extend(self.image_work(&pass.request, placement, devices, outdated)?.iter().filter_map(|it| pass.work(it, number)));
+        }
+        Ok(PictureWork { modules })
+    }
+
+    /// Work of one image of one step.
+    fn image_work(
+        &mut self,
+        request: &EstimateRequest,
+        placement: &Placement,
+        devices: &[Device],
+        outdated: &dyn Outdated,
+    ) -> Result<Vec<ModuleWork>, EstimateError> {
+        let key = EstimateKey::new(request, placement, devices);
+        let known = self.cache.find(&key);
+        let key = key.without_cut();
+        if let Some(needs) = known.or_else(|| self.cache.find(&key)) {
+            return Ok(needs.work);
+        }
+        Ok(self.run_whole(request, key, outdated)?.work)
+    }
+
+    /// Memory, without the least that a module runs with, and work.
+    fn run_whole(&mut self, request: &EstimateRequest, key: EstimateKey, outdated: &dyn Outdated) -> Result<ImageNeeds, EstimateError> {
+        let whole = self.run(request, &key.params, &Limits::default(), outdated)?;
+        let needs = ImageNeeds { memory: assembled(&whole.memory, &[]), work: whole.work };
         self.cache.insert(key, needs.clone());
         Ok(needs)
     }
@@ -82,12 +124,9 @@ impl Estimates {
         outdated: &dyn Outdated,
     ) -> Result<Needs, EstimateError> {
         let key = EstimateKey::new(request, placement, devices).without_cut();
-        let mut needs = if let Some(needs) = self.cache.find(&key) {
-            needs
-        } else {
-            let whole = assembled(&self.run(request, &key.params, &Limits::default(), outdated)?, &[]);
-            self.cache.insert(key, whole.clone());
-            whole
+        let mut needs = match self.cache.find(&key) {
+            Some(needs) => needs.memory,
+            None => self.run_whole(request, key, outdated)?.memory,
         };
         for (module, its) in &mut needs.modules {
             its.least_bytes = than.modules.get(module).and_then(|than| than.least_bytes);
@@ -101,7 +140,7 @@ impl Estimates {
         params: &ContextParams,
         limits: &Limits,
         outdated: &dyn Outdated,
-    ) -> Result<Vec<ModuleEstimate>, EstimateError> {
+    ) -> Result<ImageEstimate, EstimateError> {
         let callbacks = EstimateCallbacks { outdated, log: Mutex::default() };
         let placeholders = request.placeholders();
         let result = self

@@ -7,10 +7,12 @@ use super::alternatives::alternatives;
 use super::cache::EstimateCache;
 use super::error::{EstimateError, Outdated};
 use super::estimates::Estimates;
+use super::passes::image_passes;
 use super::request::EstimateRequest;
 use crate::engine_end::{EventSender, NextQuery, QueryReceiver};
 use crate::history::History;
 use crate::protocol::{Estimate, Event, Failure, LogLevel, Query};
+use crate::rates::RateStore;
 use crate::{devices, drivers};
 use atelier_core::device::Device;
 use atelier_core::recipe::Recipe;
@@ -19,7 +21,7 @@ use atelier_core::recipe::Recipe;
 const KEEP_OPEN: Duration = Duration::from_secs(20);
 
 /// Answers queries until the handle is gone.
-pub(crate) fn answer_queries(queries: &QueryReceiver, sender: &EventSender, cache: &EstimateCache, history: &History) {
+pub(crate) fn answer_queries(queries: &QueryReceiver, sender: &EventSender, cache: &EstimateCache, history: &History, rates: &RateStore) {
     let fresh = || Estimates::new(cache.clone());
     let mut estimates = fresh();
     let mut is_first_list = true;
@@ -36,16 +38,17 @@ pub(crate) fn answer_queries(queries: &QueryReceiver, sender: &EventSender, cach
         match query {
             Query::Estimate(recipe) => {
                 let _devices = devices::lock_list();
-                let answer =
-                    catch_unwind(AssertUnwindSafe(|| estimate(&mut estimates, history, &recipe, &devices::list(), outdated.as_ref())))
-                        .unwrap_or_else(|_| {
-                            estimates = fresh();
-                            let failure = Failure::new(
-                                "Atelier made a mistake while it looked at this model.",
-                                "If it happens again, please report it with the model's name.",
-                            );
-                            Err(failure.into())
-                        });
+                let answer = catch_unwind(AssertUnwindSafe(|| {
+                    estimate(&mut estimates, history, rates, &recipe, &devices::list(), outdated.as_ref())
+                }))
+                .unwrap_or_else(|_| {
+                    estimates = fresh();
+                    let failure = Failure::new(
+                        "Atelier made a mistake while it looked at this model.",
+                        "If it happens again, please report it with the model's name.",
+                    );
+                    Err(failure.into())
+                });
                 let estimate = match answer {
                     Ok(estimate) => Ok(estimate),
                     Err(EstimateError::Failed(failure)) => Err(*failure),
@@ -66,10 +69,11 @@ pub(crate) fn answer_queries(queries: &QueryReceiver, sender: &EventSender, cach
     }
 }
 
-/// Memory of a recipe and of variants of it.
+/// Memory and work of a recipe, and memory of variants of it.
 fn estimate(
     estimates: &mut Estimates,
     history: &History,
+    rates: &RateStore,
     recipe: &Recipe,
     devices: &[Device],
     outdated: &dyn Outdated,
@@ -77,5 +81,14 @@ fn estimate(
     let (request, placement) = EstimateRequest::resolve(&mut estimates.headers, recipe, devices)?;
     let needs = estimates.needs(&request, &placement, devices, outdated)?;
     let alternatives = alternatives(estimates, &request, &needs, &placement, devices, outdated)?;
-    Ok(Estimate { needs, alternatives, slack_bytes: history.overhead(devices) })
+    let passes = image_passes(&mut estimates.headers, recipe)?;
+    let work = estimates.work(&passes, &placement, devices, outdated)?;
+    Ok(Estimate {
+        needs,
+        alternatives,
+        slack_bytes: history.overhead(devices),
+        work,
+        rates: rates.machine_rates(devices, recipe.threads),
+        corrections: rates.corrections(&request.recipe.files, devices, recipe.threads),
+    })
 }

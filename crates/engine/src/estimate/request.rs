@@ -77,8 +77,8 @@ impl EstimateRequest {
         if recipe.changes_part() {
             let size = image_size(&start_of(&recipe).map_err(Failure::from)?.image)
                 .map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
-            let work = plan_areas(&recipe, size, family.model_sizes()).map_err(Failure::from)?.as_deref().and_then(largest_work);
-            (recipe.width, recipe.height) = work.unwrap_or((recipe.width, recipe.height));
+            let plans = plan_areas(&recipe, size, family.model_sizes()).map_err(Failure::from)?.unwrap_or_default();
+            (recipe.width, recipe.height) = largest_work(&plans).unwrap_or((recipe.width, recipe.height));
             // The memory is that of a whole picture of this size with a mask.
             recipe.mask.get_or_insert_with(|| ImageSource::Pixels(grey(1, 1)));
             (recipe.area, recipe.outpaint) = (None, None);

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use parking_lot::Mutex;
 
 use super::cpu_kernels::has_cpu_kernels;
-use super::{SIMULATED_DESCRIPTION, devices};
+use super::{devices, is_simulated};
 use atelier_core::device::DeviceKind;
 
 /// The answers of servers for their devices, in their order.
@@ -22,6 +22,6 @@ pub(crate) fn convolves_directly(name: &str) -> bool {
     let Some((device, position)) = devices().into_iter().find(|(device, _)| device.name == name) else { return false };
     match position {
         Some(position) => SERVERS.lock().get(&position.server).and_then(|direct| direct.get(position.index)).is_some_and(|direct| *direct),
-        None => has_cpu_kernels() && (device.kind == DeviceKind::Cpu || device.description == SIMULATED_DESCRIPTION),
+        None => has_cpu_kernels() && (device.kind == DeviceKind::Cpu || is_simulated(&device)),
     }
 }

@@ -1,6 +1,6 @@
-//! Memory of images: predicted by estimators, which allocate nothing, and recorded by contexts.
+//! Memory and work of images: predicted by estimators, which allocate nothing, and recorded by contexts.
 
-use std::ffi::CString;
+use std::ffi::{CString, c_int};
 use std::ptr::{NonNull, null_mut};
 
 use super::callbacks::{JobCallbacks, RawCallbacks, module_of, phase_kind};
@@ -8,9 +8,12 @@ use super::error::CallError;
 use super::params::{ContextParams, GenerateParams, Limits, RawContextParams, RawGenerateParams};
 use crate::protocol::PhaseKind;
 use atelier_core::placement::Module;
+use atelier_core::time::{ModuleWork, NodeSize, WeightType, Work, WorkAmount, WorkClass, WorkKind};
 
 /// Capacity of the array for C, far more than modules x phases.
 const MAX_ESTIMATES: usize = 64;
+/// Capacity of the array for C, more than modules x phases x classes of nodes in use.
+const MAX_WORK: usize = 1024;
 /// Capacity of the array for C, far more than devices x phases.
 const MAX_PEAKS: usize = 256;
 
@@ -33,6 +36,14 @@ pub(crate) struct ModuleEstimate {
     pub(crate) graphs: u32,
 }
 
+/// Predicted memory and work of an image.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ImageEstimate {
+    pub(crate) memory: Vec<ModuleEstimate>,
+    /// Of the whole image, each module and phase once.
+    pub(crate) work: Vec<ModuleWork>,
+}
+
 impl Estimator {
     /// Opens a model: reads the headers of its files and builds its modules.
     pub(crate) fn new(params: &ContextParams, callbacks: &dyn JobCallbacks) -> Result<Self, CallError> {
@@ -45,13 +56,13 @@ impl Estimator {
         NonNull::new(context).map(Self).ok_or_else(|| CallError::new("the engine gave no estimator"))
     }
 
-    /// Predicts the memory of one image.
+    /// Predicts memory and work of one image.
     pub(crate) fn run(
         &mut self,
         params: &GenerateParams<'_>,
         limits: &Limits,
         callbacks: &dyn JobCallbacks,
-    ) -> Result<Vec<ModuleEstimate>, CallError> {
+    ) -> Result<ImageEstimate, CallError> {
         let raw = RawGenerateParams::new(params)?;
         let raw_callbacks = RawCallbacks::new(&callbacks);
         let limits = limits.raw();
@@ -71,7 +82,54 @@ impl Estimator {
             )
         };
         CallError::check(status)?;
-        Ok(estimates.iter().take(count).filter_map(module_estimate).collect())
+        let estimates: Vec<_> = estimates.into_iter().take(count).collect();
+        Ok(ImageEstimate { memory: estimates.iter().filter_map(module_estimate).collect(), work: self.work(&estimates) })
+    }
+
+    /// Work of the last image, whose estimates these are.
+    fn work(&self, estimates: &[ggml_sys::atelier_module_estimate]) -> Vec<ModuleWork> {
+        let empty =
+            ggml_sys::atelier_work { module: 0, phase: 0, kind: 0, size: 0, type_: std::ptr::null(), nodes: 0, operations: 0, bytes: 0 };
+        let mut classes = vec![empty; MAX_WORK];
+        // SAFETY: a live estimator; `classes` has the length that is passed.
+        let count = unsafe { ggml_sys::atelier_estimator_work(self.0.as_ptr(), classes.as_mut_ptr(), classes.len()) };
+        let module_work = |of: &ggml_sys::atelier_module_estimate| {
+            let mut work = Work::of_graphs(u64::try_from(of.graphs).unwrap_or(0), of.input_bytes, of.output_bytes);
+            for it in classes.iter().take(count).filter(|it| it.module == of.module && it.phase == of.phase) {
+                let amount = WorkAmount { nodes: it.nodes, operations: it.operations, bytes: it.bytes };
+                work.add_nodes(work_class(it)?, amount);
+            }
+            Some(ModuleWork { module: module_of(of.module)?, phase: phase_kind(of.phase)?, pass: 0, work, repetitions: 1 })
+        };
+        estimates.iter().filter_map(module_work).collect()
+    }
+}
+
+fn work_class(raw: &ggml_sys::atelier_work) -> Option<WorkClass> {
+    // SAFETY: null or a name of ggml, which lives as long as the process.
+    let weights = WeightType::from_ggml(&unsafe { super::text(raw.type_) });
+    Some(WorkClass { kind: work_kind(raw.kind)?, weights, size: node_size(raw.size)? })
+}
+
+const fn work_kind(kind: c_int) -> Option<WorkKind> {
+    match kind {
+        ggml_sys::ATELIER_WORK_PRODUCT => Some(WorkKind::Product),
+        ggml_sys::ATELIER_WORK_CONVOLUTION => Some(WorkKind::Convolution),
+        ggml_sys::ATELIER_WORK_ATTENTION => Some(WorkKind::Attention),
+        ggml_sys::ATELIER_WORK_ELEMENTWISE => Some(WorkKind::Elementwise),
+        ggml_sys::ATELIER_WORK_NORMALIZATION => Some(WorkKind::Normalization),
+        ggml_sys::ATELIER_WORK_COPY => Some(WorkKind::Copy),
+        _ => None,
+    }
+}
+
+const fn node_size(size: c_int) -> Option<NodeSize> {
+    match size {
+        ggml_sys::ATELIER_NODE_NARROW => Some(NodeSize::Narrow),
+        ggml_sys::ATELIER_NODE_SMALL => Some(NodeSize::Small),
+        ggml_sys::ATELIER_NODE_MEDIUM => Some(NodeSize::Medium),
+        ggml_sys::ATELIER_NODE_LARGE => Some(NodeSize::Large),
+        _ => None,
     }
 }
 

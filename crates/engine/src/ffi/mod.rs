@@ -11,6 +11,7 @@ mod cpu_kernels;
 mod direct_convolutions;
 mod error;
 mod estimate;
+mod measure;
 mod params;
 mod remote;
 mod step_records;
@@ -29,7 +30,10 @@ pub(super) use context::{Context, ModuleMemory};
 pub(super) use cpu_kernels::set_cpu_math;
 pub(super) use direct_convolutions::{convolves_directly, set_direct_convolutions};
 pub(super) use error::{CallError, Status};
-pub(super) use estimate::{Estimator, LoraUse, ModuleEstimate, allocated_bytes, last_loras, last_missing_numbers, last_peaks};
+pub(super) use estimate::{
+    Estimator, ImageEstimate, LoraUse, ModuleEstimate, allocated_bytes, last_loras, last_missing_numbers, last_peaks,
+};
+pub(super) use measure::{DeviceMeasurement, Operation, OperationKind};
 pub(super) use params::{AreaParams, ContextParams, GenerateParams, Limits};
 #[cfg(test)]
 pub(super) use remote::set_response_timeout;
@@ -89,8 +93,13 @@ fn device(index: usize) -> Option<(Device, Option<RemotePosition>)> {
     Some((Device { name, description, kind, card, memory_total_bytes, memory_free_bytes, memory_allocated_bytes }, position))
 }
 
-/// Description of simulated devices; mirrors `shim/simulated_device.cpp`.
+/// The beginning of a simulated device's description; mirrors `shim/simulated_device.cpp`.
 pub(super) const SIMULATED_DESCRIPTION: &str = "Simulated with the processor";
+
+/// True for a device that the processor simulates.
+pub(super) fn is_simulated(device: &Device) -> bool {
+    device.kind.is_graphics() && device.description.starts_with(SIMULATED_DESCRIPTION)
+}
 
 /// Adds a GPU that the CPU simulates.
 pub(super) fn simulate_device(device: &SimulatedDevice) -> Result<(), CallError> {
@@ -101,7 +110,7 @@ pub(super) fn simulate_device(device: &SimulatedDevice) -> Result<(), CallError>
     let largest = device.largest_buffer_bytes.unwrap_or(0);
     // SAFETY: the shim copies the strings.
     CallError::check(unsafe {
-        ggml_sys::atelier_simulate_device(name.as_ptr(), device.memory_bytes, card.as_ptr(), largest, without.as_ptr())
+        ggml_sys::atelier_simulate_device(name.as_ptr(), device.memory_bytes, card.as_ptr(), largest, without.as_ptr(), device.speed)
     })
 }
 

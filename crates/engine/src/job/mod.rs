@@ -4,6 +4,7 @@
 //! returns one `End`, also after a panic.
 
 mod batch;
+mod correct;
 mod error;
 mod generate;
 mod monitor;
@@ -23,6 +24,7 @@ use crate::protocol::{End, Event, Failure, JobId, PreviewOptions, Task};
 use crate::state::EngineState;
 use atelier_core::placement::PlacementError;
 use atelier_core::recipe::{FileRole, Recipe};
+use correct::correct_times;
 use error::JobError;
 use generate::{Generator, JobOutput};
 use monitor::JobMonitor;
@@ -108,7 +110,9 @@ fn generate(
     monitor.send(Event::Begin { job, begin: plan.begin.clone() });
     monitor.send(Event::Devices(plan.devices.clone()));
     let JobOutput { pictures, notes } = pictures(engine, job, &plan, preview, monitor)?;
-    Ok(End::Done { pictures, timings: monitor.timings(), notes })
+    let timings = monitor.timings();
+    correct_times(engine, recipe, &plan, &timings);
+    Ok(End::Done { pictures, timings, notes })
 }
 
 fn pictures(

@@ -7,14 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use super::address::ServerAddress;
 use super::failure::Failure;
+use super::rates::MeasuredDevice;
 use super::remote_error::RemoteError;
 use super::request::JobId;
 use super::residency::Residency;
 use atelier_core::canvas::PixelRect;
 use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
-use atelier_core::placement::{self, Alternative, Module, Needs};
+use atelier_core::placement::{self, Alternative, Module, Needs, Placement, PlanTime, Prediction};
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_core::time::{MachineRates, MissingRates, PictureWork, TimeCorrections, TimePrediction, phase_works, predict_time};
 
 /// A message from the engine.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -95,6 +97,13 @@ pub enum Event {
         /// Its devices by their names in this process, or the reason why it cannot be used.
         added: Result<Vec<Device>, RemoteError>,
     },
+    /// The devices of a measurement that are done.
+    Rates {
+        /// In the order in which they were measured.
+        devices: Vec<MeasuredDevice>,
+        /// False: it has ended.
+        is_measuring: bool,
+    },
     /// The end of a job. Comes exactly once for each job, whatever happens.
     End {
         /// The job.
@@ -118,12 +127,12 @@ impl Event {
             | Self::Waiting { job, .. }
             | Self::End { job, .. } => Some(*job),
             Self::Log { job, .. } => *job,
-            Self::Devices(_) | Self::Server { .. } | Self::Estimated { .. } | Self::Residency(_) => None,
+            Self::Devices(_) | Self::Server { .. } | Self::Estimated { .. } | Self::Residency(_) | Self::Rates { .. } => None,
         }
     }
 }
 
-/// Memory of a recipe, and of variants of it that take less.
+/// Memory and work of a recipe, and memory of variants of it that take less.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Memory of its modules.
@@ -132,6 +141,30 @@ pub struct Estimate {
     pub alternatives: Vec<Alternative>,
     /// Overhead of each device in use (context, pools, workspaces), in bytes by its whole name: the median of measurements.
     pub slack_bytes: BTreeMap<String, u64>,
+    /// Work of one picture.
+    pub work: PictureWork,
+    /// Rates of the devices that were measured.
+    pub rates: MachineRates,
+    /// What was learned from pictures of this model.
+    pub corrections: TimeCorrections,
+}
+
+impl Estimate {
+    /// Times by which a planner ranks.
+    #[must_use]
+    pub const fn plan_time(&self) -> PlanTime<'_> {
+        PlanTime { work: &self.work, rates: &self.rates, corrections: &self.corrections }
+    }
+
+    /// Predicted time of a picture of this recipe under a placement, whose prediction of memory this is. The recipe may differ in its steps from
+    /// that of the estimate.
+    ///
+    /// # Errors
+    /// Devices that were not measured.
+    pub fn time(&self, recipe: &Recipe, placement: &Placement, prediction: &Prediction) -> Result<TimePrediction, MissingRates> {
+        let phases = phase_works(&self.work.with_steps_of(recipe), &self.needs, placement, prediction);
+        predict_time(&phases, &self.rates, &self.corrections)
+    }
 }
 
 /// Peak memory of a device in a phase of a job.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::address::ServerAddress;
+use super::rates::MeasureDevices;
 use super::residency::ResidentId;
 use atelier_core::placement::Reserve;
 use atelier_core::recipe::{ImageSource, PlacementText, Recipe};
@@ -68,6 +69,8 @@ pub enum Control {
     SetReserve(Reserve),
     /// Load the model of a recipe while no job needs its devices; `None` stops a preload. `Event::Residency` follows.
     Preload(Option<Box<Recipe>>),
+    /// Measure devices while no job runs; gives way to any job and goes on after it. `None` stops it. `Event::Rates` follows after each device.
+    Measure(Option<MeasureDevices>),
 }
 
 /// Work of a job.

@@ -142,7 +142,8 @@ impl Message for Request {
                 | Control::Unload(_)
                 | Control::Keep { .. }
                 | Control::SetReserve(_)
-                | Control::Preload(None),
+                | Control::Preload(None)
+                | Control::Measure(_),
             ) => {}
         }
     }
@@ -162,6 +163,7 @@ impl Message for Event {
             | Self::Waiting { .. }
             | Self::Residency(_)
             | Self::Devices(_)
+            | Self::Rates { .. }
             | Self::Server { .. }
             | Self::End { .. } => {}
         }

@@ -82,6 +82,7 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
     if let Some(failure) = state.devices.board.estimate_error.as_ref().filter(|_| state.shared.screen == Screen::Create) {
         ui.add(Label::new(RichText::new(failure).color(palette.warn)).wrap());
     }
+    devices::view::time_line(ui, state);
     let queueing = !state.shared.jobs.is_empty();
     let wide = ui.available_width();
     ui.horizontal(|ui| {

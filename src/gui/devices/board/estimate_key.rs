@@ -1,15 +1,15 @@
-//! Key of an estimate: the fields of a recipe that its memory depends on. Pure.
+//! Key of an estimate: the fields of a recipe that its memory, and the work of a step, depend on. Pure.
 //!
-//! A new estimate is requested only when the key changes: seed and sampler, for example, have no influence on memory.
+//! A new estimate is requested only when the key changes: seed and steps, for example, have no influence on either.
 
 use atelier_core::canvas::{AreaSettings, Borders};
-use atelier_core::recipe::{Hires, Lora, ModelFiles, Recipe};
+use atelier_core::recipe::{Hires, Lora, ModelFiles, Recipe, Sampler};
 
 /// Characters to which the length of a prompt is rounded up: a text encoder's buffer grows with the prompt, but a single word more is not
 /// worth a new estimate.
 const PROMPT_STEP: usize = 64;
 
-/// Fields of a recipe that its memory depends on.
+/// Fields of a recipe that its memory, and the work of a step, depend on.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::gui) struct EstimateKey {
     files: ModelFiles,
@@ -21,6 +21,10 @@ pub(in crate::gui) struct EstimateKey {
     guided: bool,
     prompt_steps: (usize, usize),
     start: bool,
+    /// True where the start picture is enlarged in place of a first pass.
+    enlarges: bool,
+    /// Evaluations of the diffusion module in a step.
+    evaluations: u32,
     mask: bool,
     area: Option<AreaSettings>,
     outpaint: Option<Borders>,
@@ -41,6 +45,8 @@ impl EstimateKey {
             guided: recipe.uses_guidance(),
             prompt_steps: (steps(&recipe.prompt), steps(&recipe.negative_prompt)),
             start: recipe.init.is_some(),
+            enlarges: recipe.enlarges_init(),
+            evaluations: recipe.sampler.map_or(1, Sampler::evaluations),
             mask: recipe.mask.is_some(),
             area: recipe.area,
             outpaint: recipe.outpaint,
@@ -75,6 +81,7 @@ mod tests {
         for other in [
             Recipe { width: 768, ..recipe.clone() },
             Recipe { vae_tiling: true, ..recipe.clone() },
+            Recipe { sampler: Some(Sampler::Heun), ..recipe.clone() },
             Recipe { guidance: 1.0, ..recipe.clone() },
             Recipe { prompt: "a lake ".repeat(20), ..recipe.clone() },
         ] {

@@ -9,6 +9,7 @@ mod estimate_key;
 mod remedy;
 mod server;
 mod suggestion;
+mod time;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +25,7 @@ pub use card_move::{CardMove, CardPart, MoveOutcome, is_unreachable};
 pub use remedy::Remedy;
 pub use server::{RemoteServer, ServerState, ssh_tunnel_command};
 pub use suggestion::Suggestion;
+pub use time::{PictureTimes, is_too_slow, time_sentence};
 
 pub(in crate::gui) use estimate_key::{EstimateKey, model_key};
 pub(in crate::gui) use server::test_summary;
@@ -52,6 +54,8 @@ pub struct Board {
     pub capacities: Vec<DeviceCapacity>,
     /// Predicted memory of the placement.
     pub prediction: Option<Prediction>,
+    /// Times of pictures, predicted and measured.
+    pub times: PictureTimes,
     /// The planner's answer to the placement.
     pub suggestion: Suggestion,
     /// Changes that make the recipe fit; empty while it fits.
@@ -95,7 +99,8 @@ impl Board {
             (self.estimate, self.estimate_error) = (None, None);
         }
         let same = self.computed_for.as_ref().is_some_and(|(text, before)| *text == recipe.placement && *before == key);
-        if !same || self.stale {
+        let was_stale = self.stale;
+        if !same || was_stale {
             let first = self.computed_for.is_none();
             if self.computed_for.as_ref().is_none_or(|(text, _)| *text != recipe.placement) {
                 self.plan_visibility = None;
@@ -107,6 +112,8 @@ impl Board {
             // At the start nobody is dragging anything: plan at once.
             self.changed_at_secs = Some(if first { now_secs - PLAN_DELAY_SECS } else { now_secs });
         }
+        let inputs = self.estimate.as_ref().zip(self.placement.as_ref()).zip(self.prediction.as_ref());
+        self.times.refresh(recipe, !same || was_stale, inputs.map(|((estimate, placement), prediction)| (estimate, placement, prediction)));
         let rest = self.changed_at_secs? + PLAN_DELAY_SECS - now_secs;
         if rest > 0.0 {
             return Some(rest);

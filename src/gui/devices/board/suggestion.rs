@@ -90,6 +90,7 @@ impl PlanningInputs<'_> {
             pins,
             budgets: &self.placement.budgets,
             stream_layers: self.placement.stream_layers,
+            time: Some(self.estimate.plan_time()),
             alternatives: &self.estimate.alternatives,
         }
     }

@@ -3,11 +3,11 @@
 use eframe::egui::{Align, ComboBox, Id, Label, Layout, Rect, Role, Sense, Ui, UiBuilder, WidgetInfo, vec2};
 
 use crate::gui::command::Commands;
-use crate::gui::devices::board::is_unreachable;
+use crate::gui::devices::board::{Board, is_unreachable};
 use crate::gui::devices::command::Command;
 use crate::gui::devices::view::memory_bar::{Bar, gib_with_tenth, small};
 use crate::gui::devices::view::names::column_title;
-use crate::gui::devices::view::{budget, memory_bar, phases};
+use crate::gui::devices::view::{budget, memory_bar, phase_times, phases};
 use crate::gui::state::State;
 use crate::gui::widgets::bold;
 use crate::gui::{theme, widgets};
@@ -15,7 +15,9 @@ use atelier_core::device::Device;
 use atelier_core::format::memory_size;
 
 /// Height of a header, in points.
-pub(crate) const HEIGHT: f32 = 148.0;
+pub(crate) fn height(board: &Board) -> f32 {
+    115.0 + phase_times::line_height(board) + phases::height(board)
+}
 
 /// Height of the bar, in points.
 const BAR: f32 = 20.0;
@@ -64,6 +66,7 @@ pub(crate) fn header(ui: &mut Ui, state: &State, commands: &mut Commands, device
     if bar.budget_bytes.is_some() {
         budget::handle(ui, commands, device, &bar, rect);
     }
+    phase_times::line(ui, board, &device.name, phases::visible_phase(ui));
     ui.add_space(4.0);
     phases::phases(ui, state, device, wide);
     budget::budget_row(ui, state, commands, device, &bar);

@@ -1,9 +1,9 @@
 //! Summary of the board for the Create view: a line for each device in use, and a hint if memory does not suffice.
 
-use eframe::egui::{Align2, FontId, Id, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
+use eframe::egui::{Align2, FontId, Id, Label, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use crate::gui::command::Commands;
-use crate::gui::devices::board::{Board, Suggestion};
+use crate::gui::devices::board::{Board, Suggestion, is_too_slow, time_sentence};
 use crate::gui::devices::command::Command;
 use crate::gui::devices::view::memory_bar::{Bar, gib_with_tenth};
 use crate::gui::devices::view::names::column_title;
@@ -14,7 +14,8 @@ use crate::gui::widgets::command_button;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::{theme, widgets};
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::format::memory_size;
+use atelier_core::format::{memory_size, seconds};
+use atelier_core::time::TimePrediction;
 
 /// Most devices shown; the others are in the Devices view.
 const MAX_DEVICES: usize = 3;
@@ -93,6 +94,27 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
     if response.on_hover_text(hover).clicked() {
         commands.push(devices);
     }
+}
+
+/// Line above the Generate button: seconds of the next picture, and to its first preview. Nothing while they are not known.
+pub(crate) fn time_line(ui: &mut Ui, state: &State) {
+    let (palette, board) = (theme::palette(ui), &state.devices.board);
+    let Some(time) = board.times.predicted().filter(|_| state.shared.screen != Screen::Devices) else { return };
+    let recipe = &state.shared.recipe;
+    let upscales = recipe.hires.as_ref().is_some_and(|hires| hires.upscaler.is_some());
+    let is_loaded = state.shared.chosen_resident().is_some();
+    let words = time_sentence(time, recipe.batch_count, is_loaded, upscales);
+    let color = if is_too_slow(time.loaded_secs()) { palette.warn } else { palette.weak };
+    let hover = format!("Predicted from what this machine's devices have shown. {}", details(time));
+    ui.add(Label::new(RichText::new(words).color(color)).truncate()).on_hover_text(hover);
+}
+
+/// Seconds of each phase of a picture.
+fn details(time: &TimePrediction) -> String {
+    let parts = [("load", time.load_secs), ("encode", time.encode_secs), ("denoise", time.denoise_secs), ("decode", time.decode_secs)];
+    let parts: Vec<String> =
+        parts.iter().filter(|(_, secs)| *secs > 0.0).map(|(what, secs)| format!("{what} {}", seconds(*secs))).collect();
+    format!("Of a picture: {}; {} a step.", parts.join(", "), seconds(time.step_secs))
 }
 
 /// Hint beside the Generate button that memory does not suffice, with a remedy. It does not block the button.

@@ -10,6 +10,7 @@ mod grid;
 mod input_line;
 mod memory_bar;
 mod names;
+mod phase_times;
 mod phases;
 mod rows;
 mod servers;
@@ -25,7 +26,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::bold;
 
-pub(crate) use compact::{compact, shortage_hint};
+pub(crate) use compact::{compact, shortage_hint, time_line};
 pub(crate) use side_panel::side_panel;
 pub(crate) use suggestion::remedies;
 

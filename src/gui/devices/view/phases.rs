@@ -2,22 +2,29 @@
 
 use eframe::egui::{Id, Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
+use crate::gui::devices::board::Board;
 use crate::gui::devices::view::memory_bar::{Bar, gib_with_tenth};
+use crate::gui::devices::view::phase_times::{PhaseTimes, ROW, error_text, rows};
 use crate::gui::state::State;
 use crate::gui::theme;
 use atelier_core::device::Device;
 use atelier_core::format::memory_size;
 use atelier_core::placement::Phase;
 
+/// Height of the uses by phase, in points: memory, and below it the times that are known.
+pub(crate) fn height(board: &Board) -> f32 {
+    33.0 + ROW * rows(board)
+}
+
 /// Use by phase; all bars show the phase under the pointer.
 pub(crate) fn phases(ui: &mut Ui, state: &State, device: &Device, wide: f32) {
     let palette = theme::palette(ui);
     let board = &state.devices.board;
     let Some(prediction) = board.prediction.as_ref().and_then(|it| it.device(&device.name)) else {
-        ui.allocate_exact_size(vec2(wide, 33.0), Sense::hover());
+        ui.allocate_exact_size(vec2(wide, height(board)), Sense::hover());
         return;
     };
-    let (whole, _) = ui.allocate_exact_size(vec2(wide, 33.0), Sense::hover());
+    let (whole, _) = ui.allocate_exact_size(vec2(wide, height(board)), Sense::hover());
     let width = wide / Phase::ALL.len() as f32;
     let shown = visible_phase(ui);
     for (n, phase) in Phase::ALL.into_iter().enumerate() {
@@ -26,10 +33,12 @@ pub(crate) fn phases(ui: &mut Ui, state: &State, device: &Device, wide: f32) {
         let measured = board.measured_bytes(&device.name, phase);
         let response = ui.interact(rect, Id::unique(("phase", &device.name, phase)), Sense::click());
         let value_text = match measured {
-            Some(bytes) => format!("{}, measured {}{}", memory_size(used), memory_size(bytes), error_text(bytes, used)),
+            Some(bytes) => format!("{}, measured {}{}", memory_size(used), memory_size(bytes), error_text(bytes as f64, used as f64)),
             None => memory_size(used),
         };
-        let name = format!("{} {}: {value_text}", device.name, phase.label());
+        let time = PhaseTimes::of(board, &device.name, phase);
+        let time_text = time.as_ref().map_or_else(String::new, |it| format!("; {}", it.words()));
+        let name = format!("{} {}: {value_text}{time_text}", device.name, phase.label());
         response.widget_info(|| WidgetInfo::selected(Role::Button, true, shown == Some(phase), &name));
         update_phase(ui, &response, phase);
         let over = used > prediction.limit_bytes;
@@ -63,21 +72,15 @@ pub(crate) fn phases(ui: &mut Ui, state: &State, device: &Device, wide: f32) {
             eframe::egui::FontId::proportional(theme::SMALL),
             color,
         );
+        if let Some(time) = &time {
+            time.paint(&painter, rect.min + vec2(4.0, 14.0 + ROW), &palette);
+        }
         let share = (used as f64 / prediction.limit_bytes.max(1) as f64).min(1.0) as f32;
         let line = Rect::from_min_size(pos2(rect.left() + 4.0, rect.bottom() - 3.5), vec2((rect.width() - 8.0) * share, 2.5));
         ui.painter().rect_filled(line, 1.0, if over { palette.error } else { palette.resident });
-        response.on_hover_text(Bar::of(state, device, Some(phase)).words(&palette));
+        let memory = Bar::of(state, device, Some(phase)).words(&palette);
+        response.on_hover_text(time.map_or(memory.clone(), |it| format!("{memory}\n{}", it.hover(board, phase))));
     }
-}
-
-/// Error of a prediction in words: " (1.3 % more)"; empty if there is none.
-fn error_text(measured: u64, predicted: u64) -> String {
-    if predicted == 0 || measured == predicted {
-        return String::new();
-    }
-    let percent = (measured as f64 / predicted as f64 - 1.0) * 100.0;
-    let word = if percent > 0.0 { "more" } else { "less" };
-    if percent.abs() < 0.05 { String::new() } else { format!(" ({:.1} % {word})", percent.abs()) }
 }
 
 const fn short_label(phase: Phase) -> &'static str {
@@ -130,17 +133,5 @@ pub(crate) fn end_of_frame(ui: &Ui) {
     if last.is_some_and(|(_, at)| at != frame) {
         ui.data_mut(|data| data.remove::<(Phase, u64)>(hovered_phase_id()));
         ui.ctx().request_repaint();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_error_is_told_in_per_cent_and_none_is_not_told() {
-        assert_eq!(error_text(1013, 1000), " (1.3 % more)");
-        assert_eq!(error_text(900, 1000), " (10.0 % less)");
-        assert_eq!((error_text(1000, 1000), error_text(5, 0)), (String::new(), String::new()));
     }
 }

@@ -19,9 +19,10 @@ pub(crate) fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let (locations, modules) = (card::locations(board), &board.modules);
     let available = ui.available_size();
     let parts = locations.len() as f32 - 1.0 + DISK_SHARE;
+    let header_height = column_header::height(board);
     let width = ((available.x - 2.0 * EDGE - GAP * (locations.len() as f32 - 1.0)) / parts).clamp(COLUMN_WIDTH.0, COLUMN_WIDTH.1);
     let rows = modules.len() as f32 * (RUNTIME_HEIGHT + WEIGHTS_HEIGHT + PART_GAP + ROW_GAP);
-    let height = (column_header::HEIGHT + rows + 10.0).max(available.y - 6.0);
+    let height = (header_height + rows + 10.0).max(available.y - 6.0);
     let wide = width * parts + GAP * (locations.len() as f32 - 1.0) + 2.0 * EDGE;
     let (area, _) = ui.allocate_exact_size(vec2(wide.max(available.x), height), Sense::hover());
     let mut left = area.left() + EDGE;
@@ -31,10 +32,10 @@ pub(crate) fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
         left += width + GAP;
         (location, rect)
     });
-    let grid = Grid { columns: columns.collect(), rows_top: area.top() + column_header::HEIGHT };
+    let grid = Grid { columns: columns.collect(), rows_top: area.top() + header_height };
     for (location, rect) in &grid.columns {
         ui.painter().rect_filled(*rect, 10.0, palette.panel);
-        let head = Rect::from_min_size(rect.min, vec2(rect.width(), column_header::HEIGHT));
+        let head = Rect::from_min_size(rect.min, vec2(rect.width(), header_height));
         match board.devices.iter().find(|device| location.is(&device.name)) {
             Some(device) => column_header::header(ui, state, commands, device, head),
             None => column_header::disk_header(ui, head),

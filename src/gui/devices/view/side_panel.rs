@@ -3,7 +3,7 @@
 use eframe::egui::{Button, Frame, Label, Margin, RichText, ScrollArea, Sense, Stroke, Ui, vec2};
 
 use crate::gui::command::Commands;
-use crate::gui::devices::board::Suggestion;
+use crate::gui::devices::board::{Board, Suggestion, is_too_slow};
 use crate::gui::devices::command::Command;
 use crate::gui::devices::view::{input_line, servers, suggestion};
 use crate::gui::icons::Icon;
@@ -11,7 +11,8 @@ use crate::gui::memory::view as memory;
 use crate::gui::state::State;
 use crate::gui::widgets::{bare_icon, command_control, heading};
 use crate::gui::{icons, theme, widgets};
-use atelier_core::format::memory_size;
+use atelier_core::format::{memory_size, seconds};
+use atelier_core::sentences::list;
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
@@ -62,6 +63,7 @@ fn fit_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
             }
         }
     }
+    time(ui, board);
     ui.add_space(2.0);
     match (board.visible_plan(), &board.suggestion) {
         (Some(plan), _) => suggestion::plan_card(ui, state, commands, plan),
@@ -72,6 +74,19 @@ fn fit_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
                 ui.add(Button::new(show.label()).min_size(vec2(ui.available_width(), 28.0)))
             });
         }
+    }
+}
+
+/// Predicted time of a picture, or the reason why it is not known.
+fn time(ui: &mut Ui, board: &Board) {
+    let palette = theme::palette(ui);
+    if let Some(time) = board.times.predicted() {
+        let color = if is_too_slow(time.loaded_secs()) { palette.warn } else { palette.weak };
+        line(ui, Icon::History, color, &format!("About {} a picture, {} a step.", seconds(time.loaded_secs()), seconds(time.step_secs)));
+    } else if let Some(missing) = board.times.unmeasured_devices() {
+        let names: Vec<String> = missing.devices.iter().cloned().collect();
+        let words = format!("How long it takes is not known yet: {} is measured once nothing runs.", list(&names));
+        ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
     }
 }
 

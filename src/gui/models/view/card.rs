@@ -11,7 +11,7 @@ use crate::gui::icons::Icon;
 use crate::gui::models;
 use crate::gui::models::view::controls::{colour_of, named_button};
 use crate::gui::models::view::downloads;
-use crate::gui::models::{Availability, CardStatus, JobSnapshot, ModelCard, ModelKind, Status, queue};
+use crate::gui::models::{Availability, CardStatus, FitLevel, JobSnapshot, ModelCard, ModelKind, PictureTime, Status, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::theme::Palette;
@@ -105,6 +105,7 @@ fn accessible_text(state: &State, card: &ModelCard, status: CardStatus, download
     words.push(card.bytes.map_or_else(|| "size unknown".into(), file_size));
     if card.kind == ModelKind::Model && card.availability != Availability::Listed {
         words.push(status.fit.label(state.models.memory).into());
+        words.extend(state.models.picture_time(card).map(PictureTime::words));
     } else {
         words.push(card.kind.label().into());
     }
@@ -178,9 +179,20 @@ fn description(ui: &mut Ui, card: &ModelCard, palette: &Palette) {
 /// Fit level, and a mark for sizes that are estimates.
 fn fit_line(ui: &mut Ui, state: &State, card: &ModelCard, status: CardStatus, palette: &Palette) {
     if card.kind == ModelKind::Model && card.availability != Availability::Listed {
-        dot(ui, colour_of(status.fit, palette));
-        let words = small(status.fit.label(state.models.memory), palette.text);
-        ui.add(Label::new(words).truncate()).on_hover_text(state.models.fit_sentence(card, status));
+        let time = state.models.picture_time(card);
+        let is_slow = time.is_some_and(PictureTime::is_too_slow);
+        dot(ui, if is_slow { palette.warn } else { colour_of(status.fit, palette) });
+        // Where it is known how long a picture takes, that it fits goes without saying.
+        let words = match time {
+            Some(time) if status.fit == FitLevel::Fits => time.words(),
+            Some(time) => format!("{}, {}", status.fit.label(state.models.memory), time.words()),
+            None => status.fit.label(state.models.memory).to_owned(),
+        };
+        let hover = match time {
+            Some(_) => format!("{words}. {}", state.models.fit_sentence(card, status)),
+            None => state.models.fit_sentence(card, status).to_owned(),
+        };
+        ui.add(Label::new(small(words, palette.text)).truncate()).on_hover_text(hover);
     }
     if card.is_estimate {
         let words = "Not every exact size and sum of its files is known yet: sizes are estimates, and a file may have moved.";

@@ -67,6 +67,10 @@ fn head(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) 
         ui.label(RichText::new(words).color(colour_of(status.fit, &palette))).on_hover_text(state.models.fit_sentence(model, status));
         if let Some(predictions) = state.models.predictions.get(&model.id) {
             ui.add(Label::new(small(&predictions.sentence, palette.text)).wrap());
+            if let Some(time) = predictions.time {
+                let colour = if time.is_too_slow() { palette.warn } else { palette.text };
+                ui.add(Label::new(small(format!("A picture takes {}.", time.words()), colour)).wrap());
+            }
         }
     }
     if model.is_estimate {

@@ -97,19 +97,29 @@ fn models_on_this_machine_say_whether_they_fit_as_the_engine_predicts() {
     studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 16), device(DeviceKind::Gpu, 4)]));
     studio.until("the cards", |app| app.state.models.memory.is_some() && app.state.models.visible.1 > 0);
     assert!(studio.sees(", fits"), "by its size it does");
-    let asked = loop {
+    let next_estimate = || loop {
         match queries.next() {
             Some((Query::Estimate(recipe), _)) => break recipe,
             Some(_) => {}
             None => panic!("nobody was asked"),
         }
     };
+    let asked = next_estimate();
     assert_eq!((asked.files.get(FileRole::Diffusion), asked.steps), (Some(mine.diffusion.as_path()), 5));
     // 6 GiB of diffusion do not fit into a card of 4.
     studio.port.send(Event::Estimated { recipe: asked, estimate: Ok(board::estimate(5)) });
     studio.until("the answer", |app| app.state.models.predictions.contains_key("aurora"));
     studio.click_first("Mine, on disk, ");
     assert!(studio.sees("tight, weights in RAM") && studio.sees("At 512 × 512 it takes ") && studio.sees(" of RAM"));
+    // Once devices are measured, times are asked for.
+    studio.port.send(Event::Rates { devices: Vec::new(), is_measuring: false });
+    studio.harness.run_ok();
+    let asked = next_estimate();
+    let [cpu, gpu] = [DeviceKind::Cpu, DeviceKind::Gpu].map(|kind| device(kind, 1).name);
+    studio.port.send(Event::Estimated { recipe: asked, estimate: Ok(times::timed_estimate(&[&cpu, &gpu])) });
+    studio.until("the time", |app| app.state.models.predictions["aurora"].time.is_some());
+    // Encode 1, five steps of 0.5, decode 2.
+    assert!(studio.sees("tight, weights in RAM, about 5.5 s here at 512 × 512") && studio.sees("A picture takes about 5.5 s here"));
     studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 16), device(DeviceKind::Gpu, 16)]));
     studio.until("the other card", |app| app.state.models.predictions["aurora"].level == FitLevel::Fits);
     studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 4)]));

@@ -5,11 +5,19 @@ use super::super::capacity::DeviceCapacity;
 use super::super::change::Alternative;
 use super::super::search::{Candidates, cheapest, visits, with};
 use super::super::testing::{capacity, needs, workstation};
-use super::super::{Change, Module, ModuleNeeds, Needs, Phase, Pin, Pins, Placement, Prediction, WeightLocation, pins};
+use super::super::{
+    Change, Module, ModuleNeeds, Needs, Phase, PhaseKind, Pin, Pins, Placement, PlanTime, Prediction, WeightLocation, pins,
+};
 use super::*;
 use crate::device::{Device, DeviceKind};
 use crate::format::{GIB, memory_size};
 use crate::recipe::PlacementText;
+use crate::time::{
+    ClassRate, DeviceRates, MachineRates, ModuleWork, NodeSize, PictureWork, TimeCorrections, WeightType, Work, WorkAmount, WorkClass,
+    WorkKind,
+};
+
+static NO_CORRECTIONS: TimeCorrections = TimeCorrections(Vec::new());
 
 /// A plan request that owns its parts.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +27,8 @@ struct Scenario {
     pins: Pins,
     budgets: Budgets,
     alternatives: Vec<Alternative>,
+    /// Work and rates; plans are ranked by them.
+    time: Option<(PictureWork, MachineRates)>,
 }
 
 impl Scenario {
@@ -29,8 +39,30 @@ impl Scenario {
             pins: &self.pins,
             budgets: &self.budgets,
             stream_layers: false,
+            time: self.time.as_ref().map(|(work, rates)| PlanTime { work, rates, corrections: &NO_CORRECTIONS }),
             alternatives: &self.alternatives,
         }
+    }
+
+    /// The same where the devices have these parts of a speed, in turn: of it, a module takes as many seconds as its position among all.
+    fn timed(mut self, speeds: &[f64]) -> Self {
+        let class = WorkClass { kind: WorkKind::Product, weights: WeightType::F16, size: NodeSize::Large };
+        let work = |module: Module| {
+            let mut work = Work::of_graphs(2, 0, 0);
+            work.add_nodes(class, WorkAmount { nodes: 1, operations: 1_000_000 * (1 + module as u64), bytes: 0 });
+            ModuleWork { module, phase: PhaseKind::Denoising, pass: 0, work, repetitions: 1 }
+        };
+        let rates = |speed: &f64| DeviceRates {
+            classes: vec![ClassRate { class, per_sec: 1e6 * speed }],
+            copy_to_per_sec: 5.0 * GIB as f64,
+            load_per_sec: GIB as f64,
+            ..DeviceRates::default()
+        };
+        let names = self.capacities.iter().map(|capacity| capacity.device.name.clone());
+        let devices = names.zip(speeds.iter().cycle().map(rates)).collect();
+        let modules = self.needs.modules.keys().copied().map(work).collect();
+        self.time = Some((PictureWork { modules }, MachineRates { devices, open_secs: 0.0 }));
+        self
     }
 
     fn plan(&self) -> Result<Plan, PlanError> {
@@ -245,6 +277,26 @@ fn a_text_pins_what_it_says_and_nothing_else() {
 }
 
 #[test]
+fn a_plan_takes_the_quickest_devices_and_says_what_they_save() {
+    let slower_first = scenario(320, &[240, 240]).timed(&[0.1, 0.5, 1.0]);
+    expect(&slower_first, "all=CUDA0,diffusion=CUDA1,te=CUDA1,vae=CUDA1", "", "");
+    let reasons = slower_first.plan().unwrap().reasons;
+    let expected = "The diffusion module runs on CUDA1 and its weights (6.0 GiB) stay there: that saves 1 s a picture over CUDA0.";
+    assert_eq!(reasons[0], expected);
+    // The quicker card has room for one of them: it takes the one that gains most.
+    expect(&scenario(320, &[240, 80]).timed(&[0.1, 0.5, 1.0]), "all=CUDA0,vae=CUDA1", "", "");
+    // A slow second card is left alone, also where it has more room.
+    expect(&scenario(320, &[240, 640]).timed(&[0.01, 1.0, 0.2]), "all=CUDA0", "", "");
+}
+
+#[test]
+fn without_the_rates_of_a_device_the_order_of_places_decides() {
+    let mut scenario = scenario(320, &[240, 240]).timed(&[0.1, 0.5, 1.0]);
+    scenario.time.as_mut().unwrap().1.devices.remove("CUDA1");
+    expect(&scenario, "all=CUDA0", "", "");
+}
+
+#[test]
 fn a_crowded_machine_is_searched_in_few_steps() {
     // Seven modules, five devices, and each a little too small for what is worth most.
     let mut most = 0;
@@ -356,10 +408,36 @@ proptest! {
     }
 
     #[test]
+    fn more_memory_or_a_faster_device_never_makes_a_plan_slower(
+        scenario in any_scenario(),
+        speeds in proptest::collection::vec(0.01..4.0, 4),
+        which in any::<prop::sample::Index>(),
+        more in 1..20u64,
+        faster in 1.0..10.0,
+    ) {
+        let at = which.index(scenario.capacities.len());
+        let slow = scenario.timed(&speeds);
+        let mut richer = slow.clone();
+        let device = &mut richer.capacities[at].device;
+        device.memory_total_bytes += more * GIB / 3;
+        device.memory_free_bytes += more * GIB / 3;
+        let mut quicker = slow.clone();
+        let name = slow.capacities[at].device.name.clone();
+        for rate in &mut quicker.time.as_mut().unwrap().1.devices.get_mut(&name).unwrap().classes {
+            rate.per_sec *= faster;
+        }
+        if let Ok(before) = slow.plan() {
+            for after in [richer.plan(), quicker.plan()] {
+                prop_assert!(after.is_ok_and(|after| after.score <= before.score));
+            }
+        }
+    }
+
+    #[test]
     fn no_cheaper_candidates_fit_than_those_chosen(scenario in any_scenario()) {
         let request = scenario.request();
         let (candidates, empty) = (candidates(&request).unwrap(), Ledger::new(&scenario.capacities, &scenario.budgets));
-        let found = cheapest(&candidates, &empty).map(|chosen| chosen.iter().map(|it| it.cost).sum::<u32>());
+        let found = cheapest(&candidates, &empty).map(|chosen| chosen.iter().map(|it| it.cost).sum::<u64>());
         prop_assume!(candidates.iter().map(|it| it.by_cost.len()).product::<usize>() < 5000);
         prop_assert_eq!(found, by_trying_all(&candidates, &empty));
     }
@@ -381,7 +459,7 @@ proptest! {
 }
 
 /// Cost of the cheapest candidates that fit, by trying all.
-fn by_trying_all(candidates: &[Candidates<'_>], ledger: &Ledger) -> Option<u32> {
+fn by_trying_all(candidates: &[Candidates<'_>], ledger: &Ledger) -> Option<u64> {
     let Some((candidate_set, later)) = candidates.split_first() else { return (ledger.missing_bytes() == 0).then_some(0) };
     let totals = candidate_set
         .by_cost
@@ -431,6 +509,7 @@ fn any_scenario() -> impl Strategy<Value = Scenario> {
             budgets: Budgets::new(all, own.into_iter().collect()),
             capacities,
             alternatives: Vec::new(),
+            time: None,
         }
     })
 }

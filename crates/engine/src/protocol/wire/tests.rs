@@ -7,14 +7,18 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::protocol::{
-    Begin, Cause, End, Estimate, Failure, JobId, LogLevel, OutOfMemory, Peak, Phase, PhaseKind, PreviewOptions, RememberedTexts,
-    RemoteError, Residency, Resident, ResidentId, ResidentPart, ServerAddress, Step, Timings,
+    Begin, Cause, End, Estimate, Failure, JobId, LogLevel, MeasureDevices, MeasuredDevice, MeasuredRates, OutOfMemory, Peak, Phase,
+    PhaseKind, PreviewOptions, RememberedTexts, RemoteError, Residency, Resident, ResidentId, ResidentPart, ServerAddress, Step, Timings,
 };
 use atelier_core::canvas::{AreaFill, AreaSettings, Borders, PixelRect, StartFit};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
 use atelier_core::recipe::{FileRole, Hires, Lora, ModelFiles, PictureInfo, PlacementText, Rng, Sampler, Scheduler};
+use atelier_core::time::{
+    ClassRate, DeviceRates, MachineRates, ModuleWork, NodeSize, PictureWork, TimeCorrection, TimeCorrections, WeightType, Work, WorkAmount,
+    WorkClass, WorkKind,
+};
 
 /// Asserts that the samples hold every variant. A variant that is missing here does not compile.
 macro_rules! assert_every_variant {
@@ -126,6 +130,8 @@ fn requests() -> Vec<Request> {
         Control::SetReserve(Reserve { percent: 7, most_bytes: u64::MAX }),
         Control::Preload(Some(Box::new(recipe()))),
         Control::Preload(None),
+        Control::Measure(Some(MeasureDevices { names: vec!["CPU".into()], again: true, threads: Some(2) })),
+        Control::Measure(None),
     ];
     assert_every_variant!(
         controls,
@@ -136,11 +142,21 @@ fn requests() -> Vec<Request> {
         Control::Keep { .. },
         Control::SetReserve(_),
         Control::Preload(_),
+        Control::Measure(_),
     );
     let jobs = tasks().into_iter().map(|task| Request::Job { job: JOB, task });
     let requests: Vec<Request> = jobs.chain(queries.map(Request::Query)).chain(controls.map(Request::Control)).collect();
     assert_every_variant!(requests, Request::Job { .. }, Request::Query(_), Request::Control(_));
     requests
+}
+
+fn measured_devices() -> Vec<MeasuredDevice> {
+    let rates = DeviceRates { copy_to_per_sec: 1e9, ..DeviceRates::default() };
+    let measured = MeasuredRates { rates, samples: 3, unsteady_samples: 1, secs: 0.5 };
+    vec![
+        MeasuredDevice { device: "CPU".into(), measured: Ok(measured) },
+        MeasuredDevice { device: "GPU0".into(), measured: Err(Failure::new("No.", "Try.")) },
+    ]
 }
 
 fn remote_errors() -> Vec<RemoteError> {
@@ -203,6 +219,17 @@ fn devices() -> Vec<Device> {
     kinds.map(device).into()
 }
 
+fn time() -> (PictureWork, MachineRates, TimeCorrections) {
+    let class = WorkClass { kind: WorkKind::Product, weights: WeightType::Q4K, size: NodeSize::Large };
+    let mut work = Work::of_graphs(1, 2, 3);
+    work.add_nodes(class, WorkAmount { nodes: 4, operations: 5, bytes: 6 });
+    let modules = vec![ModuleWork { module: Module::Te, phase: PhaseKind::Encoding, pass: 7, work, repetitions: 8 }];
+    let rates = DeviceRates { classes: vec![ClassRate { class, per_sec: 1.5 }], graph_secs: 0.25, ..DeviceRates::default() };
+    let devices = BTreeMap::from([("GPU0".into(), rates)]);
+    let correction = TimeCorrection { device: "GPU0".into(), phase: PhaseKind::Encoding, factor: 1.25 };
+    (PictureWork { modules }, MachineRates { devices, open_secs: 0.5 }, TimeCorrections(vec![correction]))
+}
+
 fn estimate() -> Estimate {
     let compute_bytes = placement::Phase::ALL.into_iter().zip(1..).collect();
     let needs = ModuleNeeds { weight_bytes: 5, lora_bytes: 6, compute_bytes, least_bytes: Some(7) };
@@ -237,7 +264,15 @@ fn estimate() -> Estimate {
         Change::Size { .. },
         Change::Quantisation { .. },
     );
-    Estimate { needs: needs.clone(), alternatives: vec![Alternative { changes, needs }], slack_bytes: BTreeMap::from([("GPU0".into(), 9)]) }
+    let (work, rates, corrections) = time();
+    Estimate {
+        needs: needs.clone(),
+        alternatives: vec![Alternative { changes, needs }],
+        slack_bytes: BTreeMap::from([("GPU0".into(), 9)]),
+        work,
+        rates,
+        corrections,
+    }
 }
 
 fn notes() -> Vec<PictureNote> {
@@ -308,6 +343,7 @@ fn events() -> Vec<Event> {
         Event::Waiting { job, behind: vec!["another".into()] },
         Event::Residency(residency()),
         Event::Devices(devices()),
+        Event::Rates { devices: measured_devices(), is_measuring: true },
         Event::Server { server: server.clone(), added: Ok(devices()) },
         estimated(Ok(estimate())),
         estimated(Err(Failure::new("No.", "Try."))),
@@ -329,6 +365,7 @@ fn events() -> Vec<Event> {
         Event::Waiting { .. },
         Event::Residency(_),
         Event::Devices(_),
+        Event::Rates { .. },
         Event::Server { .. },
         Event::End { .. },
     );

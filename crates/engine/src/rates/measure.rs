@@ -1,0 +1,229 @@
+//! Measures the rates of a device.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use super::samples::{Sample, samples};
+use crate::ffi::{self, CallError, DeviceMeasurement, JobCallbacks, Operation, OperationKind, Status};
+use crate::protocol::{LogLevel, MeasuredRates, PhaseKind};
+use atelier_core::device::{Device, DeviceKind};
+use atelier_core::placement::Module;
+use atelier_core::recipe::Rgb8;
+use atelier_core::time::{ClassRate, DeviceRates, WeightType, WorkClass};
+
+/// Times that each sample is computed in a row, and rows: a disturbance of one row leaves the others.
+const REPEATS: usize = 4;
+const ROWS: usize = 2;
+/// Longest time of a row, beyond its first computation.
+const ROW_SECS: f64 = 0.04;
+/// Longest time of a node: one that runs cannot be stopped.
+const MAX_NODE_SECS: f64 = 0.08;
+/// Nodes of the graph whose time is launches alone.
+const LAUNCHES: u32 = 256;
+/// Bytes that are copied. Less to another machine; the lender would ask for a hash of larger weights.
+const COPY_BYTES: u32 = 32 << 20;
+const REMOTE_COPY_BYTES: u32 = 4 << 20;
+/// A part of a graph's time that is its own, however much of it other graphs' launches take.
+const MIN_OWN_PART: f64 = 0.2;
+/// Times of a sample whose upper quartile is so many times the lower one are unsteady: the machine was busy.
+const UNSTEADY_RATIO: f64 = 1.3;
+
+/// A device has no rates now.
+#[derive(Debug)]
+pub(super) enum MeasureError {
+    /// Something more important came.
+    Stopped,
+    /// The device cannot be used.
+    Failed(CallError),
+}
+
+impl From<CallError> for MeasureError {
+    fn from(error: CallError) -> Self {
+        if error.status == Status::Cancelled { Self::Stopped } else { Self::Failed(error) }
+    }
+}
+
+/// Measures a device with so many threads of the processor. Takes some seconds; ends within 100 ms where `stop` is set.
+pub(super) fn measure(device: &Device, threads: u32, stop: &AtomicBool) -> Result<MeasuredRates, MeasureError> {
+    let begun = Instant::now();
+    let callbacks = MeasureCallbacks(stop);
+    let mut clock = Clock { device: DeviceMeasurement::new(&device.name, threads, &callbacks)?, callbacks };
+    let mut rates = DeviceRates::default();
+    let launch = |nodes| Operation { kind: OperationKind::Add(64), weights: WeightType::F32, nodes };
+    let one = clock.median(launch(1))?.unwrap_or(0.0);
+    let many = clock.median(launch(LAUNCHES))?.unwrap_or(one);
+    rates.node_secs = ((many - one) / f64::from(LAUNCHES - 1)).max(0.0);
+    rates.graph_secs = (one - rates.node_secs).max(0.0);
+    let read_secs = read_secs_per_byte();
+    if device.kind == DeviceKind::Cpu {
+        rates.load_per_sec = read_secs.recip();
+    } else {
+        let bytes = if device.kind == DeviceKind::Remote { REMOTE_COPY_BYTES } else { COPY_BYTES };
+        let copy = |kind| Operation { kind, weights: WeightType::F32, nodes: 1 };
+        let per_sec = |secs: Option<f64>| secs.map_or(0.0, |secs| f64::from(bytes) / secs);
+        rates.copy_to_per_sec = per_sec(clock.median(copy(OperationKind::Upload(bytes)))?);
+        rates.copy_from_per_sec = per_sec(clock.median(copy(OperationKind::Download(bytes)))?);
+        rates.load_per_sec = (read_secs + rates.copy_to_per_sec.max(1.0).recip()).recip();
+    }
+    let mut book = RateBook::default();
+    let samples = samples(ffi::convolves_directly(&device.name));
+    for sample in &samples {
+        if book.is_too_slow(sample) {
+            continue;
+        }
+        let times = clock.times(sample.operation)?;
+        let Some(median) = median(&times) else { continue };
+        let nodes = f64::from(sample.operation.nodes);
+        let own = (median - rates.graph_secs - nodes * rates.node_secs).max(MIN_OWN_PART * median);
+        book.add(sample, own / nodes, is_unsteady(&times));
+    }
+    rates.classes = book.rates();
+    Ok(MeasuredRates { rates, samples: book.samples, unsteady_samples: book.unsteady, secs: begun.elapsed().as_secs_f64() })
+}
+
+/// Amounts and seconds of each class.
+#[derive(Default)]
+struct RateBook {
+    classes: BTreeMap<WorkClass, (u64, f64)>,
+    samples: u32,
+    unsteady: u32,
+}
+
+impl RateBook {
+    fn add(&mut self, sample: &Sample, secs: f64, is_unsteady: bool) {
+        let it = self.classes.entry(sample.class).or_default();
+        it.0 += sample.amount;
+        it.1 += secs;
+        self.samples += 1;
+        self.unsteady += u32::from(is_unsteady);
+    }
+
+    /// True where a smaller sample of the kind says that one node lasts too long.
+    fn is_too_slow(&self, sample: &Sample) -> bool {
+        let smaller =
+            self.classes.iter().rev().find(|(class, _)| {
+                (class.kind, class.weights) == (sample.class.kind, sample.class.weights) && class.size <= sample.class.size
+            });
+        smaller.is_some_and(|(_, (amount, secs))| sample.amount as f64 * secs / *amount as f64 > MAX_NODE_SECS)
+    }
+
+    fn rates(&self) -> Vec<ClassRate> {
+        let rate = |(class, (amount, secs)): (&WorkClass, &(u64, f64))| ClassRate { class: *class, per_sec: *amount as f64 / secs };
+        self.classes.iter().map(rate).collect()
+    }
+}
+
+/// Times operations on one device.
+struct Clock<'a> {
+    device: DeviceMeasurement,
+    callbacks: MeasureCallbacks<'a>,
+}
+
+impl Clock<'_> {
+    /// Seconds of each computation; none where the device does not compute it, or has no room for it.
+    fn times(&mut self, operation: Operation) -> Result<Vec<f64>, MeasureError> {
+        let mut times = Vec::new();
+        for _ in 0..ROWS {
+            match self.device.run(operation, REPEATS, ROW_SECS, &self.callbacks) {
+                Ok(row) => times.extend(row),
+                Err(error) if error.status == Status::NoMemory => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        times.sort_by(f64::total_cmp);
+        Ok(times)
+    }
+
+    fn median(&mut self, operation: Operation) -> Result<Option<f64>, MeasureError> {
+        Ok(median(&self.times(operation)?))
+    }
+}
+
+/// The middle of sorted times, the lower of two: what disturbs a computation only makes it longer.
+fn median(times: &[f64]) -> Option<f64> {
+    times.get(times.len().saturating_sub(1) / 2).copied()
+}
+
+fn is_unsteady(times: &[f64]) -> bool {
+    let at = |part: usize| times.get(times.len().saturating_sub(1) * part / 4);
+    matches!((at(1), at(3)), (Some(low), Some(high)) if *high > UNSTEADY_RATIO * low)
+}
+
+/// Seconds to read a byte of a file that is in the system's cache; 0 where no file can be written.
+fn read_secs_per_byte() -> f64 {
+    let read = || -> std::io::Result<f64> {
+        let mut file = tempfile::NamedTempFile::new()?;
+        file.write_all(&vec![1_u8; COPY_BYTES as usize])?;
+        let mut times = Vec::new();
+        for _ in 0..3 {
+            let mut again = file.reopen()?;
+            // Memory that was not used before, as that of weights.
+            let mut bytes = vec![0_u8; COPY_BYTES as usize];
+            let start = Instant::now();
+            again.read_exact(&mut bytes)?;
+            times.push(start.elapsed().as_secs_f64());
+        }
+        times.sort_by(f64::total_cmp);
+        Ok(median(&times).unwrap_or(0.0) / f64::from(COPY_BYTES))
+    };
+    read().unwrap_or(0.0)
+}
+
+/// Callbacks that only stop.
+struct MeasureCallbacks<'a>(&'a AtomicBool);
+
+impl JobCallbacks for MeasureCallbacks<'_> {
+    fn log(&self, _: LogLevel, _: &str) {}
+    fn phase(&self, _: PhaseKind) {}
+    fn load(&self, _: Option<Module>, _: u64, _: u64) {}
+    fn step(&self, _: u32, _: u32, _: f32, _: f32) {}
+    fn preview(&self, _: u32, _: Rgb8) {}
+    fn cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outlier_changes_no_median_and_is_told() {
+        let steady = [1.0, 1.0, 1.1, 1.1, 9.0];
+        assert_eq!((median(&steady), is_unsteady(&steady)), (Some(1.1), false));
+        let busy = [1.0, 1.0, 2.0, 2.0, 2.0];
+        assert!(is_unsteady(&busy));
+        assert_eq!((median(&[]), is_unsteady(&[])), (None, false));
+    }
+
+    #[test]
+    fn a_class_is_as_fast_as_all_its_samples_together_and_slow_nodes_are_left_out() {
+        let all = samples(true);
+        let mut medium = all.iter().filter(|it| it.class.size == atelier_core::time::NodeSize::Medium);
+        let first = medium.next().unwrap();
+        let large = all.iter().find(|it| it.class.kind == first.class.kind && it.class.size > first.class.size).unwrap();
+        let mut book = RateBook::default();
+        let sample = Sample { class: WorkClass { weights: large.class.weights, ..first.class }, ..*first };
+        book.add(&sample, 1.0, false);
+        book.add(&sample, 3.0, true);
+        assert_eq!(book.rates(), [ClassRate { class: sample.class, per_sec: sample.amount as f64 / 2.0 }]);
+        assert_eq!((book.samples, book.unsteady), (2, 1));
+        assert!(book.is_too_slow(large));
+        assert!(!RateBook::default().is_too_slow(large));
+    }
+
+    #[test]
+    fn the_processor_is_measured_and_a_stop_leaves_nothing_behind() {
+        let devices = crate::devices::list();
+        let cpu = devices.iter().find(|device| device.kind == DeviceKind::Cpu).unwrap();
+        let measured = measure(cpu, 1, &AtomicBool::new(false)).unwrap();
+        assert!(measured.rates.is_complete() && measured.samples > 0, "{measured:?}");
+        assert!(measured.rates.classes.iter().all(|it| it.per_sec.is_finite() && it.per_sec > 0.0), "{measured:?}");
+        assert!(measured.rates.load_per_sec > 0.0);
+        assert!(matches!(measure(cpu, 1, &AtomicBool::new(true)), Err(MeasureError::Stopped)));
+        let missing = Device { name: "NOWHERE0".into(), ..cpu.clone() };
+        assert!(matches!(measure(&missing, 1, &AtomicBool::new(false)), Err(MeasureError::Failed(_))));
+    }
+}

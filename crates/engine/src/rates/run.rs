@@ -1,0 +1,115 @@
+//! A measurement of several devices, which gives way and goes on where it was.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+
+use super::measure::{MeasureError, measure};
+use super::store::RateStore;
+use crate::checks::cpu_threads;
+use crate::engine_end::EventSender;
+use crate::protocol::{Event, Failure, MeasureDevices, MeasuredDevice, MeasuredRates};
+use crate::{devices, failure};
+use atelier_core::device::{Device, DeviceKind};
+
+/// A measurement; clones share it.
+#[derive(Clone)]
+pub(crate) struct Measurement {
+    /// Also those that have rates.
+    again: bool,
+    threads: u32,
+    stop: Arc<AtomicBool>,
+    progress: Arc<Mutex<Progress>>,
+}
+
+#[derive(Default)]
+struct Progress {
+    /// Names of devices that are still to be measured.
+    left: Vec<String>,
+    done: Vec<MeasuredDevice>,
+}
+
+impl Measurement {
+    /// A measurement of the devices of a request that are there and answer.
+    pub(crate) fn new(request: &MeasureDevices) -> Self {
+        let is_wanted = |device: &Device| {
+            let is_named = request.names.iter().any(|name| name.eq_ignore_ascii_case(&device.name));
+            let is_usable = device.kind != DeviceKind::Accelerator && (device.kind != DeviceKind::Remote || device.memory_total_bytes > 0);
+            is_named || (request.names.is_empty() && is_usable)
+        };
+        let left = devices::list().into_iter().filter(is_wanted).map(|device| device.name).collect();
+        Self {
+            again: request.again,
+            threads: cpu_threads(request.threads),
+            stop: Arc::default(),
+            progress: Arc::new(Mutex::new(Progress { left, done: Vec::new() })),
+        }
+    }
+
+    /// Lets the running measurement end within 100 ms; what is left can be run later.
+    pub(crate) fn give_way(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// The same, with nothing left.
+    pub(crate) fn abandon(&self) {
+        self.progress.lock().left.clear();
+        self.give_way();
+    }
+
+    /// True where devices are left.
+    pub(crate) fn is_unfinished(&self) -> bool {
+        !self.progress.lock().left.is_empty()
+    }
+
+    /// The devices that are done; `is_measuring`: others follow.
+    pub(crate) fn event(&self, is_measuring: bool) -> Event {
+        Event::Rates { devices: self.progress.lock().done.clone(), is_measuring }
+    }
+
+    /// Measures the devices that are left, until it is to give way.
+    pub(crate) fn run(&self, store: &RateStore, sender: &EventSender) {
+        self.stop.store(false, Ordering::Relaxed);
+        let _devices = devices::lock_list();
+        while let Some(name) = self.next() {
+            let Some(measured) = self.measure(&name, store) else { return };
+            {
+                let mut progress = self.progress.lock();
+                progress.left.retain(|left| *left != name);
+                progress.done.push(MeasuredDevice { device: name, measured });
+            }
+            sender.send(self.event(true));
+        }
+    }
+
+    fn next(&self) -> Option<String> {
+        self.progress.lock().left.first().cloned()
+    }
+
+    /// `None`: it gave way.
+    fn measure(&self, name: &str, store: &RateStore) -> Option<Result<MeasuredRates, Failure>> {
+        let Some(device) = devices::list().into_iter().find(|device| device.name == name) else {
+            return Some(Err(Failure::new(format!("{name} is not there any more."), "Look at the list of devices.")));
+        };
+        if !self.again
+            && let Some(known) = store.measured(&device, self.threads)
+        {
+            return Some(Ok(known));
+        }
+        let answer = catch_unwind(AssertUnwindSafe(|| measure(&device, self.threads, &self.stop)));
+        match answer {
+            Ok(Ok(measured)) => {
+                store.record(&device, self.threads, measured.clone());
+                Some(Ok(measured))
+            }
+            Ok(Err(MeasureError::Stopped)) => None,
+            Ok(Err(MeasureError::Failed(error))) => Some(Err(failure::of_call(&error, Vec::new()))),
+            Err(_) => Some(Err(Failure::new(
+                format!("Atelier made a mistake while it measured {name}."),
+                "If it happens again, please report it with the device's name.",
+            ))),
+        }
+    }
+}
