@@ -48,6 +48,16 @@ impl GalleryError {
         }
     }
 
+    /// True where the disk has no room left.
+    #[must_use]
+    pub fn is_disk_full(&self) -> bool {
+        match self {
+            Self::Database(error) => error.sqlite_error_code() == Some(ErrorCode::DiskFull),
+            Self::File { source, .. } => source.kind() == io::ErrorKind::StorageFull,
+            _ => false,
+        }
+    }
+
     /// True where the database itself is damaged: it is to be begun anew ([`crate::Database::report_damage`]).
     #[must_use]
     pub fn is_damage(&self) -> bool {
@@ -55,5 +65,19 @@ impl GalleryError {
             Self::Database(error) => matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)),
             _ => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_from_other_errors() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let full = connection.execute_batch("PRAGMA max_page_count = 2; CREATE TABLE a (b); CREATE TABLE c (d);").unwrap_err();
+        assert!(GalleryError::from(full).is_disk_full());
+        assert!(GalleryError::file("/a", io::ErrorKind::StorageFull.into()).is_disk_full());
+        assert!(!GalleryError::file("/a", io::ErrorKind::NotFound.into()).is_disk_full());
     }
 }

@@ -486,7 +486,14 @@ impl Worker {
     /// The value, or a problem for the person.
     pub(super) fn report<T>(&mut self, result: Result<T, GalleryError>) -> Option<T> {
         result
-            .map_err(|error| self.problem(Advice::new(format!("The queue: {error}."), "Try again; if it stays, start Atelier again.")))
+            .map_err(|error| {
+                let hint = if error.is_disk_full() {
+                    "Make room on the disk, then start Atelier again: what is in the queue goes on."
+                } else {
+                    "Try again; if it stays, start Atelier again."
+                };
+                self.problem(Advice::new(format!("The queue: {error}."), hint));
+            })
             .ok()
     }
 
