@@ -37,6 +37,7 @@ mod notes;
 mod presets;
 mod program;
 mod queue;
+mod rates;
 mod recall;
 mod steps;
 mod times;

@@ -156,6 +156,8 @@ private:
                 switch (kind_) {
                     case ATELIER_OPERATION_NORM: return ggml_norm(context, rows, 1e-5f);
                     case ATELIER_OPERATION_SOFT_MAX: return ggml_soft_max(context, rows);
+                    case ATELIER_OPERATION_TRANSPOSE: return ggml_cont(context, ggml_transpose(context, rows));
+                    case ATELIER_OPERATION_CONVERT: return ggml_cast(context, rows, GGML_TYPE_F16);
                     case ATELIER_OPERATION_GELU: return ggml_gelu(context, rows);
                     default: return ggml_add(context, rows, rows);
                 }
@@ -231,6 +233,8 @@ bool is_valid(const atelier_operation& operation, ggml_type type) {
         case ATELIER_OPERATION_NORM:
         case ATELIER_OPERATION_SOFT_MAX:
         case ATELIER_OPERATION_GELU:
+        case ATELIER_OPERATION_TRANSPOSE:
+        case ATELIER_OPERATION_CONVERT:
         case ATELIER_OPERATION_UPLOAD:
         case ATELIER_OPERATION_DOWNLOAD: return true;
         default: return false;

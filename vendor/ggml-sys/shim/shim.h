@@ -327,6 +327,8 @@ typedef enum {
     ATELIER_OPERATION_UNFOLDED    = 8,  // a convolution as a product with the unfolded image; sizes as above
     ATELIER_OPERATION_UPLOAD      = 9,  // bytes
     ATELIER_OPERATION_DOWNLOAD    = 10, // bytes
+    ATELIER_OPERATION_TRANSPOSE   = 11, // values: a copy of columns as rows
+    ATELIER_OPERATION_CONVERT     = 12, // values: a copy as f16
 } atelier_operation_kind;
 
 typedef struct {

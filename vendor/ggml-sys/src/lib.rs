@@ -377,6 +377,10 @@ pub const ATELIER_OPERATION_UNFOLDED: c_int = 8;
 pub const ATELIER_OPERATION_UPLOAD: c_int = 9;
 /// `atelier_operation_kind`: a copy from the device.
 pub const ATELIER_OPERATION_DOWNLOAD: c_int = 10;
+/// `atelier_operation_kind`: a copy of columns as rows.
+pub const ATELIER_OPERATION_TRANSPOSE: c_int = 11;
+/// `atelier_operation_kind`: a copy as binary16.
+pub const ATELIER_OPERATION_CONVERT: c_int = 12;
 
 /// An operation that is timed.
 #[repr(C)]

@@ -28,6 +28,10 @@ pub(crate) enum OperationKind {
     Gelu(u32),
     /// Copy in another order; values.
     Permute(u32),
+    /// Copy of columns as rows; values.
+    Transpose(u32),
+    /// Copy as binary16; values.
+    Convert(u32),
     /// Copy to the device; bytes.
     Upload(u32),
     /// Copy from the device; bytes.
@@ -118,6 +122,8 @@ const fn raw(kind: OperationKind) -> (c_int, [u32; 3]) {
         OperationKind::SoftMax(values) => (ggml_sys::ATELIER_OPERATION_SOFT_MAX, [values, 1, 1]),
         OperationKind::Gelu(values) => (ggml_sys::ATELIER_OPERATION_GELU, [values, 1, 1]),
         OperationKind::Permute(values) => (ggml_sys::ATELIER_OPERATION_PERMUTE, [values, 1, 1]),
+        OperationKind::Transpose(values) => (ggml_sys::ATELIER_OPERATION_TRANSPOSE, [values, 1, 1]),
+        OperationKind::Convert(values) => (ggml_sys::ATELIER_OPERATION_CONVERT, [values, 1, 1]),
         OperationKind::Upload(bytes) => (ggml_sys::ATELIER_OPERATION_UPLOAD, [bytes, 1, 1]),
         OperationKind::Download(bytes) => (ggml_sys::ATELIER_OPERATION_DOWNLOAD, [bytes, 1, 1]),
     }

@@ -27,7 +27,8 @@ impl Sample {
             OperationKind::Add(values) => (WorkKind::Elementwise, 3 * VALUE_BYTES * u64::from(values)),
             OperationKind::Gelu(values) => (WorkKind::Elementwise, 2 * VALUE_BYTES * u64::from(values)),
             OperationKind::Norm(values) | OperationKind::SoftMax(values) => (WorkKind::Normalization, 2 * VALUE_BYTES * u64::from(values)),
-            OperationKind::Permute(values) => (WorkKind::Copy, 2 * VALUE_BYTES * u64::from(values)),
+            OperationKind::Permute(values) | OperationKind::Transpose(values) => (WorkKind::Copy, 2 * VALUE_BYTES * u64::from(values)),
+            OperationKind::Convert(values) => (WorkKind::Copy, 3 * VALUE_BYTES / 2 * u64::from(values)),
             OperationKind::Upload(bytes) | OperationKind::Download(bytes) => (WorkKind::Copy, u64::from(bytes)),
         };
         Self { class: WorkClass { kind: work, weights, size }, operation: Operation { kind, weights, nodes }, amount }
@@ -37,7 +38,7 @@ impl Sample {
 /// All samples of a device, the small ones of a kind before the large ones. `is_direct`: it computes convolutions without unfolding the image.
 pub(super) fn samples(is_direct: bool) -> Vec<Sample> {
     use NodeSize::{Large, Medium, Narrow, Small};
-    use OperationKind::{Add, Attention, Gelu, Norm, Permute, Product, SoftMax};
+    use OperationKind::{Add, Attention, Convert, Gelu, Norm, Permute, Product, SoftMax, Transpose};
     let mut all = Vec::new();
     for weights in WeightType::NAMED {
         all.push(Sample::new(Narrow, weights, 8, Product([1280, 1, 1280])));
@@ -60,8 +61,9 @@ pub(super) fn samples(is_direct: bool) -> Vec<Sample> {
     {
         all.push(Sample::new(size, WeightType::F16, nodes, Attention(sizes)));
     }
-    for (size, nodes, values) in [(Small, 8, 1 << 15), (Medium, 2, 1 << 20), (Large, 1, 10 << 20)] {
-        for kind in [Add(values), Gelu(values), Norm(values), SoftMax(values), Permute(values)] {
+    // Each as often as it is met in pictures beside the others of its kind.
+    for (size, nodes, values) in [(Small, 8, 1 << 15), (Medium, 2, 1 << 20), (Large, 1, 12 << 20)] {
+        for kind in [Add(values), Gelu(values), Norm(values), SoftMax(values), Permute(values), Convert(values), Transpose(values)] {
             all.push(Sample::new(size, WeightType::F32, nodes, kind));
         }
     }
