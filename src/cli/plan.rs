@@ -179,3 +179,54 @@ fn flags(it: &Predicted) -> String {
     ];
     parts.concat().trim_start().to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atelier_core::device::{Device, DeviceKind};
+    use atelier_core::placement::PhaseKind;
+    use atelier_core::time::{PhaseTime, TimePrediction};
+
+    fn predicted_with(time: Option<&TimePrediction>, not_measured: &[&str]) -> Predicted {
+        let device = Device {
+            name: "CPU".into(),
+            description: String::new(),
+            kind: DeviceKind::Cpu,
+            card: None,
+            memory_total_bytes: 0,
+            memory_free_bytes: 0,
+            memory_allocated_bytes: 0,
+        };
+        let placement = Placement::all_on("CPU");
+        let estimate = Estimate::default();
+        let prediction = placement::Prediction::of(&placement, &estimate.needs, &[DeviceCapacity::new(device, 0)]).unwrap();
+        Predicted {
+            time: time.map(Into::into),
+            not_measured: not_measured.iter().map(|name| (*name).to_owned()).collect(),
+            ..Predicted::new(&Recipe::default(), &estimate, &placement, &prediction)
+        }
+    }
+
+    #[test]
+    fn seconds_are_told_by_phase_and_devices_without_rates_by_name() {
+        let phase =
+            PhaseTime { module: placement::Module::Vae, phase: PhaseKind::Decoding, device: "CPU".into(), secs: 1.5, each_picture: true };
+        let prediction = TimePrediction {
+            phases: vec![phase],
+            load_secs: 3.0,
+            step_secs: 0.4,
+            denoise_secs: 8.0,
+            decode_secs: 1.5,
+            first_preview_secs: 3.4,
+            total_secs: 12.5,
+            next_picture_secs: 9.4,
+            ..TimePrediction::default()
+        };
+        let sentence = "About 13 s a picture: load 3 s, denoise 8 s, decode 1.5 s (0.4 s a step). First preview after 3.4 s, each further picture 9.4 s.";
+        assert_eq!(time(&predicted_with(Some(&prediction), &[])), sentence);
+        let unknown = "How long it takes is not known: run `atelier devices --measure` once, for CPU and GPU0.";
+        assert_eq!(time(&predicted_with(None, &["CPU", "GPU0"])), unknown);
+        let json = serde_json::to_value(predicted_with(Some(&prediction), &[])).unwrap();
+        assert_eq!((json["time"]["total_secs"].as_f64(), json["time"]["phases"][0]["phase"].as_str()), (Some(12.5), Some("decoding")));
+    }
+}

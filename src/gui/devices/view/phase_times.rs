@@ -86,9 +86,14 @@ impl PhaseTimes {
     }
 }
 
-/// Seconds where there is little room.
+/// Seconds where there is little room, in their largest unit: `1.8 min`.
 fn short(secs: f64) -> String {
-    if secs < 0.05 { "< 0.1 s".to_owned() } else { duration(secs as f32) }
+    match secs {
+        ..0.05 => "<0.1 s".to_owned(),
+        ..60.0 => duration(secs as f32),
+        ..3600.0 => format!("{:.1} min", secs / 60.0),
+        _ => format!("{:.1} h", secs / 3600.0),
+    }
 }
 
 /// Error of a prediction in words: " (1.3 % more)"; empty if there is none.
@@ -116,6 +121,6 @@ mod tests {
     fn times_say_what_was_measured_beside_what_was_predicted() {
         assert_eq!(PhaseTimes { predicted: 8.2, measured: None }.words(), "8.2 s");
         assert_eq!(PhaseTimes { predicted: 8.0, measured: Some(8.4) }.words(), "8 s, measured 8.4 s (5.0 % more)");
-        assert_eq!((short(0.01), short(75.0)), ("< 0.1 s".to_owned(), "1 min 15 s".to_owned()));
+        assert_eq!([0.01, 6.0, 75.0, 9000.0].map(short), ["<0.1 s", "6 s", "1.2 min", "2.5 h"]);
     }
 }

@@ -77,16 +77,18 @@ fn fit_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
 }
 
-/// Predicted time of a picture, or the reason why it is not known.
+/// Predicted time of a picture, or the reason why it is not known. Always one line, so that nothing below moves under the pointer.
 fn time(ui: &mut Ui, board: &Board) {
     let palette = theme::palette(ui);
     if let Some(time) = board.times.predicted() {
         let color = if is_too_slow(time.loaded_secs()) { palette.warn } else { palette.weak };
         line(ui, Icon::History, color, &format!("About {} a picture, {} a step.", seconds(time.loaded_secs()), seconds(time.step_secs)));
-    } else if let Some(missing) = board.times.unmeasured_devices() {
-        let names: Vec<String> = missing.devices.iter().cloned().collect();
-        let words = format!("How long it takes is not known yet: {} is measured once nothing runs.", list(&names));
-        ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
+    } else if board.prediction.is_none() {
+        line(ui, Icon::Dots, palette.weak, "Finding out how long it takes…");
+    } else {
+        let names = board.times.unmeasured_devices().map(|it| list(&it.devices.iter().cloned().collect::<Vec<_>>()));
+        let hover = names.map_or_else(|| "Nothing is generated.".to_owned(), |names| format!("{names}: measured once nothing runs."));
+        ui.scope(|ui| line(ui, Icon::History, palette.weak, "How long it takes is not known yet.")).response.on_hover_text(hover);
     }
 }
 
