@@ -21,6 +21,7 @@ use crate::gui::create::view::settings_panel;
 use crate::gui::features::with_features;
 use crate::gui::files::{DialogKind, DialogResult, Report};
 use crate::gui::history::{ChangeCause, History, Snapshot};
+use crate::gui::input_queue::InputQueue;
 use crate::gui::notices::Notices;
 use crate::gui::options::Options;
 use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared};
@@ -149,6 +150,7 @@ impl App {
     /// Fails if the system can start no thread.
     pub fn new(ctx: &egui::Context, engine: Handle, options: &Options, settings: Settings) -> std::io::Result<Self> {
         theme::install(ctx);
+        ctx.add_plugin(InputQueue::default());
         let waker = ctx.clone();
         let wake: Wake = Arc::new(move || waker.request_repaint_after(Duration::from_millis(1)));
         let workers = Workers::start(Arc::clone(&wake))?;

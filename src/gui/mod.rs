@@ -18,6 +18,7 @@ pub mod gallery;
 mod history;
 mod icons;
 pub mod identify;
+mod input_queue;
 pub mod live;
 pub mod memory;
 pub mod models;

@@ -29,6 +29,7 @@ mod create;
 mod dropped;
 mod gallery;
 mod history;
+mod input_queue;
 mod inputs;
 mod live;
 mod memory;

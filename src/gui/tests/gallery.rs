@@ -24,7 +24,7 @@ fn keep_pictures(home: &Path, prompts: &[&str]) -> Vec<PathBuf> {
 }
 
 /// The window over a gallery of these prompts, with the Gallery view open and all of its pictures found.
-fn open_gallery(prompts: &[&str]) -> Studio {
+pub(super) fn open_gallery(prompts: &[&str]) -> Studio {
     let home = tempfile::tempdir().unwrap();
     keep_pictures(home.path(), prompts);
     open_home(home, prompts.len())
