@@ -8,12 +8,16 @@
 mod support;
 
 use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
 use std::slice;
 use std::sync::OnceLock;
 
 use atelier_core::placement;
 use atelier_core::recipe::{ControlImage, FileRole, ImageSource, Lora, ModelFiles, PlacementText, Recipe, Rgb8};
 use atelier_engine::{End, Event, Task};
+use serde_json::json;
 use support::alone::{Alone, deep, deep_options};
 use support::engine::Said;
 use support::{folder, recipe};
@@ -37,7 +41,12 @@ fn placed(backend: &str, params_backend: &str) -> PlacementText {
 /// The files of a family of tiny models.
 fn family(name: &str) -> ModelFiles {
     let dir = folder(name);
-    let parts = families::family(name, &dir).unwrap().into_iter().map(|(role, part)| {
+    written(families::family(name, &dir).unwrap(), &dir)
+}
+
+/// Writes the files of a model into a folder.
+fn written(parts: Vec<(&'static str, Part)>, dir: &Path) -> ModelFiles {
+    let parts = parts.into_iter().map(|(role, part)| {
         let path = match part {
             Part::Draft(draft) => {
                 let path = dir.join(format!("{role}.{}", draft.extension()));
@@ -172,6 +181,74 @@ fn an_embedding_in_a_role_that_is_not_its_own_is_refused() {
     let mut as_encoder = recipe();
     as_encoder.files.set(FileRole::Llm, path);
     assert!(it.run(&as_encoder).failure().advice.sentence.contains("style.safetensors"));
+}
+
+/// The tensors of SDXL's and SD1.5's vocabularies.
+const VOCABULARIES: [(&str, &str); 2] = [("token_embedding.weight", "clip_g"), ("embeddings.token_embedding.weight", "clip_l")];
+/// The number of "a", as a word, in CLIP's vocabulary. Those of the letters that follow come behind it.
+const TOKEN_A: u64 = 320;
+
+/// Writes an embedding of the vectors that a model's vocabularies have for these tokens.
+fn embedding_of_tokens(path: &Path, model: &Path, tokens: &[u64]) {
+    let header = atelier_library::read_header(model).unwrap();
+    let (mut entries, mut data) = (serde_json::Map::new(), Vec::new());
+    let is_xl = header.tensors.iter().any(|it| it.name.starts_with("conditioner."));
+    for (end, name) in VOCABULARIES {
+        let is_it = |name: &str| name.ends_with(end) && name.contains("embeddings.") == end.starts_with("embeddings.");
+        let Some(vocabulary) = header.tensors.iter().find(|it| is_it(&it.name)) else { continue };
+        let width = *vocabulary.shape.last().unwrap();
+        let start = data.len();
+        for token in tokens {
+            let mut file = File::open(model).unwrap();
+            file.seek(SeekFrom::Start(vocabulary.offset + token * width * 2)).unwrap();
+            let mut row = vec![0; width as usize * 2];
+            file.read_exact(&mut row).unwrap();
+            data.extend(row);
+        }
+        let name = if is_xl { name } else { "emb_params" };
+        entries.insert(name.into(), json!({ "dtype": "F16", "shape": [tokens.len(), width], "data_offsets": [start, data.len()] }));
+    }
+    let header = serde_json::Value::Object(entries).to_string();
+    let length = (header.len() as u64).to_le_bytes();
+    fs::write(path, [&length[..], header.as_bytes(), &data].concat()).unwrap();
+}
+
+#[test]
+fn an_embedding_of_a_words_own_vectors_gives_the_bytes_of_the_word() {
+    let it = alone();
+    for name in ["sd15", "sdxl"] {
+        let dir = folder(&format!("{name}-reading"));
+        let files = written(families::reading(name), &dir);
+        let path = dir.join("zebrane.safetensors");
+        let embed = |tokens: &[u64]| embedding_of_tokens(&path, files.get(FileRole::Model).unwrap(), tokens);
+        let plain = |prompt: &str| Recipe { files: files.clone(), steps: 1, prompt: prompt.into(), ..recipe() };
+        let with = |prompt: &str| Recipe { embeddings: vec![path.clone()], ..plain(prompt) };
+        let pixels = |recipe: &Recipe| it.run(recipe).pixels().to_vec();
+        embed(&[TOKEN_A]);
+        let a = pixels(&plain("photo of a"));
+        assert_eq!(pixels(&with("photo of Zebrane")), a, "{name}");
+        assert_ne!(pixels(&plain("photo of zebrane")), a, "{name}: a word like any other without the embedding");
+        assert_eq!(pixels(&with("photo of (embedding:zebrane:1.3)")), pixels(&plain("photo of (a:1.3)")), "{name}");
+        // Another file of the same name is another embedding, also for what was encoded before.
+        embed(&[TOKEN_A, TOKEN_A + 1]);
+        let two = pixels(&plain("photo of a b"));
+        assert_ne!(two, a, "{name}");
+        assert_eq!(pixels(&with("photo of zebrane")), two, "{name}");
+        let guided = |recipe: Recipe, negative: &str| Recipe { negative_prompt: negative.into(), guidance: 4.0, ..recipe };
+        assert_eq!(pixels(&guided(with("fog"), "zebrane")), pixels(&guided(plain("fog"), "a b")), "{name}");
+    }
+}
+
+#[test]
+fn an_embedding_of_another_family_is_refused_where_a_prompt_names_it() {
+    let it = alone();
+    let path = folder("embedding-of-sd15").join("style.safetensors");
+    families::embedding().write(&path).unwrap();
+    let named = Recipe { prompt: "a lake, style".into(), embeddings: vec![path.clone()], ..recipe() };
+    let sentence = it.run(&named).failure().advice.sentence.clone();
+    assert_eq!(sentence, "style.safetensors was made for SD1.5, and the model is Z-Image.");
+    let unnamed = Recipe { prompt: "a lake".into(), ..named };
+    assert_eq!(it.run(&unnamed).pixels(), it.run(&Recipe { embeddings: Vec::new(), ..unnamed.clone() }).pixels());
 }
 
 fn lora(seed: u64, options: &tiny::Options) -> Lora {

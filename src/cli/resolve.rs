@@ -9,6 +9,7 @@ use super::flags::{
     CommonFlags, DeviceFlags, GenerateFlags, HiresFlags, ModelFlags, ModuleDeviceFlags, PictureFlags, PlanFlags, PreviewMethod,
     QueueAddFlags, UpscaleFlags, is_model_name,
 };
+use super::models::find_embeddings;
 use super::usage_error::UsageError;
 use crate::studio::opened_picture::OpenedPicture;
 use crate::studio::results::Destination;
@@ -258,6 +259,11 @@ fn recipe_of_flags(
         let found = (lookup.loras)(&names)?;
         loras.extend(found.into_iter().zip(strengths).map(|(path, strength)| Lora { path, strength }));
     }
+    let mut embeddings = model.embedding.clone();
+    if let Some(folder) = &model.embd_dir {
+        let prompts = [picture.prompt.as_deref(), picture.negative_prompt.as_deref()];
+        embeddings.extend(find_embeddings(folder, &prompts.map(Option::unwrap_or_default))?);
+    }
     let file = |path: &PathBuf| ImageSource::File(path.clone());
     let mut recipe = Recipe {
         prompt: if picture.prompt.is_some() { prompt } else { usual.prompt },
@@ -295,6 +301,7 @@ fn recipe_of_flags(
             .or(usual.control),
         loras,
         disabled_loras: Vec::new(),
+        embeddings: usual.embeddings.into_iter().chain(embeddings).collect(),
         placement,
         threads: threads(devices.threads),
         files: usual.files,

@@ -705,6 +705,7 @@ fn dialog_closed(
         | DialogKind::Reference
         | DialogKind::Control
         | DialogKind::Lora
+        | DialogKind::Embedding
         | DialogKind::Styles
         | DialogKind::SaveAs(_) => {
             create::update::dialog_closed(create, kind, result, context);

@@ -313,6 +313,8 @@ pub enum DialogKind {
     Control,
     /// A LoRA.
     Lora,
+    /// An embedding.
+    Embedding,
     /// A1111's list of styles.
     Styles,
     /// Target file of this picture.
@@ -488,6 +490,7 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
             .pick_file()),
         DialogKind::Styles => one(dialog.set_title("Choose A1111's styles.csv").add_filter("Lists of styles", &["csv"]).pick_file()),
         DialogKind::Lora => one(dialog.set_title("Choose a LoRA").add_filter("Model files", &MODELS).pick_file()),
+        DialogKind::Embedding => one(dialog.set_title("Choose an embedding").add_filter("Model files", &MODELS).pick_file()),
         DialogKind::Start => one(dialog.set_title("Choose a picture to start from").add_filter("Pictures", &PICTURES).pick_file()),
         DialogKind::Mask => one(dialog.set_title("Choose a mask").add_filter("Pictures", &PICTURES).pick_file()),
         DialogKind::Reference => dialog.set_title("Add reference pictures").add_filter("Pictures", &PICTURES).pick_files(),

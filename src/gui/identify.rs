@@ -11,6 +11,8 @@ pub enum FileKind {
     Role(FileRole),
     /// A low-rank adapter.
     Lora,
+    /// A textual inversion.
+    Embedding,
     /// A picture.
     Picture,
     /// A model file, but nobody knows which part.
@@ -36,6 +38,7 @@ pub(crate) fn identify(path: &Path) -> FileKind {
                 match kind.role {
                     _ if kind.is_lora => FileKind::Lora,
                     Some(role) => FileKind::Role(role),
+                    None if atelier_library::is_embedding(&header) => FileKind::Embedding,
                     None => FileKind::Unknown,
                 }
             }

@@ -141,6 +141,13 @@ impl Shared {
         loras.push(disabled.map_or(Lora { path, strength: 1.0 }, |at| disabled_loras.remove(at)));
     }
 
+    /// Has an embedding at hand.
+    pub fn use_embedding(&mut self, path: PathBuf) {
+        if !self.recipe.embeddings.contains(&path) {
+            self.recipe.embeddings.push(path);
+        }
+    }
+
     /// Cards of this kind that have a file on this disk, with the first of them.
     pub fn cards_with_file(&self, kind: ModelKind) -> impl Iterator<Item = (&ModelCard, &Path)> {
         let cards = self.library.cards.iter().filter(move |card| card.kind == kind);

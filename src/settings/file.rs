@@ -171,6 +171,7 @@ mod tests {
             mask: Some(ImageSource::File("/tmp/mask.png".into())),
             loras: vec![Lora { path: "/tmp/lora.safetensors".into(), strength: -0.5 }],
             disabled_loras: vec![Lora { path: "/tmp/oil.safetensors".into(), strength: 0.5 }],
+            embeddings: vec!["/tmp/fog.safetensors".into()],
             placement: PlacementText { backend: "all=cpu".into(), max_vram: "6".into(), ..PlacementText::default() },
             ..Recipe::default()
         };

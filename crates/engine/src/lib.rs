@@ -10,6 +10,7 @@ mod checks;
 mod cpu_math;
 mod devices;
 mod drivers;
+mod embeddings;
 mod engine_end;
 mod estimate;
 mod event_mailbox;

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
 use crate::ffi::StepRecords;
-use crate::fingerprint::fingerprints;
+use crate::fingerprint::{Fingerprint, fingerprints};
 use atelier_core::canvas::Mask;
 use atelier_core::recipe::{ImageSource, PlacementText, Recipe, Rgb8};
 
@@ -38,7 +38,8 @@ impl StepsKey {
         let mut recipe = recipe.clone();
         let earlier_loras = recipe.earlier_steps.iter().flat_map(|steps| &steps.loras);
         let loras: Vec<_> = recipe.loras.iter().chain(earlier_loras).cloned().collect();
-        let files = format!("{:?}", fingerprints(&recipe.files, &loras));
+        let embeddings: Vec<_> = recipe.embeddings.iter().map(|path| Fingerprint::of(path)).collect();
+        let files = format!("{:?} {embeddings:?}", fingerprints(&recipe.files, &loras));
         // The pixels count, not where they came from; nor what comes after the steps, or only says how they are computed.
         let no_picture = || ImageSource::File(std::path::PathBuf::new());
         if let Some(init) = &mut recipe.init {

@@ -139,6 +139,9 @@ impl Family {
         matches!(self, Self::Svd | Self::Wan | Self::Ltx)
     }
 
+    /// Families whose text encoders take embeddings: those of `FrozenCLIPEmbedderWithCustomWords` in the engine's `conditioner.hpp`.
+    pub const WITH_EMBEDDINGS: [Self; 3] = [Self::Sd1, Self::Sd2, Self::Sdxl];
+
     /// True where the engine has `ControlNet`s for it.
     pub(crate) const fn takes_controlnets(self) -> bool {
         self.is_unet() && !self.is_video()

@@ -82,6 +82,8 @@ pub struct StoredRecipe {
     control: Option<StoredImage>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     loras: Vec<StoredLora>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    embeddings: Vec<StoredFile>,
     /// How the processor computed, where that changed the bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     cpu_math: Option<String>,
@@ -212,6 +214,8 @@ pub enum RequiredFile {
     File(FileRole),
     /// A low-rank adapter.
     Lora,
+    /// A textual inversion.
+    Embedding,
     /// A picture to start from, a mask, a reference or a control picture.
     Image,
 }
@@ -301,6 +305,7 @@ impl StoredRecipe {
             reference_images: recipe.reference_images.iter().map(image).collect(),
             control: recipe.control.as_ref().map(|control| StoredImage { file: image(&control.image), strength: control.strength }),
             loras: stored_loras(&recipe.loras),
+            embeddings: recipe.used_embeddings().map(file).collect(),
             cpu_math: info.cpu_math.map(|math| math.name().to_owned()),
             upscaled: None,
             notes: Vec::new(),
@@ -409,6 +414,8 @@ impl StoredRecipe {
         });
         let earlier_steps = earlier_steps.collect();
 
+        let embeddings = self.embeddings.iter().take(MOST_FILES).filter_map(|file| find(RequiredFile::Embedding, file)).collect();
+
         // Without the picture that it enlarges it says nothing.
         let hires = self.hires.as_ref().filter(|_| init.is_some() || self.init.is_none()).map(|hires| {
             let upscaler = hires.upscaler.as_ref().and_then(|file| find(RequiredFile::File(FileRole::Upscaler), file));
@@ -453,6 +460,7 @@ impl StoredRecipe {
             control: control.map(|(path, strength)| ControlImage { image: ImageSource::File(path), strength }),
             loras,
             disabled_loras: Vec::new(),
+            embeddings,
             placement: defaults.placement,
             threads: None,
         };
@@ -512,6 +520,7 @@ mod tests {
             reference_images: vec![ImageSource::File("/home/someone/ref.png".into())],
             control: Some(ControlImage { image: ImageSource::File("/home/someone/pose.png".into()), strength: 0.9 }),
             loras: vec![Lora { path: "/home/someone/loras/ink.safetensors".into(), strength: 0.7 }],
+            embeddings: vec!["/home/someone/embeddings/fog.safetensors".into()],
             placement: PlacementText { backend: "te=RPC0[10.0.0.4:50052]".into(), ..PlacementText::default() },
             threads: Some(3),
             ..Recipe::default()
@@ -534,6 +543,7 @@ mod tests {
         let folder = |need| match need {
             RequiredFile::File(_) => "/other/models",
             RequiredFile::Lora => "/other/loras",
+            RequiredFile::Embedding => "/other/embeddings",
             RequiredFile::Image => "/other/images",
         };
         let it = restored(&stored(&full()), |need, name, bytes| {
@@ -543,6 +553,7 @@ mod tests {
         assert_eq!((it.missing.len(), it.notes.len()), (0, 0));
         let text = serde_json::to_string(&full()).unwrap();
         let text = text.replace("/home/someone/models", "/other/models").replace("/home/someone/loras", "/other/loras");
+        let text = text.replace("/home/someone/embeddings", "/other/embeddings");
         let moved: Recipe = serde_json::from_str(&text.replace("/home/someone", "/other/images")).unwrap();
         let expected =
             Recipe { seed: 44, batch_count: 1, width: 640, height: 480, placement: PlacementText::default(), threads: None, ..moved };

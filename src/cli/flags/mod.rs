@@ -219,6 +219,12 @@ pub(super) struct ModelFlags {
     /// Low-rank adapter and its strength (1 where none is given); may be repeated
     #[arg(long, value_name = "FILE[:STRENGTH]", value_parser = lora, help_heading = MODEL)]
     pub(super) lora: Vec<Lora>,
+    /// Embedding (textual inversion): works where a prompt has the name of the file without its extension; may be repeated
+    #[arg(long, value_name = "FILE", help_heading = MODEL)]
+    pub(super) embedding: Vec<PathBuf>,
+    /// Folder of embeddings: those that a prompt names are used
+    #[arg(long, value_name = "DIR", help_heading = MODEL)]
+    pub(super) embd_dir: Option<PathBuf>,
     /// Folder in which <lora:NAME:STRENGTH> in the prompt is looked up; without it, the LoRAs of the library
     #[arg(long, value_name = "DIR", help_heading = MODEL)]
     pub(super) lora_model_dir: Option<PathBuf>,

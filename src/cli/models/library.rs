@@ -1,5 +1,6 @@
 //! Finding the library, for every command that needs it.
 
+use std::fs;
 use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use crate::cli::flags::LibraryFlags;
 use crate::cli::usage_error::UsageError;
 use crate::studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
 use atelier_core::paths::{NoHome, Paths};
+use atelier_core::recipe::{embedding_word, names_embedding};
 use atelier_library::disk::{ScanResult, Scanner, ScannerOptions};
 use atelier_library::{
     Builtin, BuiltinError, Catalogue, LibraryConfig, LibraryConfigError, Manifest, Models, Problem, Role, Runnable, builtin_card,
@@ -109,6 +111,18 @@ pub(in crate::cli) fn find_loras(
         })
     };
     names.iter().map(find).collect()
+}
+
+/// The embeddings in this folder that one of the prompts names.
+pub(in crate::cli) fn find_embeddings(folder: &Path, prompts: &[&str]) -> Result<Vec<PathBuf>, UsageError> {
+    let entries = fs::read_dir(folder).map_err(|error| {
+        Problem::new(format!("The folder {} cannot be read: {error}.", folder.display()), "Name another one with --embd-dir.")
+    })?;
+    let is_model = |path: &Path| path.extension().is_some_and(|it| it == "safetensors" || it == "gguf");
+    let is_named = |path: &Path| prompts.iter().any(|prompt| names_embedding(prompt, &embedding_word(path)));
+    let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| is_model(path) && is_named(path)).collect();
+    found.sort();
+    Ok(found)
 }
 
 /// The settings of a picture, with its model and LoRAs among those of the library.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use library::Library;
-pub(super) use library::{allows_pickles, find, find_loras, find_upscaler, missing_model, open_picture};
+pub(super) use library::{allows_pickles, find, find_embeddings, find_loras, find_upscaler, missing_model, open_picture};
 use report::LibraryReport;
 pub(super) use report::licence_text;
 

@@ -65,6 +65,9 @@ pub(super) fn add(
 /// Another process makes the job, in a folder of its own.
 fn make_absolute(recipe: &mut Recipe) {
     recipe.files = recipe.files.iter().map(|(role, path)| (role, absolute_or_same(path))).collect();
+    for embedding in &mut recipe.embeddings {
+        *embedding = absolute_or_same(embedding);
+    }
     for lora in &mut recipe.loras {
         lora.path = absolute_or_same(&lora.path);
     }

@@ -166,6 +166,8 @@ fn every_flag_reaches_the_recipe() {
         "t5",
         "--control-net",
         "cn",
+        "--embedding",
+        "fog.safetensors",
         "--lora",
         "a:0.5",
         "--lora",
@@ -277,6 +279,7 @@ fn every_flag_reaches_the_recipe() {
         control: Some(ControlImage { image: image("c.png"), strength: 0.8 }),
         loras: vec![Lora { path: "a".into(), strength: 0.5 }, Lora { path: "b".into(), strength: 1.0 }],
         disabled_loras: Vec::new(),
+        embeddings: vec!["fog.safetensors".into()],
         placement,
         threads: Some(3),
     };
@@ -441,4 +444,19 @@ fn a_pickle_is_opened_only_where_the_person_agreed() {
     assert!(refused.is_missing_resource() && refused.to_string().contains("--allow-pickle"), "{refused}");
     let agreed = job(&[&args[..], &["--allow-pickle"]].concat()).unwrap();
     assert!(matches!(agreed.task, Task::Upscale { allow_pickle: true, .. }));
+}
+
+#[test]
+fn of_a_folder_of_embeddings_those_that_a_prompt_names_are_used() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["Fog.safetensors", "ink.safetensors", "rain.gguf", "fog.txt"] {
+        std::fs::write(folder.path().join(name), "x").unwrap();
+    }
+    let path = folder.path().to_str().unwrap();
+    let it = job(&["generate", "-m", "m.gguf", "-p", "a lake, fog", "-n", "(rain:1.2)", "--embd-dir", path]).unwrap();
+    let Task::Generate { recipe, .. } = it.task else { panic!("no recipe") };
+    let names: Vec<_> = recipe.embeddings.iter().map(|it| it.file_name().unwrap().to_str().unwrap()).collect();
+    assert_eq!(names, ["Fog.safetensors", "rain.gguf"]);
+    let nowhere = folder.path().join("none");
+    assert!(job(&["generate", "-m", "m.gguf", "-p", "fog", "--embd-dir", nowhere.to_str().unwrap()]).is_err());
 }

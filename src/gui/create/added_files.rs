@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::gui::context::Context;
 use crate::gui::identify::FileKind;
 use crate::studio::library_service::LibraryRequest;
-use atelier_core::recipe::{ImageSource, InitImage, ModelFiles};
+use atelier_core::recipe::{ImageSource, InitImage, ModelFiles, embedding_word};
 
 /// Strength of a new start picture, 0 (kept) to 1 (ignored).
 const START_STRENGTH: f32 = 0.75;
@@ -53,6 +53,10 @@ pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<
                 }
             }
             FileKind::Lora => context.shared.use_lora(path),
+            FileKind::Embedding => {
+                lines.push(format!("Embedding: {}. Name it in a prompt to use it.", embedding_word(&path)));
+                context.shared.use_embedding(path);
+            }
             // A person who adds model files chose it among them.
             FileKind::Picture => start_from(ImageSource::File(path), context),
             FileKind::Unknown if context.shared.unplaced.contains(&path) => {}

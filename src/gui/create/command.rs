@@ -114,6 +114,10 @@ pub enum Command {
     AddLora,
     /// Add the LoRA of this file.
     UseLora(PathBuf),
+    /// Show the file dialog for an embedding.
+    AddEmbedding,
+    /// Add the embedding of this file.
+    UseEmbedding(PathBuf),
     /// Search the LoRAs of this disk.
     SearchLoras(String),
     /// Set the preview of forming pictures.
@@ -215,6 +219,7 @@ impl Command {
         Self::ChooseControl,
         Self::ClearControl,
         Self::AddLora,
+        Self::AddEmbedding,
         Self::Follow,
         Self::GoOnFromStep,
         Self::ClearEarlierSteps,
@@ -315,6 +320,8 @@ impl Command {
             Self::ClearControl => ("Remove control picture", "Do without this picture. The file itself stays where it is."),
             Self::AddLora => ("Choose a file…", "Choose the file of a LoRA that is not in the library."),
             Self::UseLora(_) => ("Add this LoRA", "Use this LoRA for the next pictures, with strength 1."),
+            Self::AddEmbedding => ("Choose an embedding…", "Choose the file of an embedding that is not in the library."),
+            Self::UseEmbedding(_) => ("Add this embedding", "Have this embedding at hand. It works where a prompt names it."),
             Self::SearchLoras(_) => ("Search LoRAs", "Search the LoRAs of this disk."),
             Self::SetPreview(choice) => (choice.label(), choice.tooltip()),
             Self::Show(_) => ("Show this picture", "Show this picture."),
@@ -377,7 +384,8 @@ impl Command {
             | Self::ChooseMask
             | Self::AddReference
             | Self::ChooseControl
-            | Self::AddLora => (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already."),
+            | Self::AddLora
+            | Self::AddEmbedding => (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already."),
             Self::SaveAs => {
                 state.session.shown().map(drop).ok_or("There is no picture yet.")?;
                 (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")
@@ -446,6 +454,7 @@ impl Command {
             | Self::RemoveReference(_)
             | Self::ClearControl
             | Self::UseLora(_)
+            | Self::UseEmbedding(_)
             | Self::SearchLoras(_)
             | Self::SetPreview(_)
             | Self::Show(_)

@@ -3,6 +3,7 @@
 pub(crate) mod added_files;
 pub mod command;
 pub mod dropped;
+pub(crate) mod embeddings;
 pub mod larger;
 pub(crate) mod loras;
 pub(crate) mod open;

@@ -125,6 +125,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::ClearControl => context.shared.recipe.control = None,
         Command::AddLora => context.open_dialog(DialogKind::Lora, String::new()),
         Command::UseLora(path) => context.shared.use_lora(path),
+        Command::AddEmbedding => context.open_dialog(DialogKind::Embedding, String::new()),
+        Command::UseEmbedding(path) => context.shared.use_embedding(path),
         Command::SearchLoras(text) => state.lora_search = text,
         Command::SetPreview(choice) => state.preview = choice,
         Command::Show(id) => state.session.show(id),
@@ -346,7 +348,7 @@ fn zoom(state: &mut State, factor: f32, egui: &egui::Context) {
 /// Asks whether the files in use are there, whenever they are others than before.
 pub(crate) fn refresh_files(state: &mut State, context: &mut Context<'_>) {
     let recipe = &context.shared.recipe;
-    let loras = recipe.loras.iter().map(|lora| lora.path.as_path());
+    let loras = recipe.loras.iter().map(|lora| lora.path.as_path()).chain(recipe.embeddings.iter().map(PathBuf::as_path));
     let same = recipe.files.iter().map(|(_, path)| path).chain(loras.clone()).eq(state.checked_files.iter().map(PathBuf::as_path));
     if !same {
         state.checked_files = recipe.files.iter().map(|(_, path)| path).chain(loras).map(PathBuf::from).collect();
@@ -385,6 +387,7 @@ pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogR
         DialogKind::Reference => context.shared.recipe.reference_images.extend(paths.into_iter().map(ImageSource::File)),
         DialogKind::Control => context.shared.recipe.set_control_picture(ImageSource::File(path)),
         DialogKind::Styles => preset_task(state, PresetTask::Import(path), context),
+        DialogKind::Embedding => context.shared.use_embedding(path),
         DialogKind::Lora => {
             context.shared.use_lora(path);
             context.shared.take_prompt_loras();

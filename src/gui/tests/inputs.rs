@@ -124,6 +124,47 @@ fn a_lora_that_is_named_in_the_prompt_becomes_a_chip_with_its_strength() {
     assert_eq!((recipe_of(&studio).prompt.as_str(), recipe_of(&studio).loras[0].strength), ("a lake", 0.3));
 }
 
+#[test]
+fn an_embedding_is_chosen_named_in_a_prompt_and_taken_out_again() {
+    let recipe = Recipe { prompt: "a lake".into(), ..ready() };
+    let mut studio = Studio::sized(recipe, [1440.0, 1600.0]);
+    let file = CardFile {
+        role: atelier_library::Role::Embedding,
+        name: "fog.safetensors".into(),
+        path: Some("/e/fog.safetensors".into()),
+        bytes: None,
+        facts: None,
+        sha256: None,
+    };
+    let card = ModelCard { id: "fog".into(), name: "Fog".into(), kind: ModelKind::Part, files: vec![file], ..ModelCard::default() };
+    let card = ModelCard { family: Some("SD1.5".into()), ..card };
+    studio.app_mut().state.shared.library = Arc::new(LibrarySnapshot { cards: vec![card], ..LibrarySnapshot::default() });
+    studio.harness.run_ok();
+    studio.click("Add an embedding");
+    studio.click("Embedding fog");
+    assert_eq!(recipe_of(&studio).embeddings, [PathBuf::from("/e/fog.safetensors")]);
+    assert!(recipe_of(&studio).used_embeddings().next().is_none(), "no prompt names it");
+    studio.click("fog in the negative prompt");
+    assert_eq!((recipe_of(&studio).prompt.as_str(), recipe_of(&studio).negative_prompt.as_str()), ("a lake", "fog"));
+    studio.click("fog in the prompt");
+    assert_eq!(recipe_of(&studio).prompt, "a lake, fog");
+    studio.harness.check_accessibility();
+    studio.click("fog in the prompt");
+    assert_eq!(recipe_of(&studio).prompt, "a lake");
+    studio.click("Remove embedding fog");
+    assert!(recipe_of(&studio).embeddings.is_empty() && recipe_of(&studio).negative_prompt.is_empty());
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!((recipe_of(&studio).embeddings.len(), recipe_of(&studio).negative_prompt.as_str()), (1, "fog"));
+}
+
+#[test]
+fn embeddings_are_not_offered_for_a_model_that_takes_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let builtin = small_builtin(folder.path());
+    let studio = Studio::with(Settings::default(), Ok(builtin), [1440.0, 1600.0]);
+    assert!(studio.sees("LoRAs") && !studio.sees("Embeddings"));
+}
+
 /// Puts a LoRA of this file and family into the library, with trigger words, beside a model of the recipe's main file.
 fn know_lora(studio: &mut Studio, path: &str, family: &str) {
     let shared = &mut studio.app_mut().state.shared;

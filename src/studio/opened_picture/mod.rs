@@ -86,7 +86,7 @@ fn own(stored: StoredRecipe, from: &PictureSettings, path: &Path, known: &KnownM
     let name = stored.model().map(str::to_owned);
     let restored = stored.into_recipe(|need, name, bytes| match need {
         RequiredFile::Image => Some(folder.join(name)).filter(|path| is_it(path, bytes)),
-        RequiredFile::File(_) | RequiredFile::Lora => {
+        RequiredFile::File(_) | RequiredFile::Lora | RequiredFile::Embedding => {
             known.files.iter().find(|path| path.file_name().is_some_and(|it| it == name) && is_it(path, bytes)).cloned()
         }
     });
@@ -108,6 +108,8 @@ fn own(stored: StoredRecipe, from: &PictureSettings, path: &Path, known: &KnownM
     for MissingFile { need, name, .. } in extras.into_iter().filter(|it| !it.name.is_empty()) {
         if need == RequiredFile::Lora {
             it.missing.push(MissingModel { kind: ModelKind::Lora, remedy: remedy(ModelKind::Lora, &name), name });
+        } else if need == RequiredFile::Embedding {
+            it.missing.push(MissingModel { kind: ModelKind::Part, remedy: remedy(ModelKind::Part, &name), name });
         } else {
             it.differences.push(format!("The picture {name} that it was made from is not beside it."));
         }

@@ -110,8 +110,7 @@ fn is_hash(hash: &str) -> bool {
 fn main_files(card: &ModelCard) -> impl Iterator<Item = &CardFile> {
     card.files.iter().filter(|file| match file.role {
         Role::Part(role) => role.is_main() || card.kind != ModelKind::Model,
-        Role::Lora => true,
-        Role::Embedding => false,
+        Role::Lora | Role::Embedding => true,
     })
 }
 

@@ -52,39 +52,38 @@ pub fn family(name: &str, dir: &Path) -> io::Result<Vec<(&'static str, Part)>> {
             let gguf = |tensors: &Tensors, kind| Part::Draft(Draft::new(Container::Gguf, tensors, &[("general.architecture", kind)]));
             vec![("diffusion", gguf(&module, "lumina2")), ("llm", gguf(&encoder, "qwen3")), ("taesd", autoencoder(16))]
         }
-        "sd15" => {
-            let mut model = Model::default();
-            model.unet(&Unet {
-                base: 32,
-                multiples: &[1, 2, 4, 4],
-                depths: &[1, 1, 1, 0],
-                middle: 1,
-                context: 768,
-                label: 0,
-                linear: false,
-            });
-            model.text_encoder("cond_stage_model.transformer.text_model");
-            vec![("model", whole(&model)), ("taesd", autoencoder(4))]
-        }
-        "sdxl" => {
-            let mut model = Model::default();
-            model.unet(&Unet {
-                base: 64,
-                multiples: &[1, 2, 4],
-                depths: &[0, 2, 10],
-                middle: 10,
-                context: 2048,
-                label: 2816,
-                linear: true,
-            });
-            model.text_encoder("conditioner.embedders.0.transformer.text_model");
-            model.clip_g();
-            vec![("model", whole(&model)), ("taesd", autoencoder(4))]
-        }
+        "sd15" => vec![("model", whole(&sd15(), &[])), ("taesd", autoencoder(4))],
+        "sdxl" => vec![("model", whole(&sdxl(), &[])), ("taesd", autoencoder(4))],
         "sd3" => vec![("diffusion", draft(&sd3())), ("clip_l", clip_l(dir)?), ("clip_g", clip_g(dir)?), ("taesd", autoencoder(16))],
         "ovis" => vec![("diffusion", draft(&ovis(options.encoder_width))), ("llm", llm()), ("taesd", autoencoder(16))],
         _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("no family is called {name}"))),
     })
+}
+
+/// The files of `sd15` or `sdxl`, with text encoders that tell words apart: their vocabularies are no zeros, nor what leads to their results.
+#[must_use]
+pub fn reading(name: &str) -> Vec<(&'static str, Part)> {
+    const READING: [&str; 5] = ["token_embedding", "final_layer_norm", "ln_final", "text_projection", "position"];
+    let model = if name == "sdxl" { sdxl() } else { sd15() };
+    let autoencoder = Draft::new(Container::Safetensors, &autoencoder_tensors(4), &[]);
+    vec![("model", whole(&model, &READING)), ("taesd", Part::Draft(autoencoder))]
+}
+
+/// A small SD1.5.
+fn sd15() -> Model {
+    let mut model = Model::default();
+    model.unet(&Unet { base: 32, multiples: &[1, 2, 4, 4], depths: &[1, 1, 1, 0], middle: 1, context: 768, label: 0, linear: false });
+    model.text_encoder("cond_stage_model.transformer.text_model");
+    model
+}
+
+/// A small SDXL.
+fn sdxl() -> Model {
+    let mut model = Model::default();
+    model.unet(&Unet { base: 64, multiples: &[1, 2, 4], depths: &[0, 2, 10], middle: 10, context: 2048, label: 2816, linear: true });
+    model.text_encoder("conditioner.embedders.0.transformer.text_model");
+    model.clip_g();
+    model
 }
 
 /// A LoRA for the family `zimage`.
@@ -176,9 +175,10 @@ pub fn fragment() -> Draft {
     Draft::new(Container::Safetensors, &tensors, &[])
 }
 
-/// A file with the diffusion module and text encoders, which are zeros.
-fn whole(model: &Model) -> Part {
-    Part::Draft(Draft::with_holes(Container::Safetensors, &model.0, &[], |name| !name.starts_with("model.diffusion_model.")))
+/// A file with the diffusion module and text encoders, which are zeros but for the tensors with one of these parts in their names.
+fn whole(model: &Model, filled: &[&str]) -> Part {
+    let is_filled = |name: &str| name.starts_with("model.diffusion_model.") || filled.iter().any(|part| name.contains(part));
+    Part::Draft(Draft::with_holes(Container::Safetensors, &model.0, &[], |name| !is_filled(name)))
 }
 
 fn clip_l(dir: &Path) -> io::Result<Part> {

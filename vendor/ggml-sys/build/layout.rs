@@ -102,6 +102,7 @@ const STRUCTS: &[(&str, &[&str])] = &[
     ),
     ("atelier_work", &["module", "phase", "kind", "size", "type", "nodes", "operations", "bytes"]),
     ("atelier_limits", &["diffusion", "te", "clip_vision", "vae", "stream_layers"]),
+    ("atelier_embedding", &["token", "count", "width", "vectors", "width_2", "vectors_2"]),
     ("atelier_area", &["strength", "soft_mask", "width", "height"]),
     ("atelier_steps", &["record", "replay", "replay_steps", "stop_after"]),
     ("atelier_step_counts", &["steps", "bytes", "computed"]),

@@ -34,7 +34,7 @@ const PATCHED_SOURCES: &[&str] = &[
 ];
 
 /// Patches of headers, which only have to be found before the engine's.
-const PATCHED_HEADERS: &[&str] = &["transport.h"];
+const PATCHED_HEADERS: &[&str] = &["transport.h", "clip.hpp", "conditioner.hpp"];
 
 const SHIM_SOURCES: &[&str] = &[
     "shim",
@@ -44,6 +44,7 @@ const SHIM_SOURCES: &[&str] = &[
     "estimate",
     "job",
     "lora_use",
+    "embeddings",
     "step_records",
     "compute_hook",
     "compute_threads",
@@ -223,7 +224,11 @@ fn write_patched(engine: &Path, source: &str, out: &Path) -> PathBuf {
     let text = patch
         .apply(&read(&engine.join(&patch.source)))
         .unwrap_or_else(|error| panic!("{ENGINE} has moved: {error}\nvendor/ggml-sys/{path} says why it matters."));
-    let target = out.join(source);
+    // Sources include headers by their path below `src`.
+    let is_header = PATCHED_HEADERS.contains(&source);
+    let target = out.join(patch.source.strip_prefix("src/").filter(|_| is_header).unwrap_or(source));
+    let folder = target.parent().unwrap_or(out);
+    fs::create_dir_all(folder).unwrap_or_else(|error| panic!("{} cannot be made: {error}", folder.display()));
     write(&target, &text);
     target
 }

@@ -9,6 +9,7 @@
 #include <typeinfo>
 
 #include "conditioning/conditioner.hpp"
+#include "embeddings.h"
 #include "job.h"
 
 namespace atelier {
@@ -97,6 +98,8 @@ public:
         ran_in_image_  = false;
         before_prompt_ = std::move(before_prompt);
     }
+    // See atelier::set_embeddings; for the images that follow.
+    bool set_embeddings(const atelier_embedding* embeddings, size_t count) { return atelier::set_embeddings(*inner_, embeddings, count); }
     // True where both wrap conditioners of the same type.
     bool has_same_type(const CachingConditioner& other) const { return typeid(*inner_) == typeid(*other.inner_); }
     // True where the text encoder ran for this image.

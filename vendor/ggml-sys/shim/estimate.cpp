@@ -27,6 +27,8 @@ atelier_status atelier_estimator_new(const sd_ctx_params_t* params, const atelie
 
 atelier_status atelier_estimator_run(atelier_context* estimator,
                                      const sd_img_gen_params_t* params,
+                                     const atelier_embedding* embeddings,
+                                     size_t embedding_count,
                                      const atelier_limits* limits,
                                      const atelier_callbacks* callbacks,
                                      atelier_module_estimate* out,
@@ -43,6 +45,9 @@ atelier_status atelier_estimator_run(atelier_context* estimator,
         estimator->set_limits(*limits);
         if (estimator->conditioner != nullptr) {
             estimator->conditioner->begin_image("", [estimator] { estimator->release_vae_staging(); });
+            if (!estimator->conditioner->set_embeddings(embeddings, embedding_count)) {
+                return reject("an embedding does not fit the text encoders");
+            }
         }
         job.enter_phase(ATELIER_PHASE_ENCODING);
         sd_image_t* images = generate_image(estimator->sd, params);

@@ -291,6 +291,8 @@ atelier_status atelier_context_generate(atelier_context* context,
                                         const atelier_area* area,
                                         const atelier_steps* steps,
                                         const char* lora_key,
+                                        const atelier_embedding* embeddings,
+                                        size_t embedding_count,
                                         enum rng_type_t rng,
                                         enum preview_t preview_mode,
                                         int preview_every,
@@ -324,6 +326,9 @@ atelier_status atelier_context_generate(atelier_context* context,
         if (context->conditioner != nullptr) {
             // The conditioner may be borrowed; the VAE is this context's.
             context->conditioner->begin_image(lora_key == nullptr ? "" : lora_key, [context] { context->release_vae_staging(); });
+            if (!context->conditioner->set_embeddings(embeddings, embedding_count)) {
+                return reject("an embedding does not fit the text encoders");
+            }
         }
         context->set_rng(rng);
         std::optional<AdaptivePreviewScope> scope;

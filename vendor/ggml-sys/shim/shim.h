@@ -144,6 +144,16 @@ typedef struct {
     uint64_t total;  // 0: none is of a module of this model
 } atelier_lora_use;
 
+// A textual inversion: vectors that take the place of a text in a prompt.
+typedef struct {
+    const char* token;       // the text, of lower-case ASCII
+    int count;               // of vectors; each is one token of the prompt
+    int width;               // values of a vector of the first encoder
+    const float* vectors;    // count x width
+    int width_2;             // of the second encoder, where the model has one
+    const float* vectors_2;  // count x width_2; may be null
+} atelier_embedding;
+
 // How an image changes a part of the one that it starts from.
 typedef struct {
     // The part of the schedule that is run, in all of `sample_steps`: 1 begins with noise alone. Takes the place of the engine's own strength.
@@ -383,6 +393,8 @@ atelier_status atelier_estimator_new(const sd_ctx_params_t* params, const atelie
 // Predicts the memory of an image: at most `capacity` entries, `*count` of them.
 atelier_status atelier_estimator_run(atelier_context* estimator,
                                      const sd_img_gen_params_t* params,
+                                     const atelier_embedding* embeddings,
+                                     size_t embedding_count,
                                      const atelier_limits* limits,
                                      const atelier_callbacks* callbacks,
                                      atelier_module_estimate* out,
@@ -416,13 +428,16 @@ bool atelier_context_is_lost(const atelier_context* context);
 // Value of `preview_every`: previews through the decoder, as large and as often as a fifth of the image's time allows.
 #define ATELIER_PREVIEW_ADAPTIVE (-1)
 
-// Generates one image; `params->batch_count` must be 1. `lora_key` identifies the LoRAs: it is part of the key of cached text encodings.
+// Generates one image; `params->batch_count` must be 1. `lora_key` identifies the LoRAs: it is part of the key of cached text encodings. The token of an
+// embedding identifies its vectors.
 // `area` and `steps` may be null; an image that stops early succeeds without data. `rng` draws the noise. `preview_every`: steps between two previews; 0: none. The image is freed by atelier_image_free.
 atelier_status atelier_context_generate(atelier_context* context,
                                         const sd_img_gen_params_t* params,
                                         const atelier_area* area,
                                         const atelier_steps* steps,
                                         const char* lora_key,
+                                        const atelier_embedding* embeddings,
+                                        size_t embedding_count,
                                         enum rng_type_t rng,
                                         enum preview_t preview_mode,
                                         int preview_every,

@@ -309,6 +309,24 @@ pub struct atelier_limits {
     pub stream_layers: bool,
 }
 
+/// A textual inversion: vectors that take the place of a text in a prompt.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_embedding {
+    /// The text, of lower-case ASCII.
+    pub token: *const c_char,
+    /// The number of vectors.
+    pub count: c_int,
+    /// Values of a vector of the first encoder.
+    pub width: c_int,
+    /// count x width values.
+    pub vectors: *const f32,
+    /// Values of a vector of the second encoder.
+    pub width_2: c_int,
+    /// count x `width_2` values, or null.
+    pub vectors_2: *const f32,
+}
+
 /// How an image changes a part of the one that it starts from.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -531,6 +549,8 @@ unsafe extern "C" {
     pub fn atelier_estimator_run(
         estimator: *mut atelier_context,
         params: *const sd_img_gen_params_t,
+        embeddings: *const atelier_embedding,
+        embedding_count: usize,
         limits: *const atelier_limits,
         callbacks: *const atelier_callbacks,
         out: *mut atelier_module_estimate,
@@ -576,6 +596,8 @@ unsafe extern "C" {
         area: *const atelier_area,
         steps: *const atelier_steps,
         lora_key: *const c_char,
+        embeddings: *const atelier_embedding,
+        embedding_count: usize,
         rng: rng_type_t,
         preview_mode: preview_t,
         preview_every: c_int,

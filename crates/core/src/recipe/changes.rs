@@ -37,6 +37,7 @@ pub fn changed_settings(before: &Recipe, after: &Recipe) -> Vec<&'static str> {
         control,
         loras,
         disabled_loras,
+        embeddings,
         placement,
         threads,
     } = before;
@@ -61,6 +62,7 @@ pub fn changed_settings(before: &Recipe, after: &Recipe) -> Vec<&'static str> {
         ("reference pictures", *reference_images != after.reference_images),
         ("control picture", *control != after.control),
         ("LoRAs", *loras != after.loras || *disabled_loras != after.disabled_loras),
+        ("embeddings", *embeddings != after.embeddings),
         ("distilled guidance", distilled_guidance.to_bits() != after.distilled_guidance.to_bits()),
         ("flow shift", *flow_shift != after.flow_shift),
         ("eta", *eta != after.eta),

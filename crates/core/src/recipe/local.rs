@@ -50,6 +50,7 @@ pub struct LocalRecipe {
     control_strength: f32,
     loras: Vec<LocalLora>,
     disabled_loras: Vec<LocalLora>,
+    embeddings: Vec<PathBuf>,
     threads: Option<u32>,
     backend: String,
     params_backend: String,
@@ -111,6 +112,7 @@ impl From<&Recipe> for LocalRecipe {
             threads: recipe.threads,
             loras: loras(&recipe.loras),
             disabled_loras: loras(&recipe.disabled_loras),
+            embeddings: recipe.embeddings.clone(),
             backend: recipe.placement.backend.clone(),
             params_backend: recipe.placement.params_backend.clone(),
             max_vram: recipe.placement.max_vram.clone(),
@@ -164,6 +166,7 @@ impl From<LocalRecipe> for Recipe {
             threads: stored.threads.filter(|it| (1..=MOST_THREADS).contains(it)),
             loras: loras(stored.loras),
             disabled_loras: loras(stored.disabled_loras),
+            embeddings: stored.embeddings.into_iter().take(MOST_PICTURES).collect(),
             placement: PlacementText {
                 backend: stored.backend,
                 params_backend: stored.params_backend,

@@ -2,7 +2,7 @@
 //!
 //! Plain data. Nothing here reads a file or knows the engine; stored forms have their own types (`atelier_media`, the settings).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,7 @@ use crate::cpu_math::CpuMath;
 
 mod changes;
 mod earlier_steps;
+mod embedding_words;
 mod files;
 mod hires;
 mod image;
@@ -23,6 +24,7 @@ mod stored_area;
 
 pub use changes::changed_settings;
 pub use earlier_steps::EarlierSteps;
+pub use embedding_words::{add_words, embedding_word, names_embedding, replace_embedding_words, without_embedding};
 pub use files::{FileRole, ModelFiles};
 pub use hires::Hires;
 pub use image::{ImageSource, Rgb8};
@@ -97,6 +99,8 @@ pub struct Recipe {
     pub loras: Vec<Lora>,
     /// Low-rank adapters that are switched off: without effect, but at hand with their strengths.
     pub disabled_loras: Vec<Lora>,
+    /// Files of textual inversions: each works where a prompt names it ([`embedding_word`]).
+    pub embeddings: Vec<PathBuf>,
     /// The devices on which modules run and weights live.
     pub placement: PlacementText,
     /// CPU threads; `None`: every core, or all but one where there are more than four.
@@ -109,6 +113,17 @@ impl Recipe {
     #[must_use]
     pub fn uses_guidance(&self) -> bool {
         !self.guidance.is_nan() && self.guidance != 1.0
+    }
+
+    /// The embeddings that a prompt names, of earlier steps too: those that have an effect.
+    pub fn used_embeddings(&self) -> impl Iterator<Item = &Path> {
+        let earlier = self.earlier_steps.iter().flat_map(|steps| [&steps.prompt, &steps.negative_prompt]);
+        let prompts: Vec<&String> = [&self.prompt, &self.negative_prompt].into_iter().chain(earlier).collect();
+        let is_named = move |path: &&PathBuf| {
+            let word = embedding_word(path);
+            prompts.iter().any(|prompt| names_embedding(prompt, &word))
+        };
+        self.embeddings.iter().filter(is_named).map(PathBuf::as_path)
     }
 
     /// True where a part of the init image is generated, and what comes back has its size or that of its extension.
@@ -230,6 +245,7 @@ impl Default for Recipe {
             control: None,
             loras: Vec::new(),
             disabled_loras: Vec::new(),
+            embeddings: Vec::new(),
             placement: PlacementText::default(),
             threads: None,
         }

@@ -1,5 +1,7 @@
 //! A part of a recipe: settings that a preset has or that a picture tells, without the others.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, ModelFiles, Recipe, Rng, Sampler, Scheduler};
@@ -68,6 +70,7 @@ partial_recipe! {
     reference_images: Vec<ImageSource>;
     control: Option<ControlImage>;
     loras: Vec<Lora>;
+    embeddings: Vec<PathBuf>;
 }
 
 /// A field that is there; null is a value of those that may be empty.

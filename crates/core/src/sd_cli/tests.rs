@@ -298,6 +298,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
             control: images.3.map(|(image, strength)| ControlImage { image, strength }),
             loras: loras.into_iter().map(|(path, strength)| Lora { path: path.into(), strength }).collect(),
             disabled_loras: Vec::new(),
+            embeddings: Vec::new(),
             placement: PlacementText {
                 backend: backend.into(),
                 params_backend: params_backend.into(),

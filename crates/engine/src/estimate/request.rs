@@ -3,6 +3,7 @@
 use super::error::EstimateError;
 use crate::area::{largest_work, plan_areas, start_of};
 use crate::checks::{check_reference, cpu_threads, hires_size, is_tiled, snapped_size};
+use crate::embeddings::Embeddings;
 use crate::ffi::{ContextParams, GenerateParams};
 use crate::placement::placement_failure;
 use crate::protocol::Failure;
@@ -25,6 +26,7 @@ pub(super) struct EstimateRequest {
     pub(super) tiling: bool,
     /// Sizes of the reference pictures.
     references: Vec<(u32, u32)>,
+    embeddings: Embeddings,
 }
 
 /// Grey pictures in the sizes of those that a recipe starts from.
@@ -53,6 +55,7 @@ impl EstimateRequest {
         }
         let Checked { family, files, size_multiple, looks_at_references, .. } =
             headers.check(&recipe.files, &loras).map_err(|problem| Failure::from(problem.advice))?;
+        let embeddings = Embeddings::read(headers, recipe, family).map_err(|problem| Failure::from(problem.advice))?;
         let references: &[ImageSource] = if looks_at_references { &recipe.reference_images } else { &[] };
         let references = references.iter().map(image_size).collect::<Result<Vec<_>, _>>();
         let references = references.map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
@@ -103,7 +106,7 @@ impl EstimateRequest {
         // Locations of weights and budgets change nothing about what is needed.
         recipe.placement = PlacementText::default();
         let tiling = is_tiled(&recipe);
-        Ok(Self { recipe, size_multiple, tiling, references })
+        Ok(Self { recipe, size_multiple, tiling, references, embeddings })
     }
 
     /// The same with another size.
@@ -158,6 +161,7 @@ impl Placeholders {
             control: recipe.control.as_ref().map(|_| &self.picture),
             area: None,
             lora_key: "",
+            embeddings: &request.embeddings,
         }
     }
 }

@@ -215,7 +215,7 @@ impl Context {
             PreviewOptions::Adaptive => (ggml_sys::preview_t::PREVIEW_TAE, ggml_sys::ATELIER_PREVIEW_ADAPTIVE),
         };
         let mut image = ggml_sys::sd_image_t { width: 0, height: 0, channel: 0, data: null_mut() };
-        // SAFETY: a live context, locked; `raw` owns what it points to, except pixels, which `params` borrows for longer than this call;
+        // SAFETY: a live context, locked; `raw` owns what it points to, except pixels and vectors, which `params` borrows for longer than this call;
         // `raw_callbacks` borrows `callbacks`; `image` is a local to be written.
         let status = unsafe {
             ggml_sys::atelier_context_generate(
@@ -224,6 +224,8 @@ impl Context {
                 raw.area.as_ref().map_or(null(), std::ptr::from_ref),
                 steps.as_ref().map_or(null(), std::ptr::from_ref),
                 raw.lora_key,
+                raw.embeddings.as_ptr(),
+                raw.embeddings.len(),
                 raw.rng,
                 mode,
                 every,

@@ -68,12 +68,14 @@ impl Estimator {
         let limits = limits.raw();
         let mut estimates = [ggml_sys::atelier_module_estimate::default(); MAX_ESTIMATES];
         let mut count = 0;
-        // SAFETY: a live estimator, exclusive by `&mut self`; `raw` owns what it points to, except pixels, which `params` borrows for longer
-        // than this call; `raw_callbacks` borrows `callbacks`; `estimates` has the length that is passed.
+        // SAFETY: a live estimator, exclusive by `&mut self`; `raw` owns what it points to, except pixels and vectors, which `params` borrows
+        // for longer than this call; `raw_callbacks` borrows `callbacks`; `estimates` has the length that is passed.
         let status = unsafe {
             ggml_sys::atelier_estimator_run(
                 self.0.as_ptr(),
                 &raw const raw.raw,
+                raw.embeddings.as_ptr(),
+                raw.embeddings.len(),
                 &raw const limits,
                 raw_callbacks.as_ptr(),
                 estimates.as_mut_ptr(),

@@ -1,6 +1,6 @@
 //! Parameters of the engine's calls: plain Rust values, and the C structs that are built from them for one call.
 
-use std::ffi::{CString, c_char};
+use std::ffi::{CString, c_char, c_int};
 use std::path::Path;
 use std::ptr::null;
 
@@ -8,6 +8,7 @@ use ggml_sys::{rng_type_t, sample_method_t, scheduler_t};
 
 use super::direct_convolutions::convolves_directly;
 use super::error::CallError;
+use crate::embeddings::{Embedding, Embeddings};
 use atelier_core::canvas::Mask;
 use atelier_core::placement::{Module, Placement};
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe, Rgb8, Rng, Sampler, Scheduler};
@@ -59,6 +60,8 @@ pub(crate) struct GenerateParams<'a> {
     pub(crate) area: Option<AreaParams<'a>>,
     /// Identifies the set of LoRAs: part of the key of a cached text encoding.
     pub(crate) lora_key: &'a str,
+    /// Those that the prompts name.
+    pub(crate) embeddings: &'a Embeddings,
 }
 
 /// How an image changes a part of another.
@@ -155,6 +158,7 @@ impl RawContextParams {
 pub(super) struct RawGenerateParams {
     pub(super) raw: ggml_sys::sd_img_gen_params_t,
     pub(super) lora_key: *const c_char,
+    pub(super) embeddings: Vec<ggml_sys::atelier_embedding>,
     pub(super) rng: rng_type_t,
     pub(super) area: Option<ggml_sys::atelier_area>,
     _strings: Strings,
@@ -163,7 +167,7 @@ pub(super) struct RawGenerateParams {
 }
 
 impl RawGenerateParams {
-    /// The result points to the pixels of `params`: the caller keeps both for one call.
+    /// The result points to the pixels and vectors of `params`: the caller keeps both for one call.
     pub(super) fn new(params: &GenerateParams<'_>) -> Result<Self, CallError> {
         let recipe = params.recipe;
         let mut strings = Strings::default();
@@ -177,8 +181,8 @@ impl RawGenerateParams {
         let mut references: Vec<_> = params.references.iter().map(raw_image).collect();
         raw.loras = loras.as_mut_ptr();
         raw.lora_count = u32::try_from(loras.len()).unwrap_or(0);
-        raw.prompt = strings.text(&recipe.prompt)?;
-        raw.negative_prompt = strings.text(&recipe.negative_prompt)?;
+        raw.prompt = strings.text(&params.embeddings.in_prompt(&recipe.prompt))?;
+        raw.negative_prompt = strings.text(&params.embeddings.in_prompt(&recipe.negative_prompt))?;
         raw.clip_skip = recipe.clip_skip.map_or(-1, |layers| i32::try_from(layers).unwrap_or(-1));
         raw.width = i32::try_from(params.width).unwrap_or(0);
         raw.height = i32::try_from(params.height).unwrap_or(0);
@@ -212,18 +216,32 @@ impl RawGenerateParams {
         sample.guidance.distilled_guidance = recipe.distilled_guidance;
 
         let lora_key = strings.text(params.lora_key)?;
+        let embeddings = params.embeddings.iter().map(|it| raw_embedding(it, &mut strings)).collect::<Result<Vec<_>, _>>()?;
         let area = params.area.map(|AreaParams { strength, soft_mask }| ggml_sys::atelier_area {
             strength,
             soft_mask: soft_mask.map_or(null(), |mask| mask.pixels().as_ptr()),
             width: i32::try_from(soft_mask.map_or(0, Mask::width)).unwrap_or(0),
             height: i32::try_from(soft_mask.map_or(0, Mask::height)).unwrap_or(0),
         });
-        Ok(Self { raw, lora_key, rng: raw_rng(recipe.rng), area, _strings: strings, _loras: loras, _references: references })
+        Ok(Self { raw, lora_key, embeddings, rng: raw_rng(recipe.rng), area, _strings: strings, _loras: loras, _references: references })
     }
 }
 
 fn raw_lora(lora: &Lora, strings: &mut Strings) -> Result<ggml_sys::sd_lora_t, CallError> {
     Ok(ggml_sys::sd_lora_t { is_high_noise: false, multiplier: lora.strength, path: strings.path(Some(&lora.path))? })
+}
+
+/// It points to the vectors of the embedding.
+fn raw_embedding(embedding: &Embedding, strings: &mut Strings) -> Result<ggml_sys::atelier_embedding, CallError> {
+    let number = |value: usize| c_int::try_from(value).unwrap_or(0);
+    Ok(ggml_sys::atelier_embedding {
+        token: strings.text(&embedding.token)?,
+        count: number(embedding.count),
+        width: number(embedding.width()),
+        vectors: embedding.first.as_ptr(),
+        width_2: number(embedding.second_width()),
+        vectors_2: if embedding.second.is_empty() { null() } else { embedding.second.as_ptr() },
+    })
 }
 
 /// The engine's type is mutable, but it only reads these pixels.

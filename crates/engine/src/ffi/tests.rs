@@ -10,6 +10,7 @@ use super::{
     AreaParams, CallError, ConditioningCache, Context, ContextParams, GenerateParams, JobCallbacks, Status, StepRecords, StepsParams,
     force_hook, lose_simulated_device, simulate_device,
 };
+use crate::embeddings::Embeddings;
 use crate::protocol::{LogLevel, PhaseKind, PreviewOptions};
 use atelier_core::canvas::Mask;
 use atelier_core::device::SimulatedDevice;
@@ -82,6 +83,7 @@ fn from_noise(recipe: &Recipe) -> GenerateParams<'_> {
         control: None,
         area: None,
         lora_key: "",
+        embeddings: Embeddings::NONE,
     }
 }
 

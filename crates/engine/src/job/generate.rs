@@ -269,6 +269,7 @@ impl<'a> Generator<'a> {
                 control: input.control,
                 area: input.area,
                 lora_key: &lora_key,
+                embeddings: &plan.embeddings,
             };
             let result = match steps {
                 Some(steps) => {

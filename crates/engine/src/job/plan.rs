@@ -8,6 +8,7 @@ use super::upscale::check_upscaler;
 use crate::area::{AreaJob, largest_work, start_of};
 use crate::checks::{VAE_TILE, check_reference, hires_size, is_tiled, snapped, snapped_size};
 use crate::devices;
+use crate::embeddings::Embeddings;
 use crate::placement::ResolvedPlacement;
 use crate::protocol::{Begin, Failure};
 use crate::state::EngineState;
@@ -45,6 +46,7 @@ pub(super) struct GenerationPlan {
     pub(super) area: Option<AreaJob>,
     pub(super) references: Vec<Rgb8>,
     pub(super) control: Option<Rgb8>,
+    pub(super) embeddings: Embeddings,
 }
 
 /// A second pass at a larger size.
@@ -67,6 +69,8 @@ pub(super) fn prepare(
     for steps in &recipe.earlier_steps {
         engine.with_headers(|headers| headers.check(&recipe.files, &steps.loras)).map_err(|problem| Failure::from(problem.advice))?;
     }
+    let embeddings =
+        engine.with_headers(|headers| Embeddings::read(headers, recipe, family)).map_err(|problem| Failure::from(problem.advice))?;
     let mut recipe = Recipe { files, ..recipe.clone() };
     let read = |source: &ImageSource| read_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."));
     let area = part_of(&recipe, family, read)?;
@@ -163,6 +167,7 @@ pub(super) fn prepare(
         area,
         references,
         control,
+        embeddings,
     })
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::check::expected_width;
+use crate::embedding::{embedding_family, is_embedding};
 use crate::family::Family;
 use crate::header::{Fault, Header, read_header};
 use crate::kind::identify;
@@ -118,7 +119,7 @@ impl Facts {
         Self {
             role,
             reads: kind.family.filter(|_| diffusion).and_then(|family| expected_width(header, family)),
-            family: kind.family,
+            family: if embedding { embedding_family(header) } else { kind.family },
             name: if embedding { "embedding".into() } else { kind.name },
             parameters: kind.parameters,
             quantisation: kind.quantisation,
@@ -129,12 +130,6 @@ impl Facts {
             training: training(&header.metadata),
         }
     }
-}
-
-/// A textual inversion: a few vectors, by the names that trainers give them.
-fn is_embedding(header: &Header) -> bool {
-    let names: Vec<&str> = header.tensors.iter().map(|it| it.name.as_str()).collect();
-    !names.is_empty() && names.len() <= 4 && names.iter().all(|it| matches!(*it, "emb_params" | "clip_l" | "clip_g" | "*" | "t5xxl"))
 }
 
 fn training(metadata: &BTreeMap<String, String>) -> Training {

@@ -14,7 +14,7 @@ use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{self, ROW_HEIGHT, bare_icon, command_button, command_control, heading};
-use atelier_core::recipe::{Lora, Recipe};
+use atelier_core::recipe::{Lora, Recipe, add_words};
 
 /// Width of the picker and its most height, in points.
 const PICKER_WIDTH: f32 = 380.0;
@@ -184,14 +184,6 @@ fn facts(ui: &mut Ui, state: &State, lora: &Lora, prompt: &str) -> Vec<String> {
         }
     });
     chosen
-}
-
-fn add_words(prompt: &mut String, words: &str) {
-    prompt.truncate(prompt.trim_end().len());
-    if !prompt.is_empty() {
-        prompt.push_str(if prompt.ends_with(',') { " " } else { ", " });
-    }
-    prompt.push_str(words);
 }
 
 /// Draws the button that opens the list of LoRAs of this disk, and the list.

@@ -2,6 +2,7 @@
 
 pub(crate) mod canvas;
 pub(crate) mod dropped;
+pub(crate) mod embeddings;
 pub(crate) mod filmstrip;
 pub(crate) mod guides;
 pub(crate) mod larger;

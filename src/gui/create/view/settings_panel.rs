@@ -13,7 +13,7 @@ use crate::gui::canvas::command::without_prompt;
 use crate::gui::canvas::state::Intent;
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
-use crate::gui::create::view::{guides, larger, loras, model, presets, prompt_history, size, steps};
+use crate::gui::create::view::{embeddings, guides, larger, loras, model, presets, prompt_history, size, steps};
 use crate::gui::devices;
 use crate::gui::history::caret_after_change;
 use crate::gui::icons::Icon;
@@ -49,6 +49,7 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
             larger::larger_section(ui, state, &mut recipe);
             guides::guides_section(ui, state, &mut recipe, commands);
             loras::lora_section(ui, state, &mut recipe, commands);
+            embeddings::embedding_section(ui, state, &mut recipe, commands);
             more(ui, state, &mut recipe, commands);
         });
     });

@@ -2,6 +2,8 @@
 //!
 //! A new estimate is requested only when the key changes: seed and steps, for example, have no influence on either.
 
+use std::path::{Path, PathBuf};
+
 use atelier_core::canvas::{AreaSettings, Borders};
 use atelier_core::recipe::{Hires, Lora, ModelFiles, Recipe, Sampler};
 
@@ -14,6 +16,7 @@ const PROMPT_STEP: usize = 64;
 pub(in crate::gui) struct EstimateKey {
     files: ModelFiles,
     loras: Vec<Lora>,
+    embeddings: Vec<PathBuf>,
     size_px: (u32, u32),
     vae_tiling: bool,
     flash_attention: bool,
@@ -39,6 +42,7 @@ impl EstimateKey {
         Self {
             files: recipe.files.clone(),
             loras: recipe.loras.clone(),
+            embeddings: recipe.used_embeddings().map(Path::to_owned).collect(),
             size_px: (recipe.width, recipe.height),
             vae_tiling: recipe.vae_tiling,
             flash_attention: recipe.flash_attention,

@@ -99,6 +99,7 @@ fn recipe() -> Recipe {
         control: Some(ControlImage { image: ImageSource::Pixels(image(7, 1)), strength: 0.2 }),
         loras: vec![Lora { path: "ink.safetensors".into(), strength: -0.9 }],
         disabled_loras: vec![Lora { path: "oil.safetensors".into(), strength: 0.2 }],
+        embeddings: vec!["fog.safetensors".into()],
         placement: placement(),
         threads: Some(3),
     }

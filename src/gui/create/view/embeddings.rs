@@ -1,0 +1,108 @@
+//! Embeddings: the list with the prompts that name them, and the picker of those on this disk.
+
+use std::path::Path;
+
+use eframe::egui::{Align, Button, Label, Layout, Popup, RichText, ScrollArea, Ui, vec2};
+
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
+use crate::gui::create::embeddings::{known_embeddings, mismatch, takes_embeddings};
+use crate::gui::icons::Icon;
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets::{self, ROW_HEIGHT, bare_icon, command_button, command_control, heading};
+use atelier_core::recipe::{Recipe, add_words, embedding_word, names_embedding, without_embedding};
+
+/// Width of the picker and its most height, in points.
+const PICKER_WIDTH: f32 = 320.0;
+const PICKER_HEIGHT: f32 = 320.0;
+const PICKER: &str = "Add an embedding";
+
+/// Draws the embeddings, where the model takes some.
+pub(crate) fn embedding_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
+    if recipe.embeddings.is_empty() && !takes_embeddings(&state.shared) {
+        return;
+    }
+    heading(ui, "Embeddings", |ui| picker(ui, state, recipe, commands));
+    let mut removed = None;
+    let Recipe { embeddings, prompt, negative_prompt, .. } = recipe;
+    for (at, path) in embeddings.iter().enumerate() {
+        let word = embedding_word(path);
+        ui.push_id(path, |ui| {
+            if embedding_row(ui, state, path, &word, prompt, negative_prompt) {
+                removed = Some((at, word));
+            }
+        });
+    }
+    if let Some((at, word)) = removed {
+        embeddings.remove(at);
+        for prompt in [prompt, negative_prompt] {
+            *prompt = without_embedding(prompt, &word);
+        }
+    }
+}
+
+/// Draws name and prompts of an embedding. True where it is removed.
+fn embedding_row(ui: &mut Ui, state: &State, path: &Path, word: &str, prompt: &mut String, negative_prompt: &mut String) -> bool {
+    let palette = theme::palette(ui);
+    let mut is_removed = false;
+    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
+        ui.spacing_mut().item_spacing.x = 4.0;
+        let remove = bare_icon(ui, Icon::Close, &format!("Remove embedding {word}"));
+        is_removed = remove.on_hover_text("Do without this embedding, and take its word out of the prompts. The file stays.").clicked();
+        for (prompt, label, of) in [(negative_prompt, "Negative", "negative prompt"), (prompt, "Prompt", "prompt")] {
+            let is_named = names_embedding(prompt, word);
+            let button = Button::selectable(is_named, RichText::new(label).size(theme::SMALL));
+            let hover = format!("Name it in the {of}, or take its word out. As any word it can be weighted: ({word}:1.2).");
+            if ui.add(button).on_hover_text(hover).accessible_name(format!("{word} in the {of}")).clicked() {
+                if is_named {
+                    *prompt = without_embedding(prompt, word);
+                } else {
+                    add_words(prompt, word);
+                }
+            }
+        }
+        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+            let is_missing = state.shared.missing_files.contains(path);
+            let color = if is_missing { palette.warn } else { palette.text };
+            let hover = format!("{}{}", path.display(), if is_missing { "\nThis file is not there any more." } else { "" });
+            let name = widgets::middle_elided(ui, word, ui.available_width());
+            ui.add(Label::new(RichText::new(name).color(color)).truncate()).on_hover_text(hover);
+        });
+    });
+    let card = known_embeddings(&state.shared).find(|known| known.1 == path).map(|known| known.0);
+    if let Some(sentence) = card.and_then(|card| mismatch(card, &state.shared)) {
+        ui.add(Label::new(RichText::new(sentence).size(theme::SMALL).color(palette.warn)).wrap());
+    }
+    is_removed
+}
+
+/// Draws the button that opens the list of embeddings of this disk, and the list.
+fn picker(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands) {
+    let hover = "Add an embedding (textual inversion), a small file that teaches the model a word.";
+    let button = bare_icon(ui, Icon::Plus, PICKER).on_hover_text(hover);
+    Popup::menu(&button).accessible_name(PICKER).show(|ui| {
+        ui.set_width(PICKER_WIDTH);
+        ScrollArea::vertical().id_salt("embeddings of this disk").max_height(PICKER_HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
+            let mut is_empty = true;
+            for (card, path) in known_embeddings(&state.shared).filter(|known| !recipe.embeddings.iter().any(|it| it == known.1)) {
+                is_empty = false;
+                let words = mismatch(card, &state.shared).or_else(|| card.family.clone()).unwrap_or_default();
+                command_control(ui, state, commands, Command::UseEmbedding(path.to_owned()), |ui| {
+                    let weak = RichText::new(words).size(theme::SMALL).color(theme::palette(ui).weak);
+                    let name = embedding_word(path);
+                    let button = Button::new(name.as_str()).right_text(weak).frame_when_inactive(false).truncate();
+                    ui.add_sized(vec2(PICKER_WIDTH, ROW_HEIGHT), button).accessible_name(format!("Embedding {name}"))
+                });
+            }
+            if is_empty {
+                let words = "No other embedding is in the library. Choose a file, or drop one on the window.";
+                ui.add(Label::new(RichText::new(words).color(theme::palette(ui).weak)).wrap());
+            }
+        });
+        ui.separator();
+        if command_button(ui, state, commands, Command::AddEmbedding).clicked() {
+            ui.close();
+        }
+    });
+}
