@@ -573,7 +573,8 @@ mod tests {
         let mut recipe = full();
         recipe.mask = Rgb8::new(1, 1, vec![0; 3]).map(ImageSource::Pixels);
         let it = restored(&stored(&recipe), |_, _, _| None);
-        assert_eq!(it.missing.len(), 7);
+        assert_eq!(it.missing.len(), 8);
+        assert!(it.missing.iter().any(|it| it.need == RequiredFile::Embedding && it.name == "fog.safetensors"));
         assert!(it.missing.iter().any(|it| it.need == RequiredFile::File(FileRole::Llm) && it.name == "qwen.gguf"));
         assert!(it.missing.iter().any(|it| it.need == RequiredFile::Image && it.name.is_empty()));
         assert!(it.recipe.files.is_empty() && it.recipe.loras.is_empty() && it.recipe.init.is_none() && it.recipe.mask.is_none());
