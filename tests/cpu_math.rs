@@ -8,20 +8,36 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use atelier_core::paths::HOME_VARIABLE;
-use atelier_core::recipe::FileRole;
+use atelier_core::recipe::{FileRole, ModelFiles};
 use atelier_library::BUILTIN_VARIABLE;
 use atelier_media::read_metadata;
 use support::{files, folder};
+use testkit::families;
+
+const FLAGS: [(&str, FileRole); 6] = [
+    ("--model", FileRole::Model),
+    ("--diffusion-model", FileRole::Diffusion),
+    ("--clip_l", FileRole::ClipL),
+    ("--clip_g", FileRole::ClipG),
+    ("--llm", FileRole::Llm),
+    ("--taesd", FileRole::Taesd),
+];
 
 /// Makes a picture of the tiny model and returns its file and what was said on standard error.
 fn picture(home: &Path, math: &str, threads: &str) -> (PathBuf, String) {
-    let files = files();
+    picture_of(&files(), home, math, threads)
+}
+
+/// Makes a picture of a model and returns its file and what was said on standard error.
+fn picture_of(files: &ModelFiles, home: &Path, math: &str, threads: &str) -> (PathBuf, String) {
     let out = home.join(format!("{math}-{threads}.png"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
     command.env(HOME_VARIABLE, home).env(BUILTIN_VARIABLE, home.join("none")).stdin(Stdio::null());
     command.args(["--cpu-math", math, "generate", "-W", "128", "-H", "64", "--cfg", "1", "--steps", "3", "--seed", "42", "-t", threads]);
-    for (flag, role) in [("--diffusion-model", FileRole::Diffusion), ("--llm", FileRole::Llm), ("--taesd", FileRole::Taesd)] {
-        command.arg(flag).arg(files.get(role).unwrap());
+    for (flag, role) in FLAGS {
+        if let Some(file) = files.get(role) {
+            command.arg(flag).arg(file);
+        }
     }
     let output = command.args(["-p", "a lake", "-o"]).arg(&out).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -48,6 +64,23 @@ fn each_arithmetic_makes_nearly_the_same_picture_and_says_so() {
         // A processor without the instructions says what it computes with instead.
         assert!(said.contains("it computes with") || parameters(&file).contains(&format!("CPU math: {math}")), "{math}");
         assert_eq!(got, pixels(&picture(&home, math, "3").0), "{math}: the number of threads changes the picture");
+    }
+}
+
+/// Rotary embeddings, group norms, enlargement: each family has its own operations.
+#[test]
+fn each_family_makes_nearly_the_same_picture_in_f32() {
+    let home = folder("cpu-math-families");
+    for name in ["sd15", "sd3", "zimage", "ovis"] {
+        let dir = folder(&format!("cpu-math-{name}"));
+        let parts = families::family(name, &dir).unwrap();
+        let files = parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect();
+        let exact = pixels(&picture_of(&files, &home, "exact", "1").0);
+        assert!(exact.iter().any(|value| *value != exact[0]), "{name}: a picture of one colour");
+        let got = pixels(&picture_of(&files, &home, "f32", "1").0);
+        let difference = exact.iter().zip(&got).map(|(a, b)| a.abs_diff(*b)).max();
+        assert!(difference <= Some(4), "{name}: {difference:?}");
+        assert_eq!(got, pixels(&picture_of(&files, &home, "f32", "3").0), "{name}: the number of threads changes the picture");
     }
 }
 

@@ -46,18 +46,7 @@ fn family(name: &str) -> ModelFiles {
 
 /// Writes the files of a model into a folder.
 fn written(parts: Vec<(&'static str, Part)>, dir: &Path) -> ModelFiles {
-    let parts = parts.into_iter().map(|(role, part)| {
-        let path = match part {
-            Part::Draft(draft) => {
-                let path = dir.join(format!("{role}.{}", draft.extension()));
-                draft.write(&path).unwrap();
-                path
-            }
-            Part::File(path) => path,
-        };
-        (FileRole::from_key(role).unwrap(), path)
-    });
-    parts.collect()
+    parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(dir, role).unwrap())).collect()
 }
 
 /// A small recipe for a family.

@@ -194,14 +194,7 @@ impl Specimens<'_> {
         let dir = self.dir.join(family);
         std::fs::create_dir_all(&dir).unwrap();
         let parts = families::family(family, &dir).unwrap().into_iter().map(|(role, part)| {
-            let path = match &part {
-                Part::Draft(draft) => {
-                    let path = dir.join(format!("{role}.{}", draft.extension()));
-                    draft.write(&path).unwrap();
-                    path
-                }
-                Part::File(path) => path.clone(),
-            };
+            let path = part.write(&dir, role).unwrap();
             let role = FileRole::ALL.into_iter().find(|it| it.key() == role).expect(role);
             (role, part, path)
         });

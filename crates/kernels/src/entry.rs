@@ -59,6 +59,16 @@ macro_rules! entries {
             unsafe { crate::rowwise::scale_and_offset(from, count, factor, offset, to) }
         }
         #[$attribute]
+        unsafe fn add(from: *const f32, other: *const f32, count: usize, to: *mut f32) {
+            // SAFETY: see `multiply_tile`.
+            unsafe { crate::rowwise::combine(from, other, count, to, |a, b| a + b) }
+        }
+        #[$attribute]
+        unsafe fn multiply(from: *const f32, other: *const f32, count: usize, to: *mut f32) {
+            // SAFETY: see `multiply_tile`.
+            unsafe { crate::rowwise::combine(from, other, count, to, |a, b| a * b) }
+        }
+        #[$attribute]
         unsafe fn sums(from: *const f32, count: usize, centre: f32) -> (f32, f32) {
             // SAFETY: see `multiply_tile`.
             unsafe { crate::rowwise::sums(from, count, centre) }
@@ -81,6 +91,8 @@ macro_rules! entries {
             weigh_scores,
             scale,
             scale_and_offset,
+            add,
+            multiply,
             sums,
         };
     };

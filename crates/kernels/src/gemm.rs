@@ -11,7 +11,7 @@
 //!   for each DEPTH_WORDS words of depth
 //!     pack that part of B into panels          0.5 MB, stays in the second cache
 //!     for each ROW_BLOCK rows of A
-//!       pack that part of A                    0.3 MB, stays in the second cache
+//!       pack that part of A                    0.3 MB, stays in the second cache; once for all columns where the whole of A is small
 //!       for each panel of B                    3 vectors wide: 48 KB (AVX-512)
 //!         for each tile of rows of A           8 rows: 8 KB, stays in the first cache
 //!           sums of 8 rows by 3 vectors        24 registers; one row of the panel and one broadcast value of A at a time
@@ -39,6 +39,8 @@ const COLUMN_VECTORS: usize = 30;
 const ROW_BLOCK: usize = 256;
 /// Words between packed rows of A: a cache line more than they hold, so that the rows of a tile are in different sets of the first cache.
 const LEFT_STRIDE: usize = DEPTH_WORDS + 16;
+/// Words of a packed factor A that is kept for all blocks of columns: 8 MiB. A larger one is packed again for each.
+const WHOLE_LEFT_MAX: usize = 2 << 20;
 /// Rows of the largest tile.
 const TILE_ROWS_MAX: usize = 8;
 
@@ -105,7 +107,11 @@ pub(crate) struct Target {
 pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl Right, depth: usize, target: &Target) {
     let block_columns = COLUMN_VECTORS * kernels.lanes.max(8);
     let depth_block = right.depth_block(kernels);
-    let packed_right = scratch::words(&scratch::BLOCKS, block_columns * DEPTH_WORDS + ROW_BLOCK * LEFT_STRIDE);
+    let depth_blocks = depth.div_ceil(depth_block);
+    let whole_left = depth_blocks * target.rows.len() * LEFT_STRIDE;
+    let is_kept = target.columns.len() > block_columns && whole_left <= WHOLE_LEFT_MAX;
+    let left_words = if is_kept { whole_left } else { ROW_BLOCK * LEFT_STRIDE };
+    let packed_right = scratch::words(&scratch::BLOCKS, block_columns * DEPTH_WORDS + left_words);
     // SAFETY: the scratch holds both blocks.
     let packed_left = unsafe { packed_right.add(block_columns * DEPTH_WORDS) };
     if depth == 0 && !target.accumulate {
@@ -116,15 +122,20 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
     }
     for first in target.columns.clone().step_by(block_columns) {
         let columns = first..target.columns.end.min(first + block_columns);
-        for depth_first in (0..depth).step_by(depth_block) {
+        for (depth_index, depth_first) in (0..depth).step_by(depth_block).enumerate() {
             let depth = depth_first..depth.min(depth_first + depth_block);
             let words = if kernels.pairs { depth.len().div_ceil(2) } else { depth.len() };
             // SAFETY: the scratch holds a block.
             unsafe { right.pack_block(kernels, &columns, &depth, packed_right) };
             for row in target.rows.clone().step_by(ROW_BLOCK) {
                 let rows = row..target.rows.end.min(row + ROW_BLOCK);
-                // SAFETY: the scratch has a row of LEFT_STRIDE words for each.
-                unsafe { left.pack(kernels, rows.clone(), depth.clone(), packed_left, LEFT_STRIDE) };
+                let before = if is_kept { depth_index * target.rows.len() + row - target.rows.start } else { 0 };
+                // SAFETY: the scratch has a row of LEFT_STRIDE words for each, of every block of depth where they are kept.
+                let packed_left = unsafe { packed_left.add(before * LEFT_STRIDE) };
+                if !is_kept || first == target.columns.start {
+                    // SAFETY: see above.
+                    unsafe { left.pack(kernels, rows.clone(), depth.clone(), packed_left, LEFT_STRIDE) };
+                }
                 for (panel, vectors) in panels(kernels, &columns) {
                     for row in rows.clone().step_by(kernels.tile_rows) {
                         // SAFETY: packed above; the tile's part of the target is inside its rows and columns.

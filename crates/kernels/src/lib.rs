@@ -25,6 +25,7 @@ mod lines;
 mod pack;
 pub mod planes;
 pub mod product;
+mod rate;
 mod rows;
 mod rowwise;
 mod scratch;
@@ -44,6 +45,7 @@ mod neon;
 mod scalar;
 
 pub use gemm::Thread;
+pub use rate::multiplications_per_second;
 pub use rows::{Rows, Unpack, Values, f16_to_f32};
 pub use table::Kernels;
 

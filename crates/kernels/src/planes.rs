@@ -63,12 +63,12 @@ unsafe fn moments(kernels: &Kernels, from: *const f32, count: usize) -> (f64, f6
     (mean, squares / count as f64)
 }
 
-/// Which operation a row's constant does.
+/// An operation on pairs of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowOperation {
-    /// Is added.
+pub enum Operation {
+    /// Sum.
     Add,
-    /// Multiplies.
+    /// Product.
     Multiply,
 }
 
@@ -76,11 +76,42 @@ pub enum RowOperation {
 ///
 /// # Safety
 /// Both are valid for `count` values, equal or apart.
-pub unsafe fn apply_constant(kernels: &Kernels, operation: RowOperation, from: *const f32, count: usize, constant: f32, to: *mut f32) {
+pub unsafe fn apply_constant(kernels: &Kernels, operation: Operation, from: *const f32, count: usize, constant: f32, to: *mut f32) {
     let (factor, offset) = match operation {
-        RowOperation::Add => (1.0, constant),
-        RowOperation::Multiply => (constant, 0.0),
+        Operation::Add => (1.0, constant),
+        Operation::Multiply => (constant, 0.0),
     };
     // SAFETY: as the caller promises.
     unsafe { (kernels.scale_and_offset)(from, count, factor, offset, to) };
+}
+
+/// `to[i] = from[i] + other[i]`, or their product.
+///
+/// # Safety
+/// All are valid for `count` values; `to` is apart from each of the others or equal to it.
+pub unsafe fn combine(kernels: &Kernels, operation: Operation, from: *const f32, other: *const f32, count: usize, to: *mut f32) {
+    let combine = match operation {
+        Operation::Add => kernels.add,
+        Operation::Multiply => kernels.multiply,
+    };
+    // SAFETY: as the caller promises.
+    unsafe { combine(from, other, count, to) };
+}
+
+/// Copies values that lie `stride` values apart, each `times` times: `to[i * times + j] = from[i * stride]`. Rows of an image are enlarged so, and
+/// every second value of a row is taken.
+///
+/// # Safety
+/// `from` is readable at the multiples of `stride` below `count * stride`; `to`, which is apart, is writable for `count * times` values.
+pub unsafe fn spread(from: *const f32, stride: usize, count: usize, times: usize, to: *mut f32) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        match (stride, times) {
+            // Constant strides, of which the compiler makes vectors.
+            (2, 1) => (0..count).for_each(|i| *to.add(i) = *from.add(i * 2)),
+            (1, 2) => (0..count).for_each(|i| to.add(i * 2).cast::<[f32; 2]>().write([*from.add(i); 2])),
+            (_, 1) => (0..count).for_each(|i| *to.add(i) = *from.add(i * stride)),
+            _ => (0..count * times).for_each(|i| *to.add(i) = *from.add(i / times * stride)),
+        }
+    }
 }

@@ -72,6 +72,18 @@ pub(crate) unsafe fn scale_and_offset(from: *const f32, count: usize, factor: f3
     }
 }
 
+/// `to[i] = combine(from[i], other[i])`; `to` may be `from` or `other`. A plain loop, as above.
+///
+/// # Safety
+/// All are valid for `count` values and equal or apart.
+#[inline(always)]
+pub(crate) unsafe fn combine(from: *const f32, other: *const f32, count: usize, to: *mut f32, combine: impl Fn(f32, f32) -> f32) {
+    for i in 0..count {
+        // SAFETY: below `count`.
+        unsafe { *to.add(i) = combine(*from.add(i), *other.add(i)) };
+    }
+}
+
 /// Sum of `count` values, and of the squares of their differences from `centre`, in 32 partial sums.
 ///
 /// # Safety

@@ -4,7 +4,7 @@
 
 mod reference;
 
-use atelier_kernels::planes::{GroupNorm, RowOperation, apply_constant, group_norm};
+use atelier_kernels::planes::{GroupNorm, Operation, apply_constant, combine, group_norm, spread};
 use reference::{Shared, levels, numbers, on_threads};
 
 #[test]
@@ -36,14 +36,46 @@ fn constants() {
     for (level, kernels) in levels() {
         for count in 0..70 {
             let from = numbers(count, 10);
-            for operation in [RowOperation::Add, RowOperation::Multiply] {
+            for operation in [Operation::Add, Operation::Multiply] {
                 let mut to = vec![f32::NAN; count + 1];
                 unsafe { apply_constant(kernels, operation, from.as_ptr(), count, 0.37, to.as_mut_ptr()) };
                 let wanted: Vec<f32> =
-                    from.iter().map(|value| if operation == RowOperation::Add { value + 0.37 } else { value * 0.37 }).collect();
+                    from.iter().map(|value| if operation == Operation::Add { value + 0.37 } else { value * 0.37 }).collect();
                 assert_eq!(to[..count], wanted, "{level:?}");
                 assert!(to[count].is_nan());
             }
         }
+    }
+}
+
+#[test]
+fn pairs_of_values() {
+    for (level, kernels) in levels() {
+        for count in 0..70 {
+            let (from, other) = (numbers(count, 11), numbers(count, 12));
+            for operation in [Operation::Add, Operation::Multiply] {
+                let wanted: Vec<f32> =
+                    from.iter().zip(&other).map(|(a, b)| if operation == Operation::Add { a + b } else { a * b }).collect();
+                let mut to = vec![f32::NAN; count + 1];
+                unsafe { combine(kernels, operation, from.as_ptr(), other.as_ptr(), count, to.as_mut_ptr()) };
+                assert_eq!(to[..count], wanted, "{level:?}");
+                assert!(to[count].is_nan(), "{level:?} {count}: writes beside the result");
+                let mut in_place = from.clone();
+                unsafe { combine(kernels, operation, in_place.as_ptr(), other.as_ptr(), count, in_place.as_mut_ptr()) };
+                assert_eq!(in_place, wanted, "{level:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn values_that_are_spread() {
+    for (count, stride, times) in (0..20).flat_map(|count| (1..5).flat_map(move |stride| (1..5).map(move |times| (count, stride, times)))) {
+        let from = numbers(count * stride, 13);
+        let mut to = vec![f32::NAN; count * times + 1];
+        unsafe { spread(from.as_ptr(), stride, count, times, to.as_mut_ptr()) };
+        let wanted: Vec<f32> = (0..count * times).map(|i| from[i / times * stride]).collect();
+        assert_eq!(to[..count * times], wanted, "{count} values {stride} apart, {times} times");
+        assert!(to[count * times].is_nan());
     }
 }

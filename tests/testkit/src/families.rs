@@ -24,6 +24,23 @@ pub enum Part {
     File(PathBuf),
 }
 
+impl Part {
+    /// Path of the file, which is written into `dir` under the name of its role where it is a draft.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self, dir: &Path, role: &str) -> io::Result<PathBuf> {
+        match self {
+            Self::Draft(draft) => {
+                let path = dir.join(format!("{role}.{}", draft.extension()));
+                draft.write(&path)?;
+                Ok(path)
+            }
+            Self::File(path) => Ok(path.clone()),
+        }
+    }
+}
+
 /// Writes the files of a family that do not change into `dir` and returns all of them, by the names of Atelier's roles.
 ///
 /// # Errors

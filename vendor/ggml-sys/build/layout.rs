@@ -137,7 +137,7 @@ const STRUCTS: &[(&str, &[&str])] = &[
         ],
     ),
     ("atelier_group_norm", &["from", "to", "group_size", "total", "epsilon"]),
-    ("atelier_cpu_kernels", &["multiply", "convolve", "attend", "normalise", "apply_constant"]),
+    ("atelier_cpu_kernels", &["multiply", "convolve", "attend", "normalise", "apply_constant", "combine", "spread"]),
 ];
 
 /// Types other than structs that stand in signatures.

@@ -26,6 +26,8 @@ constexpr int64_t MIN_TOKENS = 12;
 constexpr int64_t DEPTH_UNIT = 256;
 // Shorter rows with one constant are faster in ggml's loop.
 constexpr int64_t MIN_CONSTANT_ROW = 16;
+// Fewer neighbours are not worth a call.
+constexpr int64_t MIN_RUN = 16;
 
 // The matrix in the first two dimensions of `tensor`, from `offset` bytes on; false where its values are not side by side or not readable.
 bool rows_of(const ggml_tensor* tensor, size_t offset, atelier_rows* out) {
@@ -208,6 +210,119 @@ bool apply_constants(const atelier_cpu_kernels& kernels, const ggml_compute_para
     return true;
 }
 
+// A part of `total` values, in order, that one of the threads computes.
+struct Share {
+    int64_t begin;
+    int64_t end;
+};
+
+Share share_of(int64_t total, const ggml_compute_params& params) {
+    return {total * params.ith / params.nth, total * (params.ith + 1) / params.nth};
+}
+
+bool is_f32_contiguous(const ggml_tensor* tensor) {
+    return tensor->type == GGML_TYPE_F32 && ggml_is_contiguous(tensor);
+}
+
+// True where `part` has the leading dimensions of `whole` and 1 in the others, so that it repeats in memory.
+bool repeats_in(const ggml_tensor* part, const ggml_tensor* whole) {
+    int axis = 0;
+    while (axis < GGML_MAX_DIMS && part->ne[axis] == whole->ne[axis]) {
+        ++axis;
+    }
+    return std::all_of(part->ne + axis, part->ne + GGML_MAX_DIMS, [](int64_t size) { return size == 1; });
+}
+
+// Addition or multiplication of tensors whose values lie in the same order. ggml goes row by row, which takes long where rows are short: those of
+// rotary embeddings have two values.
+bool combine(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out) {
+    const ggml_tensor* from  = out->src[0];
+    const ggml_tensor* other = out->src[1];
+    const int64_t period     = ggml_nelements(other);
+    if (period < MIN_RUN || !is_f32_contiguous(from) || !is_f32_contiguous(other) || !is_f32_contiguous(out) || !repeats_in(other, from)) {
+        return false;
+    }
+    auto [begin, end] = share_of(ggml_nelements(out), params);
+    while (begin < end) {
+        const int64_t at    = begin % period;
+        const int64_t count = std::min(period - at, end - begin);
+        kernels.combine(out->op == GGML_OP_MUL, floats_at(from, 0, 0, 0) + begin, floats_at(other, 0, 0, 0) + at, count, floats_at(out, 0, 0, 0) + begin);
+        begin += count;
+    }
+    return true;
+}
+
+// Repetition of single values, for which ggml copies one at a time.
+bool repeat(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out) {
+    const ggml_tensor* from = out->src[0];
+    if (from->ne[0] != 1 || !is_f32_contiguous(from) || !is_f32_contiguous(out) || !std::equal(from->ne + 1, from->ne + GGML_MAX_DIMS, out->ne + 1)) {
+        return false;
+    }
+    const auto [begin, end] = share_of(ggml_nelements(from), params);
+    kernels.spread(floats_at(from, 0, 0, 0) + begin, 1, end - begin, out->ne[0], floats_at(out, 0, 0, 0) + begin * out->ne[0]);
+    return true;
+}
+
+// Copy of a tensor whose dimensions are permuted into one that is contiguous. Dimensions that follow one another are one.
+bool copy_permuted(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out) {
+    const ggml_tensor* from = out->src[0];
+    if (from->type != GGML_TYPE_F32 || !is_f32_contiguous(out) || !ggml_are_same_shape(from, out) || ggml_is_contiguous(from)) {
+        return false;
+    }
+    int64_t sizes[GGML_MAX_DIMS];
+    size_t strides[GGML_MAX_DIMS];
+    int axes = 0;
+    for (int axis = 0; axis < GGML_MAX_DIMS; ++axis) {
+        if (from->nb[axis] % sizeof(float) != 0) {
+            return false;
+        }
+        const size_t stride = from->nb[axis] / sizeof(float);
+        if (from->ne[axis] == 1) {
+            continue;
+        }
+        if (axes > 0 && strides[axes - 1] * sizes[axes - 1] == stride) {
+            sizes[axes - 1] *= from->ne[axis];
+        } else {
+            sizes[axes]     = from->ne[axis];
+            strides[axes++] = stride;
+        }
+    }
+    // Whole rows are copied at memory's speed by ggml too.
+    if (axes == 0 || strides[0] == 1 || sizes[0] < MIN_RUN) {
+        return false;
+    }
+    auto [begin, end] = share_of(ggml_nelements(out), params);
+    while (begin < end) {
+        const int64_t at    = begin % sizes[0];
+        const int64_t count = std::min(sizes[0] - at, end - begin);
+        const float* start  = floats_at(from, 0, 0, 0) + at * strides[0];
+        for (int64_t axis = 1, rest = begin / sizes[0]; axis < axes; rest /= sizes[axis++]) {
+            start += rest % sizes[axis] * strides[axis];
+        }
+        kernels.spread(start, strides[0], count, 1, floats_at(out, 0, 0, 0) + begin);
+        begin += count;
+    }
+    return true;
+}
+
+// Enlargement by whole factors without interpolation.
+bool enlarge(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out) {
+    const ggml_tensor* from = out->src[0];
+    const bool is_nearest   = ggml_get_op_params_i32(out, 0) == GGML_SCALE_MODE_NEAREST;
+    if (!is_nearest || !is_f32_contiguous(from) || !is_f32_contiguous(out) || out->ne[0] % from->ne[0] != 0 || out->ne[1] % from->ne[1] != 0 ||
+        out->ne[2] != from->ne[2] || out->ne[3] != from->ne[3]) {
+        return false;
+    }
+    const int64_t times   = out->ne[0] / from->ne[0];
+    const int64_t repeats = out->ne[1] / from->ne[1];
+    // Rows of all planes; each becomes `repeats` rows.
+    const auto [begin, end] = share_of(ggml_nrows(out), params);
+    for (int64_t row = begin; row < end; ++row) {
+        kernels.spread(floats_at(from, 0, 0, 0) + row / repeats * from->ne[0], 1, from->ne[0], times, floats_at(out, 0, 0, 0) + row * out->ne[0]);
+    }
+    return true;
+}
+
 class KernelTraits final : public ggml::cpu::tensor_traits {
 public:
     bool work_size(int, const ggml_tensor*, size_t&) override { return false; }
@@ -223,7 +338,10 @@ public:
             case GGML_OP_FLASH_ATTN_EXT: return attend(*kernels, *params, out);
             case GGML_OP_GROUP_NORM: return normalise(*kernels, *params, out);
             case GGML_OP_ADD:
-            case GGML_OP_MUL: return apply_constants(*kernels, *params, out);
+            case GGML_OP_MUL: return apply_constants(*kernels, *params, out) || combine(*kernels, *params, out);
+            case GGML_OP_REPEAT: return repeat(*kernels, *params, out);
+            case GGML_OP_CONT: return copy_permuted(*kernels, *params, out);
+            case GGML_OP_UPSCALE: return enlarge(*kernels, *params, out);
             default: return false;
         }
     }

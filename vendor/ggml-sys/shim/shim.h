@@ -280,6 +280,10 @@ typedef struct {
     void (*normalise)(const atelier_group_norm* norm, size_t index, size_t count);
     // to[i] = from[i] + constant, or from[i] * constant
     void (*apply_constant)(bool multiplies, const float* from, size_t count, float constant, float* to);
+    // to[i] = from[i] + other[i], or from[i] * other[i]; `to` may be `from` or `other`
+    void (*combine)(bool multiplies, const float* from, const float* other, size_t count, float* to);
+    // to[i * times + j] = from[i * stride] for j below `times`; nothing overlaps
+    void (*spread)(const float* from, size_t stride, size_t count, size_t times, float* to);
 } atelier_cpu_kernels;
 
 // From now on the processor computes with these functions what they can, and with ggml's own the rest; null: everything with ggml's own.

@@ -517,6 +517,8 @@ pub struct atelier_cpu_kernels {
     pub attend: unsafe extern "C" fn(attention: *const atelier_attention, index: usize, count: usize),
     pub normalise: unsafe extern "C" fn(norm: *const atelier_group_norm, index: usize, count: usize),
     pub apply_constant: unsafe extern "C" fn(multiplies: bool, from: *const f32, count: usize, constant: f32, to: *mut f32),
+    pub combine: unsafe extern "C" fn(multiplies: bool, from: *const f32, other: *const f32, count: usize, to: *mut f32),
+    pub spread: unsafe extern "C" fn(from: *const f32, stride: usize, count: usize, times: usize, to: *mut f32),
 }
 
 unsafe extern "C" {

@@ -1,14 +1,15 @@
 //! Registers the kernels of `atelier-kernels` with the shim, which hands them operations of the CPU backend.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::processor::CpuLevel;
 use atelier_kernels::attention::{Attention, attend};
 use atelier_kernels::convolution::{Convolution, Shape, convolve};
-use atelier_kernels::planes::{GroupNorm, RowOperation, apply_constant, group_norm};
+use atelier_kernels::planes::{GroupNorm, Operation, apply_constant, combine, group_norm, spread};
 use atelier_kernels::product::{Product, multiply};
-use atelier_kernels::{Kernels, Level, Rows, Thread, Values};
+use atelier_kernels::{Kernels, Level, Rows, Thread, Values, multiplications_per_second};
 use ggml_sys::{
     ATELIER_VALUES_BF16, ATELIER_VALUES_F16, ATELIER_VALUES_F32, atelier_attention, atelier_convolution, atelier_cpu_kernels,
     atelier_group_norm, atelier_product, atelier_rows,
@@ -23,13 +24,22 @@ static TABLE: atelier_cpu_kernels = atelier_cpu_kernels {
     attend: attend_heads,
     normalise: normalise_groups,
     apply_constant: apply_row_constant,
+    combine: combine_values,
+    spread: spread_values,
 };
 
-/// Chooses how the processor computes from now on, with instructions up to `allowed`: as wanted, or the fastest below that
+/// Times that bfloat16 must be quicker than f32 to be the default: its pictures differ more from the engine's own.
+const LEAST_BF16_GAIN: f64 = 1.1;
+
+/// Chooses how the processor computes from now on, with instructions up to `allowed`: as wanted, or the coarsest below that
 /// that the processor has instructions for, which is returned; `None` is the fastest. Not while a job runs.
 pub(crate) fn set_cpu_math(wanted: Option<CpuMath>, allowed: CpuLevel) -> CpuMath {
-    let fastest = fastest(allowed);
-    let used = wanted.map_or(fastest, |wanted| wanted.min(fastest));
+    let coarsest = coarsest(allowed);
+    let used = match wanted {
+        Some(wanted) => wanted.min(coarsest),
+        None if coarsest == CpuMath::Bf16 && !is_bf16_quicker(fastest_f32(allowed)) => CpuMath::F32,
+        None => coarsest,
+    };
     let level = match used {
         CpuMath::Exact => None,
         CpuMath::F32 => Some(fastest_f32(allowed)),
@@ -44,13 +54,23 @@ pub(crate) fn set_cpu_math(wanted: Option<CpuMath>, allowed: CpuLevel) -> CpuMat
     if kernels.is_some() { used } else { CpuMath::Exact }
 }
 
-/// The fastest arithmetic that this processor computes well. Plain code is slower than ggml's own, and NEON is not measured yet.
-fn fastest(allowed: CpuLevel) -> CpuMath {
+/// The coarsest arithmetic that this processor has instructions for. Plain code is slower than ggml's own, and NEON is not measured yet.
+fn coarsest(allowed: CpuLevel) -> CpuMath {
     match allowed {
         CpuLevel::Avx512Bf16 if Level::Avx512Bf16.kernels().is_some() => CpuMath::Bf16,
         CpuLevel::Avx2 | CpuLevel::Avx512 | CpuLevel::Avx512Bf16 => CpuMath::F32,
         CpuLevel::Baseline | CpuLevel::DotProduct | CpuLevel::Int8Matrix => CpuMath::Exact,
     }
+}
+
+/// True where products of bfloat16 are quicker here than those of f32 at a level. Measured once.
+fn is_bf16_quicker(f32_level: Level) -> bool {
+    static IS_QUICKER: OnceLock<bool> = OnceLock::new();
+    *IS_QUICKER.get_or_init(|| {
+        let (Some(bf16), Some(single)) = (Level::Avx512Bf16.kernels(), f32_level.kernels()) else { return false };
+        let [bf16, single] = multiplications_per_second([bf16, single]);
+        bf16 > LEAST_BF16_GAIN * single
+    })
 }
 
 fn fastest_f32(allowed: CpuLevel) -> Level {
@@ -148,7 +168,21 @@ unsafe extern "C" fn normalise_groups(norm: *const atelier_group_norm, index: us
 
 unsafe extern "C" fn apply_row_constant(multiplies: bool, from: *const f32, count: usize, constant: f32, to: *mut f32) {
     let Some(kernels) = chosen() else { return };
-    let operation = if multiplies { RowOperation::Multiply } else { RowOperation::Add };
     // SAFETY: see above.
-    unsafe { apply_constant(kernels, operation, from, count, constant, to) };
+    unsafe { apply_constant(kernels, operation(multiplies), from, count, constant, to) };
+}
+
+unsafe extern "C" fn combine_values(multiplies: bool, from: *const f32, other: *const f32, count: usize, to: *mut f32) {
+    let Some(kernels) = chosen() else { return };
+    // SAFETY: see above.
+    unsafe { combine(kernels, operation(multiplies), from, other, count, to) };
+}
+
+unsafe extern "C" fn spread_values(from: *const f32, stride: usize, count: usize, times: usize, to: *mut f32) {
+    // SAFETY: see above.
+    unsafe { spread(from, stride, count, times, to) };
+}
+
+const fn operation(multiplies: bool) -> Operation {
+    if multiplies { Operation::Multiply } else { Operation::Add }
 }
