@@ -10,8 +10,8 @@ use super::devices;
 use super::flags::PlanFlags;
 use super::json::{Fit, Line, Plan, PlanFix, Predicted};
 use atelier_core::format::seconds;
-use atelier_core::placement::{self, DeviceCapacity, Placement, PlanError, PlanRequest};
-use atelier_core::recipe::Recipe;
+use atelier_core::placement::{self, AutomaticPlacement, DeviceCapacity, Placement, PlanError, PlanRequest};
+use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_core::sentences::{list, sentence};
 use atelier_engine::{Estimate, Event, Handle};
 
@@ -37,8 +37,10 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
         time: Some(estimate.plan_time()),
         alternatives: &estimate.alternatives,
     };
+    // What names no device is placed as `generate` places it.
+    let automatic = if recipe.placement == PlacementText::default() { placement::automatic(&question, None)? } else { None };
     let (planned, sentence, fixes) = match placement::plan(&question) {
-        Ok(plan) => (plan.clone(), None, plan.better),
+        Ok(plan) => (placed(plan.clone(), automatic, &estimate, &rooms)?, None, plan.better),
         Err(PlanError::Short(short)) => (short.nearest.clone(), Some(sentence(&short.to_string())), short.fixes),
         Err(error @ PlanError::Device(_)) => return Err(error.into()),
     };
@@ -75,6 +77,18 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         Ok(()) | Err(_) => Ok(fits),
     }
+}
+
+/// The plan, or the placement that is quicker as a whole.
+fn placed(
+    plan: placement::Plan,
+    automatic: Option<AutomaticPlacement>,
+    estimate: &Estimate,
+    rooms: &[DeviceCapacity],
+) -> anyhow::Result<placement::Plan> {
+    let Some(AutomaticPlacement { placement, note }) = automatic.filter(|it| it.placement != plan.placement) else { return Ok(plan) };
+    let prediction = placement::Prediction::of(&placement, &estimate.needs, rooms)?;
+    Ok(placement::Plan { placement, prediction, reasons: note.into_iter().collect(), ..plan })
 }
 
 fn query_estimate(recipe: &Recipe, handle: &Handle) -> anyhow::Result<Estimate> {

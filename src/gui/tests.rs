@@ -23,6 +23,7 @@ use atelier_engine::{
 };
 use atelier_library::{Builtin, MANIFEST};
 
+mod automatic;
 mod board;
 mod canvas;
 mod create;

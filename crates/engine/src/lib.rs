@@ -5,6 +5,7 @@
 
 mod alternative_files;
 mod area;
+mod automatic;
 mod cache;
 mod checks;
 mod cpu_math;

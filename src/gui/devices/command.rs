@@ -21,6 +21,8 @@ pub enum Command {
     ChangeBackend(String, String),
     /// Add what streaming of layers lacks.
     AddNeedsOfStreaming,
+    /// Let Atelier place what names no device, or no longer; switched on, the recipe's placement is left to it.
+    SetAutomatic(bool),
     /// Show the plan.
     ShowPlan,
     /// Apply the plan.
@@ -68,8 +70,16 @@ impl Command {
     pub const KEYS: &[(Self, Shortcut)] = &[];
 
     /// Commands without a key that the command palette offers.
-    pub const OFFERED: &[Self] =
-        &[Self::ShowPlan, Self::ApplyPlan, Self::DismissPlan, Self::CopyFlags, Self::CopyCommand, Self::SavePlacement, Self::AddServer];
+    pub const OFFERED: &[Self] = &[
+        Self::SetAutomatic(true),
+        Self::ShowPlan,
+        Self::ApplyPlan,
+        Self::DismissPlan,
+        Self::CopyFlags,
+        Self::CopyCommand,
+        Self::SavePlacement,
+        Self::AddServer,
+    ];
 
     /// Text of its button or menu entry, also its accessible name.
     #[must_use]
@@ -99,6 +109,10 @@ impl Command {
             Self::AddNeedsOfStreaming => (
                 "Set up streaming",
                 "Let the diffusion weights wait in RAM, and give their device a budget: what is free there, less 1 GiB.",
+            ),
+            Self::SetAutomatic(_) => (
+                "Place automatically",
+                "Atelier takes the quickest placement that fits, for each picture. What you move or pin stays where you put it.",
             ),
             Self::ShowPlan => (
                 "Suggest a placement",
@@ -176,6 +190,7 @@ impl Command {
             }
             Self::TogglePin(_)
             | Self::SetBudget(..)
+            | Self::SetAutomatic(_)
             | Self::ChangeBackend(..)
             | Self::SetText(_)
             | Self::PasteCommand(_)

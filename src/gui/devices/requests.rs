@@ -22,6 +22,9 @@ const MEASURE_DELAY_SECS: f64 = 20.0;
 /// Requests the devices and connects to the servers of the settings.
 pub(crate) fn start(state: &mut State, context: &Context<'_>) {
     list_devices(state, context);
+    if !state.board.automatic.is_on {
+        log_if_busy(context.engine.place_automatically(false));
+    }
     let servers: Vec<ServerAddress> = state.servers.iter().map(|server| server.address.clone()).collect();
     for server in servers {
         add_server(state, server, context);
@@ -54,6 +57,7 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
     }
     state.was_on_screen = on_screen;
     request_measurement(state, now, context);
+    state.board.set_in_use(context.shared.chosen_resident().map(|model| &model.placement));
     let requested = request_estimate(state, now, context);
     if let Some(secs) = state.board.refresh(&context.shared.recipe, now) {
         context.egui.request_repaint_after_secs(secs as f32);
@@ -131,7 +135,9 @@ fn request_estimate(state: &mut State, now: f64, context: &Context<'_>) -> bool 
         return false;
     }
     // Memory needs do not depend on the placement, and must be known while its text has errors: the last readable one is sent.
-    let placement = board.placement.as_ref().map(Placement::text).unwrap_or_default();
+    // One that is left to the engine is chosen from the estimate for none.
+    let named = board.placement.as_ref().filter(|_| !board.automatic.places(&recipe.placement));
+    let placement = named.map(Placement::text).unwrap_or_default();
     let sent = log_if_busy(context.engine.estimate(Recipe { placement, ..recipe.clone() }));
     if sent {
         (estimate.requested, estimate.pending) = (Some(key), true);

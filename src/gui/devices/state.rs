@@ -72,7 +72,7 @@ impl State {
     #[must_use]
     pub fn from_settings(settings: &Settings) -> Self {
         Self {
-            board: Board::new(settings.pins.clone().unwrap_or_default()),
+            board: Board::new(settings.pins.clone().unwrap_or_default(), settings.places_automatically),
             saved_placements: settings.placements.clone(),
             name_input: None,
             servers: settings.servers.iter().filter_map(|address| address.parse().ok()).map(RemoteServer::new).collect(),

@@ -16,7 +16,7 @@ pub(super) fn correct_times(engine: &EngineState, recipe: &Recipe, plan: &Genera
         return;
     }
     let Some(prediction) = &shard.prediction else { return };
-    let placement = &plan.placement.placement;
+    let placement = &plan.placement.estimated_as;
     let known = engine.with_headers(|headers| {
         let needs = engine.estimates.get(headers, &plan.recipe, placement, &plan.devices)?;
         Some((needs, engine.estimates.work(headers, &plan.recipe, placement, &plan.devices)?))

@@ -4,6 +4,7 @@
 //! is recomputed only after one of these has changed ([`Board::refresh`]). Pure: the time is an argument. Requests to the engine and drawing
 //! do not belong here.
 
+mod automatic;
 mod card_move;
 mod estimate_key;
 mod remedy;
@@ -21,6 +22,7 @@ use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_engine::{Estimate, OutOfMemory, Peak};
 use suggestion::PlanningInputs;
 
+pub use automatic::Automatic;
 pub use card_move::{CardMove, CardPart, MoveOutcome, is_unreachable};
 pub use remedy::Remedy;
 pub use server::{RemoteServer, ServerState, ssh_tunnel_command};
@@ -64,6 +66,8 @@ pub struct Board {
     pub notes: Vec<String>,
     /// The placement with what streaming lacks, where it was asked for without.
     pub with_needs_of_streaming: Option<Placement>,
+    /// Placement that Atelier chooses where the recipe names none.
+    pub automatic: Automatic,
     /// Modules that the planner does not move.
     pub pins: BTreeSet<Module>,
     /// Bytes of resident weights by device.
@@ -84,10 +88,10 @@ pub struct Board {
 }
 
 impl Board {
-    /// A board without devices, with these pinned modules.
+    /// A board without devices, with these pinned modules. `automatic`: Atelier places recipes that name no device.
     #[must_use]
-    pub fn new(pins: BTreeSet<Module>) -> Self {
-        Self { pins, ..Self::default() }
+    pub fn new(pins: BTreeSet<Module>, automatic: bool) -> Self {
+        Self { pins, automatic: Automatic { is_on: automatic, ..Automatic::default() }, ..Self::default() }
     }
 
     /// Recomputes whatever depends on something that has changed. Returns the seconds until the next call is due; `None` when nothing is left
@@ -120,7 +124,9 @@ impl Board {
         }
         self.changed_at_secs = None;
         let inputs = self.planning_inputs();
-        let suggestion = inputs.map_or(Suggestion::Unknown, |it| it.suggest(&self.capacities));
+        let is_chosen = self.computed_for.as_ref().is_some_and(|(text, _)| self.automatic.places(text)) && !self.exceeds_memory();
+        let suggest = |it: PlanningInputs<'_>| if is_chosen { Suggestion::AlreadyBest } else { it.suggest(&self.capacities) };
+        let suggestion = inputs.map_or(Suggestion::Unknown, suggest);
         let remedies = inputs.filter(|_| self.exceeds_memory()).map_or_else(Vec::new, |it| it.remedies(&self.capacities));
         (self.suggestion, self.remedies) = (suggestion, remedies);
         None
@@ -158,6 +164,10 @@ impl Board {
             let default = || Placement::parse(&PlacementText::default(), &self.devices).ok();
             self.placement = Placement::parse(text, &self.devices).ok().or(last).or_else(default);
         }
+        let estimate = self.estimate.as_ref().filter(|_| self.automatic.places(text));
+        let chosen = estimate.and_then(|it| self.automatic.choose(it, &self.devices, &self.capacities));
+        self.automatic.note = chosen.as_ref().and_then(|it| it.note.clone());
+        self.placement = chosen.map(|it| it.placement).or_else(|| self.placement.take());
         self.modules = match &self.estimate {
             Some(estimate) => estimate.needs.modules.keys().copied().collect(),
             None => recipe.files.modules(),

@@ -64,6 +64,7 @@ fn fit_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
         }
     }
     time(ui, board);
+    automatic(ui, state, commands);
     ui.add_space(2.0);
     match (board.visible_plan(), &board.suggestion) {
         (Some(plan), _) => suggestion::plan_card(ui, state, commands, plan),
@@ -89,6 +90,19 @@ fn time(ui: &mut Ui, board: &Board) {
         let names = board.times.unmeasured_devices().map(|it| list(&it.devices.iter().cloned().collect::<Vec<_>>()));
         let hover = names.map_or_else(|| "Nothing is generated.".to_owned(), |names| format!("{names}: measured once nothing runs."));
         ui.scope(|ui| line(ui, Icon::History, palette.weak, "How long it takes is not known yet.")).response.on_hover_text(hover);
+    }
+}
+
+/// Whether Atelier places the modules, and what it chose.
+fn automatic(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let (palette, it) = (theme::palette(ui), &state.devices.board.automatic);
+    let mut is_on = it.places(&state.shared.recipe.placement);
+    let command = Command::SetAutomatic(!is_on);
+    if ui.checkbox(&mut is_on, command.label()).on_hover_text(command.tooltip()).changed() {
+        commands.push(command);
+    }
+    if let Some(note) = it.note.as_ref().filter(|_| is_on) {
+        ui.add(Label::new(RichText::new(note).size(theme::SMALL).color(palette.weak)).wrap());
     }
 }
 

@@ -129,6 +129,7 @@ fn requests() -> Vec<Request> {
         Control::Unload(ResidentId(3)),
         Control::Keep { model: ResidentId(4), keep: true },
         Control::SetReserve(Reserve { percent: 7, most_bytes: u64::MAX }),
+        Control::PlaceAutomatically(true),
         Control::Preload(Some(Box::new(recipe()))),
         Control::Preload(None),
         Control::Measure(Some(MeasureDevices { names: vec!["CPU".into()], again: true, threads: Some(2) })),
@@ -142,6 +143,7 @@ fn requests() -> Vec<Request> {
         Control::Unload(_),
         Control::Keep { .. },
         Control::SetReserve(_),
+        Control::PlaceAutomatically(_),
         Control::Preload(_),
         Control::Measure(_),
     );
@@ -285,6 +287,7 @@ fn residency() -> Residency {
     let model = Resident {
         id: ResidentId(1),
         files: files(),
+        placement: placement(),
         parts: vec![part],
         used_at_secs: 9,
         in_use: true,
