@@ -54,6 +54,12 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
             }
         });
     }
+    let mut streaming = Vec::new();
+    for offer in placement::streaming_budgets(&question, &planned.placement)? {
+        let prediction = placement::Prediction::of(&offer.placement, &estimate.needs, &rooms)?;
+        let predicted = Predicted::new(recipe, &estimate, &offer.placement, &prediction);
+        streaming.push(PlanFix { changes: vec![offer.words()], predicted });
+    }
     let plan = Plan {
         width: recipe.width,
         height: recipe.height,
@@ -66,6 +72,7 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
             sentence,
             fixes: fixes.iter().map(|fix| PlanFix::new(recipe, &estimate, fix)).collect(),
         },
+        streaming,
     };
     let fits = plan.fit.sentence.is_none();
     let text = if flags.json {
@@ -123,10 +130,12 @@ fn words(plan: &Plan) -> String {
     for reason in &fit.reasons {
         let _ = writeln!(text, "- {reason}");
     }
-    if !fit.fixes.is_empty() {
-        let title = if fit.sentence.is_none() { "What would be better" } else { "What would make it fit" };
-        let _ = writeln!(text, "\n{title}:");
-        for fix in &fit.fixes {
+    let better = if fit.sentence.is_none() { "What would be better" } else { "What would make it fit" };
+    for (title, fixes) in [(better, &fit.fixes), ("What streaming would free", &plan.streaming)] {
+        if !fixes.is_empty() {
+            let _ = writeln!(text, "\n{title}:");
+        }
+        for fix in fixes {
             let _ = writeln!(text, "- {} ({})", fix.changes.join(", and "), flags(&fix.predicted));
         }
     }

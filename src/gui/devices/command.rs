@@ -29,6 +29,8 @@ pub enum Command {
     ApplyPlan,
     /// Hide the plan.
     DismissPlan,
+    /// Apply the offered budget with this index.
+    ApplyBudgetOffer(usize),
     /// Apply the remedy with this index.
     ApplyRemedy(usize),
     /// Apply the error card's remedy with this index and repeat the failed picture with its seed.
@@ -120,6 +122,10 @@ impl Command {
             ),
             Self::ApplyPlan => ("Apply fit", "Place everything as suggested."),
             Self::DismissPlan => ("Not now", "Keep the placement as it is."),
+            Self::ApplyBudgetOffer(_) => (
+                "Stream within this budget",
+                "Keep as much of the diffusion weights on the device as the budget allows, and bring the rest from RAM at each step.",
+            ),
             Self::ApplyRemedy(_) => ("Apply", "Change this, so that it fits."),
             Self::RepeatWithRemedy(_) => {
                 ("Apply and run the same seed", "Change this, and make the same picture again with the same seed.")
@@ -166,6 +172,7 @@ impl Command {
             },
             Self::AddNeedsOfStreaming => board.with_needs_of_streaming.as_ref().map(drop).ok_or("Streaming lacks nothing."),
             Self::ApplyPlan | Self::DismissPlan => board.visible_plan().map(drop).ok_or("There is no suggestion."),
+            Self::ApplyBudgetOffer(index) => board.budget_offers.get(*index).map(drop).ok_or("It is not offered any more."),
             Self::ApplyRemedy(index) => board.remedies.get(*index).map(drop).ok_or("It fits already."),
             Self::RepeatWithRemedy(index) => {
                 let remedy = shared.error.as_ref().and_then(|error| error.remedies.get(*index));

@@ -50,6 +50,11 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 context.shared.recipe.placement = PlacementText { split_batch, ..plan.placement.text() };
             }
         }
+        Command::ApplyBudgetOffer(index) => {
+            if let Some(offer) = state.board.budget_offers.get(index).cloned() {
+                change_placement(state, context, |placement| *placement = offer.placement);
+            }
+        }
         Command::ApplyRemedy(index) => {
             if let Some(remedy) = state.board.remedies.get(index) {
                 remedy.apply(&mut context.shared.recipe);

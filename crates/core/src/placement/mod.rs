@@ -30,6 +30,7 @@ mod planner;
 mod ranking;
 mod request;
 mod search;
+mod streaming_budget;
 
 pub use automatic::{AutomaticPlacement, automatic};
 pub use budgets::{Budgets, budget_on};
@@ -47,6 +48,7 @@ pub use predict::{ModulePrediction, Prediction};
 pub use ranking::{RankedPlacement, ranked};
 pub use request::{Pin, Pins, PlanRequest, pins};
 pub use reserve::{Reserve, ram_reserve};
+pub use streaming_budget::{BudgetOffer, streaming_budgets};
 pub use text::{BackendSpec, ModuleDevices, OldFlags, check_shape, is_device_flag, one_device, parse_backend, parse_params_backend};
 pub use usage::{DevicePrediction, MemoryUse};
 pub use value::{Assignment, Placement, WeightLocation, check_devices};

@@ -16,7 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use atelier_core::device::{Device, DeviceKind, cards};
 use atelier_core::placement::{
-    Budgets, DeviceCapacity, Module, Phase, Placement, Plan, Prediction, WeightLocation, notes, parse_backend, parse_params_backend, pins,
+    BudgetOffer, Budgets, DeviceCapacity, Module, Phase, Placement, Plan, Prediction, WeightLocation, notes, parse_backend,
+    parse_params_backend, pins,
 };
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_engine::{Estimate, OutOfMemory, Peak};
@@ -60,6 +61,8 @@ pub struct Board {
     pub times: PictureTimes,
     /// The planner's answer to the placement.
     pub suggestion: Suggestion,
+    /// Budgets with which streaming costs little time.
+    pub budget_offers: Vec<BudgetOffer>,
     /// Changes that make the recipe fit; empty while it fits.
     pub remedies: Vec<Remedy>,
     /// Sentences about parts of the placement that the engine ignores.
@@ -128,7 +131,8 @@ impl Board {
         let suggest = |it: PlanningInputs<'_>| if is_chosen { Suggestion::AlreadyBest } else { it.suggest(&self.capacities) };
         let suggestion = inputs.map_or(Suggestion::Unknown, suggest);
         let remedies = inputs.filter(|_| self.exceeds_memory()).map_or_else(Vec::new, |it| it.remedies(&self.capacities));
-        (self.suggestion, self.remedies) = (suggestion, remedies);
+        let budget_offers = inputs.map_or_else(Vec::new, |it| it.budget_offers(&self.capacities));
+        (self.suggestion, self.remedies, self.budget_offers) = (suggestion, remedies, budget_offers);
         None
     }
 

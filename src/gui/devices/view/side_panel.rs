@@ -66,6 +66,7 @@ fn fit_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     time(ui, board);
     automatic(ui, state, commands);
     ui.add_space(2.0);
+    suggestion::budget_offers(ui, state, commands);
     match (board.visible_plan(), &board.suggestion) {
         (Some(plan), _) => suggestion::plan_card(ui, state, commands, plan),
         (None, Suggestion::NothingFits(shortage)) => suggestion::shortage_card(ui, state, commands, shortage),
