@@ -43,6 +43,7 @@ mod rates;
 mod recall;
 mod steps;
 mod times;
+mod trials;
 
 /// Longest wait for a thread to answer; a machine that is busy may need it.
 const LONG: Duration = Duration::from_mins(1);

@@ -4,6 +4,7 @@ use crate::gui::devices::board::{CardMove, CardPart, MoveOutcome, Suggestion};
 use crate::gui::devices::state::State;
 use crate::gui::shared::Shared;
 use crate::gui::shortcut::Shortcut;
+use crate::studio::trials::Trials;
 use atelier_core::placement::Module;
 use atelier_core::recipe::PlacementText;
 use atelier_engine::ServerAddress;
@@ -23,6 +24,14 @@ pub enum Command {
     AddNeedsOfStreaming,
     /// Let Atelier place what names no device, or no longer; switched on, the recipe's placement is left to it.
     SetAutomatic(bool),
+    /// Make a picture with each of the best placements, and compare their times.
+    TryPlacements,
+    /// Stop these trials.
+    StopTrials,
+    /// Put the results of the trials away.
+    ForgetTrials,
+    /// Take a placement that was tried.
+    UseTried(PlacementText),
     /// Show the plan.
     ShowPlan,
     /// Apply the plan.
@@ -74,6 +83,8 @@ impl Command {
     /// Commands without a key that the command palette offers.
     pub const OFFERED: &[Self] = &[
         Self::SetAutomatic(true),
+        Self::TryPlacements,
+        Self::StopTrials,
         Self::ShowPlan,
         Self::ApplyPlan,
         Self::DismissPlan,
@@ -116,6 +127,13 @@ impl Command {
                 "Place automatically",
                 "Atelier takes the quickest placement that fits, for each picture. What you move or pin stays where you put it.",
             ),
+            Self::TryPlacements => (
+                "Try them",
+                "Make a picture with each of the best placements in turn, and compare how long they take. The pictures are not kept; your own go first.",
+            ),
+            Self::StopTrials => ("Stop trying", "Stop at once. What was measured stays."),
+            Self::ForgetTrials => ("Put the results away", "Put the results away. Atelier remembers what was measured."),
+            Self::UseTried(_) => ("Use this placement that was tried", "Place everything like this."),
             Self::ShowPlan => (
                 "Suggest a placement",
                 "Show the best placement round what is pinned, with its reasons. Nothing changes until you apply it.",
@@ -171,6 +189,19 @@ impl Command {
                 Suggestion::Unknown => Err("It is not known yet what this model takes."),
             },
             Self::AddNeedsOfStreaming => board.with_needs_of_streaming.as_ref().map(drop).ok_or("Streaming lacks nothing."),
+            Self::TryPlacements => {
+                let is_trying = state.trials.as_ref().is_some_and(Trials::is_running);
+                if is_trying {
+                    return Err("They are being tried.");
+                }
+                board.prediction.as_ref().map(drop).ok_or("It is not known yet what this model takes.")?;
+                shared.ready().map_err(|_| "Choose a model, and write a prompt first.")
+            }
+            Self::StopTrials => {
+                let is_trying = state.trials.as_ref().is_some_and(Trials::is_running);
+                is_trying.then_some(()).ok_or("Nothing is being tried.")
+            }
+            Self::ForgetTrials => state.trials.as_ref().map(drop).ok_or("Nothing was tried."),
             Self::ApplyPlan | Self::DismissPlan => board.visible_plan().map(drop).ok_or("There is no suggestion."),
             Self::ApplyBudgetOffer(index) => board.budget_offers.get(*index).map(drop).ok_or("It is not offered any more."),
             Self::ApplyRemedy(index) => board.remedies.get(*index).map(drop).ok_or("It fits already."),
@@ -206,6 +237,7 @@ impl Command {
             | Self::CopyCommand
             | Self::SetNameInput(_)
             | Self::UsePlacement(_)
+            | Self::UseTried(_)
             | Self::DeletePlacement(_)
             | Self::SetServerInput(_)
             | Self::RetryServer(_)

@@ -3,6 +3,7 @@
 use crate::gui::context::{Context, log_if_busy};
 use crate::gui::devices::board::{EstimateKey, ServerState, test_summary};
 use crate::gui::devices::state::State;
+use crate::gui::devices::trials;
 use crate::gui::shared::{ErrorCard, Job, Screen};
 use crate::studio::queue::QueueRequest;
 use atelier_core::device::Device;
@@ -63,6 +64,7 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
         context.egui.request_repaint_after_secs(secs as f32);
     }
     tell_queue(state, context);
+    trials::refresh(state, context);
     let listed_at = *state.device_list.listed_at_secs.get_or_insert(now);
     if on_screen {
         let due_in = listed_at + LIST_INTERVAL_SECS - now;

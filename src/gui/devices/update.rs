@@ -6,6 +6,7 @@ use crate::gui::devices::board::{RemoteServer, ServerState, ssh_tunnel_command};
 use crate::gui::devices::command::Command;
 use crate::gui::devices::requests;
 use crate::gui::devices::state::State;
+use crate::gui::devices::trials;
 use crate::settings::NamedPlacement;
 use atelier_core::placement::{Assignment, Module, Placement, WeightLocation};
 use atelier_core::recipe::{PlacementText, Recipe, changed_settings};
@@ -54,6 +55,17 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             if let Some(offer) = state.board.budget_offers.get(index).cloned() {
                 change_placement(state, context, |placement| *placement = offer.placement);
             }
+        }
+        Command::TryPlacements => trials::begin(state, context),
+        Command::StopTrials => trials::stop(state, context),
+        Command::ForgetTrials => {
+            trials::stop(state, context);
+            state.trials = None;
+        }
+        Command::UseTried(text) => {
+            state.board.mark_stale();
+            let split_batch = std::mem::take(&mut context.shared.recipe.placement.split_batch);
+            context.shared.recipe.placement = PlacementText { split_batch, ..text };
         }
         Command::ApplyRemedy(index) => {
             if let Some(remedy) = state.board.remedies.get(index) {

@@ -111,5 +111,6 @@ fn estimate(
         work,
         rates: rates.machine_rates(devices, recipe.threads),
         corrections: rates.corrections(&request.recipe.files, devices, recipe.threads),
+        trials: rates.trials(&request.recipe.files, recipe, devices),
     })
 }

@@ -16,8 +16,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use atelier_core::device::{Device, DeviceKind, cards};
 use atelier_core::placement::{
-    BudgetOffer, Budgets, DeviceCapacity, Module, Phase, Placement, Plan, Prediction, WeightLocation, notes, parse_backend,
-    parse_params_backend, pins,
+    BudgetOffer, Budgets, DeviceCapacity, Module, Phase, Placement, Plan, Prediction, RankedPlacement, WeightLocation, notes,
+    parse_backend, parse_params_backend, pins,
 };
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_engine::{Estimate, OutOfMemory, Peak};
@@ -310,6 +310,12 @@ impl Board {
     pub fn remedies_after(&self, met: &OutOfMemory) -> Vec<Remedy> {
         let capacities = suggestion::capacities_after_failure(&self.capacities, self.prediction.as_ref(), met);
         self.planning_inputs().map_or_else(Vec::new, |it| it.remedies(&capacities))
+    }
+
+    /// Placements that fit round what is pinned, the quickest first.
+    #[must_use]
+    pub fn ranked(&self) -> Vec<RankedPlacement> {
+        self.planning_inputs().map_or_else(Vec::new, |it| it.ranked(&self.capacities))
     }
 
     fn planning_inputs(&self) -> Option<PlanningInputs<'_>> {

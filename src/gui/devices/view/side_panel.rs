@@ -5,7 +5,7 @@ use eframe::egui::{Button, Frame, Label, Margin, RichText, ScrollArea, Sense, St
 use crate::gui::command::Commands;
 use crate::gui::devices::board::{Board, Suggestion, is_too_slow};
 use crate::gui::devices::command::Command;
-use crate::gui::devices::view::{input_line, servers, suggestion};
+use crate::gui::devices::view::{input_line, servers, suggestion, trials};
 use crate::gui::icons::Icon;
 use crate::gui::memory::view as memory;
 use crate::gui::state::State;
@@ -23,6 +23,7 @@ pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
         Frame::new().inner_margin(margin).show(ui, |ui| {
             fit_section(ui, state, commands);
+            trial_section(ui, state, commands);
             notes(ui, state, commands);
             memory::resident_models(ui, state, commands);
             saved_placements(ui, state, commands);
@@ -104,6 +105,14 @@ fn automatic(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
     if let Some(note) = it.note.as_ref().filter(|_| is_on) {
         ui.add(Label::new(RichText::new(note).size(theme::SMALL).color(palette.weak)).wrap());
+    }
+}
+
+/// Trials of the best placements.
+fn trial_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    if state.devices.board.prediction.is_some() {
+        ui.add_space(4.0);
+        trials::trials(ui, state, commands);
     }
 }
 

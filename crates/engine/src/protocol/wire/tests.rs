@@ -7,8 +7,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::protocol::{
-    Begin, Cause, End, Estimate, Failure, JobId, LogLevel, MeasureDevices, MeasuredDevice, MeasuredRates, OutOfMemory, Peak, Phase,
-    PhaseKind, PreviewOptions, RememberedTexts, RemoteError, Residency, Resident, ResidentId, ResidentPart, ServerAddress, Step, Timings,
+    Begin, Cause, End, Estimate, Failure, JobId, LogLevel, MeasureDevices, MeasuredDevice, MeasuredPlacement, MeasuredRates, OutOfMemory,
+    Peak, Phase, PhaseKind, PreviewOptions, RememberedTexts, RemoteError, Residency, Resident, ResidentId, ResidentPart, ServerAddress,
+    Step, Timings,
 };
 use atelier_core::canvas::{AreaFill, AreaSettings, Borders, PixelRect, StartFit};
 use atelier_core::device::{Device, DeviceKind};
@@ -275,6 +276,7 @@ fn estimate() -> Estimate {
         work,
         rates,
         corrections,
+        trials: vec![MeasuredPlacement { placement: placement(), steps: 4, secs: 1.5 }],
     }
 }
 
