@@ -150,7 +150,9 @@ impl Studio {
     fn next_run(&mut self) -> Option<Request> {
         loop {
             match self.port.next() {
-                Some(Request::Control(Control::AddServer(_) | Control::Preload(_) | Control::Measure(_))) => {}
+                Some(Request::Control(
+                    Control::AddServer(_) | Control::Preload(_) | Control::Measure(_) | Control::PlaceAutomatically(_),
+                )) => {}
                 other => return other,
             }
         }

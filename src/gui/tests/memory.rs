@@ -100,7 +100,7 @@ fn the_chosen_model_is_loaded_once_it_is_known_to_fit_and_not_again() {
 
 #[test]
 fn nothing_is_loaded_that_does_not_fit_is_unknown_or_was_not_wanted() {
-    let unknown = Settings { recipe: recipe(), ..Settings::default() };
+    let unknown = Settings { recipe: recipe(), places_automatically: false, ..Settings::default() };
     let mut studio = Studio::with(unknown.clone(), Err("None.".into()), [1440.0, 900.0]);
     assert_eq!(studio.preload_requests(), [], "what it takes is not known yet");
     studio.port.send(Event::Devices(machine()));

@@ -27,7 +27,8 @@ pub struct AutomaticPlacement {
 /// The quickest placement that fits; where times are not known, the default one, or the planner's where that does not fit. `None`: nothing
 /// fits.
 ///
-/// `in_use` is that with which the model is in memory now: it stays unless another one saves a tenth of the time.
+/// `in_use` is that with which the model is in memory now: it stays unless another one saves a tenth of the time; without times, where the default one
+/// does not fit.
 pub fn automatic(request: &PlanRequest<'_>, in_use: Option<&Placement>) -> Result<Option<AutomaticPlacement>, PlacementError> {
     let all = ranked(request)?;
     let modules: Vec<Module> = request.needs.modules.keys().copied().collect();
@@ -53,8 +54,8 @@ pub fn automatic(request: &PlanRequest<'_>, in_use: Option<&Placement>) -> Resul
     let Some(quickest) = quickest else { return Ok(None) };
     let stays = |used: &RankedPlacement| match (used.secs(), quickest.secs()) {
         (Some(used), Some(quickest)) => quickest > (1.0 - WORTH_A_RELOAD) * used,
-        // Without times nothing says that another one is better.
-        _ => true,
+        // Without times nothing says which is better.
+        _ => quickest.placement != plain,
     };
     let chosen = used.filter(stays).unwrap_or(quickest);
     let note = if is_same(&chosen.placement, &plain) { None } else { Some(note(&chosen, &default_name, request)?) };

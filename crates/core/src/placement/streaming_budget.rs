@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(quick.len(), 1, "{quick:?}");
         assert!(quick[0].secs <= 1.05 * quick[0].all_secs && quick[0].freed_bytes > 4 * GIB, "{quick:?}");
         assert!(
-            quick[0].words().starts_with("2.2 GiB of CUDA0: 16 min") && quick[0].words().ends_with("stay free"),
+            quick[0].words().starts_with("1.8 GiB of CUDA0: 17 min") && quick[0].words().ends_with("stay free"),
             "{}",
             quick[0].words()
         );
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn behind_a_slow_bus_more_must_stay_and_behind_a_slower_one_all_of_it() {
-        let middle = offers(&streamed(100.0, 10.0));
+        let middle = offers(&streamed(60.0, 10.0));
         assert!(middle.iter().all(|offer| offer.secs <= 1.25 * offer.all_secs) && !middle.is_empty(), "{middle:?}");
         assert!(middle.is_sorted_by(|a, b| a.secs <= b.secs && a.gib >= b.gib), "{middle:?}");
         let least = |offers: &[BudgetOffer]| offers.iter().map(|offer| offer.freed_bytes).max().unwrap_or(0);
