@@ -188,7 +188,7 @@ where
     let Env { out, mut err, terminal, answers, paths, builtin, interrupt, listen } = env;
     // The loop waits for events on the handle itself.
     let start = || Arc::new(start_engine(Box::new(|| ())));
-    let (job, servers, report) = match command {
+    let (job, servers, report, automatic) = match command {
         Command::Models(flags) => {
             let paths = match paths() {
                 Ok(paths) => paths,
@@ -241,12 +241,12 @@ where
                 }
             }
             let job = with_lookup(&flags.common, &paths, &builtin, |lookup| resolve::generate(&flags, &paths, lookup));
-            (job, flags.common.servers, flags.report)
+            (job, flags.common.servers, flags.report, !flags.no_auto_placement)
         }
         Command::Upscale(flags) => {
             let find = |name: &str| models::find_upscaler(name, &flags.library, &paths);
             let pickles = || models::allows_pickles(&paths);
-            (resolve::upscale(&flags, find, pickles), flags.servers, flags.report)
+            (resolve::upscale(&flags, find, pickles), flags.servers, flags.report, true)
         }
         Command::Plan(flags) => {
             return match with_lookup(&flags.common, &paths, &builtin, |lookup| resolve::plan(&flags, lookup)) {
@@ -290,6 +290,9 @@ where
     let mut output = JobOutput { printer: Printer::new(out, report.json), reporter, verbose: report.verbose, is_closed: false };
     if let Err(error) = listen(&interrupt) {
         output.reporter.message(&format!("warning: Ctrl-C will end the program at once: {error}"));
+    }
+    if !automatic && let Err(busy) = handle.place_automatically(false) {
+        output.reporter.message(&format!("warning: {busy}"));
     }
     for server in servers.rpc_servers {
         if let Err(busy) = handle.add_server(server) {

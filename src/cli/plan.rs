@@ -10,8 +10,8 @@ use super::devices;
 use super::flags::PlanFlags;
 use super::json::{Fit, Line, Plan, PlanFix, Predicted};
 use atelier_core::format::seconds;
-use atelier_core::placement::{self, DeviceCapacity, Placement, PlanError, PlanRequest};
-use atelier_core::recipe::Recipe;
+use atelier_core::placement::{self, AutomaticPlacement, DeviceCapacity, Placement, PlanError, PlanRequest};
+use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_core::sentences::{list, sentence};
 use atelier_engine::{Estimate, Event, Handle};
 
@@ -37,8 +37,10 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
         time: Some(estimate.plan_time()),
         alternatives: &estimate.alternatives,
     };
+    // What names no device is placed as `generate` places it.
+    let automatic = if recipe.placement == PlacementText::default() { placement::automatic(&question, None)? } else { None };
     let (planned, sentence, fixes) = match placement::plan(&question) {
-        Ok(plan) => (plan.clone(), None, plan.better),
+        Ok(plan) => (placed(plan.clone(), automatic, &estimate, &rooms)?, None, plan.better),
         Err(PlanError::Short(short)) => (short.nearest.clone(), Some(sentence(&short.to_string())), short.fixes),
         Err(error @ PlanError::Device(_)) => return Err(error.into()),
     };
@@ -52,6 +54,12 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
             }
         });
     }
+    let mut streaming = Vec::new();
+    for offer in placement::streaming_budgets(&question, &planned.placement)? {
+        let prediction = placement::Prediction::of(&offer.placement, &estimate.needs, &rooms)?;
+        let predicted = Predicted::new(recipe, &estimate, &offer.placement, &prediction);
+        streaming.push(PlanFix { changes: vec![offer.words()], predicted });
+    }
     let plan = Plan {
         width: recipe.width,
         height: recipe.height,
@@ -64,6 +72,7 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
             sentence,
             fixes: fixes.iter().map(|fix| PlanFix::new(recipe, &estimate, fix)).collect(),
         },
+        streaming,
     };
     let fits = plan.fit.sentence.is_none();
     let text = if flags.json {
@@ -75,6 +84,18 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
         Ok(()) | Err(_) => Ok(fits),
     }
+}
+
+/// The plan, or the placement that is quicker as a whole.
+fn placed(
+    plan: placement::Plan,
+    automatic: Option<AutomaticPlacement>,
+    estimate: &Estimate,
+    rooms: &[DeviceCapacity],
+) -> anyhow::Result<placement::Plan> {
+    let Some(AutomaticPlacement { placement, note }) = automatic.filter(|it| it.placement != plan.placement) else { return Ok(plan) };
+    let prediction = placement::Prediction::of(&placement, &estimate.needs, rooms)?;
+    Ok(placement::Plan { placement, prediction, reasons: note.into_iter().collect(), ..plan })
 }
 
 fn query_estimate(recipe: &Recipe, handle: &Handle) -> anyhow::Result<Estimate> {
@@ -109,10 +130,12 @@ fn words(plan: &Plan) -> String {
     for reason in &fit.reasons {
         let _ = writeln!(text, "- {reason}");
     }
-    if !fit.fixes.is_empty() {
-        let title = if fit.sentence.is_none() { "What would be better" } else { "What would make it fit" };
-        let _ = writeln!(text, "\n{title}:");
-        for fix in &fit.fixes {
+    let better = if fit.sentence.is_none() { "What would be better" } else { "What would make it fit" };
+    for (title, fixes) in [(better, &fit.fixes), ("What streaming would free", &plan.streaming)] {
+        if !fixes.is_empty() {
+            let _ = writeln!(text, "\n{title}:");
+        }
+        for fix in fixes {
             let _ = writeln!(text, "- {} ({})", fix.changes.join(", and "), flags(&fix.predicted));
         }
     }

@@ -546,7 +546,7 @@ fn bring_forward(ctx: &egui::Context) {
 /// Hands an event of the engine to the features that it concerns.
 fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>) {
     let Features { canvas, create, devices, live, models, memory, program, .. } = features;
-    if live::looks::engine_event(live, &event, context) {
+    if live::looks::engine_event(live, &event, context) || devices::trials::engine_event(devices, &event) {
         return;
     }
     match event {

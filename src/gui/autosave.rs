@@ -82,6 +82,7 @@ impl Autosave {
             servers: state.devices.servers.iter().map(|server| server.address.to_string()).collect(),
             preload: state.memory.preloading.enabled,
             reserve: state.memory.reserve,
+            places_automatically: state.devices.board.automatic.is_on,
             cpu_math: state.memory.cpu_math,
             updates: state.program.updates.settings.clone(),
             prompts: state.create.prompts.prompts().to_vec(),

@@ -23,6 +23,7 @@ use atelier_engine::{
 };
 use atelier_library::{Builtin, MANIFEST};
 
+mod automatic;
 mod board;
 mod canvas;
 mod create;
@@ -42,6 +43,7 @@ mod rates;
 mod recall;
 mod steps;
 mod times;
+mod trials;
 
 /// Longest wait for a thread to answer; a machine that is busy may need it.
 const LONG: Duration = Duration::from_mins(1);
@@ -148,7 +150,9 @@ impl Studio {
     fn next_run(&mut self) -> Option<Request> {
         loop {
             match self.port.next() {
-                Some(Request::Control(Control::AddServer(_) | Control::Preload(_) | Control::Measure(_))) => {}
+                Some(Request::Control(
+                    Control::AddServer(_) | Control::Preload(_) | Control::Measure(_) | Control::PlaceAutomatically(_),
+                )) => {}
                 other => return other,
             }
         }

@@ -194,6 +194,7 @@ mod tests {
                 text: PlacementText { backend: "all=cuda0,te=cuda1".into(), stream_layers: true, ..PlacementText::default() },
                 pins: [Module::Te].into(),
             }],
+            places_automatically: false,
             servers: vec!["studio.local:50052".into()],
             preload: false,
             reserve: Reserve { percent: 20, most_bytes: 3 << 30 },

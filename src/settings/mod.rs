@@ -45,6 +45,8 @@ pub struct Settings {
     pub placements: Vec<NamedPlacement>,
     /// Other machines whose devices are borrowed, `host:port`.
     pub servers: Vec<String>,
+    /// Recipes without a placement get the quickest that fits.
+    pub places_automatically: bool,
     /// Preload the chosen model before a picture is asked for.
     pub preload: bool,
     /// Memory of each device that is left to other programs.

@@ -39,6 +39,9 @@ pub(super) struct StoredSettings {
     pins: Option<Vec<String>>,
     #[serde(default)]
     placements: Vec<StoredPlacement>,
+    /// Absent where nothing was said.
+    #[serde(default)]
+    place_automatically: Option<bool>,
     #[serde(default)]
     servers: Vec<String>,
     /// Absent where nothing was said.
@@ -161,6 +164,7 @@ impl From<&Settings> for StoredSettings {
             recipe: LocalRecipe::from(&settings.recipe),
             pins: settings.pins.as_ref().map(keys),
             placements: settings.placements.iter().map(StoredPlacement::from).collect(),
+            place_automatically: Some(settings.places_automatically),
             servers: settings.servers.clone(),
             load_ahead: Some(settings.preload),
             reserve: Some(StoredReserve { percent: settings.reserve.percent, most_bytes: settings.reserve.most_bytes }),
@@ -192,6 +196,7 @@ impl From<StoredSettings> for Settings {
             recipe: stored.recipe.into(),
             pins: stored.pins.as_deref().map(modules),
             placements: stored.placements.into_iter().map(NamedPlacement::from).collect(),
+            places_automatically: stored.place_automatically.unwrap_or(true),
             servers: stored.servers,
             preload: stored.load_ahead.unwrap_or(true),
             reserve: stored

@@ -17,6 +17,7 @@ pub mod presets;
 pub mod queue;
 pub mod results;
 mod termination;
+pub mod trials;
 pub mod updates;
 pub mod version;
 

@@ -175,7 +175,12 @@ impl Dispatcher {
 const fn changes_devices(control: &Control) -> bool {
     match control {
         Control::AddServer(_) | Control::UnloadAll | Control::Unload(_) => true,
-        Control::Cancel(_) | Control::Keep { .. } | Control::SetReserve(_) | Control::Preload(_) | Control::Measure(_) => false,
+        Control::Cancel(_)
+        | Control::Keep { .. }
+        | Control::SetReserve(_)
+        | Control::PlaceAutomatically(_)
+        | Control::Preload(_)
+        | Control::Measure(_) => false,
     }
 }
 

@@ -163,6 +163,14 @@ impl Handle {
         self.control(Control::SetReserve(reserve))
     }
 
+    /// Sets whether recipes without a placement get the quickest that fits, as they do at first, or the engine's default device.
+    ///
+    /// # Errors
+    /// If the engine is gone.
+    pub fn place_automatically(&self, places: bool) -> Result<(), Busy> {
+        self.control(Control::PlaceAutomatically(places))
+    }
+
     /// Begins to load the model of a recipe, so that its first picture waits less; `None` stops a preload.
     ///
     /// # Errors

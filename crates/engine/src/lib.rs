@@ -5,6 +5,7 @@
 
 mod alternative_files;
 mod area;
+mod automatic;
 mod cache;
 mod checks;
 mod cpu_math;
@@ -38,9 +39,9 @@ pub use engine_end::{Busy, EngineEnd, EventSender, NextQuery, QueryReceiver};
 pub use handle::{Handle, channel};
 pub use processor::{choose_processor, processor};
 pub use protocol::{
-    Begin, Cause, Control, DEFAULT_PORT, End, Estimate, Event, Failure, JobId, LogLevel, MeasureDevices, MeasuredDevice, MeasuredRates,
-    OutOfMemory, Peak, Phase, PhaseKind, Picture, Preview, PreviewOptions, Query, RememberedTexts, RemoteError, Request, Residency,
-    Resident, ResidentId, ResidentPart, ServerAddress, Step, Task, Timings,
+    Begin, Cause, Control, DEFAULT_PORT, End, Estimate, Event, Failure, JobId, LogLevel, MeasureDevices, MeasuredDevice, MeasuredPlacement,
+    MeasuredRates, OutOfMemory, Peak, Phase, PhaseKind, Picture, Preview, PreviewOptions, Query, RememberedTexts, RemoteError, Request,
+    Residency, Resident, ResidentId, ResidentPart, ServerAddress, Step, Task, Timings,
 };
 pub use remote::{RemoteReport, ServeError, ServeEvent, ServeOptions, probe, serve};
 pub use start::{start, start_remembering};

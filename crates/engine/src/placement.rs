@@ -16,6 +16,10 @@ pub(crate) struct ResolvedPlacement {
     pub(crate) placement: Placement,
     /// One for each module whose device has one.
     pub(crate) budgets: Vec<Budget>,
+    /// The placement under which memory and work were estimated: its own, or the default one where it was chosen for a recipe without one.
+    pub(crate) estimated_as: Placement,
+    /// A sentence on a placement that was chosen for a recipe without one.
+    pub(crate) note: Option<String>,
 }
 
 impl ResolvedPlacement {
@@ -25,7 +29,7 @@ impl ResolvedPlacement {
     }
 
     /// Finds the budgets of a placement, all of whose devices are among these.
-    fn new(placement: Placement, devices: &[Device]) -> Self {
+    pub(crate) fn new(placement: Placement, devices: &[Device]) -> Self {
         let budget = |module| {
             let runs_on = &placement.assignment(module).runs_on;
             let device = devices.iter().find(|device| device.name == *runs_on)?;
@@ -34,7 +38,12 @@ impl ResolvedPlacement {
             Some(Budget { module, device: device.name.clone(), gib })
         };
         let budgets = BUDGETED.into_iter().filter_map(budget).collect();
-        Self { placement, budgets }
+        Self { estimated_as: placement.clone(), placement, budgets, note: None }
+    }
+
+    /// The same, chosen for a recipe without a placement, whose memory was estimated under this default one.
+    pub(crate) fn automatic(self, estimated_as: Placement, note: Option<String>) -> Self {
+        Self { estimated_as, note, ..self }
     }
 
     /// The placement of each shard of a batch; one where nothing is split.

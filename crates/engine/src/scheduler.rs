@@ -15,7 +15,7 @@ use crate::protocol::{Control, End, Event, JobId, RemoteError, ServerAddress, Ta
 use crate::rates::Measurement;
 use crate::state::EngineState;
 use crate::threads::{Worker, Workers, mark_engine_thread, no_thread};
-use crate::{devices, job, remote};
+use crate::{automatic, devices, job, remote};
 use atelier_core::placement::{Module, PlacementError};
 use atelier_core::recipe::{PlacementText, Recipe};
 
@@ -55,7 +55,8 @@ enum Work {
     Job {
         job: JobId,
         task: Task,
-        /// `None` where it names a device that is not known yet: a server before it in the queue may add one.
+        /// `None` where it names a device that is not known yet, since a server before it in the queue may add one; and where it is left to
+        /// the engine, and the model was not looked at yet.
         placement: Option<Box<ResolvedPlacement>>,
     },
     AddServer(ServerAddress),
@@ -109,8 +110,11 @@ pub(crate) fn run(end: EngineEnd, engine: EngineState) {
     let mut is_open = true;
     while is_open || !scheduler.is_idle() {
         match scheduler.end.next_within(EVICTION_INTERVAL) {
-            Some(Input::Job(job, task)) => {
-                let placement = scheduler.resolve(text_of(&task));
+            Some(Input::Job(job, mut task)) => {
+                let placement = match &mut task {
+                    Task::Generate { recipe, .. } => scheduler.resolve_recipe(recipe),
+                    Task::Upscale { placement, .. } => scheduler.resolve(placement),
+                };
                 let needed = Needed::by(placement.as_ref(), main_module(&task));
                 scheduler.waiting.push_back((Work::Job { job, task, placement: placement.map(Box::new) }, needed));
             }
@@ -167,14 +171,13 @@ impl Scheduler {
                 self.send_residency();
             }
             Control::SetReserve(reserve) => self.engine.cache.set_reserve(reserve),
-            Control::Preload(recipe) => {
+            Control::PlaceAutomatically(places) => self.engine.set_places_automatically(places),
+            Control::Preload(mut recipe) => {
+                let placement = recipe.as_mut().and_then(|recipe| self.resolve_recipe(recipe));
                 let same = |preload: &Preload| recipe.as_ref().is_some_and(|recipe| recipe.opens_like(&preload.recipe));
                 if !self.preload.as_ref().is_some_and(same) {
                     self.stop_preload();
-                    self.next_preload = recipe.map(|recipe| {
-                        let placement = self.resolve(&recipe.placement);
-                        (recipe, placement)
-                    });
+                    self.next_preload = recipe.map(|recipe| (recipe, placement));
                 }
             }
             Control::Measure(request) => {
@@ -218,13 +221,20 @@ impl Scheduler {
         self.begin_measurement();
     }
 
-    fn begin_job(&mut self, job: JobId, task: Task, placement: Option<ResolvedPlacement>, needed: Needed) {
+    fn begin_job(&mut self, job: JobId, mut task: Task, placement: Option<ResolvedPlacement>, needed: Needed) {
         let Some(cancel) = self.end.start(job) else { return };
-        let placement = resolved_by_now(placement, text_of(&task));
-        let needed = placement.as_ref().map_or(needed, |placement| Needed::by(Some(placement), main_module(&task)));
+        let placement = match &task {
+            Task::Generate { recipe, .. } if placement.is_none() && self.is_left_to_engine(recipe) => None,
+            Task::Generate { .. } | Task::Upscale { .. } => Some(resolved_by_now(placement, text_of(&task))),
+        };
+        let needed = match &placement {
+            Some(Ok(placement)) => Needed::by(Some(placement), main_module(&task)),
+            Some(Err(_)) | None => needed,
+        };
         let (engine, sender, dispatcher) = (Arc::clone(&self.engine), self.end.sender(), Arc::clone(self.end.dispatcher()));
         let work = move || {
             let _devices = devices::lock_list();
+            let placement = placement.unwrap_or_else(|| place(&engine, &mut task, &cancel));
             let end = job::run(&engine, job, &task, placement, sender.clone(), cancel);
             sender.send(Event::End { job, end });
             sender.send(Event::Residency(engine.cache.residency()));
@@ -261,11 +271,13 @@ impl Scheduler {
             return;
         }
         let (engine, sender, dispatcher) = (Arc::clone(&self.engine), self.end.sender(), Arc::clone(self.end.dispatcher()));
-        let placement = resolved_by_now(placement, &recipe.placement);
-        let (cancel, wanted) = (Arc::new(AtomicBool::new(false)), recipe.clone());
+        let placement =
+            if placement.is_none() && self.is_left_to_engine(&recipe) { None } else { Some(resolved_by_now(placement, &recipe.placement)) };
+        let (cancel, mut wanted) = (Arc::new(AtomicBool::new(false)), recipe.clone());
         let cancelled = Arc::clone(&cancel);
         let work = move || {
             let _devices = devices::lock_list();
+            let placement = placement.unwrap_or_else(|| place_recipe(&engine, &mut wanted, &cancelled));
             if catch_unwind(AssertUnwindSafe(|| job::preload(&engine, &wanted, placement, cancelled))).is_err() {
                 engine.cache.clear();
             }
@@ -329,9 +341,27 @@ impl Scheduler {
 
     /// Resolves a placement at the engine's door, unless devices are still to be added.
     fn resolve(&self, text: &PlacementText) -> Option<ResolvedPlacement> {
-        let is_settled = !self.waiting.iter().any(|(work, _)| matches!(work, Work::AddServer(_)))
-            && !self.running.iter().any(|running| running.work == WorkId::AddServer);
-        is_settled.then(|| ResolvedPlacement::resolve(text, &devices::list()).ok()).flatten()
+        self.knows_devices().then(|| ResolvedPlacement::resolve(text, &devices::list()).ok()).flatten()
+    }
+
+    /// The same for a recipe, which may leave its placement to the engine; then it gets the text of what was chosen.
+    fn resolve_recipe(&self, recipe: &mut Recipe) -> Option<ResolvedPlacement> {
+        if !self.is_left_to_engine(recipe) {
+            return self.resolve(&recipe.placement);
+        }
+        let chosen = self.knows_devices().then(|| automatic::of_known(&self.engine, recipe, &devices::list())).flatten()?;
+        recipe.placement = chosen.placement.text();
+        Some(chosen)
+    }
+
+    /// No device is still to be added.
+    fn knows_devices(&self) -> bool {
+        !self.waiting.iter().any(|(work, _)| matches!(work, Work::AddServer(_)))
+            && !self.running.iter().any(|running| running.work == WorkId::AddServer)
+    }
+
+    fn is_left_to_engine(&self, recipe: &Recipe) -> bool {
+        automatic::is_wanted(&self.engine, recipe, &devices::list())
     }
 
     fn send_residency(&self) {
@@ -342,6 +372,20 @@ impl Scheduler {
 /// The placement of work that begins; resolved now where it could not be before.
 fn resolved_by_now(placement: Option<ResolvedPlacement>, text: &PlacementText) -> Result<ResolvedPlacement, PlacementError> {
     placement.map_or_else(|| ResolvedPlacement::resolve(text, &devices::list()), Ok)
+}
+
+/// The placement of a job that leaves it to the engine, written into its recipe.
+fn place(engine: &EngineState, task: &mut Task, cancel: &AtomicBool) -> Result<ResolvedPlacement, PlacementError> {
+    match task {
+        Task::Generate { recipe, .. } => place_recipe(engine, recipe, cancel),
+        Task::Upscale { placement, .. } => ResolvedPlacement::resolve(placement, &devices::list()),
+    }
+}
+
+fn place_recipe(engine: &EngineState, recipe: &mut Recipe, cancel: &AtomicBool) -> Result<ResolvedPlacement, PlacementError> {
+    let chosen = automatic::of_any(engine, recipe, cancel)?;
+    recipe.placement = chosen.placement.text();
+    Ok(chosen)
 }
 
 const fn text_of(task: &Task) -> &PlacementText {

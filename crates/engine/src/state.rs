@@ -1,5 +1,7 @@
 //! State that the jobs of an engine share.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use parking_lot::Mutex;
 
 use crate::cache::Cache;
@@ -16,12 +18,24 @@ pub(crate) struct EngineState {
     pub(crate) estimates: EstimateCache,
     pub(crate) history: History,
     pub(crate) rates: RateStore,
+    /// Recipes without a placement keep the engine's default device.
+    keeps_default_device: AtomicBool,
 }
 
 impl EngineState {
     /// State without models, with the measurements of earlier processes.
     pub(crate) fn new(history: History, rates: RateStore) -> Self {
         Self { history, rates, ..Self::default() }
+    }
+
+    /// True where recipes without a placement get the quickest that fits, as at first.
+    pub(crate) fn places_automatically(&self) -> bool {
+        !self.keeps_default_device.load(Ordering::Relaxed)
+    }
+
+    /// Sets whether recipes without a placement get the quickest that fits.
+    pub(crate) fn set_places_automatically(&self, places: bool) {
+        self.keeps_default_device.store(!places, Ordering::Relaxed);
     }
 
     /// Reads headers of model files, known ones from memory. Holds no lock meanwhile.

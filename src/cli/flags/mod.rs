@@ -140,6 +140,9 @@ pub struct GenerateFlags {
     pub(super) preview_interval: u32,
     #[command(flatten)]
     pub(super) pull: PullFlags,
+    /// Without a placement, use the first graphics card even where another placement is quicker, or it has too little memory
+    #[arg(long, help_heading = DEVICES)]
+    pub(super) no_auto_placement: bool,
     #[command(flatten)]
     pub(super) report: ReportFlags,
 }

@@ -56,6 +56,9 @@ pub(in crate::cli) enum QueueCommand {
     Run {
         #[command(flatten)]
         pull: PullFlags,
+        /// Run jobs without a placement on the first graphics card, even where another placement is quicker
+        #[arg(long, help_heading = DEVICES)]
+        no_auto_placement: bool,
         #[command(flatten)]
         servers: ServerFlags,
         #[command(flatten)]

@@ -116,6 +116,8 @@ pub struct Plan {
     pub asked: Predicted,
     pub notes: Vec<String>,
     pub fit: Fit,
+    #[serde(default)]
+    pub streaming: Vec<PlanFix>,
 }
 
 impl Predicted {

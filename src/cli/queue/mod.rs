@@ -26,7 +26,9 @@ use crate::studio::queue::list_jobs;
 /// Runs a command of `atelier queue`.
 pub(super) fn run(flags: QueueFlags, start_engine: impl FnOnce() -> Arc<Handle>, mut env: Env<'_>) -> Exit {
     let result = match flags.command {
-        QueueCommand::Run { pull, servers, library } => return run::run(&pull, servers, &library, flags.json, start_engine, env),
+        QueueCommand::Run { pull, no_auto_placement, servers, library } => {
+            return run::run(&pull, servers, &library, !no_auto_placement, flags.json, start_engine, env);
+        }
         QueueCommand::List => list(&env.paths, &mut Printer::new(env.out, flags.json)),
         QueueCommand::Add(add) => add::add(&add, &env.paths, env.builtin, &mut Printer::new(env.out, flags.json)),
         QueueCommand::Pause { now } => {

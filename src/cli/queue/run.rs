@@ -22,11 +22,12 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Longest wait for the engine to stop at the end.
 const END_WITHIN: Duration = Duration::from_secs(10);
 
-/// Runs the queue until nothing more can be made.
+/// Runs the queue until nothing more can be made. `automatic`: jobs without a placement get the quickest that fits.
 pub(super) fn run(
     pull: &PullFlags,
     servers: ServerFlags,
     library: &LibraryFlags,
+    automatic: bool,
     json: bool,
     start_engine: impl FnOnce() -> Arc<Handle>,
     env: Env<'_>,
@@ -46,6 +47,9 @@ pub(super) fn run(
         }
     }
     let handle = start_engine();
+    if !automatic && let Err(busy) = handle.place_automatically(false) {
+        let _ = writeln!(err, "warning: {busy}");
+    }
     for server in servers.rpc_servers {
         if let Err(busy) = handle.add_server(server) {
             let _ = writeln!(err, "warning: {busy}");

@@ -4,6 +4,7 @@ use crate::gui::devices::board::{CardMove, CardPart, MoveOutcome, Suggestion};
 use crate::gui::devices::state::State;
 use crate::gui::shared::Shared;
 use crate::gui::shortcut::Shortcut;
+use crate::studio::trials::Trials;
 use atelier_core::placement::Module;
 use atelier_core::recipe::PlacementText;
 use atelier_engine::ServerAddress;
@@ -21,12 +22,24 @@ pub enum Command {
     ChangeBackend(String, String),
     /// Add what streaming of layers lacks.
     AddNeedsOfStreaming,
+    /// Let Atelier place what names no device, or no longer; switched on, the recipe's placement is left to it.
+    SetAutomatic(bool),
+    /// Make a picture with each of the best placements, and compare their times.
+    TryPlacements,
+    /// Stop these trials.
+    StopTrials,
+    /// Put the results of the trials away.
+    ForgetTrials,
+    /// Take a placement that was tried.
+    UseTried(PlacementText),
     /// Show the plan.
     ShowPlan,
     /// Apply the plan.
     ApplyPlan,
     /// Hide the plan.
     DismissPlan,
+    /// Apply the offered budget with this index.
+    ApplyBudgetOffer(usize),
     /// Apply the remedy with this index.
     ApplyRemedy(usize),
     /// Apply the error card's remedy with this index and repeat the failed picture with its seed.
@@ -68,8 +81,18 @@ impl Command {
     pub const KEYS: &[(Self, Shortcut)] = &[];
 
     /// Commands without a key that the command palette offers.
-    pub const OFFERED: &[Self] =
-        &[Self::ShowPlan, Self::ApplyPlan, Self::DismissPlan, Self::CopyFlags, Self::CopyCommand, Self::SavePlacement, Self::AddServer];
+    pub const OFFERED: &[Self] = &[
+        Self::SetAutomatic(true),
+        Self::TryPlacements,
+        Self::StopTrials,
+        Self::ShowPlan,
+        Self::ApplyPlan,
+        Self::DismissPlan,
+        Self::CopyFlags,
+        Self::CopyCommand,
+        Self::SavePlacement,
+        Self::AddServer,
+    ];
 
     /// Text of its button or menu entry, also its accessible name.
     #[must_use]
@@ -100,12 +123,27 @@ impl Command {
                 "Set up streaming",
                 "Let the diffusion weights wait in RAM, and give their device a budget: what is free there, less 1 GiB.",
             ),
+            Self::SetAutomatic(_) => (
+                "Place automatically",
+                "Atelier takes the quickest placement that fits, for each picture. What you move or pin stays where you put it.",
+            ),
+            Self::TryPlacements => (
+                "Try them",
+                "Make a picture with each of the best placements in turn, and compare how long they take. The pictures are not kept; your own go first.",
+            ),
+            Self::StopTrials => ("Stop trying", "Stop at once. What was measured stays."),
+            Self::ForgetTrials => ("Put the results away", "Put the results away. Atelier remembers what was measured."),
+            Self::UseTried(_) => ("Use this placement that was tried", "Place everything like this."),
             Self::ShowPlan => (
                 "Suggest a placement",
                 "Show the best placement round what is pinned, with its reasons. Nothing changes until you apply it.",
             ),
             Self::ApplyPlan => ("Apply fit", "Place everything as suggested."),
             Self::DismissPlan => ("Not now", "Keep the placement as it is."),
+            Self::ApplyBudgetOffer(_) => (
+                "Stream within this budget",
+                "Keep as much of the diffusion weights on the device as the budget allows, and bring the rest from RAM at each step.",
+            ),
             Self::ApplyRemedy(_) => ("Apply", "Change this, so that it fits."),
             Self::RepeatWithRemedy(_) => {
                 ("Apply and run the same seed", "Change this, and make the same picture again with the same seed.")
@@ -151,7 +189,21 @@ impl Command {
                 Suggestion::Unknown => Err("It is not known yet what this model takes."),
             },
             Self::AddNeedsOfStreaming => board.with_needs_of_streaming.as_ref().map(drop).ok_or("Streaming lacks nothing."),
+            Self::TryPlacements => {
+                let is_trying = state.trials.as_ref().is_some_and(Trials::is_running);
+                if is_trying {
+                    return Err("They are being tried.");
+                }
+                board.prediction.as_ref().map(drop).ok_or("It is not known yet what this model takes.")?;
+                shared.ready().map_err(|_| "Choose a model, and write a prompt first.")
+            }
+            Self::StopTrials => {
+                let is_trying = state.trials.as_ref().is_some_and(Trials::is_running);
+                is_trying.then_some(()).ok_or("Nothing is being tried.")
+            }
+            Self::ForgetTrials => state.trials.as_ref().map(drop).ok_or("Nothing was tried."),
             Self::ApplyPlan | Self::DismissPlan => board.visible_plan().map(drop).ok_or("There is no suggestion."),
+            Self::ApplyBudgetOffer(index) => board.budget_offers.get(*index).map(drop).ok_or("It is not offered any more."),
             Self::ApplyRemedy(index) => board.remedies.get(*index).map(drop).ok_or("It fits already."),
             Self::RepeatWithRemedy(index) => {
                 let remedy = shared.error.as_ref().and_then(|error| error.remedies.get(*index));
@@ -176,6 +228,7 @@ impl Command {
             }
             Self::TogglePin(_)
             | Self::SetBudget(..)
+            | Self::SetAutomatic(_)
             | Self::ChangeBackend(..)
             | Self::SetText(_)
             | Self::PasteCommand(_)
@@ -184,6 +237,7 @@ impl Command {
             | Self::CopyCommand
             | Self::SetNameInput(_)
             | Self::UsePlacement(_)
+            | Self::UseTried(_)
             | Self::DeletePlacement(_)
             | Self::SetServerInput(_)
             | Self::RetryServer(_)

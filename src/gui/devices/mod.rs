@@ -7,6 +7,7 @@ pub mod board;
 pub mod command;
 pub(crate) mod requests;
 pub mod state;
+pub(crate) mod trials;
 pub(crate) mod update;
 pub(crate) mod view;
 

@@ -3,6 +3,7 @@
 use crate::gui::context::{Context, log_if_busy};
 use crate::gui::devices::board::{EstimateKey, ServerState, test_summary};
 use crate::gui::devices::state::State;
+use crate::gui::devices::trials;
 use crate::gui::shared::{ErrorCard, Job, Screen};
 use crate::studio::queue::QueueRequest;
 use atelier_core::device::Device;
@@ -22,6 +23,9 @@ const MEASURE_DELAY_SECS: f64 = 20.0;
 /// Requests the devices and connects to the servers of the settings.
 pub(crate) fn start(state: &mut State, context: &Context<'_>) {
     list_devices(state, context);
+    if !state.board.automatic.is_on {
+        log_if_busy(context.engine.place_automatically(false));
+    }
     let servers: Vec<ServerAddress> = state.servers.iter().map(|server| server.address.clone()).collect();
     for server in servers {
         add_server(state, server, context);
@@ -54,11 +58,13 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
     }
     state.was_on_screen = on_screen;
     request_measurement(state, now, context);
+    state.board.set_in_use(context.shared.chosen_resident().map(|model| &model.placement));
     let requested = request_estimate(state, now, context);
     if let Some(secs) = state.board.refresh(&context.shared.recipe, now) {
         context.egui.request_repaint_after_secs(secs as f32);
     }
     tell_queue(state, context);
+    trials::refresh(state, context);
     let listed_at = *state.device_list.listed_at_secs.get_or_insert(now);
     if on_screen {
         let due_in = listed_at + LIST_INTERVAL_SECS - now;
@@ -131,7 +137,9 @@ fn request_estimate(state: &mut State, now: f64, context: &Context<'_>) -> bool 
         return false;
     }
     // Memory needs do not depend on the placement, and must be known while its text has errors: the last readable one is sent.
-    let placement = board.placement.as_ref().map(Placement::text).unwrap_or_default();
+    // One that is left to the engine is chosen from the estimate for none.
+    let named = board.placement.as_ref().filter(|_| !board.automatic.places(&recipe.placement));
+    let placement = named.map(Placement::text).unwrap_or_default();
     let sent = log_if_busy(context.engine.estimate(Recipe { placement, ..recipe.clone() }));
     if sent {
         (estimate.requested, estimate.pending) = (Some(key), true);

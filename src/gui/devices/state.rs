@@ -6,6 +6,7 @@ use crate::gui::devices::board::{Board, EstimateKey, RemoteServer};
 use crate::gui::shared::Shared;
 use crate::settings::{NamedPlacement, Settings};
 use crate::studio::debounce::Debounce;
+use crate::studio::trials::Trials;
 use atelier_core::placement::Module;
 use atelier_engine::{Resident, ServerAddress};
 
@@ -23,6 +24,8 @@ pub struct State {
     pub server_input: Option<String>,
     /// Sentences about parts of a pasted command that did not reach the recipe.
     pub paste_omissions: Vec<String>,
+    /// Trials of placements, until they are put away.
+    pub trials: Option<Trials>,
     pub(super) estimate: EstimateState,
     pub(super) device_list: DeviceListState,
     pub(super) measurement: MeasurementState,
@@ -72,12 +75,13 @@ impl State {
     #[must_use]
     pub fn from_settings(settings: &Settings) -> Self {
         Self {
-            board: Board::new(settings.pins.clone().unwrap_or_default()),
+            board: Board::new(settings.pins.clone().unwrap_or_default(), settings.places_automatically),
             saved_placements: settings.placements.clone(),
             name_input: None,
             servers: settings.servers.iter().filter_map(|address| address.parse().ok()).map(RemoteServer::new).collect(),
             server_input: None,
             paste_omissions: Vec::new(),
+            trials: None,
             estimate: EstimateState::default(),
             device_list: DeviceListState::default(),
             measurement: MeasurementState::default(),

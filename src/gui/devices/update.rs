@@ -1,11 +1,12 @@
 //! Effects of the commands of the Devices view. Nothing here waits.
 
-use crate::gui::context::Context;
+use crate::gui::context::{Context, log_if_busy};
 use crate::gui::create;
 use crate::gui::devices::board::{RemoteServer, ServerState, ssh_tunnel_command};
 use crate::gui::devices::command::Command;
 use crate::gui::devices::requests;
 use crate::gui::devices::state::State;
+use crate::gui::devices::trials;
 use crate::settings::NamedPlacement;
 use atelier_core::placement::{Assignment, Module, Placement, WeightLocation};
 use atelier_core::recipe::{PlacementText, Recipe, changed_settings};
@@ -19,7 +20,15 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             change_placement(state, context, |placement| card_move.apply(placement));
             set_pinned(state, card_move.module, true);
         }
-        Command::TogglePin(module) => set_pinned(state, module, !state.board.pins.contains(&module)),
+        Command::TogglePin(module) => {
+            let pinned = !state.board.pins.contains(&module);
+            if pinned && state.board.automatic.places(&context.shared.recipe.placement) {
+                // What is pinned is no longer Atelier's to place.
+                change_placement(state, context, |_| {});
+            }
+            set_pinned(state, module, pinned);
+        }
+        Command::SetAutomatic(is_on) => set_automatic(state, is_on, context),
         Command::SetBudget(device, gib) => {
             let gib = gib.unwrap_or(0.0);
             change_placement(state, context, |placement| placement.budgets = placement.budgets.clone().with(&device, gib));
@@ -41,6 +50,22 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 // A plan does not split batches.
                 context.shared.recipe.placement = PlacementText { split_batch, ..plan.placement.text() };
             }
+        }
+        Command::ApplyBudgetOffer(index) => {
+            if let Some(offer) = state.board.budget_offers.get(index).cloned() {
+                change_placement(state, context, |placement| *placement = offer.placement);
+            }
+        }
+        Command::TryPlacements => trials::begin(state, context),
+        Command::StopTrials => trials::stop(state, context),
+        Command::ForgetTrials => {
+            trials::stop(state, context);
+            state.trials = None;
+        }
+        Command::UseTried(text) => {
+            state.board.mark_stale();
+            let split_batch = std::mem::take(&mut context.shared.recipe.placement.split_batch);
+            context.shared.recipe.placement = PlacementText { split_batch, ..text };
         }
         Command::ApplyRemedy(index) => {
             if let Some(remedy) = state.board.remedies.get(index) {
@@ -89,6 +114,19 @@ fn change_placement(state: &State, context: &mut Context<'_>, change: impl FnOnc
     if let Some(mut placement) = state.board.placement.clone() {
         change(&mut placement);
         context.shared.recipe.placement = placement.text();
+    }
+}
+
+/// Leaves the placement to Atelier, with nothing pinned; or switches that off, which leaves everything on the first device.
+fn set_automatic(state: &mut State, is_on: bool, context: &mut Context<'_>) {
+    if !log_if_busy(context.engine.place_automatically(is_on)) {
+        return;
+    }
+    state.board.set_places_automatically(is_on);
+    if is_on {
+        state.board.pins.clear();
+        state.pins_known = true;
+        context.shared.recipe.placement = PlacementText::default();
     }
 }
 

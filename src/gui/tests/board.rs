@@ -63,7 +63,7 @@ pub(crate) fn recipe() -> Recipe {
 }
 
 /// Opens the Devices view with these devices and the estimate of [`estimate`].
-fn open_board_with(settings: Settings, devices: Vec<Device>, decode: u64) -> Studio {
+pub(crate) fn open_board_with(settings: Settings, devices: Vec<Device>, decode: u64) -> Studio {
     let mut studio = Studio::with(settings, Err("The built-in model is not there.".into()), [1440.0, 900.0]);
     studio.press(Modifiers::COMMAND, Key::Num2);
     assert_eq!(studio.app().state.shared.screen, Screen::Devices);
@@ -73,7 +73,7 @@ fn open_board_with(settings: Settings, devices: Vec<Device>, decode: u64) -> Stu
 }
 
 pub(crate) fn open_board(decode: u64) -> Studio {
-    open_board_with(Settings { recipe: recipe(), ..Settings::default() }, machine(), decode)
+    open_board_with(Settings { recipe: recipe(), places_automatically: false, ..Settings::default() }, machine(), decode)
 }
 
 impl Studio {
@@ -92,11 +92,11 @@ impl Studio {
         self.harness.run_ok();
     }
 
-    fn assignment(&self, module: Module) -> Assignment {
+    pub(crate) fn assignment(&self, module: Module) -> Assignment {
         self.app().state.devices.board.placement.as_ref().unwrap().assignment(module).clone()
     }
 
-    fn text(&self) -> (&str, &str, &str) {
+    pub(crate) fn text(&self) -> (&str, &str, &str) {
         let text = &self.app().state.shared.recipe.placement;
         (&text.backend, &text.params_backend, &text.max_vram)
     }
@@ -124,7 +124,7 @@ impl Studio {
         self.settle();
     }
 
-    fn focus(&mut self, name: &str) {
+    pub(crate) fn focus(&mut self, name: &str) {
         self.harness.query_all_by_label_contains(name).find(|node| node.accesskit_node().role() == Role::Button).unwrap().focus();
         self.harness.run_ok();
     }
@@ -392,7 +392,7 @@ fn where_nothing_fits_the_changes_that_help_are_buttons() {
     let mut devices = machine();
     devices.truncate(2);
     devices[0].memory_free_bytes = 9 * GIB;
-    let mut studio = open_board_with(Settings { recipe: recipe(), ..Settings::default() }, devices, 120);
+    let mut studio = open_board_with(Settings { recipe: recipe(), places_automatically: false, ..Settings::default() }, devices, 120);
     assert!(studio.sees("No placement fits"), "{:?}", studio.app().state.devices.board.suggestion);
     studio.click("Decode in tiles");
     assert!(studio.app().state.shared.recipe.vae_tiling);

@@ -4,7 +4,7 @@ use crate::gui::tests::board::{machine, recipe};
 use crate::gui::tests::*;
 use atelier_core::format::GIB;
 use atelier_core::placement::Reserve;
-use atelier_core::recipe::ModelFiles;
+use atelier_core::recipe::{ModelFiles, PlacementText};
 use atelier_engine::{Residency, Resident, ResidentId, ResidentPart};
 
 fn files(name: &str) -> ModelFiles {
@@ -16,7 +16,18 @@ fn files(name: &str) -> ModelFiles {
 pub(crate) fn resident(id: u64, files: ModelFiles) -> Resident {
     let part = |module, device: &str, bytes| ResidentPart { module, device: device.into(), bytes, owner: ResidentId(id), shared: false };
     let parts = vec![part(Module::Diffusion, "GPU0", 2 * GIB), part(Module::Te, "CPU", GIB / 2)];
-    Resident { id: ResidentId(id), files, parts, used_at_secs: 0, in_use: false, kept: false, encodings_found: 3, encodings_made: 1 }
+    let placement = PlacementText::default();
+    Resident {
+        id: ResidentId(id),
+        files,
+        placement,
+        parts,
+        used_at_secs: 0,
+        in_use: false,
+        kept: false,
+        encodings_found: 3,
+        encodings_made: 1,
+    }
 }
 
 fn residency(models: &[Resident]) -> Event {
@@ -33,7 +44,7 @@ fn open_with_estimate(settings: Settings) -> Studio {
 
 impl Studio {
     /// Lets a second pass, then takes all requests.
-    fn requests(&mut self) -> Vec<Request> {
+    pub(crate) fn requests(&mut self) -> Vec<Request> {
         self.until("the start", |app| app.state.memory.preloading.has_checked_marker());
         self.harness.run_steps(90);
         self.until("the note", |app| !app.state.memory.preloading.is_awaiting_marker());
@@ -89,7 +100,7 @@ fn the_chosen_model_is_loaded_once_it_is_known_to_fit_and_not_again() {
 
 #[test]
 fn nothing_is_loaded_that_does_not_fit_is_unknown_or_was_not_wanted() {
-    let unknown = Settings { recipe: recipe(), ..Settings::default() };
+    let unknown = Settings { recipe: recipe(), places_automatically: false, ..Settings::default() };
     let mut studio = Studio::with(unknown.clone(), Err("None.".into()), [1440.0, 900.0]);
     assert_eq!(studio.preload_requests(), [], "what it takes is not known yet");
     studio.port.send(Event::Devices(machine()));

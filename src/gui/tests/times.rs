@@ -13,7 +13,7 @@ use atelier_engine::{Estimate, PhaseKind, Residency, Resident, ResidentId, Resid
 pub(crate) fn timed_estimate(devices: &[&str]) -> Estimate {
     let class = WorkClass { kind: WorkKind::Product, weights: WeightType::F16, size: NodeSize::Large };
     let module = |module, phase, operations, repetitions| {
-        let mut work = Work::default();
+        let mut work = Work::of_graphs(1, 0, 0);
         work.add_nodes(class, WorkAmount { nodes: 1, operations, bytes: 0 });
         ModuleWork { module, phase, pass: 0, work, repetitions }
     };
@@ -29,7 +29,8 @@ pub(crate) fn timed_estimate(devices: &[&str]) -> Estimate {
 }
 
 impl Studio {
-    fn answer_timed_estimate(&mut self) {
+    /// Answers the request for an estimate by [`timed_estimate`] on every device of the machine.
+    pub(crate) fn answer_timed_estimate(&mut self) {
         self.settle();
         let recipe = Box::new(self.app().state.shared.recipe.clone());
         self.port.send(Event::Estimated { recipe, estimate: Ok(timed_estimate(&["CPU", "GPU0", "GPU1"])) });

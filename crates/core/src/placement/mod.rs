@@ -1,7 +1,8 @@
 //! Placement: the devices on which modules run and weights live, and the memory that this takes. Pure: no files, no engine, no interface.
 //!
 //! A text (`text`, `budgets`, `names`) becomes a [`Placement`] (`value`) on a machine's devices and back. With the memory needs of the
-//! modules ([`Needs`]) it becomes a [`Prediction`]; the planner ([`plan()`]) finds the placement whose prediction fits.
+//! modules ([`Needs`]) it becomes a [`Prediction`]; the planner ([`plan()`]) finds the placement whose prediction fits. Where nobody has named
+//! devices, [`ranked`] compares whole pictures in seconds, and [`automatic()`] takes the quickest.
 
 mod budgets;
 mod error;
@@ -19,15 +20,19 @@ mod predict;
 mod reserve;
 mod usage;
 
+mod automatic;
 mod change;
 mod fit;
 mod fixes;
 mod plan;
 mod plan_time;
 mod planner;
+mod ranking;
 mod request;
 mod search;
+mod streaming_budget;
 
+pub use automatic::{AutomaticPlacement, automatic};
 pub use budgets::{Budgets, budget_on};
 pub use capacity::DeviceCapacity;
 pub use change::{Alternative, Change};
@@ -40,8 +45,10 @@ pub use plan::{Fix, Plan, PlanError, Score, Shortage, Shortfall};
 pub use plan_time::PlanTime;
 pub use planner::plan;
 pub use predict::{ModulePrediction, Prediction};
+pub use ranking::{RankedPlacement, ranked};
 pub use request::{Pin, Pins, PlanRequest, pins};
 pub use reserve::{Reserve, ram_reserve};
+pub use streaming_budget::{BudgetOffer, streaming_budgets};
 pub use text::{BackendSpec, ModuleDevices, OldFlags, check_shape, is_device_flag, one_device, parse_backend, parse_params_backend};
 pub use usage::{DevicePrediction, MemoryUse};
 pub use value::{Assignment, Placement, WeightLocation, check_devices};

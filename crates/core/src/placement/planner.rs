@@ -43,4 +43,4 @@ fn burdens_processor(request: &PlanRequest<'_>, plan: &Plan) -> Result<bool, Pla
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -114,6 +114,12 @@ pub(super) fn best_device(capacities: &[DeviceCapacity], pins: &Pins) -> Result<
     by_kind.next().map_or_else(|| find("CPU", capacities), Ok)
 }
 
+/// True where modules may run on a device that no pin names. Devices of other kinds are used only where a pin names them.
+pub(super) fn is_usable(capacity: usize, capacities: &[DeviceCapacity], pins: &Pins) -> bool {
+    let kind = capacities.get(capacity).map(|capacity| capacity.device.kind);
+    matches!(kind, Some(DeviceKind::Cpu | DeviceKind::Gpu | DeviceKind::IntegratedGpu)) && !is_shadowed(capacity, capacities, pins)
+}
+
 /// True where another backend of the same card is used instead of this one: one that a pin names, else the preferred one.
 fn is_shadowed(capacity: usize, capacities: &[DeviceCapacity], pins: &Pins) -> bool {
     let Some(own) = capacities.get(capacity) else { return true };
@@ -143,10 +149,7 @@ fn candidates_of(
     let cost = cost(module);
     let mut candidates = Vec::new();
     for (run, capacity) in capacities.iter().enumerate() {
-        // Devices of other kinds are used only where a pin names them.
-        let usable = matches!(capacity.device.kind, DeviceKind::Cpu | DeviceKind::Gpu | DeviceKind::IntegratedGpu)
-            && !is_shadowed(run, capacities, pins);
-        if pinned_run.map_or(!usable, |pinned| pinned != run) {
+        if pinned_run.map_or(!is_usable(run, capacities, pins), |pinned| pinned != run) {
             continue;
         }
         let run_cost = if run == best {

@@ -75,6 +75,13 @@ impl TimePrediction {
         self.total_secs - self.load_secs + loading.map(|it| it.secs).sum::<f64>()
     }
 
+    /// Seconds of a module in a picture, the model being in memory.
+    #[must_use]
+    pub fn loaded_secs_of(&self, module: Module) -> f64 {
+        let counts = |it: &&PhaseTime| it.module == module && (it.each_picture || it.phase != PhaseKind::Loading);
+        self.phases.iter().filter(counts).map(|it| it.secs).sum()
+    }
+
     /// So many pictures of one prompt, the model not being in memory.
     #[must_use]
     pub fn batch_secs(&self, pictures: u32) -> f64 {

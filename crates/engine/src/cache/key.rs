@@ -38,6 +38,11 @@ impl Key {
         &self.params.files
     }
 
+    /// The devices of its modules, without budgets.
+    pub(super) const fn placement(&self) -> &Placement {
+        &self.params.placement
+    }
+
     /// The name of its main file, for a person.
     pub(super) fn name(&self) -> String {
         let main = self.params.files.main();

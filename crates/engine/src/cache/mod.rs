@@ -27,7 +27,8 @@ use crate::ffi::{self, CallError, ConditioningCache, ConditioningCacheStats, Con
 use crate::protocol::{RememberedTexts, Residency, ResidentId};
 use crate::steps::StepStore;
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::placement::{Module, Reserve};
+use atelier_core::placement::{Module, Placement, Reserve};
+use atelier_core::recipe::ModelFiles;
 use books::{BackgroundWork, Books, POLL_INTERVAL};
 pub(crate) use budget::{Budget, ContextBudgets};
 use key::Key;
@@ -418,6 +419,11 @@ impl Cache {
         });
         let overhead = overhead.collect();
         (used, overhead)
+    }
+
+    /// The placement, without budgets, with which a model of these files is in memory; of several the latest used.
+    pub(super) fn placement_of(&self, files: &ModelFiles) -> Option<Placement> {
+        self.lock().placement_of(files)
     }
 
     /// The models in memory, the latest used first.

@@ -9,7 +9,8 @@ use super::policy::{Bytes, Part, Policy};
 use crate::ffi::{self, Context};
 use crate::protocol::{Resident, ResidentId, ResidentPart};
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::placement::{Module, Reserve};
+use atelier_core::placement::{Module, Placement, Reserve};
+use atelier_core::recipe::ModelFiles;
 
 /// The models in memory.
 #[derive(Default)]
@@ -74,6 +75,13 @@ impl Models {
     pub(super) fn find(&self, key: &Key) -> Option<(ResidentId, Arc<Context>)> {
         let mut found = self.contexts.iter().filter(|(id, loaded)| self.policy.is_open(**id) && !loaded.is_poisoned && loaded.key == *key);
         found.next().map(|(id, loaded)| (*id, Arc::clone(&loaded.context)))
+    }
+
+    /// The placement of the latest used model of these files that is whole.
+    pub(super) fn placement_of(&self, files: &ModelFiles) -> Option<Placement> {
+        let is_theirs = |id: &ResidentId| self.contexts.get(id).is_some_and(|loaded| !loaded.is_poisoned && loaded.key.files() == files);
+        let id = self.policy.by_use().into_iter().find(is_theirs)?;
+        self.contexts.get(&id).map(|loaded| loaded.key.placement().clone())
     }
 
     pub(super) fn is_opening(&self, key: &Key) -> bool {
@@ -263,6 +271,7 @@ impl Models {
         Some(Resident {
             id,
             files: loaded.key.files().clone(),
+            placement: loaded.key.placement().text(),
             parts: parts.filter(|part| part.bytes > 0).collect(),
             used_at_secs: loaded.used_at.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs()),
             in_use: self.policy.is_in_use(id),

@@ -14,4 +14,4 @@ mod queries;
 mod request;
 
 pub(crate) use cache::EstimateCache;
-pub(crate) use queries::answer_queries;
+pub(crate) use queries::{answer_queries, needs_and_work};

@@ -1,6 +1,7 @@
 //! Answers to queries, on a thread of their own beside jobs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::alternatives::alternatives;
@@ -15,7 +16,9 @@ use crate::protocol::{Estimate, Event, Failure, LogLevel, Query};
 use crate::rates::RateStore;
 use crate::{devices, drivers};
 use atelier_core::device::Device;
+use atelier_core::placement::Needs;
 use atelier_core::recipe::Recipe;
+use atelier_core::time::PictureWork;
 
 /// Time for which models stay open for the next query: a tokenizer alone takes some 60 MB.
 const KEEP_OPEN: Duration = Duration::from_secs(20);
@@ -69,6 +72,24 @@ pub(crate) fn answer_queries(queries: &QueryReceiver, sender: &EventSender, cach
     }
 }
 
+/// Memory and work of a recipe, estimated now where they are not known; `None` where they cannot be, or `cancel` is set. The caller keeps devices
+/// from being added.
+pub(crate) fn needs_and_work(
+    cache: &EstimateCache,
+    recipe: &Recipe,
+    devices: &[Device],
+    cancel: &AtomicBool,
+) -> Option<(Needs, PictureWork)> {
+    let find = || {
+        let mut estimates = Estimates::new(cache.clone());
+        let (request, placement) = EstimateRequest::resolve(&mut estimates.headers, recipe, devices)?;
+        let needs = estimates.needs(&request, &placement, devices, cancel)?;
+        let passes = image_passes(&mut estimates.headers, recipe)?;
+        Ok::<_, EstimateError>((needs, estimates.work(&passes, &placement, devices, cancel)?))
+    };
+    catch_unwind(AssertUnwindSafe(find)).ok()?.ok()
+}
+
 /// Memory and work of a recipe, and memory of variants of it.
 fn estimate(
     estimates: &mut Estimates,
@@ -90,5 +111,6 @@ fn estimate(
         work,
         rates: rates.machine_rates(devices, recipe.threads),
         corrections: rates.corrections(&request.recipe.files, devices, recipe.threads),
+        trials: rates.trials(&request.recipe.files, recipe, devices),
     })
 }

@@ -16,7 +16,7 @@ pub(super) fn correct_times(engine: &EngineState, recipe: &Recipe, plan: &Genera
         return;
     }
     let Some(prediction) = &shard.prediction else { return };
-    let placement = &plan.placement.placement;
+    let placement = &plan.placement.estimated_as;
     let known = engine.with_headers(|headers| {
         let needs = engine.estimates.get(headers, &plan.recipe, placement, &plan.devices)?;
         Some((needs, engine.estimates.work(headers, &plan.recipe, placement, &plan.devices)?))
@@ -24,10 +24,23 @@ pub(super) fn correct_times(engine: &EngineState, recipe: &Recipe, plan: &Genera
     let Some((needs, work)) = known else { return };
     let phases = phase_works(&work, &needs, &shard.placement, prediction);
     let rates = engine.rates.machine_rates(&plan.devices, recipe.threads);
+    let corrections = engine.rates.corrections(&plan.recipe.files, &plan.devices, recipe.threads);
+    let secs = loaded_secs(predict_time(&phases, &rates, &corrections).ok().as_ref(), timings, plan.begin.seeds.len());
+    engine.rates.record_trial(&plan.recipe.files, recipe, &shard.placement, &plan.devices, secs);
     if let Ok(predicted) = predict_time(&phases, &rates, &TimeCorrections::default()) {
         let ratios = ratios(&predicted, timings, plan.begin.seeds.len());
         engine.rates.correct(&plan.recipe.files, &plan.devices, recipe.threads, &ratios);
     }
+}
+
+/// Part of its prediction below which encoding was not run: the prompt's encoding was known.
+const SKIPPED: f64 = 0.05;
+
+/// Seconds of one picture, the model being in memory and the prompt new: a known one's encoding counts as predicted.
+fn loaded_secs(predicted: Option<&TimePrediction>, timings: &Timings, pictures: usize) -> f64 {
+    let skipped = predicted.filter(|predicted| timings.encode_secs < SKIPPED * predicted.encode_secs);
+    let encode_secs = skipped.map_or(timings.encode_secs, |predicted| predicted.encode_secs);
+    encode_secs + (timings.denoise_secs + timings.decode_secs) / pictures.max(1) as f64
 }
 
 /// Seconds of each phase beside their prediction. The model is loaded and the prompt encoded once for all pictures.
@@ -52,6 +65,15 @@ mod tests {
     use super::*;
     use atelier_core::placement::Module;
     use atelier_core::time::PhaseTime;
+
+    #[test]
+    fn a_picture_counts_as_if_its_prompt_was_new() {
+        let predicted = TimePrediction { encode_secs: 2.0, ..TimePrediction::default() };
+        let timings = |encode_secs| Timings { encode_secs, denoise_secs: 6.0, decode_secs: 2.0, load_secs: 9.0, total_secs: 17.0 };
+        assert_eq!(loaded_secs(Some(&predicted), &timings(1.0), 2), 5.0);
+        assert_eq!(loaded_secs(Some(&predicted), &timings(0.0), 2), 6.0);
+        assert_eq!(loaded_secs(None, &timings(0.0), 1), 8.0);
+    }
 
     #[test]
     fn a_phase_is_that_of_the_device_with_most_of_it_and_of_one_picture() {

@@ -140,6 +140,8 @@ pub(super) fn prepare(
     }
     let seeds = (0..i64::from(count)).map(|n| first.saturating_add(n)).collect();
     let picture_notes = notes.iter().map(PictureNote::changed).collect();
+    // Of the job, and of no picture.
+    notes.extend(placement.note.clone());
     let steps = match (&area, &hires) {
         (Some(area), _) => recipe.steps.saturating_mul(area.plans.len() as u32),
         (None, Some(hires)) => {

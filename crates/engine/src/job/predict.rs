@@ -17,7 +17,7 @@ pub(super) fn predict_shards(engine: &EngineState, recipe: &Recipe, plan: &mut G
     if !*vae_tiling
         && can_be_tiled(checked)
         && let Some(device) = shards.iter().find_map(|shard| {
-            let prediction = predict(engine, checked, &placement.placement, &shard.placement, devices)?;
+            let prediction = predict(engine, checked, &placement.estimated_as, &shard.placement, devices)?;
             lacks_for_decoding_alone(&prediction)
         })
     {
@@ -28,7 +28,7 @@ pub(super) fn predict_shards(engine: &EngineState, recipe: &Recipe, plan: &mut G
         notes.push(note);
     }
     for shard in shards {
-        if let Some(prediction) = predict(engine, checked, &placement.placement, &shard.placement, devices) {
+        if let Some(prediction) = predict(engine, checked, &placement.estimated_as, &shard.placement, devices) {
             begin.notes.extend(prediction.devices.iter().filter_map(predicted_shortage));
             shard.prediction = Some(prediction);
         } else {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::address::ServerAddress;
 use super::failure::Failure;
-use super::rates::MeasuredDevice;
+use super::rates::{MeasuredDevice, MeasuredPlacement};
 use super::remote_error::RemoteError;
 use super::request::JobId;
 use super::residency::Residency;
@@ -147,6 +147,9 @@ pub struct Estimate {
     pub rates: MachineRates,
     /// What was learned from pictures of this model.
     pub corrections: TimeCorrections,
+    /// Placements with which such pictures were made, whatever their steps; the quickest first.
+    #[serde(default)]
+    pub trials: Vec<MeasuredPlacement>,
 }
 
 impl Estimate {

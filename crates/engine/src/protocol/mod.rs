@@ -17,7 +17,7 @@ pub use address::{DEFAULT_PORT, NotAnAddress, ServerAddress};
 pub use atelier_core::placement::PhaseKind;
 pub use event::{Begin, End, Estimate, Event, LogLevel, Peak, Phase, Picture, Preview, Step, Timings};
 pub use failure::{Cause, Failure, OutOfMemory};
-pub use rates::{MeasureDevices, MeasuredDevice, MeasuredRates};
+pub use rates::{MeasureDevices, MeasuredDevice, MeasuredPlacement, MeasuredRates};
 pub use remote_error::RemoteError;
 pub use request::{Control, JobId, PreviewOptions, Query, Request, Task};
 pub use residency::{RememberedTexts, Residency, Resident, ResidentId, ResidentPart};

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::failure::Failure;
+use atelier_core::recipe::PlacementText;
 use atelier_core::time::DeviceRates;
 
 /// Devices to measure.
@@ -38,6 +39,17 @@ impl MeasuredRates {
     pub fn is_unsteady(&self) -> bool {
         f64::from(self.unsteady_samples) > Self::MAX_UNSTEADY * f64::from(self.samples)
     }
+}
+
+/// A placement with which pictures were made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredPlacement {
+    /// Its canonical text.
+    pub placement: PlacementText,
+    /// Steps of the pictures.
+    pub steps: u32,
+    /// Seconds of a picture, the model being in memory.
+    pub secs: f64,
 }
 
 /// Measurement of a device, or the reason why there is none.

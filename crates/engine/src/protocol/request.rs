@@ -67,6 +67,8 @@ pub enum Control {
     },
     /// Memory of each device that stays free for other programs.
     SetReserve(Reserve),
+    /// True, as at first: recipes without a placement get the quickest that fits; false: the engine's default device.
+    PlaceAutomatically(bool),
     /// Load the model of a recipe while no job needs its devices; `None` stops a preload. `Event::Residency` follows.
     Preload(Option<Box<Recipe>>),
     /// Measure devices while no job runs; gives way to any job and goes on after it. `None` stops it. `Event::Rates` follows after each device.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use atelier_core::placement::Module;
-use atelier_core::recipe::ModelFiles;
+use atelier_core::recipe::{ModelFiles, PlacementText};
 
 /// The models in memory, the latest used first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +56,9 @@ pub struct Resident {
     pub id: ResidentId,
     /// Its files.
     pub files: ModelFiles,
+    /// The devices of its modules, without budgets.
+    #[serde(default)]
+    pub placement: PlacementText,
     /// Its weights by module and device.
     pub parts: Vec<ResidentPart>,
     /// Time of its last use, in seconds since 1970.

@@ -142,6 +142,7 @@ impl Message for Request {
                 | Control::Unload(_)
                 | Control::Keep { .. }
                 | Control::SetReserve(_)
+                | Control::PlaceAutomatically(_)
                 | Control::Preload(None)
                 | Control::Measure(_),
             ) => {}

@@ -1,6 +1,5 @@
 //! The rates of devices, kept in a file by the conditions under which they were measured.
 
-use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,16 +7,14 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
+use super::conditions::{Conditions, ModelKey, median};
+use super::trials::Trials;
 use crate::checks::cpu_threads;
-use crate::cpu_math::cpu_math;
-use crate::ffi;
-use crate::processor::processor;
-use crate::protocol::MeasuredRates;
-use atelier_core::cpu_math::CpuMath;
-use atelier_core::device::{Device, DeviceKind};
+use crate::protocol::{MeasuredPlacement, MeasuredRates};
+use atelier_core::device::Device;
 use atelier_core::paths::write_atomic;
-use atelier_core::placement::PhaseKind;
-use atelier_core::recipe::ModelFiles;
+use atelier_core::placement::{Module, PhaseKind, Placement};
+use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_core::time::{DeviceRates, MachineRates, TimeCorrection, TimeCorrections};
 
 /// Devices that are kept: those of every server that was ever named.
@@ -47,6 +44,7 @@ struct Stored {
     devices: Vec<StoredDevice>,
     /// The newest last.
     corrections: Vec<StoredCorrection>,
+    trials: Trials,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -63,70 +61,6 @@ struct StoredCorrection {
     phase: PhaseKind,
     /// The newest last.
     ratios: Vec<f64>,
-}
-
-/// File names by role, without folders, and the bytes of all files: enough to know a model again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct ModelKey {
-    files: BTreeMap<String, String>,
-    bytes: u64,
-}
-
-impl ModelKey {
-    fn of(files: &ModelFiles) -> Self {
-        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Self {
-            files: files.iter().map(|(role, path)| (role.key().to_owned(), name(path))).collect(),
-            bytes: files.iter().filter_map(|(_, path)| path.metadata().ok()).map(|it| it.len()).sum(),
-        }
-    }
-}
-
-/// Everything that rates depend on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Conditions {
-    device: String,
-    /// The name that its maker gives it.
-    description: String,
-    engine: String,
-    /// Of what the processor computes; else `None`.
-    processor: Option<ProcessorConditions>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct ProcessorConditions {
-    arithmetic: CpuMath,
-    /// Level of instructions.
-    instructions: String,
-    threads: u32,
-}
-
-impl Conditions {
-    /// Conditions of this process.
-    fn of(device: &Device, threads: u32) -> Self {
-        let is_processor = device.kind == DeviceKind::Cpu || ffi::is_simulated(device);
-        Self {
-            device: device.name.clone(),
-            description: device.description.clone(),
-            engine: ffi::version().to_owned(),
-            processor: is_processor.then(|| ProcessorConditions {
-                arithmetic: cpu_math(),
-                instructions: processor().allowed.to_string(),
-                threads,
-            }),
-        }
-    }
-
-    /// The same but for the number of threads.
-    fn is_like(&self, other: &Self) -> bool {
-        let any_threads = |it: &Self| it.processor.clone().map(|it| ProcessorConditions { threads: 0, ..it });
-        (&self.device, &self.description, &self.engine) == (&other.device, &other.description, &other.engine)
-            && any_threads(self) == any_threads(other)
-    }
-
-    fn threads(&self) -> u32 {
-        self.processor.as_ref().map_or(1, |it| it.threads.max(1))
-    }
 }
 
 impl RateStore {
@@ -212,6 +146,26 @@ impl RateStore {
         self.save(&stored);
     }
 
+    /// Keeps the seconds of a picture with a placement, the model being in memory. `files`: after checks; `recipe`: before.
+    pub(crate) fn record_trial(&self, files: &ModelFiles, recipe: &Recipe, placement: &Placement, devices: &[Device], secs: f64) {
+        let is_used = |device: &&Device| {
+            let assignments = Module::ALL.map(|module| placement.assignment(module));
+            assignments.into_iter().any(|it| it.runs_on == device.name || it.weights.is(&device.name))
+        };
+        let threads = cpu_threads(recipe.threads);
+        let conditions = devices.iter().filter(is_used).map(|device| Conditions::of(device, threads)).collect();
+        let mut stored = self.stored.lock();
+        stored.trials.add(conditions, ModelKey::of(files), recipe, placement.text(), secs);
+        self.save(&stored);
+    }
+
+    /// The placements with which pictures of a recipe were made, whatever their steps, under the conditions of this process; the quickest first.
+    pub(crate) fn trials(&self, files: &ModelFiles, recipe: &Recipe, devices: &[Device]) -> Vec<MeasuredPlacement> {
+        let threads = cpu_threads(recipe.threads);
+        let conditions: Vec<Conditions> = devices.iter().map(|device| Conditions::of(device, threads)).collect();
+        self.stored.lock().trials.of(&conditions, &ModelKey::of(files), recipe)
+    }
+
     fn save(&self, stored: &Stored) {
         let Some(file) = &self.file else { return };
         let written =
@@ -232,13 +186,6 @@ pub(crate) struct PhaseRatio {
     pub(crate) measured_secs: f64,
 }
 
-/// The middle, the lower of two.
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len().saturating_sub(1) / 2).copied()
-}
-
 /// Rates of so many times the threads.
 fn scaled(rates: &DeviceRates, factor: f64) -> DeviceRates {
     let mut rates = rates.clone();
@@ -251,6 +198,7 @@ fn scaled(rates: &DeviceRates, factor: f64) -> DeviceRates {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atelier_core::device::DeviceKind;
     use atelier_core::recipe::FileRole;
     use atelier_core::time::{ClassRate, NodeSize, WeightType, WorkClass, WorkKind};
 
@@ -322,6 +270,35 @@ mod tests {
         assert_eq!(factor("b.gguf", "CUDA0", PhaseKind::Denoising), 1.0);
         store.record(&devices[0], 1, measured(1.0));
         assert_eq!(denoising(), 1.0, "new rates are to be corrected anew");
+    }
+
+    #[test]
+    fn what_a_placement_took_is_there_the_next_time_for_the_same_picture_on_the_same_devices() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("rates.json");
+        let files: ModelFiles = [(FileRole::Model, "a.gguf".into())].into_iter().collect();
+        let devices = [device("CPU", DeviceKind::Cpu), device("CUDA0", DeviceKind::Gpu)];
+        let recipe = Recipe { threads: Some(1), ..Recipe::default() };
+        for (name, secs) in [("CPU", 9.0), ("CUDA0", 30.0), ("CUDA0", 3.0), ("CUDA0", 3.1), ("CUDA0", 3.0)] {
+            RateStore::open(&file).record_trial(&files, &recipe, &Placement::all_on(name), &devices, secs);
+        }
+        let store = RateStore::open(&file);
+        let found = |recipe: &Recipe, devices: &[Device]| -> Vec<(String, f64)> {
+            store.trials(&files, recipe, devices).into_iter().map(|it| (it.placement.backend, it.secs)).collect()
+        };
+        assert_eq!(
+            found(&recipe, &devices),
+            [("all=CUDA0".into(), 3.0), ("all=CPU".into(), 9.0)],
+            "one disturbed picture counts for nothing"
+        );
+        let other_steps = Recipe { steps: 4, ..recipe.clone() };
+        assert_eq!(found(&other_steps, &devices).len(), 2);
+        assert_eq!(store.trials(&files, &other_steps, &devices)[0].steps, recipe.steps, "each says its steps");
+        assert_eq!(found(&Recipe { width: 768, ..recipe.clone() }, &devices), []);
+        let other_card = [devices[0].clone(), Device { description: "Another card".into(), ..devices[1].clone() }];
+        assert_eq!(found(&recipe, &other_card), [("all=CPU".into(), 9.0)]);
+        let other: ModelFiles = [(FileRole::Model, "b.gguf".into())].into_iter().collect();
+        assert_eq!(store.trials(&other, &recipe, &devices), []);
     }
 
     #[test]

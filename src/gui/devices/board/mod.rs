@@ -4,6 +4,7 @@
 //! is recomputed only after one of these has changed ([`Board::refresh`]). Pure: the time is an argument. Requests to the engine and drawing
 //! do not belong here.
 
+mod automatic;
 mod card_move;
 mod estimate_key;
 mod remedy;
@@ -15,12 +16,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use atelier_core::device::{Device, DeviceKind, cards};
 use atelier_core::placement::{
-    Budgets, DeviceCapacity, Module, Phase, Placement, Plan, Prediction, WeightLocation, notes, parse_backend, parse_params_backend, pins,
+    BudgetOffer, Budgets, DeviceCapacity, Module, Phase, Placement, Plan, Prediction, RankedPlacement, WeightLocation, notes,
+    parse_backend, parse_params_backend, pins,
 };
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_engine::{Estimate, OutOfMemory, Peak};
 use suggestion::PlanningInputs;
 
+pub use automatic::Automatic;
 pub use card_move::{CardMove, CardPart, MoveOutcome, is_unreachable};
 pub use remedy::Remedy;
 pub use server::{RemoteServer, ServerState, ssh_tunnel_command};
@@ -58,12 +61,16 @@ pub struct Board {
     pub times: PictureTimes,
     /// The planner's answer to the placement.
     pub suggestion: Suggestion,
+    /// Budgets with which streaming costs little time.
+    pub budget_offers: Vec<BudgetOffer>,
     /// Changes that make the recipe fit; empty while it fits.
     pub remedies: Vec<Remedy>,
     /// Sentences about parts of the placement that the engine ignores.
     pub notes: Vec<String>,
     /// The placement with what streaming lacks, where it was asked for without.
     pub with_needs_of_streaming: Option<Placement>,
+    /// Placement that Atelier chooses where the recipe names none.
+    pub automatic: Automatic,
     /// Modules that the planner does not move.
     pub pins: BTreeSet<Module>,
     /// Bytes of resident weights by device.
@@ -84,10 +91,10 @@ pub struct Board {
 }
 
 impl Board {
-    /// A board without devices, with these pinned modules.
+    /// A board without devices, with these pinned modules. `automatic`: Atelier places recipes that name no device.
     #[must_use]
-    pub fn new(pins: BTreeSet<Module>) -> Self {
-        Self { pins, ..Self::default() }
+    pub fn new(pins: BTreeSet<Module>, automatic: bool) -> Self {
+        Self { pins, automatic: Automatic { is_on: automatic, ..Automatic::default() }, ..Self::default() }
     }
 
     /// Recomputes whatever depends on something that has changed. Returns the seconds until the next call is due; `None` when nothing is left
@@ -120,9 +127,12 @@ impl Board {
         }
         self.changed_at_secs = None;
         let inputs = self.planning_inputs();
-        let suggestion = inputs.map_or(Suggestion::Unknown, |it| it.suggest(&self.capacities));
+        let is_chosen = self.computed_for.as_ref().is_some_and(|(text, _)| self.automatic.places(text)) && !self.exceeds_memory();
+        let suggest = |it: PlanningInputs<'_>| if is_chosen { Suggestion::AlreadyBest } else { it.suggest(&self.capacities) };
+        let suggestion = inputs.map_or(Suggestion::Unknown, suggest);
         let remedies = inputs.filter(|_| self.exceeds_memory()).map_or_else(Vec::new, |it| it.remedies(&self.capacities));
-        (self.suggestion, self.remedies) = (suggestion, remedies);
+        let budget_offers = inputs.map_or_else(Vec::new, |it| it.budget_offers(&self.capacities));
+        (self.suggestion, self.remedies, self.budget_offers) = (suggestion, remedies, budget_offers);
         None
     }
 
@@ -158,6 +168,10 @@ impl Board {
             let default = || Placement::parse(&PlacementText::default(), &self.devices).ok();
             self.placement = Placement::parse(text, &self.devices).ok().or(last).or_else(default);
         }
+        let estimate = self.estimate.as_ref().filter(|_| self.automatic.places(text));
+        let chosen = estimate.and_then(|it| self.automatic.choose(it, &self.devices, &self.capacities));
+        self.automatic.note = chosen.as_ref().and_then(|it| it.note.clone());
+        self.placement = chosen.map(|it| it.placement).or_else(|| self.placement.take());
         self.modules = match &self.estimate {
             Some(estimate) => estimate.needs.modules.keys().copied().collect(),
             None => recipe.files.modules(),
@@ -296,6 +310,12 @@ impl Board {
     pub fn remedies_after(&self, met: &OutOfMemory) -> Vec<Remedy> {
         let capacities = suggestion::capacities_after_failure(&self.capacities, self.prediction.as_ref(), met);
         self.planning_inputs().map_or_else(Vec::new, |it| it.remedies(&capacities))
+    }
+
+    /// Placements that fit round what is pinned, the quickest first.
+    #[must_use]
+    pub fn ranked(&self) -> Vec<RankedPlacement> {
+        self.planning_inputs().map_or_else(Vec::new, |it| it.ranked(&self.capacities))
     }
 
     fn planning_inputs(&self) -> Option<PlanningInputs<'_>> {

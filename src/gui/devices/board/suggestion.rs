@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use crate::gui::devices::board::card_move::{changes_between, is_same_placement};
 use crate::gui::devices::board::remedy::Remedy;
 use atelier_core::placement::{
-    Budgets, DeviceCapacity, Module, Phase, Pin, Pins, Placement, Plan, PlanError, PlanRequest, Prediction, Shortage, plan,
+    BudgetOffer, Budgets, DeviceCapacity, Module, Phase, Pin, Pins, Placement, Plan, PlanError, PlanRequest, Prediction, RankedPlacement,
+    Shortage, plan, ranked, streaming_budgets,
 };
 use atelier_engine::{Estimate, OutOfMemory, PhaseKind};
 
@@ -46,6 +47,17 @@ impl PlanningInputs<'_> {
             Err(PlanError::Short(shortage)) => Suggestion::NothingFits(shortage),
             Err(PlanError::Device(_)) => Suggestion::Unknown,
         }
+    }
+
+    /// Placements that fit round what is pinned, the quickest first; devices have no budgets.
+    pub(crate) fn ranked(&self, capacities: &[DeviceCapacity]) -> Vec<RankedPlacement> {
+        let (pins, budgets) = (self.pins(self.pins), Budgets::default());
+        ranked(&PlanRequest { budgets: &budgets, stream_layers: false, ..self.question(&pins, capacities) }).unwrap_or_default()
+    }
+
+    /// Budgets with which streaming costs little time.
+    pub(crate) fn budget_offers(&self, capacities: &[DeviceCapacity]) -> Vec<BudgetOffer> {
+        streaming_budgets(&self.question(&Pins::new(), capacities), self.placement).unwrap_or_default()
     }
 
     /// Changes that make the placement fit into these capacities, the smallest loss first.

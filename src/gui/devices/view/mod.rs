@@ -17,6 +17,7 @@ mod servers;
 mod side_panel;
 mod suggestion;
 mod text_form;
+mod trials;
 
 use eframe::egui::{Align, Frame, Layout, Margin, Panel, RichText, ScrollArea, Ui, UiBuilder};
 

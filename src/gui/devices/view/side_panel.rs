@@ -5,7 +5,7 @@ use eframe::egui::{Button, Frame, Label, Margin, RichText, ScrollArea, Sense, St
 use crate::gui::command::Commands;
 use crate::gui::devices::board::{Board, Suggestion, is_too_slow};
 use crate::gui::devices::command::Command;
-use crate::gui::devices::view::{input_line, servers, suggestion};
+use crate::gui::devices::view::{input_line, servers, suggestion, trials};
 use crate::gui::icons::Icon;
 use crate::gui::memory::view as memory;
 use crate::gui::state::State;
@@ -23,6 +23,7 @@ pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
         Frame::new().inner_margin(margin).show(ui, |ui| {
             fit_section(ui, state, commands);
+            trial_section(ui, state, commands);
             notes(ui, state, commands);
             memory::resident_models(ui, state, commands);
             saved_placements(ui, state, commands);
@@ -64,7 +65,9 @@ fn fit_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
         }
     }
     time(ui, board);
+    automatic(ui, state, commands);
     ui.add_space(2.0);
+    suggestion::budget_offers(ui, state, commands);
     match (board.visible_plan(), &board.suggestion) {
         (Some(plan), _) => suggestion::plan_card(ui, state, commands, plan),
         (None, Suggestion::NothingFits(shortage)) => suggestion::shortage_card(ui, state, commands, shortage),
@@ -89,6 +92,27 @@ fn time(ui: &mut Ui, board: &Board) {
         let names = board.times.unmeasured_devices().map(|it| list(&it.devices.iter().cloned().collect::<Vec<_>>()));
         let hover = names.map_or_else(|| "Nothing is generated.".to_owned(), |names| format!("{names}: measured once nothing runs."));
         ui.scope(|ui| line(ui, Icon::History, palette.weak, "How long it takes is not known yet.")).response.on_hover_text(hover);
+    }
+}
+
+/// Whether Atelier places the modules, and what it chose.
+fn automatic(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let (palette, it) = (theme::palette(ui), &state.devices.board.automatic);
+    let mut is_on = it.places(&state.shared.recipe.placement);
+    let command = Command::SetAutomatic(!is_on);
+    if ui.checkbox(&mut is_on, command.label()).on_hover_text(command.tooltip()).changed() {
+        commands.push(command);
+    }
+    if let Some(note) = it.note.as_ref().filter(|_| is_on) {
+        ui.add(Label::new(RichText::new(note).size(theme::SMALL).color(palette.weak)).wrap());
+    }
+}
+
+/// Trials of the best placements.
+fn trial_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    if state.devices.board.prediction.is_some() {
+        ui.add_space(4.0);
+        trials::trials(ui, state, commands);
     }
 }
 

@@ -49,6 +49,16 @@ pub(crate) fn shortage_card(ui: &mut Ui, state: &State, commands: &mut Commands,
     });
 }
 
+/// Draws a button for each budget with which streaming costs little time.
+pub(crate) fn budget_offers(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    for (index, offer) in state.devices.board.budget_offers.iter().enumerate() {
+        command_control(ui, state, commands, Command::ApplyBudgetOffer(index), |ui| {
+            let words = format!("Stream: {}", offer.words());
+            ui.add(Button::new(words).wrap().min_size(vec2(ui.available_width(), 28.0)))
+        });
+    }
+}
+
 /// Draws a button for each remedy.
 pub(crate) fn remedies(ui: &mut Ui, state: &State, commands: &mut Commands, all: &[Remedy], command: impl Fn(usize) -> Command) {
     for (index, remedy) in all.iter().enumerate() {

@@ -21,18 +21,18 @@ static NO_CORRECTIONS: TimeCorrections = TimeCorrections(Vec::new());
 
 /// A plan request that owns its parts.
 #[derive(Clone, Debug, Default)]
-struct Scenario {
-    capacities: Vec<DeviceCapacity>,
-    needs: Needs,
+pub(in crate::placement) struct Scenario {
+    pub(in crate::placement) capacities: Vec<DeviceCapacity>,
+    pub(in crate::placement) needs: Needs,
     pins: Pins,
     budgets: Budgets,
     alternatives: Vec<Alternative>,
     /// Work and rates; plans are ranked by them.
-    time: Option<(PictureWork, MachineRates)>,
+    pub(in crate::placement) time: Option<(PictureWork, MachineRates)>,
 }
 
 impl Scenario {
-    fn request(&self) -> PlanRequest<'_> {
+    pub(in crate::placement) fn request(&self) -> PlanRequest<'_> {
         PlanRequest {
             capacities: &self.capacities,
             needs: &self.needs,
@@ -45,7 +45,7 @@ impl Scenario {
     }
 
     /// The same where the devices have these parts of a speed, in turn: of it, a module takes as many seconds as its position among all.
-    fn timed(mut self, speeds: &[f64]) -> Self {
+    pub(in crate::placement) fn timed(mut self, speeds: &[f64]) -> Self {
         let class = WorkClass { kind: WorkKind::Product, weights: WeightType::F16, size: NodeSize::Large };
         let work = |module: Module| {
             let mut work = Work::of_graphs(2, 0, 0);
@@ -90,7 +90,7 @@ impl Scenario {
 
 /// A model (diffusion 6.0 and 1.0 of compute, text encoder 7.5, VAE 0.3 and 6.5 of compute) on a machine with RAM and these GPUs, all in
 /// tenths of a GiB.
-fn scenario(ram: u64, gpus: &[u64]) -> Scenario {
+pub(in crate::placement) fn scenario(ram: u64, gpus: &[u64]) -> Scenario {
     let gpus = gpus.iter().enumerate().map(|(n, tenths)| capacity(&format!("CUDA{n}"), DeviceKind::Gpu, *tenths));
     let modules = [
         (Module::Diffusion, needs(60, &[(Phase::Denoise, 10)], true)),
@@ -470,7 +470,7 @@ fn by_trying_all(candidates: &[Candidates<'_>], ledger: &Ledger) -> Option<u64> 
 
 const NAMES: [&str; 4] = ["CPU", "CUDA0", "CUDA1", "Vulkan0"];
 
-fn any_scenario() -> impl Strategy<Value = Scenario> {
+pub(in crate::placement) fn any_scenario() -> impl Strategy<Value = Scenario> {
     // Vulkan0 is a unit of its own, or sees the first of the cards a second time.
     let vulkan = proptest::option::of((10..200u64, any::<bool>()));
     let capacities = (20..600u64, proptest::collection::vec(5..260u64, 0..3), vulkan).prop_map(|(ram, gpus, vulkan)| {

@@ -7,8 +7,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::protocol::{
-    Begin, Cause, End, Estimate, Failure, JobId, LogLevel, MeasureDevices, MeasuredDevice, MeasuredRates, OutOfMemory, Peak, Phase,
-    PhaseKind, PreviewOptions, RememberedTexts, RemoteError, Residency, Resident, ResidentId, ResidentPart, ServerAddress, Step, Timings,
+    Begin, Cause, End, Estimate, Failure, JobId, LogLevel, MeasureDevices, MeasuredDevice, MeasuredPlacement, MeasuredRates, OutOfMemory,
+    Peak, Phase, PhaseKind, PreviewOptions, RememberedTexts, RemoteError, Residency, Resident, ResidentId, ResidentPart, ServerAddress,
+    Step, Timings,
 };
 use atelier_core::canvas::{AreaFill, AreaSettings, Borders, PixelRect, StartFit};
 use atelier_core::device::{Device, DeviceKind};
@@ -129,6 +130,7 @@ fn requests() -> Vec<Request> {
         Control::Unload(ResidentId(3)),
         Control::Keep { model: ResidentId(4), keep: true },
         Control::SetReserve(Reserve { percent: 7, most_bytes: u64::MAX }),
+        Control::PlaceAutomatically(true),
         Control::Preload(Some(Box::new(recipe()))),
         Control::Preload(None),
         Control::Measure(Some(MeasureDevices { names: vec!["CPU".into()], again: true, threads: Some(2) })),
@@ -142,6 +144,7 @@ fn requests() -> Vec<Request> {
         Control::Unload(_),
         Control::Keep { .. },
         Control::SetReserve(_),
+        Control::PlaceAutomatically(_),
         Control::Preload(_),
         Control::Measure(_),
     );
@@ -273,6 +276,7 @@ fn estimate() -> Estimate {
         work,
         rates,
         corrections,
+        trials: vec![MeasuredPlacement { placement: placement(), steps: 4, secs: 1.5 }],
     }
 }
 
@@ -285,6 +289,7 @@ fn residency() -> Residency {
     let model = Resident {
         id: ResidentId(1),
         files: files(),
+        placement: placement(),
         parts: vec![part],
         used_at_secs: 9,
         in_use: true,

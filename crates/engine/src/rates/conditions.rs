@@ -1,0 +1,84 @@
+//! Everything that measured times depend on.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cpu_math::cpu_math;
+use crate::ffi;
+use crate::processor::processor;
+use atelier_core::cpu_math::CpuMath;
+use atelier_core::device::{Device, DeviceKind};
+use atelier_core::recipe::ModelFiles;
+
+/// File names by role, without folders, and the bytes of all files: enough to know a model again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ModelKey {
+    files: BTreeMap<String, String>,
+    bytes: u64,
+}
+
+impl ModelKey {
+    pub(super) fn of(files: &ModelFiles) -> Self {
+        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Self {
+            files: files.iter().map(|(role, path)| (role.key().to_owned(), name(path))).collect(),
+            bytes: files.iter().filter_map(|(_, path)| path.metadata().ok()).map(|it| it.len()).sum(),
+        }
+    }
+}
+
+/// Everything that rates depend on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Conditions {
+    pub(super) device: String,
+    /// The name that its maker gives it.
+    description: String,
+    engine: String,
+    /// Of what the processor computes; else `None`.
+    processor: Option<ProcessorConditions>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct ProcessorConditions {
+    arithmetic: CpuMath,
+    /// Level of instructions.
+    instructions: String,
+    threads: u32,
+}
+
+impl Conditions {
+    /// Conditions of this process.
+    pub(super) fn of(device: &Device, threads: u32) -> Self {
+        let is_processor = device.kind == DeviceKind::Cpu || ffi::is_simulated(device);
+        Self {
+            device: device.name.clone(),
+            description: device.description.clone(),
+            engine: ffi::version().to_owned(),
+            processor: is_processor.then(|| ProcessorConditions {
+                arithmetic: cpu_math(),
+                instructions: processor().allowed.to_string(),
+                threads,
+            }),
+        }
+    }
+
+    /// The same but for the number of threads.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let any_threads = |it: &Self| it.processor.clone().map(|it| ProcessorConditions { threads: 0, ..it });
+        (&self.device, &self.description, &self.engine) == (&other.device, &other.description, &other.engine)
+            && any_threads(self) == any_threads(other)
+    }
+
+    pub(super) fn threads(&self) -> u32 {
+        self.processor.as_ref().map_or(1, |it| it.threads.max(1))
+    }
+}
+
+/// The middle, the lower of two.
+pub(super) fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len().saturating_sub(1) / 2).copied()
+}
