@@ -5,7 +5,7 @@
 mod support;
 
 use atelier_core::canvas::Borders;
-use atelier_core::recipe::{Hires, ImageSource, InitImage, Lora, Recipe, Rgb8, Sampler};
+use atelier_core::recipe::{Hires, ImageSource, InitImage, Lora, Recipe, Rgb8, Sampler, SeedBlend};
 use atelier_engine::{End, Phase};
 use support::engine::{Engine, Said};
 use support::{folder, recipe};
@@ -94,9 +94,99 @@ fn a_step_that_the_picture_does_not_have_is_said() {
     assert!(late.begin().notes.iter().any(|note| note.contains("after step 4")), "{:?}", late.begin().notes);
     let one = engine.run(&Recipe { steps: 1, ..branch(&parent(), 2, "a lake") });
     assert!(one.begin().notes.iter().any(|note| note.contains("too few steps")), "{:?}", one.begin().notes);
-    let image = ImageSource::Pixels(Rgb8::new(64, 64, vec![90; 64 * 64 * 3]).unwrap());
-    let init = Some(InitImage { image, strength: 1.0 });
-    let extended = Recipe { init, outpaint: Some(Borders { left: 64, ..Borders::default() }), ..branch(&parent(), 2, "a lake") };
-    let extended = engine.run(&extended);
-    assert!(extended.begin().notes.iter().any(|note| note.contains("not used")), "{:?}", extended.begin().notes);
+}
+
+/// Mean difference of the bytes.
+fn distance(one: &[u8], other: &[u8]) -> f64 {
+    let sum: u64 = one.iter().zip(other).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
+    sum as f64 / one.len() as f64
+}
+
+#[test]
+fn the_rest_of_a_picture_is_rerolled_with_another_seed() {
+    let engine = Engine::start();
+    let parent = Recipe { steps: 8, sampler: None, ..parent() };
+    let whole = engine.run(&parent);
+    let rerolled = |step| Recipe { seed: parent.seed + 100, ..branch(&parent, step, "a lake") };
+    let [early, late] = [2, 6].map(|step| engine.run(&rerolled(step)));
+    let other = engine.run(&Recipe { seed: parent.seed + 100, ..parent.clone() });
+    let [early_distance, late_distance, other_distance] = [&early, &late, &other].map(|it| distance(it.pixels(), whole.pixels()));
+    assert!(0.0 < late_distance && late_distance < early_distance, "{late_distance} {early_distance} {other_distance}");
+    assert_ne!(early.pixels(), other.pixels());
+    assert_eq!(decodings(&late), 1);
+    // A branch of it, and the same without kept steps.
+    let second = Recipe { earlier_steps: rerolled(2).steps_until(5, None), prompt: "a red fox".into(), ..rerolled(2) };
+    let kept = engine.run(&second);
+    let same = Recipe { prompt: "a lake".into(), ..second.clone() };
+    assert_eq!(engine.run(&same).pixels(), early.pixels());
+    let fresh = Engine::start();
+    assert_eq!(fresh.run(&second).pixels(), kept.pixels());
+    assert_eq!(fresh.run(&rerolled(6)).pixels(), late.pixels());
+    // Of a batch, the first picture has the parent's noise and the others have their own.
+    let batch = engine.run(&Recipe { batch_count: 2, ..branch(&parent, 2, "a lake") });
+    assert_eq!(batch.pictures()[0].image.pixels(), whole.pixels());
+    let second = engine.run(&Recipe { seed: parent.seed + 1, ..branch(&parent, 2, "a lake") });
+    assert_eq!(batch.pictures()[1].image.pixels(), second.pixels());
+}
+
+#[test]
+fn a_draft_is_finished_to_the_bytes_of_the_picture_that_did_not_stop() {
+    let engine = Engine::start();
+    let whole = engine.run(&parent());
+    let drafts = Recipe { last_step: Some(2), batch_count: 2, ..parent() };
+    let drawn = Engine::start();
+    let said = drawn.run(&drafts);
+    assert_eq!((said.pictures().len(), said.begin().steps), (2, 2));
+    assert_ne!(said.pictures()[0].image.pixels(), whole.pixels());
+    let info = said.pictures()[0].info;
+    let finishing = drafts.finishing(info.seed, Some("draft.png".into())).unwrap();
+    assert_eq!(drawn.run(&finishing).pixels(), whole.pixels(), "from the steps that were kept");
+    assert_eq!(Engine::start().run(&finishing).pixels(), whole.pixels(), "and where they are gone");
+    let all = engine.run(&Recipe { last_step: Some(9), ..parent() });
+    assert_eq!(all.pixels(), whole.pixels(), "a picture with fewer steps is no draft");
+    let larger = Recipe { hires: Some(Hires { scale: 1.5, strength: 0.5, ..Hires::default() }), ..parent() };
+    let draft = Recipe { last_step: Some(2), ..larger.clone() };
+    let small = engine.run(&draft);
+    assert_eq!(small.pixels(), said.pictures()[0].image.pixels(), "only the finished picture is enlarged");
+    assert_eq!(engine.run(&draft.finishing(parent().seed, None).unwrap()).pixels(), engine.run(&larger).pixels());
+}
+
+#[test]
+fn parts_and_enlarged_pictures_are_drafts_and_have_branches_too() {
+    let pixels: Vec<u8> = (0..64 * 64 * 3).map(|at| (at % 251) as u8).collect();
+    let init = |strength| Some(InitImage { image: ImageSource::Pixels(Rgb8::new(64, 64, pixels.clone()).unwrap()), strength });
+    let extended = Recipe { init: init(1.0), outpaint: Some(Borders { left: 64, ..Borders::default() }), ..parent() };
+    let redrawn = Recipe { init: init(0.0), hires: Some(Hires { scale: 2.0, strength: 0.6, ..Hires::default() }), ..parent() };
+    let engine = Engine::start();
+    for recipe in [extended, redrawn] {
+        let whole = engine.run(&recipe);
+        let draft = Recipe { last_step: Some(2), ..recipe.clone() };
+        let stopped = engine.run(&draft);
+        assert!(stopped.pixels() != whole.pixels());
+        assert_eq!(stopped.pixels().len(), whole.pixels().len());
+        let finishing = draft.finishing(recipe.seed, None).unwrap();
+        assert_eq!(engine.run(&finishing).pixels(), whole.pixels());
+        assert_eq!(Engine::start().run(&finishing).pixels(), whole.pixels());
+        let other = engine.run(&branch(&recipe, 2, "a red fox"));
+        assert!(other.pixels() != whole.pixels() && other.begin().notes.is_empty(), "{:?}", other.begin().notes);
+        let rerolled = engine.run(&Recipe { seed: 900, ..branch(&recipe, 3, "a lake") });
+        assert_ne!(rerolled.pixels(), whole.pixels());
+    }
+}
+
+#[test]
+fn a_second_seed_is_blended_in_by_degrees() {
+    let engine = Engine::start();
+    let blended = |amount| {
+        let seed_blend = Some(SeedBlend { seed: parent().seed + 50, amount });
+        engine.run(&Recipe { seed_blend, ..parent() })
+    };
+    let [own, other] = [0, 50].map(|by| engine.run(&Recipe { seed: parent().seed + by, ..parent() }));
+    assert_eq!(blended(0.0).pixels(), own.pixels());
+    assert_eq!(blended(1.0).pixels(), other.pixels());
+    let distances: Vec<f64> = [0.0, 0.1, 0.4, 1.0].map(|amount| distance(blended(amount).pixels(), own.pixels())).into();
+    assert!(distances.is_sorted_by(|a, b| a < b), "{distances:?}");
+    // The noise of the branch's first steps stays, though the branch itself has one seed.
+    let first = Recipe { seed_blend: Some(SeedBlend { seed: 3, amount: 0.5 }), ..parent() };
+    assert_eq!(engine.run(&branch(&first, 2, "a lake")).pixels(), engine.run(&first).pixels());
 }

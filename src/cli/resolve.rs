@@ -6,7 +6,7 @@ mod area;
 use std::path::{Path, PathBuf};
 
 use super::flags::{
-    CommonFlags, DeviceFlags, GenerateFlags, HiresFlags, ModelFlags, ModuleDeviceFlags, PictureFlags, PlanFlags, PreviewMethod,
+    CommonFlags, DeviceFlags, GenerateFlags, HiresFlags, LikeFlags, ModelFlags, ModuleDeviceFlags, PictureFlags, PlanFlags, PreviewMethod,
     QueueAddFlags, UpscaleFlags, is_model_name,
 };
 use super::models::find_embeddings;
@@ -134,7 +134,7 @@ fn recipe(flags: &GenerateFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Vec<Str
         let ParsedCommand { recipe, left_out } = sd_cli::read(command)?;
         (recipe, left_out.iter().map(|it| format!("left out: {it}")).collect(), None)
     } else {
-        recipe_like(flags.like.as_deref().map(|it| (it, flags.from_step)), &flags.picture, &flags.common, lookup)?
+        recipe_like(&flags.like, &flags.picture, &flags.common, lookup)?
     };
     check_complete(&recipe)?;
     Ok((recipe, left_out, name))
@@ -162,8 +162,7 @@ pub(super) fn queued(
     is_model_here: bool,
     lookup: &Lookup<'_>,
 ) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
-    let (recipe, notes, name) =
-        recipe_like(flags.like.as_deref().map(|it| (it, flags.from_step)), &flags.picture(), &flags.common, lookup)?;
+    let (recipe, notes, name) = recipe_like(&flags.like, &flags.picture(), &flags.common, lookup)?;
     if is_model_here {
         check_complete(&recipe)?;
     }
@@ -173,20 +172,24 @@ pub(super) fn queued(
 /// The recipe of flags and of the picture that it is to be like, or to go on from after a step, what could not be taken from that, and the name
 /// of a model of the library.
 fn recipe_like(
-    like: Option<(&Path, Option<u32>)>,
+    like: &LikeFlags,
     picture: &PictureFlags,
     common: &CommonFlags,
     lookup: &Lookup<'_>,
 ) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
-    let opened = like.map(|(path, _)| (lookup.like)(path)).transpose()?;
+    let opened = like.like.as_deref().map(|path| (lookup.like)(path)).transpose()?;
     let notes = opened.as_ref().map(|picture| picture.sentences().collect()).unwrap_or_default();
     let (mut recipe, name) = recipe_of_flags(picture, common, opened.as_ref(), lookup)?;
-    if let (Some((path, Some(step))), Some(opened)) = (like, &opened) {
+    if let (Some(path), Some(opened)) = (&like.like, &opened)
+        && (like.finish || like.from_step.is_some())
+    {
         let mut parent = recipe.clone();
         // Its LoRAs were made for its own model.
         let is_same_model = opened.settings.files.as_ref() == Some(&recipe.files);
         let loras = opened.settings.loras.clone().filter(|_| is_same_model);
         PartialRecipe { files: None, loras, ..opened.settings.clone() }.apply(&mut parent);
+        let step = like.from_step.or(parent.draft_step()).ok_or_else(|| UsageError::NoDraft(path.clone()))?;
+        recipe.last_step = common.steps.last_step;
         recipe.earlier_steps = parent.steps_until(step, path.file_name().map(|name| name.to_string_lossy().into_owned()));
     }
     Ok((recipe, notes, name))
@@ -209,7 +212,7 @@ fn recipe_of_flags(
     like: Option<&OpenedPicture>,
     lookup: &Lookup<'_>,
 ) -> Result<(Recipe, Option<String>), UsageError> {
-    let CommonFlags { model, sampling, inputs, area, hires, devices, module_devices, modules, .. } = common;
+    let CommonFlags { model, sampling, inputs, area, hires, steps, devices, module_devices, modules, .. } = common;
     // Contradictions are reported before any model is looked up.
     let old = OldFlags {
         clip_on_cpu: modules.clip_on_cpu,
@@ -280,6 +283,7 @@ fn recipe_of_flags(
         // A number that is none asks for the model's own.
         clip_skip: sampling.clip_skip.map_or(usual.clip_skip, |layers| u32::try_from(layers).ok().filter(|layers| *layers > 0)),
         seed: picture.seed.unwrap_or(usual.seed),
+        seed_blend: steps.seed_blend().or(usual.seed_blend),
         rng: sampling.rng.unwrap_or(usual.rng),
         batch_count: picture.batch_count,
         vae_tiling: modules.vae_tiling || usual.vae_tiling,
@@ -293,6 +297,7 @@ fn recipe_of_flags(
         outpaint: usual.outpaint,
         hires: hires_of(hires, lookup)?.or(usual.hires),
         earlier_steps: usual.earlier_steps,
+        last_step: steps.last_step.or(usual.last_step),
         reference_images: if inputs.ref_image.is_empty() { usual.reference_images } else { inputs.ref_image.iter().map(file).collect() },
         control: inputs
             .control_image

@@ -18,6 +18,8 @@ pub(super) enum UsageError {
     NoControlNet,
     #[error("{} tells nothing of how it was made; see what it holds with: atelier inspect --stealth", .0.display())]
     NoSettings(std::path::PathBuf),
+    #[error("{} is finished; --finish is for drafts, which --last-step makes", .0.display())]
+    NoDraft(std::path::PathBuf),
     #[error("{0} Name another one with --model")]
     ModelOfPicture(String),
     #[error("{0} has no effect here: it says how a part of a picture is made. Add --only-masked or --outpaint, or leave it out.")]

@@ -83,7 +83,7 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
                 .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 14, top: 2, bottom: 12 }))
                 .show(ui, |ui| filmstrip::filmstrip_panel(ui, state, commands));
         }
-        if state.create.picture_with_steps().is_some() && state.shared.screen == Screen::Create {
+        if state.create.has_steps_panel() && state.shared.screen == Screen::Create {
             Panel::bottom("steps")
                 .resizable(false)
                 .show_separator_line(false)

@@ -136,6 +136,11 @@ impl Studio {
         self.harness.run_ok();
     }
 
+    fn check(&mut self, label: &str) {
+        self.harness.get_by_role_and_label(Role::CheckBox, label).click();
+        self.harness.run_ok();
+    }
+
     fn sees(&self, text: &str) -> bool {
         self.harness.query_all_by_label_contains(text).next().is_some()
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
-use crate::ffi::StepRecords;
+use crate::ffi::{AreaParams, StepRecords};
 use crate::fingerprint::{Fingerprint, fingerprints};
 use atelier_core::canvas::Mask;
 use atelier_core::recipe::{ImageSource, PlacementText, Recipe, Rgb8};
@@ -23,18 +23,21 @@ const MOST_PICTURES: usize = 256;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StepsKey([u8; 32]);
 
-/// The pictures, in pixels, that a picture's steps depend on.
+/// Beside a recipe, what an image's steps depend on.
 #[derive(Clone, Copy)]
-pub(crate) struct StepsImages<'a> {
+pub(crate) struct StepsInput<'a> {
+    /// Pixels.
+    pub(crate) size: (u32, u32),
     pub(crate) init: Option<&'a Rgb8>,
     pub(crate) mask: Option<&'a Mask>,
+    pub(crate) area: Option<AreaParams<'a>>,
     pub(crate) references: &'a [Rgb8],
     pub(crate) control: Option<&'a Rgb8>,
 }
 
 impl StepsKey {
-    /// The key of a picture of a recipe that was checked.
-    pub(crate) fn new(recipe: &Recipe, seed: i64, images: &StepsImages<'_>) -> Self {
+    /// The key of an image of a recipe that was checked, which has the image's seed.
+    pub(crate) fn new(recipe: &Recipe, input: &StepsInput<'_>) -> Self {
         let mut recipe = recipe.clone();
         let earlier_loras = recipe.earlier_steps.iter().flat_map(|steps| &steps.loras);
         let loras: Vec<_> = recipe.loras.iter().chain(earlier_loras).cloned().collect();
@@ -52,9 +55,11 @@ impl StepsKey {
             steps.picture = None;
         }
         let recipe = Recipe {
-            seed,
             batch_count: 1,
             mask: None,
+            last_step: None,
+            width: input.size.0,
+            height: input.size.1,
             reference_images: Vec::new(),
             hires: None,
             disabled_loras: Vec::new(),
@@ -70,13 +75,17 @@ impl StepsKey {
         };
         add(&serde_json::to_vec(&recipe).unwrap_or_default());
         add(files.as_bytes());
-        let StepsImages { init, mask, references, control } = images;
+        let StepsInput { size: _, init, mask, area, references, control } = input;
         for image in [*init, *control].into_iter().chain(references.iter().map(Some)) {
             let size = image.map(|image| (image.width(), image.height()));
             add(format!("{size:?}").as_bytes());
             add(image.map_or(&[], |image| image.pixels()));
         }
         add(mask.map_or(&[], |mask| mask.pixels()));
+        if let Some(AreaParams { strength, soft_mask }) = area {
+            add(&strength.to_le_bytes());
+            add(soft_mask.map_or(&[], |mask| mask.pixels()));
+        }
         Self(hasher.finalize().into())
     }
 }
@@ -143,9 +152,10 @@ impl<T> StepStore<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atelier_core::recipe::{Hires, InitImage, Lora};
+    use atelier_core::recipe::{Hires, InitImage, Lora, SeedBlend};
 
-    const NO_IMAGES: StepsImages<'static> = StepsImages { init: None, mask: None, references: &[], control: None };
+    const NO_IMAGES: StepsInput<'static> =
+        StepsInput { size: (512, 512), init: None, mask: None, area: None, references: &[], control: None };
 
     fn key(number: u8) -> StepsKey {
         StepsKey([number; 32])
@@ -196,10 +206,13 @@ mod tests {
     #[test]
     fn the_key_is_of_everything_that_changes_steps_and_of_nothing_else() {
         let recipe = Recipe { prompt: "a lake".into(), ..Recipe::default() };
-        let key = |recipe: &Recipe, seed| StepsKey::new(recipe, seed, &NO_IMAGES).0;
+        let key = |recipe: &Recipe, seed| {
+            let input = StepsInput { size: (recipe.width, recipe.height), ..NO_IMAGES };
+            StepsKey::new(&Recipe { seed, ..recipe.clone() }, &input).0
+        };
         let same = [
             Recipe { batch_count: 3, seed: 9, threads: Some(2), vae_tiling: true, ..recipe.clone() },
-            Recipe { hires: Some(Hires::default()), ..recipe.clone() },
+            Recipe { hires: Some(Hires::default()), last_step: Some(3), ..recipe.clone() },
             Recipe { disabled_loras: vec![Lora { path: "a".into(), strength: 1.0 }], ..recipe.clone() },
         ];
         for other in &same {
@@ -210,6 +223,7 @@ mod tests {
             Recipe { guidance: 2.0, ..recipe.clone() },
             Recipe { steps: 21, ..recipe.clone() },
             Recipe { width: 64, ..recipe.clone() },
+            Recipe { seed_blend: Some(SeedBlend::default()), ..recipe.clone() },
             Recipe { loras: vec![Lora { path: "a".into(), strength: 1.0 }], ..recipe.clone() },
             Recipe { earlier_steps: recipe.steps_until(3, None), ..recipe.clone() },
             Recipe { init: Some(InitImage { image: ImageSource::File("a.png".into()), strength: 0.5 }), ..recipe.clone() },
@@ -221,9 +235,11 @@ mod tests {
         let named = |name: &str| Recipe { earlier_steps: recipe.steps_until(3, Some(name.into())), ..recipe.clone() };
         assert_eq!(key(&named("a.png"), 7), key(&named("b.png"), 7), "its name is for people");
         let [one, other] = [1, 2].map(|value| Rgb8::new(1, 1, vec![value; 3]).unwrap());
-        let of = |init| StepsKey::new(&recipe, 7, &StepsImages { init, ..NO_IMAGES }).0;
+        let of = |init| StepsKey::new(&recipe, &StepsInput { init, ..NO_IMAGES }).0;
         assert!(of(Some(&one)) != of(Some(&other)) && of(Some(&one)) != of(None));
-        let control = StepsKey::new(&recipe, 7, &StepsImages { control: Some(&one), ..NO_IMAGES }).0;
+        let control = StepsKey::new(&recipe, &StepsInput { control: Some(&one), ..NO_IMAGES }).0;
         assert_ne!(control, of(Some(&one)));
+        let part = |strength| StepsKey::new(&recipe, &StepsInput { area: Some(AreaParams { strength, soft_mask: None }), ..NO_IMAGES }).0;
+        assert!(part(0.5) != part(0.6) && part(0.5) != of(None));
     }
 }

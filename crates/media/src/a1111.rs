@@ -6,7 +6,7 @@
 use std::fmt;
 use std::path::Path;
 
-use atelier_core::recipe::{FileRole, PictureInfo, Recipe, Rng, Sampler, Scheduler, take_loras};
+use atelier_core::recipe::{FileRole, PictureInfo, Recipe, Rng, Sampler, Scheduler, SeedBlend, take_loras};
 
 /// Fewer pairs than this are a line of prose.
 const FEWEST_PAIRS: usize = 3;
@@ -44,6 +44,10 @@ impl Parameters {
         }
         it.push("CFG scale", recipe.guidance);
         it.push("Seed", info.seed);
+        if let Some(blend) = recipe.seed_blend {
+            it.push("Variation seed", blend.seed);
+            it.push("Variation seed strength", blend.amount);
+        }
         // Of a picture that was enlarged, A1111 writes the size of the first pass.
         let (width, height) = if recipe.hires.is_some() { (recipe.width, recipe.height) } else { (width, height) };
         it.push("Size", format!("{width}x{height}"));
@@ -116,6 +120,9 @@ impl Parameters {
         }
         if let Some(seed) = self.number("Seed") {
             recipe.seed = seed;
+        }
+        if let (Some(seed), Some(amount)) = (self.number("Variation seed"), self.decimal("Variation seed strength")) {
+            recipe.seed_blend = Some(SeedBlend { seed, amount }.clamped());
         }
         // "NV" is "GPU", drawn on the processor.
         if let Some(rng) = self.get("RNG").and_then(|name| name.parse().ok()) {

@@ -14,7 +14,7 @@ use atelier_core::cpu_math::CpuMath;
 use atelier_core::picture_note::{NoteKind, PictureNote};
 use atelier_core::placement::Change;
 use atelier_core::recipe::{
-    ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PictureInfo, Recipe, Rng, StoredArea,
+    ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PictureInfo, Recipe, Rng, SeedBlend, StoredArea,
 };
 
 /// The version that this program writes.
@@ -54,6 +54,8 @@ pub struct StoredRecipe {
     clip_skip: Option<u32>,
     seed: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
+    seed_blend: Option<SeedBlend>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     rng: Option<String>,
     vae_tiling: bool,
     flash_attention: bool,
@@ -76,6 +78,9 @@ pub struct StoredRecipe {
     /// Of a branch, the settings of its first steps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     earlier_steps: Vec<StoredSteps>,
+    /// Of a draft, its last step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_step: Option<u32>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     reference_images: Vec<StoredFile>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -184,6 +189,10 @@ struct StoredSteps {
     /// Name of the picture that they were taken from.
     #[serde(skip_serializing_if = "Option::is_none")]
     picture: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed_blend: Option<SeedBlend>,
     prompt: String,
     negative_prompt: String,
     guidance: f32,
@@ -274,6 +283,7 @@ impl StoredRecipe {
             flow_shift: recipe.flow_shift,
             clip_skip: recipe.clip_skip,
             seed: info.seed,
+            seed_blend: recipe.seed_blend,
             rng: (recipe.rng != Rng::default()).then(|| recipe.rng.key().to_owned()),
             vae_tiling: recipe.vae_tiling,
             flash_attention: recipe.flash_attention,
@@ -294,6 +304,8 @@ impl StoredRecipe {
                 .map(|steps| StoredSteps {
                     until_step: steps.until_step,
                     picture: steps.picture.clone(),
+                    seed: steps.seed,
+                    seed_blend: steps.seed_blend,
                     prompt: steps.prompt.clone(),
                     negative_prompt: steps.negative_prompt.clone(),
                     guidance: steps.guidance,
@@ -302,6 +314,7 @@ impl StoredRecipe {
                     loras: stored_loras(&steps.loras),
                 })
                 .collect(),
+            last_step: recipe.draft_step(),
             reference_images: recipe.reference_images.iter().map(image).collect(),
             control: recipe.control.as_ref().map(|control| StoredImage { file: image(&control.image), strength: control.strength }),
             loras: stored_loras(&recipe.loras),
@@ -407,10 +420,20 @@ impl StoredRecipe {
         let loras = found_loras(&self.loras);
         let earlier_steps = self.earlier_steps.into_iter().take(EarlierSteps::MOST).map(|steps| {
             let loras = found_loras(&steps.loras);
-            let StoredSteps { until_step, picture, prompt, negative_prompt, guidance, distilled_guidance, control_strength, loras: _ } =
-                steps;
-            let picture = picture.as_deref().and_then(bare_name).map(str::to_owned);
-            EarlierSteps { until_step, picture, prompt, negative_prompt, guidance, distilled_guidance, control_strength, loras }.clamped()
+            let picture = steps.picture.as_deref().and_then(bare_name).map(str::to_owned);
+            let steps = EarlierSteps {
+                until_step: steps.until_step,
+                picture,
+                seed: steps.seed,
+                seed_blend: steps.seed_blend,
+                prompt: steps.prompt,
+                negative_prompt: steps.negative_prompt,
+                guidance: steps.guidance,
+                distilled_guidance: steps.distilled_guidance,
+                control_strength: steps.control_strength,
+                loras,
+            };
+            steps.clamped()
         });
         let earlier_steps = earlier_steps.collect();
 
@@ -444,6 +467,7 @@ impl StoredRecipe {
             flow_shift: self.flow_shift.and_then(finite),
             clip_skip: self.clip_skip,
             seed: self.seed,
+            seed_blend: self.seed_blend.map(SeedBlend::clamped),
             rng,
             batch_count: 1,
             vae_tiling: self.vae_tiling,
@@ -456,6 +480,7 @@ impl StoredRecipe {
             outpaint,
             hires,
             earlier_steps,
+            last_step: self.last_step.filter(|step| (1..=10_000).contains(step)),
             reference_images,
             control: control.map(|(path, strength)| ControlImage { image: ImageSource::File(path), strength }),
             loras,
@@ -509,6 +534,8 @@ mod tests {
             flow_shift: Some(3.0),
             clip_skip: Some(2),
             seed: 42,
+            seed_blend: Some(SeedBlend { seed: 43, amount: 0.25 }),
+            last_step: Some(9),
             rng: Rng::Cpu,
             batch_count: 4,
             vae_tiling: true,

@@ -11,6 +11,7 @@ mod gallery;
 mod hires;
 mod library;
 mod queue;
+mod steps;
 
 pub(super) use area::AreaFlags;
 pub use gallery::GalleryFlags;
@@ -20,6 +21,7 @@ pub use library::ModelsFlags;
 pub(super) use library::{LibraryFlags, ModelsCommand, is_model_name};
 pub use queue::QueueFlags;
 pub(super) use queue::{PullFlags, QueueAddFlags, QueueCommand};
+pub(super) use steps::{LikeFlags, StepFlags};
 
 use atelier_core::cpu_math::{CpuMath, UnknownCpuMath};
 use atelier_core::device::SimulatedDevices;
@@ -36,13 +38,14 @@ const DEVICES: &str = "Devices and memory";
 const OUTPUT: &str = "Output";
 
 /// The groups of flags that a recipe is made from.
-const SETTINGS: [&str; 9] = [
+const SETTINGS: [&str; 10] = [
     "ModelFlags",
     "PictureFlags",
     "SamplingFlags",
     "InputFlags",
     "AreaFlags",
     "HiresFlags",
+    "StepFlags",
     "DeviceFlags",
     "ModuleDeviceFlags",
     "ModuleFlags",
@@ -110,12 +113,8 @@ pub struct GenerateFlags {
     #[command(flatten)]
     pub(super) common: CommonFlags,
 
-    /// Take prompt, seed, settings and model from this picture, whichever program made it; other flags change them
-    #[arg(long, value_name = "PICTURE", help_heading = PICTURE)]
-    pub(super) like: Option<PathBuf>,
-    /// Keep the first STEP steps of the picture of --like, and go on from there with the prompt and settings given here
-    #[arg(long, value_name = "STEP", value_parser = clap::value_parser!(u32).range(1..), requires = "like", help_heading = PICTURE)]
-    pub(super) from_step: Option<u32>,
+    #[command(flatten)]
+    pub(super) like: LikeFlags,
     /// Take model, prompt, settings and placement from this command line of sd-cli, instead of from flags
     #[arg(long, value_name = "COMMAND", help_heading = MODEL, conflicts_with_all = SETTINGS, conflicts_with = "like")]
     pub(super) from_command: Option<String>,
@@ -160,6 +159,8 @@ pub(super) struct CommonFlags {
     pub(super) area: AreaFlags,
     #[command(flatten)]
     pub(super) hires: HiresFlags,
+    #[command(flatten)]
+    pub(super) steps: StepFlags,
     #[command(flatten)]
     pub(super) devices: DeviceFlags,
     #[command(flatten)]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{CommonFlags, DEVICES, LibraryFlags, OUTPUT, PICTURE, PictureFlags, ServerFlags, side, suits};
+use super::{CommonFlags, DEVICES, LibraryFlags, LikeFlags, OUTPUT, PICTURE, PictureFlags, ServerFlags, side, suits};
 use atelier_core::placement::one_device;
 use atelier_core::recipe::Recipe;
 use atelier_gallery::queue::QueuedJobId;
@@ -72,12 +72,8 @@ pub(in crate::cli) struct QueueAddFlags {
     /// What the picture should show. <lora:NAME:STRENGTH> in it adds a LoRA
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "like", help_heading = PICTURE)]
     prompt: Option<String>,
-    /// Take prompt, seed, settings and model from this picture, whichever program made it; other flags change them
-    #[arg(long, value_name = "PICTURE", help_heading = PICTURE)]
-    pub(in crate::cli) like: Option<PathBuf>,
-    /// Keep the first STEP steps of the picture of --like, and go on from there with the prompt and settings given here
-    #[arg(long, value_name = "STEP", value_parser = clap::value_parser!(u32).range(1..), requires = "like", help_heading = PICTURE)]
-    pub(in crate::cli) from_step: Option<u32>,
+    #[command(flatten)]
+    pub(in crate::cli) like: LikeFlags,
     /// What it should not show
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
     negative_prompt: Option<String>,

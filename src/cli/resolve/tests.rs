@@ -6,7 +6,7 @@ use super::super::flags::{Cli, Command};
 use super::*;
 use atelier_core::canvas::StartFit;
 use atelier_core::placement::{Module, parse_backend, parse_params_backend};
-use atelier_core::recipe::{Hires, Rng, Sampler, Scheduler};
+use atelier_core::recipe::{Hires, Rng, Sampler, Scheduler, SeedBlend};
 
 fn job(args: &[&str]) -> Result<Job, UsageError> {
     job_beside(args, || Err(BuiltinError::Missing { looked: Vec::new() }))
@@ -89,10 +89,22 @@ fn a_picture_gives_its_settings_and_flags_change_them() {
     assert_eq!((branch.prompt.as_str(), branch.steps, branch.seed), ("a hut", 8, 7));
     let earlier: Vec<_> = branch.earlier_steps.iter().map(|it| (it.until_step, it.prompt.as_str(), it.picture.as_deref())).collect();
     assert_eq!(earlier, [(3, "a lake", Some("a.png"))]);
+    let rerolled = recipe(&["--from-step", "3", "--seed", "8"]);
+    assert!(!branch.has_new_noise() && rerolled.has_new_noise() && rerolled.parent().map(|it| it.seed) == Some(7));
     let notes = job(&["generate", "--like", "gone.png", "-m", "mine"]).unwrap().notes;
     assert_eq!(notes, ["Model gone is not on this machine."]);
     let refused = job(&["generate", "--like", "gone.png"]).unwrap_err();
     assert!(refused.is_missing_resource() && refused.to_string() == "Model gone is not on this machine. Name another one with --model");
+}
+
+#[test]
+fn drafts_and_second_seeds_are_flags() {
+    let it = recipe_of(&["-m", "m.gguf", "--steps", "9", "--last-step", "3", "--blend-seed", "4", "--blend", "0.5"]);
+    assert_eq!((it.draft_step(), it.seed_blend), (Some(3), Some(SeedBlend { seed: 4, amount: 0.5 })));
+    let usual = recipe_of(&["-m", "m.gguf", "--blend-seed", "4"]);
+    assert_eq!((usual.draft_step(), usual.seed_blend), (None, Some(SeedBlend { seed: 4, ..SeedBlend::default() })));
+    let finished = job(&["generate", "--like", "a.png", "-m", "mine", "--finish"]).unwrap_err();
+    assert!(finished.to_string().contains("a.png is finished"), "{finished}");
 }
 
 /// A library with two LoRAs.
@@ -263,6 +275,7 @@ fn every_flag_reaches_the_recipe() {
         flow_shift: Some(3.0),
         clip_skip: Some(2),
         seed: -3,
+        seed_blend: None,
         rng: Rng::Cpu,
         batch_count: 2,
         vae_tiling: true,
@@ -275,6 +288,7 @@ fn every_flag_reaches_the_recipe() {
         outpaint: None,
         hires: None,
         earlier_steps: Vec::new(),
+        last_step: None,
         reference_images: vec![image("r1"), image("r2")],
         control: Some(ControlImage { image: image("c.png"), strength: 0.8 }),
         loras: vec![Lora { path: "a".into(), strength: 0.5 }, Lora { path: "b".into(), strength: 1.0 }],

@@ -49,6 +49,8 @@ pub enum Command {
     NextDocument,
     /// Put the document away.
     Close,
+    /// Open the document again that was put away last.
+    Reopen,
     /// The pointer was used on the document.
     Pointer(Vec<PointerInput>),
     /// Undo the last change of the document.
@@ -144,6 +146,7 @@ pub enum Command {
 impl Command {
     /// The keys. Those with more modifiers come before those with fewer.
     pub const KEYS: &[(Self, Shortcut)] = &[
+        (Self::Reopen, Shortcut::while_typing(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::T)),
         (Self::Harder, Shortcut::when_idle(Modifiers::SHIFT, Key::CloseBracket)),
         (Self::Softer, Shortcut::when_idle(Modifiers::SHIFT, Key::OpenBracket)),
         (Self::SetTool(Tool::Gradient), Shortcut::when_idle(Modifiers::SHIFT, Key::G)),
@@ -221,7 +224,10 @@ impl Command {
             Self::Leave => ("Leave the canvas", "Look at pictures again. The canvas stays as it is."),
             Self::Resume => ("Go back to the canvas", "Go on with the canvas that you worked on last."),
             Self::NextDocument => ("Next canvas", "Go on with another canvas that is open."),
-            Self::Close => ("Close the canvas", "Put this canvas away; its autosaved file goes to your system's trash."),
+            Self::Close => ("Close the canvas", "Put this canvas away. It can be opened again until Atelier is closed."),
+            Self::Reopen => {
+                ("Open the closed canvas again", "Go on with the canvas that was closed last, with everything that can be undone.")
+            }
             Self::Pointer(_) => ("Use the tool", "Use the tool on the picture."),
             Self::Undo => ("Undo", "Take the last change of the canvas back."),
             Self::Redo => ("Redo", "Make the change again that was taken back last."),
@@ -306,6 +312,7 @@ impl Command {
             }
             Self::Resume => (document.is_none() && state.document.is_some()).then_some(()).ok_or("There is no canvas to go back to."),
             Self::NextDocument => (!state.parked.is_empty()).then_some(()).ok_or("There is no other canvas."),
+            Self::Reopen => (!state.closed.is_empty()).then_some(()).ok_or("No canvas was closed."),
             Self::Undo => edited.and_then(|it| it.document.next_undo().map(drop).ok_or("Nothing was changed yet.")),
             Self::Redo => edited.and_then(|it| it.document.next_redo().map(drop).ok_or("Nothing was undone.")),
             Self::SetKind(LayerKind::Control) | Self::AddLayer(LayerKind::Control) => {

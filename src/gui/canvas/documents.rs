@@ -11,6 +11,11 @@ use crate::gui::files::FileTask;
 use atelier_core::canvas::{Document, DocumentContent, LayerError, LayerKind, PixelRect};
 use atelier_media::canvas_file::CANVAS_ENDING;
 
+/// Bytes that documents beside the one that is edited may hold, with what they can undo.
+const MOST_BYTES_ASIDE: usize = 1 << 30;
+/// Documents that can be opened again, however small.
+const MOST_CLOSED: usize = 16;
+
 /// Takes a tool, with a document to use it on.
 pub(crate) fn take_tool(state: &mut State, tool: Tool, context: &mut Context<'_>) {
     if state.is_editing {
@@ -108,8 +113,26 @@ pub(crate) fn park(state: &mut State, context: &mut Context<'_>) {
     if let Some(document) = state.document.take() {
         // One that was only looked at holds nothing of anybody's.
         if document.document.version() > 0 || document.file.is_some() {
-            state.parked.push(document);
+            state.parked.push(document.without_textures());
         }
+    }
+    limit_bytes(&mut state.parked, &mut state.closed, MOST_BYTES_ASIDE);
+}
+
+/// Brings the documents that are not edited below a number of bytes: closed ones go first, the oldest before others, then what the others can
+/// undo. What was painted on those that are open stays.
+fn limit_bytes(parked: &mut [OpenDocument], closed: &mut Vec<OpenDocument>, most: usize) {
+    let bytes = |documents: &[OpenDocument]| -> usize {
+        documents.iter().map(|it| it.document.content().bytes() + it.document.history_bytes()).sum()
+    };
+    while closed.len() > MOST_CLOSED || (!closed.is_empty() && bytes(parked) + bytes(closed) > most) {
+        closed.remove(0);
+    }
+    for at in 0..parked.len() {
+        if bytes(parked) <= most {
+            break;
+        }
+        parked[at].document.forget_history();
     }
 }
 
@@ -140,8 +163,63 @@ pub(crate) fn next(state: &mut State, context: &mut Context<'_>) {
 pub(crate) fn close(state: &mut State, context: &mut Context<'_>) {
     state.is_editing = false;
     state.renaming = None;
-    if let Some(document) = state.document.take() {
+    if let Some(mut document) = state.document.take() {
         discard_autosave(&document, context);
+        if document.document.version() > 0 || document.file.is_some() {
+            // Its file is gone: opened again, it is written anew.
+            (document.autosaved, document.is_recovered) = (0, false);
+            document.runs.clear();
+            document.wanted_parts.clear();
+            document.gesture = None;
+            state.closed.push(document.without_textures());
+        }
     }
     state.document = state.parked.pop();
+    limit_bytes(&mut state.parked, &mut state.closed, MOST_BYTES_ASIDE);
+}
+
+/// Goes on with the document that was put away last.
+pub(crate) fn reopen(state: &mut State, context: &mut Context<'_>) {
+    let Some(document) = state.closed.pop() else { return };
+    park(state, context);
+    state.document = Some(document);
+    show(state, state.tool, context);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atelier_core::canvas::TileImage;
+    use atelier_core::recipe::Rgb8;
+
+    /// A document of so many tiles, with a layer that can be undone.
+    fn document(number: u64, tiles: u32) -> OpenDocument {
+        let (width, height) = (256 * tiles, 256);
+        let picture = Rgb8::new(width, height, vec![number as u8; (width * height * 3) as usize]).unwrap();
+        let mut open = OpenDocument::new(number, DocumentContent::new("Picture", TileImage::of_picture(&picture)).unwrap(), None, None);
+        open.document.add_layer(LayerKind::Paint, "Layer", None).unwrap();
+        let base = open.document.content().layers()[0].id;
+        open.document.remove_layer(base).unwrap();
+        open
+    }
+
+    #[test]
+    fn closed_documents_go_first_then_what_others_can_undo_and_never_what_was_painted() {
+        let tile = document(1, 1).document.history_bytes();
+        assert!(tile > 0);
+        let numbers = |all: &[OpenDocument]| all.iter().map(|it| it.number).collect::<Vec<_>>();
+        let (mut parked, mut closed) = (vec![document(1, 2), document(2, 2)], vec![document(3, 2), document(4, 2)]);
+        limit_bytes(&mut parked, &mut closed, 100 * tile);
+        assert_eq!((numbers(&parked), numbers(&closed)), (vec![1, 2], vec![3, 4]), "all have room");
+        limit_bytes(&mut parked, &mut closed, 7 * tile);
+        assert_eq!((numbers(&parked), numbers(&closed)), (vec![1, 2], vec![4]));
+        limit_bytes(&mut parked, &mut closed, 3 * tile);
+        assert_eq!((numbers(&parked), numbers(&closed)), (vec![1, 2], vec![]));
+        assert!(parked[0].document.next_undo().is_none() && parked[1].document.next_undo().is_some());
+        limit_bytes(&mut parked, &mut closed, 0);
+        assert_eq!(numbers(&parked), [1, 2]);
+        let mut many = (0..40).map(|number| document(number, 1)).collect();
+        limit_bytes(&mut [], &mut many, usize::MAX);
+        assert_eq!((many.len(), many[0].number), (MOST_CLOSED, 24));
+    }
 }

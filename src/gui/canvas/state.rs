@@ -20,6 +20,8 @@ pub struct State {
     pub document: Option<OpenDocument>,
     /// Other documents, the one edited last at the end.
     pub parked: Vec<OpenDocument>,
+    /// Documents that were put away, the last one at the end.
+    pub closed: Vec<OpenDocument>,
     /// True while the document is shown in the place of the picture.
     pub is_editing: bool,
     /// The picture that Create shows.
@@ -113,6 +115,11 @@ impl OpenDocument {
             autosaved: 0,
             changed_at_secs: None,
         }
+    }
+
+    /// The same without its textures, which are made anew where it is shown.
+    pub(crate) fn without_textures(self) -> Self {
+        Self { surface: Surface::default(), ..self }
     }
 
     /// The part that the model will see, where a part is generated.

@@ -36,6 +36,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::Resume => documents::show(state, state.tool, context),
         Command::NextDocument => documents::next(state, context),
         Command::Close => documents::close(state, context),
+        Command::Reopen => documents::reopen(state, context),
         Command::Pointer(inputs) => pointer::update(state, inputs, context),
         Command::Smaller => resize_brush(state, 1.0 / SIZE_STEP),
         Command::Larger => resize_brush(state, SIZE_STEP),

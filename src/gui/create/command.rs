@@ -138,8 +138,18 @@ pub enum Command {
     ShowStep(u32),
     /// Begin the next picture with the steps of the picture shown up to the one in sight.
     GoOnFromStep,
+    /// Make the picture shown again up to the step in sight, and the rest with noise of its own.
+    RerollFromStep,
+    /// Finish the draft shown.
+    FinishDraft,
     /// Begin the next picture with its own first step again.
     ClearEarlierSteps,
+    /// Turn the noise of the seed towards that of another one, or no longer.
+    BlendSeeds(bool),
+    /// Draw another second seed.
+    RollSecondSeed,
+    /// Stop pictures after some of their steps, or no longer.
+    MakeDrafts(bool),
     /// Read the notes on the picture shown, or put them away.
     ShowNotes(bool),
     /// Start the next picture from the one shown.
@@ -222,7 +232,14 @@ impl Command {
         Self::AddEmbedding,
         Self::Follow,
         Self::GoOnFromStep,
+        Self::RerollFromStep,
+        Self::FinishDraft,
         Self::ClearEarlierSteps,
+        Self::BlendSeeds(true),
+        Self::BlendSeeds(false),
+        Self::RollSecondSeed,
+        Self::MakeDrafts(true),
+        Self::MakeDrafts(false),
     ];
 
     /// What can be done with a picture, in the order of its menu.
@@ -337,6 +354,22 @@ impl Command {
                 "Go on from here",
                 "Begin the next picture with the steps up to this one, and go on with the prompt, guidance and LoRAs of the settings.",
             ),
+            Self::RerollFromStep => (
+                "New details",
+                "Make this picture again: the same up to this step, and the rest with new noise. The earlier the step, the more changes.",
+            ),
+            Self::FinishDraft => ("Finish this draft", "Run the rest of this draft's steps. The steps that it has are not made again."),
+            Self::BlendSeeds(true) => (
+                "Blend with a second seed",
+                "Keep the seed, and turn its noise towards that of another one: pictures like the last one, a little or much changed.",
+            ),
+            Self::BlendSeeds(false) => ("Use one seed", "Draw the noise from one seed alone."),
+            Self::RollSecondSeed => ("Roll a new second seed", "Draw another seed to blend with."),
+            Self::MakeDrafts(true) => (
+                "Stop early, as drafts",
+                "Stop each picture after some of its steps and show it as it is. Make many, choose, and finish only those you like.",
+            ),
+            Self::MakeDrafts(false) => ("Finish each picture", "Run all steps of each picture."),
             Self::ClearEarlierSteps => ("Begin anew", "Begin the next picture with its own first step again."),
             Self::ShowNotes(true) => ("Show the notes", "Read what was changed for this picture or went wrong with it."),
             Self::ShowNotes(false) => ("Put the notes away", "Put the notes away. The mark on the picture stays."),
@@ -412,12 +445,22 @@ impl Command {
                 has_files.then_some(()).ok_or("A pasted picture is in no file.")
             }
             Self::UseDropped(_) => state.dropped.as_ref().map(drop).ok_or("There is no picture."),
-            Self::GoOnFromStep => {
+            Self::GoOnFromStep | Self::RerollFromStep => {
                 let shown = state.step_in_sight().ok_or("Choose an earlier step of a picture first, with the slider below it.")?;
                 let picture = state.session.get(shown.id).ok_or("There is no picture yet.")?;
                 (!picture.recipe.files.is_empty()).then_some(()).ok_or("The model of this picture is not on this machine.")
             }
             Self::ClearEarlierSteps => (!shared.recipe.earlier_steps.is_empty()).then_some(()).ok_or("It begins with its own first step."),
+            Self::FinishDraft => {
+                let picture = state.session.shown().ok_or("There is no picture yet.")?;
+                picture.recipe.draft_step().ok_or("This picture is finished. Drafts are made where pictures stop early.")?;
+                (!picture.recipe.files.is_empty()).then_some(()).ok_or("The model of this picture is not on this machine.")
+            }
+            Self::BlendSeeds(true) => shared.recipe.seed_blend.is_none().then_some(()).ok_or("A second seed is blended in."),
+            Self::BlendSeeds(false) | Self::RollSecondSeed => shared.recipe.seed_blend.map(drop).ok_or("There is one seed only."),
+            Self::MakeDrafts(true) if shared.recipe.steps < 2 => Err("A picture of one step cannot stop earlier."),
+            Self::MakeDrafts(true) => shared.recipe.last_step.is_none().then_some(()).ok_or("Pictures stop early."),
+            Self::MakeDrafts(false) => shared.recipe.last_step.map(drop).ok_or("All steps are run."),
             Self::Newer => state.session.newer().map(drop).ok_or("This is the newest picture."),
             Self::Older => state.session.older().map(drop).ok_or("This is the oldest picture."),
             Self::ZoomIn | Self::ZoomOut | Self::ZoomFit | Self::ZoomActual => {

@@ -5,23 +5,36 @@ use std::sync::Arc;
 use eframe::egui::{ColorImage, TextureOptions};
 
 use crate::gui::context::Context;
-use crate::gui::create::session::{PictureFile, PictureId};
+use crate::gui::create::session::{PictureFile, PictureId, SessionPicture};
 use crate::gui::create::state::State;
 use crate::gui::create::step_previews::ShownStep;
 use crate::gui::files::PixelTask;
+use crate::gui::shared::random_seed;
 use atelier_core::recipe::{PartialRecipe, Recipe};
 
 impl State {
+    /// The picture shown, where it is no canvas and none that forms.
+    #[must_use]
+    pub fn finished_picture_shown(&self) -> Option<&SessionPicture> {
+        let is_other = self.document_size_px.is_some() || (self.session.following() && self.forming.is_some());
+        if is_other { None } else { self.session.shown() }
+    }
+
     /// The picture shown whose steps can be looked at, and the number of its steps.
     #[must_use]
     pub fn picture_with_steps(&self) -> Option<(PictureId, u32)> {
-        if self.document_size_px.is_some() || (self.session.following() && self.forming.is_some()) {
-            return None;
-        }
-        let picture = self.session.shown()?;
+        let picture = self.finished_picture_shown()?;
         let recipe = &picture.recipe;
         let is_whole = !recipe.changes_part() && recipe.hires.is_none();
-        (is_whole && recipe.steps_to_run() > 1 && self.step_previews.has(picture.id)).then(|| (picture.id, recipe.steps_to_run()))
+        let steps = recipe.draft_step().unwrap_or_else(|| recipe.steps_to_run());
+        (is_whole && steps > 1 && self.step_previews.has(picture.id)).then_some((picture.id, steps))
+    }
+
+    /// True where there are steps to look at, or a draft to finish.
+    #[must_use]
+    pub fn has_steps_panel(&self) -> bool {
+        let is_draft = self.finished_picture_shown().is_some_and(|picture| picture.recipe.draft_step().is_some());
+        is_draft || self.picture_with_steps().is_some()
     }
 
     /// The step that is shown in the place of its picture.
@@ -74,14 +87,31 @@ pub(crate) fn step_ready(state: &mut State, id: PictureId, step: u32, image: Col
 /// settings.
 pub(crate) fn go_on_from_step(state: &State, context: &mut Context<'_>) {
     let (Some(shown), Some(picture)) = (state.step_in_sight(), state.session.shown()) else { return };
-    let name = match &picture.stored {
-        PictureFile::At(path) => path.file_name().map(|name| name.to_string_lossy().into_owned()),
-        PictureFile::Writing | PictureFile::Failed => None,
-    };
-    let settings = branch_settings(&picture.recipe, shown.step, name, &context.shared.recipe);
+    let settings = branch_settings(&picture.recipe, shown.step, file_name(picture), &context.shared.recipe);
     let step = shown.step;
     context.shared.apply_settings(&settings);
     context.notice(format!("The next picture goes on from step {step}. Change the prompt, guidance or LoRAs, then generate."));
+}
+
+/// The recipe of the picture shown with the same steps up to the one in sight, and another seed after it.
+pub(crate) fn rerolled(state: &State) -> Option<Recipe> {
+    let (shown, picture) = (state.step_in_sight()?, state.session.shown()?);
+    let earlier_steps = picture.recipe.steps_until(shown.step, file_name(picture));
+    Some(Recipe { earlier_steps, seed: random_seed(), ..picture.recipe.clone() })
+}
+
+/// The recipe that finishes the draft shown.
+pub(crate) fn finished(state: &State) -> Option<Recipe> {
+    let picture = state.session.shown()?;
+    picture.recipe.finishing(picture.info.seed, file_name(picture))
+}
+
+/// The name of a picture's file, once it has one.
+fn file_name(picture: &SessionPicture) -> Option<String> {
+    match &picture.stored {
+        PictureFile::At(path) => path.file_name().map(|name| name.to_string_lossy().into_owned()),
+        PictureFile::Writing | PictureFile::Failed => None,
+    }
 }
 
 /// Settings that make a recipe a branch of a picture of another one.
@@ -96,6 +126,7 @@ fn branch_settings(parent: &Recipe, step: u32, name: Option<String>, recipe: &Re
         distilled_guidance: None,
         loras: Some(parent.loras.clone()).filter(|_| !is_same_model),
         earlier_steps: Some(parent.steps_until(step, name)),
+        last_step: Some(None),
         ..PartialRecipe::of(parent)
     }
 }

@@ -19,7 +19,7 @@ use crate::gui::shared::random_seed;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
 use crate::studio::presets::{Preset, PresetTask, Presets};
 use crate::studio::queue::QueueRequest;
-use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Recipe, changed_settings};
+use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Recipe, SeedBlend, changed_settings};
 use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob};
 
@@ -158,6 +158,32 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::ShowStep(step) => steps::show_step(state, step),
         Command::GoOnFromStep => steps::go_on_from_step(state, context),
+        Command::RerollFromStep => {
+            if let Some(recipe) = steps::rerolled(state) {
+                generate(state, recipe, context);
+            }
+        }
+        Command::FinishDraft => {
+            if let Some(recipe) = steps::finished(state) {
+                generate(state, recipe, context);
+            }
+        }
+        Command::BlendSeeds(on) => {
+            let recipe = &mut context.shared.recipe;
+            recipe.seed_blend = on.then(|| SeedBlend { seed: random_seed(), ..SeedBlend::default() });
+            if on && recipe.seed < 0 {
+                recipe.seed = state.last_seed.unwrap_or_else(random_seed);
+            }
+        }
+        Command::RollSecondSeed => {
+            if let Some(blend) = &mut context.shared.recipe.seed_blend {
+                blend.seed = random_seed();
+            }
+        }
+        Command::MakeDrafts(on) => {
+            let recipe = &mut context.shared.recipe;
+            recipe.last_step = on.then(|| (recipe.steps / 4).max(1));
+        }
         Command::ClearEarlierSteps => context.shared.recipe.earlier_steps.clear(),
         Command::ShowNotes(shown) => state.shows_notes = shown,
         Command::StartFromShown => start_from_shown(state, context),

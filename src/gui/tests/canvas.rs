@@ -491,3 +491,29 @@ fn a_canvas_is_kept_by_itself_after_twenty_seconds_of_change() {
     studio.harness.step();
     studio.until("the file", move |_| std::fs::read_dir(&folder).is_ok_and(|files| files.count() == 1));
 }
+
+#[test]
+fn a_closed_canvas_is_opened_again_with_what_can_be_undone() {
+    let mut studio = studio();
+    let reopen: crate::gui::command::Command = crate::gui::canvas::Command::Reopen.into();
+    assert_eq!(reopen.enabled(&studio.app().state), Err("No canvas was closed."));
+    studio.take_tool(Key::B);
+    studio.draw((20.0, 30.0), (40.0, 30.0));
+    let before = studio.content().picture();
+    studio.press(Modifiers::COMMAND, Key::K);
+    studio.harness.get_by_role_and_label(Role::TextInput, "Find a command").type_text("close the canvas");
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Enter);
+    assert!(studio.app().state.canvas.edited().is_none());
+    let folder = Paths::beneath(studio.folder.path()).canvases();
+    studio.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::T);
+    assert_eq!(studio.content().picture(), before);
+    assert!(studio.sees("Canvas, 64 by 64 pixels") && studio.canvas().document.next_undo().is_some());
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert_ne!(studio.content().picture(), before);
+    let Studio { mut harness, folder: kept, port } = studio;
+    harness.state_mut().take().unwrap().finish();
+    drop((harness, port));
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 1, "it is kept by itself again");
+    drop(kept);
+}

@@ -83,3 +83,54 @@ fn a_picture_without_previews_has_no_slider_and_neither_has_the_one_that_forms()
     studio.until("the preview", |app| app.state.create.forming.is_some());
     assert!(studio.harness.query_by_role_and_label(Role::Slider, SLIDER).is_none());
 }
+
+#[test]
+fn the_rest_of_a_picture_gets_new_noise_and_its_settings_stay() {
+    let mut studio = studio_with_steps(&[1, 2, 3, 4]);
+    go_to(&mut studio, Key::ArrowLeft);
+    studio.app_mut().state.shared.recipe.prompt = "something else".into();
+    studio.click("New details");
+    let (_, recipe, _) = studio.take();
+    assert_eq!((recipe.prompt.as_str(), recipe.earlier_steps[0].until_step), ("a lake", 3));
+    assert!(recipe.has_new_noise() && recipe.parent().map(|it| it.seed) == Some(7));
+    assert_eq!(studio.app().state.shared.recipe.prompt, "something else");
+}
+
+#[test]
+fn drafts_stop_early_and_the_one_shown_is_finished() {
+    let mut studio = Studio::open(ready());
+    studio.check("Stop early, as drafts");
+    let (job, recipe, _) = studio.generate();
+    assert_eq!((recipe.steps, recipe.last_step), (4, Some(1)));
+    studio.begin(job, vec![7]);
+    studio.picture(job, 0, 7);
+    studio.done(job);
+    assert!(studio.sees("A draft: step 1 of 4"));
+    studio.click("Finish this draft");
+    let (job, recipe, _) = studio.take();
+    assert_eq!((recipe.last_step, recipe.seed, recipe.has_new_noise()), (None, 7, false));
+    assert_eq!(recipe.earlier_steps[0].until_step, 1);
+    studio.begin(job, vec![7]);
+    studio.picture(job, 0, 7);
+    studio.done(job);
+    assert!(!studio.sees("A draft"));
+    let enabled = create::Command::FinishDraft.enabled(&studio.app().state.create, &studio.app().state.shared);
+    assert!(enabled.is_err());
+}
+
+#[test]
+fn a_second_seed_is_blended_in_and_taken_away() {
+    let mut studio = Studio::sized(ready(), [1440.0, 1800.0]);
+    studio.check("Blend with a second seed");
+    let recipe = studio.app().state.shared.recipe.clone();
+    let blend = recipe.seed_blend.unwrap();
+    assert!(recipe.seed >= 0 && blend.seed >= 0, "both seeds stay: {recipe:?}");
+    let slider = studio.harness.get_by_role_and_label(Role::Slider, "Amount");
+    slider.focus();
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::ArrowRight);
+    let (_, recipe, _) = studio.generate();
+    assert!(recipe.seed_blend.unwrap().amount > blend.amount);
+    studio.check("Blend with a second seed");
+    assert_eq!(studio.app().state.shared.recipe.seed_blend, None);
+}

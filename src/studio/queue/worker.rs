@@ -406,8 +406,9 @@ impl Worker {
         let Some(job) = self.database.job(active.id)? else { return Ok(true) };
         if let End::Done { timings, .. } = end
             && let Some(pace) = active.pace(timings)
-            // A branch does not compute all of its steps.
+            // Branches and drafts do not compute all of their steps.
             && job.recipe.earlier_steps.is_empty()
+            && job.recipe.draft_step().is_none()
         {
             self.database.record_pace(&job.model, place_of(&job), &pace)?;
         }

@@ -45,6 +45,7 @@ const SHIM_SOURCES: &[&str] = &[
     "job",
     "lora_use",
     "embeddings",
+    "noise_blend",
     "step_records",
     "compute_hook",
     "compute_threads",

@@ -90,6 +90,10 @@ public:
     const atelier_area* area() const { return area_; }
     void set_area(const atelier_area* area) { area_ = area; }
 
+    // The other seed of the image's start noise; null: none. It outlives the job.
+    const atelier_noise_blend* noise_blend() const { return noise_blend_; }
+    void set_noise_blend(const atelier_noise_blend* blend) { noise_blend_ = blend; }
+
     // The steps that the image replays and keeps; null: none. It outlives the job.
     StepReplay* step_replay() const { return step_replay_; }
     void set_step_replay(StepReplay* replay) { step_replay_ = replay; }
@@ -126,6 +130,7 @@ private:
     int64_t step_report_us_ = 0;
 
     const atelier_area* area_ = nullptr;
+    const atelier_noise_blend* noise_blend_ = nullptr;
     StepReplay* step_replay_  = nullptr;
     atelier_shortage shortage_ = {};
     uint64_t missing_numbers_   = 0;

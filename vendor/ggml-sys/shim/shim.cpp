@@ -290,6 +290,7 @@ atelier_status atelier_context_generate(atelier_context* context,
                                         const sd_img_gen_params_t* params,
                                         const atelier_area* area,
                                         const atelier_steps* steps,
+                                        const atelier_noise_blend* blend,
                                         const char* lora_key,
                                         const atelier_embedding* embeddings,
                                         size_t embedding_count,
@@ -308,6 +309,7 @@ atelier_status atelier_context_generate(atelier_context* context,
     last_loras.clear();
     Job job(*callbacks);
     job.set_area(area);
+    job.set_noise_blend(blend);
     std::optional<atelier::StepReplay> replay;
     if (steps != nullptr) {
         job.set_step_replay(&replay.emplace(*steps));

@@ -179,8 +179,17 @@ typedef struct {
     atelier_step_records* record;        // empty; gets those of this image. Null: none are kept
     const atelier_step_records* replay;  // of an earlier image; null: none
     int replay_steps;                    // the number of first steps that take their estimates from there
-    int stop_after;                      // the last step that is run: no picture comes; 0: all are run
+    const atelier_step_records* restart; // of an earlier image, whose estimate gets this image's noise; null: none
+    int restart_after;                   // the step after which it does: with `restart`, this image begins with the next one
+    int stop_after;                      // the last step that is run; 0: all are run
+    bool shows_last_step;                // the picture is the estimate of `stop_after`; else none comes
 } atelier_steps;
+
+// Start noise between those of two seeds.
+typedef struct {
+    int64_t seed;  // the other seed
+    float amount;  // 0: the image's own noise, 1: that of the other seed
+} atelier_noise_blend;
 
 // Null without memory. Keeps as many whole steps as `max_bytes` hold.
 atelier_step_records* atelier_step_records_new(uint64_t max_bytes);
@@ -434,11 +443,12 @@ bool atelier_context_is_lost(const atelier_context* context);
 
 // Generates one image; `params->batch_count` must be 1. `lora_key` identifies the LoRAs: it is part of the key of cached text encodings. The token of an
 // embedding identifies its vectors.
-// `area` and `steps` may be null; an image that stops early succeeds without data. `rng` draws the noise. `preview_every`: steps between two previews; 0: none. The image is freed by atelier_image_free.
+// `area`, `steps` and `blend` may be null; an image that stops early succeeds without data. `rng` draws the noise. `preview_every`: steps between two previews; 0: none. The image is freed by atelier_image_free.
 atelier_status atelier_context_generate(atelier_context* context,
                                         const sd_img_gen_params_t* params,
                                         const atelier_area* area,
                                         const atelier_steps* steps,
+                                        const atelier_noise_blend* blend,
                                         const char* lora_key,
                                         const atelier_embedding* embeddings,
                                         size_t embedding_count,

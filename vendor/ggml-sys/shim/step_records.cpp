@@ -97,6 +97,18 @@ void StepReplay::record(std::shared_ptr<const StepEstimate> estimate, bool is_co
     recorded_.push_back(std::move(estimate));
 }
 
+sd::Tensor<float> StepReplay::restart_estimate(const sd::Tensor<float>& latent) const {
+    const atelier_step_records& kept = *params_.restart;
+    const auto is_wanted = [this](const atelier_step_records::Entry& entry) { return std::abs(entry.step) == params_.restart_after; };
+    // Of several evaluations within the step the last one is the closest to its end.
+    const auto entry = std::find_if(kept.entries.rbegin(), kept.entries.rend(), is_wanted);
+    if (entry == kept.entries.rend() || kept.shape != latent.shape()) {
+        throw EngineAbort{"the steps of the earlier picture do not fit this one"};
+    }
+    const float* from = kept.pages.data() + entry->denoised_at;
+    return sd::Tensor<float>(kept.shape, std::vector<float>(from, from + latent.numel()));
+}
+
 bool StepReplay::stops_before(int step) {
     has_stopped_ = has_stopped_ || (params_.stop_after > 0 && std::abs(step) > params_.stop_after);
     return has_stopped_;
@@ -137,6 +149,39 @@ std::shared_ptr<const atelier::StepEstimate> atelier_kept_estimate(int step, flo
 bool atelier_stops_before_step(int step) {
     atelier::StepReplay* replay = current_replay();
     return replay != nullptr && replay->stops_before(step);
+}
+
+bool atelier_shows_last_step() {
+    const atelier::StepReplay* replay = current_replay();
+    if (replay == nullptr || !replay->shows_last_step()) {
+        return false;
+    }
+    // Otherwise the last step of the schedule ends sampling.
+    atelier::current_job()->enter_phase(ATELIER_PHASE_DECODING);
+    return true;
+}
+
+int atelier_number_step(int step) {
+    const atelier::StepReplay* replay = current_replay();
+    const int before                  = replay == nullptr ? 0 : replay->first_steps();
+    return step < 0 ? step - before : step + before;
+}
+
+std::vector<float> atelier_rest_of_schedule(const std::vector<float>& sigmas) {
+    const atelier::StepReplay* replay = current_replay();
+    const int before                  = replay == nullptr ? 0 : replay->first_steps();
+    if (before < 1) {
+        return sigmas;
+    }
+    if (static_cast<size_t>(before) + 1 >= sigmas.size()) {
+        throw atelier::EngineAbort{"the picture has no steps after the one that it begins with"};
+    }
+    return {sigmas.begin() + before, sigmas.end()};
+}
+
+sd::Tensor<float> atelier_first_estimate(const sd::Tensor<float>& latent) {
+    const atelier::StepReplay* replay = current_replay();
+    return replay == nullptr || replay->first_steps() < 1 ? latent : replay->restart_estimate(latent);
 }
 
 void atelier_record_estimate(int step, float sigma, const sd::Tensor<float>& denoised, const sd::Tensor<float>& unguided) {

@@ -53,6 +53,12 @@ public:
     // True from the first evaluation on that this image does not want.
     bool stops_before(int step);
     bool has_stopped() const { return has_stopped_; }
+    // True where the image is the estimate of the last step that it wanted.
+    bool shows_last_step() const { return has_stopped_ && params_.shows_last_step; }
+    // Steps that this image leaves out, since it begins with an earlier image's estimate of the last of them.
+    int first_steps() const { return params_.restart == nullptr ? 0 : params_.restart_after; }
+    // That estimate, of the shape of `latent`; throws where the records have none.
+    sd::Tensor<float> restart_estimate(const sd::Tensor<float>& latent) const;
     // Puts the estimates into the records, once the image is generated.
     void finish();
 
@@ -95,5 +101,13 @@ struct atelier_step_records {
 std::shared_ptr<const atelier::StepEstimate> atelier_kept_estimate(int step, float sigma, const sd::Tensor<float>& x);
 // True where this job's image ends before this step.
 bool atelier_stops_before_step(int step);
+// True where this job's image is its last estimate, although sampling stopped.
+bool atelier_shows_last_step();
+// The number of a step in the whole schedule, of which the sampler may have got a rest.
+int atelier_number_step(int step);
+// The rest of a schedule that this job's image samples: all of it, or what comes after the estimate that it begins with.
+std::vector<float> atelier_rest_of_schedule(const std::vector<float>& sigmas);
+// The estimate that this job's image begins with, of the shape of `latent`; without one, `latent`.
+sd::Tensor<float> atelier_first_estimate(const sd::Tensor<float>& latent);
 // Keeps a computed estimate where this job's image keeps them.
 void atelier_record_estimate(int step, float sigma, const sd::Tensor<float>& denoised, const sd::Tensor<float>& unguided);

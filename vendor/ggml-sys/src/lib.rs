@@ -369,8 +369,24 @@ pub struct atelier_steps {
     pub replay: *const atelier_step_records,
     /// First steps that take their estimates from there.
     pub replay_steps: c_int,
-    /// The last step that is run, without a picture; 0: all are run.
+    /// Of an earlier image whose estimate gets this one's noise, or null.
+    pub restart: *const atelier_step_records,
+    /// The step after which it does.
+    pub restart_after: c_int,
+    /// The last step that is run; 0: all are run.
     pub stop_after: c_int,
+    /// The picture is the estimate of that step; else none comes.
+    pub shows_last_step: bool,
+}
+
+/// Start noise between those of two seeds.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_noise_blend {
+    /// The other seed.
+    pub seed: i64,
+    /// 0: the image's own noise, 1: that of the other seed.
+    pub amount: f32,
 }
 
 /// `atelier_operation_kind`: a product of matrices.
@@ -597,6 +613,7 @@ unsafe extern "C" {
         params: *const sd_img_gen_params_t,
         area: *const atelier_area,
         steps: *const atelier_steps,
+        blend: *const atelier_noise_blend,
         lora_key: *const c_char,
         embeddings: *const atelier_embedding,
         embedding_count: usize,

@@ -62,6 +62,11 @@ impl Document {
         self.history.bytes()
     }
 
+    /// Forgets what can be undone and made again.
+    pub fn forget_history(&mut self) {
+        self.history.clear();
+    }
+
     /// Undoes the newest change. Returns the rectangle that looks different; `None` where there is nothing to undo.
     pub fn undo(&mut self) -> Option<PixelRect> {
         let content = self.history.undo(&self.content)?;

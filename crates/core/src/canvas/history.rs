@@ -70,6 +70,12 @@ impl History {
         Some(content)
     }
 
+    /// Forgets all changes.
+    pub(super) fn clear(&mut self) {
+        self.undo.clear();
+        self.redo.clear();
+    }
+
     /// Bytes that are kept beside the document.
     pub(super) fn bytes(&self) -> usize {
         self.undo.iter().chain(&self.redo).map(|entry| entry.bytes).sum()

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Lora, Recipe};
+use super::{Lora, Recipe, SeedBlend};
 
 /// Steps of a picture before those of its recipe, with settings of their own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -12,6 +12,11 @@ pub struct EarlierSteps {
     pub until_step: u32,
     /// File name of the picture that they were taken from, for people.
     pub picture: Option<String>,
+    /// Their seed. Where it is not that of the steps after them, those begin with the estimate of these and noise of their own. `None`: the
+    /// picture's own.
+    pub seed: Option<i64>,
+    /// The other seed of their start noise.
+    pub seed_blend: Option<SeedBlend>,
     /// The prompt of these steps.
     pub prompt: String,
     /// Their negative prompt.
@@ -35,6 +40,8 @@ impl EarlierSteps {
         Self {
             until_step,
             picture: None,
+            seed: Some(recipe.seed).filter(|seed| *seed >= 0),
+            seed_blend: recipe.seed_blend,
             prompt: recipe.prompt.clone(),
             negative_prompt: recipe.negative_prompt.clone(),
             guidance: recipe.guidance,
@@ -54,6 +61,8 @@ impl EarlierSteps {
             distilled_guidance: within(self.distilled_guidance, 0.0, 100.0),
             control_strength: within(self.control_strength, 0.0, 1.0),
             loras: self.loras.into_iter().map(lora).collect(),
+            seed: self.seed.filter(|seed| *seed >= 0),
+            seed_blend: self.seed_blend.map(SeedBlend::clamped),
             ..self
         }
     }
@@ -81,6 +90,8 @@ impl Recipe {
         let (last, before) = self.earlier_steps.split_last()?;
         let mut parent = Self {
             earlier_steps: before.to_vec(),
+            seed: last.seed.unwrap_or(self.seed),
+            seed_blend: last.seed_blend,
             prompt: last.prompt.clone(),
             negative_prompt: last.negative_prompt.clone(),
             guidance: last.guidance,
@@ -92,6 +103,19 @@ impl Recipe {
             control.strength = last.control_strength;
         }
         Some(parent)
+    }
+
+    /// True where the steps after the last earlier ones do not go on with their noise, but begin with noise of their own.
+    #[must_use]
+    pub fn has_new_noise(&self) -> bool {
+        self.earlier_steps.last().is_some_and(|last| last.seed.is_some_and(|seed| seed != self.seed) || last.seed_blend != self.seed_blend)
+    }
+
+    /// Moves the seeds of the earlier steps by as much as those of another part of the same picture.
+    pub fn move_earlier_seeds(&mut self, by: i64) {
+        for seed in self.earlier_steps.iter_mut().filter_map(|it| it.seed.as_mut()) {
+            *seed = seed.saturating_add(by);
+        }
     }
 
     /// Keeps the earlier steps that lie before `last_step`, in rising order. True where some were changed or left out.
@@ -130,6 +154,32 @@ mod tests {
         assert_eq!(earlier.len(), 1, "steps of the first picture alone");
         assert_eq!((earlier[0].until_step, earlier[0].prompt.as_str()), (3, "day"));
         assert_eq!(first.parent(), None);
+    }
+
+    #[test]
+    fn the_rest_of_a_picture_can_have_another_seed() {
+        let first = recipe("day");
+        let again = Recipe { earlier_steps: first.steps_until(4, None), seed: 9, ..first.clone() };
+        assert!(again.has_new_noise() && again.parent() == Some(first.clone()));
+        let same = Recipe { earlier_steps: first.steps_until(4, None), ..first.clone() };
+        assert!(!same.has_new_noise() && !first.has_new_noise());
+        let blended = Recipe { seed_blend: Some(SeedBlend::default()), ..same };
+        assert!(blended.has_new_noise() && blended.parent() == Some(first.clone()));
+        let random = recipe("day");
+        let random = Recipe { earlier_steps: Recipe { seed: -1, ..random.clone() }.steps_until(4, None), ..random };
+        assert!(!random.has_new_noise(), "a seed that nobody knew is the picture's own");
+    }
+
+    #[test]
+    fn a_draft_is_finished_by_the_rest_of_its_steps() {
+        let draft = Recipe { last_step: Some(5), batch_count: 3, seed: -1, ..recipe("day") };
+        assert_eq!(draft.draft_step(), Some(5));
+        let finished = draft.finishing(8, Some("1.png".into())).unwrap();
+        assert_eq!((finished.draft_step(), finished.seed, finished.batch_count), (None, 8, 1));
+        assert_eq!((finished.earlier_steps[0].until_step, finished.has_new_noise()), (5, false));
+        assert_eq!(finished.finishing(8, None), None);
+        let short = Recipe { steps: 4, ..draft };
+        assert_eq!(short.draft_step(), None, "all of its steps are run");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, PlacementText, Recipe, StoredArea};
+use super::{ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, PlacementText, Recipe, SeedBlend, StoredArea};
 use crate::canvas::{Borders, StartFit};
 
 /// Reference pictures beyond these are no recipe.
@@ -32,6 +32,7 @@ pub struct LocalRecipe {
     flow_shift: Option<f32>,
     clip_skip: Option<u32>,
     seed: i64,
+    seed_blend: Option<SeedBlend>,
     rng: String,
     batch_count: u32,
     vae_tiling: bool,
@@ -45,6 +46,7 @@ pub struct LocalRecipe {
     outpaint: Option<Borders>,
     hires: Option<Hires>,
     earlier_steps: Vec<EarlierSteps>,
+    last_step: Option<u32>,
     reference_pictures: Vec<PathBuf>,
     control_picture: Option<PathBuf>,
     control_strength: f32,
@@ -93,6 +95,7 @@ impl From<&Recipe> for LocalRecipe {
             flow_shift: recipe.flow_shift,
             clip_skip: recipe.clip_skip,
             seed: recipe.seed,
+            seed_blend: recipe.seed_blend,
             rng: recipe.rng.key().to_owned(),
             batch_count: recipe.batch_count,
             vae_tiling: recipe.vae_tiling,
@@ -106,6 +109,7 @@ impl From<&Recipe> for LocalRecipe {
             outpaint: recipe.outpaint,
             hires: recipe.hires.clone(),
             earlier_steps: recipe.earlier_steps.clone(),
+            last_step: recipe.last_step,
             reference_pictures: recipe.reference_images.iter().filter_map(file).collect(),
             control_picture: recipe.control.as_ref().and_then(|control| file(&control.image)),
             control_strength: recipe.control.as_ref().map_or(ControlImage::USUAL_STRENGTH, |control| control.strength),
@@ -144,6 +148,7 @@ impl From<LocalRecipe> for Recipe {
             flow_shift: stored.flow_shift.filter(|it| (0.0..=100.0).contains(it)),
             clip_skip: stored.clip_skip.filter(|it| (1..=12).contains(it)),
             seed: stored.seed.max(-1),
+            seed_blend: stored.seed_blend.map(SeedBlend::clamped),
             rng: stored.rng.parse().unwrap_or_default(),
             batch_count: stored.batch_count.clamp(1, 1000),
             vae_tiling: stored.vae_tiling,
@@ -158,6 +163,7 @@ impl From<LocalRecipe> for Recipe {
             outpaint: stored.outpaint.map(Borders::clamped),
             hires: stored.hires.map(Hires::clamped),
             earlier_steps: stored.earlier_steps.into_iter().take(EarlierSteps::MOST).map(EarlierSteps::clamped).collect(),
+            last_step: stored.last_step.filter(|step| (1..=1000).contains(step)),
             reference_images: stored.reference_pictures.into_iter().take(MOST_PICTURES).map(ImageSource::File).collect(),
             control: stored.control_picture.map(|path| ControlImage {
                 image: ImageSource::File(path),
@@ -194,6 +200,8 @@ mod tests {
         recipe.hires = Some(Hires { upscaler: Some("/models/x4.safetensors".into()), ..Hires::default() });
         recipe.loras.push(Lora { path: "/loras/ink.safetensors".into(), strength: 0.8 });
         recipe.earlier_steps = recipe.steps_until(3, Some("a.png".into()));
+        recipe.seed_blend = Some(SeedBlend { seed: 9, amount: 0.5 });
+        recipe.last_step = Some(4);
         recipe.disabled_loras.push(Lora { path: "/loras/oil.safetensors".into(), strength: 0.3 });
         let text = serde_json::to_string(&LocalRecipe::from(&recipe)).unwrap();
         assert_eq!(Recipe::from(serde_json::from_str::<LocalRecipe>(&text).unwrap()), recipe);

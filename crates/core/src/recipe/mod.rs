@@ -20,6 +20,7 @@ mod lora_tags;
 mod partial;
 mod recall;
 mod sampling;
+mod seed_blend;
 mod stored_area;
 
 pub use changes::changed_settings;
@@ -33,6 +34,7 @@ pub use lora_tags::{take_loras, take_loras_if};
 pub use partial::PartialRecipe;
 pub use recall::RecallPart;
 pub use sampling::{Rng, Sampler, Scheduler, UnknownName};
+pub use seed_blend::SeedBlend;
 pub use stored_area::StoredArea;
 
 /// Everything needed to make a picture again.
@@ -67,6 +69,8 @@ pub struct Recipe {
     pub clip_skip: Option<u32>,
     /// Seed of the first picture; the next ones take the following numbers. Negative: drawn at random.
     pub seed: i64,
+    /// Another seed towards whose start noise that of the picture is turned.
+    pub seed_blend: Option<SeedBlend>,
     /// Random number generator: the same seed gives other noise with another one.
     pub rng: Rng,
     /// Number of pictures, at least 1.
@@ -91,6 +95,8 @@ pub struct Recipe {
     pub hires: Option<Hires>,
     /// The first steps have the settings of another picture, of which this one is a branch; empty: it is none.
     pub earlier_steps: Vec<EarlierSteps>,
+    /// The last step that is run: the picture is a draft, the model's estimate at that step. `None`: all of them.
+    pub last_step: Option<u32>,
     /// Pictures that edit models look at.
     pub reference_images: Vec<ImageSource>,
     /// Picture for the ControlNet.
@@ -164,6 +170,27 @@ impl Recipe {
         if is_whole { self.steps_to_run() } else { self.steps }.max(1)
     }
 
+    /// Steps that the engine runs in a pass of the picture, from 0: those of a pass, or of a draft of it.
+    #[must_use]
+    pub fn steps_until_end_of_pass(&self, pass: u32) -> u32 {
+        let steps = self.steps_in_pass(pass);
+        self.last_step.map_or(steps, |last| last.clamp(1, steps))
+    }
+
+    /// The step of its first pass after which the picture stops as a draft; `None` where it is finished.
+    #[must_use]
+    pub fn draft_step(&self) -> Option<u32> {
+        self.last_step.map(|last| last.max(1)).filter(|last| *last < self.steps_in_pass(0))
+    }
+
+    /// The recipe that finishes a draft of this recipe and seed, which the file `picture` shows; `None` where it is no draft.
+    #[must_use]
+    pub fn finishing(&self, seed: i64, picture: Option<String>) -> Option<Self> {
+        let step = self.draft_step()?;
+        let whole = Self { seed, batch_count: 1, last_step: None, ..self.clone() };
+        Some(Self { earlier_steps: whole.steps_until(step, picture), ..whole })
+    }
+
     /// True where the picture has another size than `width` x `height`.
     #[must_use]
     pub fn has_own_size(&self) -> bool {
@@ -229,6 +256,7 @@ impl Default for Recipe {
             flow_shift: None,
             clip_skip: None,
             seed: -1,
+            seed_blend: None,
             rng: Rng::default(),
             batch_count: 1,
             vae_tiling: false,
@@ -241,6 +269,7 @@ impl Default for Recipe {
             outpaint: None,
             hires: None,
             earlier_steps: Vec::new(),
+            last_step: None,
             reference_images: Vec::new(),
             control: None,
             loras: Vec::new(),

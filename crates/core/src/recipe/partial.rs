@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, ModelFiles, Recipe, Rng, Sampler, Scheduler};
+use super::{ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, ModelFiles, Recipe, Rng, Sampler, Scheduler, SeedBlend};
 use crate::canvas::{AreaSettings, Borders, StartFit};
 
 macro_rules! partial_recipe {
@@ -55,6 +55,7 @@ partial_recipe! {
     flow_shift: Option<f32>;
     clip_skip: Option<u32>;
     seed: i64;
+    seed_blend: Option<SeedBlend>;
     rng: Rng;
     batch_count: u32;
     vae_tiling: bool;
@@ -67,6 +68,7 @@ partial_recipe! {
     outpaint: Option<Borders>;
     hires: Option<Hires>;
     earlier_steps: Vec<EarlierSteps>;
+    last_step: Option<u32>;
     reference_images: Vec<ImageSource>;
     control: Option<ControlImage>;
     loras: Vec<Lora>;

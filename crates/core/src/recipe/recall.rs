@@ -74,9 +74,9 @@ impl RecallPart {
         let none = PartialRecipe::default;
         match self {
             Self::All => from.clone(),
-            Self::AllButSeed => PartialRecipe { seed: None, batch_count: None, ..from.clone() },
+            Self::AllButSeed => PartialRecipe { seed: None, seed_blend: None, batch_count: None, ..from.clone() },
             Self::Prompt => PartialRecipe { prompt: from.prompt.clone(), negative_prompt: from.negative_prompt.clone(), ..none() },
-            Self::Seed => PartialRecipe { seed: from.seed, rng: from.rng, ..none() },
+            Self::Seed => PartialRecipe { seed: from.seed, seed_blend: from.seed_blend, rng: from.rng, ..none() },
             Self::Size => PartialRecipe { width: from.width, height: from.height, ..none() },
             Self::Model => PartialRecipe { files: from.files.clone(), vae_conv_scale: from.vae_conv_scale, ..none() },
         }

@@ -294,6 +294,8 @@ fn recipe() -> impl Strategy<Value = Recipe> {
             outpaint: None,
             hires: None,
             earlier_steps: Vec::new(),
+            last_step: None,
+            seed_blend: None,
             reference_images: images.2,
             control: images.3.map(|(image, strength)| ControlImage { image, strength }),
             loras: loras.into_iter().map(|(path, strength)| Lora { path: path.into(), strength }).collect(),

@@ -66,6 +66,12 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     if !recipe.earlier_steps.is_empty() {
         line.left_out.push("The steps of an earlier picture: sd-cli has the same settings in all steps.".to_owned());
     }
+    if recipe.seed_blend.is_some() {
+        line.left_out.push("The second seed: sd-cli draws the noise from one.".to_owned());
+    }
+    if recipe.last_step.is_some() {
+        line.left_out.push("The last step: sd-cli runs all of them.".to_owned());
+    }
     if recipe.hires.is_some() {
         line.left_out.push("Enlarging: sd-cli's own second pass computes otherwise.".to_owned());
     }

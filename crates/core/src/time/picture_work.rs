@@ -35,7 +35,7 @@ impl PictureWork {
     pub fn with_steps_of(&self, recipe: &Recipe) -> Self {
         let mut with = self.clone();
         for it in with.modules.iter_mut().filter(|it| it.phase == PhaseKind::Denoising) {
-            it.repetitions = recipe.steps_in_pass(it.pass);
+            it.repetitions = recipe.steps_until_end_of_pass(it.pass);
         }
         with
     }

@@ -22,7 +22,7 @@ pub(super) struct ImagePass {
 /// The images of a recipe, in the order in which they are made; none where a picture is only enlarged.
 pub(super) fn image_passes(headers: &mut HeaderCache, recipe: &Recipe) -> Result<Vec<ImagePass>, EstimateError> {
     let evaluations = recipe.sampler.map_or(1, Sampler::evaluations);
-    let pass = |request, number| ImagePass { request, steps: recipe.steps_in_pass(number), evaluations };
+    let pass = |request, number| ImagePass { request, steps: recipe.steps_until_end_of_pass(number), evaluations };
     let request = EstimateRequest::new(headers, recipe)?;
     if recipe.changes_part() {
         let size = image_size(&start_of(recipe).map_err(Failure::from)?.image)

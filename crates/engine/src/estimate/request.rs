@@ -75,6 +75,8 @@ impl EstimateRequest {
             guidance: if has_guidance { 2.0 } else { 1.0 },
             loras,
             earlier_steps: Vec::new(),
+            last_step: None,
+            seed_blend: None,
             ..recipe.clone()
         };
         if recipe.changes_part() {

@@ -190,7 +190,7 @@ impl Context {
     ) -> Result<(Option<Rgb8>, StepRecords), CallError> {
         let mut records = StepRecords::new(steps.max_bytes).ok_or_else(|| CallError::new("there is no memory"))?;
         let image = self.call_generate(params, Some(steps.raw(&mut records)), preview, callbacks)?;
-        if image.is_none() && steps.stop_after.is_none() {
+        if image.is_none() && (steps.shows_last_step || steps.stop_after.is_none()) {
             return Err(CallError::new("the engine made an empty picture"));
         }
         Ok((image, records))
@@ -223,6 +223,7 @@ impl Context {
                 &raw const raw.raw,
                 raw.area.as_ref().map_or(null(), std::ptr::from_ref),
                 steps.as_ref().map_or(null(), std::ptr::from_ref),
+                raw.noise_blend.as_ref().map_or(null(), std::ptr::from_ref),
                 raw.lora_key,
                 raw.embeddings.as_ptr(),
                 raw.embeddings.len(),

@@ -11,7 +11,7 @@ use super::error::CallError;
 use crate::embeddings::{Embedding, Embeddings};
 use atelier_core::canvas::Mask;
 use atelier_core::placement::{Module, Placement};
-use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe, Rgb8, Rng, Sampler, Scheduler};
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe, Rgb8, Rng, Sampler, Scheduler, SeedBlend};
 
 /// Parameters of a context. Jobs with equal values can share one.
 #[derive(Clone, Debug, PartialEq)]
@@ -161,6 +161,7 @@ pub(super) struct RawGenerateParams {
     pub(super) embeddings: Vec<ggml_sys::atelier_embedding>,
     pub(super) rng: rng_type_t,
     pub(super) area: Option<ggml_sys::atelier_area>,
+    pub(super) noise_blend: Option<ggml_sys::atelier_noise_blend>,
     _strings: Strings,
     _loras: Vec<ggml_sys::sd_lora_t>,
     _references: Vec<ggml_sys::sd_image_t>,
@@ -223,7 +224,9 @@ impl RawGenerateParams {
             width: i32::try_from(soft_mask.map_or(0, Mask::width)).unwrap_or(0),
             height: i32::try_from(soft_mask.map_or(0, Mask::height)).unwrap_or(0),
         });
-        Ok(Self { raw, lora_key, embeddings, rng: raw_rng(recipe.rng), area, _strings: strings, _loras: loras, _references: references })
+        let noise_blend = recipe.seed_blend.map(|SeedBlend { seed, amount }| ggml_sys::atelier_noise_blend { seed, amount });
+        let rng = raw_rng(recipe.rng);
+        Ok(Self { raw, lora_key, embeddings, rng, area, noise_blend, _strings: strings, _loras: loras, _references: references })
     }
 }
 

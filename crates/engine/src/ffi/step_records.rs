@@ -16,8 +16,12 @@ pub(crate) struct StepsParams<'a> {
     /// Records of an earlier image, and the number of first steps that take their estimates from there. Those that they do not have are
     /// computed.
     pub(crate) replay: Option<(&'a StepRecords, u32)>,
-    /// The last step that is run: no image comes.
+    /// Records of an earlier image whose estimate after this step gets this image's noise: it begins with the next step.
+    pub(crate) restart: Option<(&'a StepRecords, u32)>,
+    /// The last step that is run, where the schedule has more.
     pub(crate) stop_after: Option<u32>,
+    /// The image is then the estimate of that step; else none comes.
+    pub(crate) shows_last_step: bool,
     /// As many whole steps are kept as fit.
     pub(crate) max_bytes: u64,
 }
@@ -30,7 +34,10 @@ impl StepsParams<'_> {
             record: records.0.as_ptr(),
             replay: self.replay.map_or(null(), |(records, _)| records.0.as_ptr().cast_const()),
             replay_steps: self.replay.map_or(0, |(_, steps)| number(steps)),
+            restart: self.restart.map_or(null(), |(records, _)| records.0.as_ptr().cast_const()),
+            restart_after: self.restart.map_or(0, |(_, step)| number(step)),
             stop_after: self.stop_after.map_or(0, number),
+            shows_last_step: self.shows_last_step,
         }
     }
 }

@@ -147,7 +147,8 @@ fn with_steps(context: &Context, recipe: &Recipe, steps: &StepsParams<'_>) -> (O
     context.generate_with_steps(&from_noise(recipe), steps, PreviewOptions::Off, &Recorder::default()).unwrap()
 }
 
-const KEPT: StepsParams<'static> = StepsParams { replay: None, stop_after: None, max_bytes: u64::MAX };
+const KEPT: StepsParams<'static> =
+    StepsParams { replay: None, restart: None, stop_after: None, shows_last_step: false, max_bytes: u64::MAX };
 
 #[test]
 fn a_picture_that_begins_with_kept_steps_has_the_same_bytes_with_every_sampler_and_computes_only_the_others() {

@@ -11,8 +11,8 @@ use atelier_core::time::{TimeCorrections, TimePrediction, phase_works, predict_t
 /// checks.
 pub(super) fn correct_times(engine: &EngineState, recipe: &Recipe, plan: &GenerationPlan, timings: &Timings) {
     let [shard] = &plan.shards[..] else { return };
-    // Parts, second passes and replayed steps take less than their work.
-    if plan.area.is_some() || plan.hires.is_some() || !plan.recipe.earlier_steps.is_empty() {
+    // Parts, second passes, drafts and replayed steps take less than their work.
+    if plan.area.is_some() || plan.hires.is_some() || plan.recipe.last_step.is_some() || !plan.recipe.earlier_steps.is_empty() {
         return;
     }
     let Some(prediction) = &shard.prediction else { return };

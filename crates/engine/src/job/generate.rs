@@ -16,7 +16,7 @@ use crate::faults::{FaultySetting, remedies};
 use crate::ffi::{self, AreaParams, CallError, GenerateParams, JobCallbacks, LoraUse, Status, StepRecords, StepsParams};
 use crate::protocol::{Event, Failure, JobId, PhaseKind, Picture, PreviewOptions};
 use crate::state::EngineState;
-use crate::steps::{MAX_BYTES_OF_PICTURE, StepsImages, StepsKey};
+use crate::steps::{MAX_BYTES_OF_PICTURE, StepsInput, StepsKey};
 use atelier_core::canvas::{Mask, StartFit};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::Change;
@@ -61,15 +61,35 @@ struct Session<'a> {
 }
 
 /// Input of one call of the context.
+#[derive(Clone, Copy)]
 struct ImageInput<'a> {
+    /// It has the image's seed.
     recipe: &'a Recipe,
     /// Pixels.
     size: (u32, u32),
-    seed: i64,
     init: Option<&'a Rgb8>,
     mask: Option<&'a Mask>,
     control: Option<&'a Rgb8>,
     area: Option<AreaParams<'a>>,
+}
+
+/// Steps of earlier images with which an image begins, each with their number.
+#[derive(Default)]
+struct FirstSteps {
+    /// Those whose last estimate gets this image's noise.
+    restart: Option<(Arc<StepRecords>, u32)>,
+    /// Those that it has in common, after the restart.
+    replay: Option<(Arc<StepRecords>, u32)>,
+}
+
+impl FirstSteps {
+    fn params(&self, stop_after: Option<u32>, max_bytes: u64) -> StepsParams<'_> {
+        fn borrowed(steps: Option<&(Arc<StepRecords>, u32)>) -> Option<(&StepRecords, u32)> {
+            steps.map(|(records, steps)| (&**records, *steps))
+        }
+        let (replay, restart) = (borrowed(self.replay.as_ref()), borrowed(self.restart.as_ref()));
+        StepsParams { replay, restart, stop_after, shows_last_step: false, max_bytes }
+    }
 }
 
 /// An image of the context, and signs that numbers overflowed in it.
@@ -140,9 +160,10 @@ impl<'a> Generator<'a> {
         let control =
             control.as_ref().map(resize).transpose().map_err(|error| JobError::new(error.to_string(), "Choose another picture."))?;
         let area = Some(AreaParams { strength: settings.strength, soft_mask: None });
-        let input =
-            ImageInput { recipe: &self.plan.recipe, size: *size, seed, init: Some(&large), mask: None, control: control.as_ref(), area };
-        let second = self.image(session, &input)?;
+        let recipe = self.recipe_of(seed);
+        let input = ImageInput { recipe: &recipe, size: *size, init: Some(&large), mask: None, control: control.as_ref(), area };
+        // Of two passes, the first one has the steps that branches begin with.
+        let second = if *enlarges_init { self.image_of_steps(session, &input)? } else { self.image(session, &input)? };
         Ok(Image { has_missing_numbers: first.has_missing_numbers || second.has_missing_numbers, ..second })
     }
 
@@ -166,46 +187,72 @@ impl<'a> Generator<'a> {
         resized.map_err(|error| JobError::new(error.to_string(), "Choose another picture."))
     }
 
-    /// A picture of the recipe's own size. Its steps are kept for branches of it.
+    /// The recipe of one picture of the job.
+    fn recipe_of(&self, seed: i64) -> Recipe {
+        Recipe { seed, ..self.plan.recipe.clone() }
+    }
+
+    /// A picture of the recipe's own size.
     fn whole(&self, session: &mut Session<'a>, seed: i64) -> Result<Image, JobError> {
-        let recipe = &self.plan.recipe;
-        let earlier = self.earlier_steps(session, recipe, seed)?;
-        let replay = earlier.as_ref().map(|(records, steps)| (&**records, *steps));
-        let steps = StepsParams { replay, stop_after: None, max_bytes: MAX_BYTES_OF_PICTURE };
-        let (image, records) = self.call(session, &self.whole_input(recipe, seed), Some(&steps))?;
+        let GenerationPlan { init, mask, control, .. } = self.plan;
+        let recipe = self.recipe_of(seed);
+        let size = (recipe.width, recipe.height);
+        let input = ImageInput { recipe: &recipe, size, init: init.as_ref(), mask: mask.as_ref(), control: control.as_ref(), area: None };
+        self.image_of_steps(session, &input)
+    }
+
+    /// An image that may begin with steps of an earlier one, or be a draft. Its steps are kept for branches of it.
+    fn image_of_steps(&self, session: &mut Session<'a>, input: &ImageInput<'_>) -> Result<Image, JobError> {
+        let first = self.first_steps(session, input)?;
+        let steps = StepsParams { shows_last_step: true, ..first.params(input.recipe.last_step, MAX_BYTES_OF_PICTURE) };
+        let (image, records) = self.call(session, input, Some(&steps))?;
         if let Some(records) = records {
-            self.engine.cache.steps().insert(self.steps_key(recipe, seed), &Arc::new(records));
+            self.engine.cache.steps().insert(self.steps_key(input), &Arc::new(records));
         }
         image.ok_or_else(|| JobError::new("The engine made no picture.", "Generate again."))
     }
 
-    /// The steps with which a branch begins, and their number: kept ones, or computed now with the settings of the picture that it is a
-    /// branch of.
-    fn earlier_steps(&self, session: &mut Session<'a>, recipe: &Recipe, seed: i64) -> Result<Option<(Arc<StepRecords>, u32)>, JobError> {
-        let (Some(parent), Some(last)) = (recipe.parent(), recipe.earlier_steps.last()) else { return Ok(None) };
-        let (key, until) = (self.steps_key(&parent, seed), last.until_step);
-        if let Some(records) = self.engine.cache.steps().get(&key, until) {
-            return Ok(Some((records, until)));
+    /// The steps with which a branch begins.
+    fn first_steps(&self, session: &mut Session<'a>, input: &ImageInput<'_>) -> Result<FirstSteps, JobError> {
+        let (Some(parent), Some(last)) = (input.recipe.parent(), input.recipe.earlier_steps.last()) else {
+            return Ok(FirstSteps::default());
+        };
+        let parent = ImageInput { recipe: &parent, ..*input };
+        let records = Some((self.records(session, &parent, last.until_step)?, last.until_step));
+        if input.recipe.has_new_noise() {
+            return Ok(FirstSteps { restart: records, replay: None });
         }
-        let before = self.earlier_steps(session, &parent, seed)?;
-        let replay = before.as_ref().map(|(records, steps)| (&**records, *steps));
+        Ok(FirstSteps { restart: self.restart(session, &parent)?, replay: records })
+    }
+
+    /// The steps that end where the last noise of an image begins; `None` where that is the start noise.
+    fn restart(&self, session: &mut Session<'a>, input: &ImageInput<'_>) -> Result<Option<(Arc<StepRecords>, u32)>, JobError> {
+        let (Some(parent), Some(last)) = (input.recipe.parent(), input.recipe.earlier_steps.last()) else { return Ok(None) };
+        let parent = ImageInput { recipe: &parent, ..*input };
+        if input.recipe.has_new_noise() {
+            return Ok(Some((self.records(session, &parent, last.until_step)?, last.until_step)));
+        }
+        self.restart(session, &parent)
+    }
+
+    /// The first steps of an image until this one: kept, or computed now without decoding.
+    fn records(&self, session: &mut Session<'a>, input: &ImageInput<'_>, until: u32) -> Result<Arc<StepRecords>, JobError> {
+        let key = self.steps_key(input);
+        if let Some(records) = self.engine.cache.steps().get(&key, until) {
+            return Ok(records);
+        }
+        let first = self.first_steps(session, input)?;
         // However large: without them there is no branch.
-        let steps = StepsParams { replay, stop_after: Some(until), max_bytes: u64::MAX };
-        let (_, records) = self.call(session, &self.whole_input(&parent, seed), Some(&steps))?;
+        let steps = first.params(Some(until), u64::MAX);
+        let (_, records) = self.call(session, input, Some(&steps))?;
         let records = Arc::new(records.ok_or_else(|| JobError::new("The engine kept no steps.", "Generate again."))?);
         self.engine.cache.steps().insert(key, &records);
-        Ok(Some((records, until)))
+        Ok(records)
     }
 
-    fn whole_input<'b>(&'b self, recipe: &'b Recipe, seed: i64) -> ImageInput<'b> {
-        let GenerationPlan { init, mask, control, .. } = self.plan;
-        let size = (recipe.width, recipe.height);
-        ImageInput { recipe, size, seed, init: init.as_ref(), mask: mask.as_ref(), control: control.as_ref(), area: None }
-    }
-
-    fn steps_key(&self, recipe: &Recipe, seed: i64) -> StepsKey {
-        let GenerationPlan { init, mask, control, references, .. } = self.plan;
-        StepsKey::new(recipe, seed, &StepsImages { init: init.as_ref(), mask: mask.as_ref(), references, control: control.as_ref() })
+    fn steps_key(&self, input: &ImageInput<'_>) -> StepsKey {
+        let ImageInput { recipe, size, init, mask, control, area } = *input;
+        StepsKey::new(recipe, &StepsInput { size, init, mask, area, references: &self.plan.references, control })
     }
 
     /// The start picture with its parts generated, one after the other.
@@ -219,19 +266,20 @@ impl<'a> Generator<'a> {
             self.monitor.set_part(PicturePart { index, count, place: Some(plan.crop) });
             // Neighbours of the same noise would look alike.
             let seed = seed.saturating_add(i64::from(index));
+            let mut recipe = self.recipe_of(seed);
+            recipe.move_earlier_seeds(i64::from(index));
             let AreaInput { init, mask, soft_mask, control } =
                 area.input(plan, &all.pixels, self.plan.control.as_ref(), seed).map_err(Failure::from)?;
             let params = AreaParams { strength: area.strength, soft_mask: Some(&soft_mask) };
             let input = ImageInput {
-                recipe: &self.plan.recipe,
+                recipe: &recipe,
                 size: plan.work,
-                seed,
                 init: Some(&init),
                 mask: Some(&mask),
                 control: control.as_ref(),
                 area: Some(params),
             };
-            let image = self.image(session, &input)?;
+            let image = self.image_of_steps(session, &input)?;
             all.pixels = area.paste(plan, &all.pixels, &image.pixels).map_err(Failure::from)?;
             all.is_flat |= image.is_flat;
             all.has_missing_numbers |= image.has_missing_numbers;
@@ -261,7 +309,7 @@ impl<'a> Generator<'a> {
                 recipe: input.recipe,
                 width: input.size.0,
                 height: input.size.1,
-                seed: input.seed,
+                seed: input.recipe.seed,
                 vae_tiling: session.vae_tiling && is_larger_than_a_tile(input.size),
                 init: input.init,
                 mask: input.mask,

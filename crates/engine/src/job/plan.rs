@@ -16,7 +16,7 @@ use atelier_core::canvas::{Mask, StartFit};
 use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::PlacementError;
-use atelier_core::recipe::{EarlierSteps, FileRole, Hires, ImageSource, Recipe, Rgb8};
+use atelier_core::recipe::{EarlierSteps, FileRole, Hires, ImageSource, Recipe, Rgb8, SeedBlend};
 use atelier_library::{Checked, Family};
 use atelier_media::{fit_image, read_image, read_mask};
 
@@ -81,6 +81,12 @@ pub(super) fn prepare(
         notes.push("The picture is not enlarged: only a part of it is generated.".to_owned());
     }
     recipe.hires = recipe.hires.take().map(Hires::clamped);
+    if recipe.draft_step().is_none() {
+        recipe.last_step = None;
+    } else if !recipe.enlarges_init() && recipe.hires.take().is_some() {
+        notes.push("The draft is not enlarged: the finished picture is.".to_owned());
+    }
+    recipe.seed_blend = recipe.seed_blend.map(SeedBlend::clamped);
     let enlarged = recipe.init.as_ref().filter(|_| recipe.enlarges_init()).map(|init| read(&init.image)).transpose()?;
     if let Some(image) = &enlarged {
         (recipe.width, recipe.height) = snapped((image.width(), image.height()), size_multiple);
@@ -143,13 +149,13 @@ pub(super) fn prepare(
     // Of the job, and of no picture.
     notes.extend(placement.note.clone());
     let steps = match (&area, &hires) {
-        (Some(area), _) => recipe.steps.saturating_mul(area.plans.len() as u32),
+        (Some(area), _) => recipe.draft_step().unwrap_or(recipe.steps).saturating_mul(area.plans.len() as u32),
         (None, Some(hires)) => {
             let first = if hires.enlarges_init { 0 } else { recipe.steps_to_run() };
-            let second = if hires.settings.strength > 0.0 { recipe.steps } else { 0 };
+            let second = if hires.settings.strength > 0.0 { recipe.draft_step().unwrap_or(recipe.steps) } else { 0 };
             first.saturating_add(second)
         }
-        (None, None) => recipe.steps_to_run(),
+        (None, None) => recipe.draft_step().unwrap_or_else(|| recipe.steps_to_run()),
     };
     let whole = hires.as_ref().map_or(base, |hires| hires.size);
     let begin = Begin { width: whole.0, height: whole.1, steps, seeds, notes };
@@ -222,12 +228,10 @@ fn limit_earlier_steps(recipe: &mut Recipe, notes: &mut Vec<String>) {
     if recipe.earlier_steps.is_empty() {
         return;
     }
-    if recipe.changes_part() || recipe.enlarges_init() {
-        recipe.earlier_steps.clear();
-        notes.push("The steps of the earlier picture are not used: only a whole picture can begin with them.".to_owned());
-    } else if recipe.limit_earlier_steps(recipe.steps_to_run()) {
+    let steps = recipe.draft_step().unwrap_or_else(|| recipe.steps_in_pass(0));
+    if recipe.limit_earlier_steps(steps) {
         notes.push(match recipe.earlier_steps.last() {
-            Some(last) => format!("It goes on after step {}: the picture has {} steps.", last.until_step, recipe.steps_to_run()),
+            Some(last) => format!("It goes on after step {}: the picture has {steps} steps.", last.until_step),
             None => "The steps of the earlier picture are not used: this one has too few steps of its own.".to_owned(),
         });
     }

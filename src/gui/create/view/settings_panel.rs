@@ -5,8 +5,8 @@
 use eframe::egui::text::{CCursor, CCursorRange};
 use eframe::egui::text_edit::TextEditState;
 use eframe::egui::{
-    Align, Button, CollapsingHeader, ComboBox, Context, Frame, Id, Key, Label, Layout, Margin, Memory, Panel, RichText, ScrollArea,
-    TextEdit, Ui, UiBuilder, vec2,
+    Align, Button, CollapsingHeader, ComboBox, Context, DragValue, Frame, Id, Key, Label, Layout, Margin, Memory, Panel, RichText,
+    ScrollArea, TextEdit, Ui, UiBuilder, vec2,
 };
 
 use crate::gui::canvas::command::without_prompt;
@@ -29,6 +29,8 @@ use atelier_core::recipe::{Recipe, Rng, Sampler, Scheduler, changed_settings};
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
+/// Numbers beyond it have no whole value in a field.
+const MOST_SEED: i64 = 1 << 53;
 /// Height of the button that matters, in points.
 const GENERATE_HEIGHT: f32 = 40.0;
 
@@ -208,9 +210,11 @@ fn sampling(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
         &guidance,
         "How closely the picture follows the prompt. Fast models want 1, others 4 to 8.",
     );
+    draft_row(ui, state, recipe, commands);
     choice_row(ui, "Sampler", &mut recipe.sampler, Sampler::ALL, Sampler::label, "How the noise is taken away.");
     choice_row(ui, "Scheduler", &mut recipe.scheduler, Scheduler::ALL, Scheduler::label, "How the noise is spread over the steps.");
     seed_row(ui, state, recipe, commands);
+    blend_rows(ui, state, recipe, commands);
     slider_row(ui, "Pictures", &mut recipe.batch_count, 1..=16, &WHOLE, "How many pictures to make. Each gets the next seed.");
 }
 
@@ -260,6 +264,41 @@ fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
         let icon = if recipe.seed < 0 { Icon::Unlocked } else { Icon::Locked };
         icon_button(ui, state, commands, icon, Command::LockSeed);
     });
+}
+
+/// A check box that shows and changes a switch of the recipe by one command for each of its states.
+fn switch(ui: &mut Ui, state: &State, commands: &mut Commands, is_on: bool, label: &str, command: fn(bool) -> Command) {
+    let mut on = is_on;
+    command_control(ui, state, commands, command(!is_on), |ui| ui.checkbox(&mut on, label).accessible_name(command(true).label()));
+}
+
+/// The switch of drafts, and their last step.
+fn draft_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
+    row(ui, "Stop early", |ui| {
+        switch(ui, state, commands, recipe.last_step.is_some(), "", Command::MakeDrafts);
+        let most = recipe.steps.saturating_sub(1).max(1);
+        if let Some(last) = &mut recipe.last_step {
+            let hover = "The last step that is run. A quarter of the steps often shows what the picture will be.";
+            ui.add(DragValue::new(last).range(1..=most).speed(0.1).prefix("after step ")).on_hover_text(hover).accessible_name("Last step");
+        }
+    });
+}
+
+/// The switch of a second seed, that seed, and how far its noise is taken.
+fn blend_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
+    row(ui, "Blend", |ui| {
+        switch(ui, state, commands, recipe.seed_blend.is_some(), "", Command::BlendSeeds);
+        if let Some(blend) = &mut recipe.seed_blend {
+            let hover = "The seed towards whose noise that of the first one is turned.";
+            ui.add(DragValue::new(&mut blend.seed).range(0..=MOST_SEED).speed(1.0)).on_hover_text(hover).accessible_name("Second seed");
+            icon_button(ui, state, commands, Icon::Dice, Command::RollSecondSeed);
+        }
+    });
+    if let Some(blend) = &mut recipe.seed_blend {
+        let hundredth = Scale { step: 0.01, decimals: 2, logarithmic: false };
+        let hover = "How far: 0 is the first seed's picture, 0.1 changes details, 1 is that of the second seed.";
+        slider_row(ui, "Amount", &mut blend.amount, 0.0..=1.0, &hundredth, hover);
+    }
 }
 
 fn rng_row(ui: &mut Ui, recipe: &mut Recipe) {

@@ -10,11 +10,12 @@ use crate::gui::widgets::{command_button, removable_chip};
 
 /// Width of the words beside the slider, in points.
 const WORDS_WIDTH: f32 = 96.0;
-/// Width of the button behind it, in points.
-const BUTTON_WIDTH: f32 = 118.0;
+/// Width of the buttons behind it, in points.
+const BUTTONS_WIDTH: f32 = 224.0;
 
 /// Draws the slider through the steps of the picture shown, where there are some to look at.
 pub(crate) fn steps_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    draft_row(ui, state, commands);
     let Some((_, steps)) = state.create.picture_with_steps() else { return };
     let palette = theme::palette(ui);
     let before = state.create.step_in_sight().map_or(steps, |shown| shown.step);
@@ -26,7 +27,7 @@ pub(crate) fn steps_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
             ui.label(words);
         });
         let mut step = before;
-        ui.spacing_mut().slider_width = (wide - WORDS_WIDTH - BUTTON_WIDTH - 2.0 * gap).max(80.0);
+        ui.spacing_mut().slider_width = (wide - WORDS_WIDTH - BUTTONS_WIDTH - 3.0 * gap).max(80.0);
         ui.scope(|ui| {
             ui.visuals_mut().selection.bg_fill = palette.accent;
             ui.visuals_mut().widgets.inactive.bg_fill = palette.line;
@@ -39,6 +40,18 @@ pub(crate) fn steps_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
             commands.push(Command::ShowStep(step));
         }
         command_button(ui, state, commands, Command::GoOnFromStep);
+        command_button(ui, state, commands, Command::RerollFromStep);
+    });
+}
+
+/// Draws what a draft is, and the button that finishes it.
+fn draft_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let Some(recipe) = state.create.finished_picture_shown().map(|picture| &picture.recipe) else { return };
+    let Some(step) = recipe.draft_step() else { return };
+    let words = format!("A draft: step {step} of {}", recipe.steps_in_pass(0));
+    ui.horizontal(|ui| {
+        ui.label(RichText::new(words).color(theme::palette(ui).weak));
+        command_button(ui, state, commands, Command::FinishDraft);
     });
 }
 

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use atelier_core::canvas::{AreaSettings, Borders};
-use atelier_core::recipe::{Hires, Lora, ModelFiles, Recipe, Sampler};
+use atelier_core::recipe::{Hires, ImageSource, Lora, ModelFiles, Recipe, Sampler};
 
 /// Characters to which the length of a prompt is rounded up: a text encoder's buffer grows with the prompt, but a single word more is not
 /// worth a new estimate.
@@ -33,7 +33,8 @@ pub(in crate::gui) struct EstimateKey {
     outpaint: Option<Borders>,
     hires: Option<Hires>,
     control: bool,
-    references: usize,
+    /// Pictures that decide the size of the work: those of a part, one that is enlarged, references.
+    sizing_pictures: Vec<ImageSource>,
 }
 
 impl EstimateKey {
@@ -56,13 +57,18 @@ impl EstimateKey {
             outpaint: recipe.outpaint,
             hires: recipe.hires.clone(),
             control: recipe.control.is_some(),
-            references: recipe.reference_images.len(),
+            sizing_pictures: sizing_pictures(recipe).cloned().collect(),
         }
     }
 
     pub(crate) fn is_same_model(&self, other: &Self) -> bool {
         self.files == other.files
     }
+}
+
+fn sizing_pictures(recipe: &Recipe) -> impl Iterator<Item = &ImageSource> {
+    let init = recipe.init.iter().map(|init| &init.image).filter(|_| recipe.changes_part() || recipe.enlarges_init());
+    init.chain(recipe.mask.iter().filter(|_| recipe.changes_part())).chain(&recipe.reference_images)
 }
 
 /// Key of a model's saved placements: the names of its files, without their folders.
@@ -75,7 +81,7 @@ pub(in crate::gui) fn model_key(files: &ModelFiles) -> String {
 mod tests {
     use super::*;
     use atelier_core::placement::Module;
-    use atelier_core::recipe::FileRole;
+    use atelier_core::recipe::{FileRole, InitImage, Rgb8};
 
     #[test]
     fn a_seed_is_no_reason_to_ask_again_and_a_size_is() {
@@ -91,6 +97,23 @@ mod tests {
         ] {
             assert_ne!(EstimateKey::of(&recipe), EstimateKey::of(&other));
         }
+    }
+
+    #[test]
+    fn another_mask_or_picture_is_a_reason_where_the_work_has_its_size() {
+        let mask = |value| Rgb8::new(2, 1, vec![value; 6]).map(ImageSource::Pixels);
+        let init = |name: &str, strength| Some(InitImage { image: ImageSource::File(name.into()), strength });
+        let key = |recipe: &Recipe| EstimateKey::of(recipe);
+        let part = Recipe { init: init("a.png", 0.5), mask: mask(255), area: Some(AreaSettings::default()), ..Recipe::default() };
+        assert_eq!(key(&part), key(&Recipe { mask: mask(255), ..part.clone() }), "the same mask in other memory");
+        assert_ne!(key(&part), key(&Recipe { mask: mask(0), ..part.clone() }));
+        assert_ne!(key(&part), key(&Recipe { init: init("b.png", 0.5), ..part.clone() }));
+        let whole = Recipe { area: None, ..part };
+        assert_eq!(key(&whole), key(&Recipe { mask: mask(0), init: init("b.png", 0.5), ..whole.clone() }));
+        let larger = Recipe { init: init("a.png", 0.0), hires: Some(Hires::default()), mask: None, ..whole };
+        assert_ne!(key(&larger), key(&Recipe { init: init("b.png", 0.0), ..larger.clone() }));
+        let reference = |name: &str| Recipe { reference_images: vec![ImageSource::File(name.into())], ..Recipe::default() };
+        assert_ne!(key(&reference("a.png")), key(&reference("b.png")));
     }
 
     #[test]

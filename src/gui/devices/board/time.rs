@@ -18,7 +18,7 @@ const TOO_SLOW_SECS: f64 = 600.0;
 type TimeKey = (PlacementText, EstimateKey, [u32; 2]);
 
 fn time_key(recipe: &Recipe) -> TimeKey {
-    (recipe.placement.clone(), EstimateKey::of(recipe), [0, 1].map(|pass| recipe.steps_in_pass(pass)))
+    (recipe.placement.clone(), EstimateKey::of(recipe), [0, 1].map(|pass| recipe.steps_until_end_of_pass(pass)))
 }
 
 /// Times of pictures of the recipe, predicted and measured.
@@ -122,7 +122,7 @@ impl PictureTimes {
 
     /// Predicts the time where the steps of the recipe have changed, or anything else, which `is_recomputed` tells.
     pub(super) fn refresh(&mut self, recipe: &Recipe, is_recomputed: bool, inputs: Option<(&Estimate, &Placement, &Prediction)>) {
-        let steps = [0, 1].map(|pass| recipe.steps_in_pass(pass));
+        let steps = [0, 1].map(|pass| recipe.steps_until_end_of_pass(pass));
         let has_other_steps = self.predicted_for.as_ref().is_none_or(|(_, _, before)| *before != steps);
         if is_recomputed || has_other_steps {
             self.predicted = inputs.map(|(estimate, placement, prediction)| estimate.time(recipe, placement, prediction));
