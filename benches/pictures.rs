@@ -1,6 +1,7 @@
 //! Seconds a picture: `cargo xtask bench [-- --rows tiny,builtin,sd15,zimage] [--rounds N]`; download speed: `-- --downloads`; the
 //! processor's arithmetic: `-- --cpu`; the gallery with 100,000 pictures: `-- --gallery`; painting on a large document: `-- --canvas`;
-//! seams of painted parts: `-- --seams`; predicted beside measured times: `-- --time`.
+//! seams of painted parts: `-- --seams`; predicted beside measured times: `-- --time`; the planner's picks beside what is quickest:
+//! `-- --time --picks`.
 //!
 //! One table, measured in one run on this machine, each row written as it is done. Ours, as a caller of the engine sees it, beside the same
 //! engine used as others use it: (a) a process for each picture, as sd-cli does; (b) one bare context that stays, as sd-server has. Each model
@@ -16,6 +17,8 @@ mod frames;
 mod gallery;
 #[path = "parts/peers.rs"]
 mod peers;
+#[path = "parts/picks.rs"]
+mod picks;
 #[path = "parts/processor.rs"]
 mod processor;
 #[path = "parts/rows.rs"]
@@ -81,9 +84,16 @@ fn main() -> Outcome<()> {
     if arguments.iter().any(|argument| argument == "--seams") {
         return seams::measure(rounds.unwrap_or(3));
     }
+    let (threads, only) =
+        (value("--threads").and_then(|threads| threads.parse().ok()).unwrap_or(1), value("--only").map_or("", String::as_str));
+    if let Some(machine) = value("--picks-part") {
+        return picks::part(&folder, machine, value("--named").map_or("", String::as_str), threads, only);
+    }
+    if arguments.iter().any(|argument| argument == "--picks") {
+        return picks::measure(threads, only);
+    }
     if arguments.iter().any(|argument| argument == "--time") {
-        let threads = value("--threads").and_then(|threads| threads.parse().ok()).unwrap_or(1);
-        return time::measure(&folder, threads, value("--only").map_or("", String::as_str));
+        return time::measure(&folder, threads, only);
     }
     if let Some(home) = value("--gallery-part") {
         return gallery::part(Path::new(home), rounds.unwrap_or(9));
@@ -92,7 +102,6 @@ fn main() -> Outcome<()> {
         return processor::part(part, &folder);
     }
     if arguments.iter().any(|argument| argument == "--cpu") {
-        let only = value("--only").map_or("", String::as_str);
         return processor::measure(value("--python").map(PathBuf::from), rounds.unwrap_or(3), only);
     }
     if let Some(name) = value("--model") {
@@ -194,6 +203,11 @@ fn cousins(folder: &Path, options: &tiny::Options) -> Outcome<(ModelFiles, Model
     let mut b = a.clone();
     b.set(FileRole::Diffusion, tiny::diffusion(&folder.join("cousin.safetensors"), &tiny::Options { seed: 77, ..options.clone() })?);
     Ok((a, b))
+}
+
+fn make(folder: PathBuf) -> Outcome<PathBuf> {
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
 }
 
 /// True where so many bytes can be written here with as many left for others, or where the system does not say.

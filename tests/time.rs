@@ -211,6 +211,36 @@ fn large(files: ModelFiles) -> Recipe {
 }
 
 #[test]
+fn the_catalogues_figures_are_those_of_dry_runs() {
+    let alone = alone();
+    let catalogue = atelier_library::Catalogue::shipped();
+    let near = |counted: u64, written: f64| (counted as f64 / 1e12 / written - 1.0).abs();
+    let compare = |id: &str, files: ModelFiles| {
+        let model = catalogue.entry(id).unwrap();
+        let (width, height) = (model.defaults.width.unwrap(), model.defaults.height.unwrap());
+        let it = work(&alone, &Recipe { files, width, height, flash_attention: true, ..sized(64) });
+        let written = model.work.unwrap();
+        let step = once(&it, Module::Diffusion, PhaseKind::Denoising).operations();
+        let decoded = once(&it, Module::Vae, PhaseKind::Decoding).operations();
+        assert!(near(step, written.step) < 0.1, "{id}: a step has {step} operations");
+        assert!(near(decoded, written.decode) < 0.1, "{id}: decoding has {decoded} operations");
+    };
+    let xl = folder("sdxl figures").join("model.safetensors");
+    testkit::headers::sdxl(&xl).unwrap();
+    compare("sdxl", [(FileRole::Model, xl)].into_iter().collect());
+    let parts = testkit::headers::flux_dev(&folder("flux figures")).unwrap();
+    let mut files: ModelFiles =
+        [(FileRole::Diffusion, parts.diffusion), (FileRole::Vae, parts.vae), (FileRole::T5xxl, parts.text)].into_iter().collect();
+    files.set(FileRole::ClipL, parts.clip_l.unwrap());
+    compare("flux.1-schnell", files);
+    let parts = testkit::headers::zimage(&folder("zimage figures")).unwrap();
+    compare(
+        "z-image-turbo",
+        [(FileRole::Diffusion, parts.diffusion), (FileRole::Llm, parts.text), (FileRole::Vae, parts.vae)].into_iter().collect(),
+    );
+}
+
+#[test]
 fn headers_of_large_models_give_the_operations_that_are_known_of_them() {
     let alone = alone();
     // Scores and values of all heads together.

@@ -5,10 +5,10 @@
 //! pictures corrected.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use super::{LIMIT, Outcome, files};
+use super::{LIMIT, Outcome, files, make};
 use atelier_core::device::Device;
 use atelier_core::placement::{DeviceCapacity, Placement, Prediction};
 use atelier_core::recipe::{FileRole, ModelFiles, PlacementText, Recipe};
@@ -32,7 +32,7 @@ const PLACEMENTS: [(&str, &str); 6] =
     [("cpu", ""), ("all=GPU0", ""), ("all=GPU1,te=cpu", ""), ("all=cpu,vae=GPU0", ""), ("all=GPU0,vae=GPU1", "all=cpu"), ("all=RPC0", "")];
 
 /// A process that lends the processor.
-struct Lender(Child);
+pub(super) struct Lender(Child);
 
 impl Drop for Lender {
     fn drop(&mut self) {
@@ -42,9 +42,10 @@ impl Drop for Lender {
     }
 }
 
-struct Case {
-    model: &'static str,
-    recipe: Recipe,
+/// A picture of a model.
+pub(super) struct Case {
+    pub(super) model: &'static str,
+    pub(super) recipe: Recipe,
 }
 
 /// Seconds of a case, predicted and measured.
@@ -62,14 +63,9 @@ pub(super) fn measure(folder: &Path, threads: u32, only: &str) -> Outcome<()> {
     simulate_devices(&"GPU0:8/speed=0.5,GPU1:8/speed=0.25".parse()?)?;
     let learned = tempfile::tempdir_in(folder)?;
     let engine = start_remembering(|| (), &learned.path().join("measured.json"));
-    let (_lender, address) = lend(learned.path(), threads)?;
-    engine.add_server(address.parse()?)?;
-    wait(&engine, |event| matches!(event, Event::Server { .. }).then_some(()))?;
-    engine.list_devices()?;
-    let devices = wait(&engine, |event| if let Event::Devices(devices) = event { Some(devices) } else { None })?;
-    engine.measure(Some(MeasureDevices { threads: Some(threads), ..MeasureDevices::default() }))?;
-    let measured = wait(&engine, |event| if let Event::Rates { devices, is_measuring: false } = event { Some(devices) } else { None })?;
-    for MeasuredDevice { device, measured } in measured {
+    let _lender = lend(&engine, learned.path(), threads)?;
+    let devices = list_devices(&engine)?;
+    for MeasuredDevice { device, measured } in measure_devices(&engine, threads)? {
         let it = measured.map_err(|failure| format!("{device}: {}", failure.advice))?;
         println!("{device}: measured in {:.1} s, {} of {} times unsteady", it.secs, it.unsteady_samples, it.samples);
     }
@@ -103,8 +99,20 @@ pub(super) fn measure(folder: &Path, threads: u32, only: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// A process that lends the processor, and its address.
-fn lend(home: &Path, threads: u32) -> Outcome<(Lender, String)> {
+/// Rates of all devices.
+pub(super) fn measure_devices(engine: &Handle, threads: u32) -> Outcome<Vec<MeasuredDevice>> {
+    engine.measure(Some(MeasureDevices { threads: Some(threads), ..MeasureDevices::default() }))?;
+    wait(engine, |event| if let Event::Rates { devices, is_measuring: false } = event { Some(devices) } else { None })
+}
+
+/// The devices.
+pub(super) fn list_devices(engine: &Handle) -> Outcome<Vec<Device>> {
+    engine.list_devices()?;
+    wait(engine, |event| if let Event::Devices(devices) = event { Some(devices) } else { None })
+}
+
+/// A process that lends the processor to an engine.
+pub(super) fn lend(engine: &Handle, home: &Path, threads: u32) -> Outcome<Lender> {
     let child = Command::new(env!("CARGO_BIN_EXE_atelier"))
         .env(atelier_core::paths::HOME_VARIABLE, home)
         .args(["serve-device", "--port", "0", "--device", "CPU", "-t", &threads.to_string()])
@@ -115,7 +123,9 @@ fn lend(home: &Path, threads: u32) -> Outcome<(Lender, String)> {
     let mut lender = Lender(child);
     let mut address = String::new();
     BufReader::new(lender.0.stdout.take().ok_or("the lender is silent")?).read_line(&mut address)?;
-    Ok((lender, address.trim().to_owned()))
+    engine.add_server(address.trim().parse()?)?;
+    wait(engine, |event| matches!(event, Event::Server { .. }).then_some(()))?;
+    Ok(lender)
 }
 
 fn wait<T>(engine: &Handle, mut wanted: impl FnMut(Event) -> Option<T>) -> Outcome<T> {
@@ -135,6 +145,35 @@ fn name_of(case: &Case) -> String {
     let Recipe { width, steps, guidance, placement, .. } = &case.recipe;
     let evaluations = if *guidance > 1.0 { 2 } else { 1 };
     format!("{}, {width}, {steps} x {evaluations}, {} {}", case.model, placement.backend, placement.params_backend)
+}
+
+/// One small picture of each model, cut where it is large.
+pub(super) fn models(folder: &Path, threads: u32) -> Outcome<Vec<Case>> {
+    let recipe = |files: ModelFiles, guidance| Recipe {
+        files,
+        width: 256,
+        height: 256,
+        steps: 2,
+        guidance,
+        threads: Some(threads),
+        ..Recipe::default()
+    };
+    let mut all = Vec::new();
+    if let Ok(builtin) = Builtin::find() {
+        all.push(Case { model: "built-in", recipe: recipe(builtin.files().clone(), 3.0) });
+    }
+    all.push(Case { model: "Z-Image cut", recipe: recipe(cut_zimage(&folder.join("time-zimage"), tiny::Format::Safetensors)?, 1.0) });
+    all.push(Case { model: "Z-Image cut Q8_0", recipe: recipe(cut_zimage(&folder.join("time-zimage-q8"), tiny::Format::GgufQ8)?, 1.0) });
+    for (model, family, guidance) in [("SDXL cut", "sdxl", 5.0), ("Flux cut (Ovis)", "ovis", 1.0), ("SD1.5 cut", "sd15", 5.0)] {
+        all.push(Case { model, recipe: recipe(family_files(family, &make(folder.join(family))?)?, guidance) });
+    }
+    Ok(all)
+}
+
+fn cut_zimage(folder: &Path, format: tiny::Format) -> Outcome<ModelFiles> {
+    let options =
+        tiny::Options { width: 1024, layers: 8, refiners: 1, encoder_width: 512, encoder_layers: 6, format, ..tiny::Options::default() };
+    Ok(files(tiny::zimage(&make(folder.to_owned())?, &options)?))
 }
 
 fn cases(models: &Path, kept: &Path, threads: u32) -> Outcome<Vec<Case>> {
@@ -163,22 +202,9 @@ fn cases(models: &Path, kept: &Path, threads: u32) -> Outcome<Vec<Case>> {
         builtin.apply(&mut recipe);
         add("built-in", &recipe.files, &[256, 320, 384], &[8, 4, 2], 3.0, &PLACEMENTS);
     }
-    let small = |folder: &str, format| -> Outcome<ModelFiles> {
-        let folder = make(models.join(folder))?;
-        let options = tiny::Options {
-            width: 1024,
-            layers: 8,
-            refiners: 1,
-            encoder_width: 512,
-            encoder_layers: 6,
-            format,
-            ..tiny::Options::default()
-        };
-        Ok(files(tiny::zimage(&folder, &options)?))
-    };
-    let zimage = small("time-zimage", tiny::Format::Safetensors)?;
+    let zimage = cut_zimage(&models.join("time-zimage"), tiny::Format::Safetensors)?;
     add("Z-Image cut", &zimage, &[384, 256, 320], &[2, 3], 1.0, &PLACEMENTS);
-    let quantised = small("time-zimage-q8", tiny::Format::GgufQ8)?;
+    let quantised = cut_zimage(&models.join("time-zimage-q8"), tiny::Format::GgufQ8)?;
     add("Z-Image cut Q8_0", &quantised, &[256, 384], &[3, 2], 1.0, &PLACEMENTS[..3]);
     for (name, family) in [("SDXL cut", "sdxl"), ("Flux cut (Ovis)", "ovis"), ("SD1.5 cut", "sd15")] {
         let files = family_files(family, &make(models.join(family))?)?;
@@ -189,11 +215,6 @@ fn cases(models: &Path, kept: &Path, threads: u32) -> Outcome<Vec<Case>> {
         add("SD1.5", &files, &[256], &[2], 5.0, &[("cpu", ""), ("all=GPU0,te=cpu", "all=cpu")]);
     }
     Ok(cases)
-}
-
-fn make(folder: PathBuf) -> Outcome<PathBuf> {
-    std::fs::create_dir_all(&folder)?;
-    Ok(folder)
 }
 
 fn family_files(name: &str, folder: &Path) -> Outcome<ModelFiles> {
@@ -244,7 +265,7 @@ fn row(engine: &Handle, case: &Case, name: String, devices: &[Device]) -> Outcom
     })
 }
 
-fn warm_secs(timings: &Timings) -> f64 {
+pub(super) fn warm_secs(timings: &Timings) -> f64 {
     timings.encode_secs + timings.denoise_secs + timings.decode_secs
 }
 
@@ -254,7 +275,7 @@ fn median(timings: &[Timings], of: impl Fn(&Timings) -> f64) -> f64 {
     all.get(all.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-fn estimate(engine: &Handle, recipe: &Recipe) -> Outcome<Estimate> {
+pub(super) fn estimate(engine: &Handle, recipe: &Recipe) -> Outcome<Estimate> {
     engine.estimate(recipe.clone())?;
     let answer = wait(engine, |event| if let Event::Estimated { estimate, .. } = event { Some(estimate) } else { None })?;
     answer.map_err(|failure| failure.advice.to_string().into())
@@ -269,7 +290,7 @@ fn predict(estimate: &Estimate, recipe: &Recipe, devices: &[Device]) -> Outcome<
 }
 
 /// Times of a picture of words of its own.
-fn picture(engine: &Handle, recipe: &Recipe, seed: usize) -> Outcome<Timings> {
+pub(super) fn picture(engine: &Handle, recipe: &Recipe, seed: usize) -> Outcome<Timings> {
     // Also what it should not show: the encoding of a text that is known costs nothing.
     let (prompt, negative_prompt) = (format!("{seed} boats on a lake"), format!("{seed} stones"));
     let recipe = Recipe { prompt, negative_prompt, seed: seed as i64, ..recipe.clone() };

@@ -325,7 +325,7 @@ impl App {
                 // The newest question takes the place of others.
                 models.fit_queries.drop_pending();
             }
-            models::update::refresh(models, &devices.board.devices, context);
+            models::update::refresh(models, &devices.board, context);
             models::update::refresh_fits(models, devices, context);
             let elsewhere = match context.shared.screen {
                 Screen::Models => models.visible_cards().filter_map(|card| gallery.latest_of_card(card)).collect(),
@@ -589,9 +589,9 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
         Event::Estimated { recipe, estimate } if models.fit_queries.is_pending(&recipe) => models::update::estimated(models, estimate.ok()),
         Event::Estimated { recipe, estimate } => devices::requests::estimated(devices, &recipe, estimate, context),
         Event::Measured { job, peaks } => devices::requests::job_measured(devices, job, peaks, context),
-        Event::Rates { devices: _, is_measuring } => {
+        Event::Rates { devices: measured, is_measuring } => {
             devices::requests::rates_measured(devices, is_measuring);
-            models::update::rates_measured(models);
+            models::update::rates_measured(models, &measured);
         }
         Event::Waiting { job, behind } => {
             if let Some(job) = context.shared.jobs.get_mut(job) {

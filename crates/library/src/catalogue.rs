@@ -120,25 +120,6 @@ impl Catalogue {
         self.entries.iter().find(|it| it.id == id)
     }
 
-    /// Three good first models for this much memory in bytes (of the graphics card, where there is one): the best that fit, of different
-    /// families; where fewer fit, the smallest of the others.
-    #[must_use]
-    pub fn first_choices(&self, memory: u64) -> Vec<&Manifest> {
-        let mut choices: Vec<(u64, &Manifest)> =
-            self.entries.iter().filter(|it| it.recommended).filter_map(|it| Some((it.bytes()?, it))).collect();
-        choices.sort_by_key(|(bytes, _)| *bytes);
-        // Compute buffers beside the weights.
-        let fitting = choices.partition_point(|(bytes, _)| bytes.saturating_add(WORKING_BYTES) <= memory);
-        let (fit, large) = choices.split_at(fitting);
-        let mut best: Vec<&Manifest> = Vec::new();
-        for (_, entry) in fit.iter().rev().chain(large) {
-            if best.len() < 3 && !best.iter().any(|it| it.family == entry.family) {
-                best.push(entry);
-            }
-        }
-        best
-    }
-
     /// The id that is most like this one, for "did you mean".
     #[must_use]
     pub fn like(&self, id: &str) -> Option<&str> {

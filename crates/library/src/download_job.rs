@@ -48,6 +48,7 @@ pub fn parts_job(id: &str, name: &str, missing: &[Missing], models_root: &Path) 
         variants: Vec::new(),
         variant: None,
         checked: None,
+        work: None,
         recommended: false,
         other: serde_json::Map::new(),
     };

@@ -21,6 +21,7 @@ pub mod downloads;
 mod dtype;
 mod embedding;
 mod family;
+mod first_choices;
 mod gguf;
 mod header;
 mod heads;
@@ -55,13 +56,14 @@ pub use download_job::{download_job, parts_job};
 pub use dtype::Dtype;
 pub use embedding::{EmbeddingTensors, embedding_tensors, is_embedding};
 pub use family::Family;
+pub use first_choices::{Machine, MachineDevice, first_choices};
 pub use header::{Fault, Header, HeaderError, file_name, read_header};
 pub use installed_item::InstalledItem;
 pub use kind::{FileKind, identify};
 pub use link::Link;
 pub use manifest::{
-    Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, Packed, PreviewWay, Role,
-    Sha256, Unpack, Variant, model_name,
+    Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, Packed, PictureOperations,
+    PreviewWay, Role, Sha256, Unpack, Variant, model_name,
 };
 pub use models::{Installed, Loose, Models, Runnable, installed};
 pub use naming::{lora_named, name_of};

@@ -53,6 +53,9 @@ pub struct Manifest {
     /// The settings that suit it.
     #[serde(default, skip_serializing_if = "Defaults::is_empty")]
     pub defaults: Defaults,
+    /// The work of a picture with these settings; `None` where nobody has counted it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<PictureOperations>,
     /// The same model in other sizes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<Variant>,
@@ -68,6 +71,17 @@ pub struct Manifest {
     /// Fields unknown to this version.
     #[serde(flatten)]
     pub other: Map<String, Value>,
+}
+
+/// Work of a picture, in million million floating point operations, at the size and with the prompt that suit a model.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PictureOperations {
+    /// Reading a prompt.
+    pub encode: f64,
+    /// One evaluation of the diffusion module.
+    pub step: f64,
+    /// Decoding.
+    pub decode: f64,
 }
 
 /// A file of a model.

@@ -6,8 +6,9 @@ use atelier_core::format::{GIB, file_size, seconds};
 use atelier_core::placement::{Budgets, DeviceCapacity, Module, Pins, Plan, PlanError, PlanRequest, WeightLocation, plan, ram_reserve};
 use atelier_core::recipe::Recipe;
 use atelier_core::sentences::list;
+use atelier_core::time::MachineRates;
 use atelier_engine::Estimate;
-use atelier_library::WORKING_BYTES;
+use atelier_library::{Machine, MachineDevice, WORKING_BYTES};
 
 use crate::gui::devices::board::is_too_slow;
 
@@ -43,12 +44,6 @@ impl MachineMemory {
         Some(Self { gpu_bytes: gpu.map(|it| it.saturating_sub(gpu_reserve(it))), ram_bytes: ram.saturating_sub(ram_reserve(ram)) })
     }
 
-    /// Bytes that a recommended first model should fit into.
-    #[must_use]
-    pub fn starter_bytes(self) -> u64 {
-        self.gpu_bytes.unwrap_or(self.ram_bytes)
-    }
-
     /// Fit of a model of this size, with [`WORKING_BYTES`] for its compute buffers.
     #[must_use]
     pub fn fits(self, bytes: Option<u64>) -> FitLevel {
@@ -66,6 +61,18 @@ impl MachineMemory {
             FitLevel::TooBig
         }
     }
+}
+
+/// Memory, less its reserves, and speed of this machine's own devices.
+pub(crate) fn machine(devices: &[Device], rates: &MachineRates) -> Machine {
+    let is_own = |it: &&Device| it.kind == DeviceKind::Cpu || it.kind.is_graphics();
+    let device = |it: &Device| {
+        let (total, is_ram) = (it.memory_total_bytes, it.kind == DeviceKind::Cpu);
+        let reserve = if is_ram { ram_reserve(total) } else { gpu_reserve(total) };
+        let rates = rates.devices.get(&it.name).cloned();
+        MachineDevice { memory_bytes: total.saturating_sub(reserve), is_ram, rates }
+    };
+    Machine { devices: devices.iter().filter(is_own).map(device).collect() }
 }
 
 /// Fit of a model by its best placement on this machine.

@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use atelier_core::time::MachineRates;
 use atelier_engine::Residency;
 use atelier_library::downloads::{HubFile, JobSnapshot, Repository};
-use atelier_library::{Availability, CardVariant, Licence, ModelCard};
+use atelier_library::{Availability, CardVariant, Licence, Machine, ModelCard};
 
 use crate::gui::models::filter::{CardStatus, Filter, Sort, visible_cards};
 use crate::gui::models::fit::{FitLevel, FitPrediction, MachineMemory, PictureTime};
@@ -61,6 +62,10 @@ pub struct State {
     pub checks: BTreeMap<String, FileCheck>,
     /// Memory of this machine; `None` until its devices are known.
     pub memory: Option<MachineMemory>,
+    /// The machine as the library service knows it.
+    pub(crate) machine: Option<Machine>,
+    /// Rates of the devices that were measured.
+    pub(crate) rates: MachineRates,
     /// Answers of the engine about memory, by model.
     pub predictions: BTreeMap<String, FitPrediction>,
     /// The engine's estimates behind the predictions, and the pending one.

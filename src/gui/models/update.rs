@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use atelier_core::device::Device;
-use atelier_engine::Estimate;
+use atelier_engine::{Estimate, MeasuredDevice};
 use atelier_library::downloads::{Status, Token};
 use atelier_library::{Availability, ModelCard, ModelKind, Runnable};
 use eframe::egui;
@@ -12,22 +11,28 @@ use eframe::egui;
 use crate::gui::context::{Context, log_if_busy};
 use crate::gui::create;
 use crate::gui::devices;
+use crate::gui::devices::board::Board;
 use crate::gui::files::{DialogKind, DialogResult, FileTask, parse_path};
 use crate::gui::models::command::Command;
 use crate::gui::models::filter::Filter;
-use crate::gui::models::fit::MachineMemory;
+use crate::gui::models::fit::{MachineMemory, machine};
 use crate::gui::models::state::{HubPage, LicencePrompt, LicensedAction, State};
 use crate::gui::shared::Screen;
 use crate::studio::library_service::{AssembledModel, FileCheck, LibraryEvent, LibraryRequest};
 use crate::studio::queue::QueueRequest;
 
-/// Recomputes the shown cards after a change, and tells the service about this machine's memory.
-pub(crate) fn refresh(state: &mut State, devices: &[Device], context: &Context<'_>) {
-    let memory = MachineMemory::from_devices(devices);
-    if memory != state.memory
-        && let Some(memory) = memory
-    {
-        send(context, LibraryRequest::SetMemory(memory.starter_bytes()));
+/// Recomputes the shown cards after a change, and tells the service about this machine.
+pub(crate) fn refresh(state: &mut State, board: &Board, context: &Context<'_>) {
+    let memory = MachineMemory::from_devices(&board.devices);
+    if let Some(known) = board.estimate.as_ref().map(|it| &it.rates).filter(|known| !known.devices.is_empty() && **known != state.rates) {
+        state.rates = known.clone();
+    }
+    if memory.is_some() {
+        let machine = machine(&board.devices, &state.rates);
+        if state.machine.as_ref() != Some(&machine) {
+            state.machine = Some(machine.clone());
+            send(context, LibraryRequest::SetMachine(Box::new(machine)));
+        }
     }
     state.refresh(memory, &context.shared.residency);
     let is_on_screen = context.shared.screen == Screen::Models;
@@ -57,7 +62,12 @@ pub(crate) fn refresh_fits(state: &mut State, devices: &devices::State, context:
 }
 
 /// Devices were measured: times of models are known now, or are others.
-pub(crate) fn rates_measured(state: &mut State) {
+pub(crate) fn rates_measured(state: &mut State, measured: &[MeasuredDevice]) {
+    for MeasuredDevice { device, measured } in measured {
+        if let Ok(measured) = measured {
+            state.rates.devices.insert(device.clone(), measured.rates.clone());
+        }
+    }
     state.fit_queries.forget_answers();
 }
 

@@ -72,6 +72,29 @@ fn a_card_that_is_moved_or_pinned_is_left_where_it_is_until_the_choice_is_given_
 }
 
 #[test]
+fn behind_a_quick_bus_a_budget_is_offered_and_applied_with_one_click() {
+    let mut studio = open_board_with(Settings { recipe: recipe(), places_automatically: false, ..Settings::default() }, machine(), 5);
+    studio.port.send(Event::Rates { devices: Vec::new(), is_measuring: false });
+    studio.settle();
+    let mut estimate = timed_estimate(&["CPU", "GPU0", "GPU1"]);
+    assert!(!studio.sees("Stream: "), "nothing is known of the bus");
+    // Twenty times 6 GiB in 1.2 of 13 seconds.
+    estimate.rates.devices.get_mut("GPU0").unwrap().copy_to_per_sec = 100.0 * GIB as f64;
+    let shown = Box::new(studio.app().state.shared.recipe.clone());
+    studio.port.send(Event::Estimated { recipe: shown, estimate: Ok(estimate) });
+    studio.settle();
+    let offer = studio.app().state.devices.board.budget_offers[0].clone();
+    assert!(offer.secs <= 1.25 * offer.all_secs && offer.freed_bytes >= GIB / 2, "{offer:?}");
+    assert!(studio.sees(&format!("Stream: {}", offer.words())));
+    studio.harness.check_accessibility();
+    studio.click(&format!("Stream: {}", offer.words()));
+    studio.settle();
+    let placement = &studio.app().state.shared.recipe.placement;
+    assert_eq!((placement.params_backend.as_str(), placement.max_vram.clone()), ("diffusion=CPU", format!("GPU0={}", offer.gib)));
+    assert!(placement.stream_layers && studio.sees("Everything fits."));
+}
+
+#[test]
 fn switched_off_everything_runs_on_the_first_device_and_the_next_start_knows() {
     let mut studio = open();
     studio.requests();

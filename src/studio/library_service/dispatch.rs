@@ -38,8 +38,8 @@ impl Worker {
 
     fn handle(&mut self, request: LibraryRequest) {
         match request {
-            LibraryRequest::SetMemory(bytes) => {
-                self.memory_bytes = Some(bytes);
+            LibraryRequest::SetMachine(machine) => {
+                self.machine = Some(*machine);
                 self.publish();
             }
             LibraryRequest::Download(name) => self.download(&name),

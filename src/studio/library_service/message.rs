@@ -6,15 +6,15 @@ use std::sync::Arc;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::recipe::ModelFiles;
 use atelier_library::downloads::{HubFile, JobSnapshot, Repository, Token};
-use atelier_library::{Defaults, Problem, Runnable, Usage};
+use atelier_library::{Defaults, Machine, Problem, Runnable, Usage};
 
 use super::snapshot::LibrarySnapshot;
 
 /// Request to the library thread.
 #[derive(Debug)]
 pub enum LibraryRequest {
-    /// Memory that a recommended first model should fit into, in bytes.
-    SetMemory(u64),
+    /// Memory and speed of this machine, by which good first models are chosen.
+    SetMachine(Box<Machine>),
     /// Download the catalogue's model of this name: `id` or `id:variant`.
     Download(String),
     /// Download the files that this loose model lacks.

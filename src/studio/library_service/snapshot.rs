@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use atelier_core::paths::Paths;
 use atelier_library::disk::{FileStatus, Layout, ScanResult};
-use atelier_library::{LibraryConfig, ModelCard, Models, Sha256, Usage, model_cards};
+use atelier_library::{LibraryConfig, Machine, ModelCard, Models, Sha256, Usage, first_choices, model_cards};
 
 /// Upper bound of the problems in a snapshot.
 const MAX_PROBLEMS: usize = 50;
@@ -86,8 +86,8 @@ pub(super) struct SnapshotInputs<'a> {
     /// Files that Atelier downloaded.
     pub(super) downloaded: &'a BTreeMap<PathBuf, Option<Sha256>>,
     pub(super) token: TokenState,
-    /// Memory that a first model should fit into, in bytes.
-    pub(super) memory_bytes: Option<u64>,
+    /// This machine, which good first models suit.
+    pub(super) machine: Option<&'a Machine>,
     /// Faults of catalogues and of the settings file, in sentences.
     pub(super) problems: &'a [String],
 }
@@ -101,7 +101,7 @@ impl LibrarySnapshot {
             FileStatus::Unread | FileStatus::Known(_) | FileStatus::Pickle => None,
         });
         let problems = inputs.problems.iter().chain(&inputs.models.problems).chain(&inputs.scan.problems).cloned();
-        let starters = inputs.memory_bytes.map(|bytes| inputs.models.catalogue.first_choices(bytes)).unwrap_or_default();
+        let starters = inputs.machine.map(|machine| first_choices(&inputs.models.catalogue, machine)).unwrap_or_default();
         Self {
             families: families(&cards),
             folders: folders(inputs.scan),

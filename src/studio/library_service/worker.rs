@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use atelier_library::disk::{ScanResult, Scanner};
 use atelier_library::downloads::Downloads;
-use atelier_library::{Catalogue, LibraryConfig, ModelCard, Models, Sha256, Usage, downloaded, usage};
+use atelier_library::{Catalogue, LibraryConfig, Machine, ModelCard, Models, Sha256, Usage, downloaded, usage};
 
 use super::message::{EventSender, LibraryEvent, Message};
 use super::notifier::CoalescedNotifier;
@@ -43,7 +43,7 @@ pub(super) struct Worker {
     downloaded: BTreeMap<PathBuf, Option<Sha256>>,
     pub(super) is_counting: bool,
     pub(super) token: TokenState,
-    pub(super) memory_bytes: Option<u64>,
+    pub(super) machine: Option<Machine>,
     pub(super) problems: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ impl Worker {
             downloaded: BTreeMap::new(),
             is_counting: false,
             token: TokenState::None,
-            memory_bytes: None,
+            machine: None,
             problems,
         };
         worker.publish();
@@ -132,7 +132,7 @@ impl Worker {
             usage: self.usage.as_ref(),
             downloaded: &self.downloaded,
             token: self.token,
-            memory_bytes: self.memory_bytes,
+            machine: self.machine.as_ref(),
             problems: &self.problems,
         };
         self.send(LibraryEvent::Snapshot(Arc::new(LibrarySnapshot::build(&inputs))));

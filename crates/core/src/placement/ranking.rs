@@ -1,7 +1,7 @@
 //! The placements that fit, by the predicted time of a whole picture.
 //!
-//! The planner adds up costs of single modules, which know nothing of what streaming keeps on a device. Here the planner is asked with each module on each device in turn,
-//! and the pictures of its answers are predicted as a whole. Not here: which of them is taken (`automatic`).
+//! The planner adds up costs of single modules, which know nothing of what streaming keeps on a device. Here the planner is asked with each
+//! module on each device in turn, and the pictures of its answers are predicted as a whole. Not here: which of them is taken (`automatic`).
 
 use super::capacity::DeviceCapacity;
 use super::error::PlacementError;

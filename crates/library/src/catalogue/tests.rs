@@ -130,16 +130,6 @@ fn a_slip_of_the_pen_is_understood() {
 }
 
 #[test]
-fn first_choices_suit_the_memory_and_are_free_to_use() {
-    let catalogue = Catalogue::shipped();
-    let ids = |gigabytes: u64| catalogue.first_choices(gigabytes * 1_000_000_000).iter().map(|it| it.id.as_str()).collect::<Vec<_>>();
-    assert_eq!(ids(0), ["sd1.5", "flux.2-klein-4b", "sdxl"], "the smallest, where nothing fits");
-    assert_eq!(ids(10), ["z-image-turbo", "sdxl", "flux.2-klein-4b"]);
-    assert_eq!(ids(64)[0], "qwen-image");
-    assert!(catalogue.entries().iter().filter(|it| it.recommended).all(|it| !it.licence.as_ref().unwrap().asks()));
-}
-
-#[test]
 fn a_missing_part_is_offered_from_the_entry_that_knows_the_file() {
     let catalogue = Catalogue::shipped();
     let offer = |family, role, near: &str| catalogue.offer(family, role, near).map(|it| (it.model, it.file.filename.as_str().to_owned()));

@@ -1,7 +1,8 @@
 //! Search, filters, cards, details, and use of a model.
 
 use super::*;
-use atelier_engine::Query;
+use atelier_core::time::{ClassRate, DeviceRates, NodeSize, WeightType, WorkClass, WorkKind};
+use atelier_engine::{MeasuredDevice, MeasuredRates, Query};
 
 #[test]
 fn a_search_and_filters_leave_what_they_ask_for() {
@@ -128,6 +129,15 @@ fn models_on_this_machine_say_whether_they_fit_as_the_engine_predicts() {
     studio.harness.check_accessibility();
 }
 
+/// A processor of a tenth of a million million operations a second.
+fn slow_processor() -> MeasuredDevice {
+    let class = |kind| WorkClass { kind, weights: WeightType::F16, size: NodeSize::Large };
+    let classes = [WorkKind::Product, WorkKind::Convolution].map(|kind| ClassRate { class: class(kind), per_sec: 1e11 });
+    let rates = DeviceRates { classes: classes.into(), ..DeviceRates::default() };
+    let name = device(DeviceKind::Cpu, 16).name;
+    MeasuredDevice { device: name, measured: Ok(MeasuredRates { rates, samples: 2, unsteady_samples: 0, secs: 1.0 }) }
+}
+
 #[test]
 fn who_has_nothing_sees_the_built_in_model_and_three_first_choices() {
     let (folder, model) = (home(), home());
@@ -139,6 +149,11 @@ fn who_has_nothing_sees_the_built_in_model_and_three_first_choices() {
     studio.until("the first choices", |app| app.state.models.starter_count == 4);
     assert_eq!(studio.card_names()[0], "Small");
     assert!(studio.sees("Good first models for this machine") && studio.sees("Small, built-in"));
+    let first = |app: &App| app.state.models.library.starter_ids.first().cloned();
+    assert_eq!(first(studio.app()).as_deref(), Some("z-image-turbo"), "the best that fits");
+    // Measured, and slow: the quickest go first.
+    studio.port.send(Event::Rates { devices: vec![slow_processor()], is_measuring: false });
+    studio.until("other first choices", |app| first(app).as_deref() == Some("sd1.5"));
     studio.click("Use Small");
     assert!(studio.app().state.shared.screen == Screen::Create && studio.app().state.shared.uses_builtin());
 }
