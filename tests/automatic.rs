@@ -66,6 +66,7 @@ fn the_quickest_devices_are_taken_once_they_are_measured_and_a_note_says_so() {
     assert_eq!(engine.residency(|residency| !residency.models.is_empty()).models.len(), 1);
     // A preload chooses as the picture after it does.
     engine.handle().unload().unwrap();
+    engine.residency(|residency| residency.models.is_empty());
     engine.handle().preload(Some(recipe())).unwrap();
     let loaded = engine.residency(|residency| !residency.models.is_empty()).models.remove(0);
     assert!(loaded.parts.iter().all(|part| part.device != "GPU0"), "{:?}", loaded.placement);
