@@ -55,7 +55,8 @@ fn the_quickest_devices_are_taken_once_they_are_measured_and_a_note_says_so() {
         let said = engine.run(&recipe);
         assert!(!devices(&said).contains(&"GPU0".to_owned()), "{:?}", devices(&said));
         let note = note(&said).unwrap();
-        assert!(note.contains(" saves ") && note.ends_with('.'), "{note}");
+        // So small a picture saves no time that is worth a word.
+        assert!(note.contains("diffusion on ") && note.ends_with('.'), "{note}");
         assert!(said.pictures().iter().all(|picture| picture.notes.is_empty()), "of the job, and of no picture");
         if recipe.width == 64 {
             assert_eq!(said.pixels(), cpu, "the picture is the same");
@@ -65,6 +66,7 @@ fn the_quickest_devices_are_taken_once_they_are_measured_and_a_note_says_so() {
     assert_eq!(engine.residency(|residency| !residency.models.is_empty()).models.len(), 1);
     // A preload chooses as the picture after it does.
     engine.handle().unload().unwrap();
+    engine.residency(|residency| residency.models.is_empty());
     engine.handle().preload(Some(recipe())).unwrap();
     let loaded = engine.residency(|residency| !residency.models.is_empty()).models.remove(0);
     assert!(loaded.parts.iter().all(|part| part.device != "GPU0"), "{:?}", loaded.placement);

@@ -59,15 +59,16 @@ pub(super) fn measure(threads: u32, only: &str) -> Outcome<()> {
 pub(super) fn part(folder: &Path, machine: &str, named: &str, threads: u32, only: &str) -> Outcome<()> {
     simulate_devices(&machine.parse()?)?;
     let home = tempfile::tempdir_in(folder)?;
+    let mut cases = models(&make(home.path().join("models"))?, threads)?;
+    cases.retain(|case| format!("{machine} {named} {}", case.model).contains(only));
+    if cases.is_empty() {
+        return Ok(());
+    }
     let engine = start_remembering(|| (), &home.path().join("measured.json"));
     let _lender = if named.is_empty() { None } else { Some(lend(&engine, home.path(), threads)?) };
     let devices = list_devices(&engine)?;
     measure_devices(&engine, threads)?;
-    let cut = make(home.path().join("models"))?;
-    for Case { model, recipe } in models(&cut, threads)? {
-        if !format!("{machine} {named} {model}").contains(only) {
-            continue;
-        }
+    for Case { model, recipe } in cases {
         let placement = PlacementText { backend: named.into(), ..PlacementText::default() };
         let recipe = Recipe { placement, ..recipe };
         let ranked = ranked_for(&estimate(&engine, &recipe)?, &recipe, &devices)?;

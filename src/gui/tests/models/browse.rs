@@ -150,7 +150,7 @@ fn who_has_nothing_sees_the_built_in_model_and_three_first_choices() {
     assert_eq!(studio.card_names()[0], "Small");
     assert!(studio.sees("Good first models for this machine") && studio.sees("Small, built-in"));
     let first = |app: &App| app.state.models.library.starter_ids.first().cloned();
-    assert_eq!(first(studio.app()).as_deref(), Some("z-image-turbo"), "the best that fits");
+    assert_eq!(first(studio.app()).as_deref(), Some("flux.1-schnell"), "the largest that fits");
     // Measured, and slow: the quickest go first.
     studio.port.send(Event::Rates { devices: vec![slow_processor()], is_measuring: false });
     studio.until("other first choices", |app| first(app).as_deref() == Some("sd1.5"));
