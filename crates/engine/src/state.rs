@@ -6,6 +6,7 @@ use crate::cache::Cache;
 use crate::estimate::EstimateCache;
 use crate::history::History;
 use crate::rates::RateStore;
+use crate::tile_store::TileStore;
 use atelier_library::HeaderCache;
 
 /// State that the jobs of an engine share.
@@ -16,12 +17,13 @@ pub(crate) struct EngineState {
     pub(crate) estimates: EstimateCache,
     pub(crate) history: History,
     pub(crate) rates: RateStore,
+    pub(crate) tiles: TileStore,
 }
 
 impl EngineState {
-    /// State without models, with the measurements of earlier processes.
-    pub(crate) fn new(history: History, rates: RateStore) -> Self {
-        Self { history, rates, ..Self::default() }
+    /// State without models, with the measurements and tiles of earlier processes.
+    pub(crate) fn new(history: History, rates: RateStore, tiles: TileStore) -> Self {
+        Self { history, rates, tiles, ..Self::default() }
     }
 
     /// Reads headers of model files, known ones from memory. Holds no lock meanwhile.

@@ -90,5 +90,6 @@ fn estimate(
         work,
         rates: rates.machine_rates(devices, recipe.threads),
         corrections: rates.corrections(&request.recipe.files, devices, recipe.threads),
+        ignores_references: request.ignores_references,
     })
 }

@@ -147,6 +147,8 @@ pub struct Estimate {
     pub rates: MachineRates,
     /// What was learned from pictures of this model.
     pub corrections: TimeCorrections,
+    /// The model looks at no reference pictures.
+    pub ignores_references: bool,
 }
 
 impl Estimate {
