@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::cpu_math::cpu_math;
 use crate::steps::StepsKey;
+use atelier_core::cpu_math::CpuMath;
 use atelier_core::paths::write_atomic_bytes;
 use atelier_core::recipe::Rgb8;
 
@@ -23,14 +23,14 @@ const MAX_BYTES: u64 = 1 << 30;
 /// The stored tiles of a folder.
 #[derive(Clone, Default)]
 pub(crate) struct TileStore {
-    /// `None`: nothing is stored.
-    folder: Option<PathBuf>,
+    /// Its folder, and how the processor computes: other arithmetic makes other bytes. `None`: nothing is stored.
+    folder: Option<(PathBuf, CpuMath)>,
 }
 
 impl TileStore {
     /// The store of this folder, which need not be there yet.
-    pub(crate) const fn new(folder: PathBuf) -> Self {
-        Self { folder: Some(folder) }
+    pub(crate) const fn new(folder: PathBuf, cpu_math: CpuMath) -> Self {
+        Self { folder: Some((folder, cpu_math)) }
     }
 
     /// The tile of this key, where it was redrawn before.
@@ -47,7 +47,7 @@ impl TileStore {
 
     /// Stores a tile, in the place of the oldest where there are too many.
     pub(crate) fn insert(&self, key: &StepsKey, tile: &Rgb8) {
-        let (Some(folder), Some(file)) = (&self.folder, self.file(key)) else { return };
+        let (Some((folder, _)), Some(file)) = (&self.folder, self.file(key)) else { return };
         let mut bytes = MAGIC.to_vec();
         bytes.extend(tile.width().to_le_bytes());
         bytes.extend(tile.height().to_le_bytes());
@@ -67,8 +67,8 @@ impl TileStore {
     }
 
     fn file(&self, key: &StepsKey) -> Option<PathBuf> {
-        // Other arithmetic makes other bytes.
-        Some(self.folder.as_ref()?.join(format!("{}-{}.{ENDING}", key.hex(), cpu_math().name())))
+        let (folder, cpu_math) = self.folder.as_ref()?;
+        Some(folder.join(format!("{}-{}.{ENDING}", key.hex(), cpu_math.name())))
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn a_tile_comes_back_and_a_damaged_one_does_not() {
         let folder = tempfile::tempdir().unwrap();
-        let store = TileStore::new(folder.path().join("tiles"));
+        let store = TileStore::new(folder.path().join("tiles"), CpuMath::Exact);
         let (key, other) = (StepsKey::of_number(1), StepsKey::of_number(2));
         let tile = Rgb8::new(2, 1, vec![1, 2, 3, 4, 5, 6]).unwrap();
         assert_eq!(store.get(&key), None);
