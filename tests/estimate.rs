@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use atelier_core::device::Device;
 use atelier_core::placement::{Change, DeviceCapacity, DevicePrediction, Module, Phase, Placement, Prediction};
-use atelier_core::recipe::{FileRole, Hires, ImageSource, InitImage, ModelFiles, PlacementText, Recipe, Rgb8};
+use atelier_core::recipe::{FileRole, Hires, ImageSource, InitImage, ModelFiles, PlacementText, Recipe, RedrawTiles, Rgb8};
 use atelier_engine::{Cause, End, Estimate, Event, Phase as EnginePhase, PreviewOptions, Task};
 use support::alone::{Alone, deep};
 use support::engine::Said;
@@ -97,6 +97,8 @@ fn flags_and_pictures_to_start_from_are_part_of_it() {
     // Both halves of the VAE count, of which one at a time would be staged: here they live where they run.
     alone.check(&Recipe { init: Some(InitImage { image: picture, strength: 0.5 }), ..on("GPU0", "", "") });
     alone.check(&Recipe { hires: Some(Hires { scale: 1.5, ..Hires::default() }), ..on("GPU0", "", "") });
+    let tiles = Some(RedrawTiles { side: Some(64), ..RedrawTiles::default() });
+    alone.check(&Recipe { hires: Some(Hires { scale: 3.0, tiles, ..Hires::default() }), ..on("GPU0", "", "") });
     alone.check(&Recipe { width: 272, height: 272, steps: 1, vae_tiling: true, ..plain });
 }
 

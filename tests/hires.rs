@@ -5,7 +5,7 @@
 mod support;
 
 use atelier_core::placement::Module;
-use atelier_core::recipe::{Hires, ImageSource, InitImage, ModelFiles, Recipe, Rgb8};
+use atelier_core::recipe::{Hires, ImageSource, InitImage, ModelFiles, Recipe, RedrawTiles, Rgb8};
 use atelier_engine::{End, Event, Phase};
 use support::engine::{Engine, Said};
 use support::{folder, recipe, tiny};
@@ -98,4 +98,88 @@ fn what_cannot_enlarge_is_refused_before_anything_is_generated() {
     let mut agreed = with(pickle);
     agreed.hires.as_mut().unwrap().allow_pickle = true;
     assert!(matches!(engine.run(&agreed).end(), End::Done { .. }));
+}
+
+/// A picture of slow changes, enlarged to twice its size in tiles of 64 pixels: six of them.
+fn in_tiles(strength: f32, side: u32) -> Recipe {
+    let tiles = Some(RedrawTiles { side: Some(side), ..RedrawTiles::default() });
+    Recipe { hires: Some(Hires { scale: 2.0, strength, tiles, ..Hires::default() }), ..enlarging(Hires::default()) }
+}
+
+/// Mean difference between each column and the next one, or each row.
+fn jumps(image: &Rgb8, upright: bool) -> Vec<f64> {
+    let (width, height) = (image.width() as usize, image.height() as usize);
+    let value = |x: usize, y: usize, channel: usize| f64::from(image.pixels()[(y * width + x) * 3 + channel]);
+    let (lines, length) = if upright { (width, height) } else { (height, width) };
+    let jump = |line: usize, at: usize, channel: usize| {
+        let [one, other] = [line, line + 1].map(|line| if upright { value(line, at, channel) } else { value(at, line, channel) });
+        (one - other).abs()
+    };
+    let mean = |line: usize| (0..length * 3).map(|at| jump(line, at / 3, at % 3)).sum::<f64>() / (length * 3) as f64;
+    (0..lines - 1).map(mean).collect()
+}
+
+#[test]
+fn a_picture_is_redrawn_in_tiles_without_seams_and_keeps_its_colours() {
+    let engine = Engine::start();
+    let said = engine.run(&in_tiles(0.5, 64));
+    assert_eq!((size(&said), said.begin().steps), ((128, 96), recipe().steps * 6), "{:?}", said.begin());
+    assert_eq!(engine.run(&in_tiles(0.5, 64)).pixels(), said.pixels(), "the same again");
+    let image = &said.pictures()[0].image;
+    let plain = engine.run(&Recipe { hires: Some(Hires { strength: 0.0, ..Hires::default() }), ..in_tiles(0.5, 64) });
+    assert_ne!(plain.pixels(), said.pixels());
+    // Tiles end at columns 64 and 96, begin at 32 and 64; rows likewise.
+    for (upright, borders) in [(true, [32, 64, 96]), (false, [32, 64, 64])] {
+        let jumps = jumps(image, upright);
+        // The picture itself changes at its middle column.
+        let others: Vec<f64> = (0..jumps.len()).filter(|at| borders.iter().all(|it| at.abs_diff(*it) > 3)).map(|at| jumps[at]).collect();
+        let mean = others.iter().sum::<f64>() / others.len() as f64;
+        for border in borders.into_iter().filter(|at| !upright || *at != 64) {
+            let jump = jumps[border - 2..border + 2].iter().copied().fold(0.0, f64::max);
+            println!("upright {upright}: {jump:.2} at {border}, {mean:.2} elsewhere");
+            assert!(jump < mean * 1.5 + 2.0, "{jump} at {border}, {mean} elsewhere");
+        }
+    }
+    // Colours that change slowly are those of the picture.
+    let means = |pixels: &[u8]| -> Vec<f64> {
+        let quarter = |left: bool, channel: usize| {
+            let chosen: Vec<f64> = pixels
+                .chunks_exact(3)
+                .enumerate()
+                .filter(|(at, _)| if left { at % 128 < 40 } else { at % 128 >= 88 })
+                .map(|(_, pixel)| f64::from(pixel[channel]))
+                .collect();
+            chosen.iter().sum::<f64>() / chosen.len() as f64
+        };
+        (0..6).map(|at| quarter(at < 3, at % 3)).collect()
+    };
+    for (own, its) in means(said.pixels()).iter().zip(means(plain.pixels())) {
+        assert!((own - its).abs() < 12.0, "{own} {its}");
+    }
+    let one = engine.run(&in_tiles(0.5, 256));
+    let whole = engine.run(&Recipe { hires: Some(Hires { strength: 0.5, ..Hires::default() }), ..in_tiles(0.5, 64) });
+    assert_eq!(one.pixels(), whole.pixels(), "what fits in one tile is redrawn at once, with its own words");
+}
+
+#[test]
+fn tiles_of_an_interrupted_picture_are_not_made_again() {
+    let kept = folder("hires-tiles");
+    let recipe = in_tiles(0.5, 64);
+    let whole = Engine::start().run(&recipe);
+    let steps_of = |said: &Said| steps(said).len();
+    let stopped = {
+        let engine = Engine::start_remembering(&kept.join("measured.json"));
+        let in_fourth_tile = move |event: &Event| matches!(event, Event::Step { step, .. } if step.done > crate::recipe().steps * 3);
+        engine.run_until(&recipe, in_fourth_tile)
+    };
+    assert!(matches!(stopped.end(), End::Cancelled), "{:?}", stopped.end());
+    let tiles = || std::fs::read_dir(kept.join("tiles")).unwrap().count();
+    assert_eq!(tiles(), 3);
+    let engine = Engine::start_remembering(&kept.join("measured.json"));
+    let again = engine.run(&recipe);
+    assert_eq!(again.pixels(), whole.pixels());
+    assert!(steps_of(&again) * 3 < steps_of(&whole) * 2, "{} of {}", steps_of(&again), steps_of(&whole));
+    assert_eq!(tiles(), 0, "the picture is finished");
+    // Other settings have tiles of their own.
+    assert_ne!(engine.run(&in_tiles(0.3, 64)).pixels(), whole.pixels());
 }

@@ -323,7 +323,7 @@ fn hires_of(flags: &HiresFlags, lookup: &Lookup<'_>) -> Result<Option<Hires>, Us
         path => path.clone(),
     };
     let strength = flags.hires_strength.unwrap_or(Hires::default().strength);
-    Ok(Some(Hires { scale, strength, upscaler, allow_pickle: flags.allow_pickle }))
+    Ok(Some(Hires { scale, strength, upscaler, allow_pickle: flags.allow_pickle, tiles: flags.tiles() }))
 }
 
 fn files(flags: &ModelFlags) -> ModelFiles {

@@ -185,6 +185,7 @@ impl App {
                 queue: Arc::default(),
                 residency: Residency::default(),
                 error: None,
+                without_references: None,
                 dialog_open: false,
                 theme: settings.theme,
                 zoom: settings.zoom,

@@ -57,6 +57,8 @@ pub struct Shared {
     pub queue: Arc<QueueSnapshot>,
     /// The models in memory.
     pub residency: Residency,
+    /// Files of a model that looks at no reference pictures, as the engine has found.
+    pub without_references: Option<ModelFiles>,
     /// The last error, until it is dismissed.
     pub error: Option<ErrorCard>,
     /// True while a file dialog is open.
@@ -159,6 +161,19 @@ impl Shared {
     pub fn model_family(&self) -> Option<&str> {
         let main = self.recipe.files.main()?;
         self.library.cards.iter().find(|card| card.main_file.as_deref() == Some(main))?.family.as_deref()
+    }
+
+    /// `Ok` unless it is known that the chosen model looks at no reference pictures.
+    ///
+    /// # Errors
+    /// The sentence for a person.
+    pub fn takes_references(&self) -> Result<(), &'static str> {
+        let ignores = self.without_references.as_ref() == Some(&self.recipe.files);
+        if ignores {
+            Err("This model looks at no reference pictures. Edit models do, as Flux Kontext and Qwen-Image-Edit.")
+        } else {
+            Ok(())
+        }
     }
 
     /// Makes these files the model, in place of the one that was there.

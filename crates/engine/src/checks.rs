@@ -4,7 +4,8 @@ use std::thread;
 
 use crate::fingerprint::fingerprints;
 use atelier_core::advice::Advice;
-use atelier_core::recipe::{Hires, Lora, ModelFiles, Recipe};
+use atelier_core::canvas::{ModelSizes, PixelRect, tile_rects};
+use atelier_core::recipe::{Hires, Lora, ModelFiles, Recipe, RedrawTiles};
 use atelier_library::{Family, snap};
 
 /// Pixels of a side; the engine has no limit of its own, memory sets one long before.
@@ -22,6 +23,14 @@ pub(crate) fn snapped_size(recipe: &Recipe, size_multiple: u32) -> (u32, u32) {
 /// Width and height in pixels of the second pass; a multiple of what the model can make.
 pub(crate) fn hires_size(hires: &Hires, first: (u32, u32), size_multiple: u32) -> (u32, u32) {
     snapped(hires.size(first), size_multiple)
+}
+
+/// The tiles of a second pass of this size in pixels, where it is made in several.
+pub(crate) fn redraw_tiles(hires: &Hires, size: (u32, u32), sizes: ModelSizes) -> Option<Vec<PixelRect>> {
+    let tiles = hires.tiles.as_ref().filter(|_| hires.strength > 0.0)?;
+    let (side, _) = snapped((tiles.side.unwrap_or(sizes.best), SIDES.0), sizes.multiple);
+    let rects = tile_rects(size, side, RedrawTiles::overlap(side));
+    (rects.len() > 1).then_some(rects)
 }
 
 /// A size in pixels after snapping to what the model can make.

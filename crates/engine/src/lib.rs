@@ -32,6 +32,7 @@ mod start;
 mod state;
 mod steps;
 mod threads;
+mod tile_store;
 
 pub use cpu_math::{choose_cpu_math, cpu_math};
 pub use devices::{NotAdded, simulate_devices};

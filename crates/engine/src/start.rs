@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use crate::cpu_math::choose_cpu_math;
+use crate::cpu_math::{choose_cpu_math, cpu_math};
 use crate::engine_end::EngineEnd;
 use crate::estimate;
 use crate::handle::{Connection, Handle};
@@ -12,6 +12,7 @@ use crate::rates::RateStore;
 use crate::scheduler;
 use crate::state::EngineState;
 use crate::threads::{STACK_BYTES, mark_engine_thread};
+use crate::tile_store::TileStore;
 
 /// Starts the engine. `wake` is called, from any thread, whenever a new event can be read. Dropping the handle stops the engine.
 ///
@@ -23,8 +24,11 @@ pub fn start(wake: impl Fn() + Send + Sync + 'static) -> Handle {
 
 /// File of the rates of devices, beside the one of what jobs took.
 const RATES_FILE: &str = "device-rates.json";
+/// Folder of tiles of pictures that are not finished, beside it too.
+const TILES_FOLDER: &str = "tiles";
 
-/// Starts the engine as [`start`] does, and stores what jobs took in this file, which need not be there yet, and rates of devices beside it.
+/// Starts the engine as [`start`] does, and stores what jobs took in this file, which need not be there yet, and rates of devices and unfinished
+/// pictures beside it.
 #[must_use]
 pub fn start_remembering(wake: impl Fn() + Send + Sync + 'static, file: &Path) -> Handle {
     start_with(wake, Some(file.to_owned()))
@@ -47,7 +51,8 @@ fn start_with(wake: impl Fn() + Send + Sync + 'static, file: Option<PathBuf>) ->
 /// Queries have a thread of their own, which ends with this one: none may be in the engine when the process exits.
 fn run(end: EngineEnd, file: Option<&Path>) {
     let rates = file.map(|file| RateStore::open(&file.with_file_name(RATES_FILE))).unwrap_or_default();
-    let engine = EngineState::new(file.map(History::open).unwrap_or_default(), rates);
+    let tiles = file.map(|file| TileStore::new(file.with_file_name(TILES_FOLDER), cpu_math())).unwrap_or_default();
+    let engine = EngineState::new(file.map(History::open).unwrap_or_default(), rates, tiles);
     let (queries, sender) = (end.queries(), end.sender());
     let (cache, history, rates) = (engine.estimates.clone(), engine.history.clone(), engine.rates.clone());
     let answering = move || {

@@ -8,6 +8,7 @@ use crate::cache::Cache;
 use crate::estimate::EstimateCache;
 use crate::history::History;
 use crate::rates::RateStore;
+use crate::tile_store::TileStore;
 use atelier_library::HeaderCache;
 
 /// State that the jobs of an engine share.
@@ -20,12 +21,13 @@ pub(crate) struct EngineState {
     pub(crate) rates: RateStore,
     /// Recipes without a placement keep the engine's default device.
     keeps_default_device: AtomicBool,
+    pub(crate) tiles: TileStore,
 }
 
 impl EngineState {
-    /// State without models, with the measurements of earlier processes.
-    pub(crate) fn new(history: History, rates: RateStore) -> Self {
-        Self { history, rates, ..Self::default() }
+    /// State without models, with the measurements and tiles of earlier processes.
+    pub(crate) fn new(history: History, rates: RateStore, tiles: TileStore) -> Self {
+        Self { history, rates, tiles, ..Self::default() }
     }
 
     /// True where recipes without a placement get the quickest that fits, as at first.

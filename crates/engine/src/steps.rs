@@ -20,7 +20,7 @@ pub(crate) const MAX_BYTES_OF_PICTURE: u64 = MAX_BYTES / 2;
 const MOST_PICTURES: usize = 256;
 
 /// Identity of a picture's steps: equal keys have equal steps, but for the device that computes them.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StepsKey([u8; 32]);
 
 /// Beside a recipe, what an image's steps depend on.
@@ -87,6 +87,17 @@ impl StepsKey {
             add(soft_mask.map_or(&[], |mask| mask.pixels()));
         }
         Self(hasher.finalize().into())
+    }
+
+    /// The key in hexadecimal digits: a name for a file.
+    pub(crate) fn hex(&self) -> String {
+        self.0.iter().fold(String::new(), |hex, byte| hex + &format!("{byte:02x}"))
+    }
+
+    /// A key of bytes that are all this number.
+    #[cfg(test)]
+    pub(crate) const fn of_number(number: u8) -> Self {
+        Self([number; 32])
     }
 }
 
@@ -157,12 +168,8 @@ mod tests {
     const NO_IMAGES: StepsInput<'static> =
         StepsInput { size: (512, 512), init: None, mask: None, area: None, references: &[], control: None };
 
-    fn key(number: u8) -> StepsKey {
-        StepsKey([number; 32])
-    }
-
     fn picture(number: u8, steps: u32, bytes: u64) -> PictureSteps<u8> {
-        PictureSteps { key: key(number), steps, bytes, records: Arc::new(number) }
+        PictureSteps { key: StepsKey::of_number(number), steps, bytes, records: Arc::new(number) }
     }
 
     #[test]
@@ -171,9 +178,9 @@ mod tests {
         for number in 0..4 {
             store.insert_sized(picture(number, 8, MAX_BYTES / 4));
         }
-        assert_eq!(store.get(&key(0), 8).as_deref(), Some(&0), "all of them have room");
+        assert_eq!(store.get(&StepsKey::of_number(0), 8).as_deref(), Some(&0), "all of them have room");
         store.insert_sized(picture(4, 8, MAX_BYTES / 3));
-        let kept: Vec<u8> = (0..5).filter(|number| store.get(&key(*number), 1).is_some()).collect();
+        let kept: Vec<u8> = (0..5).filter(|number| store.get(&StepsKey::of_number(*number), 1).is_some()).collect();
         assert_eq!(kept, [0, 3, 4], "the two that were used longest ago went");
         for number in 10..100 {
             store.insert_sized(picture(number, 8, u64::from(number) << 20));
@@ -181,9 +188,9 @@ mod tests {
             assert!(bytes <= MAX_BYTES, "{bytes}");
         }
         store.insert_sized(picture(200, 8, MAX_BYTES_OF_PICTURE + 1));
-        assert!(store.get(&key(200), 1).is_none(), "no picture takes the room of all others");
+        assert!(store.get(&StepsKey::of_number(200), 1).is_none(), "no picture takes the room of all others");
         for number in 0..=255 {
-            store.insert_sized(PictureSteps { key: StepsKey([number; 32]), ..picture(0, 8, 1) });
+            store.insert_sized(PictureSteps { key: StepsKey::of_number(number), ..picture(0, 8, 1) });
             store.insert_sized(PictureSteps { key: StepsKey([number, 1].repeat(16).try_into().unwrap()), ..picture(0, 8, 1) });
         }
         assert_eq!(store.pictures.lock().len(), MOST_PICTURES, "however small");
@@ -196,10 +203,14 @@ mod tests {
         let store = StepStore::default();
         store.insert_sized(picture(1, 0, 1));
         store.insert_sized(picture(2, 3, 1));
-        assert!(store.get(&key(1), 0).is_none() && store.get(&key(2), 3).is_some() && store.get(&key(2), 4).is_none());
+        assert!(
+            store.get(&StepsKey::of_number(1), 0).is_none()
+                && store.get(&StepsKey::of_number(2), 3).is_some()
+                && store.get(&StepsKey::of_number(2), 4).is_none()
+        );
         store.insert_sized(picture(2, 6, 2));
         store.insert_sized(picture(2, 2, 1));
-        assert!(store.get(&key(2), 6).is_some());
+        assert!(store.get(&StepsKey::of_number(2), 6).is_some());
         assert_eq!(store.pictures.lock().len(), 1);
     }
 

@@ -14,7 +14,8 @@ use atelier_core::cpu_math::CpuMath;
 use atelier_core::picture_note::{NoteKind, PictureNote};
 use atelier_core::placement::Change;
 use atelier_core::recipe::{
-    ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PictureInfo, Recipe, Rng, SeedBlend, StoredArea,
+    ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PictureInfo, Recipe, RedrawTiles, Rng,
+    SeedBlend, StoredArea,
 };
 
 /// The version that this program writes.
@@ -164,12 +165,14 @@ struct StoredHires {
     strength: f32,
     #[serde(skip_serializing_if = "Option::is_none")]
     upscaler: Option<StoredFile>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tiles: Option<RedrawTiles>,
 }
 
 impl Default for StoredHires {
     fn default() -> Self {
         let Hires { scale, strength, .. } = Hires::default();
-        Self { scale, strength, upscaler: None }
+        Self { scale, strength, upscaler: None, tiles: None }
     }
 }
 
@@ -297,6 +300,7 @@ impl StoredRecipe {
                 scale: hires.scale,
                 strength: hires.strength,
                 upscaler: hires.upscaler.as_deref().map(file),
+                tiles: hires.tiles.clone(),
             }),
             earlier_steps: recipe
                 .earlier_steps
@@ -442,7 +446,7 @@ impl StoredRecipe {
         // Without the picture that it enlarges it says nothing.
         let hires = self.hires.as_ref().filter(|_| init.is_some() || self.init.is_none()).map(|hires| {
             let upscaler = hires.upscaler.as_ref().and_then(|file| find(RequiredFile::File(FileRole::Upscaler), file));
-            Hires { scale: hires.scale, strength: hires.strength, upscaler, allow_pickle: false }.clamped()
+            Hires { scale: hires.scale, strength: hires.strength, upscaler, allow_pickle: false, tiles: hires.tiles.clone() }.clamped()
         });
 
         let defaults = Recipe::default();

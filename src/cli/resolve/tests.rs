@@ -6,7 +6,7 @@ use super::super::flags::{Cli, Command};
 use super::*;
 use atelier_core::canvas::StartFit;
 use atelier_core::placement::{Module, parse_backend, parse_params_backend};
-use atelier_core::recipe::{Hires, Rng, Sampler, Scheduler, SeedBlend};
+use atelier_core::recipe::{Hires, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend};
 
 fn job(args: &[&str]) -> Result<Job, UsageError> {
     job_beside(args, || Err(BuiltinError::Missing { looked: Vec::new() }))
@@ -105,6 +105,14 @@ fn drafts_and_second_seeds_are_flags() {
     assert_eq!((usual.draft_step(), usual.seed_blend), (None, Some(SeedBlend { seed: 4, ..SeedBlend::default() })));
     let finished = job(&["generate", "--like", "a.png", "-m", "mine", "--finish"]).unwrap_err();
     assert!(finished.to_string().contains("a.png is finished"), "{finished}");
+}
+
+#[test]
+fn tiles_have_the_models_side_unless_one_is_given() {
+    let tiles = |args: &[&str]| recipe_of(&[&["-m", "m.gguf", "--hires", "2"], args].concat()).hires.unwrap().tiles;
+    assert_eq!(tiles(&[]), None);
+    assert_eq!(tiles(&["--redraw-tiles"]), Some(RedrawTiles::default()));
+    assert_eq!(tiles(&["--redraw-tiles", "512", "--tile-words", "oil"]), Some(RedrawTiles { side: Some(512), words: "oil".into() }));
 }
 
 /// A library with two LoRAs.

@@ -318,6 +318,7 @@ impl Command {
             Self::SetKind(LayerKind::Control) | Self::AddLayer(LayerKind::Control) => {
                 edited.and(shared.recipe.has_control_net().then_some(()).ok_or("Choose a ControlNet among the model's files first."))
             }
+            Self::SetKind(LayerKind::Reference) | Self::AddLayer(LayerKind::Reference) => edited.and_then(|_| shared.takes_references()),
             Self::GenerateRegions if edited.is_ok_and(|it| it.regions().next().is_none()) => {
                 Err("There is no region with anything on it. Add one, and paint it.")
             }

@@ -240,10 +240,11 @@ impl Command {
         Self::RollSecondSeed,
         Self::MakeDrafts(true),
         Self::MakeDrafts(false),
+        Self::Enlarge(Enlargement::Tiles),
     ];
 
     /// What can be done with a picture, in the order of its menu.
-    pub const OF_PICTURE: [Self; 12] = [
+    pub const OF_PICTURE: [Self; 13] = [
         Self::Recall(RecallPart::All),
         Self::Recall(RecallPart::AllButSeed),
         Self::Recall(RecallPart::Prompt),
@@ -254,6 +255,7 @@ impl Command {
         Self::ReferenceShown,
         Self::Enlarge(Enlargement::Plain),
         Self::Enlarge(Enlargement::Redraw),
+        Self::Enlarge(Enlargement::Tiles),
         Self::CopyPicture,
         Self::SaveAs,
     ];
@@ -415,10 +417,17 @@ impl Command {
             | Self::ChooseFile(_)
             | Self::ChooseStart
             | Self::ChooseMask
-            | Self::AddReference
             | Self::ChooseControl
             | Self::AddLora
             | Self::AddEmbedding => (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already."),
+            Self::AddReference => {
+                shared.takes_references()?;
+                (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")
+            }
+            Self::ReferenceShown => {
+                state.session.shown().ok_or("There is no picture yet.")?;
+                shared.takes_references()
+            }
             Self::SaveAs => {
                 state.session.shown().map(drop).ok_or("There is no picture yet.")?;
                 (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")
@@ -427,12 +436,12 @@ impl Command {
                 let picture = state.session.shown().ok_or("There is no picture yet.")?;
                 (!picture.recipe.files.is_empty()).then_some(()).ok_or("The model of this picture is not on this machine.")
             }
-            Self::Enlarge(Enlargement::Redraw) => {
+            Self::Enlarge(Enlargement::Redraw | Enlargement::Tiles) => {
                 let picture = state.session.shown().ok_or("There is no picture yet.")?;
                 let has_model = !picture.recipe.files.is_empty() || !shared.recipe.files.is_empty();
                 has_model.then_some(()).ok_or("Choose a model first.")
             }
-            Self::Recall(_) | Self::StartFromShown | Self::ReferenceShown | Self::CopyPicture | Self::Enlarge(Enlargement::Plain) => {
+            Self::Recall(_) | Self::StartFromShown | Self::CopyPicture | Self::Enlarge(Enlargement::Plain) => {
                 state.session.shown().map(drop).ok_or("There is no picture yet.")
             }
             Self::UseDropped(DroppedUse::Settings) => {
@@ -443,6 +452,10 @@ impl Command {
                 let is_file = |image: &ImageSource| matches!(image, ImageSource::File(_));
                 let has_files = state.dropped.as_ref().is_some_and(|dropped| dropped.images.iter().all(is_file));
                 has_files.then_some(()).ok_or("A pasted picture is in no file.")
+            }
+            Self::UseDropped(DroppedUse::Reference) => {
+                state.dropped.as_ref().ok_or("There is no picture.")?;
+                shared.takes_references()
             }
             Self::UseDropped(_) => state.dropped.as_ref().map(drop).ok_or("There is no picture."),
             Self::GoOnFromStep | Self::RerollFromStep => {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::gui::shared::Shared;
-use atelier_core::recipe::{Hires, ImageSource, InitImage, Recipe};
+use atelier_core::recipe::{Hires, ImageSource, InitImage, Recipe, RedrawTiles};
 use atelier_library::ModelKind;
 
 /// Denoising strength where details are drawn anew: enough for texture, too little to change what is seen.
@@ -16,6 +16,8 @@ pub enum Enlargement {
     Plain,
     /// The same, with its details generated anew.
     Redraw,
+    /// The same, with its details generated anew in tiles.
+    Tiles,
 }
 
 impl Enlargement {
@@ -26,6 +28,10 @@ impl Enlargement {
             Self::Redraw => {
                 ("Enlarge 2× and refine", "Enlarge this picture, and draw its fine details anew with its own prompt and model.")
             }
+            Self::Tiles => (
+                "Enlarge 2× in tiles",
+                "Enlarge this picture, and draw its details anew tile by tile: for pictures that are too large for the memory as a whole.",
+            ),
         }
     }
 }
@@ -37,21 +43,23 @@ pub(crate) fn upscalers(shared: &Shared) -> impl Iterator<Item = (&str, &Path)> 
 
 /// A second pass with this upscaler. A person who chooses a file agrees to open it, also where it is a pickle.
 pub(crate) fn with_upscaler(hires: &Hires, upscaler: Option<PathBuf>) -> Hires {
-    Hires { allow_pickle: upscaler.is_some(), upscaler, ..*hires }
+    Hires { allow_pickle: upscaler.is_some(), upscaler, ..hires.clone() }
 }
 
 /// The recipe that enlarges a picture of this recipe. A model that is not on this machine is replaced by the chosen one.
 pub(super) fn enlarging(of: &Recipe, image: ImageSource, way: Enlargement, shared: &Shared) -> Recipe {
     let strength = match way {
         Enlargement::Plain => 0.0,
-        Enlargement::Redraw => REDRAW_STRENGTH,
+        Enlargement::Redraw | Enlargement::Tiles => REDRAW_STRENGTH,
     };
     let upscaler = upscalers(shared).next().map(|(_, path)| path.to_owned());
     let files = if of.files.is_empty() { shared.recipe.files.clone() } else { of.files.clone() };
     let mut recipe = Recipe { files, placement: shared.recipe.placement.clone(), threads: shared.recipe.threads, ..of.clone() };
     recipe.remove_init();
     recipe.earlier_steps.clear();
+    recipe.last_step = None;
     recipe.init = Some(InitImage { image, strength: 0.0 });
-    recipe.hires = Some(with_upscaler(&Hires { strength, ..Hires::default() }, upscaler));
+    let tiles = (way == Enlargement::Tiles).then(RedrawTiles::default);
+    recipe.hires = Some(with_upscaler(&Hires { strength, tiles, ..Hires::default() }, upscaler));
     recipe
 }

@@ -149,7 +149,7 @@ fn request_estimate(state: &mut State, now: f64, context: &Context<'_>) -> bool 
 }
 
 /// The engine has estimated a recipe, or failed to.
-pub(crate) fn estimated(state: &mut State, recipe: &Recipe, result: Result<Estimate, Failure>, context: &Context<'_>) {
+pub(crate) fn estimated(state: &mut State, recipe: &Recipe, result: Result<Estimate, Failure>, context: &mut Context<'_>) {
     let key = EstimateKey::of(recipe);
     if state.estimate.requested.as_ref() != Some(&key) {
         return;
@@ -158,6 +158,9 @@ pub(crate) fn estimated(state: &mut State, recipe: &Recipe, result: Result<Estim
     if EstimateKey::of(&context.shared.recipe) != key {
         state.estimate.requested = None;
         return;
+    }
+    if let Ok(estimate) = &result {
+        context.shared.without_references = estimate.ignores_references.then(|| recipe.files.clone());
     }
     let board = &mut state.board;
     board.estimate_pending = false;

@@ -127,6 +127,7 @@ impl Command {
         Self::Restore,
         Self::UseSettings,
         Self::Enlarge(Enlargement::Redraw),
+        Self::Enlarge(Enlargement::Tiles),
         Self::CopyPicture,
         Self::ShowInFolder,
         Self::SaveSearch,
@@ -241,13 +242,13 @@ impl Command {
             | Self::UseSettings
             | Self::Recall(_)
             | Self::StartFrom
-            | Self::UseAsReference
             | Self::UseForControl
             | Self::Enlarge(_)
             | Self::CopyPicture
             | Self::ShowInFolder
             | Self::RemoveTag(_)
             | Self::SetDialog(Some(Dialog::Export(..))) => has_target(),
+            Self::UseAsReference => has_target().and_then(|()| shared.takes_references()),
             Self::AddTag => {
                 has_target()?;
                 require(!state.tag_text.trim().is_empty(), "Type a word first.")

@@ -220,3 +220,27 @@ fn a_lora_is_picked_weighed_switched_off_and_on_and_its_words_are_added() {
     studio.click("Remove LoRA ink");
     assert!(recipe_of(&studio).loras.is_empty());
 }
+
+#[test]
+fn reference_pictures_are_offered_only_where_the_model_looks_at_them() {
+    let reference = |name: &str| vec![ImageSource::File(name.into())];
+    let mut studio = Studio::sized(Recipe { reference_images: reference("/p/one.png"), ..ready() }, [1440.0, 1600.0]);
+    studio.make(1);
+    let offers = |studio: &mut Studio| {
+        studio.click("Add a guide");
+        let is_offered = studio.harness.query_by_role_and_label(Role::Button, "Add a reference picture").is_some();
+        studio.press(Modifiers::NONE, Key::Escape);
+        is_offered
+    };
+    assert!(offers(&mut studio), "nothing is known of the model yet");
+    assert!(!studio.sees("looks at no reference pictures"));
+    let files = studio.app().state.shared.recipe.files.clone();
+    studio.app_mut().state.shared.without_references = Some(files);
+    studio.harness.run_ok();
+    assert!(!offers(&mut studio) && studio.sees("looks at no reference pictures"), "those that are there say so");
+    let shown = crate::gui::create::Command::ReferenceShown.enabled(&studio.app().state.create, &studio.app().state.shared);
+    assert!(shown.unwrap_err().contains("Kontext"));
+    studio.app_mut().state.shared.use_file(FileRole::Model, "/models/kontext.safetensors".into());
+    studio.harness.run_ok();
+    assert!(offers(&mut studio), "another model");
+}

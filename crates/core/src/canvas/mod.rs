@@ -21,6 +21,7 @@ mod pyramid;
 mod rect;
 mod settings;
 mod tile;
+mod tiles;
 
 #[cfg(test)]
 mod tests;
@@ -42,3 +43,4 @@ pub use paste::paste_area;
 pub use rect::PixelRect;
 pub use settings::{AreaFill, AreaSettings, Borders, StartFit};
 pub use tile::{TILE_SIDE, TileImage};
+pub use tiles::{plan_tile, tile_rects, with_low_frequencies};

@@ -16,6 +16,48 @@ pub struct Hires {
     pub upscaler: Option<PathBuf>,
     /// Opens the upscaler also where it is a pickle: the person of this machine agreed to this file. Pictures do not store it.
     pub allow_pickle: bool,
+    /// Generates the details in tiles: the second pass then takes the memory of a tile, whatever the size. `None`: all at once.
+    pub tiles: Option<RedrawTiles>,
+}
+
+/// Tiles of a second pass, one after the other; each sees what those before it made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RedrawTiles {
+    /// Side in pixels, in [`SIDES`](Self::SIDES); `None`: the size that the model makes best.
+    pub side: Option<u32>,
+    /// The prompt of each tile. That of the picture would paint its subject into every tile.
+    pub words: String,
+}
+
+impl RedrawTiles {
+    /// Least and greatest side in pixels.
+    pub const SIDES: (u32, u32) = (64, 4096);
+    /// Words that suit every part of every picture.
+    pub const USUAL_WORDS: &str = "highly detailed, sharp focus";
+    /// Most characters of the words.
+    const MOST_WORDS: usize = 2000;
+    /// Least overlap of neighbours where tiles are large enough, in pixels: with half as many a seam shows.
+    const LEAST_OVERLAP: u32 = 96;
+
+    /// With numbers out of their range brought into it.
+    #[must_use]
+    pub fn clamped(self) -> Self {
+        let side = self.side.map(|side| side.clamp(Self::SIDES.0, Self::SIDES.1));
+        Self { side, words: self.words.chars().take(Self::MOST_WORDS).collect() }
+    }
+
+    /// Pixels by which neighbours with this side overlap.
+    #[must_use]
+    pub fn overlap(side: u32) -> u32 {
+        (side / 8).max(Self::LEAST_OVERLAP).min(side / 4)
+    }
+}
+
+impl Default for RedrawTiles {
+    fn default() -> Self {
+        Self { side: None, words: Self::USUAL_WORDS.to_owned() }
+    }
 }
 
 impl Hires {
@@ -27,7 +69,12 @@ impl Hires {
     pub fn clamped(self) -> Self {
         let within = |value: f32, (least, most): (f32, f32), usual: f32| if value.is_finite() { value.clamp(least, most) } else { usual };
         let usual = Self::default();
-        Self { scale: within(self.scale, Self::SCALES, usual.scale), strength: within(self.strength, (0.0, 1.0), usual.strength), ..self }
+        Self {
+            scale: within(self.scale, Self::SCALES, usual.scale),
+            strength: within(self.strength, (0.0, 1.0), usual.strength),
+            tiles: self.tiles.map(RedrawTiles::clamped),
+            ..self
+        }
     }
 
     /// Width and height in pixels after enlarging, before they are snapped to what a model can make.
@@ -40,7 +87,7 @@ impl Hires {
 
 impl Default for Hires {
     fn default() -> Self {
-        Self { scale: 2.0, strength: 0.4, upscaler: None, allow_pickle: false }
+        Self { scale: 2.0, strength: 0.4, upscaler: None, allow_pickle: false, tiles: None }
     }
 }
 
@@ -54,5 +101,8 @@ mod tests {
         let wild = Hires { scale: f32::INFINITY, strength: 7.0, ..Hires::default() }.clamped();
         assert_eq!((wild.scale, wild.strength), (2.0, 1.0));
         assert_eq!(Hires { scale: 99.0, ..Hires::default() }.clamped().scale, 4.0);
+        let tiles = RedrawTiles { side: Some(7), words: "a".repeat(9000) }.clamped();
+        assert_eq!((tiles.side, tiles.words.len()), (Some(64), RedrawTiles::MOST_WORDS));
+        assert_eq!([64, 512, 1024, 2048].map(RedrawTiles::overlap), [16, 96, 128, 256]);
     }
 }

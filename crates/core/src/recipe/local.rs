@@ -188,6 +188,7 @@ impl From<LocalRecipe> for Recipe {
 mod tests {
     use super::*;
     use crate::canvas::AreaSettings;
+    use crate::recipe::RedrawTiles;
 
     #[test]
     fn a_recipe_comes_back_with_its_paths_and_one_of_an_older_version_is_readable() {
@@ -197,7 +198,8 @@ mod tests {
         recipe.start_fit = StartFit::Stretch;
         recipe.area = Some(AreaSettings { feather: Some(3), ..AreaSettings::default() });
         recipe.outpaint = Some(Borders { left: 64, ..Borders::default() });
-        recipe.hires = Some(Hires { upscaler: Some("/models/x4.safetensors".into()), ..Hires::default() });
+        let tiles = Some(RedrawTiles { side: Some(512), ..RedrawTiles::default() });
+        recipe.hires = Some(Hires { upscaler: Some("/models/x4.safetensors".into()), tiles, ..Hires::default() });
         recipe.loras.push(Lora { path: "/loras/ink.safetensors".into(), strength: 0.8 });
         recipe.earlier_steps = recipe.steps_until(3, Some("a.png".into()));
         recipe.seed_blend = Some(SeedBlend { seed: 9, amount: 0.5 });

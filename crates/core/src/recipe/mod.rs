@@ -27,7 +27,7 @@ pub use changes::changed_settings;
 pub use earlier_steps::EarlierSteps;
 pub use embedding_words::{add_words, embedding_word, names_embedding, replace_embedding_words, without_embedding};
 pub use files::{FileRole, ModelFiles};
-pub use hires::Hires;
+pub use hires::{Hires, RedrawTiles};
 pub use image::{ImageSource, Rgb8};
 pub use local::LocalRecipe;
 pub use lora_tags::{take_loras, take_loras_if};

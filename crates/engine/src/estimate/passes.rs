@@ -38,7 +38,10 @@ pub(super) fn image_passes(headers: &mut HeaderCache, recipe: &Recipe) -> Result
         passes.push(pass(first, 0));
     }
     if recipe.hires.as_ref().is_some_and(|hires| hires.strength > 0.0) {
-        passes.push(pass(request, 1));
+        match request.tiles {
+            Some(((width, height), count)) => passes.extend((0..count).map(|_| pass(request.with_size(width, height), 1))),
+            None => passes.push(pass(request, 1)),
+        }
     }
     Ok(passes)
 }

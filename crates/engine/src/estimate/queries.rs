@@ -112,5 +112,6 @@ fn estimate(
         rates: rates.machine_rates(devices, recipe.threads),
         corrections: rates.corrections(&request.recipe.files, devices, recipe.threads),
         trials: rates.trials(&request.recipe.files, recipe, devices),
+        ignores_references: request.ignores_references,
     })
 }

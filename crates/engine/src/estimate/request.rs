@@ -2,7 +2,7 @@
 
 use super::error::EstimateError;
 use crate::area::{largest_work, plan_areas, start_of};
-use crate::checks::{check_reference, cpu_threads, hires_size, is_tiled, snapped_size};
+use crate::checks::{check_reference, cpu_threads, hires_size, is_tiled, redraw_tiles, snapped_size};
 use crate::embeddings::Embeddings;
 use crate::ffi::{ContextParams, GenerateParams};
 use crate::placement::placement_failure;
@@ -24,6 +24,10 @@ pub(super) struct EstimateRequest {
     pub(super) recipe: Recipe,
     pub(super) size_multiple: u32,
     pub(super) tiling: bool,
+    /// The model looks at no reference pictures.
+    pub(super) ignores_references: bool,
+    /// Size in pixels and number of the tiles of a second pass.
+    pub(super) tiles: Option<((u32, u32), usize)>,
     /// Sizes of the reference pictures.
     references: Vec<(u32, u32)>,
     embeddings: Embeddings,
@@ -94,9 +98,24 @@ impl EstimateRequest {
             init.strength = 1.0;
         }
         (recipe.width, recipe.height) = snapped_size(&recipe, size_multiple);
+        let mut tiles = None;
         if let Some(hires) = recipe.hires.take().filter(|hires| hires.strength > 0.0) {
             // The second pass takes more than the first, and begins with a picture.
-            (recipe.width, recipe.height) = hires_size(&hires, enlarged.unwrap_or((recipe.width, recipe.height)), size_multiple);
+            let size = hires_size(&hires, enlarged.unwrap_or((recipe.width, recipe.height)), size_multiple);
+            let rects = redraw_tiles(&hires, size, family.model_sizes());
+            tiles = rects.as_ref().and_then(|rects| Some(((rects.first()?.width, rects.first()?.height), rects.len())));
+            let area = |(width, height): (u32, u32)| u64::from(width) * u64::from(height);
+            let first = (recipe.width, recipe.height);
+            (recipe.width, recipe.height) = match tiles {
+                None => size,
+                // Of two passes the larger one counts.
+                Some((tile, _)) if enlarged.is_none() && area(first) > area(tile) => first,
+                Some((tile, _)) => tile,
+            };
+            if let (Some(_), Some(settings)) = (tiles, &hires.tiles) {
+                recipe.mask.get_or_insert_with(|| ImageSource::Pixels(grey(1, 1)));
+                recipe.prompt = longer(recipe.prompt, &settings.words);
+            }
             recipe.init.get_or_insert_with(|| InitImage { image: ImageSource::Pixels(grey(1, 1)), strength: 1.0 });
         }
         if u64::from(recipe.width) * u64::from(recipe.height) > MAX_PIXELS {
@@ -108,7 +127,7 @@ impl EstimateRequest {
         // Locations of weights and budgets change nothing about what is needed.
         recipe.placement = PlacementText::default();
         let tiling = is_tiled(&recipe);
-        Ok(Self { recipe, size_multiple, tiling, references, embeddings })
+        Ok(Self { recipe, size_multiple, ignores_references: !looks_at_references, tiling, tiles, references, embeddings })
     }
 
     /// The same with another size.
@@ -166,6 +185,11 @@ impl Placeholders {
             embeddings: &request.embeddings,
         }
     }
+}
+
+/// The longer of two prompts.
+fn longer(one: String, other: &str) -> String {
+    if other.len() > one.len() { other.to_owned() } else { one }
 }
 
 fn grey(width: u32, height: u32) -> Rgb8 {

@@ -17,12 +17,15 @@ use crate::ffi::{self, AreaParams, CallError, GenerateParams, JobCallbacks, Lora
 use crate::protocol::{Event, Failure, JobId, PhaseKind, Picture, PreviewOptions};
 use crate::state::EngineState;
 use crate::steps::{MAX_BYTES_OF_PICTURE, StepsInput, StepsKey};
-use atelier_core::canvas::{Mask, StartFit};
+use atelier_core::canvas::{Mask, StartFit, crop_picture, paste_area, plan_tile, with_low_frequencies};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::Change;
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use atelier_library::file_name;
-use atelier_media::fit_image;
+use atelier_media::{PictureError, fit_image};
+
+/// Cells across a tile in which it has the colours of the picture that it is made from: what is larger than one of them is shared by all.
+const CELLS_OF_A_TILE: u32 = 8;
 
 /// Pictures of a job, and notes on them.
 #[derive(Default)]
@@ -141,10 +144,11 @@ impl<'a> Generator<'a> {
 
     /// A picture, or the start picture, enlarged, and its details generated anew.
     fn enlarged(&self, session: &mut Session<'a>, hires: &HiresPlan, seed: i64) -> Result<Image, JobError> {
-        let HiresPlan { size, settings, enlarges_init } = hires;
+        let HiresPlan { size, settings, enlarges_init, tiles } = hires;
         let GenerationPlan { init, control, .. } = self.plan;
         let redraws = settings.strength > 0.0;
-        let count = u32::from(!enlarges_init) + u32::from(redraws);
+        let passes = if redraws { tiles.len().max(1) as u32 } else { 0 };
+        let count = u32::from(!enlarges_init) + passes;
         let first = if let Some(init) = init.as_ref().filter(|_| *enlarges_init) {
             Image { pixels: init.clone(), is_flat: false, has_missing_numbers: false }
         } else {
@@ -154,6 +158,10 @@ impl<'a> Generator<'a> {
         let large = self.upscaled(session, &first.pixels, hires)?;
         if !redraws || first.is_flat {
             return Ok(Image { pixels: large, ..first });
+        }
+        if !tiles.is_empty() {
+            let second = self.tiled(session, hires, &large, seed)?;
+            return Ok(Image { has_missing_numbers: first.has_missing_numbers || second.has_missing_numbers, ..second });
         }
         self.monitor.set_part(PicturePart { index: count - 1, count, place: None });
         let resize = |image: &Rgb8| fit_image(image, size.0, size.1, StartFit::Stretch);
@@ -165,6 +173,52 @@ impl<'a> Generator<'a> {
         // Of two passes, the first one has the steps that branches begin with.
         let second = if *enlarges_init { self.image_of_steps(session, &input)? } else { self.image(session, &input)? };
         Ok(Image { has_missing_numbers: first.has_missing_numbers || second.has_missing_numbers, ..second })
+    }
+
+    /// An enlarged image with its details generated anew, tile by tile. Tiles that were made before this job was interrupted are not made again.
+    fn tiled(&self, session: &mut Session<'a>, hires: &HiresPlan, large: &Rgb8, seed: i64) -> Result<Image, JobError> {
+        let HiresPlan { size, settings, enlarges_init, tiles } = hires;
+        let unusable = |error: PictureError| JobError::new(error.to_string(), "Choose another picture.");
+        let resize = |image: &Rgb8| fit_image(image, size.0, size.1, StartFit::Stretch);
+        let control = self.plan.control.as_ref().map(resize).transpose().map_err(unusable)?;
+        let first = u32::from(!enlarges_init);
+        let count = first + tiles.len() as u32;
+        let words = settings.tiles.as_ref().map(|tiles| tiles.words.clone()).unwrap_or_default();
+        let mut all = Image { pixels: large.clone(), is_flat: false, has_missing_numbers: false };
+        let mut keys = Vec::new();
+        for (index, rect) in (0..).zip(tiles) {
+            if self.callbacks.cancelled() {
+                return Err(JobError::Cancelled);
+            }
+            let plan = plan_tile(tiles, index as usize).ok_or_else(|| unusable(PictureError::Empty))?;
+            let cut = |image: &Rgb8| crop_picture(image, rect).ok_or_else(|| unusable(PictureError::Empty));
+            self.monitor.set_part(PicturePart { index: first + index, count, place: Some(*rect) });
+            let (init, control) = (cut(&all.pixels)?, control.as_ref().map(cut).transpose()?);
+            let mut mask = plan.denoise.clone();
+            mask.pixels_mut().iter_mut().filter(|value| **value > 0).for_each(|value| *value = 255);
+            // Neighbours of the same noise would look alike.
+            let own = self.recipe_of(seed.saturating_add(i64::from(index)));
+            let recipe = Recipe { prompt: words.clone(), earlier_steps: Vec::new(), last_step: None, ..own };
+            let area = Some(AreaParams { strength: settings.strength, soft_mask: Some(&plan.denoise) });
+            let input =
+                ImageInput { recipe: &recipe, size: plan.work, init: Some(&init), mask: Some(&mask), control: control.as_ref(), area };
+            let key = self.steps_key(&input);
+            let tile = if let Some(tile) = self.engine.tiles.get(&key) {
+                tile
+            } else {
+                let image = self.image(session, &input)?;
+                all.is_flat |= image.is_flat;
+                all.has_missing_numbers |= image.has_missing_numbers;
+                self.engine.tiles.insert(&key, &image.pixels);
+                image.pixels
+            };
+            keys.push(key);
+            let cell = (rect.width / CELLS_OF_A_TILE).max(1);
+            let tile = with_low_frequencies(&tile, &cut(large)?, cell).ok_or_else(|| unusable(PictureError::Empty))?;
+            all.pixels = paste_area(&all.pixels, &tile, &plan, false).ok_or_else(|| unusable(PictureError::Empty))?;
+        }
+        self.engine.tiles.remove(&keys);
+        Ok(all)
     }
 
     /// An image enlarged to the size of the second pass.

@@ -6,13 +6,13 @@ use super::error::JobError;
 use super::shard::{BatchShard, shards};
 use super::upscale::check_upscaler;
 use crate::area::{AreaJob, largest_work, start_of};
-use crate::checks::{VAE_TILE, check_reference, hires_size, is_tiled, snapped, snapped_size};
+use crate::checks::{VAE_TILE, check_reference, hires_size, is_tiled, redraw_tiles, snapped, snapped_size};
 use crate::devices;
 use crate::embeddings::Embeddings;
 use crate::placement::ResolvedPlacement;
 use crate::protocol::{Begin, Failure};
 use crate::state::EngineState;
-use atelier_core::canvas::{Mask, StartFit};
+use atelier_core::canvas::{Mask, PixelRect, StartFit};
 use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::PlacementError;
@@ -56,6 +56,8 @@ pub(super) struct HiresPlan {
     pub(super) settings: Hires,
     /// The start picture is what is enlarged: there is no first pass.
     pub(super) enlarges_init: bool,
+    /// The tiles in which it is made; empty where it is made at once.
+    pub(super) tiles: Vec<PixelRect>,
 }
 
 /// Checks a recipe and reads its pictures.
@@ -92,11 +94,17 @@ pub(super) fn prepare(
         (recipe.width, recipe.height) = snapped((image.width(), image.height()), size_multiple);
     }
     let vae_tiling = clamp_numbers(&mut recipe, size_multiple, &mut notes);
+    if recipe.enlarges_init() && recipe.hires.as_ref().is_some_and(|hires| hires.tiles.is_some()) {
+        // Each tile has steps of its own.
+        (recipe.last_step, recipe.earlier_steps) = (None, Vec::new());
+    }
     limit_earlier_steps(&mut recipe, &mut notes);
     let (width, height) = (recipe.width, recipe.height);
     let hires = recipe.hires.clone().map(|settings| {
         let first = enlarged.as_ref().map_or((width, height), |image| (image.width(), image.height()));
-        HiresPlan { size: hires_size(&settings, first, size_multiple), settings, enlarges_init: enlarged.is_some() }
+        let size = hires_size(&settings, first, size_multiple);
+        let tiles = redraw_tiles(&settings, size, family.model_sizes()).unwrap_or_default();
+        HiresPlan { size, settings, enlarges_init: enlarged.is_some(), tiles }
     });
     if let Some(HiresPlan { settings: Hires { upscaler: Some(upscaler), allow_pickle, .. }, .. }) = &hires {
         check_upscaler(engine, upscaler, *allow_pickle)?;
@@ -153,6 +161,7 @@ pub(super) fn prepare(
         (None, Some(hires)) => {
             let first = if hires.enlarges_init { 0 } else { recipe.steps_to_run() };
             let second = if hires.settings.strength > 0.0 { recipe.draft_step().unwrap_or(recipe.steps) } else { 0 };
+            let second = second.saturating_mul(hires.tiles.len().max(1) as u32);
             first.saturating_add(second)
         }
         (None, None) => recipe.draft_step().unwrap_or_else(|| recipe.steps_to_run()),

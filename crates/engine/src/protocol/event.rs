@@ -150,6 +150,8 @@ pub struct Estimate {
     /// Placements with which such pictures were made, whatever their steps; the quickest first.
     #[serde(default)]
     pub trials: Vec<MeasuredPlacement>,
+    /// The model looks at no reference pictures.
+    pub ignores_references: bool,
 }
 
 impl Estimate {

@@ -145,7 +145,8 @@ fn buttons(ui: &mut Ui, state: &State, dropped: &DroppedPictures, commands: &mut
         let offered = uses.into_iter().filter(|purpose| match purpose {
             DroppedUse::Settings => dropped.opened.is_some(),
             DroppedUse::Control => state.shared.recipe.has_control_net(),
-            DroppedUse::Start | DroppedUse::Reference | DroppedUse::Gallery => true,
+            DroppedUse::Reference => state.shared.takes_references().is_ok(),
+            DroppedUse::Start | DroppedUse::Gallery => true,
         });
         for (index, purpose) in offered.enumerate() {
             let command = Command::UseDropped(purpose);

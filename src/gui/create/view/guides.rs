@@ -23,6 +23,11 @@ pub(crate) fn guides_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, co
         let label = format!("Reference picture {}", index + 1);
         picture_row(ui, state, commands, &label, picture, (None, Command::RemoveReference(index)));
     }
+    if let Err(sentence) = state.shared.takes_references()
+        && !recipe.reference_images.is_empty()
+    {
+        ui.add(Label::new(RichText::new(sentence).color(theme::palette(ui).warn)).wrap());
+    }
     if let Some(control) = &mut recipe.control {
         picture_row(ui, state, commands, "Control picture", &control.image, (Some(Command::ChooseControl), Command::ClearControl));
         let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
@@ -38,8 +43,8 @@ fn add_menu(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands
     Popup::menu(&button).accessible_name("Add a guide").show(|ui| {
         let start = recipe.init.is_none().then_some(("Start picture…", Command::ChooseStart));
         let control = (recipe.has_control_net() && recipe.control.is_none()).then_some(("Control picture…", Command::ChooseControl));
-        let reference = ("Reference picture…", Command::AddReference);
-        for (words, command) in start.into_iter().chain([reference]).chain(control) {
+        let reference = state.shared.takes_references().is_ok().then_some(("Reference picture…", Command::AddReference));
+        for (words, command) in start.into_iter().chain(reference).chain(control) {
             let name = command.label();
             command_control(ui, state, commands, command, |ui| ui.button(words).accessible_name(name));
         }

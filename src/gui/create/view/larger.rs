@@ -2,14 +2,35 @@
 
 use std::path::{Path, PathBuf};
 
-use eframe::egui::{ComboBox, Ui};
+use eframe::egui::{ComboBox, TextEdit, Ui};
 
 use crate::gui::create::larger::{upscalers, with_upscaler};
 use crate::gui::state::State;
 use crate::gui::widgets::{self, Scale, file_name, heading, row, slider_row};
-use atelier_core::recipe::{Hires, Recipe};
+use atelier_core::recipe::{Hires, Recipe, RedrawTiles};
 
 const LANCZOS: &str = "Lanczos";
+
+/// Draws the switch of tiles, and their words where it is on.
+fn tile_rows(ui: &mut Ui, hires: &mut Hires) {
+    let mut is_on = hires.tiles.is_some();
+    row(ui, "Tiles", |ui| {
+        let hover = "Draw the details anew tile by tile: it takes the memory of a tile, whatever the size. Finished tiles are kept where it \
+                     is interrupted.";
+        ui.checkbox(&mut is_on, "Redraw in tiles").on_hover_text(hover);
+    });
+    if is_on != hires.tiles.is_some() {
+        hires.tiles = is_on.then(RedrawTiles::default);
+    }
+    if let Some(tiles) = &mut hires.tiles {
+        row(ui, "Tile words", |ui| {
+            let hover = "The prompt of every tile. Name the style and no subject, or it is painted into each of them.";
+            let edit = TextEdit::singleline(&mut tiles.words).hint_text(RedrawTiles::USUAL_WORDS).char_limit(500);
+            let width = ui.available_width();
+            widgets::line_edit(ui, width, edit).on_hover_text(hover).accessible_name("Words of the tiles");
+        });
+    }
+}
 
 /// Draws the switch of the second pass, and its settings where it is on.
 pub(crate) fn larger_section(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
@@ -37,6 +58,7 @@ fn settings(ui: &mut Ui, state: &State, hires: &mut Hires) {
     let hundredth = Scale { step: 0.01, decimals: 2, logarithmic: false };
     let hover = "How much is drawn anew at the larger size: 0 only enlarges, 0.3 to 0.5 adds detail, more changes the picture.";
     slider_row(ui, "Refine", &mut hires.strength, 0.0..=1.0, &hundredth, hover);
+    tile_rows(ui, hires);
     row(ui, "Upscaler", |ui| {
         let name_of = |path: &Path| {
             let known = upscalers(&state.shared).find(|(_, of)| *of == path).map(|(name, _)| name.to_owned());

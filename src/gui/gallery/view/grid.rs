@@ -143,12 +143,13 @@ pub(super) fn menu(ui: &mut Ui, state: &State, commands: &mut Commands) {
     use gallery::Command as It;
     let parts = RecallPart::ALL.into_iter().filter(|part| *part != RecallPart::All).map(It::Recall);
     let control = state.shared.recipe.has_control_net().then_some(It::UseForControl);
-    let guides = [It::StartFrom, It::UseAsReference].into_iter().chain(control);
+    let reference = state.shared.takes_references().is_ok().then_some(It::UseAsReference);
+    let guides = [It::StartFrom].into_iter().chain(reference).chain(control);
     for command in [It::UseSettings].into_iter().chain(parts).chain(guides).chain([It::Look, It::Compare]) {
         entry(ui, state, commands, command);
     }
     ui.separator();
-    for command in [It::Enlarge(Enlargement::Plain), It::Enlarge(Enlargement::Redraw)] {
+    for command in [It::Enlarge(Enlargement::Plain), It::Enlarge(Enlargement::Redraw), It::Enlarge(Enlargement::Tiles)] {
         entry(ui, state, commands, command);
     }
     ui.separator();

@@ -15,7 +15,9 @@ use atelier_core::canvas::{AreaFill, AreaSettings, Borders, PixelRect, StartFit}
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
-use atelier_core::recipe::{FileRole, Hires, Lora, ModelFiles, PictureInfo, PlacementText, Rng, Sampler, Scheduler, SeedBlend};
+use atelier_core::recipe::{
+    FileRole, Hires, Lora, ModelFiles, PictureInfo, PlacementText, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend,
+};
 use atelier_core::time::{
     ClassRate, DeviceRates, MachineRates, ModuleWork, NodeSize, PictureWork, TimeCorrection, TimeCorrections, WeightType, Work, WorkAmount,
     WorkClass, WorkKind,
@@ -94,7 +96,13 @@ fn recipe() -> Recipe {
             seam_correction: false,
         }),
         outpaint: Some(Borders { left: 1, top: 2, right: 3, bottom: 4 }),
-        hires: Some(Hires { scale: 1.5, strength: 0.25, upscaler: Some("x4.safetensors".into()), allow_pickle: true }),
+        hires: Some(Hires {
+            scale: 1.5,
+            strength: 0.25,
+            upscaler: Some("x4.safetensors".into()),
+            allow_pickle: true,
+            tiles: Some(RedrawTiles::default()),
+        }),
         earlier_steps: Recipe { prompt: "a lake".into(), ..Recipe::default() }.steps_until(2, Some("a.png".into())),
         last_step: Some(2),
         seed_blend: Some(SeedBlend { seed: 4, amount: 0.5 }),
@@ -279,6 +287,7 @@ fn estimate() -> Estimate {
         rates,
         corrections,
         trials: vec![MeasuredPlacement { placement: placement(), steps: 4, secs: 1.5 }],
+        ignores_references: true,
     }
 }
 
