@@ -12,6 +12,8 @@ use crate::module::Module;
 
 /// Part of a picture's time that another placement must save for the model to be loaded anew: near-equal predictions cause no reload.
 const WORTH_A_RELOAD: f64 = 0.1;
+/// Seconds that it must save at least: of a picture that takes no longer, a tenth is what measurements differ by.
+const WORTH_A_RELOAD_SECS: f64 = 0.25;
 /// Seconds that are worth a word.
 const WORTH_TELLING: f64 = 0.05;
 
@@ -27,8 +29,8 @@ pub struct AutomaticPlacement {
 /// The quickest placement that fits; where times are not known, the default one, or the planner's where that does not fit. `None`: nothing
 /// fits.
 ///
-/// `in_use` is that with which the model is in memory now: it stays unless another one saves a tenth of the time; without times, where the default one
-/// does not fit.
+/// `in_use` is that with which the model is in memory now: it stays unless another one saves a tenth of the time and a quarter of a second; without
+/// times, where the default one does not fit.
 pub fn automatic(request: &PlanRequest<'_>, in_use: Option<&Placement>) -> Result<Option<AutomaticPlacement>, PlacementError> {
     let all = ranked(request)?;
     let modules: Vec<Module> = request.needs.modules.keys().copied().collect();
@@ -53,7 +55,7 @@ pub fn automatic(request: &PlanRequest<'_>, in_use: Option<&Placement>) -> Resul
     };
     let Some(quickest) = quickest else { return Ok(None) };
     let stays = |used: &RankedPlacement| match (used.secs(), quickest.secs()) {
-        (Some(used), Some(quickest)) => quickest > (1.0 - WORTH_A_RELOAD) * used,
+        (Some(used), Some(quickest)) => used - quickest < f64::max(WORTH_A_RELOAD * used, WORTH_A_RELOAD_SECS),
         // Without times nothing says which is better.
         _ => quickest.placement != plain,
     };
