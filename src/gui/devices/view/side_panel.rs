@@ -23,7 +23,9 @@ pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
         Frame::new().inner_margin(margin).show(ui, |ui| {
             fit_section(ui, state, commands);
-            trial_section(ui, state, commands);
+            ui.add_space(4.0);
+            // Before the model's needs are known, too: what is below must not move under the pointer.
+            trials::trials(ui, state, commands);
             notes(ui, state, commands);
             memory::resident_models(ui, state, commands);
             saved_placements(ui, state, commands);
@@ -105,14 +107,6 @@ fn automatic(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
     if let Some(note) = it.note.as_ref().filter(|_| is_on) {
         ui.add(Label::new(RichText::new(note).size(theme::SMALL).color(palette.weak)).wrap());
-    }
-}
-
-/// Trials of the best placements.
-fn trial_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    if state.devices.board.prediction.is_some() {
-        ui.add_space(4.0);
-        trials::trials(ui, state, commands);
     }
 }
 
