@@ -6,7 +6,7 @@ mod support;
 
 use atelier_core::canvas::Borders;
 use atelier_core::placement::{Module, PhaseKind};
-use atelier_core::recipe::{FileRole, Hires, ImageSource, InitImage, ModelFiles, PlacementText, Recipe, Rgb8, Sampler};
+use atelier_core::recipe::{FileRole, Hires, ImageSource, InitImage, ModelFiles, PlacementText, Recipe, RedrawTiles, Rgb8, Sampler};
 use atelier_core::time::{PictureWork, WeightType, Work, WorkKind};
 use support::alone::{Alone, deep};
 use support::{folder, recipe};
@@ -195,6 +195,16 @@ fn passes_and_parts_are_counted_one_by_one() {
     assert!(of(1).all(|it| it.module != Module::Te), "the prompt is known");
     assert!(of(1).any(|it| it.module == Module::Vae && it.phase == PhaseKind::Encoding), "it begins with a picture");
 
+    let hires =
+        enlarged.hires.clone().map(|hires| Hires { tiles: Some(RedrawTiles { side: Some(64), ..RedrawTiles::default() }), ..hires });
+    let tiles = work(&alone, &Recipe { hires, ..enlarged.clone() });
+    let in_passes = |module, phase| -> Vec<u32> {
+        tiles.modules.iter().filter(|it| (it.module, it.phase) == (module, phase)).map(|it| it.pass).collect()
+    };
+    let denoised = in_passes(Module::Diffusion, PhaseKind::Denoising);
+    assert!(denoised.len() > 4 && denoised.is_sorted(), "the picture, and each tile: {denoised:?}");
+    assert_eq!(in_passes(Module::Te, PhaseKind::Encoding), [0, 1], "the words of the picture, and those of all tiles");
+
     let only_enlarged = Recipe { init: Some(InitImage { image: picture(64), strength: 0.0 }), ..enlarged };
     let passes: Vec<u32> = work(&alone, &only_enlarged).modules.iter().map(|it| it.pass).collect();
     assert!(passes.iter().all(|pass| *pass == 0) && !passes.is_empty(), "{passes:?}");
@@ -203,6 +213,39 @@ fn passes_and_parts_are_counted_one_by_one() {
     let init = Some(InitImage { image: picture(64), strength: 1.0 });
     let extended = work(&alone, &Recipe { outpaint: Some(outpaint), init, ..sized(64) });
     assert!(extended.modules.iter().any(|it| it.phase == PhaseKind::Denoising && it.repetitions == 3), "{extended:?}");
+}
+
+#[test]
+fn an_upscaler_is_counted_as_by_hand_tile_by_tile() {
+    let alone = alone();
+    let home = folder("upscaler");
+    let convolution = |from: u64, to: u64| 2 * 9 * from * to;
+    // Five convolutions of a dense block, three dense blocks of a residual one.
+    let block: u64 = 3 * ((64..192).step_by(32).map(|from| convolution(from, 32)).sum::<u64>() + convolution(192, 64));
+    for (factor, enlarging) in [(1, 0), (2, 4), (4, 4 + 16)] {
+        let model = testkit::tiny::upscaler(&home, factor, 7).unwrap();
+        let large = u64::from(factor).pow(2);
+        let of_pixel = convolution(3, 64)
+            + block
+            + convolution(64, 64)
+            + enlarging * convolution(64, 64)
+            + large * (convolution(64, 64) + convolution(64, 3));
+        let hires = |strength| Some(Hires { scale: 2.0, strength, upscaler: Some(model.clone()), ..Hires::default() });
+        // Tiles of 128 pixels that overlap by a quarter at least.
+        for (side, tiles, tile) in [(64, 1, 64_u64), (256, 9, 128)] {
+            let it = work(&alone, &Recipe { hires: hires(0.5), ..sized(side) });
+            let upscaler = it.modules.iter().find(|it| it.module == Module::Upscaler).unwrap();
+            assert_eq!((upscaler.phase, upscaler.pass, upscaler.repetitions), (PhaseKind::Upscaling, 1, tiles), "{side}");
+            assert_eq!(upscaler.work.operations(), tile * tile * of_pixel, "{factor} {side}");
+        }
+        let only_enlarged = Recipe { init: Some(InitImage { image: picture(200), strength: 0.0 }), hires: hires(0.0), ..sized(64) };
+        let it = work(&alone, &only_enlarged);
+        let [upscaler] = &it.modules[..] else { panic!("nothing else is computed: {it:?}") };
+        assert_eq!((upscaler.module, upscaler.pass, upscaler.repetitions), (Module::Upscaler, 0, 4));
+    }
+    let no_upscaler = Some(Hires { upscaler: deep().get(FileRole::Vae).map(ToOwned::to_owned), ..Hires::default() });
+    let it = work(&alone, &Recipe { hires: no_upscaler, ..sized(64) });
+    assert!(it.modules.iter().all(|it| it.module != Module::Upscaler), "the job will say it");
 }
 
 /// A recipe of 1024 x 1024 for files of which there are only headers.

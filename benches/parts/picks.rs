@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use super::time::{Case, estimate, lend, list_devices, measure_devices, models, picture, warm_secs};
 use super::{Outcome, make};
 use atelier_core::device::Device;
-use atelier_core::placement::{Budgets, DeviceCapacity, Pins, Placement, PlanRequest, RankedPlacement, pins, ranked};
+use atelier_core::placement::{DeviceCapacity, Pins, Placement, PlanRequest, RankedPlacement, pins, ranked};
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_engine::{Estimate, Handle, simulate_devices, start_remembering};
 
@@ -100,16 +100,8 @@ fn ranked_for(estimate: &Estimate, recipe: &Recipe, devices: &[Device]) -> Outco
     let slack = |device: &Device| estimate.slack_bytes.get(&device.name).copied().unwrap_or(0);
     let capacities: Vec<DeviceCapacity> = devices.iter().map(|device| DeviceCapacity::for_planning(device, slack(device))).collect();
     let pins: Pins = pins(&recipe.placement, devices)?;
-    let budgets = Budgets::default();
-    Ok(ranked(&PlanRequest {
-        capacities: &capacities,
-        needs: &estimate.needs,
-        pins: &pins,
-        budgets: &budgets,
-        stream_layers: false,
-        time: Some(estimate.plan_time()),
-        alternatives: &[],
-    })?)
+    let request = PlanRequest::unconstrained(&capacities, &estimate.needs, estimate.plan_time());
+    Ok(ranked(&PlanRequest { pins: &pins, ..request })?)
 }
 
 /// The best by prediction, the worst, and one from the middle: a wrong order shows where the far ones are quicker.

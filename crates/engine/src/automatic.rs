@@ -1,6 +1,5 @@
 //! The placement of a recipe that names no device: the quickest that fits.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use crate::devices;
@@ -8,9 +7,7 @@ use crate::estimate::{self, EstimateCache};
 use crate::placement::ResolvedPlacement;
 use crate::state::EngineState;
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::placement::{
-    AutomaticPlacement, Budgets, DeviceCapacity, Needs, Pins, Placement, PlacementError, PlanRequest, PlanTime, automatic,
-};
+use atelier_core::placement::{AutomaticPlacement, DeviceCapacity, Needs, Placement, PlacementError, PlanRequest, PlanTime, automatic};
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_core::time::PictureWork;
 
@@ -57,16 +54,7 @@ fn choose(
     let capacities: Vec<DeviceCapacity> = devices.iter().map(|device| DeviceCapacity::for_planning(device, bytes(device))).collect();
     let rates = engine.rates.machine_rates(devices, recipe.threads);
     let corrections = engine.rates.corrections(&files, devices, recipe.threads);
-    let (pins, budgets) = (Pins::new(), Budgets::new(0.0, BTreeMap::new()));
-    let request = PlanRequest {
-        capacities: &capacities,
-        needs,
-        pins: &pins,
-        budgets: &budgets,
-        stream_layers: false,
-        time: Some(PlanTime { work, rates: &rates, corrections: &corrections }),
-        alternatives: &[],
-    };
+    let request = PlanRequest::unconstrained(&capacities, needs, PlanTime { work, rates: &rates, corrections: &corrections });
     let AutomaticPlacement { placement, note } = automatic(&request, engine.cache.placement_of(&files).as_ref()).ok()??;
     Some(ResolvedPlacement::new(placement, devices).automatic(plain, note))
 }

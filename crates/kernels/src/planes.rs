@@ -98,6 +98,32 @@ pub unsafe fn combine(kernels: &Kernels, operation: Operation, from: *const f32,
     unsafe { combine(from, other, count, to) };
 }
 
+/// Copies a matrix with columns as rows: `to[column * to_stride + row] = from[row * from_stride + column]`.
+///
+/// # Safety
+/// `from` is readable for `rows` rows of `columns` values, `to_stride` is at least `rows`, and `to`, which is apart, is writable for `columns` rows of
+/// `rows` values.
+pub unsafe fn transpose(
+    kernels: &Kernels,
+    from: *const f32,
+    from_stride: usize,
+    rows: usize,
+    columns: usize,
+    to: *mut f32,
+    to_stride: usize,
+) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let whole = rows - rows % kernels.lanes;
+        for row in (0..whole).step_by(kernels.lanes) {
+            (kernels.transpose)(from.add(row * from_stride).cast(), from_stride, columns, to.add(row).cast(), to_stride);
+        }
+        for row in whole..rows {
+            (0..columns).for_each(|column| *to.add(column * to_stride + row) = *from.add(row * from_stride + column));
+        }
+    }
+}
+
 /// Copies values that lie `stride` values apart, each `times` times: `to[i * times + j] = from[i * stride]`. Rows of an image are enlarged so, and
 /// every second value of a row is taken.
 ///

@@ -4,7 +4,7 @@
 
 mod reference;
 
-use atelier_kernels::planes::{GroupNorm, Operation, apply_constant, combine, group_norm, spread};
+use atelier_kernels::planes::{GroupNorm, Operation, apply_constant, combine, group_norm, spread, transpose};
 use reference::{Shared, levels, numbers, on_threads};
 
 #[test]
@@ -77,5 +77,22 @@ fn values_that_are_spread() {
         let wanted: Vec<f32> = (0..count * times).map(|i| from[i / times * stride]).collect();
         assert_eq!(to[..count * times], wanted, "{count} values {stride} apart, {times} times");
         assert!(to[count * times].is_nan());
+    }
+}
+
+#[test]
+fn transposed_matrices() {
+    for (level, kernels) in levels() {
+        for (rows, columns) in (0..40).flat_map(|rows| (0..40).map(move |columns| (rows, columns))) {
+            let (from_stride, to_stride) = (columns + 3, rows + 1);
+            let from = numbers(rows * from_stride, 14);
+            let mut to = vec![f32::NAN; columns * to_stride];
+            unsafe { transpose(kernels, from.as_ptr(), from_stride, rows, columns, to.as_mut_ptr(), to_stride) };
+            for (column, values) in to.chunks(to_stride).enumerate() {
+                let wanted: Vec<f32> = (0..rows).map(|row| from[row * from_stride + column]).collect();
+                assert_eq!(values[..rows], wanted, "{level:?}: column {column} of {rows} x {columns}");
+                assert!(values[rows].is_nan(), "{level:?}: writes beside the result");
+            }
+        }
     }
 }

@@ -3,7 +3,7 @@
 
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::{GIB, file_size, seconds};
-use atelier_core::placement::{Budgets, DeviceCapacity, Module, Pins, Plan, PlanError, PlanRequest, WeightLocation, plan, ram_reserve};
+use atelier_core::placement::{Budgets, DeviceCapacity, Module, Plan, PlanError, PlanRequest, WeightLocation, plan, ram_reserve};
 use atelier_core::recipe::Recipe;
 use atelier_core::sentences::list;
 use atelier_core::time::MachineRates;
@@ -163,16 +163,7 @@ fn plan_on(devices: &[Device], estimate: &Estimate, extra_ram_bytes: u64) -> Res
         DeviceCapacity::new(Device { memory_free_bytes: free, ..device.clone() }, slack)
     });
     let capacities: Vec<DeviceCapacity> = capacities.collect();
-    let (pins, budgets) = (Pins::new(), Budgets::default());
-    plan(&PlanRequest {
-        capacities: &capacities,
-        needs: &estimate.needs,
-        pins: &pins,
-        budgets: &budgets,
-        stream_layers: false,
-        time: Some(estimate.plan_time()),
-        alternatives: &[],
-    })
+    plan(&PlanRequest::unconstrained(&capacities, &estimate.needs, estimate.plan_time()))
 }
 
 /// True where the diffusion module runs unsplit on the fastest kind of device, with its weights there.

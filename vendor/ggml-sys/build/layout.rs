@@ -138,7 +138,7 @@ const STRUCTS: &[(&str, &[&str])] = &[
         ],
     ),
     ("atelier_group_norm", &["from", "to", "group_size", "total", "epsilon"]),
-    ("atelier_cpu_kernels", &["multiply", "convolve", "attend", "normalise", "apply_constant", "combine", "spread"]),
+    ("atelier_cpu_kernels", &["multiply", "convolve", "attend", "normalise", "apply_constant", "combine", "spread", "transpose"]),
 ];
 
 /// Types other than structs that stand in signatures.
@@ -173,6 +173,7 @@ const CONSTANTS: &[&str] = &[
     "ATELIER_WORK_CONVOLUTION",
     "ATELIER_WORK_ATTENTION",
     "ATELIER_WORK_ELEMENTWISE",
+    "ATELIER_WORK_TRANSCENDENTAL",
     "ATELIER_WORK_NORMALIZATION",
     "ATELIER_WORK_COPY",
     "ATELIER_NODE_NARROW",
@@ -192,6 +193,9 @@ const CONSTANTS: &[&str] = &[
     "ATELIER_OPERATION_DOWNLOAD",
     "ATELIER_OPERATION_TRANSPOSE",
     "ATELIER_OPERATION_CONVERT",
+    "ATELIER_OPERATION_SILU",
+    "ATELIER_OPERATION_ALLOCATE",
+    "ATELIER_OPERATION_UPLOAD_NEW",
     "ATELIER_VALUES_F32",
     "ATELIER_VALUES_F16",
     "ATELIER_VALUES_BF16",

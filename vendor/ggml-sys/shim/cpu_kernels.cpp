@@ -291,14 +291,30 @@ bool copy_permuted(const atelier_cpu_kernels& kernels, const ggml_compute_params
     if (axes == 0 || strides[0] == 1 || sizes[0] < MIN_RUN) {
         return false;
     }
+    // Offset of the values at `index` of the axes from `axis` on.
+    const auto start_of = [&](int axis, int64_t index) {
+        const float* start = floats_at(from, 0, 0, 0);
+        for (; axis < axes; index /= sizes[axis++]) {
+            start += index % sizes[axis] * strides[axis];
+        }
+        return start;
+    };
+    if (axes > 1 && strides[1] == 1 && sizes[1] >= MIN_RUN) {
+        // Columns as rows, in blocks: value by value each would be written to a line of memory of its own.
+        auto [begin, end] = share_of(ggml_nelements(out) / sizes[0], params);
+        while (begin < end) {
+            const int64_t at    = begin % sizes[1];
+            const int64_t count = std::min(sizes[1] - at, end - begin);
+            kernels.transpose(start_of(1, begin), strides[0], sizes[0], count, floats_at(out, 0, 0, 0) + begin * sizes[0], sizes[0]);
+            begin += count;
+        }
+        return true;
+    }
     auto [begin, end] = share_of(ggml_nelements(out), params);
     while (begin < end) {
         const int64_t at    = begin % sizes[0];
         const int64_t count = std::min(sizes[0] - at, end - begin);
-        const float* start  = floats_at(from, 0, 0, 0) + at * strides[0];
-        for (int64_t axis = 1, rest = begin / sizes[0]; axis < axes; rest /= sizes[axis++]) {
-            start += rest % sizes[axis] * strides[axis];
-        }
+        const float* start  = start_of(1, begin / sizes[0]) + at * strides[0];
         kernels.spread(start, strides[0], count, 1, floats_at(out, 0, 0, 0) + begin);
         begin += count;
     }

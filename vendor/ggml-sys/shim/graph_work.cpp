@@ -11,6 +11,8 @@ namespace {
 
 // A product or convolution with fewer rows or columns is narrow: kernels work in blocks.
 constexpr int64_t NARROW = 16;
+// A product with fewer rows or columns is small, however deep: there is little to do with a weight that is unpacked.
+constexpr int64_t LOW = 128;
 // Upper limits of small and medium nodes, in operations and in bytes.
 constexpr uint64_t SMALL_OPERATIONS  = uint64_t(1) << 27;
 constexpr uint64_t MEDIUM_OPERATIONS = uint64_t(1) << 32;
@@ -22,6 +24,7 @@ struct NodeWork {
     ggml_type type         = GGML_TYPE_F32;
     uint64_t operations    = 0;
     bool is_narrow         = false;
+    bool is_low            = false;
 };
 
 uint64_t values_of(const ggml_tensor* tensor) {
@@ -61,9 +64,11 @@ NodeWork product(const ggml_tensor* node) {
     it.type       = left->type;
     it.operations = 2 * static_cast<uint64_t>(left->ne[0]) * values_of(node);
     it.is_narrow  = std::min(node->ne[0], node->ne[1]) < NARROW;
+    it.is_low     = std::min(node->ne[0], node->ne[1]) < LOW;
     if (is_unfolded(left) || is_unfolded(right)) {
-        it.kind = ATELIER_WORK_CONVOLUTION;
-        it.type = is_unfolded(left) ? right->type : left->type;
+        it.kind   = ATELIER_WORK_CONVOLUTION;
+        it.type   = is_unfolded(left) ? right->type : left->type;
+        it.is_low = false;
     }
     return it;
 }
@@ -95,6 +100,24 @@ NodeWork limited_by_memory(atelier_work_kind kind) {
     NodeWork it;
     it.kind = kind;
     return it;
+}
+
+// Activations that ggml's CPU backend computes in vectors (`vec.h`, `vec.cpp`); for the others it calls the C library, or looks a value up.
+bool is_vectorised(const ggml_tensor* node) {
+    if (node->op == GGML_OP_GLU) {
+        return ggml_get_glu_op(node) == GGML_GLU_OP_REGLU || ggml_get_glu_op(node) == GGML_GLU_OP_SWIGLU;
+    }
+    switch (ggml_get_unary_op(node)) {
+        case GGML_UNARY_OP_ABS:
+        case GGML_UNARY_OP_SGN:
+        case GGML_UNARY_OP_NEG:
+        case GGML_UNARY_OP_STEP:
+        case GGML_UNARY_OP_RELU:
+        case GGML_UNARY_OP_SILU:
+            return true;
+        default:
+            return false;
+    }
 }
 
 NodeWork work_of(const ggml_tensor* node) {
@@ -130,8 +153,15 @@ NodeWork work_of(const ggml_tensor* node) {
         case GGML_OP_RMS_NORM:
         case GGML_OP_GROUP_NORM:
         case GGML_OP_L2_NORM:
-        case GGML_OP_SOFT_MAX:
             return limited_by_memory(ATELIER_WORK_NORMALIZATION);
+        case GGML_OP_SOFT_MAX:
+        case GGML_OP_LOG:
+        case GGML_OP_SIN:
+        case GGML_OP_COS:
+            return limited_by_memory(ATELIER_WORK_TRANSCENDENTAL);
+        case GGML_OP_UNARY:
+        case GGML_OP_GLU:
+            return limited_by_memory(is_vectorised(node) ? ATELIER_WORK_ELEMENTWISE : ATELIER_WORK_TRANSCENDENTAL);
         case GGML_OP_ADD:
         case GGML_OP_ADD_ID:
         case GGML_OP_ADD1:
@@ -141,15 +171,10 @@ NodeWork work_of(const ggml_tensor* node) {
         case GGML_OP_DIV:
         case GGML_OP_SQR:
         case GGML_OP_SQRT:
-        case GGML_OP_LOG:
-        case GGML_OP_SIN:
-        case GGML_OP_COS:
         case GGML_OP_SCALE:
         case GGML_OP_CLAMP:
         case GGML_OP_LEAKY_RELU:
         case GGML_OP_ROPE:
-        case GGML_OP_UNARY:
-        case GGML_OP_GLU:
             return limited_by_memory(ATELIER_WORK_ELEMENTWISE);
         default:
             return limited_by_memory(ATELIER_WORK_COPY);
@@ -162,7 +187,7 @@ atelier_node_size size_of(const NodeWork& work, uint64_t bytes) {
     }
     const bool has_operations = work.operations > 0;
     const uint64_t amount     = has_operations ? work.operations : bytes;
-    if (amount < (has_operations ? SMALL_OPERATIONS : SMALL_BYTES)) {
+    if (work.is_low || amount < (has_operations ? SMALL_OPERATIONS : SMALL_BYTES)) {
         return ATELIER_NODE_SMALL;
     }
     return amount < (has_operations ? MEDIUM_OPERATIONS : MEDIUM_BYTES) ? ATELIER_NODE_MEDIUM : ATELIER_NODE_LARGE;

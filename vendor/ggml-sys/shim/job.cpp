@@ -147,7 +147,8 @@ void Job::enter_phase(atelier_phase phase) {
 
 void Job::set_current_weight(const char* tensor_name) {
     is_lora_ = std::strncmp(tensor_name, LORA, std::strlen(LORA)) == 0;
-    module_  = module_of(is_lora_ ? tensor_name + std::strlen(LORA) : tensor_name);
+    // The names of an upscaler's tensors do not say whose they are.
+    module_  = phase_ == ATELIER_PHASE_UPSCALING ? ATELIER_MODULE_UPSCALER : module_of(is_lora_ ? tensor_name + std::strlen(LORA) : tensor_name);
 }
 
 void Job::finish_encoding() {

@@ -17,6 +17,10 @@
 #include "job.h"
 #include "shim.h"
 
+#if defined(__x86_64__) || defined(_M_X64)
+#include <emmintrin.h>
+#endif
+
 namespace atelier {
 
 namespace {
@@ -64,7 +68,31 @@ std::vector<uint8_t> values_of(const ggml_tensor* tensor) {
     return bytes;
 }
 
-// A graph of one operation, some times over; the nodes share activations.
+constexpr size_t CACHE_LINE = 64;
+
+// Reads one byte of each line of the caches.
+void read_lines(const void* bytes, size_t count) {
+    volatile uint8_t sum = 0;
+    for (size_t at = 0; at < count; at += CACHE_LINE) {
+        sum = static_cast<uint8_t>(sum + static_cast<const uint8_t*>(bytes)[at]);
+    }
+}
+
+// Takes bytes out of all caches, where the processor has an instruction for that.
+void evict_lines(const void* bytes, size_t count) {
+#if defined(__x86_64__) || defined(_M_X64)
+    for (size_t at = 0; at < count; at += CACHE_LINE) {
+        _mm_clflush(static_cast<const uint8_t*>(bytes) + at);
+    }
+    _mm_mfence();
+#else
+    (void)bytes;
+    (void)count;
+#endif
+}
+
+// A graph of one operation, some times over. The nodes share activations and the memory of their results, which are in the processor's caches
+// then, as they are in a picture, where a node reads what the one before it wrote; weights are each node's own.
 class OperationGraph {
 public:
     OperationGraph(const atelier_operation& operation, ggml_type type) : type_(type), kind_(operation.kind) {
@@ -73,10 +101,14 @@ public:
         context_.reset(ggml_init({tensors * ggml_tensor_overhead() + ggml_graph_overhead_custom(tensors, false), nullptr, true}));
         graph_ = ggml_new_graph_custom(context_.get(), tensors, false);
         for (int node = 0; node < operation.nodes; ++node) {
-            ggml_tensor* result = add_node();
-            ggml_build_forward_expand(graph_, result);
-            results_.push_back(result);
+            ggml_build_forward_expand(graph_, add_node());
         }
+        for (int i = 0; i < ggml_graph_n_nodes(graph_); ++i) {
+            if (ggml_tensor* tensor = ggml_graph_node(graph_, i); tensor->view_src == nullptr) {
+                results_.push_back(tensor);
+            }
+        }
+        results_of_a_node_ = results_.size() / operation.nodes;
     }
 
     // False where the device does not compute the operation.
@@ -94,12 +126,45 @@ public:
     }
 
     void allocate(ggml_backend_t backend) {
-        buffer_.reset(ggml_backend_alloc_ctx_tensors(context_.get(), backend));
+        std::vector<ggml_tensor*> with_own_memory = inputs_;
+        with_own_memory.insert(with_own_memory.end(), results_.begin(), results_.begin() + results_of_a_node_);
+        ggml_backend_buffer_type_t type = ggml_backend_get_default_buffer_type(backend);
+        const size_t alignment          = ggml_backend_buft_get_alignment(type);
+        size_t bytes                    = alignment;
+        for (const ggml_tensor* tensor : with_own_memory) {
+            bytes += GGML_PAD(ggml_backend_buft_get_alloc_size(type, tensor), alignment);
+        }
+        buffer_.reset(ggml_backend_buft_alloc_buffer(type, bytes));
         if (buffer_ == nullptr) {
             throw std::bad_alloc();
         }
+        ggml_tallocr allocator = ggml_tallocr_new(buffer_.get());
+        for (ggml_tensor* tensor : with_own_memory) {
+            require(ggml_tallocr_alloc(&allocator, tensor));
+        }
+        for (size_t i = results_of_a_node_; i < results_.size(); ++i) {
+            require(ggml_backend_tensor_alloc(buffer_.get(), results_[i], results_[i % results_of_a_node_]->data));
+        }
+        for (ggml_tensor* tensor = ggml_get_first_tensor(context_.get()); tensor != nullptr; tensor = ggml_get_next_tensor(context_.get(), tensor)) {
+            if (tensor->view_src != nullptr) {
+                require(ggml_backend_view_init(tensor));
+            }
+        }
         for (ggml_tensor* input : inputs_) {
             ggml_backend_tensor_set(input, values_of(input).data(), 0, ggml_nbytes(input));
+        }
+    }
+
+    // Brings the processor's caches into the state that they have in a picture: weights are in memory alone, activations and the memory of results
+    // in the caches, as far as they fit. For what the processor computes.
+    void prepare_caches(const std::vector<uint8_t>& evicting) const {
+        read_lines(evicting.data(), evicting.size());
+        for (const ggml_tensor* input : inputs_) {
+            evict_lines(input->data, ggml_nbytes(input));
+        }
+        read_lines(shared_->data, ggml_nbytes(shared_));
+        for (size_t i = 0; i < results_of_a_node_; ++i) {
+            read_lines(results_[i]->data, ggml_nbytes(results_[i]));
         }
     }
 
@@ -112,6 +177,11 @@ public:
     }
 
 private:
+    static void require(ggml_status status) {
+        if (status != GGML_STATUS_SUCCESS) {
+            throw std::bad_alloc();
+        }
+    }
     ggml_tensor* input(ggml_type type, int64_t n0, int64_t n1, int64_t n2) {
         inputs_.push_back(ggml_new_tensor_3d(context_.get(), type, n0, n1, n2));
         return inputs_.back();
@@ -158,6 +228,7 @@ private:
                     case ATELIER_OPERATION_SOFT_MAX: return ggml_soft_max(context, rows);
                     case ATELIER_OPERATION_TRANSPOSE: return ggml_cont(context, ggml_transpose(context, rows));
                     case ATELIER_OPERATION_CONVERT: return ggml_cast(context, rows, GGML_TYPE_F16);
+                    case ATELIER_OPERATION_SILU: return ggml_silu(context, rows);
                     case ATELIER_OPERATION_GELU: return ggml_gelu(context, rows);
                     default: return ggml_add(context, rows, rows);
                 }
@@ -169,47 +240,61 @@ private:
     std::unique_ptr<ggml_backend_buffer, BufferDeleter> buffer_;
     ggml_cgraph* graph_ = nullptr;
     std::vector<ggml_tensor*> inputs_;
+    // Of all nodes, in the order in which they are computed, intermediate ones among them.
     std::vector<ggml_tensor*> results_;
+    size_t results_of_a_node_ = 0;
     ggml_tensor* shared_ = nullptr;
     ggml_type type_;
     int kind_;
     int64_t size_[3] = {};
 };
 
+std::vector<uint8_t> bytes_to_copy(size_t count) {
+    std::vector<uint8_t> bytes(count);
+    for (size_t i = 0; i < count; ++i) {
+        bytes[i] = static_cast<uint8_t>(i * 131 + (i >> 8));
+    }
+    return bytes;
+}
+
 // A tensor of bytes that are copied between the program and a device.
 class CopyBuffer {
 public:
-    CopyBuffer(ggml_backend_t backend, size_t bytes, bool is_upload) : is_upload_(is_upload), bytes_(bytes) {
-        for (size_t i = 0; i < bytes; ++i) {
-            bytes_[i] = static_cast<uint8_t>(i * 131 + (i >> 8));
-        }
+    CopyBuffer(ggml_backend_t backend, const std::vector<uint8_t>& bytes) {
         context_.reset(ggml_init({2 * ggml_tensor_overhead(), nullptr, true}));
-        tensor_ = ggml_new_tensor_1d(context_.get(), GGML_TYPE_I8, static_cast<int64_t>(bytes));
+        tensor_ = ggml_new_tensor_1d(context_.get(), GGML_TYPE_I8, static_cast<int64_t>(bytes.size()));
         buffer_.reset(ggml_backend_alloc_ctx_tensors(context_.get(), backend));
         if (buffer_ == nullptr) {
             throw std::bad_alloc();
         }
-        ggml_backend_tensor_set(tensor_, bytes_.data(), 0, bytes_.size());
+        upload(bytes);
     }
 
-    void copy() {
-        if (is_upload_) {
-            ggml_backend_tensor_set(tensor_, bytes_.data(), 0, bytes_.size());
-        } else {
-            ggml_backend_tensor_get(tensor_, bytes_.data(), 0, bytes_.size());
-        }
-    }
+    void upload(const std::vector<uint8_t>& bytes) { ggml_backend_tensor_set(tensor_, bytes.data(), 0, bytes.size()); }
+    void download(std::vector<uint8_t>* bytes) { ggml_backend_tensor_get(tensor_, bytes->data(), 0, bytes->size()); }
 
 private:
-    bool is_upload_;
-    std::vector<uint8_t> bytes_;
     std::unique_ptr<ggml_context, ContextDeleter> context_;
     std::unique_ptr<ggml_backend_buffer, BufferDeleter> buffer_;
     ggml_tensor* tensor_ = nullptr;
 };
 
+// Writes once to each page of a new buffer of the processor's memory; false where there is no room.
+bool use_new_memory(ggml_backend_t backend, size_t bytes) {
+    constexpr size_t PAGE = 4096;
+    std::unique_ptr<ggml_backend_buffer, BufferDeleter> buffer(ggml_backend_alloc_buffer(backend, bytes));
+    if (buffer == nullptr) {
+        return false;
+    }
+    auto* memory = static_cast<volatile uint8_t*>(ggml_backend_buffer_get_base(buffer.get()));
+    for (size_t at = 0; at < bytes; at += PAGE) {
+        memory[at] = 1;
+    }
+    return true;
+}
+
 bool is_copy(int kind) {
-    return kind == ATELIER_OPERATION_UPLOAD || kind == ATELIER_OPERATION_DOWNLOAD;
+    return kind == ATELIER_OPERATION_UPLOAD || kind == ATELIER_OPERATION_DOWNLOAD || kind == ATELIER_OPERATION_UPLOAD_NEW;
 }
 
 // True for sizes that make a graph: positive, in whole blocks, below what a device holds.
@@ -232,37 +317,35 @@ bool is_valid(const atelier_operation& operation, ggml_type type) {
         case ATELIER_OPERATION_ADD:
         case ATELIER_OPERATION_NORM:
         case ATELIER_OPERATION_SOFT_MAX:
+        case ATELIER_OPERATION_SILU:
         case ATELIER_OPERATION_GELU:
         case ATELIER_OPERATION_TRANSPOSE:
         case ATELIER_OPERATION_CONVERT:
         case ATELIER_OPERATION_UPLOAD:
-        case ATELIER_OPERATION_DOWNLOAD: return true;
+        case ATELIER_OPERATION_DOWNLOAD:
+        case ATELIER_OPERATION_ALLOCATE:
+        case ATELIER_OPERATION_UPLOAD_NEW: return true;
         default: return false;
     }
 }
 
-// Bytes that push weights out of the processor's caches.
+// Bytes that push others out of the caches when they are read, where there is no instruction for that.
+#if defined(__x86_64__) || defined(_M_X64)
+constexpr size_t EVICTING_BYTES = 0;
+#else
 constexpr size_t EVICTING_BYTES = 48 << 20;
-constexpr size_t CACHE_LINE     = 64;
+#endif
 
-// Fills the caches of the processor with other bytes: in a picture weights come from memory.
-void evict_caches(const std::vector<uint8_t>& bytes) {
-    volatile uint8_t sum = 0;
-    for (size_t at = 0; at < bytes.size(); at += CACHE_LINE) {
-        sum = static_cast<uint8_t>(sum + bytes[at]);
-    }
-}
-
-// Calls `work` once to warm up, then `repeats` times; stops early after `limit_seconds` or a cancel. `speed`: of what the processor computes, its
-// part of the processor's speed; 0 for all else. `evicting`: bytes that are read before each call.
-template <typename Work>
+// Calls `work` once to warm up, then `repeats` times, `prepare` before each; stops early after `limit_seconds` or a cancel. `speed`: of what the
+// processor computes, its part of the processor's speed; 0 for all else.
+template <typename Prepare, typename Work>
 atelier_status repeat(const Job& job,
                       double speed,
-                      const std::vector<uint8_t>& evicting,
                       double limit_seconds,
                       double* seconds,
                       size_t repeats,
                       size_t* count,
+                      Prepare prepare,
                       Work work) {
     using Clock      = std::chrono::steady_clock;
     const auto begin = Clock::now();
@@ -270,7 +353,7 @@ atelier_status repeat(const Job& job,
         if (job.is_cancelled()) {
             return ATELIER_CANCELLED;
         }
-        evict_caches(evicting);
+        prepare();
         const double cpu_start = thread_seconds();
         const auto start       = Clock::now();
         if (const ggml_status status = work(); status != GGML_STATUS_SUCCESS) {
@@ -363,10 +446,23 @@ atelier_status atelier_measurement_run(atelier_measurement* measurement,
     return atelier::run_guarded(&job, [&] {
         ggml_backend_t backend = measurement->backend.get();
         if (atelier::is_copy(operation->kind)) {
-            atelier::CopyBuffer buffer(backend, static_cast<size_t>(operation->size[0]), operation->kind == ATELIER_OPERATION_UPLOAD);
-            return atelier::repeat(job, 0.0, {}, limit_seconds, seconds, repeats, count, [&] {
-                buffer.copy();
+            std::vector<uint8_t> bytes = atelier::bytes_to_copy(static_cast<size_t>(operation->size[0]));
+            atelier::CopyBuffer buffer(backend, bytes);
+            return atelier::repeat(job, 0.0, limit_seconds, seconds, repeats, count, [] {}, [&] {
+                switch (operation->kind) {
+                    case ATELIER_OPERATION_UPLOAD: buffer.upload(bytes); break;
+                    case ATELIER_OPERATION_DOWNLOAD: buffer.download(&bytes); break;
+                    default: atelier::CopyBuffer(backend, bytes); break;
+                }
                 return GGML_STATUS_SUCCESS;
+            });
+        }
+        if (operation->kind == ATELIER_OPERATION_ALLOCATE) {
+            if (measurement->speed <= 0.0) {
+                return ATELIER_OK;
+            }
+            return atelier::repeat(job, measurement->speed, limit_seconds, seconds, repeats, count, [] {}, [&] {
+                return atelier::use_new_memory(backend, static_cast<size_t>(operation->size[0])) ? GGML_STATUS_SUCCESS : GGML_STATUS_ALLOC_FAILED;
             });
         }
         atelier::OperationGraph graph(*operation, type);
@@ -374,7 +470,12 @@ atelier_status atelier_measurement_run(atelier_measurement* measurement,
             return ATELIER_OK;
         }
         graph.allocate(backend);
-        return atelier::repeat(job, measurement->speed, measurement->evicting, limit_seconds, seconds, repeats, count,
+        const auto prepare = [&] {
+            if (measurement->speed > 0.0) {
+                graph.prepare_caches(measurement->evicting);
+            }
+        };
+        return atelier::repeat(job, measurement->speed, limit_seconds, seconds, repeats, count, prepare,
                                [&] { return graph.compute(backend); });
     });
 }

@@ -436,6 +436,79 @@ void atelier_upscaler_free(atelier_upscaler* upscaler) {
     });
 }
 
+namespace {
+
+// Tiles along a side of the picture, as `UpscalerGGML::upscale_tensor` of src/upscaler.cpp divides it.
+int tiles_along(int side, int tile_size) {
+    constexpr float OVERLAP = 0.25f;
+    if (side <= tile_size) {
+        return 1;
+    }
+    int count     = 0;
+    float overlap = 0.0f;
+    sd_tiling_calc_tiles(count, overlap, side, tile_size, OVERLAP, false);
+    return count;
+}
+
+}  // namespace
+
+atelier_status atelier_upscaler_estimate(const char* path,
+                                         bool direct,
+                                         int tile_size,
+                                         const char* backend,
+                                         uint32_t width,
+                                         uint32_t height,
+                                         const atelier_callbacks* callbacks,
+                                         atelier_module_estimate* out,
+                                         int* tiles,
+                                         atelier_work* work,
+                                         size_t capacity,
+                                         size_t* count) {
+    constexpr uint32_t MAX_SIDE = 1 << 20;
+    if (path == nullptr || callbacks == nullptr || out == nullptr || tiles == nullptr || work == nullptr || count == nullptr || tile_size < 1 || width < 1 ||
+        height < 1 || width > MAX_SIDE || height > MAX_SIDE) {
+        return reject("an estimate needs an upscaler and a picture");
+    }
+    *count = 0;
+    atelier_init();
+    auto dry_run = std::make_shared<atelier::DryRun>();
+    Job job(*callbacks, dry_run);
+    return run_guarded(&job, [&] {
+        job.enter_phase(ATELIER_PHASE_LOADING);
+        atelier_upscaler upscaler;
+        {
+            const auto lock = atelier::lock_unless_cancelled(atelier::opening_mutex());
+            if (!lock.owns_lock()) {
+                return ATELIER_CANCELLED;
+            }
+            upscaler.upscaler = new_upscaler_ctx(path, direct, 1, tile_size, backend, backend);
+        }
+        if (upscaler.upscaler == nullptr) {
+            last_error = "the engine could not open the upscaler";
+            return ATELIER_FAILED;
+        }
+        job.enter_phase(ATELIER_PHASE_UPSCALING);
+        const uint32_t tile_width  = std::min(width, static_cast<uint32_t>(tile_size));
+        const uint32_t tile_height = std::min(height, static_cast<uint32_t>(tile_size));
+        std::vector<uint8_t> pixels(size_t(tile_width) * tile_height * 3);
+        sd_image_t large = upscale(upscaler.upscaler, {tile_width, tile_height, 3, pixels.data()}, 0);
+        std::free(large.data);
+        const std::vector<atelier_module_estimate> estimates = dry_run->module_estimates();
+        if (large.data == nullptr || estimates.size() != 1) {
+            last_error = "the upscaler would make no picture";
+            return job.is_cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;
+        }
+        *out   = estimates.front();
+        *tiles = tiles_along(static_cast<int>(width), tile_size) * tiles_along(static_cast<int>(height), tile_size);
+        for (const atelier_work& it : dry_run->work()) {
+            if (*count < capacity) {
+                work[(*count)++] = it;
+            }
+        }
+        return ATELIER_OK;
+    });
+}
+
 atelier_status atelier_upscaler_run(atelier_upscaler* upscaler, sd_image_t image, const atelier_callbacks* callbacks, sd_image_t* out) {
     if (upscaler == nullptr || image.data == nullptr || callbacks == nullptr || out == nullptr) {
         return reject("an upscaler needs a picture");

@@ -99,12 +99,13 @@ typedef struct {
 
 // Kind of a node of a graph, by what limits its speed. In the order of `WorkKind` in crates/core/src/time.
 typedef enum {
-    ATELIER_WORK_PRODUCT       = 0,
-    ATELIER_WORK_CONVOLUTION   = 1,  // direct, or an unfolded image and its product
-    ATELIER_WORK_ATTENTION     = 2,
-    ATELIER_WORK_ELEMENTWISE   = 3,
-    ATELIER_WORK_NORMALIZATION = 4,
-    ATELIER_WORK_COPY          = 5,
+    ATELIER_WORK_PRODUCT        = 0,
+    ATELIER_WORK_CONVOLUTION    = 1,  // direct, or an unfolded image and its product
+    ATELIER_WORK_ATTENTION      = 2,
+    ATELIER_WORK_ELEMENTWISE    = 3,
+    ATELIER_WORK_TRANSCENDENTAL = 4,
+    ATELIER_WORK_NORMALIZATION  = 5,
+    ATELIER_WORK_COPY           = 6,
 } atelier_work_kind;
 
 // In the order of `NodeSize` in crates/core/src/time.
@@ -293,6 +294,8 @@ typedef struct {
     void (*combine)(bool multiplies, const float* from, const float* other, size_t count, float* to);
     // to[i * times + j] = from[i * stride] for j below `times`; nothing overlaps
     void (*spread)(const float* from, size_t stride, size_t count, size_t times, float* to);
+    // to[column * to_stride + row] = from[row * from_stride + column]; nothing overlaps
+    void (*transpose)(const float* from, size_t from_stride, size_t rows, size_t columns, float* to, size_t to_stride);
 } atelier_cpu_kernels;
 
 // From now on the processor computes with these functions what they can, and with ggml's own the rest; null: everything with ggml's own.
@@ -352,6 +355,9 @@ typedef enum {
     ATELIER_OPERATION_DOWNLOAD    = 10, // bytes
     ATELIER_OPERATION_TRANSPOSE   = 11, // values: a copy of columns as rows
     ATELIER_OPERATION_CONVERT     = 12, // values: a copy as f16
+    ATELIER_OPERATION_SILU        = 13, // values
+    ATELIER_OPERATION_ALLOCATE    = 14, // bytes: the first use of new memory; of what the processor computes only
+    ATELIER_OPERATION_UPLOAD_NEW  = 15, // bytes: a copy to a buffer that is allocated for it
 } atelier_operation_kind;
 
 typedef struct {
@@ -473,6 +479,20 @@ atelier_status atelier_upscaler_new(const char* path,
                                     const atelier_callbacks* callbacks,
                                     atelier_upscaler** out);
 void atelier_upscaler_free(atelier_upscaler* upscaler);
+// Work of an upscaler on one tile of a picture, as a dry run: no weights are read. `tiles`: the number of tiles of the picture. Writes at most
+// `capacity` classes of nodes.
+atelier_status atelier_upscaler_estimate(const char* path,
+                                         bool direct,
+                                         int tile_size,
+                                         const char* backend,
+                                         uint32_t width,
+                                         uint32_t height,
+                                         const atelier_callbacks* callbacks,
+                                         atelier_module_estimate* out,
+                                         int* tiles,
+                                         atelier_work* work,
+                                         size_t capacity,
+                                         size_t* count);
 atelier_status atelier_upscaler_run(atelier_upscaler* upscaler, sd_image_t image, const atelier_callbacks* callbacks, sd_image_t* out);
 
 void atelier_image_free(sd_image_t* image);

@@ -255,12 +255,14 @@ pub const ATELIER_WORK_PRODUCT: c_int = 0;
 pub const ATELIER_WORK_CONVOLUTION: c_int = 1;
 /// Attention in one node.
 pub const ATELIER_WORK_ATTENTION: c_int = 2;
-/// Sums, products by elements, activations.
+/// Sums, products by elements, quick activations.
 pub const ATELIER_WORK_ELEMENTWISE: c_int = 3;
-/// Norms and softmax.
-pub const ATELIER_WORK_NORMALIZATION: c_int = 4;
+/// Softmax, GELU, tanh and other functions that are computed value by value.
+pub const ATELIER_WORK_TRANSCENDENTAL: c_int = 4;
+/// Norms.
+pub const ATELIER_WORK_NORMALIZATION: c_int = 5;
 /// Copies, changes of layout, lookups.
-pub const ATELIER_WORK_COPY: c_int = 5;
+pub const ATELIER_WORK_COPY: c_int = 6;
 
 /// Fewer than 16 rows or columns.
 pub const ATELIER_NODE_NARROW: c_int = 0;
@@ -401,7 +403,7 @@ pub const ATELIER_OPERATION_ADD: c_int = 3;
 pub const ATELIER_OPERATION_NORM: c_int = 4;
 /// `atelier_operation_kind`: softmax of rows.
 pub const ATELIER_OPERATION_SOFT_MAX: c_int = 5;
-/// `atelier_operation_kind`: an activation.
+/// `atelier_operation_kind`: an activation that ggml computes value by value.
 pub const ATELIER_OPERATION_GELU: c_int = 6;
 /// `atelier_operation_kind`: a copy in another order.
 pub const ATELIER_OPERATION_PERMUTE: c_int = 7;
@@ -415,6 +417,12 @@ pub const ATELIER_OPERATION_DOWNLOAD: c_int = 10;
 pub const ATELIER_OPERATION_TRANSPOSE: c_int = 11;
 /// `atelier_operation_kind`: a copy as binary16.
 pub const ATELIER_OPERATION_CONVERT: c_int = 12;
+/// `atelier_operation_kind`: an activation that ggml computes in vectors.
+pub const ATELIER_OPERATION_SILU: c_int = 13;
+/// `atelier_operation_kind`: the first use of new memory.
+pub const ATELIER_OPERATION_ALLOCATE: c_int = 14;
+/// `atelier_operation_kind`: a copy to a buffer that is allocated for it.
+pub const ATELIER_OPERATION_UPLOAD_NEW: c_int = 15;
 
 /// An operation that is timed.
 #[repr(C)]
@@ -535,6 +543,7 @@ pub struct atelier_cpu_kernels {
     pub apply_constant: unsafe extern "C" fn(multiplies: bool, from: *const f32, count: usize, constant: f32, to: *mut f32),
     pub combine: unsafe extern "C" fn(multiplies: bool, from: *const f32, other: *const f32, count: usize, to: *mut f32),
     pub spread: unsafe extern "C" fn(from: *const f32, stride: usize, count: usize, times: usize, to: *mut f32),
+    pub transpose: unsafe extern "C" fn(from: *const f32, from_stride: usize, rows: usize, columns: usize, to: *mut f32, to_stride: usize),
 }
 
 unsafe extern "C" {
@@ -645,6 +654,20 @@ unsafe extern "C" {
         out: *mut *mut atelier_upscaler,
     ) -> atelier_status;
     pub fn atelier_upscaler_free(upscaler: *mut atelier_upscaler);
+    pub fn atelier_upscaler_estimate(
+        path: *const c_char,
+        direct: bool,
+        tile_size: c_int,
+        backend: *const c_char,
+        width: u32,
+        height: u32,
+        callbacks: *const atelier_callbacks,
+        out: *mut atelier_module_estimate,
+        tiles: *mut c_int,
+        work: *mut atelier_work,
+        capacity: usize,
+        count: *mut usize,
+    ) -> atelier_status;
     pub fn atelier_upscaler_run(
         upscaler: *mut atelier_upscaler,
         image: sd_image_t,

@@ -22,6 +22,8 @@ pub struct Budgets {
     devices: BTreeMap<String, f64>,
 }
 
+pub(super) static NO_BUDGETS: Budgets = Budgets { all: None, devices: BTreeMap::new() };
+
 impl Budgets {
     /// Reads a text: one number for all devices, or `device=number` entries; a later entry replaces an earlier one. Names are resolved
     /// as everywhere (`placement::resolve_device`).

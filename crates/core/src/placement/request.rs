@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::budgets::Budgets;
+use super::budgets::{Budgets, NO_BUDGETS};
 use super::capacity::DeviceCapacity;
 use super::change::Alternative;
 use super::error::PlacementError;
@@ -64,4 +64,14 @@ pub struct PlanRequest<'a> {
     pub time: Option<PlanTime<'a>>,
     /// Variants of the recipe, tried where it does not fit.
     pub alternatives: &'a [Alternative],
+}
+
+static NO_PINS: Pins = Pins::new();
+
+impl<'a> PlanRequest<'a> {
+    /// A request that leaves everything to the planner.
+    #[must_use]
+    pub const fn unconstrained(capacities: &'a [DeviceCapacity], needs: &'a Needs, time: PlanTime<'a>) -> Self {
+        Self { capacities, needs, pins: &NO_PINS, budgets: &NO_BUDGETS, stream_layers: false, time: Some(time), alternatives: &[] }
+    }
 }

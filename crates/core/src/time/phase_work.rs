@@ -3,7 +3,7 @@
 use super::picture_work::{ModuleWork, PictureWork};
 use super::work::Work;
 use crate::module::Module;
-use crate::placement::{ModulePrediction, Needs, PhaseKind, Placement, Prediction, WeightLocation};
+use crate::placement::{ModulePrediction, Needs, Phase, PhaseKind, Placement, Prediction, WeightLocation};
 
 /// Bytes of a budget that the engine leaves free while it streams (`annotate_residency` of `ggml_graph_cut.cpp`).
 const STREAMING_MARGIN: u64 = 512 << 20;
@@ -29,6 +29,8 @@ pub struct PhaseWork {
     pub file_bytes: u64,
     /// Bytes of weights that are copied from RAM to the device, once.
     pub staged_bytes: u64,
+    /// Bytes of the compute buffer, which is allocated once and freed at the end.
+    pub allocated_bytes: u64,
     /// Bytes of weights that are copied from RAM to the device in each repetition.
     pub streamed_bytes: u64,
     /// True where it is done for each picture; false for what is kept: weights that stay loaded, the encoding of a prompt.
@@ -58,6 +60,7 @@ pub fn phase_works(work: &PictureWork, needs: &Needs, placement: &Placement, pre
         if let Some(its) = its.filter(|its| its.weights == WeightLocation::Disk) {
             works.push(PhaseWork { pass: it.pass, ..loading(it.module, &assignment.runs_on, its.weight_bytes, each_picture) });
         }
+        let buffers = needs.modules.get(&it.module).map(|needs| &needs.compute_bytes);
         let (staged_bytes, streamed_bytes) = its.map_or((0, 0), |its| copied_bytes(it, its, placement.stream_layers));
         works.push(PhaseWork {
             module: it.module,
@@ -68,6 +71,7 @@ pub fn phase_works(work: &PictureWork, needs: &Needs, placement: &Placement, pre
             repetitions: it.repetitions,
             file_bytes: 0,
             staged_bytes,
+            allocated_bytes: buffers.and_then(|of| of.get(&Phase::from(it.phase))).copied().unwrap_or(0),
             streamed_bytes,
             each_picture,
         });
@@ -85,6 +89,7 @@ fn loading(module: Module, device: &str, bytes: u64, each_picture: bool) -> Phas
         repetitions: 1,
         file_bytes: bytes,
         staged_bytes: 0,
+        allocated_bytes: 0,
         streamed_bytes: 0,
         each_picture,
     }
@@ -117,7 +122,7 @@ mod tests {
     use super::*;
     use crate::device::{Device, DeviceKind};
     use crate::format::GIB;
-    use crate::placement::{DeviceCapacity, ModuleNeeds, Phase};
+    use crate::placement::{DeviceCapacity, ModuleNeeds};
     use crate::recipe::PlacementText;
 
     fn device(name: &str, kind: DeviceKind, gib: u64) -> Device {
@@ -170,6 +175,8 @@ mod tests {
         assert_eq!(resident.len(), 4);
         assert_eq!(of(&resident, Module::Diffusion, PhaseKind::Loading), ("CUDA0", [8.0, 0.0, 0.0]));
         assert_eq!(of(&resident, Module::Diffusion, PhaseKind::Denoising), ("CUDA0", [0.0; 3]));
+        let allocated: Vec<u64> = resident.iter().map(|it| it.allocated_bytes).collect();
+        assert_eq!(allocated, [0, 0, GIB, GIB], "each phase has its compute buffer");
         let staged = works("cpu", "", false);
         assert_eq!(of(&staged, Module::Diffusion, PhaseKind::Loading), ("CPU", [8.0, 0.0, 0.0]));
         assert_eq!(of(&staged, Module::Diffusion, PhaseKind::Denoising), ("CUDA0", [0.0, 8.0, 0.0]));

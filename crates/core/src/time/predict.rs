@@ -161,7 +161,9 @@ impl TimePrediction {
 
 /// Seconds once, and of each repetition.
 fn secs(work: &PhaseWork, rates: &DeviceRates) -> Option<(f64, f64)> {
-    let once = seconds_of_copy(work.file_bytes, rates.load_per_sec) + seconds_of_copy(work.staged_bytes, rates.copy_to_per_sec);
+    let once = seconds_of_copy(work.file_bytes, rates.load_per_sec)
+        + seconds_of_copy(work.staged_bytes, rates.copy_to_per_sec)
+        + seconds_of_copy(work.allocated_bytes, rates.allocate_per_sec);
     Some((once, rates.secs(&work.work)? + seconds_of_copy(work.streamed_bytes, rates.copy_to_per_sec)))
 }
 

@@ -26,6 +26,9 @@ pub struct DeviceRates {
     pub copy_from_per_sec: f64,
     /// Bytes per second of weights from files to the device, the files being in the system's cache.
     pub load_per_sec: f64,
+    /// Bytes per second of RAM that is used for the first time, which the system clears. Unknown: free, as for a card's own memory.
+    #[serde(default)]
+    pub allocate_per_sec: f64,
     /// Seconds for each node, beside its work: launches.
     pub node_secs: f64,
     /// Seconds for each graph, beside its nodes: set-up, for a remote device the round trip.

@@ -12,9 +12,11 @@ pub enum WorkKind {
     Convolution,
     /// Attention in one node.
     Attention,
-    /// Sums, products by elements, activations. Limited by memory.
+    /// Sums, products by elements, and activations that are computed in vectors. Limited by memory.
     Elementwise,
-    /// Norms and softmax. Limited by memory.
+    /// Softmax, GELU, tanh and other functions that a processor computes value by value. Goes by bytes, as all that follow.
+    Transcendental,
+    /// Norms. Limited by memory.
     Normalization,
     /// Copies, changes of layout, lookups, scaling of images. Limited by memory.
     Copy,
@@ -22,12 +24,13 @@ pub enum WorkKind {
 
 impl WorkKind {
     /// All of them.
-    pub const ALL: [Self; 6] = [Self::Product, Self::Convolution, Self::Attention, Self::Elementwise, Self::Normalization, Self::Copy];
+    pub const ALL: [Self; 7] =
+        [Self::Product, Self::Convolution, Self::Attention, Self::Elementwise, Self::Transcendental, Self::Normalization, Self::Copy];
 
     /// True where time goes by bytes, not by floating point operations.
     #[must_use]
     pub const fn is_limited_by_memory(self) -> bool {
-        matches!(self, Self::Elementwise | Self::Normalization | Self::Copy)
+        matches!(self, Self::Elementwise | Self::Transcendental | Self::Normalization | Self::Copy)
     }
 }
 
@@ -117,7 +120,7 @@ impl WeightType {
 pub enum NodeSize {
     /// A product or convolution with fewer than 16 rows or columns.
     Narrow,
-    /// Below 2^27 operations, or 2^20 bytes.
+    /// Below 2^27 operations, or 2^20 bytes; a product with fewer than 128 rows or columns.
     Small,
     /// Below 2^32 operations, or 2^26 bytes.
     Medium,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::passes::image_passes;
+use super::passes::{UpscalerPass, picture_passes};
 use super::request::EstimateRequest;
 use crate::ffi::ContextParams;
 use crate::fingerprint::{Fingerprint, fingerprints};
@@ -21,6 +21,23 @@ const MAX_ANSWERS: usize = 256;
 #[derive(Clone, Default)]
 pub(crate) struct EstimateCache {
     answers: Arc<Mutex<Vec<(EstimateKey, ImageNeeds)>>>,
+    /// Work of upscalers, the newest last.
+    upscalers: Arc<Mutex<Vec<(UpscalerWorkKey, ModuleWork)>>>,
+}
+
+/// Everything that the work of an upscaler depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct UpscalerWorkKey {
+    pass: UpscalerPass,
+    fingerprint: Fingerprint,
+    /// Whole name of the device.
+    runs_on: String,
+}
+
+impl UpscalerWorkKey {
+    pub(super) fn new(pass: &UpscalerPass, runs_on: &str) -> Self {
+        Self { pass: pass.clone(), fingerprint: Fingerprint::of(&pass.model), runs_on: runs_on.to_owned() }
+    }
 }
 
 /// Memory and work of one image of one step.
@@ -74,12 +91,28 @@ impl EstimateCache {
         devices: &[Device],
     ) -> Option<PictureWork> {
         let mut modules = Vec::new();
-        for (pass, number) in image_passes(headers, recipe).ok()?.iter().zip(0..) {
+        let passes = picture_passes(headers, recipe).ok()?;
+        for (pass, number) in passes.images.iter().zip(0..) {
             let key = EstimateKey::new(&pass.request, placement, devices);
             let known = self.find(&key).or_else(|| self.find(&key.without_cut()))?;
             modules.extend(known.work.iter().filter_map(|it| pass.work(it, number)));
         }
+        if let Some(pass) = &passes.upscaler {
+            modules.push(self.find_upscaler(&UpscalerWorkKey::new(pass, &placement.assignment(Module::Upscaler).runs_on))?);
+        }
         Some(PictureWork { modules })
+    }
+
+    pub(super) fn find_upscaler(&self, key: &UpscalerWorkKey) -> Option<ModuleWork> {
+        self.upscalers.lock().iter().find(|(known, _)| known == key).map(|(_, work)| work.clone())
+    }
+
+    pub(super) fn insert_upscaler(&self, key: UpscalerWorkKey, work: ModuleWork) {
+        let mut upscalers = self.upscalers.lock();
+        if upscalers.len() >= MAX_ANSWERS {
+            upscalers.remove(0);
+        }
+        upscalers.push((key, work));
     }
 
     pub(super) fn find(&self, key: &EstimateKey) -> Option<ImageNeeds> {

@@ -2,17 +2,17 @@
 
 use parking_lot::Mutex;
 
-use super::cache::{EstimateCache, EstimateKey, ImageNeeds};
+use super::cache::{EstimateCache, EstimateKey, ImageNeeds, UpscalerWorkKey};
 use super::error::{EstimateError, Outdated};
-use super::passes::ImagePass;
+use super::passes::{PicturePasses, UpscalerPass};
 use super::request::EstimateRequest;
 use crate::failure;
-use crate::ffi::{CallError, ContextParams, Estimator, ImageEstimate, JobCallbacks, Limits, ModuleEstimate};
+use crate::ffi::{CallError, ContextParams, Estimator, ImageEstimate, JobCallbacks, Limits, ModuleEstimate, upscaler_work};
 use crate::fingerprint::{Fingerprint, fingerprints};
 use crate::protocol::{LogLevel, PhaseKind};
 use atelier_core::device::Device;
 use atelier_core::placement::{Module, ModuleNeeds, Needs, Phase, Placement};
-use atelier_core::recipe::Rgb8;
+use atelier_core::recipe::{FileRole, Rgb8};
 use atelier_core::time::{ModuleWork, PictureWork};
 use atelier_library::HeaderCache;
 
@@ -76,16 +76,40 @@ impl Estimates {
     /// Work of a picture, from the passes in which it is made.
     pub(super) fn work(
         &mut self,
-        passes: &[ImagePass],
+        passes: &PicturePasses,
         placement: &Placement,
         devices: &[Device],
         outdated: &dyn Outdated,
     ) -> Result<PictureWork, EstimateError> {
         let mut modules = Vec::new();
-        for (pass, number) in passes.iter().zip(0..) {
+        for (pass, number) in passes.images.iter().zip(0..) {
             modules.extend(self.image_work(&pass.request, placement, devices, outdated)?.iter().filter_map(|it| pass.work(it, number)));
         }
+        if let Some(pass) = &passes.upscaler {
+            modules.extend(self.upscaler_work(pass, &placement.assignment(Module::Upscaler).runs_on, outdated)?);
+        }
         Ok(PictureWork { modules })
+    }
+
+    /// Work of an upscaler; `None` where the file is none, which the job will say.
+    fn upscaler_work(&mut self, pass: &UpscalerPass, runs_on: &str, outdated: &dyn Outdated) -> Result<Option<ModuleWork>, EstimateError> {
+        let key = UpscalerWorkKey::new(pass, runs_on);
+        if let Some(known) = self.cache.find_upscaler(&key) {
+            return Ok(Some(known));
+        }
+        if !self.headers.get(&pass.model).is_ok_and(|header| header.kind.role == Some(FileRole::Upscaler)) {
+            return Ok(None);
+        }
+        let callbacks = EstimateCallbacks { outdated, log: Mutex::default() };
+        match upscaler_work(&pass.model, runs_on, pass.size, &callbacks) {
+            Ok(work) => {
+                let work = ModuleWork { pass: pass.number, ..work };
+                self.cache.insert_upscaler(key, work.clone());
+                Ok(Some(work))
+            }
+            Err(_) if outdated.is_outdated() => Err(EstimateError::Outdated),
+            Err(error) => Err(failure::of_call(&error, callbacks.log.into_inner()).into()),
+        }
     }
 
     /// Work of one image of one step.

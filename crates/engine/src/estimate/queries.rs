@@ -8,7 +8,7 @@ use super::alternatives::alternatives;
 use super::cache::EstimateCache;
 use super::error::{EstimateError, Outdated};
 use super::estimates::Estimates;
-use super::passes::image_passes;
+use super::passes::picture_passes;
 use super::request::EstimateRequest;
 use crate::engine_end::{EventSender, NextQuery, QueryReceiver};
 use crate::history::History;
@@ -84,7 +84,7 @@ pub(crate) fn needs_and_work(
         let mut estimates = Estimates::new(cache.clone());
         let (request, placement) = EstimateRequest::resolve(&mut estimates.headers, recipe, devices)?;
         let needs = estimates.needs(&request, &placement, devices, cancel)?;
-        let passes = image_passes(&mut estimates.headers, recipe)?;
+        let passes = picture_passes(&mut estimates.headers, recipe)?;
         Ok::<_, EstimateError>((needs, estimates.work(&passes, &placement, devices, cancel)?))
     };
     catch_unwind(AssertUnwindSafe(find)).ok()?.ok()
@@ -102,7 +102,7 @@ fn estimate(
     let (request, placement) = EstimateRequest::resolve(&mut estimates.headers, recipe, devices)?;
     let needs = estimates.needs(&request, &placement, devices, outdated)?;
     let alternatives = alternatives(estimates, &request, &needs, &placement, devices, outdated)?;
-    let passes = image_passes(&mut estimates.headers, recipe)?;
+    let passes = picture_passes(&mut estimates.headers, recipe)?;
     let work = estimates.work(&passes, &placement, devices, outdated)?;
     Ok(Estimate {
         needs,

@@ -7,7 +7,7 @@ use atelier_core::cpu_math::CpuMath;
 use atelier_core::processor::CpuLevel;
 use atelier_kernels::attention::{Attention, attend};
 use atelier_kernels::convolution::{Convolution, Shape, convolve};
-use atelier_kernels::planes::{GroupNorm, Operation, apply_constant, combine, group_norm, spread};
+use atelier_kernels::planes::{GroupNorm, Operation, apply_constant, combine, group_norm, spread, transpose};
 use atelier_kernels::product::{Product, multiply};
 use atelier_kernels::{Kernels, Level, Rows, Thread, Values, multiplications_per_second};
 use ggml_sys::{
@@ -26,6 +26,7 @@ static TABLE: atelier_cpu_kernels = atelier_cpu_kernels {
     apply_constant: apply_row_constant,
     combine: combine_values,
     spread: spread_values,
+    transpose: transpose_values,
 };
 
 /// Times that bfloat16 must be quicker than f32 to be the default: its pictures differ more from the engine's own.
@@ -181,6 +182,12 @@ unsafe extern "C" fn combine_values(multiplies: bool, from: *const f32, other: *
 unsafe extern "C" fn spread_values(from: *const f32, stride: usize, count: usize, times: usize, to: *mut f32) {
     // SAFETY: see above.
     unsafe { spread(from, stride, count, times, to) };
+}
+
+unsafe extern "C" fn transpose_values(from: *const f32, from_stride: usize, rows: usize, columns: usize, to: *mut f32, to_stride: usize) {
+    let Some(kernels) = chosen() else { return };
+    // SAFETY: see above.
+    unsafe { transpose(kernels, from, from_stride, rows, columns, to, to_stride) };
 }
 
 const fn operation(multiplies: bool) -> Operation {

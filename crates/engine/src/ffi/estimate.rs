@@ -1,13 +1,16 @@
 //! Memory and work of images: predicted by estimators, which allocate nothing, and recorded by contexts.
 
 use std::ffi::{CString, c_int};
+use std::path::Path;
 use std::ptr::{NonNull, null_mut};
 
 use super::callbacks::{JobCallbacks, RawCallbacks, module_of, phase_kind};
+use super::direct_convolutions::convolves_directly;
 use super::error::CallError;
-use super::params::{ContextParams, GenerateParams, Limits, RawContextParams, RawGenerateParams};
+use super::params::{ContextParams, GenerateParams, Limits, RawContextParams, RawGenerateParams, Strings};
+use super::upscaler::TILE_SIDE;
 use crate::protocol::PhaseKind;
-use atelier_core::placement::Module;
+use atelier_core::placement::{Module, Placement};
 use atelier_core::time::{ModuleWork, NodeSize, WeightType, Work, WorkAmount, WorkClass, WorkKind};
 
 /// Capacity of the array for C, far more than modules x phases.
@@ -90,21 +93,66 @@ impl Estimator {
 
     /// Work of the last image, whose estimates these are.
     fn work(&self, estimates: &[ggml_sys::atelier_module_estimate]) -> Vec<ModuleWork> {
-        let empty =
-            ggml_sys::atelier_work { module: 0, phase: 0, kind: 0, size: 0, type_: std::ptr::null(), nodes: 0, operations: 0, bytes: 0 };
-        let mut classes = vec![empty; MAX_WORK];
+        let mut classes = no_work();
         // SAFETY: a live estimator; `classes` has the length that is passed.
         let count = unsafe { ggml_sys::atelier_estimator_work(self.0.as_ptr(), classes.as_mut_ptr(), classes.len()) };
-        let module_work = |of: &ggml_sys::atelier_module_estimate| {
-            let mut work = Work::of_graphs(u64::try_from(of.graphs).unwrap_or(0), of.input_bytes, of.output_bytes);
-            for it in classes.iter().take(count).filter(|it| it.module == of.module && it.phase == of.phase) {
-                let amount = WorkAmount { nodes: it.nodes, operations: it.operations, bytes: it.bytes };
-                work.add_nodes(work_class(it)?, amount);
-            }
-            Some(ModuleWork { module: module_of(of.module)?, phase: phase_kind(of.phase)?, pass: 0, work, repetitions: 1 })
-        };
-        estimates.iter().filter_map(module_work).collect()
+        classes.truncate(count);
+        estimates.iter().filter_map(|of| module_work(of, &classes)).collect()
     }
+}
+
+/// Work of an upscaler on a picture of this size, tile by tile: no weights are read, no device computes.
+pub(crate) fn upscaler_work(
+    path: &Path,
+    runs_on: &str,
+    (width, height): (u32, u32),
+    callbacks: &dyn JobCallbacks,
+) -> Result<ModuleWork, CallError> {
+    let mut strings = Strings::default();
+    let path = strings.path(Some(path))?;
+    let backend = strings.text(&Placement::all_on(runs_on).text().backend)?;
+    let raw_callbacks = RawCallbacks::new(&callbacks);
+    let mut estimate = ggml_sys::atelier_module_estimate::default();
+    let (mut tiles, mut classes, mut count) = (0, no_work(), 0);
+    // SAFETY: `strings` outlives the call; `raw_callbacks` borrows `callbacks`; all else are locals to be written, `classes` with the length that
+    // is passed.
+    let status = unsafe {
+        ggml_sys::atelier_upscaler_estimate(
+            path,
+            convolves_directly(runs_on),
+            TILE_SIDE,
+            backend,
+            width,
+            height,
+            raw_callbacks.as_ptr(),
+            &raw mut estimate,
+            &raw mut tiles,
+            classes.as_mut_ptr(),
+            classes.len(),
+            &raw mut count,
+        )
+    };
+    CallError::check(status)?;
+    classes.truncate(count);
+    let of_tile = module_work(&estimate, &classes).ok_or_else(|| CallError::new("the engine counted no work"))?;
+    Ok(ModuleWork { repetitions: u32::try_from(tiles).unwrap_or(1), ..of_tile })
+}
+
+/// An array for C to write to.
+fn no_work() -> Vec<ggml_sys::atelier_work> {
+    let empty =
+        ggml_sys::atelier_work { module: 0, phase: 0, kind: 0, size: 0, type_: std::ptr::null(), nodes: 0, operations: 0, bytes: 0 };
+    vec![empty; MAX_WORK]
+}
+
+/// Work of a module in a phase, of which these are the classes of nodes beside those of others.
+fn module_work(of: &ggml_sys::atelier_module_estimate, classes: &[ggml_sys::atelier_work]) -> Option<ModuleWork> {
+    let mut work = Work::of_graphs(u64::try_from(of.graphs).unwrap_or(0), of.input_bytes, of.output_bytes);
+    for it in classes.iter().filter(|it| it.module == of.module && it.phase == of.phase) {
+        let amount = WorkAmount { nodes: it.nodes, operations: it.operations, bytes: it.bytes };
+        work.add_nodes(work_class(it)?, amount);
+    }
+    Some(ModuleWork { module: module_of(of.module)?, phase: phase_kind(of.phase)?, pass: 0, work, repetitions: 1 })
 }
 
 fn work_class(raw: &ggml_sys::atelier_work) -> Option<WorkClass> {
@@ -119,6 +167,7 @@ const fn work_kind(kind: c_int) -> Option<WorkKind> {
         ggml_sys::ATELIER_WORK_CONVOLUTION => Some(WorkKind::Convolution),
         ggml_sys::ATELIER_WORK_ATTENTION => Some(WorkKind::Attention),
         ggml_sys::ATELIER_WORK_ELEMENTWISE => Some(WorkKind::Elementwise),
+        ggml_sys::ATELIER_WORK_TRANSCENDENTAL => Some(WorkKind::Transcendental),
         ggml_sys::ATELIER_WORK_NORMALIZATION => Some(WorkKind::Normalization),
         ggml_sys::ATELIER_WORK_COPY => Some(WorkKind::Copy),
         _ => None,

@@ -24,7 +24,9 @@ pub(crate) enum OperationKind {
     Norm(u32),
     /// Softmax of rows; values.
     SoftMax(u32),
-    /// Activation; values.
+    /// Activation that is computed in vectors; values.
+    Silu(u32),
+    /// Activation that is computed value by value; values.
     Gelu(u32),
     /// Copy in another order; values.
     Permute(u32),
@@ -32,8 +34,12 @@ pub(crate) enum OperationKind {
     Transpose(u32),
     /// Copy as binary16; values.
     Convert(u32),
+    /// First use of new memory; bytes. Of what the processor computes only.
+    Allocate(u32),
     /// Copy to the device; bytes.
     Upload(u32),
+    /// Copy to a buffer of the device that is allocated for it; bytes.
+    UploadToNew(u32),
     /// Copy from the device; bytes.
     Download(u32),
 }
@@ -120,11 +126,14 @@ const fn raw(kind: OperationKind) -> (c_int, [u32; 3]) {
         OperationKind::Add(values) => (ggml_sys::ATELIER_OPERATION_ADD, [values, 1, 1]),
         OperationKind::Norm(values) => (ggml_sys::ATELIER_OPERATION_NORM, [values, 1, 1]),
         OperationKind::SoftMax(values) => (ggml_sys::ATELIER_OPERATION_SOFT_MAX, [values, 1, 1]),
+        OperationKind::Silu(values) => (ggml_sys::ATELIER_OPERATION_SILU, [values, 1, 1]),
         OperationKind::Gelu(values) => (ggml_sys::ATELIER_OPERATION_GELU, [values, 1, 1]),
         OperationKind::Permute(values) => (ggml_sys::ATELIER_OPERATION_PERMUTE, [values, 1, 1]),
         OperationKind::Transpose(values) => (ggml_sys::ATELIER_OPERATION_TRANSPOSE, [values, 1, 1]),
         OperationKind::Convert(values) => (ggml_sys::ATELIER_OPERATION_CONVERT, [values, 1, 1]),
+        OperationKind::Allocate(bytes) => (ggml_sys::ATELIER_OPERATION_ALLOCATE, [bytes, 1, 1]),
         OperationKind::Upload(bytes) => (ggml_sys::ATELIER_OPERATION_UPLOAD, [bytes, 1, 1]),
+        OperationKind::UploadToNew(bytes) => (ggml_sys::ATELIER_OPERATION_UPLOAD_NEW, [bytes, 1, 1]),
         OperationKind::Download(bytes) => (ggml_sys::ATELIER_OPERATION_DOWNLOAD, [bytes, 1, 1]),
     }
 }

@@ -11,7 +11,7 @@ use atelier_core::placement::{Module, Placement};
 use atelier_core::recipe::Rgb8;
 
 /// Side of a tile in pixels: small enough for any device, large enough that overlaps cost little.
-const TILE_SIDE: i32 = 128;
+pub(super) const TILE_SIDE: i32 = 128;
 
 /// An open ESRGAN model.
 pub(crate) struct Upscaler(NonNull<ggml_sys::atelier_upscaler>);

@@ -29,6 +29,9 @@ impl ModelKey {
     }
 }
 
+/// Version of how rates are measured: another for other samples, or another way to time them. Rates of an earlier one are measured again.
+const MEASUREMENT_VERSION: u32 = 2;
+
 /// Everything that rates depend on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Conditions {
@@ -36,6 +39,8 @@ pub(super) struct Conditions {
     /// The name that its maker gives it.
     description: String,
     engine: String,
+    #[serde(default)]
+    measurement_version: u32,
     /// Of what the processor computes; else `None`.
     processor: Option<ProcessorConditions>,
 }
@@ -56,6 +61,7 @@ impl Conditions {
             device: device.name.clone(),
             description: device.description.clone(),
             engine: ffi::version().to_owned(),
+            measurement_version: MEASUREMENT_VERSION,
             processor: is_processor.then(|| ProcessorConditions {
                 arithmetic: cpu_math(),
                 instructions: processor().allowed.to_string(),
@@ -67,8 +73,8 @@ impl Conditions {
     /// The same but for the number of threads.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let any_threads = |it: &Self| it.processor.clone().map(|it| ProcessorConditions { threads: 0, ..it });
-        (&self.device, &self.description, &self.engine) == (&other.device, &other.description, &other.engine)
-            && any_threads(self) == any_threads(other)
+        let rest = |it: &Self| (it.device.clone(), it.description.clone(), it.engine.clone(), it.measurement_version);
+        rest(self) == rest(other) && any_threads(self) == any_threads(other)
     }
 
     pub(super) fn threads(&self) -> u32 {

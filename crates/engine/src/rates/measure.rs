@@ -57,15 +57,17 @@ pub(super) fn measure(device: &Device, threads: u32, stop: &AtomicBool) -> Resul
     rates.node_secs = ((many - one) / f64::from(LAUNCHES - 1)).max(0.0);
     rates.graph_secs = (one - rates.node_secs).max(0.0);
     let read_secs = read_secs_per_byte();
+    let bytes = if device.kind == DeviceKind::Remote { REMOTE_COPY_BYTES } else { COPY_BYTES };
+    let copy = |kind| Operation { kind, weights: WeightType::F32, nodes: 1 };
+    let per_sec = |secs: Option<f64>| secs.map_or(0.0, |secs| f64::from(bytes) / secs);
+    rates.allocate_per_sec = per_sec(clock.median(copy(OperationKind::Allocate(bytes)))?);
     if device.kind == DeviceKind::Cpu {
         rates.load_per_sec = read_secs.recip();
     } else {
-        let bytes = if device.kind == DeviceKind::Remote { REMOTE_COPY_BYTES } else { COPY_BYTES };
-        let copy = |kind| Operation { kind, weights: WeightType::F32, nodes: 1 };
-        let per_sec = |secs: Option<f64>| secs.map_or(0.0, |secs| f64::from(bytes) / secs);
         rates.copy_to_per_sec = per_sec(clock.median(copy(OperationKind::Upload(bytes)))?);
         rates.copy_from_per_sec = per_sec(clock.median(copy(OperationKind::Download(bytes)))?);
-        rates.load_per_sec = (read_secs + rates.copy_to_per_sec.max(1.0).recip()).recip();
+        let to_new_per_sec = per_sec(clock.median(copy(OperationKind::UploadToNew(bytes)))?);
+        rates.load_per_sec = (read_secs + to_new_per_sec.max(1.0).recip()).recip();
     }
     let mut book = RateBook::default();
     let samples = samples(ffi::convolves_directly(&device.name));

@@ -27,7 +27,7 @@ const MAX_RATIOS: usize = 5;
 const MIN_RATIO: f64 = 0.05;
 const MAX_RATIO: f64 = 20.0;
 /// Seconds to open a model, beside its weights, until loading corrects them.
-const OPEN_SECS: f64 = 0.2;
+const OPEN_SECS: f64 = 0.35;
 
 /// The rates of devices; clones share them.
 #[derive(Clone, Default)]

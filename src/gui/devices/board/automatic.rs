@@ -1,10 +1,8 @@
 //! The placement of a recipe that names no device, as the engine will choose it. Pure.
 
-use std::collections::BTreeMap;
-
 use crate::gui::devices::board::Board;
 use atelier_core::device::Device;
-use atelier_core::placement::{AutomaticPlacement, Budgets, DeviceCapacity, Pins, Placement, PlanRequest, automatic};
+use atelier_core::placement::{AutomaticPlacement, DeviceCapacity, Placement, PlanRequest, automatic};
 use atelier_core::recipe::PlacementText;
 use atelier_engine::Estimate;
 
@@ -34,16 +32,7 @@ impl Automatic {
 
     /// The placement for these devices.
     pub(super) fn choose(&self, estimate: &Estimate, devices: &[Device], capacities: &[DeviceCapacity]) -> Option<AutomaticPlacement> {
-        let (pins, budgets) = (Pins::new(), Budgets::new(0.0, BTreeMap::new()));
-        let request = PlanRequest {
-            capacities,
-            needs: &estimate.needs,
-            pins: &pins,
-            budgets: &budgets,
-            stream_layers: false,
-            time: Some(estimate.plan_time()),
-            alternatives: &[],
-        };
+        let request = PlanRequest::unconstrained(capacities, &estimate.needs, estimate.plan_time());
         let in_use = self.in_use.as_ref().and_then(|text| Placement::parse(text, devices).ok());
         automatic(&request, in_use.as_ref()).ok().flatten()
     }

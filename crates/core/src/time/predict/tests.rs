@@ -26,6 +26,7 @@ fn phase(module: Module, phase: PhaseKind, device: &str, work: Work, repetitions
         repetitions,
         file_bytes: 0,
         staged_bytes: 0,
+        allocated_bytes: 0,
         streamed_bytes: 0,
         each_picture: !matches!(phase, PhaseKind::Loading | PhaseKind::Encoding),
     }
@@ -40,6 +41,7 @@ fn rates() -> DeviceRates {
         copy_to_per_sec: 10.0,
         copy_from_per_sec: 10.0,
         load_per_sec: 50.0,
+        allocate_per_sec: 20.0,
         node_secs: 0.0,
         graph_secs: 0.0,
     }
@@ -82,6 +84,7 @@ fn weights_that_are_copied_or_read_again_count_where_that_happens() {
     };
     assert_eq!(secs(|it| it.staged_bytes = if it.phase == PhaseKind::Denoising { 30 } else { 0 }), (2.0, 13.0, 17.0));
     assert_eq!(secs(|it| it.streamed_bytes = if it.phase == PhaseKind::Denoising { 30 } else { 0 }), (5.0, 25.0, 29.0));
+    assert_eq!(secs(|it| it.allocated_bytes = if it.phase == PhaseKind::Denoising { 20 } else { 0 }), (2.0, 11.0, 15.0));
     assert_eq!(secs(|it| it.each_picture = true), (2.0, 10.0, 17.0), "its weights are read for each picture");
 }
 
