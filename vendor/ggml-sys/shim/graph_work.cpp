@@ -13,6 +13,8 @@ namespace {
 constexpr int64_t NARROW = 16;
 // A product with fewer rows or columns is small, however deep: there is little to do with a weight that is unpacked.
 constexpr int64_t LOW = 128;
+// Attention with smaller heads is narrow: most of its time goes into the softmax.
+constexpr int64_t NARROW_HEAD = 32;
 // Upper limits of small and medium nodes, in operations and in bytes.
 constexpr uint64_t SMALL_OPERATIONS  = uint64_t(1) << 27;
 constexpr uint64_t MEDIUM_OPERATIONS = uint64_t(1) << 32;
@@ -92,7 +94,7 @@ NodeWork attention(const ggml_tensor* node) {
     it.kind       = ATELIER_WORK_ATTENTION;
     it.type       = keys->type;
     it.operations = 2 * scores * static_cast<uint64_t>(queries->ne[0] + values->ne[0]);
-    it.is_narrow  = std::min(queries->ne[1], keys->ne[1]) < NARROW;
+    it.is_narrow  = std::min(queries->ne[1], keys->ne[1]) < NARROW || queries->ne[0] < NARROW_HEAD;
     return it;
 }
 

@@ -118,7 +118,7 @@ impl WeightType {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeSize {
-    /// A product or convolution with fewer than 16 rows or columns.
+    /// A product or convolution with fewer than 16 rows or columns; attention with heads of fewer than 32 values.
     Narrow,
     /// Below 2^27 operations, or 2^20 bytes; a product with fewer than 128 rows or columns.
     Small,

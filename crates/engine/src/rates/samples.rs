@@ -62,6 +62,7 @@ pub(super) fn samples(is_direct: bool) -> Vec<Sample> {
     }
     all.push(Sample::new(Large, WeightType::F16, 1, convolve([96, 128, 256])));
     for (size, nodes, sizes) in [
+        (Narrow, 1, [8, 512, 8]),
         (Small, 4, [64, 77, 12]),
         (Small, 2, [64, 256, 6]),
         (Medium, 1, [64, 512, 12]),
@@ -87,6 +88,7 @@ mod tests {
     fn size_of(sample: &Sample) -> NodeSize {
         let is_narrow = match sample.operation.kind {
             OperationKind::Product([features, tokens, _]) => features.min(tokens) < 16,
+            OperationKind::Attention([head, ..]) => head < 32,
             OperationKind::Convolution([_, _, channels]) | OperationKind::UnfoldedConvolution([_, _, channels]) => channels < 16,
             _ => false,
         };
