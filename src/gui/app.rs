@@ -671,7 +671,7 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         }
         Report::StepPreview(id, step, image) => create::steps::step_ready(create, id, step, image, context),
         Report::Recalled(part, picture) => gallery::update::recalled(part, picture.map(|it| *it), context),
-        Report::ReadToEnlarge(way, pictures) => create::update::enlarge_files(create, way, pictures, context),
+        Report::RecipesRead(remake, pictures) => create::remake::remake(create, remake, pictures, context),
         Report::KeptRead(pictures) => create::pictures::kept_read(create, pictures),
         Report::Large(id, pixels, image) => gallery::update::large_ready(gallery, id, &pixels, image, context),
         Report::Difference(ids, image) => gallery::update::difference_ready(gallery, ids, image, context),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use eframe::egui::ColorImage;
 
 use crate::gui::canvas::tasks::{CanvasExport, CanvasFileTask, CanvasPixelTask, CanvasReport};
-use crate::gui::create::larger::Enlargement;
+use crate::gui::create::remake::Remake;
 use crate::gui::create::session::PictureId;
 use crate::gui::identify::{FileKind, identify};
 use crate::gui::pixels;
@@ -76,16 +76,16 @@ pub enum FileTask {
         /// The part.
         part: RecallPart,
     },
-    /// Read the settings of pictures that are enlarged.
-    ReadToEnlarge {
+    /// Read the settings of pictures of which others are made.
+    ReadRecipes {
         /// Their files.
         files: Vec<PathBuf>,
         /// Model files of this machine, among which their recipes find their own.
         known: Vec<PathBuf>,
         /// The library, among whose models a picture of another program finds its own.
         library: Arc<LibrarySnapshot>,
-        /// How they are enlarged.
-        way: Enlargement,
+        /// What is made of them.
+        remake: Remake,
     },
     /// Do this with the presets of this folder.
     Presets(PathBuf, PresetTask),
@@ -225,8 +225,8 @@ pub enum Report {
     KeptRead(Vec<(GalleryId, PathBuf, OpenedPicture)>),
     /// Settings of a picture of which this part is taken over; `None` where it has none.
     Recalled(RecallPart, Option<Box<OpenedPicture>>),
-    /// Pictures that are enlarged, with their recipes as far as their files tell them.
-    ReadToEnlarge(Enlargement, Vec<(PathBuf, Recipe)>),
+    /// Pictures of which others are made, with their recipes as far as their files tell them.
+    RecipesRead(Remake, Vec<(PathBuf, Recipe)>),
     /// The presets, and what was done with them, in a sentence.
     Presets(Presets, Option<String>),
     /// Of the files asked about, those that are not there.
@@ -426,10 +426,10 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
             let known = KnownModels { files: &known, cards: &library.cards };
             Some(Report::Recalled(part, read_opened_picture(&path, &known).map(Box::new)))
         }
-        FileTask::ReadToEnlarge { files, known, library, way } => {
+        FileTask::ReadRecipes { files, known, library, remake } => {
             let known = KnownModels { files: &known, cards: &library.cards };
             let recipe = |path: &Path| read_opened_picture(path, &known).map(|picture| picture.recipe()).unwrap_or_default();
-            Some(Report::ReadToEnlarge(way, files.into_iter().map(|path| (path.clone(), recipe(&path))).collect()))
+            Some(Report::RecipesRead(remake, files.into_iter().map(|path| (path.clone(), recipe(&path))).collect()))
         }
         FileTask::Presets(folder, task) => {
             let words = task.run(&folder, atelier_library::to_trash);

@@ -11,6 +11,7 @@ pub(crate) mod pictures;
 pub mod presets;
 pub mod progress;
 pub mod prompt_history;
+pub mod remake;
 pub mod session;
 pub mod state;
 pub mod step_previews;

@@ -8,7 +8,7 @@ use eframe::egui;
 use crate::gui::context::Context;
 use crate::gui::create::added_files::{start_from, take_files};
 use crate::gui::create::command::Command;
-use crate::gui::create::larger::{self, Enlargement};
+use crate::gui::create::larger;
 use crate::gui::create::open;
 use crate::gui::create::presets::{AppliedPreset, PresetDraft};
 use crate::gui::create::session::{PictureFile, PictureId};
@@ -244,19 +244,10 @@ fn add_job(state: &mut State, recipe: Recipe, lane: Lane, context: &mut Context<
     context.queue.send(QueueRequest::Add(Box::new(job)));
 }
 
-fn new_job(state: &State, recipe: Recipe, lane: Lane, context: &Context<'_>) -> NewJob {
+pub(super) fn new_job(state: &State, recipe: Recipe, lane: Lane, context: &Context<'_>) -> NewJob {
     let preview = serde_json::to_string(&state.preview_options(context.shared)).unwrap_or_default();
     let model = context.shared.model_name(&recipe.files);
     NewJob { recipe, lane, folder: state.pictures_folder.clone(), model, wanted_model: None, device: None, preview }
-}
-
-/// The settings of pictures that are enlarged have been read.
-pub(crate) fn enlarge_files(state: &State, way: Enlargement, pictures: Vec<(PathBuf, Recipe)>, context: &Context<'_>) {
-    let lane = if pictures.len() == 1 { Lane::Interactive } else { Lane::Batch };
-    for (path, recipe) in pictures {
-        let recipe = larger::enlarging(&recipe, ImageSource::File(path), way, context.shared);
-        context.queue.send(QueueRequest::Add(Box::new(new_job(state, recipe, lane, context))));
-    }
 }
 
 /// Reads the presets.

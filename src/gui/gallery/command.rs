@@ -91,6 +91,8 @@ pub enum Command {
     UseForControl,
     /// Enlarge the selected pictures.
     Enlarge(Enlargement),
+    /// Finish the drafts among the selected pictures.
+    FinishDrafts,
     /// Put the picture on the clipboard.
     CopyPicture,
     /// Put these words on the clipboard.
@@ -128,6 +130,7 @@ impl Command {
         Self::UseSettings,
         Self::Enlarge(Enlargement::Redraw),
         Self::Enlarge(Enlargement::Tiles),
+        Self::FinishDrafts,
         Self::CopyPicture,
         Self::ShowInFolder,
         Self::SaveSearch,
@@ -198,6 +201,9 @@ impl Command {
             Self::UseAsReference => ("Use as reference", "Let an edit model look at this picture. Press F."),
             Self::UseForControl => ("Use for control", "Let this picture steer the next one through the ControlNet."),
             Self::Enlarge(way) => way.words(),
+            Self::FinishDrafts => {
+                ("Finish drafts", "Run the rest of the steps of each selected draft. The steps that they have are not made again.")
+            }
             Self::CopyPicture => ("Copy picture", "Put this picture on the clipboard. Press Ctrl+C."),
             Self::CopyText(_) => ("Copy", "Put these words on the clipboard."),
             Self::ShowInFolder => ("Show in folder", "Show this picture's file in your file manager."),
@@ -244,6 +250,7 @@ impl Command {
             | Self::StartFrom
             | Self::UseForControl
             | Self::Enlarge(_)
+            | Self::FinishDrafts
             | Self::CopyPicture
             | Self::ShowInFolder
             | Self::RemoveTag(_)

@@ -10,6 +10,7 @@ use eframe::egui::{ColorImage, TextureOptions};
 
 use crate::gui::context::Context;
 use crate::gui::create;
+use crate::gui::create::remake::Remake;
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask};
 use crate::gui::gallery::command::Command;
 use crate::gui::gallery::compare::CompareMode;
@@ -152,18 +153,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 context.follow_up(WindowCommand::SetScreen(Screen::Create));
             }
         }
-        Command::Enlarge(way) => {
-            if current_file(state, context).is_some() {
-                let is_here = |id: &PictureId| state.summaries.get(id).filter(|it| it.state == PictureState::Here);
-                let files: Vec<PathBuf> = state.targets().iter().filter_map(is_here).map(|it| it.path.clone()).collect();
-                context.notice(match files.len() {
-                    1 => "This picture is enlarged. The new one comes into the gallery.".to_owned(),
-                    count => format!("{count} pictures are enlarged, one after the other. The new ones come into the gallery."),
-                });
-                let (known, library) = (create::open::known_files(context.shared), Arc::clone(&context.shared.library));
-                context.workers.file(FileTask::ReadToEnlarge { files, known, library, way });
-            }
-        }
+        Command::Enlarge(way) => remake(state, Remake::Enlarge(way), context),
+        Command::FinishDrafts => remake(state, Remake::FinishDraft, context),
         Command::CopyPicture => {
             if let Some(path) = current_file(state, context) {
                 context.workers.file(FileTask::Copy(path));
@@ -203,6 +194,16 @@ fn send(request: GalleryRequest, context: &mut Context<'_>) {
 
 fn search(state: &State, context: &mut Context<'_>) {
     send(GalleryRequest::Search(state.search.clone()), context);
+}
+
+/// Reads the recipes of the selected pictures, of which others are made.
+fn remake(state: &State, remake: Remake, context: &mut Context<'_>) {
+    if current_file(state, context).is_some() {
+        let is_here = |id: &PictureId| state.summaries.get(id).filter(|it| it.state == PictureState::Here);
+        let files: Vec<PathBuf> = state.targets().iter().filter_map(is_here).map(|it| it.path.clone()).collect();
+        let (known, library) = (create::open::known_files(context.shared), Arc::clone(&context.shared.library));
+        context.workers.file(FileTask::ReadRecipes { files, known, library, remake });
+    }
 }
 
 /// The file of the picture with the cursor; says so where it is not there.

@@ -177,13 +177,46 @@ fn l_enlarges_the_picture_and_keeps_what_it_says() {
     studio.press(Modifiers::NONE, Key::Home);
     let file = studio.app().state.gallery.summaries.get(&current(&studio)).unwrap().path.clone();
     studio.press(Modifiers::NONE, Key::L);
-    assert!(studio.sees("This picture is enlarged."));
     studio.until("the job", |app| !app.state.shared.jobs.is_empty());
+    assert!(studio.sees("This picture is enlarged."));
     let (_, recipe, _) = studio.take();
     assert!(recipe.only_enlarges(), "{recipe:?}");
     assert_eq!((recipe.prompt.as_str(), recipe.seed), ("a red fox in snow", 100));
     assert_eq!(recipe.init.unwrap().image, ImageSource::File(file));
     assert_eq!(studio.app().state.shared.screen, Screen::Gallery, "one stays where one was");
+}
+
+#[test]
+fn the_drafts_among_the_selected_pictures_are_finished_one_after_the_other() {
+    let home = tempfile::tempdir().unwrap();
+    for (seed, last_step) in [(100, Some(1)), (101, None), (102, Some(2))] {
+        let recipe = Recipe { prompt: format!("boat {seed}"), width: 16, height: 16, steps: 4, last_step, ..ready() };
+        let info = PictureInfo { index: 0, seed, cpu_math: None };
+        let pixels = Rgb8::new(16, 16, vec![seed as u8; 16 * 16 * 3]).unwrap();
+        results::store_picture(&home.path().join("Pictures"), &recipe, info, &[], &pixels).unwrap();
+    }
+    let mut studio = open_home(home, 3);
+    let finish = |studio: &mut Studio| {
+        studio.press(Modifiers::COMMAND, Key::K);
+        studio.harness.event(egui::Event::Text("finish drafts".into()));
+        studio.harness.run_ok();
+        studio.press(Modifiers::NONE, Key::Enter);
+    };
+    studio.press(Modifiers::COMMAND, Key::A);
+    finish(&mut studio);
+    studio.until("the jobs", |app| !app.state.shared.jobs.is_empty());
+    assert!(studio.sees("2 drafts are finished, one after the other."));
+    let mut finished = Vec::new();
+    for _ in 0..2 {
+        let (job, recipe, _) = studio.take();
+        assert!(recipe.draft_step().is_none() && recipe.prompt == format!("boat {}", recipe.seed), "{recipe:?}");
+        finished.push((recipe.seed, recipe.earlier_steps[0].until_step));
+        studio.begin(job, vec![recipe.seed]);
+        studio.picture(job, 0, recipe.seed);
+        studio.done(job);
+    }
+    finished.sort_unstable();
+    assert_eq!(finished, [(100, 1), (102, 2)]);
 }
 
 #[test]

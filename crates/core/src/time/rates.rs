@@ -142,6 +142,7 @@ mod tests {
             copy_to_per_sec: 10.0,
             copy_from_per_sec: 20.0,
             load_per_sec: 0.0,
+            allocate_per_sec: 0.0,
             node_secs: 0.5,
             graph_secs: 0.25,
         };

@@ -149,7 +149,7 @@ pub(super) fn menu(ui: &mut Ui, state: &State, commands: &mut Commands) {
         entry(ui, state, commands, command);
     }
     ui.separator();
-    for command in [It::Enlarge(Enlargement::Plain), It::Enlarge(Enlargement::Redraw), It::Enlarge(Enlargement::Tiles)] {
+    for command in [It::Enlarge(Enlargement::Plain), It::Enlarge(Enlargement::Redraw), It::Enlarge(Enlargement::Tiles), It::FinishDrafts] {
         entry(ui, state, commands, command);
     }
     ui.separator();

@@ -133,7 +133,7 @@ fn any_phases() -> impl Strategy<Value = Vec<PhaseWork>> {
     let kinds = [PhaseKind::Loading, PhaseKind::Encoding, PhaseKind::Denoising, PhaseKind::Decoding, PhaseKind::Upscaling];
     let one = (0..kinds.len(), any_work(), 1..30_u32, 0..1_000_000_u64).prop_map(move |(kind, work, repetitions, bytes)| {
         let it = phase(Module::Diffusion, kinds[kind], "CUDA0", work, repetitions);
-        PhaseWork { file_bytes: bytes, staged_bytes: bytes / 3, streamed_bytes: bytes / 7, ..it }
+        PhaseWork { file_bytes: bytes, staged_bytes: bytes / 3, allocated_bytes: bytes / 5, streamed_bytes: bytes / 7, ..it }
     });
     proptest::collection::vec(one, 1..5)
 }
@@ -144,6 +144,7 @@ fn any_rates() -> impl Strategy<Value = DeviceRates> {
         copy_to_per_sec: copy,
         copy_from_per_sec: copy,
         load_per_sec: load,
+        allocate_per_sec: load,
         node_secs: secs,
         graph_secs: secs,
     })
@@ -158,6 +159,7 @@ proptest! {
             copy_to_per_sec: slow.copy_to_per_sec * by(2),
             copy_from_per_sec: slow.copy_from_per_sec * by(2),
             load_per_sec: slow.load_per_sec * by(3),
+            allocate_per_sec: slow.allocate_per_sec * by(3),
             node_secs: slow.node_secs / by(4),
             graph_secs: slow.graph_secs / by(5),
         };

@@ -1,0 +1,45 @@
+//! Other pictures made of finished ones.
+
+use std::path::{Path, PathBuf};
+
+use crate::gui::context::Context;
+use crate::gui::create::larger::{self, Enlargement};
+use crate::gui::create::state::State;
+use crate::gui::create::update::new_job;
+use crate::studio::queue::QueueRequest;
+use atelier_core::recipe::{ImageSource, Recipe};
+use atelier_gallery::queue::Lane;
+
+/// What is made of a finished picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remake {
+    /// A larger one.
+    Enlarge(Enlargement),
+    /// The picture of which it is a draft.
+    FinishDraft,
+}
+
+/// Makes other pictures of these, whose settings have been read.
+pub(crate) fn remake(state: &State, remake: Remake, pictures: Vec<(PathBuf, Recipe)>, context: &mut Context<'_>) {
+    let recipes: Vec<Recipe> = match remake {
+        Remake::Enlarge(way) => {
+            let recipe = |(path, recipe)| larger::enlarging(&recipe, ImageSource::File(path), way, context.shared);
+            pictures.into_iter().map(recipe).collect()
+        }
+        Remake::FinishDraft => {
+            let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+            pictures.iter().filter_map(|(path, recipe)| recipe.finishing(recipe.seed, name(path))).collect()
+        }
+    };
+    context.notice(match (remake, recipes.len()) {
+        (Remake::Enlarge(_), 1) => "This picture is enlarged. The new one comes into the gallery.".to_owned(),
+        (Remake::Enlarge(_), count) => format!("{count} pictures are enlarged, one after the other. The new ones come into the gallery."),
+        (Remake::FinishDraft, 0) => "No draft is selected. Drafts are made where pictures stop early.".to_owned(),
+        (Remake::FinishDraft, 1) => "This draft is finished. The picture comes into the gallery.".to_owned(),
+        (Remake::FinishDraft, count) => format!("{count} drafts are finished, one after the other. The pictures come into the gallery."),
+    });
+    let lane = if recipes.len() == 1 { Lane::Interactive } else { Lane::Batch };
+    for recipe in recipes {
+        context.queue.send(QueueRequest::Add(Box::new(new_job(state, recipe, lane, context))));
+    }
+}
