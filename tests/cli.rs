@@ -120,6 +120,23 @@ fn a_bad_model_is_a_sentence_and_exit_code_1() {
 }
 
 #[test]
+fn a_photomaker_beside_a_model_of_another_family_is_a_sentence_and_exit_code_1() {
+    let home = home("photomaker");
+    let (photomaker, person) = (home.join("pm.safetensors"), home.join("ann"));
+    testkit::families::photomaker_of_zeros(false).write(&photomaker).unwrap();
+    fs::create_dir(&person).unwrap();
+    image::RgbImage::new(8, 8).save(person.join("ann.png")).unwrap();
+    let person = ["-p", "a woman img", "--pm-id-images-dir", person.to_str().unwrap()];
+    let output = generate(&home, &person).arg("--photo-maker").arg(&photomaker).output().unwrap();
+    let err = text(&output.stderr);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""), "{err}");
+    assert!(err.contains("pm.safetensors is a PhotoMaker, which works with SDXL alone, and the model is Z-Image."), "{err}");
+    let output = generate(&home, &["-p", "a woman img", "--photo-maker", photomaker.to_str().unwrap()]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("PhotoMaker needs pictures of a person."), "{}", text(&output.stderr));
+}
+
+#[test]
 fn without_a_file_of_a_model_the_built_in_one_paints_and_is_called_by_its_name() {
     let home = home("builtin");
     let folder = folder("builtin-model");
@@ -157,6 +174,9 @@ fn a_missing_built_in_model_is_a_sentence_that_says_what_to_do() {
 fn help_says_what_happens_without_a_model() {
     let output = atelier(&home("help"), &["generate", "--help"]).output().unwrap();
     let help = text(&output.stdout);
+    for flag in ["--photo-maker <FILE>", "--pm-id-images-dir <DIR>", "--pm-id-embed-path <FILE>", "--pm-style-strength <PERCENT>"] {
+        assert!(help.contains(flag), "{flag}: {help}");
+    }
     assert!(help.contains("the built-in model is used") && help.contains("[default: 20, or what suits the built-in model]"), "{help}");
 }
 

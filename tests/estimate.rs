@@ -10,11 +10,12 @@ use std::collections::BTreeMap;
 
 use atelier_core::device::Device;
 use atelier_core::placement::{Change, DeviceCapacity, DevicePrediction, Module, Phase, Placement, Prediction};
-use atelier_core::recipe::{FileRole, Hires, ImageSource, InitImage, ModelFiles, PlacementText, Recipe, RedrawTiles, Rgb8};
+use atelier_core::recipe::{FileRole, Hires, ImageSource, InitImage, ModelFiles, Person, PlacementText, Recipe, RedrawTiles, Rgb8};
 use atelier_engine::{Cause, End, Estimate, Event, Phase as EnginePhase, PreviewOptions, Task};
 use support::alone::{Alone, deep};
 use support::engine::Said;
 use support::{folder, recipe, resident_bytes};
+use testkit::families;
 
 fn alone() -> Alone {
     support::alone::alone("GPU0:4,GPU1:4,MINI:0.03,DECODER:0.09")
@@ -52,9 +53,11 @@ impl Check for Alone {
         self.engine.handle().unload().unwrap();
         self.engine.handle().list_devices().unwrap();
         let predicted = predicted(recipe, &estimate, &self.engine.devices());
+        // Where there is a person the prompt says so.
+        let of_person = if recipe.person.is_empty() { "" } else { " img" };
         for (prompt, negative) in [("a hill", "snow"), ("a lake", "rain")] {
             let negative_prompt = recipe.negative_prompt.replace("rain", negative);
-            let said = self.engine.run(&Recipe { prompt: prompt.into(), negative_prompt, ..recipe.clone() });
+            let said = self.engine.run(&Recipe { prompt: format!("{prompt}{of_person}"), negative_prompt, ..recipe.clone() });
             assert!(matches!(said.end(), End::Done { .. }), "{what}: {:?}", said.end());
             for peak in said.peaks() {
                 let predicted = predicted[&(peak.device.clone(), peak.phase)];
@@ -100,6 +103,25 @@ fn flags_and_pictures_to_start_from_are_part_of_it() {
     let tiles = Some(RedrawTiles { side: Some(64), ..RedrawTiles::default() });
     alone.check(&Recipe { hires: Some(Hires { scale: 3.0, tiles, ..Hires::default() }), ..on("GPU0", "", "") });
     alone.check(&Recipe { width: 272, height: 272, steps: 1, vae_tiling: true, ..plain });
+}
+
+#[test]
+fn a_photomaker_and_the_pictures_of_its_person_are_part_of_it() {
+    let alone = alone();
+    let dir = folder("photomaker");
+    let parts = families::family("sdxl", &dir).unwrap();
+    let files = parts.iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap()));
+    let mut plain = Recipe { files: files.collect(), steps: 1, ..on("GPU0", "", "") };
+    let photomaker = dir.join("photomaker.safetensors");
+    families::photomaker_of_zeros(false).write(&photomaker).unwrap();
+    plain.files.set(FileRole::Photomaker, photomaker);
+    let picture = |side| ImageSource::Pixels(Rgb8::new(side, 40, vec![99; side as usize * 40 * 3]).unwrap());
+    let with = |images| Recipe { person: Person { images, ..Person::default() }, ..plain.clone() };
+    let (one, two) = (with(vec![picture(40)]), with(vec![picture(300), picture(40)]));
+    alone.check(&one);
+    let encoding =
+        |recipe: &Recipe| alone.engine.estimate(recipe).unwrap().needs.modules[&Module::Photomaker].compute_bytes[&Phase::Encode];
+    assert!(encoding(&two) > encoding(&one));
 }
 
 #[test]

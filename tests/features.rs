@@ -15,7 +15,7 @@ use std::slice;
 use std::sync::OnceLock;
 
 use atelier_core::placement;
-use atelier_core::recipe::{ControlImage, FileRole, ImageSource, Lora, ModelFiles, PlacementText, Recipe, Rgb8};
+use atelier_core::recipe::{ControlImage, FileRole, ImageSource, Lora, ModelFiles, Person, PlacementText, Recipe, Rgb8};
 use atelier_engine::{End, Event, Task};
 use serde_json::json;
 use support::alone::{Alone, deep, deep_options};
@@ -146,18 +146,121 @@ fn a_model_that_looks_at_no_reference_pictures_says_so() {
 fn files_without_effect_are_said_and_change_nothing() {
     let it = alone();
     let plain = it.run(&recipe());
-    for (role, draft) in [(FileRole::ClipVision, families::clip_vision()), (FileRole::Photomaker, families::fragment())] {
-        let path = folder("without-effect").join(format!("{}.safetensors", role.key()));
-        draft.write(&path).unwrap();
-        let mut recipe = recipe();
-        recipe.files.set(role, path);
-        recipe.placement = placed("all=cpu,clip_vision=GPU0,photomaker=GPU1", "");
-        let said = it.run(&recipe);
-        assert_eq!(said.pixels(), plain.pixels(), "{role:?}");
-        let sentence = role.without_effect().unwrap();
-        assert!(said.begin().notes.iter().any(|note| note == sentence), "{:?}", said.begin().notes);
-        assert!(!used(&said, "GPU0") && !used(&said, "GPU1"), "{role:?}: {:?}", said.peaks());
+    let path = folder("without-effect").join("clip-vision.safetensors");
+    families::clip_vision().write(&path).unwrap();
+    let mut recipe = recipe();
+    recipe.files.set(FileRole::ClipVision, path);
+    recipe.placement = placed("all=cpu,clip_vision=GPU0", "");
+    let said = it.run(&recipe);
+    assert_eq!(said.pixels(), plain.pixels());
+    let sentence = FileRole::ClipVision.without_effect().unwrap();
+    assert!(said.begin().notes.iter().any(|note| note == sentence), "{:?}", said.begin().notes);
+    assert!(!used(&said, "GPU0"), "{:?}", said.peaks());
+}
+
+/// SDXL whose text encoders tell words apart, with a `PhotoMaker`.
+fn with_photomaker() -> ModelFiles {
+    static FILES: OnceLock<ModelFiles> = OnceLock::new();
+    let make = || {
+        let dir = folder("photomaker");
+        let mut files = written(families::reading("sdxl"), &dir);
+        // Its folder is no reason to take it for the second version.
+        let path = dir.join("not-v2.safetensors");
+        families::photomaker().write(&path).unwrap();
+        files.set(FileRole::Photomaker, path);
+        files
+    };
+    FILES.get_or_init(make).clone()
+}
+
+/// A small recipe with the person of these pictures, which have any shape, and no model.
+fn of_person(seeds: &[usize]) -> Recipe {
+    let images = seeds.iter().map(|seed| picture(96, 61, *seed)).collect();
+    Recipe {
+        files: ModelFiles::default(),
+        steps: 1,
+        prompt: "a woman img by a lake".into(),
+        person: Person { images, ..Person::default() },
+        ..recipe()
     }
+}
+
+fn with_person(seeds: &[usize]) -> Recipe {
+    Recipe { files: with_photomaker(), ..of_person(seeds) }
+}
+
+#[test]
+fn a_photomaker_brings_the_person_of_its_pictures_into_the_picture() {
+    let it = alone();
+    let pixels = |recipe: &Recipe| it.run(recipe).pixels().to_vec();
+    let ann = pixels(&with_person(&[1]));
+    // The words are the same, and were encoded before.
+    let bob = pixels(&with_person(&[2]));
+    assert_ne!(bob, ann, "another person");
+    assert_eq!(pixels(&with_person(&[1])), ann, "found in the cache");
+    // Later steps alone have the person, and of one step none is late.
+    let weak = |seed| Recipe { person: Person { style_strength: 100.0, ..with_person(&[seed]).person }, ..with_person(&[seed]) };
+    let words = pixels(&weak(1));
+    assert!(words != ann && words != bob && pixels(&weak(2)) == words);
+    it.engine.handle().unload().unwrap();
+    let placement = placed("all=cpu,photomaker=GPU0", "");
+    let elsewhere = it.run(&Recipe { placement, ..with_person(&[1]) });
+    assert_eq!(elsewhere.pixels(), ann, "encoded anew, on a device of its own");
+    assert!(used(&elsewhere, "GPU0") && !used(&elsewhere, "GPU1"), "{:?}", elsewhere.peaks());
+}
+
+#[test]
+fn a_person_that_would_be_left_out_is_refused_before_anything_loads() {
+    let it = alone();
+    let dir = folder("photomaker-refused");
+    let photomaker = |name: &str, is_v2: bool| {
+        let path = dir.join(name);
+        families::photomaker_of_zeros(is_v2).write(&path).unwrap();
+        path
+    };
+    let good = Recipe { files: family("sdxl"), ..of_person(&[1]) };
+    let with = |path: &Path| {
+        let mut files = good.files.clone();
+        files.set(FileRole::Photomaker, path);
+        Recipe { files, ..good.clone() }
+    };
+    let (first, second) = (with(&photomaker("v1.safetensors", false)), with(&photomaker("v2.safetensors", true)));
+    let mut of_another_family = first.clone();
+    of_another_family.files = family("sd15");
+    of_another_family.files.set(FileRole::Photomaker, dir.join("v1.safetensors"));
+    let features = dir.join("id_embeds.bin");
+    let header = [2i32, 0, 0, 512, 2].map(i32::to_le_bytes).concat();
+    fs::write(&features, [header, vec![0; 2 * 512 * 4]].concat()).unwrap();
+    let two_faces = Recipe { person: Person { id_embedding: Some(features), ..second.person.clone() }, ..second.clone() };
+    let many = vec![picture(8, 8, 1); Person::MOST_IMAGES + 1];
+    for (recipe, says) in [
+        (Recipe { person: Person::default(), ..first.clone() }, "PhotoMaker needs pictures of a person."),
+        (good.clone(), "Pictures of a person need a PhotoMaker."),
+        (Recipe { person: Person { images: many, ..Person::default() }, ..first.clone() }, "takes 16 at most"),
+        (of_another_family, "works with SDXL alone, and the model is SD1.5"),
+        (second, "PhotoMaker v2 needs a file with features of the faces"),
+        (two_faces, "was made from 2 pictures, and there are 1"),
+    ] {
+        let said = it.run(&recipe);
+        assert!(said.failure().advice.sentence.contains(says) && said.phases().is_empty(), "{:?}", said.failure());
+        assert_eq!(it.engine.estimate(&recipe).unwrap_err().advice, said.failure().advice);
+    }
+    let wordless = Recipe { prompt: "a woman by a lake".into(), ..first };
+    let said = it.run(&wordless);
+    assert!(said.failure().advice.sentence.contains("no word img") && said.phases().is_empty(), "{:?}", said.failure());
+    it.engine.estimate(&wordless).expect("the word may come yet");
+}
+
+#[test]
+fn a_photomaker_that_is_none_is_no_reason_for_pictures_without_the_person() {
+    let it = alone();
+    let path = folder("photomaker-fragment").join("pm.safetensors");
+    families::fragment().write(&path).unwrap();
+    let mut recipe = Recipe { files: family("sdxl"), ..of_person(&[1]) };
+    recipe.files.set(FileRole::Photomaker, path);
+    let said = it.run(&recipe);
+    assert!(said.pictures().is_empty(), "{:?}", said.end());
+    assert!(said.failure().advice.sentence.ends_with('.'), "{:?}", said.failure());
 }
 
 #[test]

@@ -1,7 +1,8 @@
-//! From flags to tasks. Pure, except that it asks whether an output is a folder, and looks models up: the built-in one, those of the
-//! library, and the names of files.
+//! From flags to tasks. Pure, except that it asks whether an output is a folder, lists the pictures of a person, and looks models up: the
+//! built-in one, those of the library, and the names of files.
 
 mod area;
+mod person;
 
 use std::path::{Path, PathBuf};
 
@@ -131,12 +132,16 @@ pub(super) fn upscale(
 /// The recipe, the unsupported parts of a pasted command, and the name of a model of the library.
 fn recipe(flags: &GenerateFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
     let (recipe, left_out, name) = if let Some(command) = &flags.from_command {
-        let ParsedCommand { recipe, left_out } = sd_cli::read(command)?;
+        let ParsedCommand { mut recipe, person_folder, left_out } = sd_cli::read(command)?;
+        if let Some(folder) = person_folder {
+            recipe.person.images = person::images(&folder)?;
+        }
         (recipe, left_out.iter().map(|it| format!("left out: {it}")).collect(), None)
     } else {
         recipe_like(&flags.like, &flags.picture, &flags.common, lookup)?
     };
     check_complete(&recipe)?;
+    recipe.check_person_word().map_err(UsageError::Person)?;
     Ok((recipe, left_out, name))
 }
 
@@ -165,6 +170,7 @@ pub(super) fn queued(
     let (recipe, notes, name) = recipe_like(&flags.like, &flags.picture(), &flags.common, lookup)?;
     if is_model_here {
         check_complete(&recipe)?;
+        recipe.check_person_word().map_err(UsageError::Person)?;
     }
     Ok((recipe, notes, name))
 }
@@ -202,7 +208,7 @@ fn check_complete(recipe: &Recipe) -> Result<(), UsageError> {
     if recipe.control.is_some() && recipe.files.get(FileRole::Controlnet).is_none() {
         return Err(UsageError::NoControlNet);
     }
-    Ok(())
+    recipe.check_person().map_err(UsageError::Person)
 }
 
 /// The recipe of flags, beginning with the settings of the picture `like`, and the name of a model of the library.
@@ -221,10 +227,8 @@ fn recipe_of_flags(
         ..OldFlags::default()
     };
     let placement = placement(devices, module_devices, old)?;
-    for (role, path) in [(FileRole::ClipVision, &model.clip_vision), (FileRole::Photomaker, &model.photo_maker)] {
-        if let (Some(sentence), Some(_)) = (role.without_effect(), path) {
-            return Err(UsageError::WithoutEffect(sentence));
-        }
+    if let (Some(sentence), Some(_)) = (FileRole::ClipVision.without_effect(), &model.clip_vision) {
+        return Err(UsageError::WithoutEffect(sentence));
     }
     let (prompt, tags) = take_loras(picture.prompt.as_deref().unwrap_or_default());
     let mut usual = Recipe { files: files(model), ..Recipe::default() };
@@ -304,6 +308,7 @@ fn recipe_of_flags(
             .as_ref()
             .map(|path| ControlImage { image: file(path), strength: inputs.control_strength })
             .or(usual.control),
+        person: person::of_flags(&inputs.person, usual.person)?,
         loras,
         disabled_loras: Vec::new(),
         embeddings: usual.embeddings.into_iter().chain(embeddings).collect(),
@@ -338,6 +343,7 @@ fn files(flags: &ModelFlags) -> ModelFiles {
         (FileRole::Vae, &flags.vae),
         (FileRole::Taesd, &flags.taesd),
         (FileRole::Controlnet, &flags.control_net),
+        (FileRole::Photomaker, &flags.photo_maker),
     ];
     by_role.into_iter().filter_map(|(role, path)| Some((role, path.clone()?))).collect()
 }

@@ -1,5 +1,6 @@
 //! Command lines that cannot be carried out.
 
+use atelier_core::advice::Advice;
 use atelier_core::paths::NoHome;
 use atelier_core::placement::PlacementError;
 use atelier_core::sd_cli::CommandError;
@@ -16,6 +17,10 @@ pub(super) enum UsageError {
     NotPng,
     #[error("--control-image needs a ControlNet; name its file with --control-net")]
     NoControlNet,
+    #[error("{}: {}; name a folder with pictures of the person with --pm-id-images-dir", .0.display(), .1)]
+    NoPerson(std::path::PathBuf, String),
+    #[error("{0}")]
+    Person(Advice),
     #[error("{} tells nothing of how it was made; see what it holds with: atelier inspect --stealth", .0.display())]
     NoSettings(std::path::PathBuf),
     #[error("{} is finished; --finish is for drafts, which --last-step makes", .0.display())]

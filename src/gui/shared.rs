@@ -182,7 +182,7 @@ impl Shared {
             self.use_own_files();
         }
         self.recipe.files = files;
-        self.recipe.drop_unusable_control();
+        self.recipe.drop_unusable_guides();
     }
 
     /// Something that is worth knowing before a picture is made, though it may well work.
@@ -230,7 +230,7 @@ impl Shared {
         builtin.apply(&mut self.recipe);
         // They were made for another model.
         self.recipe.loras.clear();
-        self.recipe.drop_unusable_control();
+        self.recipe.drop_unusable_guides();
     }
 
     /// Goes from the built-in model back to the person's own files.
@@ -255,7 +255,7 @@ impl Shared {
             }
         }
         settings.apply(&mut self.recipe);
-        self.recipe.drop_unusable_control();
+        self.recipe.drop_unusable_guides();
         self.take_prompt_loras();
     }
 

@@ -43,6 +43,21 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
         "Its file may be damaged or on a disk that went away. Download it again, or leave it out.",
     ),
     (
+        &["photomaker found no word before img"],
+        "PhotoMaker does not find the person in the prompt.",
+        "Write the word img once, after the word for the person: a woman img by a lake.",
+    ),
+    (
+        &["photomaker found img too late"],
+        "The word img stands too far back in the prompt for PhotoMaker, or there are too many pictures of the person.",
+        "Begin the prompt with the person, or keep the best pictures.",
+    ),
+    (
+        &["photomaker did not take", "the photomaker file could not be read"],
+        "PhotoMaker could not be used, so no picture was made without the person.",
+        "Its file may be damaged or another kind of PhotoMaker. Download it again, or leave it out.",
+    ),
+    (
         &["get sd version from file failed"],
         "Atelier cannot tell what kind of model this is.",
         "Choose the diffusion file of a model that Atelier knows, in the role it is meant for.",

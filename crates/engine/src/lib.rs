@@ -22,6 +22,7 @@ mod fingerprint;
 mod handle;
 mod history;
 mod job;
+mod person;
 mod placement;
 mod processor;
 pub mod protocol;

@@ -33,6 +33,7 @@ pub(crate) struct StepsInput<'a> {
     pub(crate) area: Option<AreaParams<'a>>,
     pub(crate) references: &'a [Rgb8],
     pub(crate) control: Option<&'a Rgb8>,
+    pub(crate) person: &'a [Rgb8],
 }
 
 impl StepsKey {
@@ -54,6 +55,8 @@ impl StepsKey {
         for steps in &mut recipe.earlier_steps {
             steps.picture = None;
         }
+        let id_embedding = recipe.person.id_embedding.take().map(|path| Fingerprint::of(&path));
+        recipe.person.images.clear();
         let recipe = Recipe {
             batch_count: 1,
             mask: None,
@@ -75,8 +78,10 @@ impl StepsKey {
         };
         add(&serde_json::to_vec(&recipe).unwrap_or_default());
         add(files.as_bytes());
-        let StepsInput { size: _, init, mask, area, references, control } = input;
-        for image in [*init, *control].into_iter().chain(references.iter().map(Some)) {
+        add(format!("{id_embedding:?}").as_bytes());
+        let StepsInput { size: _, init, mask, area, references, control, person } = input;
+        add(format!("{} {}", references.len(), person.len()).as_bytes());
+        for image in [*init, *control].into_iter().chain(references.iter().chain(*person).map(Some)) {
             let size = image.map(|image| (image.width(), image.height()));
             add(format!("{size:?}").as_bytes());
             add(image.map_or(&[], |image| image.pixels()));
@@ -166,7 +171,7 @@ mod tests {
     use atelier_core::recipe::{Hires, InitImage, Lora, SeedBlend};
 
     const NO_IMAGES: StepsInput<'static> =
-        StepsInput { size: (512, 512), init: None, mask: None, area: None, references: &[], control: None };
+        StepsInput { size: (512, 512), init: None, mask: None, area: None, references: &[], control: None, person: &[] };
 
     fn picture(number: u8, steps: u32, bytes: u64) -> PictureSteps<u8> {
         PictureSteps { key: StepsKey::of_number(number), steps, bytes, records: Arc::new(number) }
@@ -249,6 +254,10 @@ mod tests {
         let of = |init| StepsKey::new(&recipe, &StepsInput { init, ..NO_IMAGES }).0;
         assert!(of(Some(&one)) != of(Some(&other)) && of(Some(&one)) != of(None));
         let control = StepsKey::new(&recipe, &StepsInput { control: Some(&one), ..NO_IMAGES }).0;
+        let faces = [one.clone()];
+        let person = StepsKey::new(&recipe, &StepsInput { person: &faces, ..NO_IMAGES }).0;
+        assert_ne!(person, StepsKey::new(&recipe, &StepsInput { references: &faces, ..NO_IMAGES }).0);
+        assert_ne!(person, of(None));
         assert_ne!(control, of(Some(&one)));
         let part = |strength| StepsKey::new(&recipe, &StepsInput { area: Some(AreaParams { strength, soft_mask: None }), ..NO_IMAGES }).0;
         assert!(part(0.5) != part(0.6) && part(0.5) != of(None));

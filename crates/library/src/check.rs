@@ -10,6 +10,7 @@ use super::cache::{HeaderCache, IdentifiedFile};
 use super::family::{Family, Latents};
 use super::header::{Header, file_name};
 use super::heads;
+use super::kind::PHOTOMAKER_V2;
 use super::lora;
 use super::problem::Problem;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles};
@@ -23,6 +24,8 @@ pub struct Checked {
     pub size_multiple: u32,
     /// True where it looks at reference pictures. The engine does not expect them elsewhere.
     pub looks_at_references: bool,
+    /// True with a `PhotoMaker` v2, which reads features of faces beside pictures.
+    pub needs_id_embedding: bool,
     /// The files in the roles that they have, which may be others than those they were given in; without those that have no effect.
     pub files: ModelFiles,
     /// Corrections that were made, in sentences for a person.
@@ -52,6 +55,7 @@ impl HeaderCache {
         set.check_text_encoder(family)?;
         set.check_decoder(family)?;
         set.check_controlnet(family)?;
+        set.check_photomaker(family)?;
         if family == Family::Sd3 && !set.has(FileRole::T5xxl) {
             notes.push("Without T5-XXL, SD3 follows long prompts less closely.".into());
         }
@@ -61,8 +65,11 @@ impl HeaderCache {
             lora::check(&file_name(&lora.path), &known, family, &parts)?;
         }
         let looks_at_references = set.main_role().and_then(|role| set.known(role)).is_some_and(|known| known.kind.looks_at_references);
+        let needs_id_embedding = set
+            .known(FileRole::Photomaker)
+            .is_some_and(|known| known.header.tensors.iter().any(|tensor| tensor.name.contains(PHOTOMAKER_V2)));
         let files = set.files.into_iter().map(|(role, (path, _))| (role, path)).collect();
-        Ok(Checked { family, size_multiple: family.size_multiple(), looks_at_references, files, notes })
+        Ok(Checked { family, size_multiple: family.size_multiple(), looks_at_references, needs_id_embedding, files, notes })
     }
 }
 
@@ -129,7 +136,7 @@ fn fix_roles(files: &mut Files, notes: &mut Vec<String>) -> Result<(), Problem> 
                 ));
             }
             // These are known by less certain signs; the engine has the last word.
-            if matches!(role, FileRole::LlmVision | FileRole::ClipVision | FileRole::Photomaker | FileRole::Controlnet) {
+            if matches!(role, FileRole::LlmVision | FileRole::ClipVision | FileRole::Controlnet) {
                 continue;
             }
             return Err(Problem::new(
@@ -254,6 +261,20 @@ impl Set {
             )),
             None => Ok(()),
         }
+    }
+
+    fn check_photomaker(&self, family: Family) -> Result<(), Problem> {
+        if self.files.contains_key(&FileRole::Photomaker) && family != Family::Sdxl {
+            return Err(Problem::new(
+                format!(
+                    "{} is a PhotoMaker, which works with SDXL alone, and the model is {}.",
+                    self.name(FileRole::Photomaker),
+                    family.label()
+                ),
+                "Remove it, or choose a model of SDXL.",
+            ));
+        }
+        Ok(())
     }
 
     fn check_decoder(&self, family: Family) -> Result<(), Problem> {

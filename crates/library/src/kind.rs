@@ -48,6 +48,9 @@ impl FileKind {
 /// Prefix of the diffusion module's tensors in a whole model.
 pub(crate) const DIFFUSION_PREFIX: &str = "model.diffusion_model.";
 
+/// Part of the names of tensors that `PhotoMaker` v2 alone has (`pmid.hpp` of stable-diffusion.cpp).
+pub(crate) const PHOTOMAKER_V2: &str = "qformer_perceiver.";
+
 /// Variant of a UNet that starts from a reference picture.
 const EDIT: &str = " edit";
 
@@ -68,7 +71,11 @@ pub fn identify(header: &Header) -> FileKind {
         vocabulary: None,
         latent_channels: None,
     };
-    if tensors.is_lora() {
+    // Before LoRAs: a PhotoMaker brings one along.
+    if tensors.is_photomaker() {
+        kind.name = if tensors.any_contains(PHOTOMAKER_V2) { "PhotoMaker v2".into() } else { "PhotoMaker".into() };
+        kind.role = Some(FileRole::Photomaker);
+    } else if tensors.is_lora() {
         kind.is_lora = true;
         kind.family = tensors.lora_family();
         kind.name = kind.family.map_or_else(|| "LoRA".into(), |family| format!("{} LoRA", family.label()));
@@ -78,9 +85,6 @@ pub fn identify(header: &Header) -> FileKind {
         kind.role = Some(FileRole::Controlnet);
     } else if let Some((family, variant)) = tensors.diffusion() {
         tensors.describe_diffusion(&mut kind, family, variant);
-    } else if tensors.any_contains("qformer_perceiver") || tensors.any_starts("id_encoder.") || tensors.any_starts("pmid.") {
-        kind.name = "PhotoMaker".into();
-        kind.role = Some(FileRole::Photomaker);
     } else if tensors.is_upscaler() {
         kind.name = "upscaler (ESRGAN)".into();
         kind.role = Some(FileRole::Upscaler);
@@ -166,6 +170,10 @@ impl<'a> Tensors<'a> {
         let context =
             ["attn2_to_k.lora_down.weight", "attn2.to_k.lora_A.weight", "attn2.to_k.lora_down.weight", "attn2.to_k.lora.down.weight"];
         context.iter().find_map(|end| self.ending(end)).and_then(|it| unet_of_context(it.shape.get(1).copied()))
+    }
+
+    fn is_photomaker(&self) -> bool {
+        self.any_contains(PHOTOMAKER_V2) || self.any_contains("fuse_module.mlp1.") || self.any_starts("pmid.")
     }
 
     fn is_controlnet(&self) -> bool {

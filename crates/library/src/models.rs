@@ -73,7 +73,7 @@ impl Runnable {
     pub fn apply(&self, recipe: &mut Recipe) {
         recipe.files = self.files.clone();
         recipe.loras.clone_from(&self.loras);
-        recipe.drop_unusable_control();
+        recipe.drop_unusable_guides();
         self.defaults.apply(recipe);
     }
 }

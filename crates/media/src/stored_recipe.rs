@@ -14,7 +14,7 @@ use atelier_core::cpu_math::CpuMath;
 use atelier_core::picture_note::{NoteKind, PictureNote};
 use atelier_core::placement::Change;
 use atelier_core::recipe::{
-    ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PictureInfo, Recipe, RedrawTiles, Rng,
+    ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Person, PictureInfo, Recipe, RedrawTiles, Rng,
     SeedBlend, StoredArea,
 };
 
@@ -86,6 +86,8 @@ pub struct StoredRecipe {
     reference_images: Vec<StoredFile>,
     #[serde(skip_serializing_if = "Option::is_none")]
     control: Option<StoredImage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    person: Option<StoredPerson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     loras: Vec<StoredLora>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -160,6 +162,21 @@ struct StoredImage {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
+struct StoredPerson {
+    images: Vec<StoredFile>,
+    style_strength: f32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_embedding: Option<StoredFile>,
+}
+
+impl Default for StoredPerson {
+    fn default() -> Self {
+        Self { images: Vec::new(), style_strength: Person::USUAL_STYLE_STRENGTH, id_embedding: None }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 struct StoredHires {
     scale: f32,
     strength: f32,
@@ -228,8 +245,10 @@ pub enum RequiredFile {
     Lora,
     /// A textual inversion.
     Embedding,
-    /// A picture to start from, a mask, a reference or a control picture.
+    /// A picture to start from, a mask, a reference or a control picture, or one of a person.
     Image,
+    /// Features of the faces in pictures of a person.
+    IdEmbedding,
 }
 
 /// A file that a recipe needs and that was not found on this machine.
@@ -321,6 +340,11 @@ impl StoredRecipe {
             last_step: recipe.draft_step(),
             reference_images: recipe.reference_images.iter().map(image).collect(),
             control: recipe.control.as_ref().map(|control| StoredImage { file: image(&control.image), strength: control.strength }),
+            person: (!recipe.person.is_empty()).then(|| StoredPerson {
+                images: recipe.person.images.iter().map(image).collect(),
+                style_strength: recipe.person.style_strength,
+                id_embedding: recipe.person.id_embedding.as_deref().map(file),
+            }),
             loras: stored_loras(&recipe.loras),
             embeddings: recipe.used_embeddings().map(file).collect(),
             cpu_math: info.cpu_math.map(|math| math.name().to_owned()),
@@ -414,6 +438,12 @@ impl StoredRecipe {
             .collect();
         let control =
             self.control.as_ref().and_then(|control| Some((find(RequiredFile::Image, &control.file)?, strength(control.strength))));
+        let person = self.person.map_or_else(Person::default, |person| {
+            let images = person.images.iter().take(Person::MOST_IMAGES).filter_map(|file| find(RequiredFile::Image, file));
+            let images = images.map(ImageSource::File).collect();
+            let id_embedding = person.id_embedding.as_ref().and_then(|file| find(RequiredFile::IdEmbedding, file));
+            Person { images, style_strength: person.style_strength, id_embedding }.clamped()
+        });
         let mut found_loras = |loras: &[StoredLora]| -> Vec<Lora> {
             let found = loras.iter().take(MOST_FILES).filter_map(|lora| {
                 let path = find(RequiredFile::Lora, &lora.file)?;
@@ -487,6 +517,7 @@ impl StoredRecipe {
             last_step: self.last_step.filter(|step| (1..=10_000).contains(step)),
             reference_images,
             control: control.map(|(path, strength)| ControlImage { image: ImageSource::File(path), strength }),
+            person,
             loras,
             disabled_loras: Vec::new(),
             embeddings,
@@ -550,6 +581,11 @@ mod tests {
             start_fit: StartFit::Fit,
             reference_images: vec![ImageSource::File("/home/someone/ref.png".into())],
             control: Some(ControlImage { image: ImageSource::File("/home/someone/pose.png".into()), strength: 0.9 }),
+            person: Person {
+                images: vec![ImageSource::File("/home/someone/ann.png".into())],
+                style_strength: 35.0,
+                id_embedding: Some("/home/someone/id_embeds.bin".into()),
+            },
             loras: vec![Lora { path: "/home/someone/loras/ink.safetensors".into(), strength: 0.7 }],
             embeddings: vec!["/home/someone/embeddings/fog.safetensors".into()],
             placement: PlacementText { backend: "te=RPC0[10.0.0.4:50052]".into(), ..PlacementText::default() },
@@ -575,7 +611,7 @@ mod tests {
             RequiredFile::File(_) => "/other/models",
             RequiredFile::Lora => "/other/loras",
             RequiredFile::Embedding => "/other/embeddings",
-            RequiredFile::Image => "/other/images",
+            RequiredFile::Image | RequiredFile::IdEmbedding => "/other/images",
         };
         let it = restored(&stored(&full()), |need, name, bytes| {
             assert!(bytes > 0);
@@ -604,10 +640,12 @@ mod tests {
         let mut recipe = full();
         recipe.mask = Rgb8::new(1, 1, vec![0; 3]).map(ImageSource::Pixels);
         let it = restored(&stored(&recipe), |_, _, _| None);
-        assert_eq!(it.missing.len(), 8);
+        assert_eq!(it.missing.len(), 10);
         assert!(it.missing.iter().any(|it| it.need == RequiredFile::Embedding && it.name == "fog.safetensors"));
         assert!(it.missing.iter().any(|it| it.need == RequiredFile::File(FileRole::Llm) && it.name == "qwen.gguf"));
         assert!(it.missing.iter().any(|it| it.need == RequiredFile::Image && it.name.is_empty()));
+        assert!(it.missing.iter().any(|it| it.need == RequiredFile::IdEmbedding && it.name == "id_embeds.bin"));
+        assert!(it.recipe.person.is_empty() && it.recipe.person.id_embedding.is_none());
         assert!(it.recipe.files.is_empty() && it.recipe.loras.is_empty() && it.recipe.init.is_none() && it.recipe.mask.is_none());
     }
 

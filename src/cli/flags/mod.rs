@@ -10,6 +10,7 @@ mod area;
 mod gallery;
 mod hires;
 mod library;
+mod person;
 mod queue;
 mod steps;
 
@@ -19,6 +20,7 @@ pub(super) use gallery::{Format, GalleryCommand, Verdict};
 pub(super) use hires::HiresFlags;
 pub use library::ModelsFlags;
 pub(super) use library::{LibraryFlags, ModelsCommand, is_model_name};
+pub(super) use person::PersonFlags;
 pub use queue::QueueFlags;
 pub(super) use queue::{PullFlags, QueueAddFlags, QueueCommand};
 pub(super) use steps::{LikeFlags, StepFlags};
@@ -38,11 +40,12 @@ const DEVICES: &str = "Devices and memory";
 const OUTPUT: &str = "Output";
 
 /// The groups of flags that a recipe is made from.
-const SETTINGS: [&str; 10] = [
+const SETTINGS: [&str; 11] = [
     "ModelFlags",
     "PictureFlags",
     "SamplingFlags",
     "InputFlags",
+    "PersonFlags",
     "AreaFlags",
     "HiresFlags",
     "StepFlags",
@@ -212,13 +215,14 @@ pub(super) struct ModelFlags {
     /// T5-XXL text encoder
     #[arg(long, value_name = "FILE", help_heading = MODEL)]
     pub(super) t5xxl: Option<PathBuf>,
-    // Refused with a sentence, as `--photo-maker` is: sd-cli has both.
+    // Refused with a sentence: sd-cli has it.
     #[arg(long = "clip_vision", alias = "clip-vision", hide = true)]
     pub(super) clip_vision: Option<PathBuf>,
     /// ControlNet
     #[arg(long, value_name = "FILE", help_heading = MODEL)]
     pub(super) control_net: Option<PathBuf>,
-    #[arg(long, hide = true)]
+    /// PhotoMaker: brings the person of --pm-id-images-dir into pictures of SDXL
+    #[arg(long, value_name = "FILE", help_heading = MODEL)]
     pub(super) photo_maker: Option<PathBuf>,
     /// Low-rank adapter and its strength (1 where none is given); may be repeated
     #[arg(long, value_name = "FILE[:STRENGTH]", value_parser = lora, help_heading = MODEL)]
@@ -301,6 +305,8 @@ pub(super) struct InputFlags {
     /// How strongly it steers, 0 to 1
     #[arg(long, value_name = "X", default_value_t = ControlImage::USUAL_STRENGTH, value_parser = unit, requires = "control_image", help_heading = INPUTS)]
     pub(super) control_strength: f32,
+    #[command(flatten)]
+    pub(super) person: PersonFlags,
 }
 
 // What `DeviceFlags` has for batches has no effect on an upscaler.

@@ -74,9 +74,10 @@ fn make_absolute(recipe: &mut Recipe) {
     if let Some(upscaler) = recipe.hires.as_mut().and_then(|hires| hires.upscaler.as_mut()) {
         *upscaler = absolute_or_same(upscaler);
     }
-    let init = recipe.init.as_mut().map(|init| &mut init.image);
-    let control = recipe.control.as_mut().map(|control| &mut control.image);
-    for source in init.into_iter().chain(&mut recipe.mask).chain(&mut recipe.reference_images).chain(control) {
+    if let Some(path) = &mut recipe.person.id_embedding {
+        *path = absolute_or_same(path);
+    }
+    for source in recipe.pictures_mut() {
         if let ImageSource::File(path) = source {
             *path = absolute_or_same(path);
         }

@@ -6,7 +6,7 @@ use super::super::flags::{Cli, Command};
 use super::*;
 use atelier_core::canvas::StartFit;
 use atelier_core::placement::{Module, parse_backend, parse_params_backend};
-use atelier_core::recipe::{Hires, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend};
+use atelier_core::recipe::{Hires, Person, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend};
 
 fn job(args: &[&str]) -> Result<Job, UsageError> {
     job_beside(args, || Err(BuiltinError::Missing { looked: Vec::new() }))
@@ -138,13 +138,70 @@ fn loras_that_the_prompt_names_are_found_in_the_library_and_leave_the_prompt() {
 #[test]
 fn flags_without_effect_are_refused_with_a_sentence() {
     let error = |args: &[&str]| job(args).unwrap_err().to_string();
-    assert!(error(&["generate", "-m", "m.gguf", "-p", "x", "--photo-maker", "pm"]).contains("PhotoMaker needs pictures of a person"));
     assert!(error(&["generate", "-m", "m.gguf", "-p", "x", "--clip_vision", "cv"]).contains("video models"));
     let upscale = ["upscale", "-m", "a.safetensors", "-i", "a.png", "-o", "b.png"];
     assert!(error(&[&upscale[..], &["--split-batch", "CUDA0,CUDA1"]].concat()).contains("no effect on an upscaler"));
     let budget = ["--max-vram", "-1", "--stream-layers", "--offload-to-cpu"];
     let Task::Upscale { placement, .. } = job(&[&upscale[..], &budget].concat()).unwrap().task else { panic!() };
     assert_eq!((placement.max_vram.as_str(), placement.stream_layers, placement.params_backend.as_str()), ("-1", true, "*=cpu"));
+}
+
+/// A folder with two pictures, by their names alone.
+fn person_folder() -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["b.jpg", "a.png", "id_embeds.bin"] {
+        std::fs::write(folder.path().join(name), "").unwrap();
+    }
+    let path = folder.path().to_str().unwrap().to_owned();
+    (folder, path)
+}
+
+#[test]
+fn a_photomaker_takes_the_pictures_of_a_folder() {
+    let (folder, path) = person_folder();
+    let ids = folder.path().join("id_embeds.bin");
+    let model = ["generate", "-m", "xl.safetensors", "--photo-maker", "pm.safetensors", "-p", "a woman img"];
+    let person = ["--pm-id-images-dir", &path, "--pm-id-embed-path", ids.to_str().unwrap(), "--pm-style-strength", "30"];
+    let of = |args: &[&str]| match job(args).unwrap().task {
+        Task::Generate { recipe, .. } => *recipe,
+        Task::Upscale { .. } => panic!("no recipe"),
+    };
+    let it = of(&[&model[..], &person].concat());
+    let images = ["a.png", "b.jpg"].map(|name| ImageSource::File(folder.path().join(name))).to_vec();
+    assert_eq!(it.person, Person { images, style_strength: 30.0, id_embedding: Some(ids.clone()) });
+    assert_eq!(it.files.get(FileRole::Photomaker), Some(Path::new("pm.safetensors")));
+    let pasted = format!("sd-cli -m xl --photo-maker pm -p 'a woman img' --pm-id-images-dir '{path}'");
+    assert_eq!(of(&["generate", "--from-command", &pasted]).person, Person { images: it.person.images, ..Person::default() });
+}
+
+#[test]
+fn a_photomaker_without_a_person_and_a_person_without_words_are_refused() {
+    let (folder, path) = person_folder();
+    let error = |args: &[&str]| {
+        let error = job(&[&["generate", "-m", "xl.safetensors"], args].concat()).unwrap_err();
+        assert!(!error.is_missing_resource());
+        error.to_string()
+    };
+    let words = ["-p", "a woman img", "--photo-maker", "pm"];
+    assert!(error(&words).starts_with("PhotoMaker needs pictures of a person."));
+    let person = ["--pm-id-images-dir", path.as_str()];
+    assert!(error(&[&["-p", "a woman img"], &person[..]].concat()).starts_with("Pictures of a person need a PhotoMaker."));
+    let without_word = error(&[&["-p", "a woman", "--photo-maker", "pm"], &person[..]].concat());
+    assert_eq!(
+        without_word,
+        "PhotoMaker finds no word img in the prompt. Write it once, after the word for the person: a woman img by a lake."
+    );
+    let empty = folder.path().join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    for (folder, says) in [(empty.as_path(), "there is no picture"), (Path::new("/nowhere at all"), "--pm-id-images-dir")] {
+        let said = error(&[&words[..], &["--pm-id-images-dir", folder.to_str().unwrap()]].concat());
+        assert!(said.contains(says), "{said}");
+    }
+    for number in 0..=Person::MOST_IMAGES {
+        std::fs::write(empty.join(format!("{number}.png")), "").unwrap();
+    }
+    assert!(error(&[&words[..], &["--pm-id-images-dir", empty.to_str().unwrap()]].concat()).contains("17 pictures"));
+    assert_eq!(refused(&["-p", "x", "--pm-style-strength", "101"]), clap::error::ErrorKind::ValueValidation);
 }
 
 fn recipe_of(args: &[&str]) -> Recipe {
@@ -299,6 +356,7 @@ fn every_flag_reaches_the_recipe() {
         last_step: None,
         reference_images: vec![image("r1"), image("r2")],
         control: Some(ControlImage { image: image("c.png"), strength: 0.8 }),
+        person: Person::default(),
         loras: vec![Lora { path: "a".into(), strength: 0.5 }, Lora { path: "b".into(), strength: 1.0 }],
         disabled_loras: Vec::new(),
         embeddings: vec!["fog.safetensors".into()],

@@ -85,7 +85,7 @@ fn own(stored: StoredRecipe, from: &PictureSettings, path: &Path, known: &KnownM
     let is_it = |path: &Path, bytes: u64| fs::metadata(path).is_ok_and(|file| file.is_file() && (bytes == 0 || file.len() == bytes));
     let name = stored.model().map(str::to_owned);
     let restored = stored.into_recipe(|need, name, bytes| match need {
-        RequiredFile::Image => Some(folder.join(name)).filter(|path| is_it(path, bytes)),
+        RequiredFile::Image | RequiredFile::IdEmbedding => Some(folder.join(name)).filter(|path| is_it(path, bytes)),
         RequiredFile::File(_) | RequiredFile::Lora | RequiredFile::Embedding => {
             known.files.iter().find(|path| path.file_name().is_some_and(|it| it == name) && is_it(path, bytes)).cloned()
         }
@@ -111,7 +111,8 @@ fn own(stored: StoredRecipe, from: &PictureSettings, path: &Path, known: &KnownM
         } else if need == RequiredFile::Embedding {
             it.missing.push(MissingModel { kind: ModelKind::Part, remedy: remedy(ModelKind::Part, &name), name });
         } else {
-            it.differences.push(format!("The picture {name} that it was made from is not beside it."));
+            let kind = if need == RequiredFile::IdEmbedding { "file" } else { "picture" };
+            it.differences.push(format!("The {kind} {name} that it was made from is not beside it."));
         }
     }
     it

@@ -14,9 +14,7 @@ use atelier_media::{Metadata, PictureError, write_picture};
 /// # Errors
 /// If a file cannot be written.
 pub(super) fn write_pixels(recipe: &mut Recipe, folder: &Path) -> Result<(), PictureError> {
-    let init = recipe.init.as_mut().map(|init| &mut init.image);
-    let control = recipe.control.as_mut().map(|control| &mut control.image);
-    for source in init.into_iter().chain(&mut recipe.mask).chain(&mut recipe.reference_images).chain(control) {
+    for source in recipe.pictures_mut() {
         if let ImageSource::Pixels(pixels) = source {
             let path = folder.join(format!("{:032x}.png", rand::random::<u128>()));
             write_picture(&path, pixels, &Metadata::default())?;
@@ -43,9 +41,7 @@ pub(super) fn remove_unused(folder: &Path, jobs: &[QueuedJob], least_age: Durati
 }
 
 fn files_of(recipe: &Recipe) -> impl Iterator<Item = PathBuf> {
-    let init = recipe.init.iter().map(|init| &init.image);
-    let control = recipe.control.iter().map(|control| &control.image);
-    init.chain(&recipe.mask).chain(&recipe.reference_images).chain(control).filter_map(|source| match source {
+    recipe.pictures().filter_map(|source| match source {
         ImageSource::File(path) => Some(path.clone()),
         ImageSource::Pixels(_) => None,
     })
@@ -62,6 +58,7 @@ mod tests {
         let pixels = Rgb8::new(2, 1, vec![1, 2, 3, 4, 5, 6]).unwrap();
         let init = InitImage { image: ImageSource::Pixels(pixels.clone()), strength: 0.5 };
         let mut recipe = Recipe { init: Some(init), mask: Some(ImageSource::File("/mask.png".into())), ..Recipe::default() };
+        recipe.person.images.push(ImageSource::Pixels(pixels.clone()));
         write_pixels(&mut recipe, folder.path()).unwrap();
         let ImageSource::File(path) = &recipe.init.as_ref().unwrap().image else { panic!("still pixels") };
         assert_eq!(atelier_media::read_image(&ImageSource::File(path.clone())).unwrap(), pixels);

@@ -94,10 +94,22 @@ fn sd15() -> Model {
     model
 }
 
+/// Width of a small SDXL's first blocks, and of its second level as a multiple of it.
+const XL_BASE: usize = 64;
+const XL_SECOND: usize = 2;
+
 /// A small SDXL.
 fn sdxl() -> Model {
     let mut model = Model::default();
-    model.unet(&Unet { base: 64, multiples: &[1, 2, 4], depths: &[0, 2, 10], middle: 10, context: 2048, label: 2816, linear: true });
+    model.unet(&Unet {
+        base: XL_BASE,
+        multiples: &[1, XL_SECOND, 4],
+        depths: &[0, 2, 10],
+        middle: 10,
+        context: 2048,
+        label: 2816,
+        linear: true,
+    });
     model.text_encoder("conditioner.embedders.0.transformer.text_model");
     model.clip_g();
     model
@@ -161,6 +173,40 @@ pub fn clip_vision() -> Draft {
     tensors.vector("vision_model.embeddings.class_embedding", 8, Kind::F16, 0.0);
     tensors.weight("vision_model.embeddings.position_embedding.weight", &[5, 8], Kind::F16, 1.0);
     Draft::new(Container::Safetensors, &tensors, &[])
+}
+
+/// A `PhotoMaker` for the family `sdxl`. Its sizes are fixed in the engine: of its weights, only those on a way from the pictures to the result
+/// are no zeros.
+#[must_use]
+pub fn photomaker() -> Draft {
+    const FILLED: [&str; 9] = [
+        "vision_model.embeddings.",
+        "vision_model.pre_layernorm.",
+        "vision_model.encoder.layers.0.self_attn.",
+        "vision_model.encoder.layers.0.layer_norm1.",
+        "vision_model.post_layernorm.",
+        "visual_projection",
+        "fuse_module.mlp1.",
+        "fuse_module.layer_norm.",
+        "unet.",
+    ];
+    photomaker_with_holes(|name| !FILLED.iter().any(|start| name.starts_with(start)))
+}
+
+/// A `PhotoMaker` of zeros; `is_v2`: with a tensor that the second version alone has.
+#[must_use]
+pub fn photomaker_of_zeros(is_v2: bool) -> Draft {
+    let mut draft = photomaker_with_holes(|_| true);
+    if is_v2 {
+        draft.add("qformer_perceiver.token_norm.weight", &[2048]);
+    }
+    draft
+}
+
+fn photomaker_with_holes(is_hole: impl Fn(&str) -> bool) -> Draft {
+    let mut model = Model::default();
+    model.photomaker(XL_BASE * XL_SECOND);
+    Draft::with_holes(Container::Safetensors, &model.0, &[], is_hole)
 }
 
 /// An upscaler that enlarges by two.

@@ -210,6 +210,39 @@ impl Model {
         way(self, "proj_out");
     }
 
+    /// CLIP's vision encoder of the size L/14, in the names of the engine.
+    pub(crate) fn clip_vision(&mut self, vision: &str) {
+        const WIDTH: usize = 1024;
+        self.0.weight(format!("{vision}.embeddings.patch_embedding.weight"), &[WIDTH, 3, 14, 14], Kind::F16, 1.0);
+        self.0.vector(format!("{vision}.embeddings.class_embedding"), WIDTH, Kind::F16, 0.0);
+        self.0.push(format!("{vision}.embeddings.position_embedding.weight"), &[257, WIDTH], Kind::F16, Init::Normal(0.1));
+        self.norm(&format!("{vision}.pre_layernorm"), WIDTH);
+        for layer in 0..24 {
+            self.clip_layer(&format!("{vision}.encoder.layers.{layer}"), WIDTH);
+        }
+        self.norm(&format!("{vision}.post_layernorm"), WIDTH);
+    }
+
+    /// The identity encoder of a `PhotoMaker`, and the beginning of its LoRA for a UNet that is so wide in its second level.
+    pub(crate) fn photomaker(&mut self, level: usize) {
+        const VISION: usize = 1024;
+        const FIRST: usize = 768;
+        const SECOND: usize = 1280;
+        self.clip_vision("vision_model");
+        self.0.weight("visual_projection.weight", &[FIRST, VISION], Kind::F16, 1.0);
+        self.0.weight("visual_projection_2.weight", &[SECOND, VISION], Kind::F16, 1.0);
+        let width = FIRST + SECOND;
+        for (mlp, inputs) in [("mlp1", 2 * width), ("mlp2", width)] {
+            self.linear(&format!("fuse_module.{mlp}.fc1"), width, inputs, 1.0);
+            self.linear(&format!("fuse_module.{mlp}.fc2"), width, width, 1.0);
+            self.norm(&format!("fuse_module.{mlp}.layernorm"), inputs);
+        }
+        self.norm("fuse_module.layer_norm", width);
+        let query = "unet.down_blocks.1.attentions.0.transformer_blocks.0.attn1.processor.to_q_lora";
+        self.0.weight(format!("{query}.down.weight"), &[4, level], Kind::F16, 1.0);
+        self.0.weight(format!("{query}.up.weight"), &[level, 4], Kind::F16, 1.0);
+    }
+
     /// CLIP-L.
     pub(crate) fn text_encoder(&mut self, text: &str) {
         self.clip(text, TEXT, 12);
@@ -220,16 +253,19 @@ impl Model {
         self.0.push(format!("{text}.embeddings.token_embedding.weight"), &[49_408, width], Kind::F16, Init::Normal(1.0));
         self.0.push(format!("{text}.embeddings.position_embedding.weight"), &[77, width], Kind::F16, Init::Normal(0.1));
         for layer in 0..layers {
-            let layer = format!("{text}.encoder.layers.{layer}");
-            for part in ["q_proj", "k_proj", "v_proj", "out_proj"] {
-                self.linear(&format!("{layer}.self_attn.{part}"), width, width, 1.0);
-            }
-            self.norm(&format!("{layer}.layer_norm1"), width);
-            self.linear(&format!("{layer}.mlp.fc1"), 4 * width, width, 1.0);
-            self.linear(&format!("{layer}.mlp.fc2"), width, 4 * width, 1.0);
-            self.norm(&format!("{layer}.layer_norm2"), width);
+            self.clip_layer(&format!("{text}.encoder.layers.{layer}"), width);
         }
         self.norm(&format!("{text}.final_layer_norm"), width);
+    }
+
+    fn clip_layer(&mut self, layer: &str, width: usize) {
+        for part in ["q_proj", "k_proj", "v_proj", "out_proj"] {
+            self.linear(&format!("{layer}.self_attn.{part}"), width, width, 1.0);
+        }
+        self.norm(&format!("{layer}.layer_norm1"), width);
+        self.linear(&format!("{layer}.mlp.fc1"), 4 * width, width, 1.0);
+        self.linear(&format!("{layer}.mlp.fc2"), width, 4 * width, 1.0);
+        self.norm(&format!("{layer}.layer_norm2"), width);
     }
 
     /// CLIP-G, in the names of SDXL.

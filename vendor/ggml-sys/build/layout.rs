@@ -86,7 +86,7 @@ const STRUCTS: &[(&str, &[&str])] = &[
     ("sd_lora_t", &["is_high_noise", "multiplier", "path"]),
     ("sd_cache_params_t", &["mode", "spectrum_stop_percent"]),
     ("sd_hires_params_t", &["enabled", "custom_sigmas_count"]),
-    ("sd_pm_params_t", &["id_images", "style_strength"]),
+    ("sd_pm_params_t", &["id_images", "id_images_count", "id_embed_path", "style_strength"]),
     ("atelier_callbacks", &["user", "log", "phase", "load", "step", "preview", "cancelled"]),
     ("atelier_device", &["name", "description", "type", "memory_free", "memory_total", "remote", "card"]),
     ("atelier_module_memory", &["module", "device", "bytes"]),

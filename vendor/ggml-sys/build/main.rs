@@ -29,6 +29,7 @@ const PATCHED_SOURCES: &[&str] = &[
     "model_manager.cpp",
     "stable-diffusion.cpp",
     "upscaler.cpp",
+    "photomaker_extension.cpp",
     "ggml-backend.cpp",
     "ggml-rpc.cpp",
 ];
@@ -46,6 +47,7 @@ const SHIM_SOURCES: &[&str] = &[
     "lora_use",
     "embeddings",
     "noise_blend",
+    "person_guide",
     "step_records",
     "compute_hook",
     "compute_threads",

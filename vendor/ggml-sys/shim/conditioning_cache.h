@@ -17,21 +17,25 @@ namespace atelier {
 // Least recently used cache, shared by all contexts. Thread-safe.
 class ConditioningCache {
 public:
-    bool find(const std::string& key, SDCondition& out) {
+    // `text`, where it is not null, becomes the prompt that is kept with the condition.
+    bool find(const std::string& key, SDCondition& out, std::string* text = nullptr) {
         std::lock_guard<std::mutex> lock(mutex_);
         for (auto it = entries_.begin(); it != entries_.end(); ++it) {
             if (it->key == key) {
                 entries_.splice(entries_.begin(), entries_, it);
                 ++hits_;
                 out = entries_.front().condition;
+                if (text != nullptr) {
+                    *text = entries_.front().text;
+                }
                 return true;
             }
         }
         return false;
     }
-    void insert(const std::string& key, const SDCondition& condition) {
+    void insert(const std::string& key, const SDCondition& condition, const std::string& text = {}) {
         std::lock_guard<std::mutex> lock(mutex_);
-        entries_.push_front({key, condition, bytes_of(condition) + key.size()});
+        entries_.push_front({key, condition, text, bytes_of(condition) + key.size() + text.size()});
         bytes_ += entries_.front().bytes;
         while (bytes_ > MAX_BYTES && entries_.size() > 1) {
             bytes_ -= entries_.back().bytes;
@@ -56,6 +60,7 @@ private:
     struct Entry {
         std::string key;
         SDCondition condition;
+        std::string text;
         uint64_t bytes;
     };
 
@@ -108,30 +113,33 @@ public:
     uint64_t misses() const { return misses_; }
 
     SDCondition get_learned_condition(int n_threads, const ConditionerParams& params) override {
-        if (before_prompt_) {
-            before_prompt_();
-        }
-        if (const Job* job = current_job()) {
-            // The engine goes on without a LoRA that it could not load: no encoding is made, kept or found under that LoRA's key.
-            job->check_loras();
-        }
+        begin_prompt();
         SDCondition condition;
         const std::string key = cache_ == nullptr ? "" : key_of(params);
         if (cache_ != nullptr && cache_->find(key, condition)) {
             ++hits_;
             return condition;
         }
-        ++misses_;
-        encoder_ran_   = true;
-        ran_in_image_  = true;
-        condition      = inner_->get_learned_condition(n_threads, params);
-        const Job* job = current_job();
-        if (cache_ != nullptr) {
-            cache_->count_miss();
-            if (!condition.empty() && (job == nullptr || !job->is_cancelled())) {
-                cache_->insert(key, condition);
-            }
+        count_run();
+        condition = inner_->get_learned_condition(n_threads, params);
+        keep(key, condition);
+        return condition;
+    }
+
+    // Condition of a prompt with a guide, which `guide_key` identifies: from the cache, or what `encode` returns, which is given the wrapped
+    // conditioner. `encode` may change the text of `params`; so does the cache.
+    template <typename Encode>
+    SDCondition get_guided_condition(ConditionerParams& params, const std::string& guide_key, Encode encode) {
+        begin_prompt();
+        SDCondition condition;
+        const std::string key = cache_ == nullptr ? "" : "guided " + std::to_string(guide_key.size()) + ' ' + guide_key + key_of(params);
+        if (cache_ != nullptr && cache_->find(key, condition, &params.text)) {
+            ++hits_;
+            return condition;
         }
+        count_run();
+        condition = encode(*inner_);
+        keep(key, condition, params.text);
         return condition;
     }
 
@@ -153,6 +161,34 @@ public:
     }
 
 private:
+    void begin_prompt() const {
+        if (before_prompt_) {
+            before_prompt_();
+        }
+        if (const Job* job = current_job()) {
+            // The engine goes on without a LoRA that it could not load: no encoding is made, kept or found under that LoRA's key.
+            job->check_loras();
+        }
+    }
+
+    // The text encoder is about to run.
+    void count_run() {
+        ++misses_;
+        encoder_ran_  = true;
+        ran_in_image_ = true;
+    }
+
+    void keep(const std::string& key, const SDCondition& condition, const std::string& text = {}) {
+        if (cache_ == nullptr) {
+            return;
+        }
+        cache_->count_miss();
+        const Job* job = current_job();
+        if (!condition.empty() && (job == nullptr || !job->is_cancelled())) {
+            cache_->insert(key, condition, text);
+        }
+    }
+
     // Key of everything that the encoders read.
     std::string key_of(const ConditionerParams& params) const {
         std::string key = std::to_string(key_prefix_.size()) + ' ' + key_prefix_ + std::to_string(params.clip_skip) + ' ' + std::to_string(params.width) + ' ' + std::to_string(params.height) + ' ' +

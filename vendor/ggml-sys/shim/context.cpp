@@ -7,6 +7,7 @@
 
 #include "error_boundary.h"
 #include "job.h"
+#include "person_guide.h"
 
 namespace atelier {
 
@@ -57,9 +58,12 @@ atelier_status open_context(Job& job, const sd_ctx_params_t* params, const ateli
         }
         StableDiffusionGGML* sd = context->sd->sd;
         context->text_encoders  = runners_of(sd->cond_stage_model.get());
-        // PhotoMaker casts the pointer to the concrete conditioner.
         const bool has_photomaker = params->photo_maker_path != nullptr && params->photo_maker_path[0] != '\0';
-        if (sd->cond_stage_model != nullptr && !has_photomaker) {
+        if (has_photomaker && !wrap_photomaker(*sd)) {
+            last_error = "the PhotoMaker file could not be read";
+            return ATELIER_FAILED;
+        }
+        if (sd->cond_stage_model != nullptr) {
             const Conditioner& inner = *sd->cond_stage_model;
             std::string key_prefix   = std::to_string(sd->version) + ' ' + typeid(inner).name() + ' ' + (encoders == nullptr ? "" : encoders);
             const auto cache         = conditioning == nullptr ? nullptr : conditioning->cache;

@@ -122,9 +122,6 @@ impl FileRole {
     pub const fn without_effect(self) -> Option<&'static str> {
         match self {
             Self::ClipVision => Some("CLIP vision belongs to video models, which Atelier does not run: the file would have no effect."),
-            Self::Photomaker => {
-                Some("PhotoMaker needs pictures of a person, which Atelier cannot give it yet: the file would have no effect.")
-            }
             Self::Upscaler => Some("An upscaler enlarges finished pictures and takes no part in making them: use `atelier upscale`."),
             Self::Model
             | Self::Diffusion
@@ -135,7 +132,8 @@ impl FileRole {
             | Self::T5xxl
             | Self::Vae
             | Self::Taesd
-            | Self::Controlnet => None,
+            | Self::Controlnet
+            | Self::Photomaker => None,
         }
     }
 

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, PlacementText, Recipe, SeedBlend, StoredArea};
+use super::{
+    ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, Person, PlacementText, Recipe, SeedBlend, StoredArea,
+};
 use crate::canvas::{Borders, StartFit};
 
 /// Reference pictures beyond these are no recipe.
@@ -50,6 +52,9 @@ pub struct LocalRecipe {
     reference_pictures: Vec<PathBuf>,
     control_picture: Option<PathBuf>,
     control_strength: f32,
+    person_pictures: Vec<PathBuf>,
+    person_style_strength: f32,
+    person_id_embedding: Option<PathBuf>,
     loras: Vec<LocalLora>,
     disabled_loras: Vec<LocalLora>,
     embeddings: Vec<PathBuf>,
@@ -113,6 +118,9 @@ impl From<&Recipe> for LocalRecipe {
             reference_pictures: recipe.reference_images.iter().filter_map(file).collect(),
             control_picture: recipe.control.as_ref().and_then(|control| file(&control.image)),
             control_strength: recipe.control.as_ref().map_or(ControlImage::USUAL_STRENGTH, |control| control.strength),
+            person_pictures: recipe.person.images.iter().filter_map(file).collect(),
+            person_style_strength: recipe.person.style_strength,
+            person_id_embedding: recipe.person.id_embedding.clone(),
             threads: recipe.threads,
             loras: loras(&recipe.loras),
             disabled_loras: loras(&recipe.disabled_loras),
@@ -169,6 +177,12 @@ impl From<LocalRecipe> for Recipe {
                 image: ImageSource::File(path),
                 strength: within(stored.control_strength, 0.0, 1.0, ControlImage::USUAL_STRENGTH),
             }),
+            person: Person {
+                images: stored.person_pictures.into_iter().take(Person::MOST_IMAGES).map(ImageSource::File).collect(),
+                style_strength: stored.person_style_strength,
+                id_embedding: stored.person_id_embedding,
+            }
+            .clamped(),
             threads: stored.threads.filter(|it| (1..=MOST_THREADS).contains(it)),
             loras: loras(stored.loras),
             disabled_loras: loras(stored.disabled_loras),
@@ -196,6 +210,8 @@ mod tests {
         recipe.files.set(FileRole::Model, "/models/a.safetensors");
         recipe.init = Some(InitImage { image: ImageSource::File("/pictures/b.png".into()), strength: 0.5 });
         recipe.start_fit = StartFit::Stretch;
+        let images = vec![ImageSource::File("/pictures/ann.png".into()), ImageSource::File("/pictures/ann-2.png".into())];
+        recipe.person = Person { images, style_strength: 30.0, id_embedding: Some("/pictures/id_embeds.bin".into()) };
         recipe.area = Some(AreaSettings { feather: Some(3), ..AreaSettings::default() });
         recipe.outpaint = Some(Borders { left: 64, ..Borders::default() });
         let tiles = Some(RedrawTiles { side: Some(512), ..RedrawTiles::default() });

@@ -18,6 +18,7 @@ mod image;
 mod local;
 mod lora_tags;
 mod partial;
+mod person;
 mod recall;
 mod sampling;
 mod seed_blend;
@@ -32,6 +33,7 @@ pub use image::{ImageSource, Rgb8};
 pub use local::LocalRecipe;
 pub use lora_tags::{take_loras, take_loras_if};
 pub use partial::PartialRecipe;
+pub use person::{Person, check_person_word};
 pub use recall::RecallPart;
 pub use sampling::{Rng, Sampler, Scheduler, UnknownName};
 pub use seed_blend::SeedBlend;
@@ -101,6 +103,8 @@ pub struct Recipe {
     pub reference_images: Vec<ImageSource>,
     /// Picture for the ControlNet.
     pub control: Option<ControlImage>,
+    /// Person for the `PhotoMaker`.
+    pub person: Person,
     /// Low-rank adapters.
     pub loras: Vec<Lora>,
     /// Low-rank adapters that are switched off: without effect, but at hand with their strengths.
@@ -221,10 +225,35 @@ impl Recipe {
         self.files.get(FileRole::Controlnet).is_some()
     }
 
-    /// Removes the control picture where no `ControlNet` reads it: after a change of the model it would only be refused.
-    pub fn drop_unusable_control(&mut self) {
+    /// True where the model has a `PhotoMaker`, which reads pictures of a person.
+    #[must_use]
+    pub fn has_photomaker(&self) -> bool {
+        self.files.get(FileRole::Photomaker).is_some()
+    }
+
+    /// Every picture that the recipe begins with or is guided by.
+    pub fn pictures(&self) -> impl Iterator<Item = &ImageSource> {
+        let init = self.init.iter().map(|init| &init.image);
+        let control = self.control.iter().map(|control| &control.image);
+        init.chain(&self.mask).chain(&self.reference_images).chain(control).chain(&self.person.images)
+    }
+
+    /// Every picture that the recipe begins with or is guided by.
+    pub fn pictures_mut(&mut self) -> impl Iterator<Item = &mut ImageSource> {
+        let init = self.init.iter_mut().map(|init| &mut init.image);
+        let control = self.control.iter_mut().map(|control| &mut control.image);
+        init.chain(&mut self.mask).chain(&mut self.reference_images).chain(control).chain(&mut self.person.images)
+    }
+
+    /// Removes the control picture where no `ControlNet` reads it, and pictures of a person where no `PhotoMaker` does: after a change of the
+    /// model they would only be refused.
+    pub fn drop_unusable_guides(&mut self) {
         if !self.has_control_net() {
             self.control = None;
+        }
+        if !self.has_photomaker() {
+            self.person.images.clear();
+            self.person.id_embedding = None;
         }
     }
 
@@ -272,6 +301,7 @@ impl Default for Recipe {
             last_step: None,
             reference_images: Vec::new(),
             control: None,
+            person: Person::default(),
             loras: Vec::new(),
             disabled_loras: Vec::new(),
             embeddings: Vec::new(),

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, ModelFiles, Recipe, Rng, Sampler, Scheduler, SeedBlend};
+use super::{
+    ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, ModelFiles, Person, Recipe, Rng, Sampler, Scheduler, SeedBlend,
+};
 use crate::canvas::{AreaSettings, Borders, StartFit};
 
 macro_rules! partial_recipe {
@@ -71,6 +73,7 @@ partial_recipe! {
     last_step: Option<u32>;
     reference_images: Vec<ImageSource>;
     control: Option<ControlImage>;
+    person: Person;
     loras: Vec<Lora>;
     embeddings: Vec<PathBuf>;
 }

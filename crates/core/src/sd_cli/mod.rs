@@ -14,7 +14,7 @@ pub use write::{CommandLine, write};
 use crate::recipe::{FileRole, Recipe};
 
 /// Flags for the files of each role that has an effect; the first name is the one that is written.
-const FILE_FLAGS: [(FileRole, &[&str]); 10] = [
+const FILE_FLAGS: [(FileRole, &[&str]); 11] = [
     (FileRole::Model, &["--model", "-m"]),
     (FileRole::Diffusion, &["--diffusion-model"]),
     (FileRole::Llm, &["--llm", "--qwen2vl"]),
@@ -25,6 +25,7 @@ const FILE_FLAGS: [(FileRole, &[&str]); 10] = [
     (FileRole::Vae, &["--vae"]),
     (FileRole::Taesd, &["--taesd", "--tae"]),
     (FileRole::Controlnet, &["--control-net"]),
+    (FileRole::Photomaker, &["--photo-maker"]),
 ];
 
 /// Default folder of LoRAs.

@@ -6,13 +6,15 @@ use std::str::FromStr;
 
 use super::{FILE_FLAGS, HERE, INIT_STRENGTH, LORA_APPLY_MODE, defaults, shell};
 use crate::placement::{OldFlags, check_shape, is_device_flag};
-use crate::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, PlacementText, Recipe, take_loras};
+use crate::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, take_loras};
 
 /// A command line after parsing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParsedCommand {
     /// The recipe of the command.
     pub recipe: Recipe,
+    /// Folder of the pictures of a person, which the caller looks up: the recipe has none of them.
+    pub person_folder: Option<PathBuf>,
     /// Parts of the command that the recipe does not have, in its order.
     pub left_out: Vec<LeftOut>,
 }
@@ -177,7 +179,9 @@ fn action(name: &str) -> Option<Action> {
             Value(|_, _| Err("servers are no part of a recipe; give them to Atelier itself (--rpc-servers)".to_owned()))
         }
         "--clip_vision" => Value(|_, _| Err(without_effect(FileRole::ClipVision))),
-        "--photo-maker" => Value(|_, _| Err(without_effect(FileRole::Photomaker))),
+        "--pm-id-images-dir" => Value(|it, text| set(&mut it.person_folder, Some(text.into()))),
+        "--pm-id-embed-path" => Value(|it, text| set(&mut it.id_embedding, Some(text.into()))),
+        "--pm-style-strength" => Value(|it, text| set(&mut it.style_strength, Some(percent(text)?))),
         "--upscale-model" => Value(|_, _| Err("enlarge the finished picture in a step of its own".to_owned())),
         "-o" | "--output" | "--preview" | "--preview-path" | "--preview-interval" | "--output-begin-idx" => {
             Value(|_, _| Err("where pictures and previews go is not part of a recipe".to_owned()))
@@ -216,9 +220,6 @@ fn action(name: &str) -> Option<Action> {
         | "--prediction"
         | "--end-img"
         | "--control-video"
-        | "--pm-id-images-dir"
-        | "--pm-id-embed-path"
-        | "--pm-style-strength"
         | "--hires-upscaler"
         | "--hires-width"
         | "--hires-height"
@@ -279,7 +280,7 @@ fn file_action(name: &str) -> Option<Action> {
             }
         };
     }
-    Some(take!(Model Diffusion Llm LlmVision ClipL ClipG T5xxl Vae Taesd Controlnet; ClipVision Photomaker Upscaler))
+    Some(take!(Model Diffusion Llm LlmVision ClipL ClipG T5xxl Vae Taesd Controlnet Photomaker; ClipVision Upscaler))
 }
 
 /// State of the parser.
@@ -297,6 +298,9 @@ struct Reader {
     strength: Option<f32>,
     control: Option<PathBuf>,
     control_strength: Option<f32>,
+    person_folder: Option<PathBuf>,
+    id_embedding: Option<PathBuf>,
+    style_strength: Option<f32>,
     lora_folder: Option<PathBuf>,
     tiny_previews_only: bool,
 }
@@ -348,11 +352,29 @@ impl Reader {
             }
             (None, None) => {}
         }
+        self.finish_person(names_model);
         let both = self.files.get(FileRole::Vae).is_some() && self.files.get(FileRole::Taesd).is_some();
         if both && !self.tiny_previews_only {
             self.leave_out(&["--taesd"], "beside a VAE the tiny autoencoder only draws previews in Atelier");
         }
-        ParsedCommand { recipe: self.recipe, left_out: self.left_out }
+        ParsedCommand { recipe: self.recipe, person_folder: self.person_folder, left_out: self.left_out }
+    }
+
+    /// The pictures of another model's person are not kept.
+    fn finish_person(&mut self, names_model: bool) {
+        let person = &mut self.recipe.person;
+        if names_model {
+            *person = Person::default();
+        }
+        if self.person_folder.is_some() {
+            (person.images, person.id_embedding) = (Vec::new(), None);
+        }
+        if let Some(path) = self.id_embedding.take() {
+            person.id_embedding = Some(path);
+        }
+        if let Some(strength) = self.style_strength {
+            person.style_strength = strength;
+        }
     }
 
     /// Each text that is named replaces the recipe's. The old flags alone change the recipe's for the modules that they name.
@@ -425,6 +447,11 @@ fn whole(text: &str) -> Result<Option<u32>, String> {
 
 fn finite(text: &str) -> Result<f32, String> {
     text.parse().ok().filter(|number: &f32| number.is_finite()).ok_or_else(|| "write a number".to_owned())
+}
+
+fn percent(text: &str) -> Result<f32, String> {
+    let number = finite(text)?;
+    if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("write a number from 0 to 100".to_owned()) }
 }
 
 fn named<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<T, String> {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 
 use super::*;
-use crate::recipe::{ControlImage, ImageSource, InitImage, Lora, PlacementText, Rgb8, Rng, Sampler, Scheduler};
+use crate::recipe::{ControlImage, ImageSource, InitImage, Lora, Person, PlacementText, Rgb8, Rng, Sampler, Scheduler};
 
 fn pasted(line: &str) -> ParsedCommand {
     read(line).unwrap()
@@ -133,7 +133,7 @@ fn over_a_recipe_a_command_changes_only_what_it_names() {
 #[test]
 fn nothing_is_dropped_silently() {
     let reasons = left_out(
-        "CUDA=1 sd-cli stray -m m --mmap --type q8_0 --shiny bright --glow --steps many -W 0 --backend te= --max-vram six --photo-maker pm -o out.png \
+        "CUDA=1 sd-cli stray -m m --mmap --type q8_0 --shiny bright --glow --steps many -W 0 --backend te= --max-vram six --pm-style-strength 101 -o out.png \
          --rpc-servers localhost:50052 --strength 0.5 --control-strength 1 --fa -M vid_gen --seed",
     );
     let begins = [
@@ -148,7 +148,7 @@ fn nothing_is_dropped_silently() {
         "-W 0: write a whole number above 0",
         "--backend te=: \"te=\" names no module",
         "--max-vram six: \"six\" is not a budget",
-        "--photo-maker pm: PhotoMaker needs pictures of a person",
+        "--pm-style-strength 101: write a number from 0 to 100",
         "-o out.png: where pictures",
         "--rpc-servers localhost:50052: servers are no part of a recipe",
         "--fa: Atelier uses flash attention",
@@ -164,6 +164,26 @@ fn nothing_is_dropped_silently() {
     assert_eq!(left_out("sd -p '<lora:|high_noise|x:1>' -m m"), ["<lora:|high_noise|x:1>: Atelier has no such setting"]);
     assert_eq!(left_out("sd -m m --vae v --tae t").len(), 1);
     assert_eq!(left_out("sd -m m --vae v --tae t --taesd-preview-only"), Vec::<String>::new());
+}
+
+#[test]
+fn pictures_of_a_person_are_named_by_their_folder() {
+    let it = pasted("sd -m xl --photo-maker pm -p 'a woman img' --pm-id-images-dir ann --pm-id-embed-path ids.bin --pm-style-strength 30");
+    assert_eq!(it.left_out, []);
+    assert_eq!(it.person_folder, Some("ann".into()));
+    assert_eq!(it.recipe.files.get(FileRole::Photomaker), Some(std::path::Path::new("pm")));
+    assert_eq!(it.recipe.person, Person { images: Vec::new(), style_strength: 30.0, id_embedding: Some("ids.bin".into()) });
+
+    let mut recipe = it.recipe;
+    recipe.person.images = ["a.png", "b.png"].map(|name| ImageSource::File(std::path::Path::new("ann").join(name))).to_vec();
+    let written = write(&recipe);
+    assert!(written.line.contains("--pm-id-images-dir ann") && written.line.contains("--pm-style-strength 30"), "{}", written.line);
+    assert_eq!(written.left_out, ["Which pictures show the person: sd-cli takes all of their folder."]);
+    recipe.person.images.push(ImageSource::File("bob/c.png".into()));
+    let written = write(&recipe);
+    assert!(!written.line.contains("--pm-id-images-dir") && written.left_out[0].contains("not in one folder"), "{written:?}");
+    // Another model's person is nobody.
+    assert_eq!(read_over("sd -m other", recipe).unwrap().recipe.person, Person::default());
 }
 
 #[test]
@@ -226,7 +246,7 @@ proptest! {
         let copied = write(&recipe);
         prop_assert_eq!(&copied.left_out, &Vec::<String>::new());
         let back = read(&copied.line).unwrap();
-        prop_assert_eq!(back, ParsedCommand { recipe, left_out: Vec::new() }, "{}", copied.line);
+        prop_assert_eq!(back, ParsedCommand { recipe, person_folder: None, left_out: Vec::new() }, "{}", copied.line);
     }
 
     #[test]
@@ -255,7 +275,17 @@ fn recipe() -> impl Strategy<Value = Recipe> {
         proptest::option::of(1..64u32),
         proptest::sample::select(Rng::ALL),
     );
-    let numbers = (1..9999u32, 1..9999u32, 1..200u32, any::<i64>(), 1..99u32, -5.0..30.0f32, 0.0..9.0f32);
+    let numbers = (
+        1..9999u32,
+        1..9999u32,
+        1..200u32,
+        any::<i64>(),
+        1..99u32,
+        -5.0..30.0f32,
+        0.0..9.0f32,
+        0.0..100.0f32,
+        proptest::option::of(path()),
+    );
     let images = (
         proptest::option::of((image(), 0.0..1.0f32)),
         proptest::option::of(image()),
@@ -297,6 +327,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
             last_step: None,
             seed_blend: None,
             reference_images: images.2,
+            person: Person { style_strength: numbers.7, id_embedding: numbers.8, images: Vec::new() },
             control: images.3.map(|(image, strength)| ControlImage { image, strength }),
             loras: loras.into_iter().map(|(path, strength)| Lora { path: path.into(), strength }).collect(),
             disabled_loras: Vec::new(),

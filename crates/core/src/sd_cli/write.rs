@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::{Component, Path, PathBuf};
 
 use super::{FILE_FLAGS, HERE, LORA_APPLY_MODE, defaults};
-use crate::recipe::{FileRole, ImageSource, Lora, Recipe};
+use crate::recipe::{FileRole, ImageSource, Lora, Person, Recipe};
 
 /// A recipe as a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +88,7 @@ pub fn write(recipe: &Recipe) -> CommandLine {
         line.picture("--control-image", &control.image, "The ControlNet's picture");
         line.option("--control-strength", &control.strength);
     }
+    line.person(&recipe.person);
     let placement = &recipe.placement;
     let places = [("--backend", &placement.backend), ("--params-backend", &placement.params_backend), ("--max-vram", &placement.max_vram)];
     for (flag, text) in places.into_iter().filter(|(_, text)| !text.trim().is_empty()) {
@@ -142,6 +143,29 @@ impl Builder {
         match image {
             ImageSource::File(path) => self.path(name, path),
             ImageSource::Pixels(_) => self.left_out.push(format!("{what} is in no file yet; save it first.")),
+        }
+    }
+
+    /// Names the folder that the pictures of a person have in common.
+    fn person(&mut self, person: &Person) {
+        if person.style_strength != Person::USUAL_STYLE_STRENGTH {
+            self.option("--pm-style-strength", &person.style_strength);
+        }
+        if let Some(path) = &person.id_embedding {
+            self.path("--pm-id-embed-path", path);
+        }
+        let folder = |image: &ImageSource| match image {
+            ImageSource::File(path) => path.parent().map(Path::to_path_buf),
+            ImageSource::Pixels(_) => None,
+        };
+        let Some(first) = person.images.first() else { return };
+        match folder(first).filter(|first| person.images.iter().all(|image| folder(image).as_ref() == Some(first))) {
+            Some(folder) => {
+                let here = folder.as_os_str().is_empty();
+                self.path("--pm-id-images-dir", if here { Path::new(HERE) } else { &folder });
+                self.left_out.push("Which pictures show the person: sd-cli takes all of their folder.".to_owned());
+            }
+            None => self.left_out.push("The pictures of the person are not in one folder; sd-cli takes all of a folder.".to_owned()),
         }
     }
 

@@ -52,7 +52,7 @@ impl Key {
     /// The part of the key on which the weights of one module depend. `None`: the module has no files of its own.
     pub(super) fn shareable(&self, module: Module) -> Option<Shareable> {
         let roles: &[FileRole] = match module {
-            // PhotoMaker reaches into the text encoder.
+            // The encodings of a prompt with a person belong to the PhotoMaker's file too.
             Module::Te if self.params.files.get(FileRole::Photomaker).is_none() => &TEXT_ENCODERS,
             Module::Vae => &AUTOENCODERS,
             _ => return None,
@@ -76,11 +76,12 @@ impl Key {
 impl Key {
     /// Everything but the text and the model's family on which a text's encoding depends.
     pub(super) fn encoders(&self) -> String {
-        let reads = |role: FileRole| role == FileRole::Model || TEXT_ENCODERS.contains(&role);
+        let reads = |role: FileRole| matches!(role, FileRole::Model | FileRole::Photomaker) || TEXT_ENCODERS.contains(&role);
         let fingerprints: Vec<&(FileRole, Fingerprint)> = self.fingerprints.iter().filter(|(role, _)| reads(*role)).collect();
         let runs_on = &self.params.placement.assignment(Module::Te).runs_on;
         let ContextParams { threads, flash_attention, .. } = self.params;
-        format!("{fingerprints:?} {runs_on} {threads} {flash_attention}")
+        let photomaker = self.files().get(FileRole::Photomaker).map(|_| &self.params.placement.assignment(Module::Photomaker).runs_on);
+        format!("{fingerprints:?} {runs_on} {photomaker:?} {threads} {flash_attention}")
     }
 }
 

@@ -4,13 +4,14 @@ use super::error::EstimateError;
 use crate::area::{largest_work, plan_areas, start_of};
 use crate::checks::{check_reference, cpu_threads, hires_size, is_tiled, redraw_tiles, snapped_size};
 use crate::embeddings::Embeddings;
-use crate::ffi::{ContextParams, GenerateParams};
+use crate::ffi::{ContextParams, GenerateParams, PERSON_SIDE};
+use crate::person::check_person;
 use crate::placement::placement_failure;
 use crate::protocol::Failure;
 use atelier_core::canvas::Mask;
 use atelier_core::device::Device;
 use atelier_core::placement::Placement;
-use atelier_core::recipe::{ImageSource, InitImage, PlacementText, Recipe, Rgb8, Sampler, Scheduler};
+use atelier_core::recipe::{ImageSource, InitImage, Person, PlacementText, Recipe, Rgb8, Sampler, Scheduler};
 use atelier_library::{Checked, HeaderCache};
 use atelier_media::image_size;
 
@@ -38,6 +39,7 @@ pub(super) struct Placeholders {
     picture: Rgb8,
     mask: Mask,
     references: Vec<Rgb8>,
+    person: Vec<Rgb8>,
 }
 
 impl EstimateRequest {
@@ -57,15 +59,23 @@ impl EstimateRequest {
                 loras.push(lora.clone());
             }
         }
-        let Checked { family, files, size_multiple, looks_at_references, .. } =
+        let Checked { family, files, size_multiple, looks_at_references, needs_id_embedding, .. } =
             headers.check(&recipe.files, &loras).map_err(|problem| Failure::from(problem.advice))?;
         let embeddings = Embeddings::read(headers, recipe, family).map_err(|problem| Failure::from(problem.advice))?;
         let references: &[ImageSource] = if looks_at_references { &recipe.reference_images } else { &[] };
         let references = references.iter().map(image_size).collect::<Result<Vec<_>, _>>();
         let references = references.map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
         let has_guidance = recipe.uses_guidance() || recipe.earlier_steps.iter().any(|steps| steps.guidance != 1.0);
-        let mut recipe = Recipe {
-            files,
+        let mut recipe = Recipe { files, ..recipe.clone() };
+        check_person(&recipe, needs_id_embedding)?;
+        if recipe.check_person_word().is_err() {
+            // Somebody is still writing it; its length counts.
+            let rest = recipe.prompt.to_lowercase().replace(Person::TRIGGER_WORD, "");
+            recipe.prompt = format!("person {} {rest}", Person::TRIGGER_WORD);
+        }
+        recipe.person.style_strength = Person::USUAL_STYLE_STRENGTH;
+        recipe.person.images.iter_mut().for_each(|image| *image = ImageSource::Pixels(grey(1, 1)));
+        recipe = Recipe {
             steps: 1,
             seed: 0,
             batch_count: 1,
@@ -81,7 +91,7 @@ impl EstimateRequest {
             earlier_steps: Vec::new(),
             last_step: None,
             seed_blend: None,
-            ..recipe.clone()
+            ..recipe
         };
         if recipe.changes_part() {
             let size = image_size(&start_of(&recipe).map_err(Failure::from)?.image)
@@ -162,6 +172,7 @@ impl EstimateRequest {
             picture: grey(width, height),
             mask: Mask::filled(width, height, 255),
             references: self.references.iter().map(|(width, height)| grey(*width, *height)).collect(),
+            person: vec![grey(PERSON_SIDE, PERSON_SIDE); self.recipe.person.images.len()],
         }
     }
 }
@@ -180,6 +191,7 @@ impl Placeholders {
             mask: recipe.mask.as_ref().filter(|_| recipe.init.is_some()).map(|_| &self.mask),
             references: &self.references,
             control: recipe.control.as_ref().map(|_| &self.picture),
+            person: if recipe.check_person_word().is_ok() { &self.person } else { &[] },
             area: None,
             lora_key: "",
             embeddings: &request.embeddings,

@@ -34,7 +34,7 @@ pub(super) use estimate::{
     Estimator, ImageEstimate, LoraUse, ModuleEstimate, allocated_bytes, last_loras, last_missing_numbers, last_peaks, upscaler_work,
 };
 pub(super) use measure::{DeviceMeasurement, Operation, OperationKind};
-pub(super) use params::{AreaParams, ContextParams, GenerateParams, Limits};
+pub(super) use params::{AreaParams, ContextParams, GenerateParams, Limits, PERSON_SIDE};
 #[cfg(test)]
 pub(super) use remote::set_response_timeout;
 pub(super) use remote::{SHA256_BYTES, WeightsStore, add_server, connect_server, is_cancelled, rpc_tensor_bytes, serve, wire_versions};

@@ -56,6 +56,8 @@ pub(crate) struct GenerateParams<'a> {
     pub(crate) mask: Option<&'a Mask>,
     pub(crate) references: &'a [Rgb8],
     pub(crate) control: Option<&'a Rgb8>,
+    /// Pictures of the recipe's person, `PERSON_SIDE` wide and high; none: nobody.
+    pub(crate) person: &'a [Rgb8],
     /// The image is a part of another.
     pub(crate) area: Option<AreaParams<'a>>,
     /// Identifies the set of LoRAs: part of the key of a cached text encoding.
@@ -63,6 +65,9 @@ pub(crate) struct GenerateParams<'a> {
     /// Those that the prompts name.
     pub(crate) embeddings: &'a Embeddings,
 }
+
+/// Side in pixels of the pictures of a person, as `PhotoMaker`'s vision encoder takes them.
+pub(crate) const PERSON_SIDE: u32 = 224;
 
 /// How an image changes a part of another.
 #[derive(Clone, Copy)]
@@ -165,6 +170,7 @@ pub(super) struct RawGenerateParams {
     _strings: Strings,
     _loras: Vec<ggml_sys::sd_lora_t>,
     _references: Vec<ggml_sys::sd_image_t>,
+    _person: Vec<ggml_sys::sd_image_t>,
 }
 
 impl RawGenerateParams {
@@ -180,6 +186,7 @@ impl RawGenerateParams {
         };
         let mut loras = recipe.loras.iter().map(|lora| raw_lora(lora, &mut strings)).collect::<Result<Vec<_>, _>>()?;
         let mut references: Vec<_> = params.references.iter().map(raw_image).collect();
+        let mut person: Vec<_> = params.person.iter().map(raw_image).collect();
         raw.loras = loras.as_mut_ptr();
         raw.lora_count = u32::try_from(loras.len()).unwrap_or(0);
         raw.prompt = strings.text(&params.embeddings.in_prompt(&recipe.prompt))?;
@@ -205,6 +212,10 @@ impl RawGenerateParams {
         raw.ref_images = references.as_mut_ptr();
         raw.ref_images_count = i32::try_from(references.len()).unwrap_or(0);
         raw.auto_resize_ref_image = true;
+        raw.pm_params.id_images = person.as_mut_ptr();
+        raw.pm_params.id_images_count = i32::try_from(person.len()).unwrap_or(0);
+        raw.pm_params.id_embed_path = strings.path(recipe.person.id_embedding.as_deref().filter(|_| !person.is_empty()))?;
+        raw.pm_params.style_strength = recipe.person.style_strength;
         raw.vae_tiling_params.enabled = params.vae_tiling;
 
         let sample = &mut raw.sample_params;
@@ -226,7 +237,18 @@ impl RawGenerateParams {
         });
         let noise_blend = recipe.seed_blend.map(|SeedBlend { seed, amount }| ggml_sys::atelier_noise_blend { seed, amount });
         let rng = raw_rng(recipe.rng);
-        Ok(Self { raw, lora_key, embeddings, rng, area, noise_blend, _strings: strings, _loras: loras, _references: references })
+        Ok(Self {
+            raw,
+            lora_key,
+            embeddings,
+            rng,
+            area,
+            noise_blend,
+            _strings: strings,
+            _loras: loras,
+            _references: references,
+            _person: person,
+        })
     }
 }
 

@@ -81,6 +81,7 @@ fn from_noise(recipe: &Recipe) -> GenerateParams<'_> {
         mask: None,
         references: &[],
         control: None,
+        person: &[],
         area: None,
         lora_key: "",
         embeddings: Embeddings::NONE,

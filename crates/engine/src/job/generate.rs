@@ -306,7 +306,10 @@ impl<'a> Generator<'a> {
 
     fn steps_key(&self, input: &ImageInput<'_>) -> StepsKey {
         let ImageInput { recipe, size, init, mask, control, area } = *input;
-        StepsKey::new(recipe, &StepsInput { size, init, mask, area, references: &self.plan.references, control })
+        StepsKey::new(
+            recipe,
+            &StepsInput { size, init, mask, area, references: &self.plan.references, control, person: self.plan.person_of(recipe) },
+        )
     }
 
     /// The start picture with its parts generated, one after the other.
@@ -369,6 +372,7 @@ impl<'a> Generator<'a> {
                 mask: input.mask,
                 references: &plan.references,
                 control: input.control,
+                person: plan.person_of(input.recipe),
                 area: input.area,
                 lora_key: &lora_key,
                 embeddings: &plan.embeddings,

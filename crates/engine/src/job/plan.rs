@@ -9,6 +9,7 @@ use crate::area::{AreaJob, largest_work, start_of};
 use crate::checks::{VAE_TILE, check_reference, hires_size, is_tiled, redraw_tiles, snapped, snapped_size};
 use crate::devices;
 use crate::embeddings::Embeddings;
+use crate::person::{check_person, read_person};
 use crate::placement::ResolvedPlacement;
 use crate::protocol::{Begin, Failure};
 use crate::state::EngineState;
@@ -46,7 +47,16 @@ pub(super) struct GenerationPlan {
     pub(super) area: Option<AreaJob>,
     pub(super) references: Vec<Rgb8>,
     pub(super) control: Option<Rgb8>,
+    /// Squares with the person.
+    pub(super) person: Vec<Rgb8>,
     pub(super) embeddings: Embeddings,
+}
+
+impl GenerationPlan {
+    /// Squares with the person, for an image whose words say where the person is: those of a tile may not.
+    pub(super) fn person_of(&self, recipe: &Recipe) -> &[Rgb8] {
+        if recipe.check_person_word().is_ok() { &self.person } else { &[] }
+    }
 }
 
 /// A second pass at a larger size.
@@ -66,7 +76,7 @@ pub(super) fn prepare(
     recipe: &Recipe,
     placement: Result<ResolvedPlacement, PlacementError>,
 ) -> Result<GenerationPlan, JobError> {
-    let Checked { family, files, size_multiple, looks_at_references, mut notes } =
+    let Checked { family, files, size_multiple, looks_at_references, needs_id_embedding, mut notes } =
         engine.with_headers(|headers| headers.check(&recipe.files, &recipe.loras)).map_err(|problem| Failure::from(problem.advice))?;
     for steps in &recipe.earlier_steps {
         engine.with_headers(|headers| headers.check(&recipe.files, &steps.loras)).map_err(|problem| Failure::from(problem.advice))?;
@@ -74,6 +84,8 @@ pub(super) fn prepare(
     let embeddings =
         engine.with_headers(|headers| Embeddings::read(headers, recipe, family)).map_err(|problem| Failure::from(problem.advice))?;
     let mut recipe = Recipe { files, ..recipe.clone() };
+    check_person(&recipe, needs_id_embedding)?;
+    recipe.check_person_word().map_err(Failure::from)?;
     let read = |source: &ImageSource| read_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."));
     let area = part_of(&recipe, family, read)?;
     if let Some(work) = area.as_ref().and_then(|area| largest_work(&area.plans)) {
@@ -140,6 +152,9 @@ pub(super) fn prepare(
         check_reference((reference.width(), reference.height()), (width, height), family).map_err(Failure::from)?;
     }
 
+    recipe.person = recipe.person.clamped();
+    let person = read_person(&recipe, read)?;
+
     let devices = devices::list();
     let placement = placement?;
     notes.extend(placement.notes(&recipe.files, &devices));
@@ -184,6 +199,7 @@ pub(super) fn prepare(
         area,
         references,
         control,
+        person,
         embeddings,
     })
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Event, Picture, Preview, Query, Request, Task};
 use crate::protocol::Control;
-use atelier_core::recipe::{ControlImage, ImageSource, InitImage, Recipe, Rgb8};
+use atelier_core::recipe::{ImageSource, Recipe, Rgb8};
 
 /// Bytes of a header: prompts, notes and log lines.
 const MAX_HEADER_BYTES: u32 = 16 << 20;
@@ -172,10 +172,7 @@ impl Message for Event {
 }
 
 fn visit_recipe(recipe: &mut Recipe, visit: &mut dyn FnMut(&mut Rgb8)) {
-    let Recipe { init, mask, reference_images, control, .. } = recipe;
-    let init = init.iter_mut().map(|InitImage { image, strength: _ }| image);
-    let control = control.iter_mut().map(|ControlImage { image, strength: _ }| image);
-    for source in init.chain(mask).chain(reference_images).chain(control) {
+    for source in recipe.pictures_mut() {
         visit_source(source, visit);
     }
 }

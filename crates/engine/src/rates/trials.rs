@@ -41,6 +41,9 @@ struct PictureKey {
     has_control: bool,
     references: usize,
     loras: usize,
+    /// Pictures of a person.
+    #[serde(default)]
+    person: usize,
 }
 
 impl PictureKey {
@@ -57,6 +60,7 @@ impl PictureKey {
             has_control: recipe.control.is_some(),
             references: recipe.reference_images.len(),
             loras: recipe.loras.len(),
+            person: recipe.person.images.len(),
         }
     }
 }

@@ -1,13 +1,12 @@
 //! Picture files beneath a folder. Only reads.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use atelier_media::is_picture_name;
+
 use crate::file_identity::modified_ns;
 
-/// Endings of picture files; the files themselves are known by their first bytes.
-const ENDINGS: [&str; 4] = ["png", "jpg", "jpeg", "webp"];
 /// Most picture files of a folder.
 const MOST_FILES: usize = 1_000_000;
 /// Most folders inside each other.
@@ -75,9 +74,4 @@ pub(super) fn walk(root: &Path, except: &[PathBuf], stop: &dyn Fn() -> bool) -> 
     }
     found.files.sort_by(|a, b| (b.modified_ns, &a.relative).cmp(&(a.modified_ns, &b.relative)));
     Some(found)
-}
-
-fn is_picture_name(name: &OsStr) -> bool {
-    let ending = Path::new(name).extension().and_then(OsStr::to_str);
-    ending.is_some_and(|ending| ENDINGS.iter().any(|it| ending.eq_ignore_ascii_case(it)))
 }

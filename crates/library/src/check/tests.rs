@@ -214,6 +214,32 @@ fn a_controlnet_goes_with_models_of_its_own_family_alone() {
 }
 
 #[test]
+fn a_photomaker_goes_with_sdxl_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |family: &str| -> ModelFiles {
+        let parts = testkit::families::family(family, dir.path()).unwrap();
+        parts
+            .iter()
+            .map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(dir.path(), &format!("{family}-{role}")).unwrap()))
+            .collect()
+    };
+    for (version, is_v2) in [("PhotoMaker", false), ("PhotoMaker v2", true)] {
+        let path = dir.path().join("pm.safetensors");
+        testkit::families::photomaker_of_zeros(is_v2).write(&path).unwrap();
+        let kind = crate::identify(&crate::read_header(&path).unwrap());
+        assert_eq!((kind.name.as_str(), kind.role, kind.is_lora), (version, Some(FileRole::Photomaker), false));
+        let mut files = write("sdxl");
+        files.set(FileRole::Photomaker, path.clone());
+        let checked = check_files(&files, &[]).unwrap();
+        assert_eq!((checked.files, checked.needs_id_embedding, checked.notes), (files, is_v2, Vec::new()));
+        let mut wrong = write("sd15");
+        wrong.set(FileRole::Photomaker, path);
+        let advice = problem(&wrong, &[]).advice;
+        assert_eq!(advice.sentence, "pm.safetensors is a PhotoMaker, which works with SDXL alone, and the model is SD1.5.");
+    }
+}
+
+#[test]
 fn only_some_families_look_at_reference_pictures_and_files_without_effect_are_left_out() {
     let dir = tempfile::tempdir().unwrap();
     let plain = tiny(dir.path(), &Options::default());

@@ -16,7 +16,8 @@ use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
 use atelier_core::recipe::{
-    FileRole, Hires, Lora, ModelFiles, PictureInfo, PlacementText, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend,
+    ControlImage, FileRole, Hires, InitImage, Lora, ModelFiles, Person, PictureInfo, PlacementText, RedrawTiles, Rng, Sampler, Scheduler,
+    SeedBlend,
 };
 use atelier_core::time::{
     ClassRate, DeviceRates, MachineRates, ModuleWork, NodeSize, PictureWork, TimeCorrection, TimeCorrections, WeightType, Work, WorkAmount,
@@ -108,6 +109,11 @@ fn recipe() -> Recipe {
         seed_blend: Some(SeedBlend { seed: 4, amount: 0.5 }),
         reference_images: vec![ImageSource::File("ref.png".into()), ImageSource::Pixels(image(1, 5)), ImageSource::Pixels(image(0, 0))],
         control: Some(ControlImage { image: ImageSource::Pixels(image(7, 1)), strength: 0.2 }),
+        person: Person {
+            images: vec![ImageSource::Pixels(image(2, 3)), ImageSource::File("ann.png".into())],
+            style_strength: 33.0,
+            id_embedding: Some("id_embeds.bin".into()),
+        },
         loras: vec![Lora { path: "ink.safetensors".into(), strength: -0.9 }],
         disabled_loras: vec![Lora { path: "oil.safetensors".into(), strength: 0.2 }],
         embeddings: vec!["fog.safetensors".into()],

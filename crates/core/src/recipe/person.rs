@@ -1,0 +1,149 @@
+//! A person whom a `PhotoMaker` brings into the picture.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::{ImageSource, Recipe};
+use crate::advice::Advice;
+
+/// A person whom a `PhotoMaker` brings into the picture. Without pictures, nobody.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Person {
+    /// Pictures of the person; of each, the middle square is looked at.
+    pub images: Vec<ImageSource>,
+    /// Percent of the steps that are made without the person: more of them follow the words, fewer the pictures.
+    pub style_strength: f32,
+    /// File with features of the faces in the pictures, which `PhotoMaker` v2 reads.
+    pub id_embedding: Option<PathBuf>,
+}
+
+impl Person {
+    /// The word that a prompt has after the one for the person. Known to the engine (`photomaker_extension.cpp`).
+    pub const TRIGGER_WORD: &str = "img";
+    /// Each picture takes one of a prompt's tokens, or two.
+    pub const MOST_IMAGES: usize = 16;
+    /// The strength where nobody has chosen one; also sd-cli's.
+    pub const USUAL_STYLE_STRENGTH: f32 = 20.0;
+
+    /// True without pictures.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.images.is_empty()
+    }
+
+    /// With no more pictures than it may have, and a strength from 0 to 100.
+    #[must_use]
+    pub fn clamped(mut self) -> Self {
+        self.images.truncate(Self::MOST_IMAGES);
+        let strength = self.style_strength;
+        self.style_strength = if strength.is_finite() { strength.clamp(0.0, 100.0) } else { Self::USUAL_STYLE_STRENGTH };
+        self
+    }
+}
+
+impl Default for Person {
+    fn default() -> Self {
+        Self { images: Vec::new(), style_strength: Self::USUAL_STYLE_STRENGTH, id_embedding: None }
+    }
+}
+
+impl Recipe {
+    /// Checks that a `PhotoMaker` has pictures of a person, and these have one that reads them.
+    ///
+    /// # Errors
+    /// If one is without the other, or there are too many pictures.
+    pub fn check_person(&self) -> Result<(), Advice> {
+        let count = self.person.images.len();
+        match (self.has_photomaker(), count) {
+            (true, 0) => Err(Advice::new(
+                "PhotoMaker needs pictures of a person.",
+                "Add at least one, or take the PhotoMaker out of the model's files.",
+            )),
+            (false, 1..) => Err(Advice::new(
+                "Pictures of a person need a PhotoMaker.",
+                "Add its file to the model, or remove the pictures of the person.",
+            )),
+            (true, count) if count > Person::MOST_IMAGES => Err(Advice::new(
+                format!("There are {count} pictures of the person, and PhotoMaker takes {} at most.", Person::MOST_IMAGES),
+                "Keep those that show the face best.",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that the prompt says where the person is, where there is one.
+    ///
+    /// # Errors
+    /// As [`check_person_word`].
+    pub fn check_person_word(&self) -> Result<(), Advice> {
+        if self.person.is_empty() { Ok(()) } else { check_person_word(&self.prompt) }
+    }
+}
+
+/// Checks that a prompt has the trigger word once, after a word for the person: "a woman img by a lake".
+///
+/// # Errors
+/// If it is another way; the engine would leave the person out, or stop.
+pub fn check_person_word(prompt: &str) -> Result<(), Advice> {
+    // As CLIP's tokenizer takes words: letters, whatever stands between them.
+    let words = prompt.split(|letter: char| !letter.is_alphabetic()).filter(|word| !word.is_empty());
+    let is_trigger = |word: &str| word.eq_ignore_ascii_case(Person::TRIGGER_WORD);
+    let places: Vec<usize> = words.enumerate().filter(|(_, word)| is_trigger(word)).map(|(at, _)| at).collect();
+    let sentence = match places[..] {
+        [] => "PhotoMaker finds no word img in the prompt.",
+        [0] => "The prompt begins with the word img, which PhotoMaker wants after another.",
+        [_] => return Ok(()),
+        [..] => "The prompt has the word img more than once.",
+    };
+    Err(Advice::new(sentence, "Write it once, after the word for the person: a woman img by a lake."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recipe::FileRole;
+
+    #[test]
+    fn the_trigger_word_stands_once_after_another_word() {
+        for prompt in ["a woman img by a lake", "woman img", "a man, IMG!", "(a man img:1.2), fog", "une fille img2"] {
+            assert_eq!(check_person_word(prompt), Ok(()), "{prompt}");
+        }
+        for (prompt, says) in [
+            ("", "no word img"),
+            ("a woman by a lake", "no word img"),
+            ("imgs of a woman, aimg", "no word img"),
+            ("img of a woman", "begins with"),
+            ("a woman img and a man img", "more than once"),
+        ] {
+            let advice = check_person_word(prompt).unwrap_err();
+            assert!(advice.sentence.contains(says), "{prompt}: {advice}");
+        }
+    }
+
+    #[test]
+    fn a_photomaker_and_a_person_need_each_other() {
+        let image = ImageSource::File("ann.png".into());
+        let mut recipe = Recipe::default();
+        assert_eq!(recipe.check_person(), Ok(()));
+        recipe.files.set(FileRole::Photomaker, "pm.safetensors");
+        assert!(recipe.check_person().unwrap_err().sentence.contains("needs pictures"));
+        recipe.person.images.push(image.clone());
+        assert_eq!(recipe.check_person(), Ok(()));
+        recipe.person.images = vec![image; Person::MOST_IMAGES + 1];
+        assert!(recipe.check_person().unwrap_err().sentence.contains("16 at most"));
+        recipe.files.remove(FileRole::Photomaker);
+        assert!(recipe.check_person().unwrap_err().sentence.contains("need a PhotoMaker"));
+        recipe.drop_unusable_guides();
+        assert_eq!((recipe.check_person(), recipe.check_person_word()), (Ok(()), Ok(())));
+    }
+
+    #[test]
+    fn numbers_from_a_file_are_brought_into_range() {
+        let of = |style_strength| Person { style_strength, ..Person::default() }.clamped().style_strength;
+        assert_eq!([-3.0, 0.0, 55.0, 700.0, f32::NAN].map(of), [0.0, 0.0, 55.0, 100.0, 20.0]);
+        let many = Person { images: vec![ImageSource::File("a.png".into()); 99], ..Person::default() };
+        assert_eq!(many.clamped().images.len(), Person::MOST_IMAGES);
+    }
+}

@@ -1,0 +1,44 @@
+//! The person of a recipe, checked and read for the engine.
+
+use crate::ffi::PERSON_SIDE;
+use crate::protocol::Failure;
+use atelier_core::advice::Advice;
+use atelier_core::canvas::StartFit;
+use atelier_core::recipe::{ImageSource, Recipe, Rgb8};
+use atelier_library::face_count;
+use atelier_media::fit_image;
+
+/// Checks that a recipe has a `PhotoMaker` and pictures of a person, or neither, and what else the `PhotoMaker` needs. Not its words.
+///
+/// # Errors
+/// If the engine would leave the person out.
+pub(crate) fn check_person(recipe: &Recipe, needs_id_embedding: bool) -> Result<(), Failure> {
+    recipe.check_person().map_err(Failure::from)?;
+    if !needs_id_embedding || recipe.person.is_empty() {
+        return Ok(());
+    }
+    let path = recipe.person.id_embedding.as_deref().ok_or_else(|| {
+        Failure::new(
+            "PhotoMaker v2 needs a file with features of the faces in the pictures, which Atelier cannot make.",
+            "Make it with face_detect.py of stable-diffusion.cpp, and give it with --pm-id-embed-path; or choose PhotoMaker v1, which needs none.",
+        )
+    })?;
+    let faces = face_count(path).map_err(|problem| Failure::from(problem.advice))?;
+    let pictures = recipe.person.images.len();
+    if usize::try_from(faces) != Ok(pictures) {
+        return Err(Failure::new(
+            format!("The file with features of faces was made from {faces} pictures, and there are {pictures} of the person."),
+            "Use the same pictures for both; face_detect.py leaves out those in which it finds no face.",
+        ));
+    }
+    Ok(())
+}
+
+/// The pictures of a person, read by `read`, as the engine takes them: their middle square. The engine itself reads beyond the end of narrow ones.
+pub(crate) fn read_person<E: From<Failure>>(recipe: &Recipe, read: impl Fn(&ImageSource) -> Result<Rgb8, E>) -> Result<Vec<Rgb8>, E> {
+    let square = |source: &ImageSource| {
+        let image = fit_image(&read(source)?, PERSON_SIDE, PERSON_SIDE, StartFit::Crop);
+        image.map_err(|error| E::from(Failure::from(Advice::new(error.to_string(), "Choose another picture of the person."))))
+    };
+    recipe.person.images.iter().map(square).collect()
+}

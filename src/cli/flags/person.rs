@@ -1,0 +1,31 @@
+//! Flags about the person whom a `PhotoMaker` brings into a picture.
+
+#![allow(clippy::doc_markdown, reason = "the documentation of a flag is its help text, in which backticks would show")]
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{INPUTS, finite};
+use atelier_core::recipe::Person;
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct PersonFlags {
+    /// Folder of pictures of a person, for the PhotoMaker. The prompt says where the person is by the word img: a woman img by a lake
+    #[arg(long, value_name = "DIR", help_heading = INPUTS)]
+    pub(in crate::cli) pm_id_images_dir: Option<PathBuf>,
+    /// File with features of the faces, which PhotoMaker v2 reads and face_detect.py of stable-diffusion.cpp makes
+    #[arg(long, value_name = "FILE", help_heading = INPUTS)]
+    pub(in crate::cli) pm_id_embed_path: Option<PathBuf>,
+    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = INPUTS, help = help())]
+    pub(in crate::cli) pm_style_strength: Option<f32>,
+}
+
+fn help() -> String {
+    format!("Percent of the steps that are made without the person, 0 to 100 [default: {}]", Person::USUAL_STYLE_STRENGTH)
+}
+
+fn percent(text: &str) -> Result<f32, String> {
+    let number = finite(text)?;
+    if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("write a number from 0 to 100".to_owned()) }
+}
