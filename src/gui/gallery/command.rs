@@ -89,6 +89,8 @@ pub enum Command {
     UseAsReference,
     /// Steer the next picture by this one.
     UseForControl,
+    /// Bring the person of this picture into the next one.
+    UseForPerson,
     /// Enlarge the selected pictures.
     Enlarge(Enlargement),
     /// Put the picture on the clipboard.
@@ -197,6 +199,7 @@ impl Command {
             Self::StartFrom => ("Start from this picture", "Use this picture as the start of the next one. Press I."),
             Self::UseAsReference => ("Use as reference", "Let an edit model look at this picture. Press F."),
             Self::UseForControl => ("Use for control", "Let this picture steer the next one through the ControlNet."),
+            Self::UseForPerson => ("Use for a person", "Let the PhotoMaker bring the person of this picture into the next one."),
             Self::Enlarge(way) => way.words(),
             Self::CopyPicture => ("Copy picture", "Put this picture on the clipboard. Press Ctrl+C."),
             Self::CopyText(_) => ("Copy", "Put these words on the clipboard."),
@@ -248,6 +251,7 @@ impl Command {
             | Self::ShowInFolder
             | Self::RemoveTag(_)
             | Self::SetDialog(Some(Dialog::Export(..))) => has_target(),
+            Self::UseForPerson => has_target().and_then(|()| shared.takes_person()),
             Self::UseAsReference => has_target().and_then(|()| shared.takes_references()),
             Self::AddTag => {
                 has_target()?;
