@@ -113,7 +113,8 @@ fn a_photomaker_and_the_pictures_of_its_person_are_part_of_it() {
     let files = parts.iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap()));
     let mut plain = Recipe { files: files.collect(), steps: 1, ..on("GPU0", "", "") };
     let photomaker = dir.join("photomaker.safetensors");
-    families::photomaker_of_zeros(false).write(&photomaker).unwrap();
+    // Its LoRA would be counted as any other: only while the diffusion module runs.
+    families::photomaker_without_lora().write(&photomaker).unwrap();
     plain.files.set(FileRole::Photomaker, photomaker);
     let picture = |side| ImageSource::Pixels(Rgb8::new(side, 40, vec![99; side as usize * 40 * 3]).unwrap());
     let with = |images| Recipe { person: Person { images, ..Person::default() }, ..plain.clone() };

@@ -218,7 +218,7 @@ fn recipe_of_flags(
     like: Option<&OpenedPicture>,
     lookup: &Lookup<'_>,
 ) -> Result<(Recipe, Option<String>), UsageError> {
-    let CommonFlags { model, sampling, inputs, area, hires, steps, devices, module_devices, modules, .. } = common;
+    let CommonFlags { model, sampling, inputs, person, area, hires, steps, devices, module_devices, modules, .. } = common;
     // Contradictions are reported before any model is looked up.
     let old = OldFlags {
         clip_on_cpu: modules.clip_on_cpu,
@@ -308,7 +308,7 @@ fn recipe_of_flags(
             .as_ref()
             .map(|path| ControlImage { image: file(path), strength: inputs.control_strength })
             .or(usual.control),
-        person: person::of_flags(&inputs.person, usual.person)?,
+        person: person::of_flags(person, usual.person)?,
         loras,
         disabled_loras: Vec::new(),
         embeddings: usual.embeddings.into_iter().chain(embeddings).collect(),

@@ -649,6 +649,7 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         Report::Kept(id, result) => create::pictures::stored(create, id, result, context),
         Report::Loaded(id, result) => create::pictures::loaded(create, id, result, context),
         Report::Thumbnail(path, result) => create::pictures::thumbnail_ready(create, path, result, context),
+        Report::PersonListed(folder, files) => create::update::person_listed(&folder, files, context),
         Report::FolderNotOpened(error) => {
             context.shared.error = Some(ErrorCard::new(error.to_string(), "Open it in your file manager instead."));
         }
@@ -705,6 +706,7 @@ fn dialog_closed(
         | DialogKind::Mask
         | DialogKind::Reference
         | DialogKind::Control
+        | DialogKind::Person
         | DialogKind::Lora
         | DialogKind::Embedding
         | DialogKind::Styles

@@ -33,7 +33,7 @@ use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, RecallPart, Recip
 use atelier_engine::{JobId, Picture, Preview, RemoteError, RemoteReport, ServerAddress};
 use atelier_gallery::PictureId as GalleryId;
 use atelier_media::canvas_file::CANVAS_ENDING;
-use atelier_media::{PictureError, Tool};
+use atelier_media::{PictureError, Tool, picture_files};
 
 /// Longest side of a preview for the screen, in pixels.
 const PREVIEW_SIDE_PX: usize = 2048;
@@ -91,6 +91,8 @@ pub enum FileTask {
     Presets(PathBuf, PresetTask),
     /// Find out which of these files are missing.
     Check(Vec<PathBuf>),
+    /// List the pictures of a person in this folder.
+    ListPerson(PathBuf),
     /// Write a picture where the person wants it.
     SaveAs {
         /// The file to write.
@@ -239,6 +241,8 @@ pub enum Report {
     Loaded(PictureId, Result<Arc<Rgb8>, FileError>),
     /// Thumbnail of a picture file.
     Thumbnail(PathBuf, Result<ColorImage, FileError>),
+    /// The pictures of a person in this folder, or why it cannot be read.
+    PersonListed(PathBuf, Result<Vec<PathBuf>, String>),
     /// The folder could not be shown.
     FolderNotOpened(FileError),
     /// The page of licences that comes with the program.
@@ -311,6 +315,8 @@ pub enum DialogKind {
     Reference,
     /// The picture for the ControlNet.
     Control,
+    /// Pictures of a person.
+    Person,
     /// A LoRA.
     Lora,
     /// An embedding.
@@ -436,6 +442,10 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
             Some(Report::Presets(read_presets(&folder), words))
         }
         FileTask::Check(paths) => Some(Report::Missing(paths.into_iter().filter(|path| !path.is_file()).collect())),
+        FileTask::ListPerson(folder) => {
+            let files = picture_files(&folder).map_err(|error| error.to_string());
+            Some(Report::PersonListed(folder, files))
+        }
         FileTask::SaveAs { target, kept, recipe, notes, pixels } => {
             Some(Report::Saved(save_as(&target, kept.as_deref(), &recipe, &notes, pixels.as_deref())))
         }
@@ -495,6 +505,7 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
         DialogKind::Mask => one(dialog.set_title("Choose a mask").add_filter("Pictures", &PICTURES).pick_file()),
         DialogKind::Reference => dialog.set_title("Add reference pictures").add_filter("Pictures", &PICTURES).pick_files(),
         DialogKind::Control => one(dialog.set_title("Choose a control picture").add_filter("Pictures", &PICTURES).pick_file()),
+        DialogKind::Person => dialog.set_title("Add pictures of the person").add_filter("Pictures", &PICTURES).pick_files(),
         DialogKind::ModelsFolder => one(dialog.set_title("Use the models of a folder").pick_folder()),
         DialogKind::ModelsRoot => one(dialog.set_title("Choose where downloaded models go").pick_folder()),
         DialogKind::PicturesFolder => one(dialog.set_title("Show the pictures of a folder").pick_folder()),

@@ -14,9 +14,9 @@ use crate::settings::{ThemeChoice, Zoom};
 use crate::studio::library_service::LibrarySnapshot;
 use crate::studio::queue::QueueSnapshot;
 use atelier_core::advice::Advice;
-use atelier_core::recipe::{FileRole, Lora, ModelFiles, PartialRecipe, RecallPart, Recipe, take_loras, take_loras_if};
+use atelier_core::recipe::{FileRole, ImageSource, Lora, ModelFiles, PartialRecipe, Person, RecallPart, Recipe, take_loras, take_loras_if};
 use atelier_engine::{JobId, Residency, Resident};
-use atelier_library::{Builtin, ModelCard, ModelKind, lora_named};
+use atelier_library::{Builtin, Family, ModelCard, ModelKind, Role, lora_named};
 
 /// Seeds that are drawn stay short enough to be read out.
 const SEEDS: std::ops::Range<i64> = 0..1_000_000_000;
@@ -92,6 +92,11 @@ impl Shared {
         if self.recipe.control.is_some() && files.get(FileRole::Controlnet).is_none() {
             return Err(UnmetRequirement::Controlnet);
         }
+        match (self.recipe.has_photomaker(), self.recipe.person.is_empty()) {
+            (true, true) => return Err(UnmetRequirement::Person),
+            (false, false) => return Err(UnmetRequirement::Photomaker),
+            (true, false) | (false, true) => {}
+        }
         if !self.unknown_loras().is_empty() {
             return Err(UnmetRequirement::Lora);
         }
@@ -99,7 +104,7 @@ impl Shared {
         if self.recipe.prompt.trim().is_empty() && self.recipe.init.is_none() && !self.uses_builtin() {
             return Err(UnmetRequirement::Prompt);
         }
-        Ok(())
+        self.recipe.check_person_word().map_err(|_| UnmetRequirement::PersonWord)
     }
 
     /// Names in `<lora:name:strength>` of the prompt that no known file has.
@@ -173,6 +178,49 @@ impl Shared {
             Err("This model looks at no reference pictures. Edit models do, as Flux Kontext and Qwen-Image-Edit.")
         } else {
             Ok(())
+        }
+    }
+
+    /// The `PhotoMaker`s of the library that are on this disk.
+    pub fn photomakers(&self) -> impl Iterator<Item = &Path> {
+        let files = self.library.cards.iter().flat_map(|card| &card.files);
+        files.filter(|file| file.role == Role::Part(FileRole::Photomaker)).filter_map(|file| file.path.as_deref())
+    }
+
+    /// `Ok` where the chosen model can bring a person into the picture.
+    ///
+    /// # Errors
+    /// The sentence for a person.
+    pub fn takes_person(&self) -> Result<(), &'static str> {
+        if self.recipe.has_photomaker() {
+            return Ok(());
+        }
+        if self.model_family() != Some(Family::Sdxl.label()) {
+            return Err("PhotoMaker brings a person into pictures of SDXL. Choose a model of SDXL.");
+        }
+        self.photomakers().next().map(drop).ok_or("Pictures of a person need a PhotoMaker: add its file to the model.")
+    }
+
+    /// Adds pictures of the person, as far as there is room, and the library's `PhotoMaker` where the model has none.
+    pub fn add_person_pictures(&mut self, images: impl IntoIterator<Item = ImageSource>) {
+        let found = self.photomakers().next().map(Path::to_owned).filter(|_| !self.recipe.has_photomaker());
+        if let Some(path) = found {
+            self.recipe.files.set(FileRole::Photomaker, path);
+        }
+        let pictures = &mut self.recipe.person.images;
+        pictures.extend(images);
+        pictures.truncate(Person::MOST_IMAGES);
+    }
+
+    /// Removes a picture of the person, and after the last one a `PhotoMaker` that the library has at hand.
+    pub fn remove_person_picture(&mut self, index: usize) {
+        let pictures = &mut self.recipe.person.images;
+        if index < pictures.len() {
+            pictures.remove(index);
+        }
+        let is_at_hand = self.recipe.files.get(FileRole::Photomaker).is_some_and(|path| self.photomakers().any(|it| it == path));
+        if self.recipe.person.is_empty() && is_at_hand {
+            self.recipe.files.remove(FileRole::Photomaker);
         }
     }
 
@@ -288,6 +336,12 @@ pub enum UnmetRequirement {
     Prompt,
     /// There is a control picture and no ControlNet.
     Controlnet,
+    /// There is a `PhotoMaker` and no picture of a person.
+    Person,
+    /// There are pictures of a person and no `PhotoMaker`.
+    Photomaker,
+    /// The prompt does not say where the person is.
+    PersonWord,
     /// The prompt names a LoRA whose file is not known.
     Lora,
 }
@@ -301,6 +355,9 @@ impl UnmetRequirement {
             Self::TextEncoder => "Add the text encoder that belongs to this model.",
             Self::Prompt => "Describe the picture first.",
             Self::Controlnet => "The control picture needs a ControlNet: add one to the model, or remove the picture.",
+            Self::Person => "PhotoMaker needs pictures of a person: add one among the guides, or take its file out of the model.",
+            Self::Photomaker => "The pictures of a person need a PhotoMaker: add its file to the model, or remove the pictures.",
+            Self::PersonWord => "Write the word img once in the prompt, after the word for the person: a woman img by a lake.",
             Self::Lora => "The prompt names a LoRA that is not known: add its file, or remove its tag.",
         }
     }

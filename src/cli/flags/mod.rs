@@ -159,6 +159,8 @@ pub(super) struct CommonFlags {
     #[command(flatten)]
     pub(super) inputs: InputFlags,
     #[command(flatten)]
+    pub(super) person: PersonFlags,
+    #[command(flatten)]
     pub(super) area: AreaFlags,
     #[command(flatten)]
     pub(super) hires: HiresFlags,
@@ -305,8 +307,6 @@ pub(super) struct InputFlags {
     /// How strongly it steers, 0 to 1
     #[arg(long, value_name = "X", default_value_t = ControlImage::USUAL_STRENGTH, value_parser = unit, requires = "control_image", help_heading = INPUTS)]
     pub(super) control_strength: f32,
-    #[command(flatten)]
-    pub(super) person: PersonFlags,
 }
 
 // What `DeviceFlags` has for batches has no effect on an upscaler.

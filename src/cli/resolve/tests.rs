@@ -501,9 +501,15 @@ fn a_pasted_command_stands_for_all_settings_and_keeps_what_it_lacks_in_sight() {
     assert!(matches!(job(&["generate", "--from-command", "sd-cli -p 'a cat'"]), Err(UsageError::NoModel)));
     assert!(job(&["generate", "--from-command", "sd -m m --backend rpc0", "--rpc-servers", "127.0.0.1:50052"]).is_ok());
     assert!(matches!(job(&["generate", "--from-command", "a cat"]), Err(UsageError::Command(_))));
-    for flag in
-        [["-p", "x"], ["-m", "m.gguf"], ["--steps", "4"], ["--backend", "cpu"], ["--vae-backend-device", "cpu"], ["--init", "i.png"]]
-    {
+    for flag in [
+        ["-p", "x"],
+        ["-m", "m.gguf"],
+        ["--steps", "4"],
+        ["--backend", "cpu"],
+        ["--vae-backend-device", "cpu"],
+        ["--init", "i.png"],
+        ["--pm-style-strength", "9"],
+    ] {
         assert_eq!(refused(&[&["--from-command", "sd -m m"], &flag[..]].concat()), clap::error::ErrorKind::ArgumentConflict);
     }
 }

@@ -3,7 +3,7 @@
 use eframe::egui::TextureHandle;
 
 use atelier_core::canvas::{LayerId, PixelRect, TileImage};
-use atelier_core::recipe::{Recipe, Rgb8};
+use atelier_core::recipe::{Person, Recipe, Rgb8};
 use atelier_engine::JobId;
 
 /// A candidate.
@@ -38,5 +38,6 @@ impl Run {
 
 /// A recipe without its pictures.
 pub(crate) fn without_pictures(recipe: &Recipe) -> Recipe {
-    Recipe { init: None, mask: None, control: None, reference_images: Vec::new(), ..recipe.clone() }
+    let person = Person { images: Vec::new(), ..recipe.person.clone() };
+    Recipe { init: None, mask: None, control: None, reference_images: Vec::new(), person, ..recipe.clone() }
 }

@@ -9,7 +9,7 @@ use crate::gui::create;
 use crate::gui::files::PixelTask;
 use crate::gui::shared::{Shared, random_seed};
 use atelier_core::canvas::{AreaFill, AreaSettings, LayerKind};
-use atelier_core::recipe::{ImageSource, InitImage, Recipe};
+use atelier_core::recipe::{FileRole, ImageSource, InitImage, Recipe};
 
 /// Asks for pictures of what the document shows, as soon as it is known.
 pub(crate) fn generate(state: &mut State, context: &mut Context<'_>) {
@@ -129,6 +129,11 @@ fn guided(base: &Recipe, document: &OpenDocument, analysis: &Analysis) -> Recipe
         && !words.trim().is_empty()
     {
         recipe.prompt.clone_from(words);
+        if recipe.check_person_word().is_err() {
+            // These words are about something else.
+            recipe.files.remove(FileRole::Photomaker);
+            recipe.drop_unusable_guides();
+        }
     }
     if let Some(control) = analysis.control.as_ref().filter(|_| recipe.has_control_net()) {
         recipe.set_control_picture(ImageSource::Pixels(control.clone()));

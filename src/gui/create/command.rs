@@ -15,7 +15,7 @@ use crate::gui::shortcut::Shortcut;
 use crate::gui::viewport::View;
 use crate::settings::PreviewChoice;
 use atelier_core::placement::Change;
-use atelier_core::recipe::{FileRole, ImageSource, RecallPart, Recipe};
+use atelier_core::recipe::{FileRole, ImageSource, Person, RecallPart, Recipe};
 use atelier_engine::JobId;
 
 /// A command of the Create view.
@@ -110,6 +110,10 @@ pub enum Command {
     ChooseControl,
     /// Remove the picture of the ControlNet.
     ClearControl,
+    /// Show the file dialog for pictures of a person.
+    AddPerson,
+    /// Remove the picture of the person of this index.
+    RemovePerson(usize),
     /// Show the file dialog for a LoRA.
     AddLora,
     /// Add the LoRA of this file.
@@ -228,6 +232,7 @@ impl Command {
         Self::AddReference,
         Self::ChooseControl,
         Self::ClearControl,
+        Self::AddPerson,
         Self::AddLora,
         Self::AddEmbedding,
         Self::Follow,
@@ -325,6 +330,9 @@ impl Command {
             Self::UseDropped(DroppedUse::Gallery) => {
                 ("Add to the gallery", "Copy this picture into your pictures folder, so that the gallery finds it.")
             }
+            Self::UseDropped(DroppedUse::Person) => {
+                ("Show a person", "Let the PhotoMaker bring the person of this picture into the next one.")
+            }
             Self::CloseDropped => ("Close", "Do nothing with this picture."),
             Self::PlaceFile(_, Some(_)) => ("Use this file", "Use this file for this part of the model."),
             Self::PlaceFile(_, None) => ("Leave this file out", "Do not use this file."),
@@ -337,6 +345,10 @@ impl Command {
             Self::RemoveReference(_) => ("Remove reference picture", "Do without this picture. The file itself stays where it is."),
             Self::ChooseControl => ("Choose a control picture", "Choose the picture that steers through the ControlNet."),
             Self::ClearControl => ("Remove control picture", "Do without this picture. The file itself stays where it is."),
+            Self::AddPerson => {
+                ("Add a picture of a person", "Choose pictures of a person whom the PhotoMaker brings into the next picture.")
+            }
+            Self::RemovePerson(_) => ("Remove picture of the person", "Do without this picture. The file itself stays where it is."),
             Self::AddLora => ("Choose a file…", "Choose the file of a LoRA that is not in the library."),
             Self::UseLora(_) => ("Add this LoRA", "Use this LoRA for the next pictures, with strength 1."),
             Self::AddEmbedding => ("Choose an embedding…", "Choose the file of an embedding that is not in the library."),
@@ -424,6 +436,12 @@ impl Command {
                 shared.takes_references()?;
                 (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")
             }
+            Self::AddPerson => {
+                shared.takes_person()?;
+                let has_room = shared.recipe.person.images.len() < Person::MOST_IMAGES;
+                has_room.then_some(()).ok_or("There are as many pictures of the person as PhotoMaker takes.")?;
+                (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")
+            }
             Self::ReferenceShown => {
                 state.session.shown().ok_or("There is no picture yet.")?;
                 shared.takes_references()
@@ -456,6 +474,10 @@ impl Command {
             Self::UseDropped(DroppedUse::Reference) => {
                 state.dropped.as_ref().ok_or("There is no picture.")?;
                 shared.takes_references()
+            }
+            Self::UseDropped(DroppedUse::Person) => {
+                state.dropped.as_ref().ok_or("There is no picture.")?;
+                shared.takes_person()
             }
             Self::UseDropped(_) => state.dropped.as_ref().map(drop).ok_or("There is no picture."),
             Self::GoOnFromStep | Self::RerollFromStep => {
@@ -509,6 +531,7 @@ impl Command {
             | Self::ClearMask
             | Self::RemoveReference(_)
             | Self::ClearControl
+            | Self::RemovePerson(_)
             | Self::UseLora(_)
             | Self::UseEmbedding(_)
             | Self::SearchLoras(_)

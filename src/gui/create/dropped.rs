@@ -25,6 +25,8 @@ pub enum DroppedUse {
     Reference,
     /// Steer through the `ControlNet` by the first.
     Control,
+    /// Show a person whom the `PhotoMaker` brings into the picture.
+    Person,
     /// Add all of them to the gallery.
     Gallery,
 }

@@ -120,6 +120,10 @@ pub(crate) fn use_dropped(state: &mut State, purpose: DroppedUse, context: &mut 
                 context.notice(format!("{name} steers the next picture."));
             }
         }
+        DroppedUse::Person => {
+            context.shared.add_person_pictures(images);
+            context.notice(format!("{name} shows the person of the next picture."));
+        }
         DroppedUse::Reference => {
             context.shared.recipe.reference_images.extend(images);
             context.notice(format!("{name} is a reference of the next picture."));

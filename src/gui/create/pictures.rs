@@ -26,7 +26,7 @@ use atelier_library::ModelKind;
 /// LoRAs whose last pictures are shown.
 const MOST_LORAS: usize = 60;
 /// Most thumbnails of files that are kept.
-const MOST_THUMBNAILS: usize = 16;
+const MOST_THUMBNAILS: usize = 48;
 
 /// Keeps the newest preview until it can be made ready for the screen. Of several pictures that form, one is shown.
 pub(crate) fn preview(state: &mut State, job: JobId, preview: Preview, context: &Context<'_>) {

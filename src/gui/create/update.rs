@@ -19,7 +19,7 @@ use crate::gui::shared::random_seed;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
 use crate::studio::presets::{Preset, PresetTask, Presets};
 use crate::studio::queue::QueueRequest;
-use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Recipe, SeedBlend, changed_settings};
+use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe, SeedBlend, changed_settings};
 use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob};
 
@@ -33,6 +33,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 files: ModelFiles::default(),
                 loras: Vec::new(),
                 control: None,
+                person: Person::default(),
                 earlier_steps: Vec::new(),
                 ..context.shared.recipe.clone()
             };
@@ -123,6 +124,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::ChooseControl => context.open_dialog(DialogKind::Control, String::new()),
         Command::ClearControl => context.shared.recipe.control = None,
+        Command::AddPerson => context.open_dialog(DialogKind::Person, String::new()),
+        Command::RemovePerson(index) => context.shared.remove_person_picture(index),
         Command::AddLora => context.open_dialog(DialogKind::Lora, String::new()),
         Command::UseLora(path) => context.shared.use_lora(path),
         Command::AddEmbedding => context.open_dialog(DialogKind::Embedding, String::new()),
@@ -371,9 +374,7 @@ pub(crate) fn refresh_files(state: &mut State, context: &mut Context<'_>) {
         state.checked_files = recipe.files.iter().map(|(_, path)| path).chain(loras).map(PathBuf::from).collect();
         context.workers.file(FileTask::Check(state.checked_files.clone()));
     }
-    let pictures = recipe.init.iter().map(|init| &init.image).chain(&recipe.mask).chain(&recipe.reference_images);
-    let pictures = pictures.chain(recipe.control.iter().map(|control| &control.image));
-    for source in pictures.chain(state.dropped.iter().filter_map(|dropped| dropped.images.first())) {
+    for source in recipe.pictures().chain(state.dropped.iter().filter_map(|dropped| dropped.images.first())) {
         if let ImageSource::File(path) = source
             && state.thumbnail(path).is_none()
             && !state.requested_thumbnails.contains(path)
@@ -381,6 +382,18 @@ pub(crate) fn refresh_files(state: &mut State, context: &mut Context<'_>) {
             state.requested_thumbnails.insert(path.clone());
             context.workers.file(FileTask::Thumbnail(path.clone()));
         }
+    }
+}
+
+/// The folder of a pasted command has been listed: its pictures are those of the person.
+pub(crate) fn person_listed(folder: &Path, files: Result<Vec<PathBuf>, String>, context: &mut Context<'_>) {
+    match files {
+        Ok(files) if files.is_empty() => context.notice(format!("There are no pictures of a person in {}.", folder.display())),
+        Ok(files) => {
+            context.shared.recipe.person.images.clear();
+            context.shared.add_person_pictures(files.into_iter().map(ImageSource::File));
+        }
+        Err(reason) => context.notice(format!("The pictures of the person in {} cannot be read: {reason}.", folder.display())),
     }
 }
 
@@ -403,6 +416,7 @@ pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogR
         DialogKind::Mask => context.shared.recipe.mask = Some(ImageSource::File(path)),
         DialogKind::Reference => context.shared.recipe.reference_images.extend(paths.into_iter().map(ImageSource::File)),
         DialogKind::Control => context.shared.recipe.set_control_picture(ImageSource::File(path)),
+        DialogKind::Person => context.shared.add_person_pictures(paths.into_iter().map(ImageSource::File)),
         DialogKind::Styles => preset_task(state, PresetTask::Import(path), context),
         DialogKind::Embedding => context.shared.use_embedding(path),
         DialogKind::Lora => {

@@ -7,6 +7,7 @@ use crate::gui::devices::command::Command;
 use crate::gui::devices::requests;
 use crate::gui::devices::state::State;
 use crate::gui::devices::trials;
+use crate::gui::files::FileTask;
 use crate::settings::NamedPlacement;
 use atelier_core::placement::{Assignment, Module, Placement, WeightLocation};
 use atelier_core::recipe::{PlacementText, Recipe, changed_settings};
@@ -166,6 +167,9 @@ fn paste(state: &mut State, line: &str, context: &mut Context<'_>) {
         context.shared.use_own_files();
         // It was read before, so it is read again.
         pasted = read(&context.shared.recipe).unwrap_or(pasted);
+    }
+    if let Some(folder) = pasted.person_folder.take() {
+        context.workers.file(FileTask::ListPerson(folder));
     }
     state.paste_omissions = pasted.left_out.iter().map(ToString::to_string).collect();
     if pasted.recipe.placement != before.placement {

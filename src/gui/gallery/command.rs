@@ -89,6 +89,8 @@ pub enum Command {
     UseAsReference,
     /// Steer the next picture by this one.
     UseForControl,
+    /// Bring the person of this picture into the next one.
+    UseForPerson,
     /// Enlarge the selected pictures.
     Enlarge(Enlargement),
     /// Finish the drafts among the selected pictures.
@@ -200,6 +202,7 @@ impl Command {
             Self::StartFrom => ("Start from this picture", "Use this picture as the start of the next one. Press I."),
             Self::UseAsReference => ("Use as reference", "Let an edit model look at this picture. Press F."),
             Self::UseForControl => ("Use for control", "Let this picture steer the next one through the ControlNet."),
+            Self::UseForPerson => ("Use for a person", "Let the PhotoMaker bring the person of this picture into the next one."),
             Self::Enlarge(way) => way.words(),
             Self::FinishDrafts => {
                 ("Finish drafts", "Run the rest of the steps of each selected draft. The steps that they have are not made again.")
@@ -255,6 +258,7 @@ impl Command {
             | Self::ShowInFolder
             | Self::RemoveTag(_)
             | Self::SetDialog(Some(Dialog::Export(..))) => has_target(),
+            Self::UseForPerson => has_target().and_then(|()| shared.takes_person()),
             Self::UseAsReference => has_target().and_then(|()| shared.takes_references()),
             Self::AddTag => {
                 has_target()?;

@@ -147,6 +147,14 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 context.follow_up(WindowCommand::SetScreen(Screen::Create));
             }
         }
+        Command::UseForPerson => {
+            if current_file(state, context).is_some() {
+                let files: Vec<PathBuf> =
+                    state.targets().into_iter().filter_map(|id| state.summaries.get(&id)).map(|it| it.path.clone()).collect();
+                context.shared.add_person_pictures(files.into_iter().map(ImageSource::File));
+                context.follow_up(WindowCommand::SetScreen(Screen::Create));
+            }
+        }
         Command::UseForControl => {
             if let Some(path) = current_file(state, context) {
                 context.shared.recipe.set_control_picture(ImageSource::File(path));

@@ -488,7 +488,8 @@ fn crowded(size: [f32; 2]) -> Studio {
     recipe.mask = Some(ImageSource::Pixels(Rgb8::new(1, 1, vec![0; 3]).unwrap()));
     recipe.loras.push(Lora { path: "/loras/a rather long name of an adapter that never ends.safetensors".into(), strength: 1.0 });
     (recipe.eta, recipe.flow_shift, recipe.clip_skip) = (Some(1.0), Some(3.0), Some(2));
-    recipe.prompt = "a very long prompt ".repeat(60);
+    recipe.prompt = format!("a person img, {}", "a very long prompt ".repeat(60));
+    recipe.person.images.push(ImageSource::File("/pictures/a rather long name of a picture of a person.png".into()));
     let mut studio = Studio::sized(recipe, size);
     studio.make(1);
     studio.harness.get_by_label("More settings").click();

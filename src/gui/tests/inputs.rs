@@ -243,3 +243,75 @@ fn reference_pictures_are_offered_only_where_the_model_looks_at_them() {
     studio.harness.run_ok();
     assert!(offers(&mut studio), "another model");
 }
+
+/// A library with the chosen model, of this family, and a `PhotoMaker`.
+fn know_photomaker(studio: &mut Studio, family: &str) {
+    let shared = &mut studio.app_mut().state.shared;
+    let file = CardFile {
+        role: atelier_library::Role::Part(FileRole::Photomaker),
+        name: "photomaker-v1.safetensors".into(),
+        path: Some("/m/photomaker-v1.safetensors".into()),
+        bytes: None,
+        facts: None,
+        sha256: None,
+    };
+    let part = ModelCard { id: "pm".into(), kind: ModelKind::Part, files: vec![file], ..ModelCard::default() };
+    let main_file = shared.recipe.files.main().map(Path::to_owned);
+    let model = ModelCard { id: "xl".into(), kind: ModelKind::Model, family: Some(family.into()), main_file, ..ModelCard::default() };
+    shared.library = Arc::new(LibrarySnapshot { cards: vec![model, part], ..LibrarySnapshot::default() });
+    studio.harness.run_ok();
+}
+
+#[test]
+fn a_person_is_a_guide_of_sdxl_with_a_photomaker_of_the_library() {
+    let mut studio = Studio::sized(Recipe { prompt: "a woman by a lake".into(), ..ready() }, [1440.0, 1600.0]);
+    let offers = |studio: &mut Studio| {
+        studio.click("Add a guide");
+        let is_offered = studio.harness.query_by_role_and_label(Role::Button, "Add a picture of a person").is_some();
+        studio.press(Modifiers::NONE, Key::Escape);
+        is_offered
+    };
+    assert!(!offers(&mut studio));
+    know_photomaker(&mut studio, "SD1.5");
+    assert!(!offers(&mut studio) && !studio.sees("Style strength"));
+    know_photomaker(&mut studio, "SDXL");
+    assert!(offers(&mut studio));
+
+    let paths: Vec<PathBuf> = ["ann.png", "ann-2.png"].iter().map(|name| studio.folder.path().join(name)).collect();
+    for path in &paths {
+        std::fs::write(path, testkit::pictures::png(&[])).unwrap();
+        studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(path.clone())));
+    }
+    studio.harness.step();
+    studio.until("the card", |app| app.state.create.dropped.is_some());
+    studio.click("Show a person");
+    let images: Vec<ImageSource> = paths.iter().map(|path| ImageSource::File(path.clone())).collect();
+    assert_eq!(recipe_of(&studio).person.images, images);
+    let photomaker = |studio: &Studio| recipe_of(studio).files.get(FileRole::Photomaker).map(Path::to_owned);
+    assert_eq!(photomaker(&studio), Some("/m/photomaker-v1.safetensors".into()), "the library's");
+    for words in ["Picture of the person 1", "ann-2.png", "Style strength", "PhotoMaker finds no word img in the prompt."] {
+        assert!(studio.sees(words), "{words}");
+    }
+    studio.harness.check_accessibility();
+    let generate = |studio: &Studio| !studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled();
+    assert!(!generate(&studio));
+    studio.app_mut().state.shared.recipe.prompt = "a woman img by a lake".into();
+    studio.harness.run_ok();
+    assert!(generate(&studio) && !studio.sees("PhotoMaker finds no word img in the prompt."));
+
+    let remove = |studio: &mut Studio| {
+        studio.harness.get_all_by_role_and_label(Role::Button, "Remove picture of the person").next().unwrap().click();
+        studio.harness.run_ok();
+    };
+    remove(&mut studio);
+    assert_eq!(recipe_of(&studio).person.images, images[1..]);
+    remove(&mut studio);
+    assert!(recipe_of(&studio).person.is_empty() && photomaker(&studio).is_none() && !studio.sees("Style strength"));
+    assert!(generate(&studio));
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!(recipe_of(&studio).person.images, images[1..]);
+    // Another model has no person.
+    studio.app_mut().state.shared.replace_model([(FileRole::Model, "/m/flux.gguf".into())].into_iter().collect());
+    studio.harness.run_ok();
+    assert!(recipe_of(&studio).person.is_empty() && !studio.sees("Style strength"));
+}

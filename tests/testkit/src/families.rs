@@ -190,22 +190,28 @@ pub fn photomaker() -> Draft {
         "fuse_module.layer_norm.",
         "unet.",
     ];
-    photomaker_with_holes(|name| !FILLED.iter().any(|start| name.starts_with(start)))
+    photomaker_with_holes(Some(XL_BASE * XL_SECOND), |name| !FILLED.iter().any(|start| name.starts_with(start)))
 }
 
 /// A `PhotoMaker` of zeros; `is_v2`: with a tensor that the second version alone has.
 #[must_use]
 pub fn photomaker_of_zeros(is_v2: bool) -> Draft {
-    let mut draft = photomaker_with_holes(|_| true);
+    let mut draft = photomaker_with_holes(Some(XL_BASE * XL_SECOND), |_| true);
     if is_v2 {
         draft.add("qformer_perceiver.token_norm.weight", &[2048]);
     }
     draft
 }
 
-fn photomaker_with_holes(is_hole: impl Fn(&str) -> bool) -> Draft {
+/// A `PhotoMaker` of zeros that brings no LoRA along.
+#[must_use]
+pub fn photomaker_without_lora() -> Draft {
+    photomaker_with_holes(None, |_| true)
+}
+
+fn photomaker_with_holes(lora_width: Option<usize>, is_hole: impl Fn(&str) -> bool) -> Draft {
     let mut model = Model::default();
-    model.photomaker(XL_BASE * XL_SECOND);
+    model.photomaker(lora_width);
     Draft::with_holes(Container::Safetensors, &model.0, &[], is_hole)
 }
 

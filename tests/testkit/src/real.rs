@@ -224,7 +224,7 @@ impl Model {
     }
 
     /// The identity encoder of a `PhotoMaker`, and the beginning of its LoRA for a UNet that is so wide in its second level.
-    pub(crate) fn photomaker(&mut self, level: usize) {
+    pub(crate) fn photomaker(&mut self, lora_width: Option<usize>) {
         const VISION: usize = 1024;
         const FIRST: usize = 768;
         const SECOND: usize = 1280;
@@ -238,6 +238,7 @@ impl Model {
             self.norm(&format!("fuse_module.{mlp}.layernorm"), inputs);
         }
         self.norm("fuse_module.layer_norm", width);
+        let Some(level) = lora_width else { return };
         let query = "unet.down_blocks.1.attentions.0.transformer_blocks.0.attn1.processor.to_q_lora";
         self.0.weight(format!("{query}.down.weight"), &[4, level], Kind::F16, 1.0);
         self.0.weight(format!("{query}.up.weight"), &[level, 4], Kind::F16, 1.0);

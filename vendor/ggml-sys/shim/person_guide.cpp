@@ -55,7 +55,7 @@ public:
         if (conditioner == nullptr) {
             throw EngineAbort{"PhotoMaker found no text encoders"};
         }
-        condition_ = conditioner->get_guided_condition(context.condition_params, key_of(person), [&](Conditioner& inner) {
+        condition_ = conditioner->get_guided_condition(context.condition_params, key_of(person), [&](Conditioner& inner) -> SDCondition {
             auto* encoders = dynamic_cast<FrozenCLIPEmbedderWithCustomWords*>(&inner);
             if (encoders == nullptr) {
                 throw EngineAbort{"PhotoMaker does not know these text encoders"};
@@ -63,10 +63,15 @@ public:
             check_prompt(*encoders, context.condition_params.text, person.id_images_count * tokens_of_image_);
             GenerationExtensionConditionContext own{&inner, context.condition_params, person, context.n_threads, context.total_steps};
             if (!photomaker_->prepare_condition(own)) {
-                // Also where the job was cancelled, or memory was short: the caller tells these apart.
+                const Job* job = current_job();
+                if (job != nullptr && job->is_cancelled()) {
+                    // The engine stops by itself.
+                    return SDCondition{};
+                }
+                // Also where memory was short: the caller tells these apart.
                 throw EngineAbort{"PhotoMaker did not take the pictures of the person"};
             }
-            return photomaker_->before_condition(std::numeric_limits<int>::max(), SDCondition{});
+            return SDCondition(photomaker_->before_condition(std::numeric_limits<int>::max(), SDCondition{}));
         });
         // As in photomaker_extension.cpp. Not part of the encoding, nor of its key.
         last_plain_step_ = static_cast<int>(person.style_strength / 100.f * context.total_steps);

@@ -162,7 +162,13 @@ fn words(state: &State) -> (&'static str, &'static str) {
     match state.shared.ready() {
         Ok(()) => ("Ready when you are", "Press Generate and watch your picture take shape here."),
         Err(UnmetRequirement::Prompt) => ("What would you like to see?", "Describe it in the prompt, then press Generate."),
-        Err(unmet @ (UnmetRequirement::Controlnet | UnmetRequirement::Lora)) => ("Almost there", unmet.sentence()),
+        Err(
+            unmet @ (UnmetRequirement::Controlnet
+            | UnmetRequirement::Person
+            | UnmetRequirement::Photomaker
+            | UnmetRequirement::PersonWord
+            | UnmetRequirement::Lora),
+        ) => ("Almost there", unmet.sentence()),
         Err(UnmetRequirement::Model | UnmetRequirement::TextEncoder) => {
             ("Almost there", "This model comes in parts, and one is still missing.")
         }

@@ -141,11 +141,13 @@ fn setting_lines(ui: &mut Ui, lines: &[SettingLine]) {
 
 fn buttons(ui: &mut Ui, state: &State, dropped: &DroppedPictures, commands: &mut Commands) {
     ui.horizontal_wrapped(|ui| {
-        let uses = [DroppedUse::Settings, DroppedUse::Start, DroppedUse::Reference, DroppedUse::Control, DroppedUse::Gallery];
+        let uses =
+            [DroppedUse::Settings, DroppedUse::Start, DroppedUse::Reference, DroppedUse::Control, DroppedUse::Person, DroppedUse::Gallery];
         let offered = uses.into_iter().filter(|purpose| match purpose {
             DroppedUse::Settings => dropped.opened.is_some(),
             DroppedUse::Control => state.shared.recipe.has_control_net(),
             DroppedUse::Reference => state.shared.takes_references().is_ok(),
+            DroppedUse::Person => state.shared.takes_person().is_ok(),
             DroppedUse::Start | DroppedUse::Gallery => true,
         });
         for (index, purpose) in offered.enumerate() {

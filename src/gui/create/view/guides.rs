@@ -1,6 +1,8 @@
-//! What guides a picture beside its words: start picture, mask, reference pictures and control picture.
+//! What guides a picture beside its words: start picture, mask, reference pictures, control picture and pictures of a person.
 
-use eframe::egui::{Align, Frame, Image, Label, Layout, Margin, Popup, RichText, Sense, Ui, load::SizedTexture, vec2};
+use std::path::Path;
+
+use eframe::egui::{Align, ComboBox, Frame, Image, Label, Layout, Margin, Popup, RichText, Sense, Ui, load::SizedTexture, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
@@ -10,12 +12,12 @@ use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, bare_icon, command_control, file_name, heading, icon_button, slider_row};
 use atelier_core::canvas::{AreaSettings, StartFit};
-use atelier_core::recipe::{ImageSource, Recipe};
+use atelier_core::recipe::{FileRole, ImageSource, Recipe};
 
 /// Side of a small look at a picture, in points.
 const LOOK: f32 = 44.0;
 
-/// Draws what guides the picture beside its words: the picture to start from, reference pictures and the control picture.
+/// Draws what guides the picture beside its words: the picture to start from, reference pictures, the control picture and a person.
 pub(crate) fn guides_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     heading(ui, "Guides", |ui| add_menu(ui, state, recipe, commands));
     start_rows(ui, state, recipe, commands);
@@ -34,6 +36,57 @@ pub(crate) fn guides_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, co
         let hover = "How strongly the control picture steers: 0 is not at all.";
         slider_row(ui, "Control", &mut control.strength, 0.0..=1.0, &scale, hover);
     }
+    person_rows(ui, state, recipe, commands);
+}
+
+/// Draws the person: which `PhotoMaker`, from which pictures, and how strongly.
+fn person_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
+    if !recipe.has_photomaker() && recipe.person.is_empty() {
+        return;
+    }
+    photomaker_row(ui, state, recipe);
+    for (index, picture) in recipe.person.images.iter().enumerate() {
+        let label = format!("Picture of the person {}", index + 1);
+        picture_row(ui, state, commands, &label, picture, (None, Command::RemovePerson(index)));
+    }
+    widgets::row(ui, "Person", |ui| widgets::command_button(ui, state, commands, Command::AddPerson));
+    if recipe.person.is_empty() {
+        return;
+    }
+    let scale = Scale { step: 1.0, decimals: 0, logarithmic: false };
+    let hover =
+        "Percent of the steps that are made without the person: more of them follow the words, fewer the pictures. 10 to 20 is usual.";
+    slider_row(ui, "Style strength", &mut recipe.person.style_strength, 0.0..=100.0, &scale, hover);
+    if let Err(advice) = recipe.check_person_word() {
+        ui.add(Label::new(RichText::new(advice.to_string()).color(theme::palette(ui).warn)).wrap());
+    }
+}
+
+/// Draws the choice among the library's `PhotoMaker`s; one of another folder is among the model's files.
+fn photomaker_row(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
+    let chosen = recipe.files.get(FileRole::Photomaker).map(Path::to_owned);
+    let mut next = chosen.clone();
+    widgets::row(ui, "PhotoMaker", |ui| {
+        let combo = ComboBox::from_id_salt("PhotoMaker")
+            .width(ui.available_width())
+            .icon(widgets::chevron)
+            .selected_text(chosen.as_deref().map_or_else(|| "None".to_owned(), file_name))
+            .show_ui(ui, |ui| {
+                let own = chosen.as_deref().filter(|path| state.shared.photomakers().all(|it| it != *path));
+                for path in own.into_iter().chain(state.shared.photomakers()) {
+                    ui.selectable_value(&mut next, Some(path.to_owned()), file_name(path));
+                }
+                ui.selectable_value(&mut next, None, "None");
+            });
+        let hover = "What brings the person into the picture: a file of the library. The Models view finds those of your folders.";
+        combo.response.on_hover_text(hover).accessible_name("PhotoMaker");
+    });
+    if next != chosen {
+        match next {
+            Some(path) => recipe.files.set(FileRole::Photomaker, path),
+            None => recipe.files.remove(FileRole::Photomaker),
+        }
+    }
 }
 
 /// The menu of guides that can be added: what the model cannot use is not offered.
@@ -44,7 +97,8 @@ fn add_menu(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands
         let start = recipe.init.is_none().then_some(("Start picture…", Command::ChooseStart));
         let control = (recipe.has_control_net() && recipe.control.is_none()).then_some(("Control picture…", Command::ChooseControl));
         let reference = state.shared.takes_references().is_ok().then_some(("Reference picture…", Command::AddReference));
-        for (words, command) in start.into_iter().chain(reference).chain(control) {
+        let person = state.shared.takes_person().is_ok().then_some(("Picture of a person…", Command::AddPerson));
+        for (words, command) in start.into_iter().chain(reference).chain(control).chain(person) {
             let name = command.label();
             command_control(ui, state, commands, command, |ui| ui.button(words).accessible_name(name));
         }

@@ -33,6 +33,8 @@ pub(in crate::gui) struct EstimateKey {
     outpaint: Option<Borders>,
     hires: Option<Hires>,
     control: bool,
+    /// Number of the pictures of a person, and the features of their faces.
+    person: (usize, Option<PathBuf>),
     /// Pictures that decide the size of the work: those of a part, one that is enlarged, references.
     sizing_pictures: Vec<ImageSource>,
 }
@@ -57,6 +59,7 @@ impl EstimateKey {
             outpaint: recipe.outpaint,
             hires: recipe.hires.clone(),
             control: recipe.control.is_some(),
+            person: (recipe.person.images.len(), recipe.person.id_embedding.clone()),
             sizing_pictures: sizing_pictures(recipe).cloned().collect(),
         }
     }

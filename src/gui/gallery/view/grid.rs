@@ -144,7 +144,8 @@ pub(super) fn menu(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let parts = RecallPart::ALL.into_iter().filter(|part| *part != RecallPart::All).map(It::Recall);
     let control = state.shared.recipe.has_control_net().then_some(It::UseForControl);
     let reference = state.shared.takes_references().is_ok().then_some(It::UseAsReference);
-    let guides = [It::StartFrom].into_iter().chain(reference).chain(control);
+    let person = state.shared.takes_person().is_ok().then_some(It::UseForPerson);
+    let guides = [It::StartFrom].into_iter().chain(reference).chain(control).chain(person);
     for command in [It::UseSettings].into_iter().chain(parts).chain(guides).chain([It::Look, It::Compare]) {
         entry(ui, state, commands, command);
     }
