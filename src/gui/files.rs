@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use eframe::egui::ColorImage;
 
 use crate::gui::canvas::tasks::{CanvasExport, CanvasFileTask, CanvasPixelTask, CanvasReport};
-use crate::gui::create::remake::Remake;
+use crate::gui::create::larger::Enlargement;
 use crate::gui::create::session::PictureId;
 use crate::gui::identify::{FileKind, identify};
 use crate::gui::pixels;
@@ -39,6 +39,15 @@ use atelier_media::{PictureError, Tool, picture_files};
 const PREVIEW_SIDE_PX: usize = 2048;
 /// A dialog that closes faster than this was never seen: no person is so quick.
 const NEVER_SEEN: Duration = Duration::from_millis(150);
+
+/// What is made of a finished picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remake {
+    /// A larger one.
+    Enlarge(Enlargement),
+    /// The picture of which it is a draft.
+    FinishDraft,
+}
 
 /// Task of the disk thread.
 #[derive(Debug)]

@@ -3,21 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::gui::context::Context;
-use crate::gui::create::larger::{self, Enlargement};
+use crate::gui::create::larger;
 use crate::gui::create::state::State;
 use crate::gui::create::update::new_job;
+use crate::gui::files::Remake;
 use crate::studio::queue::QueueRequest;
 use atelier_core::recipe::{ImageSource, Recipe};
 use atelier_gallery::queue::Lane;
-
-/// What is made of a finished picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Remake {
-    /// A larger one.
-    Enlarge(Enlargement),
-    /// The picture of which it is a draft.
-    FinishDraft,
-}
 
 /// Makes other pictures of these, whose settings have been read.
 pub(crate) fn remake(state: &State, remake: Remake, pictures: Vec<(PathBuf, Recipe)>, context: &mut Context<'_>) {

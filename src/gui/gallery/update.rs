@@ -10,8 +10,7 @@ use eframe::egui::{ColorImage, TextureOptions};
 
 use crate::gui::context::Context;
 use crate::gui::create;
-use crate::gui::create::remake::Remake;
-use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask};
+use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, Remake};
 use crate::gui::gallery::command::Command;
 use crate::gui::gallery::compare::CompareMode;
 use crate::gui::gallery::state::{Comparison, Dialog, LargePicture, Mode, State};
@@ -70,7 +69,10 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 state.cursor = Some(*last);
             }
         }
-        Command::SelectAll => state.selection = state.found.ids.iter().copied().collect(),
+        Command::SelectAll => {
+            state.selection = state.found.ids.iter().copied().collect();
+            state.cursor = state.cursor.or_else(|| (!state.found.ids.is_empty()).then_some(0));
+        }
         Command::SelectNone => state.selection = BTreeSet::new(),
         Command::Look => {
             state.mode = if matches!(state.mode, Mode::Look(_)) { Mode::Grid } else { Mode::Look(View::Fit) };

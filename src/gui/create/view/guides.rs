@@ -69,6 +69,7 @@ fn photomaker_row(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     widgets::row(ui, "PhotoMaker", |ui| {
         let combo = ComboBox::from_id_salt("PhotoMaker")
             .width(ui.available_width())
+            .truncate()
             .icon(widgets::chevron)
             .selected_text(chosen.as_deref().map_or_else(|| "None".to_owned(), file_name))
             .show_ui(ui, |ui| {

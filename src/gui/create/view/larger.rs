@@ -67,6 +67,7 @@ fn settings(ui: &mut Ui, state: &State, hires: &mut Hires) {
         let mut chosen: Option<PathBuf> = hires.upscaler.clone();
         let combo = ComboBox::from_id_salt("Upscaler")
             .width(ui.available_width())
+            .truncate()
             .icon(widgets::chevron)
             .selected_text(chosen.as_deref().map_or_else(|| LANCZOS.to_owned(), name_of))
             .show_ui(ui, |ui| {
