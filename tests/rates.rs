@@ -32,6 +32,19 @@ fn a_measurement_gives_way_to_a_picture_and_goes_on_after_it() {
 }
 
 #[test]
+fn a_picture_that_nobody_estimated_corrects_the_prediction_too() {
+    let engine = Engine::start();
+    engine.handle().measure(Some(cpu(true))).unwrap();
+    engine.rates();
+    let placement = PlacementText { backend: "cpu".into(), ..PlacementText::default() };
+    let recipe = Recipe { placement, ..recipe() };
+    let said = engine.run(&recipe);
+    assert!(matches!(said.end(), End::Done { .. }), "{:?}", said.end());
+    let corrected = engine.estimate(&recipe).unwrap().corrections;
+    assert!(corrected.0.iter().any(|it| it.device == "CPU" && it.phase == PhaseKind::Denoising), "{corrected:?}");
+}
+
+#[test]
 fn rates_and_corrections_are_there_the_next_time_and_a_broken_file_costs_only_them() {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("measured.json");

@@ -12,21 +12,21 @@ use atelier_media::fit_image;
 ///
 /// # Errors
 /// If the engine would leave the person out.
-pub(crate) fn check_person(recipe: &Recipe, needs_id_embedding: bool) -> Result<(), Failure> {
-    recipe.check_person().map_err(Failure::from)?;
+pub(crate) fn check_person(recipe: &Recipe, needs_id_embedding: bool) -> Result<(), Advice> {
+    recipe.check_person()?;
     if !needs_id_embedding || recipe.person.is_empty() {
         return Ok(());
     }
     let path = recipe.person.id_embedding.as_deref().ok_or_else(|| {
-        Failure::new(
+        Advice::new(
             "PhotoMaker v2 needs a file with features of the faces in the pictures, which Atelier cannot make.",
             "Make it with face_detect.py of stable-diffusion.cpp, and give it with --pm-id-embed-path; or choose PhotoMaker v1, which needs none.",
         )
     })?;
-    let faces = face_count(path).map_err(|problem| Failure::from(problem.advice))?;
+    let faces = face_count(path).map_err(|problem| problem.advice)?;
     let pictures = recipe.person.images.len();
     if usize::try_from(faces) != Ok(pictures) {
-        return Err(Failure::new(
+        return Err(Advice::new(
             format!("The file with features of faces was made from {faces} pictures, and there are {pictures} of the person."),
             "Use the same pictures for both; face_detect.py leaves out those in which it finds no face.",
         ));

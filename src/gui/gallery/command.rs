@@ -239,27 +239,28 @@ impl Command {
     /// The sentence about the first thing that is missing.
     pub fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         let require = |holds: bool, otherwise: &'static str| holds.then_some(()).ok_or(otherwise);
-        let has_target = || require(state.current().is_some(), "Select a picture first.");
+        let has_current = || require(state.current().is_some(), "Select a picture first.");
+        let has_target = || require(state.target_count() > 0, "Select a picture first.");
         match self {
             Self::ShowAll => require(!state.search.text.trim().is_empty(), "Everything is shown."),
             Self::SelectAll => require(!state.found.ids.is_empty(), "There is no picture."),
             Self::SelectNone => require(!state.selection.is_empty(), "Nothing is selected."),
             Self::Look
-            | Self::Rate(_)
-            | Self::Flag(_)
-            | Self::Delete
             | Self::UseSettings
             | Self::Recall(_)
             | Self::StartFrom
             | Self::UseForControl
+            | Self::CopyPicture
+            | Self::ShowInFolder => has_current(),
+            Self::Rate(_)
+            | Self::Flag(_)
+            | Self::Delete
             | Self::Enlarge(_)
             | Self::FinishDrafts
-            | Self::CopyPicture
-            | Self::ShowInFolder
             | Self::RemoveTag(_)
             | Self::SetDialog(Some(Dialog::Export(..))) => has_target(),
             Self::UseForPerson => has_target().and_then(|()| shared.takes_person()),
-            Self::UseAsReference => has_target().and_then(|()| shared.takes_references()),
+            Self::UseAsReference => has_current().and_then(|()| shared.takes_references()),
             Self::AddTag => {
                 has_target()?;
                 require(!state.tag_text.trim().is_empty(), "Type a word first.")

@@ -69,10 +69,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 state.cursor = Some(*last);
             }
         }
-        Command::SelectAll => {
-            state.selection = state.found.ids.iter().copied().collect();
-            state.cursor = state.cursor.or_else(|| (!state.found.ids.is_empty()).then_some(0));
-        }
+        Command::SelectAll => state.selection = state.found.ids.iter().copied().collect(),
         Command::SelectNone => state.selection = BTreeSet::new(),
         Command::Look => {
             state.mode = if matches!(state.mode, Mode::Look(_)) { Mode::Grid } else { Mode::Look(View::Fit) };
@@ -150,9 +147,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             }
         }
         Command::UseForPerson => {
-            if current_file(state, context).is_some() {
-                let files: Vec<PathBuf> =
-                    state.targets().into_iter().filter_map(|id| state.summaries.get(&id)).map(|it| it.path.clone()).collect();
+            let files = target_files(state, context);
+            if !files.is_empty() {
                 context.shared.add_person_pictures(files.into_iter().map(ImageSource::File));
                 context.follow_up(WindowCommand::SetScreen(Screen::Create));
             }
@@ -208,12 +204,24 @@ fn search(state: &State, context: &mut Context<'_>) {
 
 /// Reads the recipes of the selected pictures, of which others are made.
 fn remake(state: &State, remake: Remake, context: &mut Context<'_>) {
-    if current_file(state, context).is_some() {
-        let is_here = |id: &PictureId| state.summaries.get(id).filter(|it| it.state == PictureState::Here);
-        let files: Vec<PathBuf> = state.targets().iter().filter_map(is_here).map(|it| it.path.clone()).collect();
+    let files = target_files(state, context);
+    if !files.is_empty() {
         let (known, library) = (create::open::known_files(context.shared), Arc::clone(&context.shared.library));
         context.workers.file(FileTask::ReadRecipes { files, known, library, remake });
     }
+}
+
+/// The files of the selected pictures that are there; says so where none is.
+fn target_files(state: &State, context: &mut Context<'_>) -> Vec<PathBuf> {
+    let targets = state.targets();
+    let summaries = || targets.iter().filter_map(|id| state.summaries.get(id));
+    let files: Vec<PathBuf> = summaries().filter(|it| it.state == PictureState::Here).map(|it| it.path.clone()).collect();
+    if files.is_empty()
+        && let Some(missing) = summaries().next()
+    {
+        context.notice(not_there(missing));
+    }
+    files
 }
 
 /// The file of the picture with the cursor; says so where it is not there.
@@ -222,8 +230,12 @@ fn current_file(state: &State, context: &mut Context<'_>) -> Option<PathBuf> {
     if summary.state == PictureState::Here {
         return Some(summary.path.clone());
     }
-    context.notice(format!("{} is not there now. Bring its folder or drive back, then look again.", summary.path.display()));
+    context.notice(not_there(summary));
     None
+}
+
+fn not_there(summary: &PictureSummary) -> String {
+    format!("{} is not there now. Bring its folder or drive back, then look again.", summary.path.display())
 }
 
 /// Changes a mark in the state at once, and in the index.

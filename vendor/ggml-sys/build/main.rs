@@ -53,6 +53,7 @@ const SHIM_SOURCES: &[&str] = &[
     "compute_threads",
     "cpu_kernels",
     "memory_tracker",
+    "driver_version",
     "dry_run",
     "graph_work",
     "measure",
@@ -110,7 +111,7 @@ fn main() {
         build.flag("-Wa,-mbig-obj");
     }
     if env::var_os("CARGO_FEATURE_VULKAN").is_some() {
-        build.file("shim/vulkan.cpp");
+        build.file("shim/vulkan.cpp").define("ATELIER_VULKAN", None);
         write_empty_vulkan_library(&out);
     }
     for source in PATCHED_SOURCES {

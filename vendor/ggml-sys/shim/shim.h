@@ -327,6 +327,9 @@ uint64_t atelier_allocated_bytes(const char* device);
 
 size_t atelier_device_count(void);
 atelier_status atelier_device_get(size_t index, atelier_device* out);
+// Version of the driver of the graphics card with this name of atelier_device_get; empty where it is not known. Writes `capacity` bytes at most, the
+// last of them 0.
+atelier_status atelier_driver_version(const char* name, char* out, size_t capacity);
 // Adds a device of type GPU that the CPU computes, with memory of its own. Before the first context; names are unique. Devices of the same
 // `card` share their memory; "" and null are no card. `largest_buffer_bytes`: limit of one buffer, 0: none. `without`: ggml's name of a type of
 // weights with which it does not compute; "" and null: none. `speed`: a graph lasts the CPU time that the processor takes, divided by this; above 0, at

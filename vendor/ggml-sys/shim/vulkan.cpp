@@ -4,15 +4,12 @@
 // The signatures are Vulkan's, with handles as 64-bit words, so that no Vulkan header is needed.
 #include <cstdint>
 #include <cstring>
+#include <string>
+#include <vector>
 
+#include "driver_version.h"
+#include "dynamic_library.h"
 #include "shim.h"
-
-#ifdef _WIN32
-#define WIN32_LEAN_AND_MEAN
-#include <windows.h>
-#else
-#include <dlfcn.h>
-#endif
 
 namespace {
 
@@ -29,46 +26,8 @@ constexpr const char* LOADERS[] = {"libvulkan.1.dylib", "/usr/local/lib/libvulka
 constexpr const char* LOADERS[] = {"libvulkan.so.1"};
 #endif
 
-class Loader {
-public:
-    Loader() {
-        for (const char* name : LOADERS) {
-#ifdef _WIN32
-            library_ = LoadLibraryExA(name, nullptr, LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);
-#else
-            library_ = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-#endif
-            if (library_ != nullptr) {
-                return;
-            }
-        }
-    }
-
-    bool is_loaded() const { return library_ != nullptr; }
-
-    template <typename Type>
-    Type find(const char* name) const {
-        if (library_ == nullptr) {
-            return nullptr;
-        }
-#ifdef _WIN32
-        return reinterpret_cast<Type>(GetProcAddress(library_, name));
-#else
-        return reinterpret_cast<Type>(dlsym(library_, name));
-#endif
-    }
-
-private:
-    // Never closed: drivers run threads.
-#ifdef _WIN32
-    HMODULE library_ = nullptr;
-#else
-    void* library_ = nullptr;
-#endif
-};
-
-const Loader& loader() {
-    static const Loader it;
+const atelier::DynamicLibrary& loader() {
+    static const atelier::DynamicLibrary it(LOADERS);
     return it;
 }
 
@@ -79,7 +38,69 @@ int32_t report_no_vulkan(uint32_t* version) {
     return INITIALIZATION_FAILED;
 }
 
+// VkInstanceCreateInfo, of an application without a name, layers and extensions.
+struct InstanceInfo {
+    int32_t type                  = 1;
+    const void* next              = nullptr;
+    uint32_t flags                = 0;
+    const void* application       = nullptr;
+    uint32_t layer_count          = 0;
+    const char* const* layers     = nullptr;
+    uint32_t extension_count      = 0;
+    const char* const* extensions = nullptr;
+};
+
+// Beginning of VkPhysicalDeviceProperties, which has 824 bytes.
+struct DeviceProperties {
+    uint32_t api_version    = 0;
+    uint32_t driver_version = 0;
+    uint32_t vendor         = 0;
+    uint32_t device         = 0;
+    int32_t type            = 0;
+    char name[256]          = {};
+    uint64_t rest[100]      = {};
+};
+static_assert(sizeof(DeviceProperties) >= 824, "Vulkan writes so many bytes");
+
 }  // namespace
+
+// An instance of our own: ggml shows nobody its own.
+std::string atelier::vulkan_driver_version(const char* description) {
+    using Create    = int32_t (*)(const InstanceInfo*, const void*, void**);
+    const auto find = loader().find<Function (*)(void*, const char*)>("vkGetInstanceProcAddr");
+    if (find == nullptr) {
+        return {};
+    }
+    const auto create = reinterpret_cast<Create>(find(nullptr, "vkCreateInstance"));
+    const InstanceInfo info;
+    void* instance = nullptr;
+    if (create == nullptr || create(&info, nullptr, &instance) != 0) {
+        return {};
+    }
+    const auto enumerate = reinterpret_cast<int32_t (*)(void*, uint32_t*, void**)>(find(instance, "vkEnumeratePhysicalDevices"));
+    const auto read      = reinterpret_cast<void (*)(void*, DeviceProperties*)>(find(instance, "vkGetPhysicalDeviceProperties"));
+    const auto destroy   = reinterpret_cast<void (*)(void*, const void*)>(find(instance, "vkDestroyInstance"));
+    std::string version;
+    uint32_t count = 0;
+    if (enumerate != nullptr && read != nullptr && enumerate(instance, &count, nullptr) == 0) {
+        std::vector<void*> devices(count);
+        // Fewer may be written than were counted, not more.
+        enumerate(instance, &count, devices.data());
+        for (uint32_t index = 0; index < count && version.empty(); index++) {
+            DeviceProperties properties;
+            read(devices[index], &properties);
+            properties.name[sizeof(properties.name) - 1] = 0;
+            if (std::strcmp(properties.name, description) == 0) {
+                // Each maker packs it in another way, so it is only compared.
+                version = std::to_string(properties.driver_version);
+            }
+        }
+    }
+    if (destroy != nullptr) {
+        destroy(instance, nullptr);
+    }
+    return version;
+}
 
 extern "C" {
 

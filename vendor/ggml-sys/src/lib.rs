@@ -557,6 +557,7 @@ unsafe extern "C" {
     pub fn atelier_lose_simulated_device(name: *const c_char);
     pub fn atelier_device_count() -> usize;
     pub fn atelier_device_get(index: usize, out: *mut atelier_device) -> atelier_status;
+    pub fn atelier_driver_version(name: *const c_char, out: *mut c_char, capacity: usize) -> atelier_status;
     pub fn atelier_conditioning_cache_new() -> *mut atelier_conditioning_cache;
     pub fn atelier_conditioning_cache_free(cache: *mut atelier_conditioning_cache);
     pub fn atelier_conditioning_cache_clear(cache: *mut atelier_conditioning_cache);

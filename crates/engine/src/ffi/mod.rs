@@ -20,7 +20,10 @@ mod upscaler;
 #[cfg(test)]
 mod tests;
 
-use std::ffi::{CStr, CString};
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, c_char};
+
+use parking_lot::Mutex;
 
 use atelier_core::device::{Device, DeviceKind, SimulatedDevice};
 
@@ -99,6 +102,25 @@ pub(super) const SIMULATED_DESCRIPTION: &str = "Simulated with the processor";
 /// True for a device that the processor simulates.
 pub(super) fn is_simulated(device: &Device) -> bool {
     device.kind.is_graphics() && device.description.starts_with(SIMULATED_DESCRIPTION)
+}
+
+/// Version of the driver of a graphics card of this machine; `None` where it is not known. Asked once a process: the answer may take a tenth of a second.
+pub(super) fn driver_version(device: &Device) -> Option<String> {
+    static VERSIONS: Mutex<BTreeMap<String, Option<String>>> = Mutex::new(BTreeMap::new());
+    if !device.kind.is_graphics() || is_simulated(device) {
+        return None;
+    }
+    VERSIONS.lock().entry(device.name.clone()).or_insert_with(|| read_driver_version(&device.name)).clone()
+}
+
+fn read_driver_version(device: &str) -> Option<String> {
+    let name = CString::new(device).ok()?;
+    let mut version: [c_char; 128] = [0; 128];
+    // SAFETY: the shim compares the name, and writes no more than the bytes there are, the last of them 0.
+    let status = unsafe { ggml_sys::atelier_driver_version(name.as_ptr(), version.as_mut_ptr(), version.len()) };
+    // SAFETY: it ends with 0, in either case.
+    let version = unsafe { text(version.as_ptr()) };
+    (status == ggml_sys::ATELIER_OK && !version.is_empty()).then_some(version)
 }
 
 /// Adds a GPU that the CPU simulates.

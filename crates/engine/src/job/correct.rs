@@ -1,29 +1,41 @@
 //! Corrects the prediction of times by what a job took.
 
+use std::sync::atomic::AtomicBool;
+
 use super::plan::GenerationPlan;
+use super::predict::predict;
+use crate::estimate;
 use crate::protocol::{PhaseKind, Timings};
 use crate::rates::PhaseRatio;
 use crate::state::EngineState;
 use atelier_core::recipe::Recipe;
 use atelier_core::time::{TimeCorrections, TimePrediction, phase_works, predict_time};
 
-/// Learns from the times of a job that is done, where its work is known and is that of whole pictures of one context. `recipe` is the one before
-/// checks.
-pub(super) fn correct_times(engine: &EngineState, recipe: &Recipe, plan: &GenerationPlan, timings: &Timings) {
+/// Learns from the times of a job that is done, where devices were measured and its work is that of whole pictures of one context. Work that is not
+/// known, as nobody asked for an estimate, is counted now. `recipe` is the one before checks.
+pub(super) fn correct_times(engine: &EngineState, recipe: &Recipe, plan: &GenerationPlan, timings: &Timings, cancel: &AtomicBool) {
     let [shard] = &plan.shards[..] else { return };
     // Parts, second passes, drafts and replayed steps take less than their work.
     if plan.area.is_some() || plan.hires.is_some() || plan.recipe.last_step.is_some() || !plan.recipe.earlier_steps.is_empty() {
         return;
     }
-    let Some(prediction) = &shard.prediction else { return };
-    let placement = &plan.placement.estimated_as;
-    let known = engine.with_headers(|headers| {
-        let needs = engine.estimates.get(headers, &plan.recipe, placement, &plan.devices)?;
-        Some((needs, engine.estimates.work(headers, &plan.recipe, placement, &plan.devices)?))
-    });
-    let Some((needs, work)) = known else { return };
-    let phases = phase_works(&work, &needs, &shard.placement, prediction);
     let rates = engine.rates.machine_rates(&plan.devices, recipe.threads);
+    if rates.devices.is_empty() {
+        return;
+    }
+    let placement = &plan.placement.estimated_as;
+    let known = || {
+        engine.with_headers(|headers| {
+            let needs = engine.estimates.get(headers, &plan.recipe, placement, &plan.devices)?;
+            Some((needs, engine.estimates.work(headers, &plan.recipe, placement, &plan.devices)?))
+        })
+    };
+    let as_estimated = Recipe { placement: placement.text(), ..plan.recipe.clone() };
+    let count = || estimate::needs_and_work(&engine.estimates, &as_estimated, &plan.devices, cancel);
+    let Some((needs, work)) = known().or_else(count) else { return };
+    let known_prediction = || predict(engine, &plan.recipe, placement, &shard.placement, &plan.devices);
+    let Some(prediction) = &shard.prediction.clone().or_else(known_prediction) else { return };
+    let phases = phase_works(&work, &needs, &shard.placement, prediction);
     let corrections = engine.rates.corrections(&plan.recipe.files, &plan.devices, recipe.threads);
     let secs = loaded_secs(predict_time(&phases, &rates, &corrections).ok().as_ref(), timings, plan.begin.seeds.len());
     engine.rates.record_trial(&plan.recipe.files, recipe, &shard.placement, &plan.devices, secs);

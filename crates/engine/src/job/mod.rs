@@ -111,7 +111,7 @@ fn generate(
     monitor.send(Event::Devices(plan.devices.clone()));
     let JobOutput { pictures, notes } = pictures(engine, job, &plan, preview, monitor)?;
     let timings = monitor.timings();
-    correct_times(engine, recipe, &plan, &timings);
+    correct_times(engine, recipe, &plan, &timings, monitor.cancel());
     Ok(End::Done { pictures, timings, notes })
 }
 

@@ -128,6 +128,11 @@ impl JobMonitor {
         self.lock().log.iter().cloned().collect()
     }
 
+    /// True once the job is to be cancelled.
+    pub(super) fn cancel(&self) -> &AtomicBool {
+        &self.cancel
+    }
+
     /// Sets the predicted memory of the job.
     pub(super) fn set_prediction(&self, prediction: Prediction) {
         self.lock().prediction = Some(prediction);

@@ -51,7 +51,13 @@ fn lacks_for_decoding_alone(prediction: &Prediction) -> Option<String> {
 }
 
 /// Memory of a job whose estimate is known, on devices as they are now. Estimates do not depend on how a batch is split.
-fn predict(engine: &EngineState, recipe: &Recipe, whole: &Placement, shard: &Placement, devices: &[Device]) -> Option<Prediction> {
+pub(super) fn predict(
+    engine: &EngineState,
+    recipe: &Recipe,
+    whole: &Placement,
+    shard: &Placement,
+    devices: &[Device],
+) -> Option<Prediction> {
     let needs = engine.with_headers(|headers| engine.estimates.get(headers, recipe, whole, devices))?;
     let overhead = engine.history.overhead(devices);
     let capacities: Vec<DeviceCapacity> = devices.iter().map(|device| capacity(device, &overhead)).collect();

@@ -39,6 +39,9 @@ pub(super) struct Conditions {
     /// The name that its maker gives it.
     description: String,
     engine: String,
+    /// Version of its driver, where that is known.
+    #[serde(default)]
+    driver: Option<String>,
     #[serde(default)]
     measurement_version: u32,
     /// Of what the processor computes; else `None`.
@@ -61,6 +64,7 @@ impl Conditions {
             device: device.name.clone(),
             description: device.description.clone(),
             engine: ffi::version().to_owned(),
+            driver: ffi::driver_version(device),
             measurement_version: MEASUREMENT_VERSION,
             processor: is_processor.then(|| ProcessorConditions {
                 arithmetic: cpu_math(),
@@ -73,7 +77,7 @@ impl Conditions {
     /// The same but for the number of threads.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let any_threads = |it: &Self| it.processor.clone().map(|it| ProcessorConditions { threads: 0, ..it });
-        let rest = |it: &Self| (it.device.clone(), it.description.clone(), it.engine.clone(), it.measurement_version);
+        let rest = |it: &Self| (it.device.clone(), it.description.clone(), it.engine.clone(), it.driver.clone(), it.measurement_version);
         rest(self) == rest(other) && any_threads(self) == any_threads(other)
     }
 
@@ -87,4 +91,28 @@ pub(super) fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len().saturating_sub(1) / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_driver_is_measured_anew_and_other_threads_are_not() {
+        let card = Device {
+            name: "CUDA0".into(),
+            description: "A card".into(),
+            kind: DeviceKind::Gpu,
+            card: None,
+            memory_total_bytes: 8_000_000_000,
+            memory_free_bytes: 8_000_000_000,
+            memory_allocated_bytes: 0,
+        };
+        let known = Conditions { driver: Some("570.1".into()), ..Conditions::of(&card, 1) };
+        let newer = Conditions { driver: Some("580.2".into()), ..known.clone() };
+        assert!(known != newer && !known.is_like(&newer));
+        let cpu = Device { name: "CPU".into(), kind: DeviceKind::Cpu, ..card };
+        let [one, two] = [1, 2].map(|threads| Conditions::of(&cpu, threads));
+        assert!(one != two && one.is_like(&two) && one.driver.is_none());
+    }
 }
