@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use atelier::cli::json::{Device, Line};
-use atelier_core::paths::HOME_VARIABLE;
+use atelier_core::paths::{HOME_VARIABLE, Paths};
 use atelier_core::recipe::FileRole;
 use atelier_library::BUILTIN_VARIABLE;
 use image::RgbImage;
@@ -59,6 +59,18 @@ fn a_vulkan_device_makes_the_picture_that_the_processor_makes() {
     let mean = differences.sum::<f64>() / cpu.len() as f64;
     println!("diffusion on {}: {mean:.4} of 255 from the processor's picture, on average", device.description);
     assert!(mean <= 1.0, "{mean}");
+}
+
+#[test]
+fn rates_are_kept_with_the_version_of_the_driver() {
+    good(atelier(&["devices", "--measure", "-t", "1"]).env(SHOWN.0, SHOWN.1).output().unwrap());
+    let file = Paths::beneath(&folder("home")).data.join("device-rates.json");
+    let kept: serde_json::Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    let conditions: Vec<&serde_json::Value> = kept["devices"].as_array().unwrap().iter().map(|device| &device["conditions"]).collect();
+    let of = |name: &str| conditions.iter().find(|it| it["device"] == name).unwrap_or_else(|| panic!("{kept}"));
+    println!("driver of {}: {}", of("Vulkan0")["description"], of("Vulkan0")["driver"]);
+    assert!(of("Vulkan0")["driver"].as_str().is_some_and(|version| !version.is_empty() && version != "0"), "{kept}");
+    assert!(of("CPU")["driver"].is_null(), "{kept}");
 }
 
 #[cfg(target_os = "linux")]

@@ -177,7 +177,7 @@ pub(super) fn force_hook(nodes: i32, force: bool) {
 ///
 /// # Safety
 /// `pointer` is null or a NUL-terminated string that lives during the call.
-unsafe fn text(pointer: *const std::ffi::c_char) -> String {
+unsafe fn text(pointer: *const c_char) -> String {
     if pointer.is_null() {
         return String::new();
     }
