@@ -12,13 +12,13 @@ use atelier_core::recipe::Person;
 #[derive(Debug, Args)]
 pub(in crate::cli) struct PersonFlags {
     /// Folder of pictures of a person, for the PhotoMaker. The prompt says where the person is by the word img: a woman img by a lake
-    #[arg(long, value_name = "DIR", help_heading = INPUTS)]
-    pub(in crate::cli) pm_id_images_dir: Option<PathBuf>,
+    #[arg(long = "pm-id-images-dir", value_name = "DIR", help_heading = INPUTS)]
+    pub(in crate::cli) id_images_dir: Option<PathBuf>,
     /// File with features of the faces, which PhotoMaker v2 reads and face_detect.py of stable-diffusion.cpp makes
-    #[arg(long, value_name = "FILE", help_heading = INPUTS)]
-    pub(in crate::cli) pm_id_embed_path: Option<PathBuf>,
-    #[arg(long, value_name = "PERCENT", value_parser = percent, help_heading = INPUTS, help = help())]
-    pub(in crate::cli) pm_style_strength: Option<f32>,
+    #[arg(long = "pm-id-embed-path", value_name = "FILE", help_heading = INPUTS)]
+    pub(in crate::cli) id_embed_path: Option<PathBuf>,
+    #[arg(long = "pm-style-strength", value_name = "PERCENT", value_parser = percent, help_heading = INPUTS, help = help())]
+    pub(in crate::cli) style_strength: Option<f32>,
 }
 
 fn help() -> String {

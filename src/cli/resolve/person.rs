@@ -9,14 +9,14 @@ use atelier_media::picture_files;
 
 /// The person of flags, beginning with the one of a picture.
 pub(super) fn of_flags(flags: &PersonFlags, usual: Person) -> Result<Person, UsageError> {
-    let (images, usual_embedding) = match &flags.pm_id_images_dir {
+    let (images, usual_embedding) = match &flags.id_images_dir {
         Some(folder) => (images(folder)?, None),
         None => (usual.images, usual.id_embedding),
     };
     Ok(Person {
         images,
-        style_strength: flags.pm_style_strength.unwrap_or(usual.style_strength),
-        id_embedding: flags.pm_id_embed_path.clone().or(usual_embedding),
+        style_strength: flags.style_strength.unwrap_or(usual.style_strength),
+        id_embedding: flags.id_embed_path.clone().or(usual_embedding),
     })
 }
 
