@@ -45,8 +45,8 @@ trait Check {
 }
 
 impl Check for Alone {
-    /// The second picture of a model finds all weights where they live, as predictions count them; its prompts are others, as long, so
-    /// that the text encoder runs again. What it took is what was predicted, to the byte.
+    /// The second picture of a model finds all weights where they live, as predictions count them; its prompts are others, as long, and it begins
+    /// with another picture, so that the encoders run again. What it took is what was predicted, to the byte.
     fn check(&self, recipe: &Recipe) {
         let what = format!("{:?} {}x{}", recipe.placement, recipe.width, recipe.height);
         let estimate = self.engine.estimate(recipe).unwrap();
@@ -55,7 +55,11 @@ impl Check for Alone {
         let predicted = predicted(recipe, &estimate, &self.engine.devices());
         for (prompt, negative) in [("a hill", "snow"), ("a lake", "rain")] {
             let negative_prompt = recipe.negative_prompt.replace("rain", negative);
-            let said = self.engine.run(&Recipe { prompt: recipe.prompt.replace("a lake", prompt), negative_prompt, ..recipe.clone() });
+            let mut recipe = Recipe { prompt: recipe.prompt.replace("a lake", prompt), negative_prompt, ..recipe.clone() };
+            if let Some(InitImage { image: ImageSource::Pixels(pixels), .. }) = &mut recipe.init {
+                *pixels = Rgb8::new(pixels.width(), pixels.height(), vec![prompt.as_bytes()[2]; pixels.pixels().len()]).unwrap();
+            }
+            let said = self.engine.run(&recipe);
             assert!(matches!(said.end(), End::Done { .. }), "{what}: {:?}", said.end());
             for peak in said.peaks() {
                 let predicted = predicted[&(peak.device.clone(), peak.phase)];

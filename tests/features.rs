@@ -15,7 +15,7 @@ use std::slice;
 use std::sync::OnceLock;
 
 use atelier_core::placement::{self, Module};
-use atelier_core::recipe::{ControlImage, FileRole, ImageSource, Lora, ModelFiles, Person, PlacementText, Recipe, Rgb8};
+use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, Rgb8};
 use atelier_engine::{End, Event, Phase, Task};
 use serde_json::json;
 use support::alone::{Alone, deep, deep_options};
@@ -114,6 +114,27 @@ fn an_edit_model_looks_at_every_reference_picture() {
     assert_eq!(it.run(&with(&[1, 2])).pixels(), pictures[3]);
     let elsewhere = Recipe { placement: placed("all=GPU0,vae=GPU1", ""), ..with(&[1, 2]) };
     assert_eq!(it.run(&elsewhere).pixels(), pictures[3]);
+}
+
+#[test]
+fn a_start_picture_is_encoded_once_for_all_pictures_made_from_it() {
+    let it = alone();
+    let plain = Recipe { steps: 2, placement: placed("all=cpu,vae=GPU1", ""), ..of_family("ovis") };
+    let from = |image, prompt: &str, seed| {
+        let init = Some(InitImage { image: picture(64, 64, image), strength: 0.7 });
+        it.run(&Recipe { prompt: prompt.into(), seed, init, ..plain.clone() })
+    };
+    let encoding = |said: &Said| {
+        let peaks = said.peaks().iter().filter(|peak| peak.device == "GPU1" && peak.phase == placement::Phase::Encode);
+        peaks.map(|peak| peak.bytes).max().unwrap_or(0)
+    };
+    let first = from(1, "a lake", 1);
+    let second = from(1, "a hill", 2);
+    assert!(encoding(&second) < encoding(&first), "the VAE computed nothing: {:?}", second.peaks());
+    assert_eq!(encoding(&from(2, "a hill", 2)), encoding(&first), "another start picture");
+    it.engine.handle().unload().unwrap();
+    let anew = from(1, "a hill", 2);
+    assert!(encoding(&anew) == encoding(&first) && anew.pixels() == second.pixels());
 }
 
 #[test]

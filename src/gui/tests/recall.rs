@@ -88,9 +88,16 @@ fn the_second_pass_is_a_setting_with_a_switch_and_an_upscaler_of_the_library() {
     studio.harness.run_ok();
     assert_eq!(recipe(&studio).hires, Some(atelier_core::recipe::Hires::default()));
     assert!(studio.harness.query_by_role_and_label(Role::ComboBox, "Upscaler").is_some());
+    for (name, side) in [("Redraw in tiles", None), ("Tile side: a value of one's own", Some(768))] {
+        studio.harness.get_by_role_and_label(Role::CheckBox, name).click();
+        studio.harness.run_ok();
+        assert_eq!(recipe(&studio).hires.unwrap().tiles.unwrap().side, side);
+    }
     studio.harness.check_accessibility();
     let (_, made, _) = studio.generate();
     assert_eq!(made.hires, recipe(&studio).hires);
-    studio.press(Modifiers::COMMAND, Key::Z);
+    for _ in 0..3 {
+        studio.press(Modifiers::COMMAND, Key::Z);
+    }
     assert_eq!(recipe(&studio).hires, None);
 }

@@ -46,6 +46,7 @@ const SHIM_SOURCES: &[&str] = &[
     "job",
     "lora_use",
     "embeddings",
+    "encoded_images",
     "noise_blend",
     "person_guide",
     "step_records",

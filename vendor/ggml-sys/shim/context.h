@@ -10,6 +10,7 @@
 #include "core/rng.hpp"
 #include "core/rng_mt19937.hpp"
 #include "core/rng_philox.hpp"
+#include "encoded_images.h"
 #include "engine_layout.h"
 #include "ggml-backend.h"
 #include "model/vae/vae.hpp"
@@ -64,6 +65,7 @@ struct atelier_context {
     std::shared_ptr<atelier::CachingConditioner> conditioner;
     // Created at the first adaptive preview; measures the duration of decoding.
     std::shared_ptr<atelier::AdaptivePreview> adaptive_preview;
+    atelier::EncodedImages encoded_images;
     std::vector<GGMLRunner*> text_encoders;
     // Own modules that borrowed ones replace.
     std::vector<std::shared_ptr<void>> replaced_modules;

@@ -27,6 +27,7 @@ struct DeviceLost {
     std::string device;
 };
 
+class EncodedImages;
 class StepReplay;
 
 class Job {
@@ -98,6 +99,14 @@ public:
     StepReplay* step_replay() const { return step_replay_; }
     void set_step_replay(StepReplay* replay) { step_replay_ = replay; }
 
+    // Encodings that the image may use, and what its LoRAs are known by; null: none are kept. Both outlive the job.
+    EncodedImages* encoded_images() const { return encoded_images_; }
+    const char* lora_key() const { return lora_key_; }
+    void set_encoded_images(EncodedImages* images, const char* lora_key) {
+        encoded_images_ = images;
+        lora_key_       = lora_key;
+    }
+
     void begin_graph(int nodes);
 
 private:
@@ -132,6 +141,8 @@ private:
     const atelier_area* area_ = nullptr;
     const atelier_noise_blend* noise_blend_ = nullptr;
     StepReplay* step_replay_  = nullptr;
+    EncodedImages* encoded_images_ = nullptr;
+    const char* lora_key_          = "";
     atelier_shortage shortage_ = {};
     uint64_t missing_numbers_   = 0;
     std::string failed_lora_;  // the engine's words

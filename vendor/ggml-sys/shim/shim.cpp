@@ -310,6 +310,8 @@ atelier_status atelier_context_generate(atelier_context* context,
     Job job(*callbacks);
     job.set_area(area);
     job.set_noise_blend(blend);
+    lora_key = lora_key == nullptr ? "" : lora_key;
+    job.set_encoded_images(&context->encoded_images, lora_key);
     std::optional<atelier::StepReplay> replay;
     if (steps != nullptr) {
         job.set_step_replay(&replay.emplace(*steps));
@@ -327,7 +329,7 @@ atelier_status atelier_context_generate(atelier_context* context,
         }
         if (context->conditioner != nullptr) {
             // The conditioner may be borrowed; the VAE is this context's.
-            context->conditioner->begin_image(lora_key == nullptr ? "" : lora_key, [context] { context->release_vae_staging(); });
+            context->conditioner->begin_image(lora_key, [context] { context->release_vae_staging(); });
             if (!context->conditioner->set_embeddings(embeddings, embedding_count)) {
                 return reject("an embedding does not fit the text encoders");
             }

@@ -6,10 +6,12 @@ use eframe::egui::{ComboBox, TextEdit, Ui};
 
 use crate::gui::create::larger::{upscalers, with_upscaler};
 use crate::gui::state::State;
-use crate::gui::widgets::{self, Scale, file_name, heading, row, slider_row};
+use crate::gui::widgets::{self, Scale, file_name, heading, optional_row, row, slider_row};
 use atelier_core::recipe::{Hires, Recipe, RedrawTiles};
 
 const LANCZOS: &str = "Lanczos";
+/// Side of a tile in pixels with which one's own begins.
+const USUAL_SIDE: u32 = 768;
 
 /// Draws the switch of tiles, and their words where it is on.
 fn tile_rows(ui: &mut Ui, hires: &mut Hires) {
@@ -23,6 +25,9 @@ fn tile_rows(ui: &mut Ui, hires: &mut Hires) {
         hires.tiles = is_on.then(RedrawTiles::default);
     }
     if let Some(tiles) = &mut hires.tiles {
+        let (least, most) = RedrawTiles::SIDES;
+        let hover = "Side of a tile in pixels. Larger ones see more of the picture and take more memory. Neighbours overlap by an eighth, or 96 pixels.";
+        optional_row(ui, "Tile side", &mut tiles.side, USUAL_SIDE, least..=most, 8.0, hover);
         row(ui, "Tile words", |ui| {
             let hover = "The prompt of every tile. Name the style and no subject, or it is painted into each of them.";
             let edit = TextEdit::singleline(&mut tiles.words).hint_text(RedrawTiles::USUAL_WORDS).char_limit(500);
