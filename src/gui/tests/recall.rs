@@ -91,7 +91,7 @@ fn the_second_pass_is_a_setting_with_a_switch_and_an_upscaler_of_the_library() {
     for (name, side) in [("Redraw in tiles", None), ("Tile side: a value of one's own", Some(768))] {
         studio.harness.get_by_role_and_label(Role::CheckBox, name).click();
         studio.harness.run_ok();
-        assert_eq!(recipe(&studio).hires.unwrap().tiles.unwrap().side, side);
+        assert_eq!(recipe(&studio).hires.as_ref().unwrap().tiles.as_ref().unwrap().side, side);
     }
     studio.harness.check_accessibility();
     let (_, made, _) = studio.generate();
