@@ -124,7 +124,7 @@ fn a_photomaker_beside_a_model_of_another_family_is_a_sentence_and_exit_code_1()
     let home = home("photomaker");
     let (photomaker, person) = (home.join("pm.safetensors"), home.join("ann"));
     testkit::families::photomaker_of_zeros(false).write(&photomaker).unwrap();
-    fs::create_dir(&person).unwrap();
+    fs::create_dir_all(&person).unwrap();
     image::RgbImage::new(8, 8).save(person.join("ann.png")).unwrap();
     let person = ["-p", "a woman img", "--pm-id-images-dir", person.to_str().unwrap()];
     let output = generate(&home, &person).arg("--photo-maker").arg(&photomaker).output().unwrap();

@@ -126,6 +126,12 @@ impl Studio {
         self.harness.run_ok();
     }
 
+    /// Runs frames until a notice begins so. It goes away after some frames.
+    fn until_notice(&mut self, words: &str) {
+        self.until(words, |app| app.state.notices.shown().is_some_and(|it| it.text.starts_with(words)));
+        assert!(self.sees(words));
+    }
+
     fn press(&mut self, modifiers: Modifiers, key: Key) {
         self.harness.key_press_modifiers(modifiers, key);
         self.harness.run_ok();

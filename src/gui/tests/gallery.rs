@@ -177,8 +177,7 @@ fn l_enlarges_the_picture_and_keeps_what_it_says() {
     studio.press(Modifiers::NONE, Key::Home);
     let file = studio.app().state.gallery.summaries.get(&current(&studio)).unwrap().path.clone();
     studio.press(Modifiers::NONE, Key::L);
-    studio.until("the job", |app| !app.state.shared.jobs.is_empty());
-    assert!(studio.sees("This picture is enlarged."));
+    studio.until_notice("This picture is enlarged.");
     let (_, recipe, _) = studio.take();
     assert!(recipe.only_enlarges(), "{recipe:?}");
     assert_eq!((recipe.prompt.as_str(), recipe.seed), ("a red fox in snow", 100));
@@ -204,8 +203,7 @@ fn the_drafts_among_the_selected_pictures_are_finished_one_after_the_other() {
     };
     studio.press(Modifiers::COMMAND, Key::A);
     finish(&mut studio);
-    studio.until("the jobs", |app| !app.state.shared.jobs.is_empty());
-    assert!(studio.sees("2 drafts are finished, one after the other."));
+    studio.until_notice("2 drafts are finished, one after the other.");
     let mut finished = Vec::new();
     for _ in 0..2 {
         let (job, recipe, _) = studio.take();
