@@ -260,7 +260,7 @@ impl Command {
             | Self::RemoveTag(_)
             | Self::SetDialog(Some(Dialog::Export(..))) => has_target(),
             Self::UseForPerson => has_target().and_then(|()| shared.takes_person()),
-            Self::UseAsReference => has_current().and_then(|()| shared.takes_references()),
+            Self::UseAsReference => has_target().and_then(|()| shared.takes_references()),
             Self::AddTag => {
                 has_target()?;
                 require(!state.tag_text.trim().is_empty(), "Type a word first.")

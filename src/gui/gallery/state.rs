@@ -10,6 +10,7 @@ use atelier_gallery::{PictureDetails, PictureId, PictureSummary};
 use atelier_library::{ModelCard, ModelKind};
 use eframe::egui::TextureHandle;
 
+use crate::gui::files::Remake;
 use crate::gui::gallery::compare::CompareMode;
 use crate::gui::gallery::thumbnails::Thumbnails;
 use crate::gui::viewport::View;
@@ -74,6 +75,17 @@ pub struct State {
     pub(crate) asked: Asked,
 }
 
+/// What is done with the files of the selected pictures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FilesUse {
+    /// Other pictures are made of them.
+    Remake(Remake),
+    /// They are references of the next picture.
+    Reference,
+    /// They show the person of the next picture.
+    Person,
+}
+
 /// Requests whose answers are on their way.
 #[derive(Default)]
 pub(crate) struct Asked {
@@ -81,6 +93,10 @@ pub(crate) struct Asked {
     pub(crate) summaries: Vec<PictureId>,
     pub(crate) details: Vec<PictureId>,
     pub(crate) pixels: Vec<PictureId>,
+    /// Summaries of selected pictures, which need not be in sight: what their files are for, by the number of the request.
+    pub(crate) files: Vec<(u64, FilesUse)>,
+    /// Number of the last such request.
+    pub(crate) last_files: u64,
 }
 
 /// A picture in full size on the graphics card.

@@ -13,7 +13,7 @@ use crate::gui::create;
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, Remake};
 use crate::gui::gallery::command::Command;
 use crate::gui::gallery::compare::CompareMode;
-use crate::gui::gallery::state::{Comparison, Dialog, LargePicture, Mode, State};
+use crate::gui::gallery::state::{Comparison, Dialog, FilesUse, LargePicture, Mode, State};
 use crate::gui::pixels;
 use crate::gui::shared::Screen;
 use crate::gui::viewport::View;
@@ -139,28 +139,16 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 context.follow_up(create::Command::StartFromFile(path));
             }
         }
-        Command::UseAsReference => {
-            if current_file(state, context).is_some() {
-                let files = state.targets().into_iter().filter_map(|id| state.summaries.get(&id)).map(|it| it.path.clone());
-                context.shared.recipe.reference_images.extend(files.map(ImageSource::File));
-                context.follow_up(WindowCommand::SetScreen(Screen::Create));
-            }
-        }
-        Command::UseForPerson => {
-            let files = target_files(state, context);
-            if !files.is_empty() {
-                context.shared.add_person_pictures(files.into_iter().map(ImageSource::File));
-                context.follow_up(WindowCommand::SetScreen(Screen::Create));
-            }
-        }
+        Command::UseAsReference => use_files(state, FilesUse::Reference, context),
+        Command::UseForPerson => use_files(state, FilesUse::Person, context),
         Command::UseForControl => {
             if let Some(path) = current_file(state, context) {
                 context.shared.recipe.set_control_picture(ImageSource::File(path));
                 context.follow_up(WindowCommand::SetScreen(Screen::Create));
             }
         }
-        Command::Enlarge(way) => remake(state, Remake::Enlarge(way), context),
-        Command::FinishDrafts => remake(state, Remake::FinishDraft, context),
+        Command::Enlarge(way) => use_files(state, FilesUse::Remake(Remake::Enlarge(way)), context),
+        Command::FinishDrafts => use_files(state, FilesUse::Remake(Remake::FinishDraft), context),
         Command::CopyPicture => {
             if let Some(path) = current_file(state, context) {
                 context.workers.file(FileTask::Copy(path));
@@ -202,26 +190,39 @@ fn search(state: &State, context: &mut Context<'_>) {
     send(GalleryRequest::Search(state.search.clone()), context);
 }
 
-/// Reads the recipes of the selected pictures, of which others are made.
-fn remake(state: &State, remake: Remake, context: &mut Context<'_>) {
-    let files = target_files(state, context);
-    if !files.is_empty() {
-        let (known, library) = (create::open::known_files(context.shared), Arc::clone(&context.shared.library));
-        context.workers.file(FileTask::ReadRecipes { files, known, library, remake });
+/// Asks where the files of the selected pictures are, and remembers what they are for.
+fn use_files(state: &mut State, purpose: FilesUse, context: &mut Context<'_>) {
+    let targets = state.targets();
+    if !targets.is_empty() {
+        state.asked.last_files += 1;
+        state.asked.files.push((state.asked.last_files, purpose));
+        send(GalleryRequest::SummariesOf(targets, state.asked.last_files), context);
     }
 }
 
-/// The files of the selected pictures that are there; says so where none is.
-fn target_files(state: &State, context: &mut Context<'_>) -> Vec<PathBuf> {
-    let targets = state.targets();
-    let summaries = || targets.iter().filter_map(|id| state.summaries.get(id));
-    let files: Vec<PathBuf> = summaries().filter(|it| it.state == PictureState::Here).map(|it| it.path.clone()).collect();
-    if files.is_empty()
-        && let Some(missing) = summaries().next()
-    {
-        context.notice(not_there(missing));
+/// Uses the files of these pictures, as far as they are there, for what they were asked for.
+fn files_known(state: &mut State, number: u64, summaries: &[PictureSummary], context: &mut Context<'_>) {
+    let Some(index) = state.asked.files.iter().position(|(asked, _)| *asked == number) else { return };
+    let (_, purpose) = state.asked.files.remove(index);
+    let files: Vec<PathBuf> = summaries.iter().filter(|it| it.state == PictureState::Here).map(|it| it.path.clone()).collect();
+    if files.is_empty() {
+        summaries.first().into_iter().for_each(|missing| context.notice(not_there(missing)));
+        return;
     }
-    files
+    match purpose {
+        FilesUse::Remake(remake) => {
+            let (known, library) = (create::open::known_files(context.shared), Arc::clone(&context.shared.library));
+            context.workers.file(FileTask::ReadRecipes { files, known, library, remake });
+        }
+        FilesUse::Reference => {
+            context.shared.recipe.reference_images.extend(files.into_iter().map(ImageSource::File));
+            context.follow_up(WindowCommand::SetScreen(Screen::Create));
+        }
+        FilesUse::Person => {
+            context.shared.add_person_pictures(files.into_iter().map(ImageSource::File));
+            context.follow_up(WindowCommand::SetScreen(Screen::Create));
+        }
+    }
 }
 
 /// The file of the picture with the cursor; says so where it is not there.
@@ -393,6 +394,7 @@ pub(crate) fn gallery_event(state: &mut State, event: GalleryEvent, context: &mu
             }
             state.add_summaries(summaries);
         }
+        GalleryEvent::SummariesOf(number, summaries) => files_known(state, number, &summaries, context),
         GalleryEvent::Details(id, details) => match details {
             Some(details) => drop(state.details.insert(id, details)),
             None => drop(state.details.remove(&id)),

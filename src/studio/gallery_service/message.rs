@@ -43,6 +43,8 @@ pub enum GalleryRequest {
     Refresh,
     /// Write copies of these pictures into a folder.
     Export(Vec<PictureId>, Export),
+    /// Summaries of these pictures, for a command of this number; every request is answered.
+    SummariesOf(Vec<PictureId>, u64),
 }
 
 /// A search.
@@ -108,6 +110,8 @@ pub enum GalleryEvent {
     Changed,
     /// Summaries that were asked for.
     Summaries(Vec<PictureSummary>),
+    /// Summaries for the command of this number.
+    SummariesOf(u64, Vec<PictureSummary>),
     /// Everything known of a picture; `None` where it is gone.
     Details(PictureId, Option<Box<PictureDetails>>),
     /// Thumbnail of a picture; `None` where it cannot be made.

@@ -128,6 +128,7 @@ impl Worker {
             }
             GalleryRequest::Refresh => self.publish(database, false),
             GalleryRequest::Summaries(ids) => self.send(GalleryEvent::Summaries(database.pictures(&ids)?)),
+            GalleryRequest::SummariesOf(ids, number) => self.send(GalleryEvent::SummariesOf(number, database.pictures(&ids)?)),
             GalleryRequest::Details(ids) => {
                 for id in ids {
                     self.send(GalleryEvent::Details(id, database.picture(id)?.map(Box::new)));
