@@ -2,8 +2,9 @@
 
 use eframe::egui::TextureHandle;
 
+use crate::gui::canvas::tasks::CandidateBase;
 use atelier_core::canvas::{LayerId, PixelRect, TileImage};
-use atelier_core::recipe::{Person, Recipe, Rgb8};
+use atelier_core::recipe::{Person, Recipe};
 use atelier_engine::JobId;
 
 /// A candidate.
@@ -26,13 +27,12 @@ pub(crate) struct Run {
     pub(crate) recipe: Recipe,
     /// The engine's number, once a picture has come.
     pub(crate) job: Option<JobId>,
-    pub(crate) base: Rgb8,
-    pub(crate) region: Option<LayerId>,
+    pub(crate) base: CandidateBase,
 }
 
 impl Run {
-    pub(crate) fn new(recipe: &Recipe, base: Rgb8, region: Option<LayerId>) -> Self {
-        Self { recipe: without_pictures(recipe), job: None, base, region }
+    pub(crate) fn new(recipe: &Recipe, base: CandidateBase) -> Self {
+        Self { recipe: without_pictures(recipe), job: None, base }
     }
 }
 

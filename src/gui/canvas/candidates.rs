@@ -21,18 +21,15 @@ pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context:
     let Some(recipe) = context.shared.jobs.get_mut(job).map(|job| without_pictures(&job.recipe)) else { return };
     let documents = state.document.iter_mut().chain(&mut state.parked);
     for document in documents {
-        let number = document.number;
         // Jobs run in the order in which they were asked for.
         let known = document.runs.iter().position(|run| run.job == Some(job));
         let Some(at) = known.or_else(|| document.runs.iter().position(|run| run.job.is_none() && run.recipe == recipe)) else { continue };
         let run = &mut document.runs[at];
         run.job = Some(job);
         context.workers.pixel(PixelTask::Canvas(CanvasPixelTask::Candidate {
-            document: number,
             picture: Arc::clone(&picture.image),
             base: run.base.clone(),
             seed: picture.info.seed,
-            region: run.region,
             max_side_px: context.egui.input(|input| input.max_texture_side),
             live: None,
         }));

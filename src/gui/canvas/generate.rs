@@ -2,7 +2,7 @@
 
 use crate::gui::canvas::candidate::Run;
 use crate::gui::canvas::state::{Gesture, OpenDocument, Part, State};
-use crate::gui::canvas::tasks::{Analysis, AnalysisBasis, CanvasPixelTask, Extension};
+use crate::gui::canvas::tasks::{Analysis, AnalysisBasis, CandidateBase, CanvasPixelTask, Extension};
 use crate::gui::canvas::tool::ToolOptions;
 use crate::gui::context::Context;
 use crate::gui::create;
@@ -86,7 +86,7 @@ pub(crate) fn analysed(document: &mut OpenDocument, analysis: Analysis) {
 
 fn ask(document: &mut OpenDocument, analysis: &Analysis, options: &ToolOptions, context: &mut Context<'_>) {
     let recipe = recipe(&context.shared.recipe, document, analysis, options);
-    document.runs.push(Run::new(&recipe, analysis.picture.clone(), analysis.basis.region));
+    document.runs.push(Run::new(&recipe, CandidateBase::new(document.number, analysis)));
     context.follow_up(create::Command::GenerateWith(Box::new(recipe)));
 }
 

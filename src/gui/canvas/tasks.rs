@@ -58,16 +58,12 @@ pub enum CanvasPixelTask {
     },
     /// Find what a candidate changes.
     Candidate {
-        /// The document.
-        document: DocumentNumber,
         /// The candidate.
         picture: Arc<Rgb8>,
-        /// The picture that it was made from.
-        base: Rgb8,
+        /// What it was made from.
+        base: CandidateBase,
         /// Its seed.
         seed: i64,
-        /// The region that it is of.
-        region: Option<LayerId>,
         /// Longest side that the graphics card takes, in pixels.
         max_side_px: usize,
         /// The job of Live that it is of; `None`: of the queue.
@@ -200,6 +196,25 @@ pub struct Extension {
     pub borders: Borders,
 }
 
+/// What a candidate is made from.
+#[derive(Clone, Debug)]
+pub struct CandidateBase {
+    /// The document.
+    pub document: DocumentNumber,
+    /// Its picture.
+    pub picture: Rgb8,
+    /// The part that is generated anew; `None`: all of it.
+    pub mask: Option<Arc<Mask>>,
+    /// The region that it is of.
+    pub region: Option<LayerId>,
+}
+
+impl CandidateBase {
+    pub(crate) fn new(document: DocumentNumber, analysis: &Analysis) -> Self {
+        Self { document, picture: analysis.picture.clone(), mask: analysis.mask.clone(), region: analysis.basis.region }
+    }
+}
+
 /// A candidate, ready for the screen.
 #[derive(Debug)]
 pub struct PreparedCandidate {
@@ -209,9 +224,9 @@ pub struct PreparedCandidate {
     pub region: Option<LayerId>,
     /// What it changes.
     pub patch: TileImage,
-    /// The rectangle that holds what it changes.
+    /// The rectangle that holds what it changes, and what is masked.
     pub bounds: PixelRect,
-    /// What it changes, for the screen.
+    /// What it changes, and what is masked, for the screen.
     pub overlay: ColorImage,
     /// Thumbnail for the strip.
     pub thumbnail: ColorImage,
@@ -226,21 +241,41 @@ impl CanvasPixelTask {
                 CanvasReport::Edited { document, version, edit, result }
             }
             Self::Analyse { document, basis, content } => CanvasReport::Analysed(document, analyse(basis, &content)),
-            Self::Candidate { document, picture, base, seed, region, max_side_px, live } => {
+            Self::Candidate { picture, base, seed, max_side_px, live } => {
+                let CandidateBase { document, picture: base, mask, region } = base;
                 let candidate = TileImage::of_difference(&picture, &base).map(|patch| {
-                    let bounds = patch.content_bounds();
+                    let changed = patch.content_bounds();
+                    let bounds = mask.as_deref().and_then(Mask::bounds).map_or(changed, |masked| changed.union(&masked));
                     let size = [bounds.width as usize, bounds.height as usize];
-                    let full = ColorImage::from_rgba_unmultiplied(size, &patch.read(bounds));
                     let is_small = size.iter().all(|side| *side <= max_side_px);
                     // A card that takes so little shows the whole picture, made smaller, in its place.
-                    let (bounds, overlay) =
-                        if is_small { (bounds, full) } else { (patch.bounds(), pixels::to_screen(&picture, max_side_px)) };
+                    let (bounds, overlay) = if is_small {
+                        let pixels = overlay(&patch, &picture, mask.as_deref(), bounds);
+                        (bounds, ColorImage::from_rgba_unmultiplied(size, &pixels))
+                    } else {
+                        (patch.bounds(), pixels::to_screen(&picture, max_side_px))
+                    };
                     PreparedCandidate { seed, region, patch, bounds, overlay, thumbnail: pixels::thumbnail(&picture) }
                 });
                 CanvasReport::Candidate { document, candidate, live }
             }
         }
     }
+}
+
+/// RGBA bytes of what a candidate changes in a rectangle, and of all that is masked there: where it is as before, the mask's colour would show.
+fn overlay(patch: &TileImage, picture: &Rgb8, mask: Option<&Mask>, rect: PixelRect) -> Vec<u8> {
+    let mut pixels = patch.read(rect);
+    let Some(mask) = mask else { return pixels };
+    for (row, line) in pixels.chunks_exact_mut(rect.width as usize * 4).enumerate() {
+        let first = (rect.top as usize + row) * picture.width() as usize + rect.left as usize;
+        let masked = mask.pixels()[first..].iter().zip(picture.pixels()[first * 3..].chunks_exact(3));
+        for (pixel, (_, colour)) in line.chunks_exact_mut(4).zip(masked).filter(|(_, (share, _))| **share > 0) {
+            pixel[..3].copy_from_slice(colour);
+            pixel[3] = 255;
+        }
+    }
+    pixels
 }
 
 fn analyse(basis: AnalysisBasis, content: &DocumentContent) -> Analysis {
@@ -347,4 +382,33 @@ fn recover(folder: &Path) -> Vec<(PathBuf, DocumentContent)> {
         .collect();
     canvases.reverse();
     canvases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_candidate_covers_the_masks_colour_also_where_it_changes_nothing() {
+        let grey = |width: u32, height: u32| vec![90; (width * height * 3) as usize];
+        let base = Rgb8::new(6, 4, grey(6, 4)).unwrap();
+        let mut changed = grey(6, 4);
+        changed[(2 * 6 + 4) * 3] = 7;
+        let mut mask = Mask::filled(6, 4, 0);
+        for at in [6 + 2, 6 + 3, 2 * 6 + 3] {
+            mask.pixels_mut()[at] = 200;
+        }
+        let task = CanvasPixelTask::Candidate {
+            picture: Arc::new(Rgb8::new(6, 4, changed).unwrap()),
+            base: CandidateBase { document: 1, picture: base, mask: Some(Arc::new(mask)), region: None },
+            seed: 5,
+            max_side_px: 64,
+            live: None,
+        };
+        let CanvasReport::Candidate { candidate: Some(candidate), .. } = task.run() else { panic!("no candidate") };
+        let shown: Vec<usize> = (0..24).filter(|at| candidate.overlay.pixels[*at].a() == 255).collect();
+        assert_eq!((candidate.bounds, shown), (PixelRect::of_size(6, 4), vec![6 + 2, 6 + 3, 2 * 6 + 3, 2 * 6 + 4]));
+        let alpha = |x, y| candidate.patch.read(PixelRect { left: x, top: y, width: 1, height: 1 })[3];
+        assert_eq!((alpha(4, 2), alpha(3, 1)), (255, 0), "the layer has what changed alone");
+    }
 }

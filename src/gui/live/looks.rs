@@ -73,11 +73,9 @@ fn task_of(job: JobId, finished: &FinishedPicture, context: &Context<'_>) -> Pix
     let Picture { info, image, .. } = &finished.picture;
     match &finished.base {
         Some(base) => PixelTask::Canvas(CanvasPixelTask::Candidate {
-            document: base.document,
             picture: Arc::clone(image),
-            base: base.picture.clone(),
+            base: base.clone(),
             seed: info.seed,
-            region: base.region,
             max_side_px: context.egui.input(|input| input.max_texture_side),
             live: Some(job),
         }),

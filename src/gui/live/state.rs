@@ -5,13 +5,13 @@ use eframe::egui::{Vec2, vec2};
 
 use crate::gui::canvas::command::without_prompt;
 use crate::gui::canvas::state::Part;
-use crate::gui::canvas::tasks::DocumentNumber;
+use crate::gui::canvas::tasks::{CandidateBase, DocumentNumber};
 use crate::gui::create::progress::Progress;
 use crate::gui::create::state::FormingPicture;
 use crate::gui::live::follower::Follower;
 use crate::gui::shared::{Shared, UnmetRequirement};
-use atelier_core::canvas::{AreaSettings, LayerId, PixelRect, TileImage};
-use atelier_core::recipe::{Recipe, Rgb8};
+use atelier_core::canvas::{AreaSettings, PixelRect, TileImage};
+use atelier_core::recipe::Recipe;
 use atelier_engine::{JobId, Picture, Preview};
 
 /// Seconds from which on a picture is too slow to be called live.
@@ -64,20 +64,11 @@ pub(crate) struct CanvasSource {
     pub(crate) area: AreaSettings,
 }
 
-/// A picture of a document from which another one is made.
-#[derive(Clone)]
-pub(crate) struct Base {
-    pub(crate) document: DocumentNumber,
-    pub(crate) picture: Rgb8,
-    /// The region that the other one is of.
-    pub(crate) region: Option<LayerId>,
-}
-
 /// A job that the engine has.
 pub(crate) struct Run {
     pub(crate) job: JobId,
     pub(crate) recipe: Recipe,
-    pub(crate) base: Option<Base>,
+    pub(crate) base: Option<CandidateBase>,
     pub(crate) has_begun: bool,
     pub(crate) is_stopped: bool,
     /// The queue was told that it is awaited.
@@ -96,7 +87,7 @@ pub(crate) enum Pending {
 pub(crate) struct FinishedPicture {
     pub(crate) recipe: Recipe,
     pub(crate) picture: Picture,
-    pub(crate) base: Option<Base>,
+    pub(crate) base: Option<CandidateBase>,
 }
 
 /// The picture as it looks now.

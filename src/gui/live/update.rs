@@ -3,12 +3,13 @@
 use atelier_engine::Task;
 
 use crate::gui::canvas::state::{Gesture, OpenDocument};
+use crate::gui::canvas::tasks::CandidateBase;
 use crate::gui::canvas::{candidates, generate};
 use crate::gui::context::Context;
 use crate::gui::live::command::{Command, fewer_steps, smaller_size};
 use crate::gui::live::follower::{Activity, FollowAction, Follower};
 use crate::gui::live::looks;
-use crate::gui::live::state::{Base, CanvasSource, Run, Source, State};
+use crate::gui::live::state::{CanvasSource, Run, Source, State};
 use crate::gui::shared::{Screen, random_seed};
 use crate::gui::{canvas, create};
 use crate::studio::queue::QueueRequest;
@@ -115,7 +116,7 @@ fn begin(state: &mut State, source: Source, canvas: &canvas::State, create: &cre
     let of_canvas = canvas.edited().and_then(|document| {
         let analysis = generate::current(document, context.shared, &canvas.options)?;
         let recipe = generate::recipe(&source.recipe, document, analysis, &canvas.options);
-        Some((recipe, Base { document: document.number, picture: analysis.picture.clone(), region: analysis.basis.region }))
+        Some((recipe, CandidateBase::new(document.number, analysis)))
     });
     let (recipe, base) = match of_canvas {
         Some((recipe, base)) => (recipe, Some(base)),
