@@ -2,7 +2,7 @@
 
 use eframe::egui::TextureHandle;
 
-use crate::gui::canvas::tasks::CandidateBase;
+use crate::gui::canvas::tasks::{AnalysisBasis, CandidateBase};
 use atelier_core::canvas::{LayerId, PixelRect, TileImage};
 use atelier_core::recipe::{Person, Recipe};
 use atelier_engine::JobId;
@@ -34,6 +34,31 @@ impl Run {
     pub(crate) fn new(recipe: &Recipe, base: CandidateBase) -> Self {
         Self { recipe: without_pictures(recipe), job: None, base }
     }
+}
+
+/// What was asked for with a seed that the person chose.
+pub(crate) struct SeedUse {
+    basis: AnalysisBasis,
+    /// The recipe without its pictures, with the chosen seed.
+    recipe: Recipe,
+    /// The first seed that no picture has yet.
+    next: i64,
+}
+
+/// The seed for a recipe with a chosen seed: that one, and where the same was asked for before, the first that no candidate has. The engine
+/// gives the pictures of a batch one seed after the other.
+pub(crate) fn next_seed(uses: &mut Vec<SeedUse>, basis: AnalysisBasis, recipe: &Recipe) -> i64 {
+    // Other pixels make another picture of the same seed.
+    uses.retain(|it| it.basis.version == basis.version);
+    let same = without_pictures(recipe);
+    let known = uses.iter().position(|it| it.basis == basis && it.recipe == same);
+    let at = known.unwrap_or_else(|| {
+        uses.push(SeedUse { basis, next: recipe.seed, recipe: same });
+        uses.len() - 1
+    });
+    let seed = uses[at].next;
+    uses[at].next = seed.checked_add(i64::from(recipe.batch_count.max(1))).unwrap_or_default();
+    seed
 }
 
 /// A recipe without its pictures.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use eframe::egui::{Vec2, vec2};
 
-use crate::gui::canvas::candidate::{Candidate, Run};
+use crate::gui::canvas::candidate::{Candidate, Run, SeedUse};
 use crate::gui::canvas::surface::Surface;
 use crate::gui::canvas::tasks::{Analysis, DocumentNumber};
 use crate::gui::canvas::tool::{Tool, ToolOptions};
@@ -71,6 +71,8 @@ pub struct OpenDocument {
     pub shown_candidate: Option<usize>,
     /// Jobs that were asked for.
     pub(crate) runs: Vec<Run>,
+    /// What was asked for with a chosen seed, of this version of the document.
+    pub(crate) seed_uses: Vec<SeedUse>,
     /// Parts of which pictures are asked for once they are known, in this order.
     pub(crate) wanted_parts: VecDeque<Part>,
     /// It is being analysed.
@@ -105,6 +107,7 @@ impl OpenDocument {
             candidates: Vec::new(),
             shown_candidate: None,
             runs: Vec::new(),
+            seed_uses: Vec::new(),
             wanted_parts: VecDeque::new(),
             is_analysing: false,
             pending_edits: 0,

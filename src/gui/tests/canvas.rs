@@ -268,6 +268,31 @@ fn layers_guide_the_picture_where_the_model_can_use_them() {
 }
 
 #[test]
+fn the_same_asked_for_again_with_a_locked_seed_is_another_candidate() {
+    let mut studio = studio();
+    studio.take_tool(Key::M);
+    studio.draw((20.0, 20.0), (30.0, 20.0));
+    studio.app_mut().state.shared.recipe = Recipe { seed: 7, batch_count: 2, ..studio.app().state.shared.recipe.clone() };
+    let mut seed_of_next = |prompt: &str, strokes: &[(f32, f32)]| {
+        studio.app_mut().state.shared.recipe.prompt = prompt.into();
+        for &(x, y) in strokes {
+            studio.draw((x, y), (x + 6.0, y));
+        }
+        studio.settle_canvas();
+        studio.press(Modifiers::COMMAND, Key::Enter);
+        let (job, recipe, _) = studio.take();
+        studio.begin(job, vec![recipe.seed, recipe.seed + 1]);
+        studio.done(job);
+        recipe.seed
+    };
+    assert_eq!(seed_of_next("a lake", &[]), 7);
+    assert_eq!(seed_of_next("a lake", &[]), 9, "after the two of the batch");
+    assert_eq!(seed_of_next("a road", &[]), 7, "other words are compared with the same seed");
+    assert_eq!(seed_of_next("a lake", &[]), 11);
+    assert_eq!(seed_of_next("a lake", &[(40.0, 40.0)]), 7, "another mask");
+}
+
+#[test]
 fn candidates_are_looked_at_one_by_one_and_put_away() {
     let mut studio = studio();
     studio.take_tool(Key::M);
