@@ -1,7 +1,7 @@
 //! Seconds a picture: `cargo xtask bench [-- --rows tiny,builtin,sd15,zimage] [--rounds N]`; download speed: `-- --downloads`; the
 //! processor's arithmetic: `-- --cpu`; the gallery with 100,000 pictures: `-- --gallery`; painting on a large document: `-- --canvas`;
 //! seams of painted parts: `-- --seams`; predicted beside measured times: `-- --time`; the planner's picks beside what is quickest:
-//! `-- --time --picks`.
+//! `-- --time --picks`; what Live shows of a change, and when: `-- --live`.
 //!
 //! One table, measured in one run on this machine, each row written as it is done. Ours, as a caller of the engine sees it, beside the same
 //! engine used as others use it: (a) a process for each picture, as sd-cli does; (b) one bare context that stays, as sd-server has. Each model
@@ -15,6 +15,8 @@ mod downloads;
 mod frames;
 #[path = "parts/gallery.rs"]
 mod gallery;
+#[path = "parts/live.rs"]
+mod live;
 #[path = "parts/peers.rs"]
 mod peers;
 #[path = "parts/picks.rs"]
@@ -80,6 +82,9 @@ fn main() -> Outcome<()> {
     std::fs::create_dir_all(&folder)?;
     if arguments.iter().any(|argument| argument == "--gallery") {
         return gallery::measure(&folder, rounds.unwrap_or(9));
+    }
+    if arguments.iter().any(|argument| argument == "--live") {
+        return live::measure(rounds.unwrap_or(12));
     }
     if arguments.iter().any(|argument| argument == "--seams") {
         return seams::measure(rounds.unwrap_or(3));

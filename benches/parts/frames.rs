@@ -14,12 +14,12 @@ use egui_kittest::Harness;
 use super::{LIMIT, Outcome};
 
 /// A frame of a screen of 60 Hz.
-const FRAME: Duration = Duration::from_micros(16_667);
+pub(super) const FRAME: Duration = Duration::from_micros(16_667);
 
-/// A window without a screen, at a usual laptop's size.
-fn window(options: Options, settings: Settings) -> Harness<'static, Option<App>> {
+/// A window without a screen, at a usual laptop's size. Its clock goes on by a frame with each step.
+pub(super) fn window(options: Options, settings: Settings) -> Harness<'static, Option<App>> {
     let mut parts = Some((start(|| {}), settings));
-    Harness::builder().with_size([1440.0, 900.0]).build_ui_state(
+    Harness::builder().with_size([1440.0, 900.0]).with_step_dt(FRAME.as_secs_f32()).build_ui_state(
         move |ui, slot: &mut Option<App>| {
             if let Some((handle, settings)) = parts.take() {
                 *slot = App::new(ui.ctx(), handle, &options, settings).ok();
