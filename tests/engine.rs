@@ -186,6 +186,7 @@ fn thrifty_previews_begin_small_leave_the_last_step_out_and_change_nothing() {
         let shown = said.previews();
         let sides: Vec<_> = shown.iter().map(|preview| (preview.image.width(), preview.image.height())).collect();
         assert!(sides.iter().all(|side| [(64, 64), (128, 128)].contains(side)), "{sides:?}");
+        assert_eq!(shown[0].step, 1, "what a change does is seen at once");
         assert!(shown.iter().all(|preview| preview.step < 12));
         assert_eq!(said.pixels(), plain.pixels(), "looking on changes nothing");
     }

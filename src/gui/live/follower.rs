@@ -1,9 +1,9 @@
 //! When the picture is made anew: the newest change wins, and at most one run is under way. Pure: the time is an argument.
 
-use crate::studio::debounce::Debounce;
-
-/// Seconds without a change after which a picture is begun.
+/// Seconds without a change after which the next one begins a picture at once. Changes in quicker succession wait until they pause for so long.
 const SETTLE_SECS: f64 = 0.15;
+/// A remainder that is no time.
+const ROUNDING_SECS: f64 = 1e-6;
 
 /// What the person and the canvas are doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,15 @@ pub enum FollowAction {
     Begin,
 }
 
+/// The newest source.
+#[derive(Debug)]
+struct Newest<T> {
+    source: T,
+    since_secs: f64,
+    /// The one before had stood for [`SETTLE_SECS`].
+    is_after_pause: bool,
+}
+
 /// State of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum RunState {
@@ -46,7 +55,7 @@ enum RunState {
 pub struct Follower<T> {
     /// What the last run was made from; `None` where it was stopped or there was none.
     last_source: Option<T>,
-    changed: Debounce<T>,
+    newest: Option<Newest<T>>,
     run: RunState,
     is_drawing: bool,
     /// The next run does not wait for a pause of the changes.
@@ -55,7 +64,7 @@ pub struct Follower<T> {
 
 impl<T> Default for Follower<T> {
     fn default() -> Self {
-        Self { last_source: None, changed: Debounce::default(), run: RunState::None, is_drawing: false, is_due: false }
+        Self { last_source: None, newest: None, run: RunState::None, is_drawing: false, is_due: false }
     }
 }
 
@@ -64,30 +73,42 @@ impl<T: Clone + PartialEq> Follower<T> {
     pub fn next_action(&mut self, source: &T, activity: Activity, now_secs: f64) -> FollowAction {
         if activity == Activity::Drawing {
             self.is_drawing = true;
-            self.changed.reset();
             return self.stop();
         }
         // A stroke has an end: its picture waits for no other change.
         self.is_due |= std::mem::take(&mut self.is_drawing);
+        let remaining_secs = self.remaining_secs(source, now_secs);
         if self.last_source.as_ref() == Some(source) {
             self.is_due = false;
-            self.changed.reset();
             return FollowAction::None;
         }
-        let remaining = self.changed.remaining_secs(|held| held == source, || source.clone(), now_secs, SETTLE_SECS);
         if self.run == RunState::Running {
             return self.stop();
         }
         if self.run == RunState::Stopping || activity == Activity::NotReady {
             return FollowAction::None;
         }
-        if let Some(secs) = remaining.filter(|_| !self.is_due) {
+        if let Some(secs) = remaining_secs.filter(|_| !self.is_due) {
             return FollowAction::Wait(secs);
         }
         self.is_due = false;
-        self.changed.reset();
         (self.last_source, self.run) = (Some(source.clone()), RunState::Running);
         FollowAction::Begin
+    }
+
+    /// Seconds until a picture of the source may begin; `None` where it may now.
+    fn remaining_secs(&mut self, source: &T, now_secs: f64) -> Option<f32> {
+        let newest = match self.newest.take() {
+            Some(newest) if newest.source == *source => newest,
+            before => {
+                let is_after_pause = before.is_none_or(|before| now_secs - before.since_secs >= SETTLE_SECS);
+                Newest { source: source.clone(), since_secs: now_secs, is_after_pause }
+            }
+        };
+        let remaining = newest.since_secs + SETTLE_SECS - now_secs;
+        let may_begin = newest.is_after_pause || remaining <= ROUNDING_SECS;
+        self.newest = Some(newest);
+        (!may_begin).then_some(remaining as f32)
     }
 
     /// The run has ended, or could not be begun: it is made anew only after a change.
@@ -135,21 +156,24 @@ mod tests {
     /// A follower whose run of this is under way at second 1.
     fn running(source: u32) -> Follower<u32> {
         let mut follower = Follower::default();
-        follower.next_action(&source, Ready, 0.0);
         assert_eq!(follower.next_action(&source, Ready, 1.0), Begin);
         follower
     }
 
     #[test]
-    fn a_run_begins_once_changes_pause() {
+    fn a_change_after_a_pause_begins_at_once_and_quick_ones_begin_once_they_pause() {
         let mut follower = Follower::default();
-        assert_eq!(follower.next_action(&1, Ready, 0.0), Wait(0.15));
-        assert_eq!(follower.next_action(&2, Ready, 0.125), Wait(0.15), "another change");
-        assert!(matches!(follower.next_action(&2, Ready, 0.2), Wait(_)));
-        assert_eq!(follower.next_action(&2, Ready, 0.275), Begin);
-        assert_eq!(follower.next_action(&2, Ready, 9.0), None, "it is being made");
+        assert_eq!(follower.next_action(&1, Ready, 0.0), Begin);
+        assert_eq!(follower.next_action(&2, Ready, 0.125), Stop, "another change");
         follower.ended();
-        assert_eq!(follower.next_action(&2, Ready, 99.0), None, "it is made");
+        assert_eq!(follower.next_action(&2, Ready, 0.125), Wait(0.15));
+        assert_eq!(follower.next_action(&3, Ready, 0.25), Wait(0.15), "and another");
+        assert!(matches!(follower.next_action(&3, Ready, 0.375), Wait(_)));
+        assert_eq!(follower.next_action(&3, Ready, 0.4), Begin);
+        assert_eq!(follower.next_action(&3, Ready, 9.0), None, "it is being made");
+        follower.ended();
+        assert_eq!(follower.next_action(&3, Ready, 99.0), None, "it is made");
+        assert_eq!(follower.next_action(&4, Ready, 99.5), Begin, "the first change after a pause");
     }
 
     #[test]
@@ -170,7 +194,7 @@ mod tests {
         assert_eq!(follower.next_action(&2, Ready, 2.0), Stop);
         follower.ended();
         assert!(matches!(follower.next_action(&1, Ready, 2.05), Wait(_)));
-        assert_eq!(follower.next_action(&1, Ready, 2.25), Begin);
+        assert_eq!(follower.next_action(&1, Ready, 2.25), Begin, "also where it is the old one again");
     }
 
     #[test]
@@ -190,7 +214,7 @@ mod tests {
         follower.ended();
         assert_eq!(follower.next_action(&1, Drawing, 2.0), None);
         assert_eq!(follower.next_action(&1, Ready, 3.0), None);
-        assert!(matches!(follower.next_action(&2, Ready, 4.0), Wait(_)), "the next change waits as always");
+        assert_eq!(follower.next_action(&2, Ready, 4.0), Begin, "the next change does");
     }
 
     #[test]

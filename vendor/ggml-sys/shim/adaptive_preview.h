@@ -32,9 +32,13 @@ public:
         min_side_ = is_tiled ? TILE_SIDE + 1 : MIN_SIDE;
     }
 
-    // True where the budget allows a preview after this step, counted from 1. Never after the last: the image follows.
+    // True where the budget allows a preview after this step, counted from 1. Always after the first, which shows what a change does; later ones
+    // pay for it. Never after the last: the image follows.
     bool is_affordable(int step, int steps) {
         steps_left_ = steps - step;
+        if (step == 1 && steps > 1) {
+            return true;
+        }
         // The last decoding counts in proportion to the steps done, so that previews are spread over all steps.
         return steps_left_ > 0 && (us_per_point_ <= 0 || cost_us(largest_divisor()) <= budget_us(static_cast<double>(step) / steps));
     }
