@@ -218,6 +218,13 @@ pub struct ScreenPreview {
     pub image: ColorImage,
 }
 
+impl ScreenPreview {
+    /// Converts a preview.
+    pub(crate) fn of(preview: &Preview) -> Self {
+        Self { picture: preview.picture, place: preview.place, image: pixels::to_screen(&preview.image, PREVIEW_SIDE_PX) }
+    }
+}
+
 /// Reports of the threads.
 #[derive(Debug)]
 pub enum Report {
@@ -401,10 +408,7 @@ pub(crate) fn pixel_task(task: PixelTask) -> Option<Report> {
             Report::Difference(ids, pixels::difference(&pixels, &other, max_side_px))
         }
         PixelTask::StepPreview { id, step, pixels } => Report::StepPreview(id, step, pixels::to_screen(&pixels, PREVIEW_SIDE_PX)),
-        PixelTask::Preview(job, preview) => {
-            let image = pixels::to_screen(&preview.image, PREVIEW_SIDE_PX);
-            Report::Preview(job, ScreenPreview { picture: preview.picture, place: preview.place, image })
-        }
+        PixelTask::Preview(job, preview) => Report::Preview(job, ScreenPreview::of(&preview)),
     })
 }
 
