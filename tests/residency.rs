@@ -263,7 +263,7 @@ struct Held {
     state: Arc<(Mutex<Vec<Event>>, Condvar)>,
 }
 
-const LIMIT: Duration = Duration::from_mins(2);
+const LIMIT: Duration = Duration::from_mins(10);
 
 impl Held {
     /// A job that says an event for which `holds` is true goes on only once one has come for which `frees` is true.

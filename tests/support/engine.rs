@@ -14,7 +14,7 @@ use atelier_engine::{
 use super::handle::WatchedHandle;
 
 /// Longer than anything here takes on the slowest machine: reaching it is a failure.
-const LIMIT: Duration = Duration::from_mins(3);
+const LIMIT: Duration = Duration::from_mins(10);
 
 type Moment = Box<dyn Fn(&Event) -> bool + Send>;
 

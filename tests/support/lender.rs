@@ -11,7 +11,7 @@ use atelier_core::paths::HOME_VARIABLE;
 use super::folder;
 
 /// Longer than anything here takes on the slowest machine: reaching it is a failure.
-const LIMIT: Duration = Duration::from_mins(3);
+const LIMIT: Duration = Duration::from_mins(10);
 
 /// Standard error of a server.
 #[derive(Default)]
