@@ -15,7 +15,7 @@ use atelier_engine::{Cause, End, Estimate, Event, Phase as EnginePhase, PreviewO
 use support::alone::{Alone, deep};
 use support::engine::Said;
 use support::{folder, recipe, resident_bytes};
-use testkit::families;
+use testkit::{families, tiny};
 
 fn alone() -> Alone {
     support::alone::alone("GPU0:4,GPU1:4,MINI:0.03,DECODER:0.09")
@@ -105,6 +105,20 @@ fn flags_and_pictures_to_start_from_are_part_of_it() {
     let tiles = Some(RedrawTiles { side: Some(64), ..RedrawTiles::default() });
     alone.check(&Recipe { hires: Some(Hires { scale: 3.0, tiles, ..Hires::default() }), ..on("GPU0", "", "") });
     alone.check(&Recipe { width: 272, height: 272, steps: 1, vae_tiling: true, ..plain });
+}
+
+#[test]
+fn an_upscaler_between_two_passes_is_part_of_it() {
+    let alone = alone();
+    let upscaler = tiny::upscaler(&folder("estimated-upscaler"), 2, 1).unwrap();
+    // Sizes of which both passes pad the picture's tokens, so that they read the same weights.
+    let hires = Hires { scale: 1.5, upscaler: Some(upscaler), ..Hires::default() };
+    let enlarged = |plain: Recipe| Recipe { hires: Some(hires.clone()), ..plain };
+    for (backend, params) in [("GPU0", ""), ("GPU0", "cpu"), ("all=GPU0,upscaler=GPU1", ""), ("all=GPU0,upscaler=cpu", "")] {
+        alone.check(&enlarged(on(backend, params, "")));
+    }
+    let needs = alone.engine.estimate(&enlarged(on("GPU0", "", ""))).unwrap().needs.modules.remove(&Module::Upscaler).unwrap();
+    assert!(needs.weight_bytes > 0 && needs.compute_bytes[&Phase::Decode] > 0, "{needs:?}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::request::EstimateRequest;
 use crate::ffi::ContextParams;
 use crate::fingerprint::{Fingerprint, fingerprints};
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::placement::{Assignment, Module, Needs, Placement, WeightLocation};
+use atelier_core::placement::{Assignment, Module, ModuleNeeds, Needs, Placement, WeightLocation};
 use atelier_core::recipe::Recipe;
 use atelier_core::time::{ModuleWork, PictureWork};
 use atelier_library::HeaderCache;
@@ -21,22 +21,30 @@ const MAX_ANSWERS: usize = 256;
 #[derive(Clone, Default)]
 pub(crate) struct EstimateCache {
     answers: Arc<Mutex<Vec<(EstimateKey, ImageNeeds)>>>,
-    /// Work of upscalers, the newest last.
-    upscalers: Arc<Mutex<Vec<(UpscalerWorkKey, ModuleWork)>>>,
+    /// Upscalers, the newest last.
+    upscalers: Arc<Mutex<Vec<(UpscalerPassKey, UpscalerNeeds)>>>,
 }
 
-/// Everything that the work of an upscaler depends on.
+/// Memory and work of an upscaler in a picture.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct UpscalerNeeds {
+    pub(super) memory: ModuleNeeds,
+    pub(super) work: ModuleWork,
+}
+
+/// Everything that the memory and work of an upscaler depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct UpscalerWorkKey {
+pub(super) struct UpscalerPassKey {
     pass: UpscalerPass,
     fingerprint: Fingerprint,
     /// Whole name of the device.
-    runs_on: String,
+    pub(super) runs_on: String,
 }
 
-impl UpscalerWorkKey {
-    pub(super) fn new(pass: &UpscalerPass, runs_on: &str) -> Self {
-        Self { pass: pass.clone(), fingerprint: Fingerprint::of(&pass.model), runs_on: runs_on.to_owned() }
+impl UpscalerPassKey {
+    pub(super) fn new(pass: &UpscalerPass, placement: &Placement) -> Self {
+        let runs_on = placement.assignment(Module::Upscaler).runs_on.clone();
+        Self { pass: pass.clone(), fingerprint: Fingerprint::of(&pass.model), runs_on }
     }
 }
 
@@ -79,7 +87,13 @@ impl EstimateCache {
     /// Memory of a recipe, where it was estimated before.
     pub(crate) fn get(&self, headers: &mut HeaderCache, recipe: &Recipe, placement: &Placement, devices: &[Device]) -> Option<Needs> {
         let request = EstimateRequest::new(headers, recipe).ok()?;
-        Some(self.find(&EstimateKey::new(&request, placement, devices))?.memory)
+        let mut needs = self.find(&EstimateKey::new(&request, placement, devices))?.memory;
+        if recipe.hires.as_ref().is_some_and(|hires| hires.upscaler.is_some()) {
+            let pass = picture_passes(headers, recipe).ok()?.upscaler;
+            let known = pass.and_then(|pass| self.find_upscaler(&UpscalerPassKey::new(&pass, placement)));
+            needs.modules.extend(known.map(|known| (Module::Upscaler, known.memory)));
+        }
+        Some(needs)
     }
 
     /// Work of a recipe's picture, where it was estimated before.
@@ -98,21 +112,21 @@ impl EstimateCache {
             modules.extend(known.work.iter().filter_map(|it| pass.work(it, number)));
         }
         if let Some(pass) = &passes.upscaler {
-            modules.push(self.find_upscaler(&UpscalerWorkKey::new(pass, &placement.assignment(Module::Upscaler).runs_on))?);
+            modules.push(self.find_upscaler(&UpscalerPassKey::new(pass, placement))?.work);
         }
         Some(PictureWork { modules })
     }
 
-    pub(super) fn find_upscaler(&self, key: &UpscalerWorkKey) -> Option<ModuleWork> {
-        self.upscalers.lock().iter().find(|(known, _)| known == key).map(|(_, work)| work.clone())
+    pub(super) fn find_upscaler(&self, key: &UpscalerPassKey) -> Option<UpscalerNeeds> {
+        self.upscalers.lock().iter().find(|(known, _)| known == key).map(|(_, needs)| needs.clone())
     }
 
-    pub(super) fn insert_upscaler(&self, key: UpscalerWorkKey, work: ModuleWork) {
+    pub(super) fn insert_upscaler(&self, key: UpscalerPassKey, needs: UpscalerNeeds) {
         let mut upscalers = self.upscalers.lock();
         if upscalers.len() >= MAX_ANSWERS {
             upscalers.remove(0);
         }
-        upscalers.push((key, work));
+        upscalers.push((key, needs));
     }
 
     pub(super) fn find(&self, key: &EstimateKey) -> Option<ImageNeeds> {

@@ -2,12 +2,12 @@
 
 use parking_lot::Mutex;
 
-use super::cache::{EstimateCache, EstimateKey, ImageNeeds, UpscalerWorkKey};
+use super::cache::{EstimateCache, EstimateKey, ImageNeeds, UpscalerNeeds, UpscalerPassKey};
 use super::error::{EstimateError, Outdated};
-use super::passes::{PicturePasses, UpscalerPass};
+use super::passes::PicturePasses;
 use super::request::EstimateRequest;
 use crate::failure;
-use crate::ffi::{CallError, ContextParams, Estimator, ImageEstimate, JobCallbacks, Limits, ModuleEstimate, upscaler_work};
+use crate::ffi::{CallError, ContextParams, Estimator, ImageEstimate, JobCallbacks, Limits, ModuleEstimate, upscaler_estimate};
 use crate::fingerprint::{Fingerprint, fingerprints};
 use crate::protocol::{LogLevel, PhaseKind};
 use atelier_core::device::Device;
@@ -51,7 +51,7 @@ impl Estimates {
         self.open.clear();
     }
 
-    /// Memory of a picture.
+    /// Memory of a picture's images.
     pub(super) fn needs(
         &mut self,
         request: &EstimateRequest,
@@ -85,15 +85,29 @@ impl Estimates {
         for (pass, number) in passes.images.iter().zip(0..) {
             modules.extend(self.image_work(&pass.request, placement, devices, outdated)?.iter().filter_map(|it| pass.work(it, number)));
         }
-        if let Some(pass) = &passes.upscaler {
-            modules.extend(self.upscaler_work(pass, &placement.assignment(Module::Upscaler).runs_on, outdated)?);
-        }
+        modules.extend(self.upscaler(passes, placement, outdated)?.map(|upscaler| upscaler.work));
         Ok(PictureWork { modules })
     }
 
-    /// Work of an upscaler; `None` where the file is none, which the job will say.
-    fn upscaler_work(&mut self, pass: &UpscalerPass, runs_on: &str, outdated: &dyn Outdated) -> Result<Option<ModuleWork>, EstimateError> {
-        let key = UpscalerWorkKey::new(pass, runs_on);
+    /// Memory of the upscaler of a picture; `None` where there is none.
+    pub(super) fn upscaler_needs(
+        &mut self,
+        passes: &PicturePasses,
+        placement: &Placement,
+        outdated: &dyn Outdated,
+    ) -> Result<Option<ModuleNeeds>, EstimateError> {
+        Ok(self.upscaler(passes, placement, outdated)?.map(|upscaler| upscaler.memory))
+    }
+
+    /// The upscaler of a picture; `None` where there is none, or the file is none, which the job will say.
+    fn upscaler(
+        &mut self,
+        passes: &PicturePasses,
+        placement: &Placement,
+        outdated: &dyn Outdated,
+    ) -> Result<Option<UpscalerNeeds>, EstimateError> {
+        let Some(pass) = &passes.upscaler else { return Ok(None) };
+        let key = UpscalerPassKey::new(pass, placement);
         if let Some(known) = self.cache.find_upscaler(&key) {
             return Ok(Some(known));
         }
@@ -101,11 +115,16 @@ impl Estimates {
             return Ok(None);
         }
         let callbacks = EstimateCallbacks { outdated, log: Mutex::default() };
-        match upscaler_work(&pass.model, runs_on, pass.size, &callbacks) {
-            Ok(work) => {
-                let work = ModuleWork { pass: pass.number, ..work };
-                self.cache.insert_upscaler(key, work.clone());
-                Ok(Some(work))
+        match upscaler_estimate(&pass.model, &key.runs_on, pass.size, &callbacks) {
+            Ok((memory, work)) => {
+                let memory = ModuleNeeds {
+                    weight_bytes: memory.weight_bytes,
+                    compute_bytes: [(Phase::from(memory.phase), memory.compute_bytes)].into(),
+                    ..ModuleNeeds::default()
+                };
+                let needs = UpscalerNeeds { memory, work: ModuleWork { pass: pass.number, ..work } };
+                self.cache.insert_upscaler(key, needs.clone());
+                Ok(Some(needs))
             }
             Err(_) if outdated.is_outdated() => Err(EstimateError::Outdated),
             Err(error) => Err(failure::of_call(&error, callbacks.log.into_inner()).into()),

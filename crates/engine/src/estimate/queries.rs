@@ -16,7 +16,7 @@ use crate::protocol::{Estimate, Event, Failure, LogLevel, Query};
 use crate::rates::RateStore;
 use crate::{devices, drivers};
 use atelier_core::device::Device;
-use atelier_core::placement::Needs;
+use atelier_core::placement::{Module, Needs};
 use atelier_core::recipe::Recipe;
 use atelier_core::time::PictureWork;
 
@@ -83,8 +83,9 @@ pub(crate) fn needs_and_work(
     let find = || {
         let mut estimates = Estimates::new(cache.clone());
         let (request, placement) = EstimateRequest::resolve(&mut estimates.headers, recipe, devices)?;
-        let needs = estimates.needs(&request, &placement, devices, cancel)?;
+        let mut needs = estimates.needs(&request, &placement, devices, cancel)?;
         let passes = picture_passes(&mut estimates.headers, recipe)?;
+        needs.modules.extend(estimates.upscaler_needs(&passes, &placement, cancel)?.map(|upscaler| (Module::Upscaler, upscaler)));
         Ok::<_, EstimateError>((needs, estimates.work(&passes, &placement, devices, cancel)?))
     };
     catch_unwind(AssertUnwindSafe(find)).ok()?.ok()
@@ -100,9 +101,15 @@ fn estimate(
     outdated: &dyn Outdated,
 ) -> Result<Estimate, EstimateError> {
     let (request, placement) = EstimateRequest::resolve(&mut estimates.headers, recipe, devices)?;
-    let needs = estimates.needs(&request, &placement, devices, outdated)?;
-    let alternatives = alternatives(estimates, &request, &needs, &placement, devices, outdated)?;
+    let mut needs = estimates.needs(&request, &placement, devices, outdated)?;
+    let mut alternatives = alternatives(estimates, &request, &needs, &placement, devices, outdated)?;
     let passes = picture_passes(&mut estimates.headers, recipe)?;
+    if let Some(upscaler) = estimates.upscaler_needs(&passes, &placement, outdated)? {
+        // A tile of a smaller picture takes as much.
+        for needs in alternatives.iter_mut().map(|it| &mut it.needs).chain([&mut needs]) {
+            needs.modules.insert(Module::Upscaler, upscaler.clone());
+        }
+    }
     let work = estimates.work(&passes, &placement, devices, outdated)?;
     Ok(Estimate {
         needs,

@@ -101,13 +101,13 @@ impl Estimator {
     }
 }
 
-/// Work of an upscaler on a picture of this size, tile by tile: no weights are read, no device computes.
-pub(crate) fn upscaler_work(
+/// Memory of an upscaler, and its work on a picture of this size, tile by tile: no weights are read, no device allocates or computes.
+pub(crate) fn upscaler_estimate(
     path: &Path,
     runs_on: &str,
     (width, height): (u32, u32),
     callbacks: &dyn JobCallbacks,
-) -> Result<ModuleWork, CallError> {
+) -> Result<(ModuleEstimate, ModuleWork), CallError> {
     let mut strings = Strings::default();
     let path = strings.path(Some(path))?;
     let backend = strings.text(&Placement::all_on(runs_on).text().backend)?;
@@ -134,8 +134,9 @@ pub(crate) fn upscaler_work(
     };
     CallError::check(status)?;
     classes.truncate(count);
-    let of_tile = module_work(&estimate, &classes).ok_or_else(|| CallError::new("the engine counted no work"))?;
-    Ok(ModuleWork { repetitions: u32::try_from(tiles).unwrap_or(1), ..of_tile })
+    let known = module_estimate(&estimate).zip(module_work(&estimate, &classes));
+    let (memory, of_tile) = known.ok_or_else(|| CallError::new("the engine counted no work"))?;
+    Ok((memory, ModuleWork { repetitions: u32::try_from(tiles).unwrap_or(1), ..of_tile }))
 }
 
 /// An array for C to write to.

@@ -34,7 +34,7 @@ pub(super) use cpu_kernels::set_cpu_math;
 pub(super) use direct_convolutions::{convolves_directly, set_direct_convolutions};
 pub(super) use error::{CallError, Status};
 pub(super) use estimate::{
-    Estimator, ImageEstimate, LoraUse, ModuleEstimate, allocated_bytes, last_loras, last_missing_numbers, last_peaks, upscaler_work,
+    Estimator, ImageEstimate, LoraUse, ModuleEstimate, allocated_bytes, last_loras, last_missing_numbers, last_peaks, upscaler_estimate,
 };
 pub(super) use measure::{DeviceMeasurement, Operation, OperationKind};
 pub(super) use params::{AreaParams, ContextParams, GenerateParams, Limits, PERSON_SIDE};
