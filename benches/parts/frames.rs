@@ -1,5 +1,7 @@
 //! The window's own work a frame, while the engine works on all cores.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use atelier::gui::shared::Screen;
@@ -8,13 +10,14 @@ use atelier::settings::Settings;
 use atelier_core::paths::Paths;
 use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_engine::start;
+use atelier_library::Builtin;
 use eframe::egui::{Event, Key, Modifiers, MouseWheelSource, MouseWheelUnit, TouchPhase, pos2, vec2};
 use egui_kittest::Harness;
 
 use super::{LIMIT, Outcome};
 
 /// A frame of a screen of 60 Hz.
-pub(super) const FRAME: Duration = Duration::from_micros(16_667);
+const FRAME: Duration = Duration::from_micros(16_667);
 
 /// A window without a screen, at a usual laptop's size. Its clock goes on by a frame with each step.
 pub(super) fn window(options: Options, settings: Settings) -> Harness<'static, Option<App>> {
@@ -31,6 +34,28 @@ pub(super) fn window(options: Options, settings: Settings) -> Harness<'static, O
         },
         None,
     )
+}
+
+/// Options of a window that keeps all it has in this folder, and no index.
+pub(super) fn options_in(home: &Path, builtin: Result<Arc<Builtin>, String>) -> Options {
+    Options {
+        paths: None,
+        updates: None,
+        settings_path: Some(home.join("settings.json")),
+        pictures_folder: home.join("Pictures"),
+        wgpu: false,
+        builtin,
+        library: None,
+    }
+}
+
+/// A frame, and the pause that a screen of 60 Hz leaves to all other threads. Returns the seconds that the frame took.
+pub(super) fn frame(harness: &mut Harness<'static, Option<App>>) -> f64 {
+    let begun = Instant::now();
+    harness.step();
+    let took = begun.elapsed();
+    std::thread::sleep(FRAME.saturating_sub(took));
+    took.as_secs_f64()
 }
 
 /// The Gallery view, measured.
@@ -102,12 +127,7 @@ pub(super) fn gallery_frames(paths: Paths) -> Outcome<GalleryTimes> {
             source: MouseWheelSource::Wheel,
             modifiers: Modifiers::NONE,
         });
-        let begun = Instant::now();
-        harness.step();
-        let took = begun.elapsed();
-        frames.push(took.as_secs_f64());
-        // As a screen of 60 Hz leaves it to the gallery's threads.
-        std::thread::sleep(FRAME.saturating_sub(took));
+        frames.push(frame(&mut harness));
     }
     if harness.state().as_ref().is_none_or(|app| app.state().gallery.visible.0 < 1000) {
         return Err("nothing was scrolled".into());
@@ -133,15 +153,7 @@ pub(super) fn frames(files: &ModelFiles, view: Screen) -> Outcome<Vec<f64>> {
         threads: Some(threads),
         ..Recipe::default()
     };
-    let options = Options {
-        paths: None,
-        updates: None,
-        settings_path: Some(home.path().join("settings.json")),
-        pictures_folder: home.path().join("Pictures"),
-        wgpu: false,
-        builtin: Err("it is not measured".into()),
-        library: None,
-    };
+    let options = options_in(home.path(), Err("it is not measured".into()));
     let mut harness = window(options, Settings { recipe, ..Settings::default() });
     harness.step();
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
@@ -156,12 +168,7 @@ pub(super) fn frames(files: &ModelFiles, view: Screen) -> Outcome<Vec<f64>> {
     harness.key_press_modifiers(Modifiers::COMMAND, key);
     let mut frames = Vec::new();
     for _ in 0..600 {
-        let begun = Instant::now();
-        harness.step();
-        let took = begun.elapsed();
-        frames.push(took.as_secs_f64());
-        // As a screen of 60 Hz leaves it to the engine.
-        std::thread::sleep(FRAME.saturating_sub(took));
+        frames.push(frame(&mut harness));
     }
     if let Some(app) = harness.state_mut().take() {
         app.finish();

@@ -21,15 +21,25 @@ impl<T> Debounce<T> {
                 now_secs
             }
         };
-        let remaining = since + secs - now_secs;
-        // A remainder of rounding is no time.
-        (remaining > 1e-6).then_some(remaining as f32)
+        remaining_secs(since, now_secs, secs)
+    }
+
+    /// True where a value is held that was not yet unchanged for `secs`.
+    #[must_use]
+    pub fn is_waiting(&self, now_secs: f64, secs: f64) -> bool {
+        self.0.as_ref().is_some_and(|(_, since)| remaining_secs(*since, now_secs, secs).is_some())
     }
 
     /// Drops the held value: it is back at the old one, or has been used.
     pub fn reset(&mut self) {
         self.0 = None;
     }
+}
+
+fn remaining_secs(since_secs: f64, now_secs: f64, secs: f64) -> Option<f32> {
+    let remaining = since_secs + secs - now_secs;
+    // A remainder of rounding is no time.
+    (remaining > 1e-6).then_some(remaining as f32)
 }
 
 #[cfg(test)]

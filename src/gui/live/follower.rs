@@ -1,9 +1,9 @@
 //! When the picture is made anew: the newest change wins, and at most one run is under way. Pure: the time is an argument.
 
+use crate::studio::debounce::Debounce;
+
 /// Seconds without a change after which the next one begins a picture at once. Changes in quicker succession wait until they pause for so long.
 const SETTLE_SECS: f64 = 0.15;
-/// A remainder that is no time.
-const ROUNDING_SECS: f64 = 1e-6;
 
 /// What the person and the canvas are doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,15 +29,6 @@ pub enum FollowAction {
     Begin,
 }
 
-/// The newest source.
-#[derive(Debug)]
-struct Newest<T> {
-    source: T,
-    since_secs: f64,
-    /// The one before had stood for [`SETTLE_SECS`].
-    is_after_pause: bool,
-}
-
 /// State of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum RunState {
@@ -55,7 +46,9 @@ enum RunState {
 pub struct Follower<T> {
     /// What the last run was made from; `None` where it was stopped or there was none.
     last_source: Option<T>,
-    newest: Option<Newest<T>>,
+    changed: Debounce<T>,
+    /// The newest change came after a pause.
+    is_after_pause: bool,
     run: RunState,
     is_drawing: bool,
     /// The next run does not wait for a pause of the changes.
@@ -64,7 +57,14 @@ pub struct Follower<T> {
 
 impl<T> Default for Follower<T> {
     fn default() -> Self {
-        Self { last_source: None, newest: None, run: RunState::None, is_drawing: false, is_due: false }
+        Self {
+            last_source: None,
+            changed: Debounce::default(),
+            is_after_pause: false,
+            run: RunState::None,
+            is_drawing: false,
+            is_due: false,
+        }
     }
 }
 
@@ -98,17 +98,16 @@ impl<T: Clone + PartialEq> Follower<T> {
 
     /// Seconds until a picture of the source may begin; `None` where it may now.
     fn remaining_secs(&mut self, source: &T, now_secs: f64) -> Option<f32> {
-        let newest = match self.newest.take() {
-            Some(newest) if newest.source == *source => newest,
-            before => {
-                let is_after_pause = before.is_none_or(|before| now_secs - before.since_secs >= SETTLE_SECS);
-                Newest { source: source.clone(), since_secs: now_secs, is_after_pause }
-            }
+        let (was_waiting, mut is_change) = (self.changed.is_waiting(now_secs, SETTLE_SECS), false);
+        let change = || {
+            is_change = true;
+            source.clone()
         };
-        let remaining = newest.since_secs + SETTLE_SECS - now_secs;
-        let may_begin = newest.is_after_pause || remaining <= ROUNDING_SECS;
-        self.newest = Some(newest);
-        (!may_begin).then_some(remaining as f32)
+        let remaining = self.changed.remaining_secs(|held| held == source, change, now_secs, SETTLE_SECS);
+        if is_change {
+            self.is_after_pause = !was_waiting;
+        }
+        remaining.filter(|_| !self.is_after_pause)
     }
 
     /// The run has ended, or could not be begun: it is made anew only after a change.
