@@ -26,7 +26,7 @@ pub struct Convolution<'a> {
     pub out: *mut f32,
 }
 
-/// Computes one thread's part of a convolution.
+/// Computes one thread's part of a convolution. The image's last channels are not read where all their weights are zero.
 ///
 /// # Safety
 /// The weights, image and result are valid for the sizes named, the result overlaps nothing, and no two threads have the same index.
@@ -34,21 +34,31 @@ pub unsafe fn convolve(kernels: &Kernels, convolution: &Convolution<'_>, thread:
     let shape = flat(convolution.shape);
     let pixels = shape.out.0 * shape.out.1;
     let (channels, out_channels) = (shape.channels / shape.groups, shape.out_channels / shape.groups);
-    let depth = channels * shape.kernel.0 * shape.kernel.1;
-    // Threads divide the larger factor, which for small images of deep layers is the weights: each packs its part of that, and all of the other.
-    let (mut rows, mut columns) = (0..out_channels, 0..pixels);
-    if pixels >= out_channels {
-        columns = gemm::share(pixels, kernels.lanes, thread);
-    } else {
-        rows = gemm::share(out_channels, kernels.tile_rows, thread);
-    }
+    let pixels_of_thread = gemm::share(pixels, kernels.lanes, thread);
     for group in 0..shape.groups {
         // SAFETY: the group's rows, channels and planes are parts of what the caller promises.
         unsafe {
             let weights = convolution.weights.offset(group * out_channels * convolution.weights.stride);
             let window = Window { image: convolution.image.add(group * channels * shape.width * shape.height), shape: &shape };
             let out = convolution.out.add(group * out_channels * pixels);
-            let target = Target { out, stride: pixels, rows: rows.clone(), columns: columns.clone(), accumulate: false };
+            let used = used_channels(&weights, out_channels, channels, shape.kernel.0 * shape.kernel.1);
+            for row in used.out_channels..out_channels {
+                out.add(row * pixels + pixels_of_thread.start).write_bytes(0, pixels_of_thread.len());
+            }
+            if used.out_channels == 0 {
+                continue;
+            }
+            let channels = used.channels;
+            let depth = channels * shape.kernel.0 * shape.kernel.1;
+            // Threads divide the larger factor, which for small images of deep layers is the weights: each packs its part of that, and all of
+            // the other.
+            let (mut rows, mut columns) = (0..used.out_channels, 0..pixels);
+            if pixels >= out_channels {
+                columns = pixels_of_thread.clone();
+            } else {
+                rows = gemm::share(used.out_channels, kernels.tile_rows, thread);
+            }
+            let target = Target { out, stride: pixels, rows, columns, accumulate: false };
             if packs_lines(&shape) {
                 let lines = Lines { image: window.image, shape: &shape, channels };
                 let depth = channels.next_multiple_of(channels_of_word(kernels)) * lines.window();
@@ -63,6 +73,32 @@ pub unsafe fn convolve(kernels: &Kernels, convolution: &Convolution<'_>, thread:
             }
         }
     }
+}
+
+/// Channels of a convolution, without those at the end whose weights are all zero.
+struct UsedChannels {
+    out_channels: usize,
+    channels: usize,
+}
+
+/// The channels that a group's weights use. Models are filled up with zeros to the sizes of their family, and such channels need no product.
+///
+/// # Safety
+/// The weights are readable: `out_channels` rows of `channels` windows of `window` values.
+unsafe fn used_channels(weights: &Rows, out_channels: usize, channels: usize, window: usize) -> UsedChannels {
+    let mut used = UsedChannels { out_channels: 0, channels: 0 };
+    for row in (0..out_channels).rev() {
+        // SAFETY: as the caller promises.
+        let values = unsafe { weights.count_to_last_nonzero(row, channels * window) };
+        if values > 0 {
+            used.out_channels = used.out_channels.max(row + 1);
+            used.channels = used.channels.max(values.div_ceil(window));
+        }
+        if used.channels == channels {
+            break;
+        }
+    }
+    used
 }
 
 /// A window of one pixel that goes over every pixel sees one long row: panels then never end at an image's edge.

@@ -73,6 +73,23 @@ impl Rows {
         }
     }
 
+    /// Values of a row's first `count` up to the last that is not zero. Blocks are not looked into: `count`.
+    ///
+    /// # Safety
+    /// The row is readable for these values.
+    pub(crate) unsafe fn count_to_last_nonzero(&self, row: usize, count: usize) -> usize {
+        // SAFETY: as the caller promises. Shifted, so that a negative zero is one too.
+        let is_zero = |index: usize| unsafe {
+            let row = self.data.add(row * self.stride);
+            match self.values {
+                Values::F32 => row.add(index * 4).cast::<u32>().read_unaligned() << 1 == 0,
+                Values::F16 | Values::Bf16 => row.add(index * 2).cast::<u16>().read_unaligned() << 1 == 0,
+                Values::Blocks { .. } => false,
+            }
+        };
+        (0..count).rev().find(|&index| !is_zero(index)).map_or(0, |last| last + 1)
+    }
+
     /// Packs the values `depth` of `rows`, one row after the other `stride` words apart.
     ///
     /// # Safety

@@ -41,11 +41,29 @@ impl WithOut for Shape {
 }
 
 fn check(level: Level, kernels: &'static Kernels, shape: &Shape, kind: Kind, threads: usize) {
+    check_used(level, kernels, shape, kind, threads, (shape.out_channels, shape.channels));
+}
+
+/// As [`check`], where in each group the weights of all output channels but the first `used.0` and of all channels but the first `used.1` are
+/// zeros. These channels of the image are no numbers: they show where they are read.
+fn check_used(level: Level, kernels: &'static Kernels, shape: &Shape, kind: Kind, threads: usize, used: (usize, usize)) {
     let (channels, out_channels) = (shape.channels / shape.groups, shape.out_channels / shape.groups);
-    let depth = channels * shape.kernel.0 * shape.kernel.1;
-    let weights = Matrix::new(kind, shape.out_channels, depth, 0, 0, 3);
+    let window = shape.kernel.0 * shape.kernel.1;
+    let depth = channels * window;
+    let mut weights = numbers(shape.out_channels * depth, 3);
+    for (index, weight) in weights.iter_mut().enumerate() {
+        if index / depth % out_channels >= used.0 || index % depth / window >= used.1 {
+            *weight *= 0.0;
+        }
+    }
+    let weights = Matrix::of(kind, &weights, depth, 0, 0);
     // Nothing may be read beside the image: the allocation ends with it.
-    let image = numbers(shape.channels * shape.width * shape.height, 4);
+    let mut image = numbers(shape.channels * shape.width * shape.height, 4);
+    for (index, value) in image.iter_mut().enumerate() {
+        if index / (shape.width * shape.height) % channels >= used.1.min(if used.0 == 0 { 0 } else { channels }) {
+            *value = f32::NAN;
+        }
+    }
     let mut out = vec![f32::NAN; shape.out_channels * shape.out.0 * shape.out.1];
     let shared = Shared(out.as_mut_ptr());
     let from = Shared(image.as_ptr().cast_mut());
@@ -59,7 +77,7 @@ fn check(level: Level, kernels: &'static Kernels, shape: &Shape, kind: Kind, thr
         for row in 0..shape.out.1 {
             for column in 0..shape.out.0 {
                 let mut sum = 0.0;
-                for channel in 0..channels {
+                for channel in 0..channels.min(used.1) {
                     for ky in 0..shape.kernel.1 {
                         for kx in 0..shape.kernel.0 {
                             let y = (row * shape.stride.1 + ky * shape.dilation.1) as isize - shape.padding.1 as isize;
@@ -67,7 +85,9 @@ fn check(level: Level, kernels: &'static Kernels, shape: &Shape, kind: Kind, thr
                             if (0..shape.height as isize).contains(&y) && (0..shape.width as isize).contains(&x) {
                                 let at = ((group * channels + channel) * shape.height + y as usize) * shape.width + x as usize;
                                 let weight = weights.values[out_channel * depth + (channel * shape.kernel.1 + ky) * shape.kernel.0 + kx];
-                                sum += factor(level, weight) * factor(level, image[at]);
+                                if weight != 0.0 {
+                                    sum += factor(level, weight) * factor(level, image[at]);
+                                }
                             }
                         }
                     }
@@ -97,6 +117,24 @@ fn every_width() {
             // The larger one by lines.
             for height in [3, 520 / width + 1] {
                 check(level, kernels, &shape(width, height, 3, 5, (3, 3)), Kind::F32, 1);
+            }
+        }
+    }
+}
+
+#[test]
+fn channels_whose_weights_are_zero_are_not_read() {
+    for (level, kernels) in levels() {
+        // By windows and by lines; weights shared by threads and pixels shared by them.
+        for plain in [shape(9, 7, 12, 10, (3, 3)), shape(40, 30, 12, 10, (3, 3)), shape(2, 2, 12, 30, (3, 3)), shape(30, 20, 8, 6, (1, 1))]
+        {
+            for shape in [plain, Shape { stride: (2, 2), ..plain }.with_out(), Shape { groups: 2, ..plain }] {
+                for used in [(0, 0), (1, 1), (3, 1), (2, 5), (5, 4), (3, usize::MAX), (usize::MAX, 3)] {
+                    for threads in [1, 3] {
+                        check_used(level, kernels, &shape, Kind::F16, threads, used);
+                        check_used(level, kernels, &shape, Kind::F32, threads, used);
+                    }
+                }
             }
         }
     }

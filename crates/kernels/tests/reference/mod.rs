@@ -75,7 +75,11 @@ pub(crate) struct Matrix {
 impl Matrix {
     /// `rows` by `columns` values, with `gap` bytes between rows, from an address that is `offset` bytes off.
     pub(crate) fn new(kind: Kind, rows: usize, columns: usize, gap: usize, offset: usize, seed: u64) -> Self {
-        let wanted = numbers(rows * columns, seed);
+        Self::of(kind, &numbers(rows * columns, seed), columns, gap, offset)
+    }
+
+    /// Rows of `columns` values each, stored likewise.
+    pub(crate) fn of(kind: Kind, wanted: &[f32], columns: usize, gap: usize, offset: usize) -> Self {
         let mut matrix = Self { bytes: vec![0xFF; 64 + offset], offset: 0, stride: 0, kind, values: Vec::new() };
         matrix.offset = matrix.bytes.as_ptr().align_offset(64) + offset;
         let mut stored = Vec::new();
