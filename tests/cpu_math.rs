@@ -25,13 +25,14 @@ const FLAGS: [(&str, FileRole); 6] = [
 
 /// Makes a picture of the tiny model and returns its file and what was said on standard error.
 fn picture(home: &Path, math: &str, threads: &str) -> (PathBuf, String) {
-    picture_of(&files(), home, math, threads)
+    picture_of(&files(), home, math, threads, &[])
 }
 
-/// Makes a picture of a model and returns its file and what was said on standard error.
-fn picture_of(files: &ModelFiles, home: &Path, math: &str, threads: &str) -> (PathBuf, String) {
+/// Makes a picture of a model, with variables of the environment, and returns its file and what was said on standard error.
+fn picture_of(files: &ModelFiles, home: &Path, math: &str, threads: &str, variables: &[(&str, &str)]) -> (PathBuf, String) {
     let out = home.join(format!("{math}-{threads}.png"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
+    command.envs(variables.iter().copied());
     command.env(HOME_VARIABLE, home).env(BUILTIN_VARIABLE, home.join("none")).stdin(Stdio::null());
     command.args(["--cpu-math", math, "generate", "-W", "128", "-H", "64", "--cfg", "1", "--steps", "3", "--seed", "42", "-t", threads]);
     for (flag, role) in FLAGS {
@@ -75,12 +76,14 @@ fn each_family_makes_nearly_the_same_picture_in_f32() {
         let dir = folder(&format!("cpu-math-{name}"));
         let parts = families::family(name, &dir).unwrap();
         let files = parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect();
-        let exact = pixels(&picture_of(&files, &home, "exact", "1").0);
+        let exact = pixels(&picture_of(&files, &home, "exact", "1", &[]).0);
         assert!(exact.iter().any(|value| *value != exact[0]), "{name}: a picture of one colour");
-        let got = pixels(&picture_of(&files, &home, "f32", "1").0);
+        let got = pixels(&picture_of(&files, &home, "f32", "1", &[]).0);
         let difference = exact.iter().zip(&got).map(|(a, b)| a.abs_diff(*b)).max();
         assert!(difference <= Some(4), "{name}: {difference:?}");
-        assert_eq!(got, pixels(&picture_of(&files, &home, "f32", "3").0), "{name}: the number of threads changes the picture");
+        assert_eq!(got, pixels(&picture_of(&files, &home, "f32", "3", &[]).0), "{name}: the number of threads changes the picture");
+        let apart = picture_of(&files, &home, "f32", "1", &[("GGML_CPU_DISABLE_FUSION", "1")]).0;
+        assert_eq!(got, pixels(&apart), "{name}: what is computed at once is not the same as one after the other");
     }
 }
 

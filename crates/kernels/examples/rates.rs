@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use atelier_kernels::attention::{Attention, attend};
 use atelier_kernels::convolution::{Convolution, Shape, convolve};
 use atelier_kernels::product::{Product, multiply};
-use atelier_kernels::{Kernels, Level, Rows, Thread, Values};
+use atelier_kernels::{Epilogue, Kernels, Level, Rows, Thread, Values};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -121,6 +121,7 @@ fn product(kernels: &Kernels, tokens: usize, features: usize, depth: usize) -> f
         tokens,
         features,
         depth,
+        epilogue: Epilogue::NONE,
     };
     // SAFETY: the matrices have these sizes.
     let seconds = best(|| unsafe { multiply(kernels, &product, Thread::ALONE) });
@@ -145,7 +146,7 @@ fn convolution(kernels: &Kernels, size: usize, channels: usize, out_channels: us
         groups: 1,
     };
     let weights = Rows { data: weights.as_ptr().cast(), stride: depth * 2, values: Values::F16 };
-    let convolution = Convolution { shape: &shape, weights, image: image.as_ptr(), out: out.as_mut_ptr() };
+    let convolution = Convolution { shape: &shape, weights, image: image.as_ptr(), out: out.as_mut_ptr(), epilogue: Epilogue::NONE };
     // SAFETY: the images have these sizes.
     let seconds = best(|| unsafe { convolve(kernels, &convolution, Thread::ALONE) });
     2e-9 * (out_channels * size * size * depth) as f64 / seconds

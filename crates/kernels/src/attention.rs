@@ -4,6 +4,7 @@
 //! score so far, and what was summed before is scaled when that changes (Dao et al., "`FlashAttention`", 2022; the running softmax is
 //! Milakov and Gimelshein's, "Online normalizer calculation for softmax", 2018). So memory does not grow with the number of keys.
 
+use crate::epilogue::{Axis, Epilogue};
 use crate::gemm::{self, Target, Thread};
 use crate::product::{Straight, Transposed};
 use crate::rows::{Rows, Values};
@@ -86,7 +87,15 @@ unsafe fn attend_block(kernels: &Kernels, attention: &Attention, head: usize, fi
         let values = attention.values.offset(key_head * attention.value_head_stride);
         for first_key in (0..key_count).step_by(KEY_BLOCK) {
             let count = KEY_BLOCK.min(key_count - first_key);
-            let target = Target { out: scores, stride: KEY_BLOCK, rows: 0..queries, columns: 0..count, accumulate: false };
+            let target = Target {
+                out: scores,
+                stride: KEY_BLOCK,
+                rows: 0..queries,
+                columns: 0..count,
+                accumulate: false,
+                epilogue: Epilogue::NONE,
+                constants_of: Axis::Rows,
+            };
             gemm::multiply(kernels, &rows, &Transposed(keys.offset(first_key * keys.stride)), key_size, &target);
             for query in 0..queries {
                 let mask = if attention.mask.is_null() {
@@ -106,7 +115,15 @@ unsafe fn attend_block(kernels: &Kernels, attention: &Attention, head: usize, fi
                 totals[query] += total;
             }
             let weights = Rows { data: scores.cast(), stride: KEY_BLOCK * 4, values: Values::F32 };
-            let target = Target { out: sums, stride: sums_stride, rows: 0..queries, columns: 0..value_size, accumulate: first_key > 0 };
+            let target = Target {
+                out: sums,
+                stride: sums_stride,
+                rows: 0..queries,
+                columns: 0..value_size,
+                accumulate: first_key > 0,
+                epilogue: Epilogue::NONE,
+                constants_of: Axis::Rows,
+            };
             gemm::multiply(kernels, &weights, &Straight(values.offset(first_key * values.stride)), count, &target);
         }
         for (query, total) in totals[..queries].iter().enumerate() {

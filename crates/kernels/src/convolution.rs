@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::blocks::{DEPTH_MAX, DEPTH_WORDS, PANEL_MAX, PANELS_MAX};
+use crate::epilogue::{Axis, Epilogue, Part};
 use crate::gemm::{self, Left, Right, Target, Thread, panels};
 use crate::lines::{LINE_DEPTH_WORDS, LineBlock, packs_lines};
 use crate::rows::Rows;
@@ -24,6 +25,8 @@ pub struct Convolution<'a> {
     pub image: *const f32,
     /// `out_channels` planes of `out.1` rows of `out.0` values.
     pub out: *mut f32,
+    /// Applied to the sums; its constants belong to the output channels.
+    pub epilogue: Epilogue,
 }
 
 /// Computes one thread's part of a convolution. The image's last channels are not read where all their weights are zero.
@@ -42,9 +45,9 @@ pub unsafe fn convolve(kernels: &Kernels, convolution: &Convolution<'_>, thread:
             let window = Window { image: convolution.image.add(group * channels * shape.width * shape.height), shape: &shape };
             let out = convolution.out.add(group * out_channels * pixels);
             let used = used_channels(&weights, out_channels, channels, shape.kernel.0 * shape.kernel.1);
-            for row in used.out_channels..out_channels {
-                out.add(row * pixels + pixels_of_thread.start).write_bytes(0, pixels_of_thread.len());
-            }
+            let epilogue = convolution.epilogue.from_row(group * out_channels, pixels);
+            let unused = Part { out, stride: pixels, rows: used.out_channels..out_channels, columns: pixels_of_thread.clone() };
+            fill(kernels, &epilogue, &unused);
             if used.out_channels == 0 {
                 continue;
             }
@@ -58,7 +61,7 @@ pub unsafe fn convolve(kernels: &Kernels, convolution: &Convolution<'_>, thread:
             } else {
                 rows = gemm::share(used.out_channels, kernels.tile_rows, thread);
             }
-            let target = Target { out, stride: pixels, rows, columns, accumulate: false };
+            let target = Target { out, stride: pixels, rows, columns, accumulate: false, epilogue, constants_of: Axis::Rows };
             if packs_lines(&shape) {
                 let lines = Lines { image: window.image, shape: &shape, channels };
                 let depth = channels.next_multiple_of(channels_of_word(kernels)) * lines.window();
@@ -99,6 +102,25 @@ unsafe fn used_channels(weights: &Rows, out_channels: usize, channels: usize, wi
         }
     }
     used
+}
+
+/// Writes the sums of channels that have none, which are zeros.
+///
+/// # Safety
+/// As [`Epilogue::apply`].
+unsafe fn fill(kernels: &Kernels, epilogue: &Epilogue, part: &Part) {
+    /// Values that stay in the first cache.
+    const BLOCK: usize = 4096;
+    for row in part.rows.clone() {
+        for first in part.columns.clone().step_by(BLOCK) {
+            let columns = first..part.columns.end.min(first + BLOCK);
+            // SAFETY: as the caller promises.
+            unsafe {
+                part.out.add(row * part.stride + first).write_bytes(0, columns.len());
+                epilogue.apply(kernels, Axis::Rows, &Part { rows: row..row + 1, columns, ..part.clone() });
+            }
+        }
+    }
 }
 
 /// A window of one pixel that goes over every pixel sees one long row: panels then never end at an image's edge.

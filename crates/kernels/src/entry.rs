@@ -59,6 +59,11 @@ macro_rules! entries {
             unsafe { crate::rowwise::scale_and_offset(from, count, factor, offset, to) }
         }
         #[$attribute]
+        unsafe fn leaky_relu(values: *mut f32, count: usize, slope: f32) {
+            // SAFETY: see `multiply_tile`.
+            unsafe { crate::rowwise::leaky_relu(values, count, slope) }
+        }
+        #[$attribute]
         unsafe fn add(from: *const f32, other: *const f32, count: usize, to: *mut f32) {
             // SAFETY: see `multiply_tile`.
             unsafe { crate::rowwise::combine(from, other, count, to, |a, b| a + b) }
@@ -91,6 +96,7 @@ macro_rules! entries {
             weigh_scores,
             scale,
             scale_and_offset,
+            leaky_relu,
             add,
             multiply,
             sums,

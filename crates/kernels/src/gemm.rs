@@ -15,6 +15,7 @@
 //!       for each panel of B                    3 vectors wide: 48 KB (AVX-512)
 //!         for each tile of rows of A           8 rows: 8 KB, stays in the first cache
 //!           sums of 8 rows by 3 vectors        24 registers; one row of the panel and one broadcast value of A at a time
+//!       finish these rows after the last depth   0.5 MB, still in the second cache: bias, residual, ReLU (`epilogue`)
 //! ```
 //!
 //! Packing puts the values into the order in which the innermost loop reads them, so that it reads forward only, and converts them: to f32, or to
@@ -30,6 +31,7 @@
 use std::ops::Range;
 
 use crate::blocks::{DEPTH_MAX, DEPTH_WORDS, PANEL_MAX};
+use crate::epilogue::{Axis, Epilogue, Part};
 use crate::scratch;
 use crate::table::{Kernels, Tile};
 
@@ -98,6 +100,22 @@ pub(crate) struct Target {
     pub(crate) columns: Range<usize>,
     /// Adds to what is there.
     pub(crate) accumulate: bool,
+    /// Applied to the sums.
+    pub(crate) epilogue: Epilogue,
+    /// What its constants belong to.
+    pub(crate) constants_of: Axis,
+}
+
+impl Target {
+    /// Finishes the sums of some rows and columns.
+    ///
+    /// # Safety
+    /// They are computed and belong to the target.
+    unsafe fn finish(&self, kernels: &Kernels, rows: Range<usize>, columns: Range<usize>) {
+        let part = Part { out: self.out, stride: self.stride, rows, columns };
+        // SAFETY: as the caller promises.
+        unsafe { self.epilogue.apply(kernels, self.constants_of, &part) };
+    }
 }
 
 /// Computes a part of C on the calling thread, over `depth` values of k.
@@ -119,10 +137,13 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
             // SAFETY: part of the target.
             unsafe { target.out.add(row * target.stride + target.columns.start).write_bytes(0, target.columns.len()) };
         }
+        // SAFETY: zeros are the sums.
+        unsafe { target.finish(kernels, target.rows.clone(), target.columns.clone()) };
     }
     for first in target.columns.clone().step_by(block_columns) {
         let columns = first..target.columns.end.min(first + block_columns);
         for (depth_index, depth_first) in (0..depth).step_by(depth_block).enumerate() {
+            let is_last = depth_first + depth_block >= depth;
             let depth = depth_first..depth.min(depth_first + depth_block);
             let words = if kernels.pairs { depth.len().div_ceil(2) } else { depth.len() };
             // SAFETY: the scratch holds a block.
@@ -154,6 +175,10 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
                             multiply_tile(kernels, tile, panel.len());
                         }
                     }
+                }
+                if is_last {
+                    // SAFETY: all depth is summed.
+                    unsafe { target.finish(kernels, rows, columns.clone()) };
                 }
             }
         }

@@ -20,6 +20,7 @@ pub mod attention;
 mod blocks;
 pub mod convolution;
 mod entry;
+mod epilogue;
 mod gemm;
 mod lines;
 mod pack;
@@ -44,6 +45,7 @@ mod avx512_bf16;
 mod neon;
 mod scalar;
 
+pub use epilogue::Epilogue;
 pub use gemm::Thread;
 pub use rate::multiplications_per_second;
 pub use rows::{Rows, Unpack, Values, f16_to_f32};

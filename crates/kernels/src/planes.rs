@@ -19,12 +19,25 @@ pub struct GroupNorm {
     pub total: usize,
     /// Added to the variance.
     pub epsilon: f32,
+    /// Values of a channel, of which a group has several.
+    pub channel_size: usize,
+    /// Values of a row of a channel.
+    pub row_size: usize,
+    /// Of each channel, multiplied with what is normalised; null for none.
+    pub factors: *const f32,
+    /// Of each channel, added then; null for none.
+    pub terms: *const f32,
+    /// Called last, with neighbours of one channel: whole rows.
+    pub activate: Option<Activate>,
 }
 
-/// Brings the mean of each group to 0 and its variance to 1; threads divide the groups.
+/// Computes `to[i]` from `from[i]`, which is the same, for `count` values.
+pub type Activate = unsafe extern "C" fn(count: std::ffi::c_int, to: *mut f32, from: *const f32);
+
+/// Brings the mean of each group to 0 and its variance to 1, then does what is asked for each channel; threads divide the groups.
 ///
 /// # Safety
-/// Both are valid for `total` values, equal or apart, and no two threads have the same index.
+/// Both are valid for `total` values, equal or apart, factors and terms for each channel, and no two threads have the same index.
 pub unsafe fn group_norm(kernels: &Kernels, norm: &GroupNorm, thread: Thread) {
     for group in gemm::share(norm.total.div_ceil(norm.group_size), 1, thread) {
         let start = group * norm.group_size;
@@ -34,7 +47,50 @@ pub unsafe fn group_norm(kernels: &Kernels, norm: &GroupNorm, thread: Thread) {
             let (from, to) = (norm.from.add(start), norm.to.add(start));
             let (mean, variance) = moments(kernels, from, count);
             let factor = 1.0 / (variance + f64::from(norm.epsilon)).sqrt();
-            (kernels.scale_and_offset)(from, count, factor as f32, (-mean * factor) as f32, to);
+            let (factor, offset) = (factor as f32, (-mean * factor) as f32);
+            for first in (0..count).step_by(norm.channel_size) {
+                let end = count.min(first + norm.channel_size);
+                for at in (first..end).step_by(norm.chunk()) {
+                    let length = norm.chunk().min(end - at);
+                    (kernels.scale_and_offset)(from.add(at), length, factor, offset, to.add(at));
+                    norm.finish_chunk(kernels, (start + first) / norm.channel_size, to.add(at), length);
+                }
+            }
+        }
+    }
+}
+
+impl GroupNorm {
+    /// Values to finish at once: those of some rows, or of one whose length is no multiple of a register. ggml's activations compute what is left
+    /// over at a row's end in another way, and the same is to come out here.
+    const fn chunk(&self) -> usize {
+        /// At least as many as a register has.
+        const LANES: usize = 16;
+        if self.activate.is_none() {
+            CHUNK
+        } else if self.row_size.is_multiple_of(LANES) && self.row_size < CHUNK {
+            CHUNK / self.row_size * self.row_size
+        } else {
+            self.row_size
+        }
+    }
+
+    /// What follows the normalisation, for neighbours of one channel.
+    ///
+    /// # Safety
+    /// As for [`group_norm`].
+    unsafe fn finish_chunk(&self, kernels: &Kernels, channel: usize, values: *mut f32, count: usize) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            if !self.factors.is_null() {
+                (kernels.scale_and_offset)(values, count, *self.factors.add(channel), 0.0, values);
+            }
+            if !self.terms.is_null() {
+                (kernels.scale_and_offset)(values, count, 1.0, *self.terms.add(channel), values);
+            }
+            if let Some(activate) = self.activate {
+                activate(count as std::ffi::c_int, values, values);
+            }
         }
     }
 }

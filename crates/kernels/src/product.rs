@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::blocks::{DEPTH_MAX, PANEL_MAX};
+use crate::epilogue::{Axis, Epilogue};
 use crate::gemm::{self, Left, Right, Target, Thread};
 use crate::rows::Rows;
 use crate::table::Kernels;
@@ -24,6 +25,8 @@ pub struct Product {
     pub features: usize,
     /// Length of the sums.
     pub depth: usize,
+    /// Applied to the sums; its constants belong to the features.
+    pub epilogue: Epilogue,
 }
 
 /// Computes one thread's part of a product.
@@ -31,7 +34,7 @@ pub struct Product {
 /// # Safety
 /// The matrices are valid for the sizes named, `out` overlaps no factor, and no two threads have the same index.
 pub unsafe fn multiply(kernels: &Kernels, product: &Product, thread: Thread) {
-    let &Product { weights, activations, out, out_stride, tokens, features, depth } = product;
+    let &Product { weights, activations, out, out_stride, tokens, features, depth, epilogue } = product;
     let (mut rows, mut columns) = (0..tokens, 0..features);
     // Threads divide the larger factor: each packs its part of that, and all of the smaller one.
     if features >= tokens {
@@ -39,7 +42,7 @@ pub unsafe fn multiply(kernels: &Kernels, product: &Product, thread: Thread) {
     } else {
         rows = gemm::share(tokens, kernels.tile_rows, thread);
     }
-    let target = Target { out, stride: out_stride, rows, columns, accumulate: false };
+    let target = Target { out, stride: out_stride, rows, columns, accumulate: false, epilogue, constants_of: Axis::Columns };
     // SAFETY: as the caller promises.
     unsafe { gemm::multiply(kernels, &activations, &Transposed(weights), depth, &target) };
 }

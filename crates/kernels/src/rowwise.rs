@@ -72,6 +72,24 @@ pub(crate) unsafe fn scale_and_offset(from: *const f32, count: usize, factor: f3
     }
 }
 
+/// Multiplies the negative ones of `count` values by `slope`; what is no number becomes 0. The arithmetic of ggml's `relu` and `leaky_relu`
+/// (`vec.h`), which adds both halves. A plain loop, as above.
+///
+/// # Safety
+/// `values` is valid for `count` values.
+#[inline(always)]
+pub(crate) unsafe fn leaky_relu(values: *mut f32, count: usize, slope: f32) {
+    for i in 0..count {
+        // SAFETY: below `count`.
+        unsafe {
+            let value = *values.add(i);
+            let positive = if value > 0.0 { value } else { 0.0 };
+            // Not multiplied by 0, which would make no number of an infinite one.
+            *values.add(i) = if slope == 0.0 { positive } else { positive + slope * if value < 0.0 { value } else { 0.0 } };
+        }
+    }
+}
+
 /// `to[i] = combine(from[i], other[i])`; `to` may be `from` or `other`. A plain loop, as above.
 ///
 /// # Safety

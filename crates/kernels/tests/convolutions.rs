@@ -5,9 +5,9 @@
 mod reference;
 
 use atelier_kernels::convolution::{Convolution, Shape, convolve};
-use atelier_kernels::{Kernels, Level};
+use atelier_kernels::{Epilogue, Kernels, Level};
 use proptest::prelude::*;
-use reference::{Kind, Matrix, Shared, assert_close, factor, levels, numbers, on_threads};
+use reference::{EpilogueOf, Kind, Matrix, Shared, assert_close, factor, levels, numbers, on_threads};
 
 fn shape(width: usize, height: usize, channels: usize, out_channels: usize, kernel: (usize, usize)) -> Shape {
     Shape {
@@ -68,7 +68,7 @@ fn check_used(level: Level, kernels: &'static Kernels, shape: &Shape, kind: Kind
     let shared = Shared(out.as_mut_ptr());
     let from = Shared(image.as_ptr().cast_mut());
     on_threads(threads, |thread| {
-        let convolution = Convolution { shape, weights: weights.rows(), image: from.get(), out: shared.get() };
+        let convolution = Convolution { shape, weights: weights.rows(), image: from.get(), out: shared.get(), epilogue: Epilogue::NONE };
         unsafe { convolve(kernels, &convolution, thread) };
     });
     let mut wanted = Vec::new();
@@ -135,6 +135,40 @@ fn channels_whose_weights_are_zero_are_not_read() {
                         check_used(level, kernels, &shape, Kind::F32, threads, used);
                     }
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_epilogue_is_the_same_as_after_the_convolution() {
+    for (level, kernels) in levels() {
+        let plain = shape(9, 7, 6, 10, (3, 3));
+        for shape in
+            [plain, Shape { groups: 2, ..plain }, shape(40, 30, 6, 10, (3, 3)), shape(2, 2, 12, 30, (3, 3)), shape(70, 60, 4, 300, (1, 1))]
+        {
+            let depth = shape.channels / shape.groups * shape.kernel.0 * shape.kernel.1;
+            let pixels = shape.out.0 * shape.out.1;
+            let mut weights = numbers(shape.out_channels * depth, 3);
+            // The last channels have no sums.
+            weights[(shape.out_channels - 2) * depth..].fill(0.0);
+            let weights = Matrix::of(Kind::F32, &weights, depth, 0, 0);
+            let image = numbers(shape.channels * shape.width * shape.height, 4);
+            let (constants, addend) = (numbers(shape.out_channels, 5), numbers(shape.out_channels * pixels, 6));
+            let run = |epilogue: EpilogueOf<'_>, threads| {
+                let mut out = vec![f32::NAN; shape.out_channels * pixels];
+                let (shared, from) = (Shared(out.as_mut_ptr()), Shared(image.as_ptr().cast_mut()));
+                on_threads(threads, |thread| {
+                    let (weights, epilogue) = (weights.rows(), epilogue.pointers());
+                    let convolution = Convolution { shape: &shape, weights, image: from.get(), out: shared.get(), epilogue };
+                    unsafe { convolve(kernels, &convolution, thread) };
+                });
+                out
+            };
+            let sums = run(EpilogueOf { constants: None, addend: None, negative_slope: 1.0 }, 1);
+            for epilogue in EpilogueOf::all(&constants, &addend) {
+                let wanted: Vec<f32> = sums.iter().enumerate().map(|(at, &sum)| epilogue.value(sum, at / pixels, at)).collect();
+                assert_eq!(run(epilogue, 3), wanted, "{level:?} {shape:?}");
             }
         }
     }

@@ -16,7 +16,7 @@ fn group_norms() {
             let mut to = vec![f32::NAN; total];
             let (source, target) = (Shared(from.as_ptr().cast_mut()), Shared(to.as_mut_ptr()));
             on_threads(3, |thread| {
-                let norm = GroupNorm { from: source.get(), to: target.get(), group_size, total, epsilon: 1e-6 };
+                let norm = GroupNorm { from: source.get(), to: target.get(), group_size, total, epsilon: 1e-6, ..plain(group_size) };
                 unsafe { group_norm(kernels, &norm, thread) };
             });
             for (got, values) in to.chunks(group_size).zip(from.chunks(group_size)) {
@@ -27,6 +27,75 @@ fn group_norms() {
                     assert!((f64::from(got) - wanted).abs() < 2e-4, "{level:?} {group_size}: {got}, not {wanted}");
                 }
             }
+        }
+    }
+}
+
+/// A norm after which nothing is done.
+fn plain(channel_size: usize) -> GroupNorm {
+    GroupNorm {
+        from: std::ptr::null(),
+        to: std::ptr::null_mut(),
+        group_size: channel_size,
+        total: channel_size,
+        epsilon: 1e-6,
+        channel_size,
+        row_size: channel_size,
+        factors: std::ptr::null(),
+        terms: std::ptr::null(),
+        activate: None,
+    }
+}
+
+/// Squares values, and marks those of a row that is not called with its neighbours up to a multiple of 16.
+unsafe extern "C" fn square(count: std::ffi::c_int, to: *mut f32, from: *const f32) {
+    for i in 0..count as usize {
+        let whole = i < count as usize / 16 * 16;
+        unsafe { *to.add(i) = (*from.add(i)).powi(2) + if whole { 0.0 } else { 1000.0 } };
+    }
+}
+
+#[test]
+fn what_follows_a_group_norm_is_the_same_as_after_it() {
+    for (level, kernels) in levels() {
+        for (row_size, rows, channels, group) in
+            [(1, 1, 4, 2), (7, 5, 6, 3), (16, 9, 5, 2), (48, 100, 4, 1), (2100, 2, 3, 3), (64, 64, 10, 5)]
+        {
+            let channel_size = row_size * rows;
+            let total = channel_size * channels;
+            let from = numbers(total, 15);
+            let (factors, terms) = (numbers(channels, 16), numbers(channels, 17));
+            let run = |factors: *const f32, terms: *const f32, activate| {
+                let mut to = vec![f32::NAN; total];
+                let (source, target) = (Shared(from.as_ptr().cast_mut()), Shared(to.as_mut_ptr()));
+                let (factors, terms) = (Shared(factors.cast_mut()), Shared(terms.cast_mut()));
+                on_threads(2, |thread| {
+                    let norm = GroupNorm {
+                        from: source.get(),
+                        to: target.get(),
+                        group_size: group * channel_size,
+                        total,
+                        factors: factors.get(),
+                        terms: terms.get(),
+                        activate,
+                        row_size,
+                        ..plain(channel_size)
+                    };
+                    unsafe { group_norm(kernels, &norm, thread) };
+                });
+                to
+            };
+            let mut wanted = run(std::ptr::null(), std::ptr::null(), None);
+            for (index, value) in wanted.iter_mut().enumerate() {
+                *value = *value * factors[index / channel_size] + 0.0;
+                *value += terms[index / channel_size];
+            }
+            let what = format!("{level:?}, {channels} channels of {rows} x {row_size}");
+            assert_eq!(run(factors.as_ptr(), terms.as_ptr(), None), wanted, "{what}");
+            for row in wanted.chunks_mut(row_size) {
+                unsafe { square(row_size as i32, row.as_mut_ptr(), row.as_ptr()) };
+            }
+            assert_eq!(run(factors.as_ptr(), terms.as_ptr(), Some(square)), wanted, "{what}, activated");
         }
     }
 }

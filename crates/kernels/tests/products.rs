@@ -5,9 +5,9 @@
 mod reference;
 
 use atelier_kernels::product::{Product, multiply};
-use atelier_kernels::{Kernels, Level};
+use atelier_kernels::{Epilogue, Kernels, Level};
 use proptest::prelude::*;
-use reference::{Kind, Matrix, Shared, assert_close, factor, levels, on_threads};
+use reference::{EpilogueOf, Kind, Matrix, Shared, assert_close, factor, levels, numbers, on_threads};
 
 struct Case {
     kinds: (Kind, Kind),
@@ -35,6 +35,7 @@ fn check(level: Level, kernels: &'static Kernels, case: &Case) {
             tokens,
             features,
             depth,
+            epilogue: Epilogue::NONE,
         };
         unsafe { multiply(kernels, &product, thread) };
     });
@@ -86,6 +87,32 @@ fn sizes_around_the_blocks() {
 }
 
 #[test]
+fn an_epilogue_is_the_same_as_after_the_product() {
+    for (level, kernels) in levels() {
+        for (tokens, features, depth) in [(1, 1, 1), (20, 33, 40), (300, 500, 600), (5, 1000, 3)] {
+            let (weights, activations) = (Matrix::new(Kind::F16, features, depth, 0, 0, 1), Matrix::new(Kind::F32, tokens, depth, 0, 0, 2));
+            let (constants, addend) = (numbers(features, 3), numbers(tokens * features, 4));
+            let run = |epilogue: EpilogueOf<'_>, threads| {
+                let mut out = vec![f32::NAN; tokens * features];
+                let shared = Shared(out.as_mut_ptr());
+                on_threads(threads, |thread| {
+                    let (weights, activations, epilogue) = (weights.rows(), activations.rows(), epilogue.pointers());
+                    let out = shared.get();
+                    let product = Product { weights, activations, out, out_stride: features, tokens, features, depth, epilogue };
+                    unsafe { multiply(kernels, &product, thread) };
+                });
+                out
+            };
+            let sums = run(EpilogueOf { constants: None, addend: None, negative_slope: 1.0 }, 1);
+            for epilogue in EpilogueOf::all(&constants, &addend) {
+                let wanted: Vec<f32> = sums.iter().enumerate().map(|(at, &sum)| epilogue.value(sum, at % features, at)).collect();
+                assert_eq!(run(epilogue, 3), wanted, "{level:?} {tokens} x {features} x {depth}");
+            }
+        }
+    }
+}
+
+#[test]
 fn threads_do_not_change_the_result() {
     for (_, kernels) in levels() {
         let (tokens, features, depth) = (77, 200, 300);
@@ -96,7 +123,9 @@ fn threads_do_not_change_the_result() {
                 let shared = Shared(out.as_mut_ptr());
                 on_threads(threads, |thread| {
                     let (weights, activations) = (weights.rows(), activations.rows());
-                    let product = Product { weights, activations, out: shared.get(), out_stride: features, tokens, features, depth };
+                    let out = shared.get();
+                    let product =
+                        Product { weights, activations, out, out_stride: features, tokens, features, depth, epilogue: Epilogue::NONE };
                     unsafe { multiply(kernels, &product, thread) };
                 });
                 out

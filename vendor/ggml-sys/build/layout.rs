@@ -108,10 +108,25 @@ const STRUCTS: &[(&str, &[&str])] = &[
     ("atelier_noise_blend", &["seed", "amount"]),
     ("atelier_step_counts", &["steps", "bytes", "computed"]),
     ("atelier_rows", &["data", "stride", "values", "block_values", "block_bytes", "unpack"]),
-    ("atelier_product", &["weights", "activations", "out", "out_stride", "tokens", "features", "depth"]),
+    ("atelier_epilogue", &["constants", "addend", "negative_slope"]),
+    ("atelier_product", &["weights", "activations", "out", "out_stride", "tokens", "features", "depth", "epilogue"]),
     (
         "atelier_convolution",
-        &["weights", "image", "out", "width", "height", "channels", "out_channels", "kernel", "stride", "padding", "dilation", "out_size"],
+        &[
+            "weights",
+            "image",
+            "out",
+            "width",
+            "height",
+            "channels",
+            "out_channels",
+            "kernel",
+            "stride",
+            "padding",
+            "dilation",
+            "out_size",
+            "epilogue",
+        ],
     ),
     (
         "atelier_attention",
@@ -137,7 +152,7 @@ const STRUCTS: &[(&str, &[&str])] = &[
             "value_size",
         ],
     ),
-    ("atelier_group_norm", &["from", "to", "group_size", "total", "epsilon"]),
+    ("atelier_group_norm", &["from", "to", "group_size", "total", "epsilon", "channel_size", "row_size", "factors", "terms", "activate"]),
     ("atelier_cpu_kernels", &["multiply", "convolve", "attend", "normalise", "apply_constant", "combine", "spread", "transpose"]),
 ];
 

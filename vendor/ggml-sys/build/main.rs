@@ -52,6 +52,7 @@ const SHIM_SOURCES: &[&str] = &[
     "step_records",
     "compute_hook",
     "compute_threads",
+    "cpu_fusion",
     "cpu_kernels",
     "memory_tracker",
     "driver_version",

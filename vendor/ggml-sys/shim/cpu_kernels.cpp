@@ -2,10 +2,12 @@
 //
 // ggml asks its "extra buffer types" before each operation whether one of them computes it, whatever buffer the tensors are in. Here is one more,
 // which never holds a tensor. It is the last, so that types with a layout of their own come first. What it does not take, ggml computes.
+// Where ggml looks for operations to compute at once (`ggml_cpu_try_fuse_ops`), it asks here first.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
 
+#include "cpu_fusion.h"
 #include "ggml-backend-impl.h"
 #include "ggml-cpu-impl.h"
 #include "ggml-cpu.h"
@@ -13,6 +15,7 @@
 #include "job.h"
 #include "shim.h"
 #include "traits.h"
+#include "vec.h"
 
 namespace atelier {
 
@@ -54,7 +57,17 @@ float* floats_at(const ggml_tensor* tensor, int64_t i1, int64_t i2, int64_t i3) 
     return reinterpret_cast<float*>(static_cast<char*>(tensor->data) + i1 * tensor->nb[1] + i2 * tensor->nb[2] + i3 * tensor->nb[3]);
 }
 
-bool multiply(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out) {
+constexpr atelier_epilogue NO_EPILOGUE = {nullptr, nullptr, 1.0f};
+
+// The epilogue of the part of a result that is `values` values further on. Constants are the same for each part.
+atelier_epilogue moved(atelier_epilogue epilogue, ptrdiff_t values) {
+    if (epilogue.addend != nullptr) {
+        epilogue.addend += values;
+    }
+    return epilogue;
+}
+
+bool multiply(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out, const atelier_epilogue& epilogue = NO_EPILOGUE) {
     const ggml_tensor* weights     = out->src[0];
     const ggml_tensor* activations = out->src[1];
     atelier_product product        = {};
@@ -74,14 +87,15 @@ bool multiply(const atelier_cpu_kernels& kernels, const ggml_compute_params& par
             if (!rows_of(activations, i2 * activations->nb[2] + i3 * activations->nb[3], &product.activations)) {
                 return false;
             }
-            product.out = floats_at(out, 0, i2, i3);
+            product.out      = floats_at(out, 0, i2, i3);
+            product.epilogue = moved(epilogue, product.out - floats_at(out, 0, 0, 0));
             kernels.multiply(&product, params.ith, params.nth);
         }
     }
     return true;
 }
 
-bool convolve(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out) {
+bool convolve(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out, const atelier_epilogue& epilogue = NO_EPILOGUE) {
     const ggml_tensor* weights = out->src[0];
     const ggml_tensor* image   = out->src[1];
     const bool is_known_type   = weights->type == GGML_TYPE_F32 || weights->type == GGML_TYPE_F16;
@@ -110,8 +124,9 @@ bool convolve(const atelier_cpu_kernels& kernels, const ggml_compute_params& par
         convolution.out_size[axis] = out->ne[axis];
     }
     for (int64_t i3 = 0; i3 < out->ne[3]; ++i3) {
-        convolution.image = floats_at(image, 0, 0, i3);
-        convolution.out   = floats_at(out, 0, 0, i3);
+        convolution.image    = floats_at(image, 0, 0, i3);
+        convolution.out      = floats_at(out, 0, 0, i3);
+        convolution.epilogue = moved(epilogue, convolution.out - floats_at(out, 0, 0, 0));
         kernels.convolve(&convolution, params.ith, params.nth);
     }
     return true;
@@ -169,7 +184,11 @@ bool attend(const atelier_cpu_kernels& kernels, const ggml_compute_params& param
     return true;
 }
 
-bool normalise(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out) {
+void silu(int count, float* to, const float* from) {
+    ggml_vec_silu_f32(count, to, from);
+}
+
+bool normalise(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out, const NormFusion& fusion = {}) {
     const ggml_tensor* image = out->src[0];
     const int32_t groups     = ggml_get_op_params_i32(out, 0);
     if (groups <= 0 || image->type != GGML_TYPE_F32 || !ggml_is_contiguous(image) || !ggml_is_contiguous(out)) {
@@ -180,6 +199,11 @@ bool normalise(const atelier_cpu_kernels& kernels, const ggml_compute_params& pa
     norm.group_size         = (image->ne[2] + groups - 1) / groups * plane;
     norm.total              = image->ne[2] * plane;
     norm.epsilon            = ggml_get_op_params_f32(out, 1);
+    norm.channel_size       = plane;
+    norm.row_size           = image->ne[0];
+    norm.factors            = fusion.factors;
+    norm.terms              = fusion.terms;
+    norm.activate           = fusion.has_silu ? silu : nullptr;
     for (int64_t i3 = 0; i3 < image->ne[3]; ++i3) {
         norm.from = floats_at(image, 0, 0, i3);
         norm.to   = floats_at(out, 0, 0, i3);
@@ -339,6 +363,21 @@ bool enlarge(const atelier_cpu_kernels& kernels, const ggml_compute_params& para
     return true;
 }
 
+// Computes a node with those after it that only change its result. Returns how many those are; 0 where nothing was computed.
+int compute_fused(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_cgraph* graph, int index) {
+    const ggml_tensor* node = graph->nodes[index];
+    if (node->op == GGML_OP_GROUP_NORM) {
+        const NormFusion fusion = fusion_of_norm(graph, index);
+        return fusion.nodes > 0 && normalise(kernels, params, node, fusion) ? fusion.nodes : 0;
+    }
+    if (node->op != GGML_OP_CONV_2D && node->op != GGML_OP_MUL_MAT) {
+        return 0;
+    }
+    const SumsFusion fusion = fusion_of_sums(graph, index);
+    const auto compute      = node->op == GGML_OP_CONV_2D ? convolve : multiply;
+    return fusion.nodes > 0 && compute(kernels, params, node, fusion.epilogue) ? fusion.nodes : 0;
+}
+
 class KernelTraits final : public ggml::cpu::tensor_traits {
 public:
     bool work_size(int, const ggml_tensor*, size_t&) override { return false; }
@@ -382,6 +421,12 @@ void hook_cpu_operations() {
 }
 
 }  // namespace atelier
+
+// Called by ggml (patches/ggml-cpu.c.patch) on each thread, for each node.
+extern "C" int atelier_compute_fused(const ggml_cgraph* graph, int index, const ggml_compute_params* params) {
+    const atelier_cpu_kernels* kernels = atelier::registered.load(std::memory_order_acquire);
+    return kernels == nullptr ? 0 : atelier::compute_fused(*kernels, *params, graph, index);
+}
 
 void atelier_set_cpu_kernels(const atelier_cpu_kernels* kernels) {
     atelier::registered.store(kernels, std::memory_order_release);

@@ -224,6 +224,13 @@ typedef struct {
     void (*unpack)(const void* from, float* to, int64_t count);
 } atelier_rows;
 
+// What is done to each value of a result, in this order, before it leaves the caches.
+typedef struct {
+    const float* constants;  // added: one for each output channel or feature; or null
+    const float* addend;     // added: laid out as the result; or null
+    float negative_slope;    // factor of what is negative then: 0 is a ReLU, 1 changes nothing
+} atelier_epilogue;
+
 // out[i][j] = sum over k of activations[i][k] * weights[j][k]
 typedef struct {
     atelier_rows weights;
@@ -233,6 +240,7 @@ typedef struct {
     size_t tokens;
     size_t features;
     size_t depth;
+    atelier_epilogue epilogue;
 } atelier_product;
 
 // One image in planes. Pairs are horizontal, vertical.
@@ -249,6 +257,7 @@ typedef struct {
     size_t padding[2];
     size_t dilation[2];
     size_t out_size[2];
+    atelier_epilogue epilogue;
 } atelier_convolution;
 
 // Heads of one batch; distances between heads in bytes, those of `out` in values.
@@ -281,6 +290,12 @@ typedef struct {
     size_t group_size;
     size_t total;
     float epsilon;
+    // Of the channels, which have `channel_size` values each: factors, then terms, then an activation of rows of `row_size` values; each may be null.
+    size_t channel_size;
+    size_t row_size;
+    const float* factors;
+    const float* terms;
+    void (*activate)(int count, float* to, const float* from);
 } atelier_group_norm;
 
 typedef struct {

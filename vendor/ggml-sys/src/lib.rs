@@ -465,6 +465,15 @@ pub struct atelier_rows {
     pub unpack: Option<unsafe extern "C" fn(from: *const c_void, to: *mut f32, count: i64)>,
 }
 
+/// What is done to each value of a result.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_epilogue {
+    pub constants: *const f32,
+    pub addend: *const f32,
+    pub negative_slope: f32,
+}
+
 /// Product of matrices.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -476,6 +485,7 @@ pub struct atelier_product {
     pub tokens: usize,
     pub features: usize,
     pub depth: usize,
+    pub epilogue: atelier_epilogue,
 }
 
 /// Convolution of an image.
@@ -494,6 +504,7 @@ pub struct atelier_convolution {
     pub padding: [usize; 2],
     pub dilation: [usize; 2],
     pub out_size: [usize; 2],
+    pub epilogue: atelier_epilogue,
 }
 
 /// Attention of the heads of one batch.
@@ -530,6 +541,11 @@ pub struct atelier_group_norm {
     pub group_size: usize,
     pub total: usize,
     pub epsilon: f32,
+    pub channel_size: usize,
+    pub row_size: usize,
+    pub factors: *const f32,
+    pub terms: *const f32,
+    pub activate: Option<unsafe extern "C" fn(count: c_int, to: *mut f32, from: *const f32)>,
 }
 
 /// Kernels of the processor.

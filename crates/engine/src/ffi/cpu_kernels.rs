@@ -9,10 +9,10 @@ use atelier_kernels::attention::{Attention, attend};
 use atelier_kernels::convolution::{Convolution, Shape, convolve};
 use atelier_kernels::planes::{GroupNorm, Operation, apply_constant, combine, group_norm, spread, transpose};
 use atelier_kernels::product::{Product, multiply};
-use atelier_kernels::{Kernels, Level, Rows, Thread, Values, multiplications_per_second};
+use atelier_kernels::{Epilogue, Kernels, Level, Rows, Thread, Values, multiplications_per_second};
 use ggml_sys::{
     ATELIER_VALUES_BF16, ATELIER_VALUES_F16, ATELIER_VALUES_F32, atelier_attention, atelier_convolution, atelier_cpu_kernels,
-    atelier_group_norm, atelier_product, atelier_rows,
+    atelier_epilogue, atelier_group_norm, atelier_product, atelier_rows,
 };
 
 /// The functions that the ones below call. Written before they are registered.
@@ -100,13 +100,19 @@ fn rows(raw: &atelier_rows) -> Rows {
     Rows { data: raw.data.cast(), stride: raw.stride, values }
 }
 
+fn epilogue(raw: atelier_epilogue) -> Epilogue {
+    let atelier_epilogue { constants, addend, negative_slope } = raw;
+    Epilogue { constants, addend, negative_slope }
+}
+
 // SAFETY of all functions below: the shim passes a struct whose pointers and sizes are those of ggml's tensors, and each index once.
 
 unsafe extern "C" fn multiply_product(product: *const atelier_product, index: usize, count: usize) {
     // SAFETY: see above.
     let (Some(kernels), Some(raw)) = (chosen(), unsafe { product.as_ref() }) else { return };
-    let &atelier_product { ref weights, ref activations, out, out_stride, tokens, features, depth } = raw;
-    let product = Product { weights: rows(weights), activations: rows(activations), out, out_stride, tokens, features, depth };
+    let &atelier_product { ref weights, ref activations, out, out_stride, tokens, features, depth, epilogue: last } = raw;
+    let (weights, activations) = (rows(weights), rows(activations));
+    let product = Product { weights, activations, out, out_stride, tokens, features, depth, epilogue: epilogue(last) };
     // SAFETY: see above.
     unsafe { multiply(kernels, &product, Thread { index, count }) };
 }
@@ -126,7 +132,8 @@ unsafe extern "C" fn convolve_image(convolution: *const atelier_convolution, ind
         out: raw.out_size.into(),
         groups: 1,
     };
-    let convolution = Convolution { shape: &shape, weights: rows(&raw.weights), image: raw.image, out: raw.out };
+    let convolution =
+        Convolution { shape: &shape, weights: rows(&raw.weights), image: raw.image, out: raw.out, epilogue: epilogue(raw.epilogue) };
     // SAFETY: see above.
     unsafe { convolve(kernels, &convolution, Thread { index, count }) };
 }
@@ -162,9 +169,10 @@ unsafe extern "C" fn attend_heads(attention: *const atelier_attention, index: us
 unsafe extern "C" fn normalise_groups(norm: *const atelier_group_norm, index: usize, count: usize) {
     // SAFETY: see above.
     let (Some(kernels), Some(raw)) = (chosen(), unsafe { norm.as_ref() }) else { return };
-    let &atelier_group_norm { from, to, group_size, total, epsilon } = raw;
+    let &atelier_group_norm { from, to, group_size, total, epsilon, channel_size, row_size, factors, terms, activate } = raw;
+    let norm = GroupNorm { from, to, group_size, total, epsilon, channel_size, row_size, factors, terms, activate };
     // SAFETY: see above.
-    unsafe { group_norm(kernels, &GroupNorm { from, to, group_size, total, epsilon }, Thread { index, count }) };
+    unsafe { group_norm(kernels, &norm, Thread { index, count }) };
 }
 
 unsafe extern "C" fn apply_row_constant(multiplies: bool, from: *const f32, count: usize, constant: f32, to: *mut f32) {

@@ -1,7 +1,7 @@
 //! Plain loops in f64, and what the tests compare with them.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use atelier_kernels::{Kernels, Level, Rows, Thread, Values};
+use atelier_kernels::{Epilogue, Kernels, Level, Rows, Thread, Values};
 
 /// The levels of this processor.
 pub(crate) fn levels() -> Vec<(Level, &'static Kernels)> {
@@ -134,6 +134,39 @@ unsafe extern "C" fn unpack_q8(from: *const std::ffi::c_void, to: *mut f32, coun
         let block = unsafe { from.cast::<u8>().add(i / 32 * 36) };
         let scale = unsafe { block.cast::<f32>().read_unaligned() };
         unsafe { *to.add(i) = *block.add(4 + i % 32).cast::<i8>() as f32 * scale };
+    }
+}
+
+/// An epilogue whose values live as long as it.
+#[derive(Clone, Copy)]
+pub(crate) struct EpilogueOf<'a> {
+    pub(crate) constants: Option<&'a [f32]>,
+    pub(crate) addend: Option<&'a [f32]>,
+    pub(crate) negative_slope: f32,
+}
+
+impl<'a> EpilogueOf<'a> {
+    /// Every combination of its parts.
+    pub(crate) fn all(constants: &'a [f32], addend: &'a [f32]) -> Vec<Self> {
+        let mut all = Vec::new();
+        for constants in [None, Some(constants)] {
+            for addend in [None, Some(addend)] {
+                all.extend([1.0, 0.0, 0.2].map(|negative_slope| Self { constants, addend, negative_slope }));
+            }
+        }
+        all
+    }
+
+    pub(crate) fn pointers(&self) -> Epilogue {
+        let pointer = |values: Option<&[f32]>| values.map_or(std::ptr::null(), <[f32]>::as_ptr);
+        Epilogue { constants: pointer(self.constants), addend: pointer(self.addend), negative_slope: self.negative_slope }
+    }
+
+    /// What becomes of a sum at `index` of the result, to which constant `constant` belongs.
+    pub(crate) fn value(&self, sum: f32, constant: usize, index: usize) -> f32 {
+        let sum = sum + self.constants.map_or(0.0, |values| values[constant]);
+        let sum = sum + self.addend.map_or(0.0, |values| values[index]);
+        if sum < 0.0 { sum * self.negative_slope } else { sum }
     }
 }
 

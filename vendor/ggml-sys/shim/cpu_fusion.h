@@ -1,0 +1,31 @@
+// The operations that follow a node of a graph and change its result where it lies, so that a kernel can do them before the result leaves the caches.
+#pragma once
+
+#include "ggml.h"
+#include "shim.h"
+
+struct ggml_cgraph;
+
+namespace atelier {
+
+// `nodes`: how many nodes after the first are done with it, views between them counted in; 0 where nothing can be.
+
+// After a product or a convolution: constants, another tensor, a ReLU.
+struct SumsFusion {
+    atelier_epilogue epilogue = {nullptr, nullptr, 1.0f};
+    int nodes                 = 0;
+};
+
+SumsFusion fusion_of_sums(const ggml_cgraph* graph, int index);
+
+// After a group norm: factors and terms of channels, an activation.
+struct NormFusion {
+    const float* factors = nullptr;
+    const float* terms   = nullptr;
+    bool has_silu        = false;
+    int nodes            = 0;
+};
+
+NormFusion fusion_of_norm(const ggml_cgraph* graph, int index);
+
+}  // namespace atelier
