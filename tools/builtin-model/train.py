@@ -223,7 +223,7 @@ class Run:
         self.optimisers = optimisers(self.model, self.kind)
         for (optimiser, _), state in zip(self.optimisers, saved.get("optimisers", []) if saved else []):
             optimiser.load_state_dict(state)
-        self.compiled = torch.compile(self.model["dit"], dynamic=False)
+        self.compiled = {}
         self.began = self.clock() - spent
         count = sum(p.numel() for p in self.model.parameters())
         print(f"{count / 1e6:.2f} M parameters, {len(used)} tokens known, {self.kind} on {self.device}, from step {self.step}", flush=True)
@@ -257,12 +257,15 @@ class Run:
         columns, rows = (int(edge) // 16 for edge in size.split("x"))
         return size, *self.shards.parts[size].draw(self.rng, max(1, self.options.batch_tokens // (rows * columns)))
 
-    def dit(self, latents, padding: int):
-        """The DiT that trains, compiled for the sizes that have a share of their own: compiling for all would take longer than it saves."""
+    def quickest(self, dit, latents, padding: int):
+        """A DiT, compiled for the sizes that have a share of their own: compiling for all would take longer than it saves."""
         rows, columns = (edge // 2 for edge in latents.shape[2:])
-        self.model["dit"].turns(padding, rows, columns, torch.empty(0, device=self.device, dtype=self.kind))
-        often = f"{columns * 16}x{rows * 16}" in self.shares and padding == tokens.PADDING
-        return self.compiled if often else self.model["dit"]
+        dit.turns(padding, rows, columns, torch.empty(0, device=self.device, dtype=self.kind))
+        if f"{columns * 16}x{rows * 16}" not in self.shares or padding != tokens.PADDING:
+            return dit
+        if id(dit) not in self.compiled:
+            self.compiled[id(dit)] = torch.compile(dit, dynamic=False)
+        return self.compiled[id(dit)]
 
     def go(self, loss_of):
         """Trains for the minutes given. `loss_of(latents, ids, lengths)` is the loss of a batch."""
@@ -317,7 +320,7 @@ def main():
             kept = torch.randperm(count, device=run.device)[: int(count * arguments.keep)].sort().values
             target = patches(target)[:, kept]
         with run.precise():
-            velocity = run.dit(x, ids.shape[1])(mix, 1000 * (1 - sigma), run.model["text"](ids), lengths, kept)
+            velocity = run.quickest(run.model["dit"], x, ids.shape[1])(mix, 1000 * (1 - sigma), run.model["text"](ids), lengths, kept)
         return (velocity.float() - target).pow(2).mean()
 
     run.go(loss_of)

@@ -10,6 +10,7 @@ use crate::rows::Rows;
 use crate::table::Kernels;
 pub use crate::window::Shape;
 use crate::window::{PixelPanel, Run};
+use crate::winograd;
 
 /// Values of depth that are gathered at once for all panels, about half of them at least.
 const LEAST_STEP: usize = 8;
@@ -52,6 +53,12 @@ pub unsafe fn convolve(kernels: &Kernels, convolution: &Convolution<'_>, thread:
                 continue;
             }
             let channels = used.channels;
+            if winograd::suits(kernels, &shape, channels, used.out_channels) {
+                let UsedChannels { out_channels, .. } = used;
+                let group = winograd::Group { shape: &shape, weights, image: window.image, out, channels, out_channels, epilogue };
+                winograd::convolve(kernels, &group, thread);
+                continue;
+            }
             let depth = channels * shape.kernel.0 * shape.kernel.1;
             // Threads divide the larger factor, which for small images of deep layers is the weights: each packs its part of that, and all of
             // the other.

@@ -44,6 +44,21 @@ macro_rules! entries {
             unsafe { crate::lines::pack_lines::<$words>(block, to) }
         }
         #[$attribute]
+        unsafe fn transform_image(block: &crate::winograd::ImageBlock<'_>) {
+            // SAFETY: see `multiply_tile`.
+            unsafe { crate::winograd::transform_image(block) }
+        }
+        #[$attribute]
+        unsafe fn transform_windows(windows: &[f32; crate::winograd::WINDOW_VALUES], count: usize, to: *mut f32, stride: usize) {
+            // SAFETY: see `multiply_tile`.
+            unsafe { crate::winograd::transform_windows(windows, count, to, stride) }
+        }
+        #[$attribute]
+        unsafe fn transform_sums(block: &crate::winograd::SumsBlock<'_>) {
+            // SAFETY: see `multiply_tile`.
+            unsafe { crate::winograd::transform_sums(block) }
+        }
+        #[$attribute]
         unsafe fn weigh_scores(row: &crate::table::ScoreRow) -> (f32, f32) {
             // SAFETY: see `multiply_tile`.
             unsafe { crate::rowwise::weigh_scores::<<$words as crate::simd::Words>::Unit>(row) }
@@ -93,6 +108,9 @@ macro_rules! entries {
             pair_channels,
             pack_pixels,
             pack_lines,
+            transform_image,
+            transform_windows,
+            transform_sums,
             weigh_scores,
             scale,
             scale_and_offset,

@@ -34,6 +34,7 @@ mod simd;
 mod table;
 mod tile;
 mod window;
+mod winograd;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -2,6 +2,7 @@
 
 use crate::lines::LineBlock;
 use crate::window::PixelPanel;
+use crate::winograd::{ImageBlock, SumsBlock, WINDOW_VALUES};
 
 /// One register tile: `rows` rows of the left factor times one panel of the right.
 pub(crate) struct Tile {
@@ -68,6 +69,12 @@ pub struct Kernels {
     pub(crate) pack_pixels: unsafe fn(&PixelPanel<'_>, to: *mut u32),
     /// Gathers the lines under a window that goes over every pixel.
     pub(crate) pack_lines: unsafe fn(&LineBlock<'_>, to: *mut u32),
+    /// Transforms the image under some tiles (`winograd`).
+    pub(crate) transform_image: unsafe fn(&ImageBlock<'_>),
+    /// Transforms `count` windows; elements are `stride` values apart.
+    pub(crate) transform_windows: unsafe fn(windows: &[f32; WINDOW_VALUES], count: usize, to: *mut f32, stride: usize),
+    /// Transforms sums back to pixels.
+    pub(crate) transform_sums: unsafe fn(&SumsBlock<'_>),
     /// Replaces scores by `exp(score - maximum)`; returns the new maximum and the sum.
     pub(crate) weigh_scores: unsafe fn(&ScoreRow) -> (f32, f32),
     /// Multiplies `count` values by `factor`.

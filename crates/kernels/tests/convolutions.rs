@@ -141,12 +141,36 @@ fn channels_whose_weights_are_zero_are_not_read() {
 }
 
 #[test]
+fn small_windows_over_many_channels() {
+    for (level, kernels) in levels() {
+        let plain = shape(27, 24, 64, 56, (3, 3));
+        let padded = |padding| Shape { padding, ..plain }.with_out();
+        for shape in [plain, padded((0, 0)), padded((2, 1)), padded((5, 4)), Shape { groups: 2, channels: 98, out_channels: 100, ..plain }]
+        {
+            for threads in [1, 3] {
+                check(level, kernels, &shape, Kind::F16, threads);
+            }
+        }
+        // Weights in several blocks of rows.
+        check(level, kernels, &shape(24, 24, 1400, 110, (3, 3)), Kind::F16, 1);
+        for used in [(50, 60), (55, 49), (56, 20), (20, 64)] {
+            check_used(level, kernels, &plain, Kind::F32, 2, used);
+        }
+    }
+}
+
+#[test]
 fn an_epilogue_is_the_same_as_after_the_convolution() {
     for (level, kernels) in levels() {
         let plain = shape(9, 7, 6, 10, (3, 3));
-        for shape in
-            [plain, Shape { groups: 2, ..plain }, shape(40, 30, 6, 10, (3, 3)), shape(2, 2, 12, 30, (3, 3)), shape(70, 60, 4, 300, (1, 1))]
-        {
+        for shape in [
+            plain,
+            Shape { groups: 2, ..plain },
+            shape(40, 30, 6, 10, (3, 3)),
+            shape(2, 2, 12, 30, (3, 3)),
+            shape(70, 60, 4, 300, (1, 1)),
+            shape(25, 23, 49, 53, (3, 3)),
+        ] {
             let depth = shape.channels / shape.groups * shape.kernel.0 * shape.kernel.1;
             let pixels = shape.out.0 * shape.out.1;
             let mut weights = numbers(shape.out_channels * depth, 3);
@@ -230,6 +254,20 @@ proptest! {
         prop_assume!(size.0 + 2 * padding.0 > dilation.0 * (kernel.0 - 1) && size.1 + 2 * padding.1 > dilation.1 * (kernel.1 - 1));
         for (level, kernels) in levels() {
             check(level, kernels, &shape.with_out(), if half { Kind::F16 } else { Kind::F32 }, threads);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+    #[test]
+    fn any_small_window_over_many_channels(
+        size in (24_usize..60, 24_usize..30), channels in 48_usize..52, out_channels in 48_usize..60, padding in (0_usize..4, 0_usize..4),
+        threads in 1_usize..4, half in any::<bool>(),
+    ) {
+        let shape = Shape { padding, ..shape(size.0, size.1, channels, out_channels, (3, 3)) }.with_out();
+        for (level, kernels) in levels() {
+            check(level, kernels, &shape, if half { Kind::F16 } else { Kind::F32 }, threads);
         }
     }
 }

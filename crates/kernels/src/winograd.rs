@@ -1,0 +1,393 @@
+//! Convolutions with a window of 3 x 3 in 16 multiplications for 4 output pixels, where the window itself takes 36.
+//!
+//! Winograd's minimal filtering F(2x2, 3x3), in the form of Lavin and Gray ("Fast Algorithms for Convolutional Neural Networks", 2016): with
+//! `d` the 4 x 4 pixels under a tile of 2 x 2 output pixels and `g` a window, the tile is `A' [(G g G') . (B' d B)] A`. The product by elements, summed
+//! over channels, is 16 products of matrices, one for each element: output channels by channels times channels by tiles. They are those of `gemm`'s
+//! innermost loop. Only sums and halves are in the transforms, so what is rounded stays close to what the window rounds.
+//!
+//! ```text
+//! for each block of rows whose transformed weights are WEIGHT_WORDS
+//!   transform the weights
+//!   for each TILES tiles
+//!     transform the image under them       16 elements, all channels: 1.5 MB for 512 channels, stays in the second cache
+//!     for each ROW_BLOCK rows
+//!       for each element, each DEPTH_WORDS channels: multiply tiles of registers
+//!       transform the sums back, finish them
+//! ```
+
+use std::ops::Range;
+
+use crate::blocks::{DEPTH_WORDS, PANEL_MAX};
+use crate::epilogue::{Axis, Epilogue, Part};
+use crate::gemm::{self, Thread, panels};
+use crate::rows::Rows;
+use crate::scratch;
+use crate::table::{Kernels, Tile};
+use crate::window::Shape;
+
+/// Elements of a transformed tile.
+const ELEMENTS: usize = 16;
+/// Words by which elements lie further apart than they need to: a cache line, so that the same place of each element is in another set of the caches.
+const ELEMENT_GAP: usize = 16;
+/// Words from the sums of one element to those of the next.
+const SUMS_STRIDE: usize = ROW_BLOCK * TILES + ELEMENT_GAP;
+/// Tiles that are computed together.
+const TILES: usize = PANEL_MAX;
+/// Words of transformed weights that a thread holds at once, 9 MiB: 256 rows of 512 channels.
+const WEIGHT_WORDS: usize = 9 << 18;
+/// Rows whose sums are transformed back together.
+const ROW_BLOCK: usize = 64;
+/// Channels whose weights are transformed together.
+const CHANNELS: usize = 128;
+/// Values of their windows.
+pub(crate) const WINDOW_VALUES: usize = 9 * CHANNELS;
+/// Channels and output channels from which on this is quicker than the window itself: with fewer the transforms take as long as what they save.
+const LEAST_CHANNELS: usize = 48;
+/// Tiles likewise: with fewer the transformed weights are not used often enough.
+const LEAST_TILES: usize = 128;
+
+/// Sizes of a convolution of one group, and where it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group<'a> {
+    pub(crate) shape: &'a Shape,
+    pub(crate) weights: Rows,
+    pub(crate) image: *const f32,
+    pub(crate) out: *mut f32,
+    pub(crate) channels: usize,
+    pub(crate) out_channels: usize,
+    pub(crate) epilogue: Epilogue,
+}
+
+/// Neighbouring tiles of one row of tiles, in one panel.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Piece {
+    row: usize,
+    column: usize,
+    length: usize,
+    /// Number of the first tile among those of the block.
+    start: usize,
+    /// First number of the panel, and the numbers of its row.
+    panel: usize,
+    panel_width: usize,
+}
+
+/// Tiles of an image to transform.
+pub(crate) struct ImageBlock<'a> {
+    shape: &'a Shape,
+    image: *const f32,
+    channels: usize,
+    pieces: &'a [Piece],
+    /// For each element the panels, one behind the other: for each channel a row.
+    to: *mut f32,
+}
+
+/// Sums of one output channel to transform back.
+pub(crate) struct SumsBlock<'a> {
+    shape: &'a Shape,
+    /// For each element `ROW_BLOCK` rows of `TILES` sums.
+    sums: *const f32,
+    piece: &'a Piece,
+    /// The channel's plane.
+    out: *mut f32,
+}
+
+/// True where a convolution is computed so.
+pub(crate) fn suits(kernels: &Kernels, shape: &Shape, channels: usize, out_channels: usize) -> bool {
+    !kernels.pairs
+        && shape.kernel == (3, 3)
+        && shape.stride == (1, 1)
+        && shape.dilation == (1, 1)
+        && channels >= LEAST_CHANNELS
+        && out_channels >= LEAST_CHANNELS
+        && tile_count(shape) >= LEAST_TILES
+}
+
+/// Tiles of the result; those at the right and the lower edge may reach beyond it.
+fn tile_count(shape: &Shape) -> usize {
+    shape.out.0.div_ceil(2) * shape.out.1.div_ceil(2)
+}
+
+/// Computes one thread's part of a group.
+///
+/// # Safety
+/// As [`convolve`](crate::convolution::convolve); the convolution [`suits`].
+pub(crate) unsafe fn convolve(kernels: &Kernels, group: &Group<'_>, thread: Thread) {
+    let count = tile_count(group.shape);
+    let (mut rows, mut tiles) = (0..group.out_channels, 0..count);
+    if count >= group.out_channels {
+        tiles = gemm::share(count, kernels.lanes, thread);
+    } else {
+        rows = gemm::share(group.out_channels, kernels.tile_rows, thread);
+    }
+    if rows.is_empty() {
+        return;
+    }
+    // A cache line more than they hold, so that the rows of a tile are in different sets of the first cache.
+    let stride = group.channels.next_multiple_of(16) + 16;
+    let row_block = (WEIGHT_WORDS / (ELEMENTS * stride)).max(kernels.tile_rows) / kernels.tile_rows * kernels.tile_rows;
+    let row_block = row_block.min(rows.len().next_multiple_of(kernels.tile_rows));
+    let element_stride = row_block * stride + ELEMENT_GAP;
+    let weight_words = ELEMENTS * element_stride;
+    let image_words = ELEMENTS * image_stride(group.channels);
+    let weights = scratch::words(&scratch::BLOCKS, weight_words + image_words + ELEMENTS * SUMS_STRIDE).cast::<f32>();
+    // SAFETY: the scratch holds all three.
+    let (image, sums) = unsafe { (weights.add(weight_words), weights.add(weight_words + image_words)) };
+    for first_row in rows.clone().step_by(row_block) {
+        let rows = first_row..rows.end.min(first_row + row_block);
+        let packed = Weights { start: weights, stride, element_stride };
+        // SAFETY: as the caller promises; the scratch has a row for each.
+        unsafe { packed.transform(kernels, group, &rows) };
+        for first in tiles.clone().step_by(TILES) {
+            let tiles = first..tiles.end.min(first + TILES);
+            let mut pieces = [Piece::default(); TILES];
+            let count = pieces_of(kernels, group.shape, &tiles, &mut pieces);
+            let block =
+                ImageBlock { shape: group.shape, image: group.image, channels: group.channels, pieces: &pieces[..count], to: image };
+            // SAFETY: as the caller promises; the scratch has a row of TILES values for each channel and element.
+            unsafe {
+                (kernels.transform_image)(&block);
+                for row in rows.clone().step_by(ROW_BLOCK) {
+                    let some = row..rows.end.min(row + ROW_BLOCK);
+                    let left = weights.add((row - first_row) * stride);
+                    multiply(kernels, group.channels, &Weights { start: left, ..packed }, some.len(), image, tiles.len(), sums);
+                    finish(kernels, group, &some, &pieces[..count], sums);
+                }
+            }
+        }
+    }
+}
+
+/// Words from one element of a transformed image to the next.
+const fn image_stride(channels: usize) -> usize {
+    channels * TILES + ELEMENT_GAP
+}
+
+/// Transformed weights: rows of words for each element, with words from one to the next.
+#[derive(Clone, Copy)]
+struct Weights {
+    start: *mut f32,
+    stride: usize,
+    element_stride: usize,
+}
+
+impl Weights {
+    /// # Safety
+    /// The rows are readable, and there is room for as many.
+    unsafe fn transform(&self, kernels: &Kernels, group: &Group<'_>, rows: &Range<usize>) {
+        let mut windows = [0.0_f32; WINDOW_VALUES];
+        for (index, row) in rows.clone().enumerate() {
+            for first in (0..group.channels).step_by(CHANNELS) {
+                let count = CHANNELS.min(group.channels - first);
+                // SAFETY: as the caller promises.
+                unsafe {
+                    group.weights.unpack(kernels, row, first * 9..(first + count) * 9, windows.as_mut_ptr());
+                    let to = self.start.add(index * self.stride + first);
+                    (kernels.transform_windows)(&windows, count, to, self.element_stride);
+                }
+            }
+        }
+    }
+}
+
+/// Multiplies the weights of some rows with transformed tiles: for each element, [`ROW_BLOCK`] rows of [`TILES`] sums.
+///
+/// # Safety
+/// All are valid for these sizes.
+unsafe fn multiply(kernels: &Kernels, channels: usize, weights: &Weights, rows: usize, image: *const f32, tiles: usize, sums: *mut f32) {
+    for element in 0..ELEMENTS {
+        for first in (0..channels).step_by(DEPTH_WORDS) {
+            let words = DEPTH_WORDS.min(channels - first);
+            for (panel, vectors) in panels(kernels, &(0..tiles)) {
+                let width = vectors * kernels.lanes;
+                for row in (0..rows).step_by(kernels.tile_rows) {
+                    // SAFETY: as the caller promises; a panel has room for whole vectors.
+                    unsafe {
+                        let tile = Tile {
+                            rows: kernels.tile_rows.min(rows - row),
+                            vectors,
+                            words,
+                            left: weights.start.add(element * weights.element_stride + row * weights.stride + first).cast(),
+                            left_stride: weights.stride,
+                            right: image.add(element * image_stride(channels) + panel.start * channels + first * width).cast(),
+                            out: sums.add(element * SUMS_STRIDE + row * TILES + panel.start),
+                            out_stride: TILES,
+                            accumulate: first > 0,
+                        };
+                        (kernels.multiply_tile)(&tile);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Transforms the sums of some rows back and applies the epilogue.
+///
+/// # Safety
+/// The sums are computed, and the rows are writable.
+unsafe fn finish(kernels: &Kernels, group: &Group<'_>, rows: &Range<usize>, pieces: &[Piece], sums: *const f32) {
+    let (width, height) = group.shape.out;
+    for (index, row) in rows.clone().enumerate() {
+        for piece in pieces {
+            // SAFETY: as the caller promises.
+            unsafe {
+                let out = group.out.add(row * width * height);
+                (kernels.transform_sums)(&SumsBlock { shape: group.shape, sums: sums.add(index * TILES), piece, out });
+                let columns = 2 * piece.column..width.min(2 * (piece.column + piece.length));
+                for line in 2 * piece.row..height.min(2 * piece.row + 2) {
+                    let columns = line * width + columns.start..line * width + columns.end;
+                    let part = Part { out: group.out, stride: width * height, rows: row..row + 1, columns };
+                    group.epilogue.apply(kernels, Axis::Rows, &part);
+                }
+            }
+        }
+    }
+}
+
+/// The pieces of a block of tiles; their number.
+fn pieces_of(kernels: &Kernels, shape: &Shape, tiles: &Range<usize>, pieces: &mut [Piece; TILES]) -> usize {
+    let width = shape.out.0.div_ceil(2);
+    let mut count = 0;
+    for (panel, vectors) in panels(kernels, &(0..tiles.len())) {
+        let mut start = panel.start;
+        while start < panel.end {
+            let (row, column) = ((tiles.start + start) / width, (tiles.start + start) % width);
+            let length = (width - column).min(panel.end - start);
+            pieces[count] = Piece { row, column, length, start, panel: panel.start, panel_width: vectors * kernels.lanes };
+            count += 1;
+            start += length;
+        }
+    }
+    count
+}
+
+/// `B' d B` for all tiles and channels of a block. Loops over neighbouring tiles, of which the compiler makes vectors.
+///
+/// # Safety
+/// The processor has the instruction set; the block's pointers are valid for its sizes.
+#[inline(always)]
+pub(crate) unsafe fn transform_image(block: &ImageBlock<'_>) {
+    /// Pixels under the tiles of a piece.
+    const LINE: usize = 2 * TILES + 2;
+    let ImageBlock { shape, channels, .. } = *block;
+    let mut padded = [[0.0_f32; LINE]; 4];
+    let mut lines = [[0.0_f32; LINE]; 4];
+    for channel in 0..channels {
+        for piece in block.pieces {
+            let count = 2 * piece.length + 2;
+            let column = (2 * piece.column).wrapping_sub(shape.padding.0);
+            // SAFETY: the lines are inside the image or the buffer; a panel has a row for each channel, and room for whole vectors.
+            unsafe {
+                let image = block.image.add(channel * shape.width * shape.height);
+                let mut from = [std::ptr::null(); 4];
+                for (index, (from, padded)) in from.iter_mut().zip(&mut padded).enumerate() {
+                    let row = (2 * piece.row + index).wrapping_sub(shape.padding.1);
+                    if row < shape.height && column < shape.width && column + count <= shape.width {
+                        *from = image.add(row * shape.width + column);
+                        continue;
+                    }
+                    padded[..count].fill(0.0);
+                    if row < shape.height {
+                        let before = shape.padding.0.saturating_sub(2 * piece.column).min(count);
+                        let first = column.wrapping_add(before);
+                        let length = shape.width.saturating_sub(first).min(count - before);
+                        image.add(row * shape.width).wrapping_add(first).copy_to_nonoverlapping(padded.as_mut_ptr().add(before), length);
+                    }
+                    *from = padded.as_ptr();
+                }
+                for i in 0..count {
+                    let [a, b, c, d] = from.map(|line| *line.add(i));
+                    lines[0][i] = a - c;
+                    lines[1][i] = b + c;
+                    lines[2][i] = c - b;
+                    lines[3][i] = b - d;
+                }
+                let to = block.to.add(piece.panel * channels + channel * piece.panel_width + piece.start - piece.panel);
+                for (row, line) in lines.iter().enumerate() {
+                    let (mut even, mut odd) = ([0.0_f32; TILES + 1], [0.0_f32; TILES + 1]);
+                    for i in 0..=piece.length {
+                        even[i] = line[2 * i];
+                        odd[i] = line[2 * i + 1];
+                    }
+                    let element = |column: usize| to.add((4 * row + column) * image_stride(channels));
+                    (0..piece.length).for_each(|i| *element(0).add(i) = even[i] - even[i + 1]);
+                    (0..piece.length).for_each(|i| *element(1).add(i) = odd[i] + even[i + 1]);
+                    (0..piece.length).for_each(|i| *element(2).add(i) = even[i + 1] - odd[i]);
+                    (0..piece.length).for_each(|i| *element(3).add(i) = odd[i] - odd[i + 1]);
+                }
+            }
+        }
+    }
+}
+
+/// `G g G'` for `count` windows of neighbouring channels: elements `stride` values apart.
+///
+/// # Safety
+/// The processor has the instruction set; each element is writable for `count` values.
+#[inline(always)]
+pub(crate) unsafe fn transform_windows(windows: &[f32; WINDOW_VALUES], count: usize, to: *mut f32, stride: usize) {
+    let mut values = [[0.0_f32; CHANNELS]; 9];
+    for channel in 0..CHANNELS {
+        for (value, values) in values.iter_mut().enumerate() {
+            values[channel] = windows[9 * channel + value];
+        }
+    }
+    // Rows of G g, then columns.
+    let mut rows = [[0.0_f32; CHANNELS]; 12];
+    for column in 0..3 {
+        for i in 0..CHANNELS {
+            let [a, b, c] = [0, 3, 6].map(|row| values[row + column][i]);
+            rows[column][i] = a;
+            rows[3 + column][i] = 0.5 * (a + b + c);
+            rows[6 + column][i] = 0.5 * (a - b + c);
+            rows[9 + column][i] = c;
+        }
+    }
+    for row in 0..4 {
+        let mut elements = [[0.0_f32; CHANNELS]; 4];
+        for i in 0..CHANNELS {
+            let [a, b, c] = [0, 1, 2].map(|column| rows[3 * row + column][i]);
+            elements[0][i] = a;
+            elements[1][i] = 0.5 * (a + b + c);
+            elements[2][i] = 0.5 * (a - b + c);
+            elements[3][i] = c;
+        }
+        for (column, element) in elements.iter().enumerate() {
+            // SAFETY: as the caller promises.
+            unsafe { element.as_ptr().copy_to_nonoverlapping(to.add((4 * row + column) * stride), count) };
+        }
+    }
+}
+
+/// `A' m A` for the tiles of a piece, written as far as they are inside the result.
+///
+/// # Safety
+/// The processor has the instruction set; the block's pointers are valid for its sizes.
+#[inline(always)]
+pub(crate) unsafe fn transform_sums(block: &SumsBlock<'_>) {
+    let SumsBlock { shape, piece, .. } = *block;
+    let mut pixels = [[0.0_f32; 2 * TILES]; 2];
+    // SAFETY: there are sums for each tile.
+    let sum = |element: usize, tile: usize| unsafe { *block.sums.add(element * SUMS_STRIDE + piece.start + tile) };
+    for i in 0..piece.length {
+        let (mut upper, mut lower) = ([0.0; 4], [0.0; 4]);
+        for column in 0..4 {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|row| sum(4 * row + column, i));
+            upper[column] = a + b + c;
+            lower[column] = b - c - d;
+        }
+        for (line, [a, b, c, d]) in pixels.iter_mut().zip([upper, lower]) {
+            line[2 * i] = a + b + c;
+            line[2 * i + 1] = b - c - d;
+        }
+    }
+    let (width, height) = shape.out;
+    let count = (2 * piece.length).min(width - 2 * piece.column);
+    for (line, pixels) in pixels.iter().enumerate().take(height - 2 * piece.row) {
+        // SAFETY: the line is inside the plane.
+        unsafe {
+            let to = block.out.add((2 * piece.row + line) * width + 2 * piece.column);
+            pixels.as_ptr().copy_to_nonoverlapping(to, count);
+        }
+    }
+}
