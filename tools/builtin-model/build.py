@@ -42,10 +42,14 @@ def main():
     stage("small", "train.py", shards, run / "small.pt", *minutes(24), "--share", "128x128=1", "--cool", 0.3, "--batch-tokens", 4096)
     sizes = [word for share in ("256x256=0.8", "128x128=0.12", "other=0.08") for word in ("--share", share)]
     stage("large", "train.py", shards, run / "dit.pt", "--start", run / "small.pt", *minutes(41), *sizes, "--cool", 0.6)
-    stage("exported", "export.py", run / "tae.pt", run / "dit.pt", ASSETS)
-    stage("measured", "evaluate.py", run / "tae.pt", run / "dit.pt", "--table", run / "attributes.md")
+    stage("more", "train.py", shards, run / "more.pt", "--start", run / "dit.pt", *minutes(40), *sizes, "--cool", 0, "--average", 0.998, "--rate", 0.6)
+    few = ("--guidance", 4, "--batch-tokens", 3072, "--cool", 0.6, "--rate", 0.4)
+    stage("few", "distill.py", shards, run / "few.pt", "--start", run / "more.pt", *minutes(33), *sizes, *few)
+    way = ("--steps", 8, "--guidance", 1)
+    stage("exported", "export.py", run / "tae.pt", run / "few.pt", ASSETS, *way)
+    stage("measured", "evaluate.py", run / "tae.pt", run / "few.pt", "--table", run / "attributes.md", *way)
     if arguments.atelier:
-        stage("parity", "parity.py", run / "tae.pt", run / "dit.pt", ASSETS, arguments.atelier.resolve())
+        stage("parity", "parity.py", run / "tae.pt", run / "few.pt", ASSETS, arguments.atelier.resolve(), *way)
 
 
 if __name__ == "__main__":

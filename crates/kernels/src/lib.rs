@@ -2,7 +2,7 @@
 //! graphics card.
 //!
 //! - [`product`], [`convolution`] and [`attention`] are one blocked product (`gemm`, whose documentation says how it blocks and why) with
-//!   different factors. [`planes`] has what only waits for memory.
+//!   different factors; `winograd` makes convolutions of 3 x 3 cheaper before they are one. [`planes`] has what only waits for memory.
 //! - Each instruction set is one file that implements `simd::Simd`: a dozen operations on a register. The loops above it are written once and
 //!   compiled for each (`entry`, `table`), and chosen at run time: one program serves every processor.
 //! - Nothing here knows ggml: matrices are [`Rows`] of one of four [`Values`], and blocks of quantised weights are unpacked by a function that is

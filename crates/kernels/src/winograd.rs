@@ -20,7 +20,7 @@ use std::ops::Range;
 use crate::blocks::{DEPTH_WORDS, PANEL_MAX};
 use crate::epilogue::{Axis, Epilogue, Part};
 use crate::gemm::{self, Thread, panels};
-use crate::rows::Rows;
+use crate::rows::{Rows, Values};
 use crate::scratch;
 use crate::table::{Kernels, Tile};
 use crate::window::Shape;
@@ -91,9 +91,10 @@ pub(crate) struct SumsBlock<'a> {
     out: *mut f32,
 }
 
-/// True where a convolution is computed so.
-pub(crate) fn suits(kernels: &Kernels, shape: &Shape, channels: usize, out_channels: usize) -> bool {
+/// True where a convolution is computed so. Not in bfloat16, of which the transforms would leave less; blocks of weights are not divided.
+pub(crate) fn suits(kernels: &Kernels, shape: &Shape, weights: &Rows, channels: usize, out_channels: usize) -> bool {
     !kernels.pairs
+        && !matches!(weights.values, Values::Blocks { .. })
         && shape.kernel == (3, 3)
         && shape.stride == (1, 1)
         && shape.dilation == (1, 1)
