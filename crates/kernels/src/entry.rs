@@ -44,19 +44,19 @@ macro_rules! entries {
             unsafe { crate::lines::pack_lines::<$words>(block, to) }
         }
         #[$attribute]
-        unsafe fn transform_image(block: &crate::winograd::ImageBlock<'_>) {
+        unsafe fn transform_image(block: &crate::transforms::ImageBlock<'_>) {
             // SAFETY: see `multiply_tile`.
-            unsafe { crate::winograd::transform_image(block) }
+            unsafe { crate::transforms::transform_image(block) }
         }
         #[$attribute]
-        unsafe fn transform_windows(windows: &[f32; crate::winograd::WINDOW_VALUES], count: usize, to: *mut f32, stride: usize) {
+        unsafe fn transform_windows(windows: &[f32; crate::transforms::WINDOW_VALUES], count: usize, to: *mut f32, stride: usize) {
             // SAFETY: see `multiply_tile`.
-            unsafe { crate::winograd::transform_windows(windows, count, to, stride) }
+            unsafe { crate::transforms::transform_windows(windows, count, to, stride) }
         }
         #[$attribute]
-        unsafe fn transform_sums(block: &crate::winograd::SumsBlock<'_>) {
+        unsafe fn transform_sums(block: &crate::transforms::SumsBlock<'_>) {
             // SAFETY: see `multiply_tile`.
-            unsafe { crate::winograd::transform_sums(block) }
+            unsafe { crate::transforms::transform_sums(block) }
         }
         #[$attribute]
         unsafe fn weigh_scores(row: &crate::table::ScoreRow) -> (f32, f32) {

@@ -33,6 +33,7 @@ mod scratch;
 mod simd;
 mod table;
 mod tile;
+mod transforms;
 mod window;
 mod winograd;
 

@@ -1,8 +1,8 @@
 //! The functions that exist once for each instruction set, as a table of pointers.
 
 use crate::lines::LineBlock;
+use crate::transforms::{ImageBlock, SumsBlock, WINDOW_VALUES};
 use crate::window::PixelPanel;
-use crate::winograd::{ImageBlock, SumsBlock, WINDOW_VALUES};
 
 /// One register tile: `rows` rows of the left factor times one panel of the right.
 pub(crate) struct Tile {
@@ -69,7 +69,7 @@ pub struct Kernels {
     pub(crate) pack_pixels: unsafe fn(&PixelPanel<'_>, to: *mut u32),
     /// Gathers the lines under a window that goes over every pixel.
     pub(crate) pack_lines: unsafe fn(&LineBlock<'_>, to: *mut u32),
-    /// Transforms the image under some tiles (`winograd`).
+    /// Transforms the image under some tiles (`transforms`).
     pub(crate) transform_image: unsafe fn(&ImageBlock<'_>),
     /// Transforms `count` windows; elements are `stride` values apart.
     pub(crate) transform_windows: unsafe fn(windows: &[f32; WINDOW_VALUES], count: usize, to: *mut f32, stride: usize),
