@@ -46,7 +46,7 @@ pub unsafe fn convolve(kernels: &Kernels, convolution: &Convolution<'_>, thread:
             let window = Window { image: convolution.image.add(group * channels * shape.width * shape.height), shape: &shape };
             let out = convolution.out.add(group * out_channels * pixels);
             let used = used_channels(&weights, out_channels, channels, shape.kernel.0 * shape.kernel.1);
-            let epilogue = convolution.epilogue.from_row(group * out_channels, pixels);
+            let epilogue = convolution.epilogue.moved_to_row(group * out_channels, pixels);
             let unused = Part { out, stride: pixels, rows: used.out_channels..out_channels, columns: pixels_of_thread.clone() };
             fill(kernels, &epilogue, &unused);
             if used.out_channels == 0 {

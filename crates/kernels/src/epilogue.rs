@@ -12,7 +12,7 @@ pub struct Epilogue {
     pub constants: *const f32,
     /// Added: values that lie as those of the result. Null for none.
     pub addend: *const f32,
-    /// Factor of what is negative then: 0 is a ReLU, 1 changes nothing.
+    /// Factor of what is negative then: 0 is a `ReLU`, 1 changes nothing.
     pub negative_slope: f32,
 }
 
@@ -42,7 +42,7 @@ impl Epilogue {
     ///
     /// # Safety
     /// The result has this row.
-    pub(crate) unsafe fn from_row(mut self, row: usize, stride: usize) -> Self {
+    pub(crate) unsafe fn moved_to_row(mut self, row: usize, stride: usize) -> Self {
         // SAFETY: as the caller promises.
         unsafe {
             if !self.constants.is_null() {

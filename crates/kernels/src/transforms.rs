@@ -91,13 +91,13 @@ pub(crate) unsafe fn transform_image(block: &ImageBlock<'_>) {
                     }
                     *from = padded.as_ptr();
                 }
-                for i in 0..count {
+                (0..count).for_each(|i| {
                     let [a, b, c, d] = from.map(|line| *line.add(i));
                     lines[0][i] = a - c;
                     lines[1][i] = b + c;
                     lines[2][i] = c - b;
                     lines[3][i] = b - d;
-                }
+                });
                 let to = block.to.add(piece.panel * channels + channel * piece.panel_width + piece.start - piece.panel);
                 for (row, line) in lines.iter().enumerate() {
                     let (mut even, mut odd) = ([0.0_f32; TILES + 1], [0.0_f32; TILES + 1]);
