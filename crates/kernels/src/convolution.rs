@@ -60,14 +60,8 @@ pub unsafe fn convolve(kernels: &Kernels, convolution: &Convolution<'_>, thread:
                 continue;
             }
             let depth = channels * shape.kernel.0 * shape.kernel.1;
-            // Threads divide the larger factor, which for small images of deep layers is the weights: each packs its part of that, and all of
-            // the other.
-            let (mut rows, mut columns) = (0..used.out_channels, 0..pixels);
-            if pixels >= out_channels {
-                columns = pixels_of_thread.clone();
-            } else {
-                rows = gemm::share(used.out_channels, kernels.tile_rows, thread);
-            }
+            // For small images of deep layers the weights are the larger factor.
+            let (rows, columns) = gemm::part_of(kernels, used.out_channels, pixels, thread);
             let target = Target { out, stride: pixels, rows, columns, accumulate: false, epilogue, constants_of: Axis::Rows };
             if packs_lines(&shape) {
                 let lines = Lines { image: window.image, shape: &shape, channels };

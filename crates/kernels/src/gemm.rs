@@ -234,6 +234,11 @@ pub(crate) fn share(total: usize, unit: usize, thread: Thread) -> Range<usize> {
     at(thread.index)..at(thread.index + 1)
 }
 
+/// One thread's rows and columns of a result. Threads divide the larger factor: each packs its part of that, and all of the smaller one.
+pub(crate) fn part_of(kernels: &Kernels, rows: usize, columns: usize, thread: Thread) -> (Range<usize>, Range<usize>) {
+    if columns >= rows { (0..rows, share(columns, kernels.lanes, thread)) } else { (share(rows, kernels.tile_rows, thread), 0..columns) }
+}
+
 /// The calling thread among those that compute one operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Thread {

@@ -35,13 +35,7 @@ pub struct Product {
 /// The matrices are valid for the sizes named, `out` overlaps no factor, and no two threads have the same index.
 pub unsafe fn multiply(kernels: &Kernels, product: &Product, thread: Thread) {
     let &Product { weights, activations, out, out_stride, tokens, features, depth, epilogue } = product;
-    let (mut rows, mut columns) = (0..tokens, 0..features);
-    // Threads divide the larger factor: each packs its part of that, and all of the smaller one.
-    if features >= tokens {
-        columns = gemm::share(features, kernels.lanes, thread);
-    } else {
-        rows = gemm::share(tokens, kernels.tile_rows, thread);
-    }
+    let (rows, columns) = gemm::part_of(kernels, tokens, features, thread);
     let target = Target { out, stride: out_stride, rows, columns, accumulate: false, epilogue, constants_of: Axis::Columns };
     // SAFETY: as the caller promises.
     unsafe { gemm::multiply(kernels, &activations, &Transposed(weights), depth, &target) };

@@ -69,13 +69,7 @@ fn tile_count(shape: &Shape) -> usize {
 /// # Safety
 /// As [`convolve`](crate::convolution::convolve); the convolution [`suits`].
 pub(crate) unsafe fn convolve(kernels: &Kernels, group: &Group<'_>, thread: Thread) {
-    let count = tile_count(group.shape);
-    let (mut rows, mut tiles) = (0..group.out_channels, 0..count);
-    if count >= group.out_channels {
-        tiles = gemm::share(count, kernels.lanes, thread);
-    } else {
-        rows = gemm::share(group.out_channels, kernels.tile_rows, thread);
-    }
+    let (rows, tiles) = gemm::part_of(kernels, group.out_channels, tile_count(group.shape), thread);
     if rows.is_empty() {
         return;
     }

@@ -4,8 +4,6 @@
 // later. Where the allocator gave an operation a place of its own, it stays an operation of its own.
 #include "cpu_fusion.h"
 
-#include <cstring>
-
 #include "ggml-impl.h"
 
 namespace atelier {
@@ -59,7 +57,7 @@ private:
 };
 
 // What an addition or multiplication combines the result with; null where the node is none.
-const ggml_tensor* other_factor(const Follower& follower, ggml_op op) {
+const ggml_tensor* other_operand(const Follower& follower, ggml_op op) {
     const ggml_tensor* node = follower.node();
     if (node == nullptr || node->op != op || !follower.is_result(node->src[0]) || node->src[1]->type != GGML_TYPE_F32 ||
         !ggml_is_contiguous(node->src[1])) {
@@ -93,13 +91,13 @@ SumsFusion fusion_of_sums(const ggml_cgraph* graph, int index) {
     SumsFusion fusion;
     Follower follower(graph, index);
     const int axis = graph->nodes[index]->op == GGML_OP_CONV_2D ? 2 : 0;
-    if (const ggml_tensor* term = other_factor(follower, GGML_OP_ADD)) {
+    if (const ggml_tensor* term = other_operand(follower, GGML_OP_ADD)) {
         fusion.epilogue.constants = constants_of(term, follower, axis);
         if (fusion.epilogue.constants != nullptr) {
             follower.take();
         }
     }
-    if (const ggml_tensor* term = other_factor(follower, GGML_OP_ADD)) {
+    if (const ggml_tensor* term = other_operand(follower, GGML_OP_ADD)) {
         if (ggml_are_same_shape(term, follower.node()) && !overlaps(term, follower.node())) {
             fusion.epilogue.addend = static_cast<const float*>(term->data);
             follower.take();
@@ -122,13 +120,13 @@ NormFusion fusion_of_norm(const ggml_cgraph* graph, int index) {
     Follower follower(graph, index);
     constexpr int CHANNELS = 2;
     // Each follows the one before, as the engine's group norm has them.
-    if (const ggml_tensor* factors = other_factor(follower, GGML_OP_MUL)) {
+    if (const ggml_tensor* factors = other_operand(follower, GGML_OP_MUL)) {
         fusion.factors = constants_of(factors, follower, CHANNELS);
         if (fusion.factors != nullptr) {
             follower.take();
         }
     }
-    if (const ggml_tensor* terms = other_factor(follower, GGML_OP_ADD)) {
+    if (const ggml_tensor* terms = other_operand(follower, GGML_OP_ADD)) {
         fusion.terms = constants_of(terms, follower, CHANNELS);
         if (fusion.terms != nullptr) {
             follower.take();

@@ -184,10 +184,6 @@ bool attend(const atelier_cpu_kernels& kernels, const ggml_compute_params& param
     return true;
 }
 
-void silu(int count, float* to, const float* from) {
-    ggml_vec_silu_f32(count, to, from);
-}
-
 bool normalise(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out, const NormFusion& fusion = {}) {
     const ggml_tensor* image = out->src[0];
     const int32_t groups     = ggml_get_op_params_i32(out, 0);
@@ -203,7 +199,7 @@ bool normalise(const atelier_cpu_kernels& kernels, const ggml_compute_params& pa
     norm.row_size           = image->ne[0];
     norm.factors            = fusion.factors;
     norm.terms              = fusion.terms;
-    norm.activate           = fusion.has_silu ? silu : nullptr;
+    norm.activate           = fusion.has_silu ? ggml_vec_silu_f32 : nullptr;
     for (int64_t i3 = 0; i3 < image->ne[3]; ++i3) {
         norm.from = floats_at(image, 0, 0, i3);
         norm.to   = floats_at(out, 0, 0, i3);
