@@ -53,7 +53,7 @@ pub unsafe fn convolve(kernels: &Kernels, convolution: &Convolution<'_>, thread:
                 continue;
             }
             let channels = used.channels;
-            if winograd::suits(kernels, &shape, &weights, channels, used.out_channels) {
+            if let Some(kernels) = winograd::kernels_for(kernels, &shape, &weights, channels, used.out_channels) {
                 let UsedChannels { out_channels, .. } = used;
                 let group = winograd::Group { shape: &shape, weights, image: window.image, out, channels, out_channels, epilogue };
                 winograd::convolve(kernels, &group, thread);

@@ -49,7 +49,7 @@ mod scalar;
 
 pub use epilogue::Epilogue;
 pub use gemm::Thread;
-pub use rate::multiplications_per_second;
+pub use rate::gain_of_bf16;
 pub use rows::{Rows, Unpack, Values, f16_to_f32};
 pub use table::Kernels;
 

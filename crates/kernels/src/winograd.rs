@@ -17,9 +17,11 @@
 
 use std::ops::Range;
 
+use crate::Level;
 use crate::blocks::DEPTH_WORDS;
 use crate::epilogue::{Axis, Epilogue, Part};
 use crate::gemm::{self, Thread, panels};
+use crate::rate::gain_of_bf16;
 use crate::rows::{Rows, Values};
 use crate::scratch;
 use crate::table::{Kernels, Tile};
@@ -34,6 +36,8 @@ const WEIGHT_WORDS: usize = 9 << 18;
 const LEAST_CHANNELS: usize = 48;
 /// Tiles likewise: with fewer the transformed weights are not used often enough.
 const LEAST_TILES: usize = 128;
+/// Times that products of bfloat16 are quicker than those of f32 from which on they take the window itself: what is saved here, at least.
+const MOST_BF16_GAIN: f64 = 1.3;
 
 /// Sizes of a convolution of one group, and where it is.
 #[derive(Clone, Copy, Debug)]
@@ -47,16 +51,26 @@ pub(crate) struct Group<'a> {
     pub(crate) epilogue: Epilogue,
 }
 
-/// True where a convolution is computed so. Not in bfloat16, of which the transforms would leave less; blocks of weights are not divided.
-pub(crate) fn suits(kernels: &Kernels, shape: &Shape, weights: &Rows, channels: usize, out_channels: usize) -> bool {
-    !kernels.pairs
-        && !matches!(weights.values, Values::Blocks { .. })
+/// The functions that a convolution is computed with so; `None` where it is not. They are those of f32: in bfloat16 the transforms would leave less.
+/// Blocks of weights are not divided.
+pub(crate) fn kernels_for<'a>(
+    kernels: &'a Kernels,
+    shape: &Shape,
+    weights: &Rows,
+    channels: usize,
+    out_channels: usize,
+) -> Option<&'a Kernels> {
+    let suits = !matches!(weights.values, Values::Blocks { .. })
         && shape.kernel == (3, 3)
         && shape.stride == (1, 1)
         && shape.dilation == (1, 1)
         && channels >= LEAST_CHANNELS
         && out_channels >= LEAST_CHANNELS
-        && tile_count(shape) >= LEAST_TILES
+        && tile_count(shape) >= LEAST_TILES;
+    if !suits {
+        return None;
+    }
+    if kernels.pairs { Level::fastest_f32().kernels().filter(|_| gain_of_bf16() < MOST_BF16_GAIN) } else { Some(kernels) }
 }
 
 /// Tiles of the result; those at the right and the lower edge may reach beyond it.
@@ -67,7 +81,7 @@ fn tile_count(shape: &Shape) -> usize {
 /// Computes one thread's part of a group.
 ///
 /// # Safety
-/// As [`convolve`](crate::convolution::convolve); the convolution [`suits`].
+/// As [`convolve`](crate::convolution::convolve); the functions are those of [`kernels_for`].
 pub(crate) unsafe fn convolve(kernels: &Kernels, group: &Group<'_>, thread: Thread) {
     let (rows, tiles) = gemm::part_of(kernels, group.out_channels, tile_count(group.shape), thread);
     if rows.is_empty() {

@@ -7,7 +7,7 @@ mod reference;
 use atelier_kernels::convolution::{Convolution, Shape, convolve};
 use atelier_kernels::{Epilogue, Kernels, Level};
 use proptest::prelude::*;
-use reference::{EpilogueOf, Kind, Matrix, Shared, assert_close, factor, levels, numbers, on_threads};
+use reference::{EpilogueOf, Kind, Matrix, Shared, assert_close, factor, is_close, levels, numbers, on_threads};
 
 fn shape(width: usize, height: usize, channels: usize, out_channels: usize, kernel: (usize, usize)) -> Shape {
     Shape {
@@ -71,20 +71,34 @@ fn check_used(level: Level, kernels: &'static Kernels, shape: &Shape, kind: Kind
         let convolution = Convolution { shape, weights: weights.rows(), image: from.get(), out: shared.get(), epilogue: Epilogue::NONE };
         unsafe { convolve(kernels, &convolution, thread) };
     });
+    let what = format!("{level:?} {shape:?} {kind:?} {threads} threads");
+    let wanted = sums(level, shape, &weights.values, &image, used.1);
+    // Where products of bfloat16 are slow, many channels are computed in f32.
+    if level.rounds_to_bf16() && !is_close(&out, &wanted, depth) {
+        assert_close(&out, &sums(Level::Scalar, shape, &weights.values, &image, used.1), depth, &what);
+    } else {
+        assert_close(&out, &wanted, depth, &what);
+    }
+}
+
+/// The convolution of an image whose channels but the first `used` of each group have no weights.
+fn sums(level: Level, shape: &Shape, weights: &[f32], image: &[f32], used: usize) -> Vec<f64> {
+    let (channels, out_channels) = (shape.channels / shape.groups, shape.out_channels / shape.groups);
+    let depth = channels * shape.kernel.0 * shape.kernel.1;
     let mut wanted = Vec::new();
     for out_channel in 0..shape.out_channels {
         let group = out_channel / out_channels;
         for row in 0..shape.out.1 {
             for column in 0..shape.out.0 {
                 let mut sum = 0.0;
-                for channel in 0..channels.min(used.1) {
+                for channel in 0..channels.min(used) {
                     for ky in 0..shape.kernel.1 {
                         for kx in 0..shape.kernel.0 {
                             let y = (row * shape.stride.1 + ky * shape.dilation.1) as isize - shape.padding.1 as isize;
                             let x = (column * shape.stride.0 + kx * shape.dilation.0) as isize - shape.padding.0 as isize;
                             if (0..shape.height as isize).contains(&y) && (0..shape.width as isize).contains(&x) {
                                 let at = ((group * channels + channel) * shape.height + y as usize) * shape.width + x as usize;
-                                let weight = weights.values[out_channel * depth + (channel * shape.kernel.1 + ky) * shape.kernel.0 + kx];
+                                let weight = weights[out_channel * depth + (channel * shape.kernel.1 + ky) * shape.kernel.0 + kx];
                                 if weight != 0.0 {
                                     sum += factor(level, weight) * factor(level, image[at]);
                                 }
@@ -96,7 +110,7 @@ fn check_used(level: Level, kernels: &'static Kernels, shape: &Shape, kind: Kind
             }
         }
     }
-    assert_close(&out, &wanted, depth, &format!("{level:?} {shape:?} {kind:?} {threads} threads"));
+    wanted
 }
 
 #[test]

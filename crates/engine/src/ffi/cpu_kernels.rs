@@ -1,6 +1,5 @@
 //! Registers the kernels of `atelier-kernels` with the shim, which hands them operations of the CPU backend.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use atelier_core::cpu_math::CpuMath;
@@ -9,7 +8,7 @@ use atelier_kernels::attention::{Attention, attend};
 use atelier_kernels::convolution::{Convolution, Shape, convolve};
 use atelier_kernels::planes::{GroupNorm, Operation, apply_constant, combine, group_norm, spread, transpose};
 use atelier_kernels::product::{Product, multiply};
-use atelier_kernels::{Epilogue, Kernels, Level, Rows, Thread, Values, multiplications_per_second};
+use atelier_kernels::{Epilogue, Kernels, Level, Rows, Thread, Values, gain_of_bf16};
 use ggml_sys::{
     ATELIER_VALUES_BF16, ATELIER_VALUES_F16, ATELIER_VALUES_F32, atelier_attention, atelier_convolution, atelier_cpu_kernels,
     atelier_epilogue, atelier_group_norm, atelier_product, atelier_rows,
@@ -36,10 +35,11 @@ const LEAST_BF16_GAIN: f64 = 1.1;
 /// that the processor has instructions for, which is returned; `None` is the fastest. Not while a job runs.
 pub(crate) fn set_cpu_math(wanted: Option<CpuMath>, allowed: CpuLevel) -> CpuMath {
     let coarsest = coarsest(allowed);
+    let bf16_is_quicker = coarsest == CpuMath::Bf16 && gain_of_bf16() >= LEAST_BF16_GAIN;
     let used = match wanted {
         Some(wanted) => wanted.min(coarsest),
-        None if coarsest == CpuMath::Bf16 && !is_bf16_quicker(fastest_f32(allowed)) => CpuMath::F32,
-        None => coarsest,
+        None if bf16_is_quicker => CpuMath::Bf16,
+        None => coarsest.min(CpuMath::F32),
     };
     let level = match used {
         CpuMath::Exact => None,
@@ -62,16 +62,6 @@ fn coarsest(allowed: CpuLevel) -> CpuMath {
         CpuLevel::Avx2 | CpuLevel::Avx512 | CpuLevel::Avx512Bf16 => CpuMath::F32,
         CpuLevel::Baseline | CpuLevel::DotProduct | CpuLevel::Int8Matrix => CpuMath::Exact,
     }
-}
-
-/// True where products of bfloat16 are quicker here than those of f32 at a level. Measured once.
-fn is_bf16_quicker(f32_level: Level) -> bool {
-    static IS_QUICKER: OnceLock<bool> = OnceLock::new();
-    *IS_QUICKER.get_or_init(|| {
-        let (Some(bf16), Some(single)) = (Level::Avx512Bf16.kernels(), f32_level.kernels()) else { return false };
-        let [bf16, single] = multiplications_per_second([bf16, single]);
-        bf16 > LEAST_BF16_GAIN * single
-    })
 }
 
 fn fastest_f32(allowed: CpuLevel) -> Level {

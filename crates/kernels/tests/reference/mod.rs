@@ -192,10 +192,20 @@ impl<T> Shared<T> {
     }
 }
 
-/// Panics where `got` is further from `wanted` than the rounding of sums of `depth` products allows.
+/// The rounding that sums of `depth` products may have.
+fn allowed(depth: usize) -> f64 {
+    3e-7 * (depth as f64 + 8.0)
+}
+
+/// True where every value of `got` is as close to `wanted` as the rounding of sums of `depth` products allows.
+pub(crate) fn is_close(got: &[f32], wanted: &[f64], depth: usize) -> bool {
+    got.len() == wanted.len() && got.iter().zip(wanted).all(|(&got, &wanted)| (f64::from(got) - wanted).abs() <= allowed(depth))
+}
+
+/// Panics where [`is_close`] is false.
 pub(crate) fn assert_close(got: &[f32], wanted: &[f64], depth: usize, what: &str) {
     assert_eq!(got.len(), wanted.len(), "{what}");
-    let allowed = 3e-7 * (depth as f64 + 8.0);
+    let allowed = allowed(depth);
     for (i, (&got, &wanted)) in got.iter().zip(wanted).enumerate() {
         assert!((f64::from(got) - wanted).abs() <= allowed, "{what}: value {i} is {got}, not {wanted}");
     }
