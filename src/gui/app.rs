@@ -310,13 +310,8 @@ impl App {
         if let Some(Opening { files, .. }) = self.opening.take_if(|it| is_listed || ctx.time() >= it.until_secs) {
             self.with(ctx, |_, context| create::open::open(files, false, context));
         }
-        let is_open = self.state.closing == Closing::No;
+        self.follow_picture(ctx);
         self.with(ctx, |Features { canvas, create, devices, live, models, gallery, memory, program, .. }, context| {
-            let shown = create::update::shown_source(create);
-            canvas::update::refresh(canvas, shown, create.session.following(), context);
-            if is_open {
-                live::update::refresh(live, canvas, create, context);
-            }
             let live_size_px = || live.shown_size_px().filter(|_| create.session.following());
             create.document_size_px = canvas.shown_size_px().or_else(live_size_px);
             create::pictures::refresh_textures(create, context);
@@ -347,6 +342,18 @@ impl App {
         }
     }
 
+    /// Lets the canvas and the live picture follow what has changed.
+    fn follow_picture(&mut self, ctx: &egui::Context) {
+        let is_open = self.state.closing == Closing::No;
+        self.with(ctx, |Features { canvas, create, live, .. }, context| {
+            let shown = create::update::shown_source(create);
+            canvas::update::refresh(canvas, shown, create.session.following(), context);
+            if is_open {
+                live::update::refresh(live, canvas, create, context);
+            }
+        });
+    }
+
     /// Folds in what the queue says.
     fn queue_events(&mut self, ctx: &egui::Context) {
         while let Some(event) = self.queue.try_next() {
@@ -368,8 +375,14 @@ impl App {
         (gallery.focus_search, gallery.focus_cursor) = (false, false);
         let models = &mut self.state.models;
         (models.focus_search, models.focus_card, models.focus_token) = (false, false, false);
-        for command in commands.into_vec().into_iter().chain(late.into_vec()) {
+        let commands: Vec<Command> = commands.into_vec().into_iter().chain(late.into_vec()).collect();
+        let has_changed = !commands.is_empty();
+        for command in commands {
             self.update(&ctx, command);
+        }
+        if has_changed {
+            // Not a frame later: the picture is waited for.
+            self.follow_picture(&ctx);
         }
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use eframe::egui::TextureHandle;
 
 use crate::gui::create::session::PictureId;
+use atelier_core::canvas::PixelRect;
 use atelier_core::recipe::Rgb8;
 use atelier_engine::{JobId, Preview};
 
@@ -25,6 +26,10 @@ struct PictureSteps {
     index: u32,
     /// Its number, once it is finished.
     id: Option<PictureId>,
+    /// The part that forms, in pixels of the picture; `None`: all of it.
+    place: Option<PixelRect>,
+    /// Several parts form one after the other, each in steps of its own: none of them are kept.
+    has_several_parts: bool,
     /// By step, from 1.
     previews: BTreeMap<u32, Arc<Rgb8>>,
 }
@@ -36,22 +41,29 @@ impl PictureSteps {
 }
 
 impl StepPreviews {
-    /// Keeps a preview of a whole picture; one that has no room is left out.
+    /// Keeps a preview; one that has no room is left out.
     pub fn add(&mut self, job: JobId, preview: &Preview) {
         let Preview { picture, step, place, image } = preview;
         let bytes = image.pixels().len();
-        if place.is_some() || *step == 0 || bytes > MOST_BYTES {
+        if *step == 0 || bytes > MOST_BYTES {
             return;
         }
         if !self.pictures.iter().any(|it| (it.job, it.index) == (job, *picture)) {
-            self.pictures.push_back(PictureSteps { job, index: *picture, id: None, previews: BTreeMap::new() });
+            let (place, previews) = (*place, BTreeMap::new());
+            self.pictures.push_back(PictureSteps { job, index: *picture, id: None, place, has_several_parts: false, previews });
         }
         while self.bytes() + bytes > MOST_BYTES && self.pictures.len() > 1 {
             self.pictures.pop_front();
         }
         let is_room = self.bytes() + bytes <= MOST_BYTES;
         if let Some(steps) = self.pictures.iter_mut().find(|it| (it.job, it.index) == (job, *picture)).filter(|_| is_room) {
-            steps.previews.insert(*step, Arc::clone(image));
+            if steps.place != *place {
+                steps.has_several_parts = true;
+                steps.previews.clear();
+            }
+            if !steps.has_several_parts {
+                steps.previews.insert(*step, Arc::clone(image));
+            }
         }
     }
 
@@ -79,6 +91,12 @@ impl StepPreviews {
         let previews = &self.pictures.iter().find(|it| it.id == Some(id))?.previews;
         let nearest = previews.range(..=step).next_back().or_else(|| previews.range(step..).next())?;
         Some((*nearest.0, nearest.1))
+    }
+
+    /// The part of a picture that its previews show, in pixels; `None`: all of it.
+    #[must_use]
+    pub fn place(&self, id: PictureId) -> Option<PixelRect> {
+        self.pictures.iter().find(|it| it.id == Some(id))?.place
     }
 
     fn bytes(&self) -> usize {
@@ -121,16 +139,30 @@ mod tests {
     }
 
     #[test]
-    fn pictures_that_were_not_finished_and_parts_leave_nothing() {
+    fn pictures_that_were_not_finished_leave_nothing() {
         let mut previews = StepPreviews::default();
         previews.add(JobId(1), &preview(0, 1, 4));
         previews.add(JobId(1), &preview(1, 1, 4));
         previews.finish(JobId(1), 0, PictureId(7));
         previews.end(JobId(1));
         assert_eq!(previews.pictures.len(), 1);
-        let place = Some(atelier_core::canvas::PixelRect { left: 0, top: 0, width: 2, height: 2 });
-        previews.add(JobId(2), &Preview { place, ..preview(0, 1, 4) });
-        assert_eq!(previews.pictures.len(), 1);
+    }
+
+    #[test]
+    fn the_steps_of_one_part_are_kept_with_its_place_and_those_of_several_are_not() {
+        let mut previews = StepPreviews::default();
+        let place = |left| Some(PixelRect { left, top: 0, width: 2, height: 2 });
+        let part = |step, left| Preview { place: place(left), ..preview(0, step, 4) };
+        previews.add(JobId(1), &part(1, 0));
+        previews.add(JobId(1), &part(2, 0));
+        previews.finish(JobId(1), 0, PictureId(7));
+        assert_eq!(previews.place(PictureId(7)), place(0));
+        assert_eq!(previews.nearest(PictureId(7), 9).map(|(step, _)| step), Some(2));
+        for (step, left) in [(1, 0), (2, 0), (1, 8), (2, 8), (1, 0)] {
+            previews.add(JobId(2), &part(step, left));
+        }
+        previews.finish(JobId(2), 0, PictureId(8));
+        assert!(!previews.has(PictureId(8)));
     }
 
     #[test]

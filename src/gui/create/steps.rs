@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eframe::egui::{ColorImage, TextureOptions};
+use eframe::egui::{ColorImage, TextureHandle, TextureOptions};
 
 use crate::gui::context::Context;
 use crate::gui::create::session::{PictureFile, PictureId, SessionPicture};
@@ -10,6 +10,7 @@ use crate::gui::create::state::State;
 use crate::gui::create::step_previews::ShownStep;
 use crate::gui::files::PixelTask;
 use crate::gui::shared::random_seed;
+use atelier_core::canvas::PixelRect;
 use atelier_core::recipe::{PartialRecipe, Recipe};
 
 impl State {
@@ -25,9 +26,9 @@ impl State {
     pub fn picture_with_steps(&self) -> Option<(PictureId, u32)> {
         let picture = self.finished_picture_shown()?;
         let recipe = &picture.recipe;
-        let is_whole = !recipe.changes_part() && recipe.hires.is_none();
-        let steps = recipe.draft_step().unwrap_or_else(|| recipe.steps_to_run());
-        (is_whole && steps > 1 && self.step_previews.has(picture.id)).then_some((picture.id, steps))
+        let has_one_pass = recipe.changes_part() || recipe.hires.is_none();
+        let steps = recipe.draft_step().unwrap_or_else(|| recipe.steps_in_pass(0));
+        (has_one_pass && steps > 1 && self.step_previews.has(picture.id)).then_some((picture.id, steps))
     }
 
     /// True where there are steps to look at, or a draft to finish.
@@ -42,6 +43,14 @@ impl State {
     pub fn step_in_sight(&self) -> Option<&ShownStep> {
         let (id, _) = self.picture_with_steps()?;
         self.shown_step.as_ref().filter(|shown| shown.id == id)
+    }
+
+    /// The preview of the step in sight, and the part of the picture in whose place it is shown; `None`: all of it.
+    #[must_use]
+    pub fn step_texture(&self) -> Option<(&TextureHandle, Option<PixelRect>)> {
+        let shown = self.step_in_sight()?;
+        let (_, texture) = shown.texture.as_ref()?;
+        Some((texture, self.step_previews.place(shown.id)))
     }
 }
 

@@ -2,16 +2,22 @@
 
 use crate::gui::create;
 use crate::gui::tests::*;
+use atelier_core::canvas::{AreaSettings, PixelRect};
+use atelier_core::recipe::{ImageSource, InitImage};
 
 const SLIDER: &str = "Step of this picture";
 
 /// A finished picture of four steps with previews of these.
 fn studio_with_steps(steps: &[u32]) -> Studio {
-    let mut studio = Studio::open(ready());
+    finish_with_steps(Studio::open(ready()), steps, None)
+}
+
+/// Makes a picture of four steps with previews of these, which show this part of it.
+fn finish_with_steps(mut studio: Studio, steps: &[u32], place: Option<PixelRect>) -> Studio {
     let (job, ..) = studio.generate();
     studio.begin(job, vec![7]);
     for step in steps {
-        let preview = Preview { picture: 0, step: *step, place: None, image: image(8, *step as u8) };
+        let preview = Preview { picture: 0, step: *step, place, image: image(8, *step as u8) };
         studio.port.send(Event::Preview { job, preview });
         studio.until("the preview", |app| app.state.create.forming.is_some());
     }
@@ -66,6 +72,26 @@ fn a_branch_can_be_taken_away_and_the_last_step_is_the_picture_again() {
     go_to(&mut studio, Key::ArrowRight);
     assert_eq!(shown(studio.app()), None);
     assert!(studio.sees("Step 4 of 4"));
+}
+
+#[test]
+fn the_steps_of_a_part_are_shown_in_its_place_and_its_branch_changes_the_same_part() {
+    let mut studio = Studio::open(ready());
+    let recipe = &mut studio.app_mut().state.shared.recipe;
+    let pixels = || ImageSource::Pixels((*image(8, 90)).clone());
+    recipe.init = Some(InitImage { image: pixels(), strength: 0.5 });
+    (recipe.mask, recipe.area) = (Some(pixels()), Some(AreaSettings::default()));
+    let place = PixelRect { left: 2, top: 0, width: 4, height: 4 };
+    let mut studio = finish_with_steps(studio, &[1, 2, 3, 4], Some(place));
+    assert!(studio.sees("Step 4 of 4"), "a part runs all its steps");
+    go_to(&mut studio, Key::ArrowLeft);
+    studio.until("the third step", |app| shown(app) == Some((3, Some(3))));
+    assert_eq!(studio.app().state.create.step_texture().map(|(_, place)| place), Some(Some(place)));
+    studio.click("Go on from here");
+    studio.app_mut().state.shared.recipe.prompt = "a lake by night".into();
+    let (_, recipe, _) = studio.generate();
+    assert_eq!((recipe.earlier_steps[0].until_step, recipe.changes_part()), (3, true));
+    assert!(recipe.mask.is_some() && recipe.init.is_some());
 }
 
 #[test]

@@ -35,7 +35,7 @@ const PATCHED_SOURCES: &[&str] = &[
 ];
 
 /// Patches of headers, which only have to be found before the engine's.
-const PATCHED_HEADERS: &[&str] = &["transport.h", "clip.hpp", "conditioner.hpp"];
+const PATCHED_HEADERS: &[&str] = &["transport.h", "clip.hpp", "conditioner.hpp", "rng_philox.hpp"];
 
 const SHIM_SOURCES: &[&str] = &[
     "shim",

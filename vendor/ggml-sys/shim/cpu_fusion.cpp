@@ -4,6 +4,8 @@
 // later. Where the allocator gave an operation a place of its own, it stays an operation of its own.
 #include "cpu_fusion.h"
 
+#include <algorithm>
+
 #include "ggml-impl.h"
 
 namespace atelier {
@@ -140,6 +142,27 @@ NormFusion fusion_of_norm(const ggml_cgraph* graph, int index) {
     }
     fusion.nodes = follower.taken();
     return fusion;
+}
+
+const ggml_tensor* only_reader(const ggml_cgraph* graph, int index, int nodes) {
+    const int last = index + nodes;
+    for (int i = index; i <= last; ++i) {
+        // Each but the last is read by the one after it.
+        const bool is_view = ggml_op_is_empty(graph->nodes[i]->op);
+        if (!is_view && (ggml_node_get_use_count(graph, i) != 1 || (graph->nodes[i]->flags & GGML_TENSOR_FLAG_OUTPUT) != 0)) {
+            return nullptr;
+        }
+    }
+    int reader = last + 1;
+    while (reader < graph->n_nodes && ggml_op_is_empty(graph->nodes[reader]->op)) {
+        ++reader;
+    }
+    if (reader >= graph->n_nodes) {
+        return nullptr;
+    }
+    const ggml_tensor* node = graph->nodes[reader];
+    const bool reads        = std::find(node->src, node->src + GGML_MAX_SRC, graph->nodes[last]) != node->src + GGML_MAX_SRC;
+    return reads && (node->flags & GGML_TENSOR_FLAG_COMPUTE) != 0 ? node : nullptr;
 }
 
 }  // namespace atelier

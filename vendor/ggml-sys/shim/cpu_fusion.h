@@ -28,4 +28,7 @@ struct NormFusion {
 
 NormFusion fusion_of_norm(const ggml_cgraph* graph, int index);
 
+// The node that alone reads the result of a node with the `nodes` after it that are done with it; null where there are others, or none yet.
+const ggml_tensor* only_reader(const ggml_cgraph* graph, int index, int nodes);
+
 }  // namespace atelier

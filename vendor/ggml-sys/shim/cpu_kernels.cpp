@@ -95,18 +95,44 @@ bool multiply(const atelier_cpu_kernels& kernels, const ggml_compute_params& par
     return true;
 }
 
+// True for a convolution that the kernels compute.
+bool is_known_convolution(const ggml_tensor* node) {
+    if (node->op != GGML_OP_CONV_2D) {
+        return false;
+    }
+    const ggml_tensor* weights = node->src[0];
+    const ggml_tensor* image   = node->src[1];
+    const bool is_known_type   = weights->type == GGML_TYPE_F32 || weights->type == GGML_TYPE_F16;
+    atelier_rows rows          = {};
+    if (!is_known_type || image->type != GGML_TYPE_F32 || node->type != GGML_TYPE_F32 || !ggml_is_contiguous(weights) ||
+        !ggml_is_contiguous(image) || !ggml_is_contiguous(node) || !rows_of(weights, 0, &rows)) {
+        return false;
+    }
+    const int32_t* sizes = node->op_params;
+    return std::min(sizes[0], sizes[1]) > 0 && std::min(sizes[2], sizes[3]) >= 0 && std::min(sizes[4], sizes[5]) > 0;
+}
+
+// True where all weights of a known convolution are zero, so that its image does not matter.
+bool is_without_weights(const ggml_tensor* convolution) {
+    const ggml_tensor* weights = convolution->src[0];
+    const auto is_zero         = [](auto bits) { return static_cast<decltype(bits)>(bits << 1) == 0; };
+    const int64_t count        = ggml_nelements(weights);
+    if (weights->type == GGML_TYPE_F16) {
+        const auto* values = static_cast<const uint16_t*>(weights->data);
+        return std::all_of(values, values + count, is_zero);
+    }
+    const auto* values = static_cast<const uint32_t*>(weights->data);
+    return std::all_of(values, values + count, is_zero);
+}
+
 bool convolve(const atelier_cpu_kernels& kernels, const ggml_compute_params& params, const ggml_tensor* out, const atelier_epilogue& epilogue = NO_EPILOGUE) {
     const ggml_tensor* weights = out->src[0];
     const ggml_tensor* image   = out->src[1];
-    const bool is_known_type   = weights->type == GGML_TYPE_F32 || weights->type == GGML_TYPE_F16;
-    if (!is_known_type || image->type != GGML_TYPE_F32 || out->type != GGML_TYPE_F32 || !ggml_is_contiguous(weights) ||
-        !ggml_is_contiguous(image) || !ggml_is_contiguous(out)) {
+    if (!is_known_convolution(out)) {
         return false;
     }
     atelier_convolution convolution = {};
-    if (!rows_of(weights, 0, &convolution.weights)) {
-        return false;
-    }
+    rows_of(weights, 0, &convolution.weights);
     const int32_t* sizes       = out->op_params;
     convolution.weights.stride = weights->nb[3];
     convolution.width          = image->ne[0];
@@ -114,9 +140,6 @@ bool convolve(const atelier_cpu_kernels& kernels, const ggml_compute_params& par
     convolution.channels       = image->ne[2];
     convolution.out_channels   = weights->ne[3];
     for (int axis = 0; axis < 2; ++axis) {
-        if (sizes[axis] <= 0 || sizes[2 + axis] < 0 || sizes[4 + axis] <= 0) {
-            return false;
-        }
         convolution.kernel[axis]   = weights->ne[axis];
         convolution.stride[axis]   = sizes[axis];
         convolution.padding[axis]  = sizes[2 + axis];
@@ -369,7 +392,12 @@ int compute_fused(const atelier_cpu_kernels& kernels, const ggml_compute_params&
     if (node->op != GGML_OP_CONV_2D && node->op != GGML_OP_MUL_MAT) {
         return 0;
     }
-    const SumsFusion fusion = fusion_of_sums(graph, index);
+    const SumsFusion fusion   = fusion_of_sums(graph, index);
+    const ggml_tensor* reader = node->op == GGML_OP_CONV_2D ? only_reader(graph, index, fusion.nodes) : nullptr;
+    // Models that are filled up to the layout of their family have blocks of zeros.
+    if (reader != nullptr && reader->src[1] == graph->nodes[index + fusion.nodes] && is_known_convolution(reader) && is_without_weights(reader)) {
+        return fusion.nodes;
+    }
     const auto compute      = node->op == GGML_OP_CONV_2D ? convolve : multiply;
     return fusion.nodes > 0 && compute(kernels, params, node, fusion.epilogue) ? fusion.nodes : 0;
 }

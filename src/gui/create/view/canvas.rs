@@ -52,6 +52,10 @@ pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
             }
             let part = place.map_or(drawn, |place| part_of(drawn, size, place));
             painter.image(texture, part, Rect::from_min_max(pos2(0.0, 0.0), uv_size), theme::UNTINTED);
+            if let Some((step, Some(place))) = state.create.step_texture() {
+                let whole_uv = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
+                painter.image(step.id(), part_of(drawn, size, place), whole_uv, theme::UNTINTED);
+            }
             let takes_border = border(ui, state, commands, &response, drawn);
             let view = state.create.view.after(ui, &response, size, room);
             if view != state.create.view && !takes_border {
@@ -94,13 +98,13 @@ fn part_of(drawn: Rect, size: Vec2, part: PixelRect) -> Rect {
     Rect::from_min_size(at, vec2(part.width as f32, part.height as f32) * scale)
 }
 
-/// The texture to draw: the forming picture, else a step of the one shown, else that, else its small look until the large one is there.
+/// The texture to draw: the forming picture, else a step of all of the one shown, else that, else its small look until the large one is there.
 fn shown(state: &State) -> Option<(TextureId, Pos2)> {
     let all = pos2(1.0, 1.0);
     if let Some(forming) = forming(state) {
         return Some((forming.texture.id(), all));
     }
-    if let Some((_, texture)) = state.create.step_in_sight().and_then(|shown| shown.texture.as_ref()) {
+    if let Some((texture, None)) = state.create.step_texture() {
         return Some((texture.id(), all));
     }
     let picture = state.create.session.shown()?;
