@@ -103,7 +103,10 @@ def ink(c):
 
 def poster(c):
     """A few flat, strong colours in a plain frame."""
-    flat = few_colours(saturated(c.img, 1.3), 7)
+    lum = c.img @ LUMA
+    wanted = mix(lum, stretched(lum, 0.5), 0.45)
+    brighter = np.clip(wanted / np.maximum(lum, F(0.03)), 0.6, 2.2)[..., None]
+    flat = few_colours(saturated(np.clip(c.img * brighter, 0, 1), 1.25), 7)
     flat = mix(flat, flat * flat * (3 - 2 * flat), 0.35)
     wide = max(2, round(c.u * 0.034))
     framed = np.empty_like(flat)
@@ -137,15 +140,17 @@ def watercolour(c):
 
 
 def woodcut(c):
-    """Black lines and hatching over a few flat tones on paper; in the sky the hatching runs round the light."""
+    """Black lines and hatching over a few flat tones on paper; in the sky the hatching runs round the sun or moon."""
     step = max(1, round(c.u / 256))
     lum = standing_out(c, stretched(c.img @ LUMA, 0.6), 0.8)
     flat = few_colours(c.img, 3)
     tone = mix(flat / np.maximum(flat.max(-1, keepdims=True), F(0.3)), PAPER, 0.45)
     bend = noise2(c.rng, c.x, c.y, 2.2, 2.2, 2) * F(0.09) + noise2(c.rng, c.x, c.y, 14, 14, 1) * F(0.006)
-    below = F(1.0) * c.y[:, None] + F(0.10) * c.x
-    around = np.hypot(c.x - F((c.lx - c.w / 2) / c.u), (c.y - F(c.ly / c.u))[:, None])
-    place = (np.where((c.py < c.hz)[:, None], around, below) + bend) / F(0.026)
+    run = c.y[:, None] + F(0.10) * c.x
+    if c.s.sun or c.s.moon:
+        around = np.hypot(c.x - F((c.lx - c.w / 2) / c.u), (c.y - F(c.ly / c.u))[:, None])
+        run = np.where((c.py < c.hz)[:, None], around, run)
+    place = (run + bend) / F(0.026)
     ridge = np.abs(place - np.floor(place) - F(0.5)) * 2  # 0 in the middle of a line .. 1 between two
     width = np.clip((F(0.68) - blurred(lum, step)) / F(0.56), 0, 1)
     hatching = np.clip((width - ridge) * F(c.u * 0.013) + F(0.5), 0, 1) * np.clip(width * 12, 0, 1)

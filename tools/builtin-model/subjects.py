@@ -222,6 +222,8 @@ def draw_bridge(c):
     wide = spacing * 0.40
     from_pier = (np.mod(c.px, F(spacing)) - F(spacing / 2)) / F(wide)
     stone = painted(c, rgb(196, 182, 162), 0.38)
+    if c.s.colour or c.s.colours:
+        stone = mix(stone, c.shade, 0.35)  # or it would be of the land's colour
     shade, ring = mix(stone, c.shade, 0.45), mix(stone, c.shade, 0.28)
     parapet = mix(stone, c.light, 0.3)
 
@@ -329,11 +331,11 @@ def draw_rain(c):
         x, y, size = r.uniform(-0.1, 1.1, n) * c.w, r.uniform(-0.1, 1.0, n) * c.h, r.uniform(0.75, 1.25, n) * long * u
         for a, b, d in zip(x, y, size):
             pen.line((a * fine, b * fine, (a - slant * d) * fine, (b + d) * fine), fill=strength, width=max(1, round(wide * u * fine)))
-    streak = mix(c.hor, rgb(255, 255, 255), 0.5 if s.time not in ("night", "dusk") else 0.4)
+    streak = mix(c.hor, rgb(255, 255, 255), 0.62 if s.time not in ("night", "dusk") else 0.4)
     c.blend(np.asarray(mask.reduce(fine), F) * F(0.62 / 255), streak)
     if s.water != "none":
         for _ in range(int(26 * c.w / u)):
-            down = r.uniform(0.12, 1.0)
+            down = r.uniform(0.12, 0.85)
             wide = u * (0.008 + 0.026 * down)
             cx, cy = r.uniform(0, 1) * c.w, c.hz + (c.h - c.hz) * down
             ring = [(cx + wide * np.cos(a), cy + 0.32 * wide * np.sin(a)) for a in np.linspace(0, 2 * np.pi, 17)]
