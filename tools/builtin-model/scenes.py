@@ -191,8 +191,8 @@ def sample_wide_scene(rng: np.random.Generator) -> Scene:
         scene = sample_scene(rng)
     wide = _with(scene, thing, rng)
     if rng.random() < SECOND_SHARE and thing not in STYLES:
-        # ink and woodcut would take these their colours
-        second = _pick(rng, ("poster", "watercolour") if thing in ("rainbow", "colours") else (*STYLES, "colours"))
+        # ink and woodcut would take away the colours that these are about, a poster those of a rainbow
+        second = _pick(rng, {"rainbow": ("watercolour",), "colours": ("poster", "watercolour")}.get(thing, (*STYLES, "colours")))
         if _allows(wide, second):
             wide = _with(wide, second, rng)
     if thing == "rainbow" and rng.random() < 0.2:

@@ -195,7 +195,10 @@ def draw_road(c):
         far_colour, near_colour = c.col(rgb(150, 140, 142), 0.5, 1.2), mix(c.col(rgb(124, 112, 110), 0.95, 1.1), c.shade, 0.1)
     else:
         far_colour, near_colour = c.col(rgb(240, 218, 178), 0.6, 1.5), c.col(rgb(226, 196, 150), 0.98, 1.5)
-    if s.time in ("night", "dusk") or s.colour or s.colours:
+    tinted = s.colour or s.colours
+    if paved and tinted and s.time not in ("night", "dusk"):  # or it would look like a river
+        far_colour, near_colour = mix(far_colour, c.shade, 0.35), mix(near_colour, c.shade, 0.45)
+    elif s.time in ("night", "dusk") or tinted:
         pale = mix(c.hor, c.light, 0.6)
         share = 0.08 if s.snow else 0.28 if paved else 0.38
         far_colour, near_colour = mix(far_colour, pale, share), mix(near_colour, pale, share)
