@@ -1,5 +1,15 @@
 """Says in varied words what a Scene shows: true, mostly lower case, 1 to 25 words, the main thing first."""
+import re
+
 import numpy as np
+
+COLOUR_WORDS = {"golden": ("gold", "golden", "yellow"), "purple": ("purple", "purple", "violet"), "teal": ("teal", "teal", "turquoise")}
+# What a caption of a wide scene has to say.
+SAID = {
+    "lighthouse": r"lighthouse", "windmill": r"\bmill|windmill", "road": r"\b(road|path|highway)\b", "bridge": r"bridge", "deer": r"\b(deer|stag)\b", "swans": r"swan",
+    "rain": r"\brain|downpour", "rainbow": r"rainbow", "ink": r"\b(ink|sumi-e)\b", "poster": r"poster", "watercolour": r"watercolou?r", "woodcut": r"woodcut|woodblock|linocut",
+    "colours": r"\w and \w",
+}
 
 
 def _one(rng, *options):
@@ -28,6 +38,9 @@ def _mood_word(s, rng):
 
 
 def _colour(s, rng):
+    if s.colours:
+        pair = [_one(rng, *COLOUR_WORDS.get(colour, (colour,))) for colour in s.colours]
+        return " and ".join(pair if rng.random() < 0.5 else pair[::-1])
     if s.colour == "golden":
         return _one(rng, "golden", "golden", "gold", "yellow")
     if s.colour == "grey":
@@ -265,7 +278,143 @@ def _strip_on(front):
     return front.replace(" on the water", "")
 
 
-def caption(s, rng: np.random.Generator) -> str:
+def _subject(s, rng):
+    """A subject with the place where it is, and its plain noun."""
+    land = _land(s, rng)
+    if s.subject == "lighthouse":
+        plain = _one(rng, "lighthouse", "lighthouse", "old lighthouse", "tall lighthouse", "lighthouse with a red roof" if not (s.colour or s.colours or s.style != "none") else "lighthouse",
+                     "shining lighthouse" if s.time in ("night", "dusk") else "lighthouse")
+        place = {"cliffs": _one(rng, "on the cliffs", "on a cliff", "on tall cliffs above the sea", "on a rocky coast", "on the coast", "by the sea"),
+                 "islands": _one(rng, "on an island", "on a small island", "on a rocky island", "among islands in the sea", "by the sea"),
+                 "open sea": _one(rng, "on a rock in the sea", "by the sea", "in the ocean", "on a tiny island", "on the coast", "at sea")}[s.land]
+    elif s.subject == "windmill":
+        plain = _one(rng, "windmill", "windmill", "old windmill", "windmill with four sails", "lonely windmill")
+        place = {"hills": _one(rng, "on a hill", "on the hill", "in the hills", "on a snowy hill" if s.snow else "on a green hill" if s.time in ("noon", "morning") and
+                               s.season in (None, "summer", "spring") and not s.colour and s.style == "none" else "on a hill"),
+                 "meadow": _one(rng, "in a snowy field", "in the snow") if s.snow else _one(rng, "in a meadow", "in a field", "in a field of flowers", "among flowers", "in the fields")}[s.land]
+    elif s.subject == "road":
+        plain = _one(rng, "winding road", "road", "winding road", "country road" if s.land not in ("desert", "city") else "long road", "path" if s.land not in ("desert", "city") else "highway")
+        toward = _one(rng, "through the hills", "into the hills", "over rolling hills", "into the distance")
+        place = {"hills": toward, "meadow": _one(rng, "through a meadow", "through the fields", "across a field", "into the distance"),
+                 "desert": _one(rng, "through the desert", "in the desert", "across the dunes", "into the distance"),
+                 "mountains": _one(rng, "to the mountains", "into the mountains", f"towards {land}", "leading to the mountains"),
+                 "forest": _one(rng, "to the forest", "into the woods", "leading to a forest", "towards the trees"),
+                 "city": _one(rng, "to the city", "leading to a city", "towards the skyline")}[s.land]
+        if s.snow and s.land != "mountains" and rng.random() < 0.4:
+            place = _one(rng, "through the snow", "in a snowy landscape")
+    elif s.subject == "bridge":
+        plain = _one(rng, "stone bridge", "bridge", "arched bridge", "old stone bridge", "bridge with arches")
+        place = _one(rng, "over the lake", "over the water", "over a river", "across the river", "across a lake", f"in front of {land}")
+    elif s.subject == "deer":
+        plain = _one(rng, "deer", "deer", "stag", "lone deer", "stag with antlers")
+        place = {"meadow": _one(rng, "in a meadow", "in a field", "standing in a meadow"), "hills": _one(rng, "on a hill", "in the hills", "standing on a hill"),
+                 "forest": _one(rng, "at the edge of a forest", "in front of a forest", "by the woods"),
+                 "mountains": _one(rng, "in the mountains", f"in front of {land}", "below the mountains")}[s.land]
+        if s.snow and s.land != "mountains" and rng.random() < 0.4:
+            place = _one(rng, "in the snow", "standing in the snow")
+    else:
+        plain = _one(rng, "two swans", "swans", "a pair of swans", "white swans" if s.time in ("noon", "morning") and not s.colour and s.style == "none" else "swans")
+        place = _one(rng, "on a lake", "on the lake", "on the water", "swimming on a lake", "on a quiet lake", f"in front of {land}")
+        return f"{plain} {place}", plain
+    article = "the" if rng.random() < 0.08 else None
+    return (f"{article} {plain}" if article else _an(plain)) + " " + place, plain
+
+
+def _weather(s, rng):
+    """Rain and rainbow with the land, and the plain noun."""
+    land = "the sea" if s.land == "open sea" else _land(s, rng)
+    if s.rainbow:
+        over = _one(rng, f"a rainbow over {land}", f"a rainbow above {land}", f"{land} under a rainbow", f"{land} with a rainbow", "a rainbow in the sky", "a rainbow")
+        if s.rain:
+            return _one(rng, f"{over} in the rain", f"rain and a rainbow over {land}"), _one(rng, "rainbow in the rain", "rain and rainbow")
+        if rng.random() < 0.2:
+            over = _one(rng, f"a rainbow after the rain over {land}", f"{land} and a bright rainbow")
+        return over, "rainbow"
+    return _one(rng, f"rain over {land}", f"{land} in the rain", f"rain falling on {land}", f"{_one(rng, 'heavy', 'falling', 'pouring')} rain over {land}",
+                f"a rainy day, {land}" if s.time in ("noon", "morning") else f"rainy {_strip(land)}", f"rainy {_strip(land)}"), _one(rng, "rain", "rain", "falling rain", "rainy weather")
+
+
+def _in_style(s, text, rng):
+    name, endings = {
+        "ink": (_one(rng, "an ink drawing", "an ink drawing", "an ink painting", "a sumi-e ink painting", "a black ink drawing"), ("ink drawing", "in ink", "ink painting", "ink wash")),
+        "poster": (_one(rng, "a poster", "a poster", "a travel poster", "a flat poster"), ("poster", "poster style", "travel poster", "flat colours, poster")),
+        "watercolour": (_one(rng, "a watercolour", "a watercolor", "a watercolour painting", "a watercolor painting", "watercolour", "watercolor"),
+                        ("watercolour", "watercolor", "in watercolour", "watercolor painting")),
+        "woodcut": (_one(rng, "a woodcut", "a woodcut", "a woodcut print", "a woodblock print", "a linocut"), ("woodcut", "woodcut style", "woodcut print", "as a woodcut")),
+    }[s.style]
+    if not text:
+        return name
+    if rng.random() < 0.66:
+        return f"{name} of {text}"
+    ending = _one(rng, *endings)
+    return f"{text} {ending}" if ending.startswith(("in ", "as ")) else f"{text}, {ending}"
+
+
+def _things(s):
+    """The new things of a wide scene."""
+    marks = {"rain": s.rain, "rainbow": s.rainbow, "colours": s.colours}
+    return [name for name in (s.subject, s.style) if name != "none"] + [name for name, there in marks.items() if there]
+
+
+def _about_thing(s, rng):
+    """A caption about a subject or the weather, its style left out."""
+    main, plain = _subject(s, rng) if s.subject != "none" else _weather(s, rng)
+    k = rng.random()
+    if k < 0.16:
+        if s.subject in ("swans", "none"):
+            return _one(rng, plain, main)
+        return _one(rng, plain, plain, _an(plain), main)
+    adj, end = _time_words(s, rng)
+    colour, mood = _colour(s, rng), _mood_word(s, rng)
+    monochrome = s.colour == "black and white"
+    tints = [""]
+    if monochrome:
+        tints = [f" in {colour}", f", {colour}"]
+    elif colour:
+        tints = [f" in {colour} light", f" under {_an(colour)} sky", f", {colour} {adj}", f", {colour} sky"]
+    tint = _one(rng, *tints)
+    if k < 0.5:
+        text = _one(rng, f"{main} {end}{tint}", f"{main} {end}", f"{main}{tint}", main, f"{main} on {_an(mood)} {adj}" if adj in ("morning", "evening", "night") else f"{main} {end}")
+    elif k < 0.62 and s.subject != "none" and not s.rain:
+        text = f"{_lead(s, rng)} with {plain if s.subject == 'swans' else _an(plain)}"
+    else:
+        parts = [part for part in _parts(s, rng) if not ({"lake", "water", "river"} & set(part.split()) and re.search("lake|water|river", main))]
+        if s.style in ("ink", "woodcut"):
+            parts = [part for part in parts if not re.search("blue|green", part)]
+        if s.foreground != "none":
+            parts.append(_front(s, rng))
+        rng.shuffle(parts)
+        parts = parts[: _one(rng, 1, 1, 2, 2, 3)]
+        lead = _one(rng, f"{main} {end}{tint}", f"{main} {end}", f"{main}{tint}", f"{main}, {adj}")
+        place = _land(s, rng)
+        if s.subject != "none" and s.land not in ("open sea", "meadow") and rng.random() < 0.4 and _strip(place).split()[-1] not in main:
+            parts.insert(0, _one(rng, place, f"{place} behind" if s.land not in ("cliffs", "islands", "desert") else place))
+        text = ", ".join([lead, *parts])
+    if s.rain and s.subject != "none":
+        text += _one(rng, " in the rain", ", rain")
+    return text
+
+
+def _wide(s, rng):
+    """A caption of a wide scene: all its new things are said."""
+    things = _things(s)
+    for _ in range(8):
+        if s.subject != "none" or s.rain or s.rainbow:
+            text = _about_thing(s, rng)
+        elif s.style != "none" and rng.random() < 0.03:
+            text = ""
+        else:
+            text = _plain(s, rng)
+        if s.style in ("ink", "woodcut"):
+            text = text.replace("a blue sky", "a clear sky").replace("blue sky", "clear sky").replace("green trees", "trees").replace("fresh spring green", "spring")
+        if s.style != "none":
+            text = _in_style(s, text, rng)
+        if all(re.search(SAID[thing], text) for thing in things) and len(text.split()) <= 25:
+            break
+    return text
+
+
+def _plain(s, rng):
     k = rng.random()
     if k < 0.09:  # a word or two
         _, end = _time_words(s, rng)
@@ -309,7 +458,12 @@ def caption(s, rng: np.random.Generator) -> str:
             text = f"{lead} with {' and '.join(things[:2])}" if things else ", ".join([lead] + parts)
         else:
             text = ", ".join([lead] + parts)
-    if rng.random() < 0.06 and s.colour != "black and white":
+    return text
+
+
+def caption(s, rng: np.random.Generator) -> str:
+    text = _wide(s, rng) if _things(s) else _plain(s, rng)
+    if rng.random() < 0.06 and s.colour != "black and white" and s.style == "none":
         text = _one(rng, "a picture of ", "a painting of ", "an illustration of ", "a landscape with ", "a view of ") + text
     text = " ".join(text.split())
     words = text.split()

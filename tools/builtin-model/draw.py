@@ -1,97 +1,9 @@
 """Draws a Scene as a picture: layered, soft, and in one palette. Deterministic from the scene."""
 import numpy as np
 
-F = np.float32
-
-
-def rgb(*v):
-    return np.array(v, F) / F(255)
-
-
-# zenith, middle, horizon, light, shade of near land; weight of the land's own colour; haze
-PALETTES = {
-    "dawn": (rgb(98, 132, 178), rgb(206, 182, 192), rgb(255, 212, 170), rgb(255, 232, 190), rgb(44, 52, 82), 0.40, 0.80),
-    "morning": (rgb(88, 150, 206), rgb(160, 202, 226), rgb(238, 240, 224), rgb(255, 248, 220), rgb(36, 66, 70), 0.72, 0.70),
-    "noon": (rgb(44, 114, 198), rgb(110, 176, 230), rgb(208, 234, 244), rgb(255, 253, 236), rgb(32, 72, 62), 0.90, 0.62),
-    "sunset": (rgb(72, 64, 126), rgb(216, 104, 104), rgb(255, 186, 104), rgb(255, 226, 150), rgb(44, 24, 54), 0.26, 0.74),
-    "dusk": (rgb(36, 42, 96), rgb(110, 82, 142), rgb(232, 148, 136), rgb(255, 200, 170), rgb(24, 24, 52), 0.20, 0.70),
-    "night": (rgb(7, 12, 36), rgb(18, 34, 76), rgb(52, 86, 130), rgb(222, 232, 250), rgb(8, 15, 36), 0.18, 0.64),
-}
-
-# dark, middle and bright ends of each colour word's ramp
-RAMPS = {
-    "red": (rgb(30, 4, 12), rgb(196, 34, 40), rgb(255, 188, 150)),
-    "orange": (rgb(38, 14, 8), rgb(232, 108, 24), rgb(255, 222, 160)),
-    "golden": (rgb(40, 26, 8), rgb(214, 158, 40), rgb(255, 240, 180)),
-    "pink": (rgb(54, 18, 48), rgb(232, 112, 160), rgb(255, 226, 228)),
-    "purple": (rgb(18, 8, 40), rgb(120, 64, 176), rgb(236, 208, 250)),
-    "blue": (rgb(4, 12, 40), rgb(40, 104, 204), rgb(220, 238, 255)),
-    "teal": (rgb(2, 24, 30), rgb(22, 142, 146), rgb(214, 246, 236)),
-    "green": (rgb(6, 24, 12), rgb(66, 150, 68), rgb(232, 250, 208)),
-    "grey": (rgb(26, 28, 32), rgb(128, 132, 136), rgb(236, 238, 238)),
-    "black and white": (rgb(8, 8, 8), rgb(124, 124, 124), rgb(250, 250, 250)),
-}
-
-GREENS = {
-    None: rgb(86, 136, 76), "spring": rgb(132, 182, 84), "summer": rgb(66, 138, 62),
-    "autumn": rgb(206, 116, 44), "winter": rgb(96, 116, 120),
-}
-PINES = {None: rgb(40, 86, 66), "spring": rgb(52, 104, 70), "summer": rgb(36, 90, 60), "autumn": rgb(70, 78, 48), "winter": rgb(58, 84, 92)}
-CROWNS = {None: rgb(66, 120, 62), "spring": rgb(150, 190, 88), "summer": rgb(56, 122, 54), "autumn": rgb(222, 104, 36), "winter": rgb(90, 96, 104)}
-GROUND = {None: rgb(128, 160, 88), "spring": rgb(158, 200, 98), "summer": rgb(120, 172, 78), "autumn": rgb(208, 156, 74), "winter": rgb(236, 242, 250)}
-ROCK = rgb(112, 118, 136)
-SAND = rgb(236, 184, 116)
-LUMA = np.array((0.299, 0.587, 0.114), F)
-
-
-def mix(a, b, t):
-    return a + (b - a) * F(t)
-
-
-def smooth(t):
-    t = np.clip(t, 0, 1)
-    return t * t * (3 - 2 * t)
-
-
-def ramp_of(colour, lum):
-    dark, mid, bright = RAMPS[colour]
-    lum = np.asarray(lum, F)[..., None]
-    return np.where(lum < 0.5, dark + (mid - dark) * (lum * 2), mid + (bright - mid) * (lum * 2 - 1)).astype(F)
-
-
-def noise1(rng, x, freq, octaves=3, gain=0.5):
-    """Smooth 1-D noise about 0, in -1..1; x in picture heights from the centre, so sizes agree."""
-    out = np.zeros_like(x)
-    amp, total = 1.0, 0.0
-    for _ in range(octaves):
-        lattice = rng.random(256).astype(F) * 2 - 1
-        p = x * F(freq) + F(128.37)
-        i = np.floor(p).astype(np.int32)
-        t = p - i
-        t = t * t * (3 - 2 * t)
-        out += F(amp) * (lattice[i & 255] * (1 - t) + lattice[(i + 1) & 255] * t)
-        total += amp
-        amp *= gain
-        freq *= 2.03
-    return out / F(total)
-
-
-def noise2(rng, x, y, fx, fy, octaves=3, gain=0.5):
-    """Smooth 2-D noise in 0..1 over the grid of y by x."""
-    out = np.zeros((len(y), len(x)), F)
-    amp, total = 1.0, 0.0
-    for _ in range(octaves):
-        g = rng.random((64, 64)).astype(F)
-        p, q = y * F(fy) + F(32.3), x * F(fx) + F(32.3)
-        j, i = np.floor(p).astype(np.int32), np.floor(q).astype(np.int32)
-        v, u = (p - j)[:, None], (q - i)[None, :]
-        v, u = v * v * (3 - 2 * v), u * u * (3 - 2 * u)
-        rows = g[j & 63] * (1 - v) + g[(j + 1) & 63] * v
-        out += F(amp) * (rows[:, i & 63] * (1 - u) + rows[:, (i + 1) & 63] * u)
-        total += amp
-        amp *= gain
-        fx, fy = fx * 2.1, fy * 2.1
-    return out / F(total)
+from palette import CROWNS, F, GREENS, GROUND, LUMA, PALETTES, PINES, ROCK, SAND, mix, noise1, noise2, ramp_of, rgb, smooth
+from styles import styled
+from subjects import BEFORE_WATER, ON_GROUND, draw_rain, draw_rainbow
 
 
 class Canvas:
@@ -134,6 +46,12 @@ class Canvas:
                 return mix(c, ramp_of(s.colour, c @ LUMA), k)
             zen, mid, hor = tint(zen, 0.85), tint(mid, 0.9), tint(hor, 0.8)
             light, shade = tint(light, 0.5), tint(shade, 0.8)
+        if s.colours:
+            upper, lower = s.colours
+            bright = {"night": 0.72, "dusk": 0.88}.get(s.time, 1.0)
+            zen, hor = ramp_of(upper, 0.42 * bright), ramp_of(lower, 0.66 * bright)
+            mid = mix(ramp_of(upper, 0.54 * bright), ramp_of(lower, 0.58 * bright), 0.52)
+            light, shade = mix(light, ramp_of(lower, 0.92), 0.5), ramp_of(upper, 0.1)
         self.zen, self.mid, self.hor, self.light, self.shade, self.local, self.haze = zen, mid, hor, light, shade, local, haze
 
     # -- colours -------------------------------------------------------------------------------------------------
@@ -458,6 +376,7 @@ class Canvas:
 
     def land_cliffs(self):
         r = self.rng
+        self.cliffs = []  # reach and line of the top, the farthest first
         for k, (reach, hgt, near) in enumerate(((0.62, 0.17, 0.25), (0.44, 0.25, 0.5), (0.27, 0.34, 0.78))):
             reach += r.uniform(-0.05, 0.05)
             t = (self.px / F(self.w)) if self.side > 0 else 1 - self.px / F(self.w)
@@ -465,6 +384,7 @@ class Canvas:
             plateau = F(hgt) + F(0.035) * noise1(r, self.x, 3, 2)
             drop = smooth((F(reach) - t + F(0.012) * noise1(r, self.x, 10, 2)) / F(0.055))
             top = F(self.hz) + 2 - F(self.u) * plateau * drop
+            self.cliffs.append((reach, top))
             grass = self.col(mix(self.own, ROCK, 0.15), near)
             rock = self.col(mix(ROCK, rgb(188, 164, 140), 0.5), near, 0.9)
             got = self.ridge(top, rock, mix(rock, self.hor, 0.3), self.u * hgt)
@@ -663,9 +583,10 @@ class Canvas:
         if over:
             self.bank(0.055)
         trees = []
+        spread = 0.2 if s.subject == "none" else 0.08  # subjects stand in the middle
         for side, count in ((-1, int(r.integers(2, 5))), (1, int(r.integers(2, 5)))):
             for k in range(count):
-                edge = r.uniform(0.0, 0.2) * min(self.w, u * 1.3)
+                edge = r.uniform(0.0, spread) * min(self.w, u * 1.3)
                 cx = edge if side < 0 else self.w - edge
                 q = r.uniform(0.55, 1.0)
                 trees.append((q, cx))
@@ -788,11 +709,19 @@ class Canvas:
             table = ramp_of(s.colour, np.linspace(0, 1, 256))
             k = 1.0 if s.colour == "black and white" else 0.8 if s.colour == "grey" else 0.5
             img += F(k) * (table[(lum * 255).astype(np.uint8)] - img)
+        if s.colours:  # shadows in the sky's upper colour, lights in its lower one
+            lum = np.clip(img @ LUMA, 0, 1)
+            steps = np.linspace(0, 1, 256)
+            upper, lower = (ramp_of(colour, steps) for colour in s.colours)
+            table = upper + (lower - upper) * smooth((steps - 0.15) / 0.6)[:, None].astype(F)
+            img += F(0.42) * (table[(lum * 255).astype(np.uint8)] - img)
         np.clip(img, 0, 1, out=img)
         # gentle film-like contrast: a soft S over a lifted black
         img += F(0.22) * (img * img * (3 - 2 * img) - img)
         img *= F(0.965)
         img += F(0.02)
+        if s.style != "none":
+            img = styled(self)
         return (img * F(255) + F(0.5)).astype(np.uint8)
 
 
@@ -800,12 +729,20 @@ def draw(scene, width, height):
     """The picture of a scene, uint8 [height, width, 3]."""
     c = Canvas(scene, int(width), int(height))
     c.sky()
+    if scene.rainbow:
+        draw_rainbow(c)
     c.land()
     c.mist()
+    if scene.subject in BEFORE_WATER:
+        BEFORE_WATER[scene.subject](c)
     if scene.water != "none":
         c.water()
     else:
         c.ground()
+    if scene.subject in ON_GROUND:
+        ON_GROUND[scene.subject](c)
     c.plants()
     c.foreground()
+    if scene.rain:
+        draw_rain(c)
     return c.finish()

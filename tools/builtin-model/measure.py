@@ -10,7 +10,7 @@ import pathlib
 import numpy as np
 from PIL import Image
 
-from draw import LUMA, RAMPS, ramp_of
+from palette import LUMA, RAMPS, ramp_of
 
 SIDE = 64
 COLOURS = ("red", "orange", "golden", "pink", "purple", "blue", "teal", "green", "grey")

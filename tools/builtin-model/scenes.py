@@ -1,5 +1,5 @@
 """What a picture of the built-in model's training set shows, chosen at random but coherently."""
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,6 +10,17 @@ WATERS = ("none", "lake", "sea")
 COLOURS = ("red", "orange", "golden", "pink", "purple", "blue", "teal", "green", "grey", "black and white")
 SEASONS = ("spring", "summer", "autumn", "winter")
 FOREGROUNDS = ("none", "boat", "cabin", "lone tree", "birds")
+
+SUBJECTS = ("lighthouse", "windmill", "road", "bridge", "deer", "swans")
+STYLES = ("ink", "poster", "watercolour", "woodcut")
+# Colours of the sky from the top to the horizon, where two are named.
+COLOUR_PAIRS = (("purple", "orange"), ("blue", "pink"), ("teal", "orange"), ("red", "golden"), ("blue", "orange"), ("purple", "pink"), ("blue", "golden"),
+                ("pink", "orange"), ("purple", "golden"), ("teal", "pink"), ("green", "golden"), ("blue", "purple"), ("purple", "teal"), ("orange", "golden"),
+                ("purple", "red"), ("blue", "green"), ("teal", "golden"), ("red", "orange"))
+# How often each new thing is what a wide scene is about; the rest have none.
+WIDE_SHARES = {"lighthouse": 0.080, "windmill": 0.080, "road": 0.080, "bridge": 0.080, "deer": 0.055, "swans": 0.045, "rain": 0.080, "rainbow": 0.080,
+               "ink": 0.045, "poster": 0.045, "watercolour": 0.045, "woodcut": 0.045, "colours": 0.090, "none": 0.150}
+SECOND_SHARE = 0.14  # of those with a new thing
 
 # The times at which each colour word is believable.
 COLOUR_TIMES = {
@@ -42,6 +53,11 @@ class Scene:
     aurora: bool
     foreground: str
     seed: int
+    subject: str = "none"  # none | one of SUBJECTS
+    rain: bool = False
+    rainbow: bool = False
+    style: str = "none"  # none | one of STYLES
+    colours: tuple[str, str] | None = None  # one of COLOUR_PAIRS
 
 
 def _pick(rng, values, weights=None):
@@ -123,3 +139,62 @@ def sample_scene(rng: np.random.Generator) -> Scene:
     foreground = _pick(rng, tuple(choices), tuple(choices.values()))
     return Scene(time, mood, colour, land, water, vegetation, season, bool(snow), bool(sun), moon, stars, aurora,
                  foreground, int(rng.integers(0, 2**31)))
+
+
+def _allows(s: Scene, thing: str) -> bool:
+    """Whether the new thing can be in the scene and be seen there."""
+    day = s.time in ("morning", "noon")
+    seen = s.mood != "misty" and not (s.time == "night" and s.mood == "stormy")
+    dry = s.water == "none"
+    if thing == "lighthouse":
+        return seen and s.land in ("cliffs", "islands", "open sea")
+    if thing == "windmill":
+        return seen and dry and s.land in ("hills", "meadow")
+    if thing == "road":
+        return seen and dry and s.land in ("hills", "meadow", "desert", "mountains", "forest", "city")
+    if thing == "bridge":
+        return seen and s.water == "lake"
+    if thing == "deer":
+        return seen and dry and s.land in ("meadow", "hills", "forest", "mountains") and s.time != "night"
+    if thing == "swans":
+        return seen and s.water == "lake" and s.mood != "stormy"
+    if thing == "rain":
+        return seen and s.mood in ("cloudy", "stormy") and not s.snow and s.land != "desert"
+    if thing == "rainbow":
+        return day and s.mood in ("cloudy", "stormy") and s.colour is None and not s.snow
+    if thing == "ink":
+        return seen and s.time != "night" and s.colour in (None, "black and white")
+    if thing == "colours":
+        return s.colour is None and s.time in ("sunset", "dawn", "dusk", "night") and s.mood in ("clear", "cloudy") and not s.aurora
+    return seen and s.colour not in ("grey", "black and white")
+
+
+def _with(s: Scene, thing: str, rng) -> Scene:
+    if thing in SUBJECTS:
+        return replace(s, subject=thing, foreground="birds" if s.foreground == "birds" else "none")
+    if thing in STYLES:
+        return replace(s, style=thing)
+    if thing == "rain":
+        return replace(s, rain=True, sun=False, moon=False, stars=False, aurora=False, foreground="none" if s.foreground == "birds" else s.foreground)
+    if thing == "rainbow":
+        return replace(s, rainbow=True, sun=False, foreground="none" if s.foreground == "birds" else s.foreground)
+    return replace(s, colours=_pick(rng, COLOUR_PAIRS))
+
+
+def sample_wide_scene(rng: np.random.Generator) -> Scene:
+    """A scene of `sample_scene` with one, sometimes two, of the subjects, weathers, styles and pairs of colours that those do not have."""
+    thing = _pick(rng, tuple(WIDE_SHARES), tuple(WIDE_SHARES.values()))
+    scene = sample_scene(rng)
+    if thing == "none":
+        return scene
+    while not _allows(scene, thing):
+        scene = sample_scene(rng)
+    wide = _with(scene, thing, rng)
+    if rng.random() < SECOND_SHARE and thing not in STYLES:
+        # ink and woodcut would take away the colours that these are about, a poster those of a rainbow
+        second = _pick(rng, {"rainbow": ("watercolour",), "colours": ("poster", "watercolour")}.get(thing, (*STYLES, "colours")))
+        if _allows(wide, second):
+            wide = _with(wide, second, rng)
+    if thing == "rainbow" and rng.random() < 0.2:
+        wide = _with(wide, "rain", rng)
+    return wide

@@ -1,11 +1,11 @@
 """Draws pictures and keeps their latents and captions only, in shards, for train.py.
 
-    python shards.py AUTOENCODER.pt SHARDS --count 40000 [--workers 1] [--large]
+    python shards.py AUTOENCODER.pt SHARDS --count 40000 [--workers 1] [--large] [--wide]
 
 Shard N holds 500 pictures of one size: `N-WIDTHxHEIGHT.npy`, float16 [500, 16, height / 8, width / 8]; for squares of 256 the same pictures at half the
 side in a second file; and `N.json`, a list of captions for each picture, written last. Shards that are whole are left alone, so a stopped run goes on where it
 was, and training may begin before the last one is there. Every other picture is mirrored (captions name no sides). With `--large` every fourth shard is
-one and a half times or twice as large, in all aspect ratios in turn.
+one and a half times or twice as large, in all aspect ratios in turn. `--wide` draws the scenes with more subjects, styles and pairs of colours.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import torch.nn.functional as F
 from captions import caption
 from draw import draw
 from model import Autoencoder
-from scenes import sample_scene
+from scenes import sample_scene, sample_wide_scene
 
 SHARD = 500
 CAPTIONS = 8
@@ -45,9 +45,9 @@ def size_of(shard: int, large: bool) -> tuple[int, int]:
 
 def drawn(job):
     """One picture [height, width, 3] of bytes with its captions."""
-    index, seed, width, height = job
+    index, seed, width, height, wide = job
     rng = np.random.default_rng((seed, index))
-    scene = sample_scene(rng)
+    scene = (sample_wide_scene if wide else sample_scene)(rng)
     picture = draw(scene, width, height)
     if index % 2:
         picture = np.ascontiguousarray(picture[:, ::-1])
@@ -73,6 +73,7 @@ def main():
     parser.add_argument("--count", type=int, default=40000)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--wide", action="store_true")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
@@ -84,7 +85,8 @@ def main():
 
         def start(shard: int):
             size = size_of(shard, arguments.large)
-            return pool.map_async(drawn, [(index, arguments.seed, *size) for index in range(shard * SHARD, (shard + 1) * SHARD)], chunksize=10)
+            jobs = [(index, arguments.seed, *size, arguments.wide) for index in range(shard * SHARD, (shard + 1) * SHARD)]
+            return pool.map_async(drawn, jobs, chunksize=10)
 
         results = start(missing[0]) if missing else None
         for shard, following in itertools.zip_longest(missing, missing[1:]):
