@@ -1,4 +1,4 @@
-"""Draws the pictures that train the autoencoder, as memory-mapped bytes. (What trains the DiT is drawn by shards.py.)
+"""Draws the pictures that train the autoencoder, as memory-mapped bytes, every other of a wide scene. (What trains the DiT is drawn by shards.py.)
 
     python dataset.py FOLDER [--square 4000] [--wide 1000] [--tall 500] [--workers 2]
 
@@ -14,7 +14,7 @@ import time
 import numpy as np
 
 from draw import draw
-from scenes import sample_scene
+from scenes import sample_scene, sample_wide_scene
 
 ASPECTS = {"square": (256, 256), "wide": (320, 192), "tall": (192, 320)}  # width, height
 CHUNK = 250
@@ -26,7 +26,8 @@ def _chunk(job):
     width, height = ASPECTS[name]
     pictures = np.load(path, mmap_mode="r+")
     for index in range(start, min(start + CHUNK, count)):
-        pictures[index] = draw(sample_scene(np.random.default_rng((SEEDS[name], index))), width, height)
+        scene = (sample_scene, sample_wide_scene)[index % 2](np.random.default_rng((SEEDS[name], index)))
+        pictures[index] = draw(scene, width, height)
     return min(CHUNK, count - start)
 
 

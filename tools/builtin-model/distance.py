@@ -11,22 +11,14 @@ import argparse
 import pathlib
 
 import numpy as np
-import torch
-
 from draw import draw
 from evaluate import held_out
 from features import SIDE, Features
 from fit_measure import fit
 
-BATCH = 25
-
 
 def features(model, pictures: np.ndarray) -> np.ndarray:
-    found = []
-    with torch.inference_mode():
-        for start in range(0, len(pictures), BATCH):
-            found.append(model(torch.from_numpy(pictures[start : start + BATCH]).permute(0, 3, 1, 2).float().div_(255)).double().numpy())
-    return np.concatenate(found)
+    return model.of(pictures).double().numpy()
 
 
 def frechet(a: np.ndarray, b: np.ndarray) -> float:

@@ -1,11 +1,11 @@
 """Measures whether the attributes that captions ask for are in the model's pictures.
 
     python evaluate.py AUTOENCODER.pt DIT.pt [--count 200] [--steps 12] [--guidance 3] [--side 256] [--table OUT.md] [--sheet OUT.png]
-                       [--keep OUT.npz] [--quick]
+                       [--keep OUT.npz] [--quick] [--wide FEATURES.safetensors]
 
 Held-out captions (seeds that training never drew), one picture each. An attribute counts where the caption names it; it is judged by measure.py. The
 same captions' own drawings are the ceiling, a model that was not trained is the floor; `--quick` leaves both out and samples in BF16. `--keep` keeps the
-model's pictures for distance.py.
+model's pictures for distance.py. `--wide` then does the same with captions of wide scenes: what those alone have is judged by the network of features.py.
 """
 
 import argparse
@@ -15,17 +15,20 @@ import re
 
 import numpy as np
 import torch
+from PIL import Image
 
 import tokens
 from captions import caption
 from draw import draw
 from measure import ATTRIBUTES, measure, truth
 from model import Autoencoder
+from features import WIDE, Features, wide_things
 from sampling import sample
-from scenes import sample_scene
+from scenes import sample_scene, sample_wide_scene
 from train import build, load, precision
 
 HELD_OUT = 90  # no aspect of dataset.py uses this seed
+WIDE_HELD_OUT = 91
 BATCH = 20
 NAMED = {
     ("time", "night"): r"\b(night|midnight|in the dark)\b",
@@ -64,6 +67,20 @@ def held_out(count: int):
     return chosen
 
 
+def wide_held_out(count: int):
+    """Wide scenes with captions, and what only wide scenes have: their captions always name it."""
+    chosen, index = [], 0
+    while len(chosen) < count:
+        rng = np.random.default_rng((WIDE_HELD_OUT, index))
+        scene = sample_wide_scene(rng)
+        text = caption(scene, rng)
+        wanted = wide_things(scene)
+        if wanted:
+            chosen.append((scene, text, wanted))
+        index += 1
+    return chosen
+
+
 def pictures(model, autoencoder, texts, side: int, steps: int, guidance: float, seed: int = 0, kind=torch.float32):
     """One picture [side, side, 3] of bytes for each text, in their order. Both modules lie on one device."""
     device = next(model.parameters()).device
@@ -95,6 +112,38 @@ def score(made, chosen):
     return hits, counts
 
 
+def wide_score(made, chosen, network: Features):
+    """Hits and counts by (attribute, value) of what only wide scenes have."""
+    hits, counts = collections.Counter(), collections.Counter()
+    shown = {name: network.values(np.stack(made), name) for name in WIDE}
+    for n, (_, _, wanted) in enumerate(chosen):
+        for name, value in wanted.items():
+            key = (name, value) if isinstance(value, str) else ("weather", name)
+            counts[key] += 1
+            hits[key] += shown[name][n] == value
+    return hits, counts
+
+
+def table(results: dict) -> list[str]:
+    """Lines of Markdown: a row for each attribute, a column for each of the results, which are hits and counts."""
+    _, counts = next(iter(results.values()))
+    lines = ["| attribute | asked | " + " | ".join(results) + " |", "|---|---|" + "---|" * len(results)]
+    for key in sorted(counts):
+        parts = [f"{100 * hits[key] / counts[key]:.0f} %" for hits, _ in results.values()]
+        lines.append(f"| {key[0]}: {key[1]} | {counts[key]} | " + " | ".join(parts) + " |")
+    whole = [f"**{100 * sum(hits.values()) / sum(counts.values()):.1f} %**" for hits, _ in results.values()]
+    lines.append(f"| **all** | {sum(counts.values())} | " + " | ".join(whole) + " |")
+    return lines
+
+
+def sheet(path: pathlib.Path, made: list, texts: list[str]):
+    """Writes the first pictures, eight in a row, and prints their captions."""
+    rows = [np.concatenate(made[n : n + 8], axis=1) for n in range(0, min(len(made), 48) // 8 * 8, 8)]
+    Image.fromarray(np.concatenate(rows)).save(path)
+    for n, text in enumerate(texts[: 8 * len(rows)]):
+        print(n, text)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("autoencoder", type=pathlib.Path)
@@ -107,6 +156,7 @@ def main():
     parser.add_argument("--sheet", type=pathlib.Path)
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--wide", type=pathlib.Path)
     parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
 
@@ -116,29 +166,28 @@ def main():
     chosen = held_out(arguments.count)
     texts = [text for _, text, _ in chosen]
     way = (arguments.side, arguments.steps, arguments.guidance)
-    made = pictures(model, autoencoder, texts, *way, kind=precision(arguments.device) if arguments.quick else torch.float32)
+    kind = precision(arguments.device) if arguments.quick else torch.float32
+    made = pictures(model, autoencoder, texts, *way, kind=kind)
     if arguments.keep:
         np.savez_compressed(arguments.keep, pictures=np.stack(made), texts=texts)
     if arguments.sheet:
-        from PIL import Image
-
-        rows = [np.concatenate(made[n : n + 8], axis=1) for n in range(0, min(len(made), 48) // 8 * 8, 8)]
-        Image.fromarray(np.concatenate(rows)).save(arguments.sheet)
-        for n in range(0, min(len(made), 48)):
-            print(n, texts[n])
+        sheet(arguments.sheet, made, texts)
     results = {"model": score(made, chosen)}
     if not arguments.quick:
         torch.manual_seed(0)
         untrained = build(shape, model["text"].used.cpu()).eval().to(arguments.device)
         results["drawings (ceiling)"] = score([draw(scene, arguments.side, arguments.side) for scene, _, _ in chosen], chosen)
         results["untrained (floor)"] = score(pictures(untrained, autoencoder, texts, *way), chosen)
-    _, counts = results["model"]
-    lines = ["| attribute | asked | " + " | ".join(results) + " |", "|---|---|" + "---|" * len(results)]
-    for key in sorted(counts):
-        parts = [f"{100 * hits[key] / counts[key]:.0f} %" for hits, _ in results.values()]
-        lines.append(f"| {key[0]}: {key[1]} | {counts[key]} | " + " | ".join(parts) + " |")
-    whole = [f"**{100 * sum(hits.values()) / sum(counts.values()):.1f} %**" for hits, _ in results.values()]
-    lines.append(f"| **all** | {sum(counts.values())} | " + " | ".join(whole) + " |")
+    lines = table(results)
+    if arguments.wide:
+        network = Features.load(arguments.wide).eval()
+        chosen = wide_held_out(arguments.count)
+        texts = [text for _, text, _ in chosen]
+        made = pictures(model, autoencoder, texts, *way, kind=kind)
+        if arguments.sheet:
+            sheet(arguments.sheet.with_stem(arguments.sheet.stem + "-wide"), made, texts)
+        drawings = [draw(scene, arguments.side, arguments.side) for scene, _, _ in chosen]
+        lines += ["", *table({"model": wide_score(made, chosen, network), "drawings (ceiling)": wide_score(drawings, chosen, network)})]
     print("\n".join(lines))
     if arguments.table:
         arguments.table.write_text("\n".join(lines) + "\n")

@@ -2,7 +2,7 @@
 
     python features.py OUT.safetensors [--minutes 10] [--workers 1] [--device cpu]
 
-Drawings only, each seen once, of seeds that neither training nor evaluation uses. A run goes on from OUT.safetensors if it is there; OUT.csv is the curve:
+Drawings only, each seen once, of seeds that neither training nor evaluation uses; half of them are wide scenes. A run goes on from OUT.safetensors if it is there; OUT.csv is the curve:
 loss and the share of attributes named rightly in pictures that were not trained on yet.
 """
 
@@ -22,7 +22,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from draw import draw
-from scenes import COLOURS, FOREGROUNDS, LANDS, MOODS, SEASONS, TIMES, WATERS, sample_scene
+from scenes import COLOURS, FOREGROUNDS, LANDS, MOODS, SEASONS, STYLES, SUBJECTS, TIMES, WATERS, Scene, sample_scene, sample_wide_scene
 
 SEED = 30
 SIDE = 256
@@ -31,7 +31,10 @@ YES = (False, True)
 ATTRIBUTES = {
     "time": TIMES, "mood": MOODS, "land": LANDS, "water": WATERS, "colour": (None, *COLOURS), "season": (None, *SEASONS), "foreground": FOREGROUNDS,
     "vegetation": ("none", "pines", "trees", "flowers"), "snow": YES, "sun": YES, "moon": YES, "stars": YES, "aurora": YES,
+    "subject": ("none", *SUBJECTS), "style": ("none", *STYLES), "rain": YES, "rainbow": YES,
 }  # fmt: skip
+WIDE = ("subject", "style", "rain", "rainbow")  # what only wide scenes have
+BATCH = 25
 
 
 class Stage(nn.Module):
@@ -60,6 +63,17 @@ class Features(nn.Module):
         x = self.stages(pictures * 2 - 1)
         return torch.cat([x.mean((2, 3)), x.std((2, 3))], dim=1)
 
+    def of(self, pictures: np.ndarray) -> torch.Tensor:
+        """Features of bytes [count, 256, 256, 3]."""
+        with torch.inference_mode():
+            batches = [torch.from_numpy(pictures[start : start + BATCH]).permute(0, 3, 1, 2).float().div_(255) for start in range(0, len(pictures), BATCH)]
+            return torch.cat([self(batch) for batch in batches])
+
+    def values(self, pictures: np.ndarray, name: str) -> list:
+        """The value of an attribute that each picture shows."""
+        with torch.inference_mode():
+            return [ATTRIBUTES[name][number] for number in self.heads[name](self.of(pictures)).argmax(1).tolist()]
+
     @classmethod
     def load(cls, path) -> "Features":
         model = cls()
@@ -70,10 +84,15 @@ class Features(nn.Module):
         save_file({name: tensor.detach().cpu().half().contiguous() for name, tensor in self.state_dict().items()}, path)
 
 
+def wide_things(scene: Scene) -> dict:
+    """The attributes of a scene that only wide ones have, with their values."""
+    return {name: getattr(scene, name) for name in WIDE if getattr(scene, name) != ATTRIBUTES[name][0]}
+
+
 def example(index: int):
     """A picture and the number of each attribute's value in it."""
     rng = np.random.default_rng((SEED, index))
-    scene = sample_scene(rng)
+    scene = (sample_scene, sample_wide_scene)[index // 2 % 2](rng)
     picture = draw(scene, SIDE, SIDE)
     return picture[:, ::-1].copy() if index % 2 else picture, [values.index(getattr(scene, name)) for name, values in ATTRIBUTES.items()]
 

@@ -273,11 +273,10 @@ TAE_WIDTH = 64  # of every layer in the file; narrower ones are padded with zero
 class Autoencoder(nn.Module):
     """The tiny autoencoder's layout, trained narrower where pictures are largest: the rest of its channels are zero in the file."""
 
-    def __init__(self, full: int = 24, half: int = 40, whole: bool = False):
-        """`whole` gives the decoder all that the layout has room for; its file is as large and as quick to run as a narrow one's."""
+    def __init__(self, full: int = 24, half: int = 40):
         super().__init__()
         w = TAE_WIDTH
-        self.layout = {"full": full, "half": half, "whole": whole}
+        self.layout = {"full": full, "half": half}
         self.encoder = nn.ModuleDict({"layers": nn.Sequential(
             _conv(3, full), Skip(),
             _conv(full, half, 2, False), Skip(), Skip(), Skip(),
@@ -286,12 +285,11 @@ class Autoencoder(nn.Module):
             _conv(w, LATENT_CHANNELS),
         )})  # fmt: skip
         up = nn.Upsample(scale_factor=2)
-        full, half, last = (w, w, TaeBlock) if whole else (full, half, lambda _: Skip())
         self.decoder = nn.ModuleDict({"layers": nn.Sequential(
             _conv(LATENT_CHANNELS, w), nn.ReLU(),
             TaeBlock(w), TaeBlock(w), TaeBlock(w), up, _conv(w, w, 1, False),
-            TaeBlock(w), TaeBlock(w), last(w), up, _conv(w, half, 1, False),
-            TaeBlock(half), TaeBlock(half), last(half), up, _conv(half, full, 1, False),
+            TaeBlock(w), TaeBlock(w), Skip(), up, _conv(w, half, 1, False),
+            TaeBlock(half), TaeBlock(half), Skip(), up, _conv(half, full, 1, False),
             TaeBlock(full), _conv(full, 3),
         )})  # fmt: skip
         for module in self.modules():

@@ -4,8 +4,8 @@
 
 Loss: L1, L1 of the picture's gradients at two scales, and a pull of each latent channel towards mean 0 and deviation 1. Noise is added to the
 latents while training, so that the decoder forgives small errors and the DiT need not model what cannot be seen. A run goes on from OUT.pt if it
-is there; OUT.csv is the loss curve. `--decoder-of` trains a whole decoder anew for another run's encoder, which is left as it is, so that a DiT that was
-trained on its latents goes on fitting. Channels last and F32: on two cores without AMX this beats BF16.
+is there; OUT.csv is the loss curve. `--decoder-of` goes on with another run's decoder alone: its encoder is left as it is, so that a DiT that was trained on
+its latents goes on fitting. Channels last and F32: on two cores without AMX this beats BF16.
 """
 
 import argparse
@@ -61,9 +61,9 @@ def main():
     torch.manual_seed(arguments.seed)
     rng = np.random.default_rng(arguments.seed)
     pictures = [np.load(path, mmap_mode="r") for path in sorted(arguments.data.glob("*.npy"))]
-    model = Autoencoder(whole=arguments.decoder_of is not None)
+    model = Autoencoder.load(arguments.decoder_of) if arguments.decoder_of else Autoencoder()
     if arguments.decoder_of:
-        model.encoder = Autoencoder.load(arguments.decoder_of).encoder.requires_grad_(False)
+        model.encoder.requires_grad_(False)
     model.to(device, memory_format=torch.channels_last)
     trained = [p for p in model.parameters() if p.requires_grad]
     kernels = [p for p in trained if p.ndim == 4 and min(p.shape[:2]) > 3]
