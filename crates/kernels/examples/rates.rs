@@ -99,7 +99,8 @@ fn peak(level: Level) -> f64 {
             // SAFETY: the level's kernels are there, so its instructions are.
             unsafe { avx512_bf16() }
         }),
-        Level::Scalar | Level::Neon => return f64::NAN,
+        // Tile registers need assembly.
+        Level::Scalar | Level::Neon | Level::AmxBf16 => return f64::NAN,
     };
     2e-9 * (ROUNDS * SUMS * lanes) as f64 / best(work)
 }

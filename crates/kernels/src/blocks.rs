@@ -1,5 +1,7 @@
 //! Sizes of packed blocks, of every instruction set.
 
+/// Rows of the largest tile, of any instruction set.
+pub(crate) const TILE_ROWS_MAX: usize = 16;
 /// Words of depth of a block.
 pub(crate) const DEPTH_WORDS: usize = 256;
 /// Values of depth of a block, with pairs.

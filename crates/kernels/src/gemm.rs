@@ -13,7 +13,7 @@
 //!     for each ROW_BLOCK rows of A
 //!       pack that part of A                    0.3 MB, stays in the second cache; once for all columns where the whole of A is small
 //!       for each panel of B                    3 vectors wide: 48 KB (AVX-512)
-//!         for each tile of rows of A           8 rows: 8 KB, stays in the first cache
+//!         for each tile of rows of A           8 rows: 8 KB, stays in the first cache (16 with AMX)
 //!           sums of 8 rows by 3 vectors        24 registers; one row of the panel and one broadcast value of A at a time
 //!       finish these rows after the last depth   0.5 MB, still in the second cache: bias, residual, ReLU (`epilogue`)
 //! ```
@@ -30,7 +30,7 @@
 
 use std::ops::Range;
 
-use crate::blocks::{DEPTH_MAX, DEPTH_WORDS, PANEL_MAX};
+use crate::blocks::{DEPTH_MAX, DEPTH_WORDS, PANEL_MAX, TILE_ROWS_MAX};
 use crate::epilogue::{Axis, Epilogue, Part};
 use crate::scratch;
 use crate::table::{Kernels, Tile};
@@ -43,8 +43,6 @@ const ROW_BLOCK: usize = 256;
 const LEFT_STRIDE: usize = DEPTH_WORDS + 16;
 /// Words of a packed factor A that is kept for all blocks of columns: 8 MiB. A larger one is packed again for each.
 const WHOLE_LEFT_MAX: usize = 2 << 20;
-/// Rows of the largest tile.
-const TILE_ROWS_MAX: usize = 8;
 
 /// The factor A, of which each value is broadcast.
 pub(crate) trait Left {
@@ -185,7 +183,8 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
     }
 }
 
-/// Multiplies a tile of which the first `columns` columns belong to the target.
+/// Multiplies a tile of which the first `columns` columns belong to the target. Its sums begin with what is there as those of a whole tile do, so that
+/// a value does not depend on the panel that its column is in.
 ///
 /// # Safety
 /// As [`Kernels::multiply_tile`], with a target of `columns` columns.
@@ -196,17 +195,17 @@ unsafe fn multiply_tile(kernels: &Kernels, mut tile: Tile, columns: usize) {
             return (kernels.multiply_tile)(&tile);
         }
         let mut whole = [0.0_f32; TILE_ROWS_MAX * PANEL_MAX];
-        let (out, out_stride, accumulate) = (tile.out, tile.out_stride, tile.accumulate);
+        let (out, out_stride) = (tile.out, tile.out_stride);
         tile.out = whole.as_mut_ptr();
         tile.out_stride = PANEL_MAX;
-        tile.accumulate = false;
-        (kernels.multiply_tile)(&tile);
-        for row in 0..tile.rows {
-            for column in 0..columns {
-                let to = out.add(row * out_stride + column);
-                let value = whole[row * PANEL_MAX + column];
-                *to = if accumulate { *to + value } else { value };
+        if tile.accumulate {
+            for (row, whole) in whole.chunks_mut(PANEL_MAX).take(tile.rows).enumerate() {
+                whole[..columns].copy_from_slice(std::slice::from_raw_parts(out.add(row * out_stride), columns));
             }
+        }
+        (kernels.multiply_tile)(&tile);
+        for (row, whole) in whole.chunks(PANEL_MAX).take(tile.rows).enumerate() {
+            out.add(row * out_stride).copy_from_nonoverlapping(whole.as_ptr(), columns);
         }
     }
 }

@@ -37,6 +37,8 @@ mod transforms;
 mod window;
 mod winograd;
 
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod amx;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -66,16 +68,18 @@ pub enum Level {
     Avx512,
     /// AVX-512 with factors rounded to bfloat16 and sums in f32.
     Avx512Bf16,
+    /// The same with AMX's tile registers for products, on Linux. Offered where its products are found to be those of [`Avx512Bf16`](Self::Avx512Bf16).
+    AmxBf16,
 }
 
 impl Level {
     /// Every level, from the slowest.
-    pub const ALL: [Self; 5] = [Self::Scalar, Self::Neon, Self::Avx2, Self::Avx512, Self::Avx512Bf16];
+    pub const ALL: [Self; 6] = [Self::Scalar, Self::Neon, Self::Avx2, Self::Avx512, Self::Avx512Bf16, Self::AmxBf16];
 
     /// Factors are rounded to bfloat16.
     #[must_use]
     pub const fn rounds_to_bf16(self) -> bool {
-        matches!(self, Self::Avx512Bf16)
+        matches!(self, Self::Avx512Bf16 | Self::AmxBf16)
     }
 
     /// The level's functions; `None` where this processor lacks it.
@@ -92,6 +96,8 @@ impl Level {
             Self::Avx512 => has_avx512().then_some(&avx512::KERNELS),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512Bf16 => (has_avx512() && is_x86_feature_detected!("avx512bf16")).then_some(&avx512_bf16::KERNELS),
+            #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+            Self::AmxBf16 => Self::Avx512Bf16.kernels().and_then(amx::kernels),
             _ => None,
         }
     }
@@ -100,6 +106,12 @@ impl Level {
     #[must_use]
     pub fn fastest_f32() -> Self {
         Self::ALL.into_iter().rev().find(|level| !level.rounds_to_bf16() && level.kernels().is_some()).unwrap_or(Self::Scalar)
+    }
+
+    /// The fastest level of this processor whose factors are bfloat16; `None` where it has none.
+    #[must_use]
+    pub fn fastest_bf16() -> Option<Self> {
+        Self::ALL.into_iter().rev().find(|level| level.rounds_to_bf16() && level.kernels().is_some())
     }
 }
 

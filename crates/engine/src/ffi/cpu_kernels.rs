@@ -44,7 +44,7 @@ pub(crate) fn set_cpu_math(wanted: Option<CpuMath>, allowed: CpuLevel) -> CpuMat
     let level = match used {
         CpuMath::Exact => None,
         CpuMath::F32 => Some(fastest_f32(allowed)),
-        CpuMath::Bf16 => Some(Level::Avx512Bf16),
+        CpuMath::Bf16 => Level::fastest_bf16(),
     };
     let kernels = level.and_then(Level::kernels);
     let pointer = kernels.map_or(std::ptr::null_mut(), |kernels| std::ptr::from_ref(kernels).cast_mut());
@@ -58,7 +58,7 @@ pub(crate) fn set_cpu_math(wanted: Option<CpuMath>, allowed: CpuLevel) -> CpuMat
 /// The coarsest arithmetic that this processor has instructions for. Plain code is slower than ggml's own, and NEON is not measured yet.
 fn coarsest(allowed: CpuLevel) -> CpuMath {
     match allowed {
-        CpuLevel::Avx512Bf16 if Level::Avx512Bf16.kernels().is_some() => CpuMath::Bf16,
+        CpuLevel::Avx512Bf16 if Level::fastest_bf16().is_some() => CpuMath::Bf16,
         CpuLevel::Avx2 | CpuLevel::Avx512 | CpuLevel::Avx512Bf16 => CpuMath::F32,
         CpuLevel::Baseline | CpuLevel::DotProduct | CpuLevel::Int8Matrix => CpuMath::Exact,
     }

@@ -1,0 +1,147 @@
+//! Tile registers in plain code, as the pseudo-code of the SDM's pages has them. What faults there panics here.
+
+use super::tile_product::{
+    Configuration, LEFT, LEFT_REST, REGISTER_ROW_BYTES, REGISTER_ROWS, REGISTERS, RIGHT, RIGHT_REST, SUMS, TileProduct,
+};
+
+/// A thread's tile registers and their configuration.
+#[derive(Debug)]
+pub(super) struct TileRegisters {
+    /// `None` before LDTILECFG and after TILERELEASE.
+    configuration: Option<Configuration>,
+    bytes: [[[u8; REGISTER_ROW_BYTES]; REGISTER_ROWS]; REGISTERS],
+}
+
+impl TileRegisters {
+    pub(super) const fn new() -> Self {
+        Self { configuration: None, bytes: [[[0; REGISTER_ROW_BYTES]; REGISTER_ROWS]; REGISTERS] }
+    }
+
+    /// True before LDTILECFG and after TILERELEASE.
+    pub(super) fn are_released(&self) -> bool {
+        self.configuration.is_none()
+    }
+
+    /// LDTILECFG
+    pub(super) fn configure(&mut self, configuration: &Configuration) {
+        let &Configuration { palette, start_row, reserved, row_bytes, rows } = configuration;
+        assert_eq!((palette, start_row, reserved), (1, 0, [0; 14]), "palette and reserved bytes");
+        assert!(row_bytes[REGISTERS..].iter().all(|&bytes| bytes == 0) && rows[REGISTERS..].iter().all(|&rows| rows == 0), "registers");
+        for (&rows, &row_bytes) in rows.iter().zip(&row_bytes) {
+            assert!(usize::from(rows) <= REGISTER_ROWS && usize::from(row_bytes) <= REGISTER_ROW_BYTES, "size of a tile");
+            assert_eq!(rows == 0, row_bytes == 0, "one of rows and bytes is zero");
+        }
+        *self = Self { configuration: Some(*configuration), ..Self::new() };
+    }
+
+    /// TILERELEASE
+    pub(super) fn release(&mut self) {
+        *self = Self::new();
+    }
+
+    /// Rows and bytes of a row.
+    fn shape(&self, register: usize) -> (usize, usize) {
+        let Some(configuration) = &self.configuration else { panic!("no tile is configured") };
+        let shape = (usize::from(configuration.rows[register]), usize::from(configuration.row_bytes[register]));
+        assert!(shape.0 > 0, "tile {register} is not configured");
+        shape
+    }
+
+    /// TILELOADD: what is beyond the tile's rows and bytes becomes zero.
+    ///
+    /// # Safety
+    /// The rows are readable.
+    pub(super) unsafe fn load(&mut self, register: usize, from: *const u8, stride: usize) {
+        let (rows, row_bytes) = self.shape(register);
+        self.bytes[register] = [[0; REGISTER_ROW_BYTES]; REGISTER_ROWS];
+        for (row, bytes) in self.bytes[register][..rows].iter_mut().enumerate() {
+            // SAFETY: as the caller promises.
+            unsafe { std::ptr::copy_nonoverlapping(from.add(row * stride), bytes.as_mut_ptr(), row_bytes) };
+        }
+    }
+
+    /// TILESTORED
+    ///
+    /// # Safety
+    /// The rows are writable.
+    pub(super) unsafe fn store(&self, register: usize, to: *mut u8, stride: usize) {
+        let (rows, row_bytes) = self.shape(register);
+        for (row, bytes) in self.bytes[register][..rows].iter().enumerate() {
+            // SAFETY: as the caller promises.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.add(row * stride), row_bytes) };
+        }
+    }
+
+    /// TDPBF16PS: `sums += left right`. Products of two bfloat16 are exact in f32, so a product and a sum are the fused operation.
+    pub(super) fn multiply(&mut self, sums: usize, left: usize, right: usize) {
+        assert!(sums != left && sums != right && left != right, "operands are different registers");
+        let ((sum_rows, sum_bytes), (left_rows, left_bytes), (right_rows, right_bytes)) =
+            (self.shape(sums), self.shape(left), self.shape(right));
+        assert!(left_bytes % 4 == 0 && right_bytes % 4 == 0 && sum_bytes % 4 == 0, "words of a row");
+        assert_eq!((sum_rows, sum_bytes, left_bytes / 4), (left_rows, right_bytes, right_rows), "shapes of the operands");
+        for row in 0..sum_rows {
+            for column in 0..sum_bytes / 4 {
+                let mut halves = [0.0_f32; 2];
+                for word in 0..left_bytes / 4 {
+                    for (half, sum) in halves.iter_mut().enumerate() {
+                        let value = |bytes: &[u8], word: usize| {
+                            let at = 4 * word + 2 * half;
+                            flush(f32::from_bits(u32::from(u16::from_le_bytes([bytes[at], bytes[at + 1]])) << 16))
+                        };
+                        *sum = flush(*sum + value(&self.bytes[left][row], word) * value(&self.bytes[right][word], column));
+                    }
+                }
+                let to = &mut self.bytes[sums][row][4 * column..][..4];
+                let before = flush(f32::from_le_bytes([to[0], to[1], to[2], to[3]]));
+                to.copy_from_slice(&flush(before + flush(halves[0] + halves[1])).to_le_bytes());
+            }
+        }
+        for row in 0..REGISTER_ROWS {
+            let first_unused = if row < sum_rows { sum_bytes } else { 0 };
+            self.bytes[sums][row][first_unused..].fill(0);
+        }
+    }
+}
+
+/// Zero for what is too small for a normal number (FTZ, DAZ).
+fn flush(value: f32) -> f32 {
+    if value.is_subnormal() { 0.0_f32.copysign(value) } else { value }
+}
+
+/// As `instructions::run`.
+///
+/// # Safety
+/// The pointers are valid for the tiles of the configuration.
+pub(super) unsafe fn run(product: &TileProduct) {
+    let &TileProduct { vectors, mut left, left_stride, mut right, right_stride, out, out_stride, .. } = product;
+    let mut registers = TileRegisters::new();
+    registers.configure(&product.configuration);
+    // SAFETY: as the caller promises.
+    unsafe {
+        for vector in 0..vectors {
+            if product.accumulate {
+                registers.load(SUMS + vector, out.add(vector * REGISTER_ROW_BYTES), out_stride);
+            }
+        }
+        for _ in 0..product.steps {
+            registers.load(LEFT, left, left_stride);
+            for vector in 0..vectors {
+                let register = RIGHT[vector % RIGHT.len()];
+                registers.load(register, right.add(vector * REGISTER_ROW_BYTES), right_stride);
+                registers.multiply(SUMS + vector, LEFT, register);
+            }
+            left = left.add(REGISTER_ROW_BYTES);
+            right = right.add(product.right_step());
+        }
+        if product.has_rest {
+            registers.load(LEFT_REST, left, left_stride);
+            for vector in 0..vectors {
+                registers.load(RIGHT_REST, right.add(vector * REGISTER_ROW_BYTES), right_stride);
+                registers.multiply(SUMS + vector, LEFT_REST, RIGHT_REST);
+            }
+        }
+        for vector in 0..vectors {
+            registers.store(SUMS + vector, out.add(vector * REGISTER_ROW_BYTES), out_stride);
+        }
+    }
+}
