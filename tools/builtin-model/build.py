@@ -37,17 +37,19 @@ def main():
         return ("--minutes", count * arguments.scale)
 
     stage("drawn", "dataset.py", data)
-    stage("autoencoder", "train_autoencoder.py", data, run / "tae.pt", *minutes(7))
-    stage("shards", "shards.py", run / "tae.pt", shards, "--count", 24000, "--workers", 2)
+    stage("autoencoder", "train_autoencoder.py", data, run / "tae.pt", *minutes(16))
+    stage("features", "features.py", run / "features.safetensors", *minutes(7), "--workers", 2)
+    stage("shards", "shards.py", run / "tae.pt", shards, "--count", 16000, "--workers", 2)
+    stage("wide", "shards.py", run / "tae.pt", shards, "--count", 11000, "--workers", 2, "--seed", 21, "--first", 32, "--wide")
     stage("small", "train.py", shards, run / "small.pt", *minutes(24), "--share", "128x128=1", "--cool", 0.3, "--batch-tokens", 4096)
     sizes = [word for share in ("256x256=0.8", "128x128=0.12", "other=0.08") for word in ("--share", share)]
     stage("large", "train.py", shards, run / "dit.pt", "--start", run / "small.pt", *minutes(41), *sizes, "--cool", 0.6)
-    stage("more", "train.py", shards, run / "more.pt", "--start", run / "dit.pt", *minutes(40), *sizes, "--cool", 0, "--average", 0.998, "--rate", 0.6)
+    stage("more", "train.py", shards, run / "more.pt", "--start", run / "dit.pt", *minutes(120), *sizes, "--cool", 0, "--average", 0.998, "--rate", 0.6)
     few = ("--guidance", 4, "--batch-tokens", 3072, "--cool", 0.6, "--rate", 0.4)
     stage("few", "distill.py", shards, run / "few.pt", "--start", run / "more.pt", *minutes(33), *sizes, *few)
     way = ("--steps", 8, "--guidance", 1)
     stage("exported", "export.py", run / "tae.pt", run / "few.pt", ASSETS, *way)
-    stage("measured", "evaluate.py", run / "tae.pt", run / "few.pt", "--table", run / "attributes.md", *way)
+    stage("measured", "evaluate.py", run / "tae.pt", run / "few.pt", "--table", run / "attributes.md", "--wide", run / "features.safetensors", *way)
     if arguments.atelier:
         stage("parity", "parity.py", run / "tae.pt", run / "few.pt", ASSETS, arguments.atelier.resolve(), *way)
 

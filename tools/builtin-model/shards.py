@@ -75,12 +75,13 @@ def main():
     parser.add_argument("--large", action="store_true")
     parser.add_argument("--wide", action="store_true")
     parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--first", type=int, default=0, help="number of the first shard, behind those of another seed")
     parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     model = Autoencoder.load(arguments.autoencoder).to(arguments.device, memory_format=torch.channels_last).eval()
     began = time.time()
-    missing = [shard for shard in range(-(-arguments.count // SHARD)) if not (arguments.folder / f"{shard:05}.json").exists()]
+    missing = [shard for shard in range(-(-arguments.count // SHARD)) if not (arguments.folder / f"{arguments.first + shard:05}.json").exists()]
     with multiprocessing.get_context("spawn").Pool(arguments.workers) as pool:
 
         def start(shard: int):
@@ -95,9 +96,9 @@ def main():
             pictures = np.stack(pictures)
             height, width = pictures.shape[1:3]
             for halves in range(1 + ((width, height) == SQUARE)):
-                name = f"{shard:05}-{width >> halves}x{height >> halves}.npy"
+                name = f"{arguments.first + shard:05}-{width >> halves}x{height >> halves}.npy"
                 np.save(arguments.folder / name, encoded(model, pictures, halves, arguments.device))
-            done = arguments.folder / f"{shard:05}.json"
+            done = arguments.folder / f"{arguments.first + shard:05}.json"
             temporary = done.with_suffix(".tmp")
             temporary.write_text(json.dumps(texts))
             temporary.replace(done)
