@@ -19,7 +19,7 @@ use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::GIB;
 use atelier_core::paths::Paths;
 use atelier_library::downloads::{Downloads, ProxyChoice, RetryPolicy, Status, TokenStore};
-use atelier_library::{LibraryConfig, Sha256};
+use atelier_library::{Catalogue, LibraryConfig, Sha256};
 use server::{Fault, Served, Server};
 
 /// Deletes for good, in the trash's place.
