@@ -20,9 +20,9 @@ from PIL import Image
 import tokens
 from captions import caption
 from draw import draw
+from features import Features, wide_things
 from measure import ATTRIBUTES, measure, truth
 from model import Autoencoder
-from features import WIDE, Features, wide_things
 from sampling import sample
 from scenes import sample_scene, sample_wide_scene
 from train import build, load, precision
@@ -53,32 +53,28 @@ def asked(scene, text: str) -> dict[str, str]:
     return found
 
 
-def held_out(count: int):
-    """Scenes with captions that name at least one attribute, so that each says something that can be judged."""
+def _held_out(count: int, seed: int, sample_scene_of, wanted_of):
+    """Scenes with captions, and what of them is judged: something each."""
     chosen, index = [], 0
     while len(chosen) < count:
-        rng = np.random.default_rng((HELD_OUT, index))
-        scene = sample_scene(rng)
+        rng = np.random.default_rng((seed, index))
+        scene = sample_scene_of(rng)
         text = caption(scene, rng)
-        wanted = asked(scene, text)
+        wanted = wanted_of(scene, text)
         if wanted:
             chosen.append((scene, text, wanted))
         index += 1
     return chosen
+
+
+def held_out(count: int):
+    """Scenes with captions that name at least one attribute, and those attributes."""
+    return _held_out(count, HELD_OUT, sample_scene, asked)
 
 
 def wide_held_out(count: int):
     """Wide scenes with captions, and what only wide scenes have: their captions always name it."""
-    chosen, index = [], 0
-    while len(chosen) < count:
-        rng = np.random.default_rng((WIDE_HELD_OUT, index))
-        scene = sample_wide_scene(rng)
-        text = caption(scene, rng)
-        wanted = wide_things(scene)
-        if wanted:
-            chosen.append((scene, text, wanted))
-        index += 1
-    return chosen
+    return _held_out(count, WIDE_HELD_OUT, sample_wide_scene, lambda scene, _: wide_things(scene))
 
 
 def pictures(model, autoencoder, texts, side: int, steps: int, guidance: float, seed: int = 0, kind=torch.float32):
@@ -115,7 +111,7 @@ def score(made, chosen):
 def wide_score(made, chosen, network: Features):
     """Hits and counts by (attribute, value) of what only wide scenes have."""
     hits, counts = collections.Counter(), collections.Counter()
-    shown = {name: network.values(np.stack(made), name) for name in WIDE}
+    shown = network.values(np.stack(made))
     for n, (_, _, wanted) in enumerate(chosen):
         for name, value in wanted.items():
             key = (name, value) if isinstance(value, str) else ("weather", name)

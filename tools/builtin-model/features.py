@@ -69,10 +69,11 @@ class Features(nn.Module):
             batches = [torch.from_numpy(pictures[start : start + BATCH]).permute(0, 3, 1, 2).float().div_(255) for start in range(0, len(pictures), BATCH)]
             return torch.cat([self(batch) for batch in batches])
 
-    def values(self, pictures: np.ndarray, name: str) -> list:
-        """The value of an attribute that each picture shows."""
+    def values(self, pictures: np.ndarray) -> dict[str, list]:
+        """The value of each attribute that each picture shows."""
+        found = self.of(pictures)
         with torch.inference_mode():
-            return [ATTRIBUTES[name][number] for number in self.heads[name](self.of(pictures)).argmax(1).tolist()]
+            return {name: [ATTRIBUTES[name][number] for number in head(found).argmax(1).tolist()] for name, head in self.heads.items()}
 
     @classmethod
     def load(cls, path) -> "Features":
