@@ -37,6 +37,9 @@ const PATCHED_SOURCES: &[&str] = &[
 /// Patches of headers, which only have to be found before the engine's.
 const PATCHED_HEADERS: &[&str] = &["transport.h", "clip.hpp", "conditioner.hpp", "rng_philox.hpp"];
 
+/// Patches within `src/tokenizers`, which is compiled as a whole: the data members of a class that all of it sees are changed.
+const PATCHED_TOKENIZERS: &[&str] = &["bpe_tokenizer.h", "qwen2_tokenizer.cpp"];
+
 const SHIM_SOURCES: &[&str] = &[
     "shim",
     "area",
@@ -96,7 +99,18 @@ fn main() {
         .define("NDEBUG", None)
         .include("shim")
         .include(&out);
-    for folder in ["", "src", "include", "src/core", "thirdparty", "ggml/include", "ggml/src", "ggml/src/ggml-cpu", "ggml/src/ggml-rpc"] {
+    for folder in [
+        "",
+        "src",
+        "include",
+        "src/core",
+        "src/tokenizers",
+        "thirdparty",
+        "ggml/include",
+        "ggml/src",
+        "ggml/src/ggml-cpu",
+        "ggml/src/ggml-rpc",
+    ] {
         build.include(engine.join(folder));
     }
     for source in SHIM_SOURCES {
@@ -118,6 +132,9 @@ fn main() {
     }
     for source in PATCHED_SOURCES {
         build.file(write_patched(&engine, source, &out));
+    }
+    for source in write_tokenizers(&engine, &out) {
+        build.file(source);
     }
     build.file(out.join("layout.cpp"));
     // As in engine_sources.cmake.
@@ -223,20 +240,40 @@ fn between<'a>(text: &'a str, begin: &str, end: &str) -> Option<&'a str> {
     rest.split_once(end).map(|(middle, _)| middle)
 }
 
-/// Writes the patched copy of an engine source into `out` and returns its path.
+/// Writes the patched copy of an engine source into `out` and returns its path. What lies in the engine's `src` keeps its path there, by which sources include
+/// headers.
 fn write_patched(engine: &Path, source: &str, out: &Path) -> PathBuf {
     let path = format!("patches/{source}.patch");
     let patch = Patch::parse(&read(Path::new(&path))).unwrap_or_else(|error| panic!("vendor/ggml-sys/{path}: {error}"));
     let text = patch
         .apply(&read(&engine.join(&patch.source)))
         .unwrap_or_else(|error| panic!("{ENGINE} has moved: {error}\nvendor/ggml-sys/{path} says why it matters."));
-    // Sources include headers by their path below `src`.
-    let is_header = PATCHED_HEADERS.contains(&source);
-    let target = out.join(patch.source.strip_prefix("src/").filter(|_| is_header).unwrap_or(source));
+    let target = out.join(patch.source.strip_prefix("src/").unwrap_or(source));
     let folder = target.parent().unwrap_or(out);
     fs::create_dir_all(folder).unwrap_or_else(|error| panic!("{} cannot be made: {error}", folder.display()));
     write(&target, &text);
     target
+}
+
+/// Writes the engine's tokenizers, some of them patched, beside each other, as they include each other; returns the paths of those to compile.
+fn write_tokenizers(engine: &Path, out: &Path) -> Vec<PathBuf> {
+    let from = engine.join("src/tokenizers");
+    let to = out.join("tokenizers");
+    fs::create_dir_all(&to).unwrap_or_else(|error| panic!("{} cannot be made: {error}", to.display()));
+    let entries = fs::read_dir(&from).unwrap_or_else(|error| panic!("{ENGINE} has moved: {} cannot be read: {error}", from.display()));
+    let mut sources = Vec::new();
+    for path in entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()) {
+        let target = to.join(path.file_name().unwrap_or_default());
+        write(&target, &read(&path));
+        if target.extension().is_some_and(|it| it == "cpp") {
+            sources.push(target);
+        }
+    }
+    for name in PATCHED_TOKENIZERS {
+        write_patched(engine, name, out);
+    }
+    sources.sort();
+    sources
 }
 
 /// Writes the vocabularies as files, and `vocab.cpp` beside headers that include them; returns its path.

@@ -46,7 +46,7 @@ atelier_status reject(const char* reason) {
 
 namespace {
 
-// Returns free heap memory to the system: a tokenizer is a million small allocations, which glibc would keep.
+// Returns free heap memory to the system: a T5 vocabulary is many small allocations, which glibc would keep.
 void trim_heap() {
 #ifdef __GLIBC__
     malloc_trim(0);
