@@ -16,6 +16,21 @@ fn a_typed_prompt_and_ctrl_enter_reach_the_engine() {
 }
 
 #[test]
+fn words_to_leave_out_get_the_guidance_that_they_need_with_one_click() {
+    let mut studio = Studio::open(Recipe { guidance: 1.0, ..ready() });
+    assert!(!studio.sees("Without effect"), "nothing is to be left out");
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Negative prompt").focus();
+    studio.harness.run_ok();
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Negative prompt").type_text("fog");
+    studio.harness.run_ok();
+    assert!(studio.sees("Without effect while guidance is 1."));
+    studio.click("Use 1.5");
+    let recipe = &studio.app().state.shared.recipe;
+    assert_eq!((recipe.guidance, recipe.negative_prompt.as_str()), (1.5, "fog"));
+    assert!(!studio.sees("Without effect"));
+}
+
+#[test]
 fn pictures_that_form_at_the_same_time_have_a_line_each_and_one_is_shown() {
     let mut studio = Studio::open(ready());
     let (first, ..) = studio.generate();

@@ -34,6 +34,9 @@ const MOST_SEED: i64 = 1 << 53;
 /// Height of the button that matters, in points.
 const GENERATE_HEIGHT: f32 = 40.0;
 
+/// Guidance that is offered where words are to be left out and there is none: enough for models that have learnt to do without it.
+const LEAST_GUIDANCE: f32 = 1.5;
+
 /// Draws the panel.
 pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     generate_panel(ui, state, commands);
@@ -163,6 +166,17 @@ fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comma
             .margin(Margin::symmetric(10, 7));
         ui.add(edit).on_hover_text_at_pointer(hover).accessible_name("Negative prompt");
     });
+    if without_effect && !recipe.negative_prompt.trim().is_empty() {
+        let palette = theme::palette(ui);
+        ui.horizontal_wrapped(|ui| {
+            ui.label(widgets::small("Without effect while guidance is 1.", palette.warn));
+            let label = format!("Use {LEAST_GUIDANCE}");
+            let hover = format!("Set guidance to {LEAST_GUIDANCE}, so that these words count. Each step takes twice the time.");
+            if ui.add(Button::new(widgets::small(label, palette.text))).on_hover_text(hover).clicked() {
+                recipe.guidance = LEAST_GUIDANCE;
+            }
+        });
+    }
 }
 
 /// Puts the caret behind what undo or redo changed in the field that has the keyboard. The pairs are the texts before and after, of the
