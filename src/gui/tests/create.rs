@@ -24,9 +24,9 @@ fn words_to_leave_out_get_the_guidance_that_they_need_with_one_click() {
     studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Negative prompt").type_text("fog");
     studio.harness.run_ok();
     assert!(studio.sees("Without effect while guidance is 1."));
-    studio.click("Use 1.5");
+    studio.click("Use 2");
     let recipe = &studio.app().state.shared.recipe;
-    assert_eq!((recipe.guidance, recipe.negative_prompt.as_str()), (1.5, "fog"));
+    assert_eq!((recipe.guidance, recipe.negative_prompt.as_str()), (2.0, "fog"));
     assert!(!studio.sees("Without effect"));
 }
 

@@ -35,7 +35,7 @@ const MOST_SEED: i64 = 1 << 53;
 const GENERATE_HEIGHT: f32 = 40.0;
 
 /// Guidance that is offered where words are to be left out and there is none: enough for models that have learnt to do without it.
-const LEAST_GUIDANCE: f32 = 1.5;
+const LEAST_GUIDANCE: f32 = 2.0;
 
 /// Draws the panel.
 pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
