@@ -38,7 +38,7 @@ def main():
 
     stage("drawn", "dataset.py", data)
     stage("autoencoder", "train_autoencoder.py", data, run / "tae.pt", *minutes(16))
-    stage("features", "features.py", run / "features.safetensors", *minutes(7), "--workers", 2)
+    stage("features", "features.py", run / "features.safetensors", *minutes(20), "--workers", 2)
     stage("shards", "shards.py", run / "tae.pt", shards, "--count", 16000, "--workers", 2)
     stage("wide", "shards.py", run / "tae.pt", shards, "--count", 11000, "--workers", 2, "--seed", 21, "--first", 32, "--wide")
     stage("small", "train.py", shards, run / "small.pt", *minutes(24), "--share", "128x128=1", "--cool", 0.3, "--batch-tokens", 4096)
