@@ -1,5 +1,5 @@
 // The tables of a tokenizer's words and merges, in place of the std::maps of tokenizers/bpe_tokenizer.h: no allocation for each word, so that the
-// 151,000 words of Qwen are read in a sixth of the time and take a sixth of the memory.
+// 151,000 words of Qwen are read in a quarter of the time, take a third of the memory and go at once.
 //
 // Each has the functions of std::map that the engine's tokenizers call.
 #pragma once
