@@ -81,7 +81,11 @@ def main():
     arguments.folder.mkdir(parents=True, exist_ok=True)
     model = Autoencoder.load(arguments.autoencoder).to(arguments.device, memory_format=torch.channels_last).eval()
     began = time.time()
-    missing = [shard for shard in range(-(-arguments.count // SHARD)) if not (arguments.folder / f"{arguments.first + shard:05}.json").exists()]
+
+    def path(shard: int, ending: str) -> pathlib.Path:
+        return arguments.folder / f"{arguments.first + shard:05}{ending}"
+
+    missing = [shard for shard in range(-(-arguments.count // SHARD)) if not path(shard, ".json").exists()]
     with multiprocessing.get_context("spawn").Pool(arguments.workers) as pool:
 
         def start(shard: int):
@@ -96,9 +100,8 @@ def main():
             pictures = np.stack(pictures)
             height, width = pictures.shape[1:3]
             for halves in range(1 + ((width, height) == SQUARE)):
-                name = f"{arguments.first + shard:05}-{width >> halves}x{height >> halves}.npy"
-                np.save(arguments.folder / name, encoded(model, pictures, halves, arguments.device))
-            done = arguments.folder / f"{arguments.first + shard:05}.json"
+                np.save(path(shard, f"-{width >> halves}x{height >> halves}.npy"), encoded(model, pictures, halves, arguments.device))
+            done = path(shard, ".json")
             temporary = done.with_suffix(".tmp")
             temporary.write_text(json.dumps(texts))
             temporary.replace(done)

@@ -196,7 +196,7 @@ fn offer_static_cpp_library(out: &Path) {
 /// program that is linked to the loader does not start without it.
 fn write_empty_vulkan_library(out: &Path) {
     let folder = out.join("empty-vulkan");
-    fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("{} cannot be made: {error}", folder.display()));
+    create_folder(&folder);
     let source = folder.join("empty.c");
     write(&source, "int atelier_empty_vulkan_library;\n");
     let is_msvc = env::var("CARGO_CFG_TARGET_ENV").as_deref() == Ok("msvc");
@@ -250,7 +250,7 @@ fn write_patched(engine: &Path, source: &str, out: &Path) -> PathBuf {
         .unwrap_or_else(|error| panic!("{ENGINE} has moved: {error}\nvendor/ggml-sys/{path} says why it matters."));
     let target = out.join(patch.source.strip_prefix("src/").unwrap_or(source));
     let folder = target.parent().unwrap_or(out);
-    fs::create_dir_all(folder).unwrap_or_else(|error| panic!("{} cannot be made: {error}", folder.display()));
+    create_folder(folder);
     write(&target, &text);
     target
 }
@@ -259,10 +259,9 @@ fn write_patched(engine: &Path, source: &str, out: &Path) -> PathBuf {
 fn write_tokenizers(engine: &Path, out: &Path) -> Vec<PathBuf> {
     let from = engine.join("src/tokenizers");
     let to = out.join("tokenizers");
-    fs::create_dir_all(&to).unwrap_or_else(|error| panic!("{} cannot be made: {error}", to.display()));
-    let entries = fs::read_dir(&from).unwrap_or_else(|error| panic!("{ENGINE} has moved: {} cannot be read: {error}", from.display()));
+    create_folder(&to);
     let mut sources = Vec::new();
-    for path in entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()) {
+    for path in files_in(&from) {
         let target = to.join(path.file_name().unwrap_or_default());
         write(&target, &read(&path));
         if target.extension().is_some_and(|it| it == "cpp") {
@@ -272,7 +271,6 @@ fn write_tokenizers(engine: &Path, out: &Path) -> Vec<PathBuf> {
     for name in PATCHED_TOKENIZERS {
         write_patched(engine, name, out);
     }
-    sources.sort();
     sources
 }
 
@@ -280,20 +278,15 @@ fn write_tokenizers(engine: &Path, out: &Path) -> Vec<PathBuf> {
 fn write_vocabularies(engine: &Path, out: &Path) -> PathBuf {
     let from = engine.join("src/tokenizers/vocab");
     let to = out.join("vocab");
-    fs::create_dir_all(&to).unwrap_or_else(|error| panic!("{} cannot be made: {error}", to.display()));
-    let entries = fs::read_dir(&from).unwrap_or_else(|error| panic!("{ENGINE} has moved: {} cannot be read: {error}", from.display()));
-    for entry in entries.flatten() {
-        let header = entry.path();
-        let name = entry.file_name();
-        if header.extension().is_none_or(|it| it != "hpp") {
-            continue;
-        }
+    create_folder(&to);
+    for header in files_in(&from).into_iter().filter(|path| path.extension().is_some_and(|it| it == "hpp")) {
+        let name = header.file_name().unwrap_or_default();
         let bytes = fs::read(&header).unwrap_or_else(|error| panic!("{} cannot be read: {error}", header.display()));
         let vocabulary = Vocabulary::parse(&bytes)
             .unwrap_or_else(|error| panic!("{ENGINE} has moved: {}: {error}; see vendor/ggml-sys/build/vocab.rs", header.display()));
-        let data = to.join(&name).with_extension("bin");
+        let data = to.join(name).with_extension("bin");
         fs::write(&data, &vocabulary.bytes).unwrap_or_else(|error| panic!("{} cannot be written: {error}", data.display()));
-        write(&to.join(&name), &vocabulary.cpp(&data.to_string_lossy()));
+        write(&to.join(name), &vocabulary.cpp(&data.to_string_lossy()));
     }
     for name in ["vocab.cpp", "vocab.h"] {
         write(&to.join(name), &read(&from.join(name)));
@@ -303,6 +296,18 @@ fn write_vocabularies(engine: &Path, out: &Path) -> PathBuf {
 
 fn variable(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| panic!("{name} is not set; cargo sets it, or {ENGINE} by its `links` key"))
+}
+
+/// The files of one of the engine's folders, in order.
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{ENGINE} has moved: {} cannot be read: {error}", folder.display()));
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
+    files.sort();
+    files
+}
+
+fn create_folder(folder: &Path) {
+    fs::create_dir_all(folder).unwrap_or_else(|error| panic!("{} cannot be made: {error}", folder.display()));
 }
 
 fn read(path: &Path) -> String {

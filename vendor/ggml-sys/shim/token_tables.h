@@ -15,19 +15,27 @@ namespace atelier {
 
 // Numbers of entries by the hash of their key: open addressing with linear probing, at most half full.
 class HashIndex {
-    std::vector<uint32_t> slots_;   // number of the entry and 1, or 0
-    std::vector<uint32_t> hashes_;  // of each entry
+    std::vector<uint32_t> slots_ = std::vector<uint32_t>(1024);  // number of the entry and 1, or 0; as many as a power of two
+    std::vector<uint32_t> hashes_;                               // of each entry
 
-    static size_t place(const std::vector<uint32_t>& slots, uint32_t hash) { return hash & (slots.size() - 1); }
+    // The place of the first entry for which `is_wanted(number)` holds, or of the free slot behind those that may have this hash.
+    template <class IsWanted>
+    static size_t probe(const std::vector<uint32_t>& slots, uint32_t hash, IsWanted is_wanted) {
+        size_t at = hash & (slots.size() - 1);
+        while (slots[at] != 0 && !is_wanted(slots[at] - 1)) {
+            at = (at + 1) & (slots.size() - 1);
+        }
+        return at;
+    }
+
+    static size_t free_place(const std::vector<uint32_t>& slots, uint32_t hash) {
+        return probe(slots, hash, [](uint32_t) { return false; });
+    }
 
     void grow() {
-        std::vector<uint32_t> slots(slots_.empty() ? 1024 : 2 * slots_.size());
+        std::vector<uint32_t> slots(2 * slots_.size());
         for (uint32_t number = 0; number < hashes_.size(); ++number) {
-            size_t at = place(slots, hashes_[number]);
-            while (slots[at] != 0) {
-                at = (at + 1) & (slots.size() - 1);
-            }
-            slots[at] = number + 1;
+            slots[free_place(slots, hashes_[number])] = number + 1;
         }
         slots_ = std::move(slots);
     }
@@ -35,34 +43,22 @@ class HashIndex {
 public:
     static constexpr uint32_t NONE = UINT32_MAX;
 
-    size_t size() const { return hashes_.size(); }
-
     // The number of the entry for which `is_same(number)` holds, or NONE.
     template <class IsSame>
     uint32_t find(uint32_t hash, IsSame is_same) const {
-        if (slots_.empty()) {
-            return NONE;
-        }
-        for (size_t at = place(slots_, hash); slots_[at] != 0; at = (at + 1) & (slots_.size() - 1)) {
-            const uint32_t number = slots_[at] - 1;
-            if (hashes_[number] == hash && is_same(number)) {
-                return number;
-            }
-        }
-        return NONE;
+        const size_t at = probe(slots_, hash, [&](uint32_t number) { return hashes_[number] == hash && is_same(number); });
+        return slots_[at] == 0 ? NONE : slots_[at] - 1;
     }
 
-    // Adds an entry, whose number is the count of those before it. Its key must not be there yet.
-    void add(uint32_t hash) {
+    // Adds an entry, whose key must not be there yet; returns its number, the count of those before it.
+    uint32_t add(uint32_t hash) {
         if (2 * (hashes_.size() + 1) > slots_.size()) {
             grow();
         }
-        size_t at = place(slots_, hash);
-        while (slots_[at] != 0) {
-            at = (at + 1) & (slots_.size() - 1);
-        }
+        const uint32_t number = static_cast<uint32_t>(hashes_.size());
+        slots_[free_place(slots_, hash)] = number + 1;
         hashes_.push_back(hash);
-        slots_[at] = static_cast<uint32_t>(hashes_.size());
+        return number;
     }
 };
 
@@ -94,29 +90,28 @@ class TextTable {
 
     std::u32string_view part(size_t begin, size_t length) const { return std::u32string_view(text_).substr(begin, length); }
 
-    const Entry* entry(std::u32string_view first, std::u32string_view second) const {
-        const uint32_t number = index_.find(hash(first, second), [&](uint32_t candidate) {
+    // The number of the entry with this text or pair, or HashIndex::NONE.
+    uint32_t number_of(uint32_t hash, std::u32string_view first, std::u32string_view second) const {
+        return index_.find(hash, [&](uint32_t candidate) {
             const Entry& it = entries_[candidate];
             return part(it.begin, it.first) == first && part(it.begin + it.first, it.second_length) == second;
         });
+    }
+
+    const Entry* entry(std::u32string_view first, std::u32string_view second) const {
+        const uint32_t number = number_of(hash(first, second), first, second);
         return number == HashIndex::NONE ? nullptr : &entries_[number];
     }
 
     int& value(std::u32string_view first, std::u32string_view second) {
-        if (const Entry* known = entry(first, second)) {
-            return const_cast<Entry*>(known)->second;
+        const uint32_t key = hash(first, second);
+        uint32_t number    = number_of(key, first, second);
+        if (number == HashIndex::NONE) {
+            number = index_.add(key);
+            entries_.push_back({text_.size(), static_cast<uint32_t>(first.size()), static_cast<uint32_t>(second.size()), 0});
+            text_.append(first).append(second);
         }
-        index_.add(hash(first, second));
-        entries_.push_back({text_.size(), static_cast<uint32_t>(first.size()), static_cast<uint32_t>(second.size()), 0});
-        text_.append(first).append(second);
-        return entries_.back().second;
-    }
-
-    static int found(const Entry* entry) {
-        if (entry == nullptr) {
-            throw std::out_of_range("a text that the tokenizer does not know");
-        }
-        return entry->second;
+        return entries_[number].second;
     }
 
 public:
@@ -126,12 +121,16 @@ public:
     const Entry* end() const { return nullptr; }
 
     const Entry* find(std::u32string_view text) const { return entry(text, {}); }
-    int at(std::u32string_view text) const { return found(find(text)); }
     int& operator[](std::u32string_view text) { return value(text, {}); }
 
     const Entry* find(Pair pair) const { return entry(pair.first, pair.second); }
-    int at(Pair pair) const { return found(find(pair)); }
     int& operator[](Pair pair) { return value(pair.first, pair.second); }
+    int at(Pair pair) const {
+        if (const Entry* it = find(pair)) {
+            return it->second;
+        }
+        throw std::out_of_range("a merge that the tokenizer does not know");
+    }
 };
 
 // The text of each of many numbers from 0 up.
