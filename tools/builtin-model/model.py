@@ -191,11 +191,12 @@ class Dit(nn.Module):
             self._angles[key] = (angles.cos().to(like), angles.sin().to(like))
         return self._angles[key]
 
-    def forward(self, latents, time, text, lengths, kept=None):
+    def forward(self, latents, time, text, lengths, kept=None, taps=()):
         """Velocity like `latents`. `time` [batch] in thousandths, `text` [batch, padded, text_width], `lengths` [batch] of real tokens.
 
         With `kept`, sorted numbers of some patches, the layers see those alone (the refiner still sees all): the velocity of these patches
-        [batch, kept, numbers of a patch], for cheaper training."""
+        [batch, kept, numbers of a patch], for cheaper training. With `taps`, sorted numbers of some layers, the states [batch, patches, width] of the picture
+        after each of them instead."""
         _, _, height, width = latents.shape
         rows, columns = height // PATCH, width // PATCH
         time = self.t_embedder(time)
@@ -219,8 +220,13 @@ class Dit(nn.Module):
             x = x[:, kept]
             cos, sin = (torch.cat([turn[:text_length], turn[text_length:][kept]]) for turn in (cos, sin))
         x = torch.cat([words.to(x.dtype), x], dim=1)
-        for block in self.layers:
+        tapped = []
+        for number, block in enumerate(self.layers):
             x = block(x, cos, sin, time)
+            if number in taps:
+                tapped.append(x[:, text_length : text_length + rows * columns])
+                if number == taps[-1]:
+                    return tapped
         if kept is not None:
             return self.final_layer(x[:, text_length:], time)
         x = self.final_layer(x[:, text_length : text_length + rows * columns], time)

@@ -21,6 +21,7 @@ HERE = pathlib.Path(__file__).parent
 ASSETS = HERE.parent.parent / "assets" / "builtin-model"
 PART = 15 * 2**20
 ENOUGH = 16  # shards with which training may begin
+ORDER = ["train.py", "distill.py", "adversarial.py"]  # each goes on from what the one before left in WORK, or from the model in --carried
 LAST = 75  # seconds kept for measuring and packing
 
 
@@ -60,7 +61,7 @@ def main():
     parser.add_argument("work", type=pathlib.Path)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--minutes", type=float, required=True)
-    parser.add_argument("--script", default="train.py")
+    parser.add_argument("--script", choices=ORDER, default=ORDER[0])
     parser.add_argument("--carried", type=pathlib.Path)
     parser.add_argument("--count", type=int, default=400_000)
     parser.add_argument("--workers", type=int, default=14)
@@ -86,9 +87,10 @@ def main():
         trained = work / arguments.script.replace(".py", "-out.pt")
         before = torch.load(trained, map_location="cpu")["spent"] if trained.exists() else 0.0
         minutes = (before + end - time.time() - LAST) / 60
-        teacher = work / "train-out.pt"
-        start = teacher if arguments.script == "distill.py" and teacher.exists() else work / "dit.pt"
-        call(arguments.script, shards, trained, "--start", start, "--minutes", minutes, *device, *passed)
+        earlier = [work / "dit.pt", *(work / script.replace(".py", "-out.pt") for script in ORDER[: ORDER.index(arguments.script)])]
+        start = [checkpoint for checkpoint in earlier if checkpoint.exists()][-1]
+        judge = ("--judge", work / "train-out.pt") if arguments.script == "adversarial.py" else ()
+        call(arguments.script, shards, trained, "--start", start, "--minutes", minutes, *judge, *device, *passed)
     finally:
         drawing.terminate()
     pack(trained, out)

@@ -34,7 +34,8 @@ from muon import Muon, schedule
 EMPTY = 0.1
 LOOK = 200  # steps between two looks for new shards
 SAVE = 120  # seconds between two checkpoints
-SMALL = re.compile(r"\b(sun|sunshine|moon|moonlight)\b", re.IGNORECASE)  # captions drawn twice as often: what they name is small and learnt last
+# Captions drawn twice as often: what they name is small or full of detail, and learnt last.
+HARD = re.compile(r"\b(sun|sunshine|moon|moonlight|city|skyline|skyscrapers|towers|buildings|cabin|cottage|house|hut)\b", re.IGNORECASE)
 
 
 class Part:
@@ -50,7 +51,7 @@ class Part:
         for picture, several in enumerate(texts):
             for text in several:
                 ids = tokens.tokens(text)
-                self.by_padding.setdefault(tokens.padded(len(ids)), []).extend([(shard, picture, ids)] * (2 if SMALL.search(text) else 1))
+                self.by_padding.setdefault(tokens.padded(len(ids)), []).extend([(shard, picture, ids)] * (2 if HARD.search(text) else 1))
 
     def draw(self, rng, count: int):
         """Latents, ids [count, padding] and lengths of `count` captions of one padding."""
@@ -223,10 +224,16 @@ class Run:
         self.optimisers = optimisers(self.model, self.kind)
         for (optimiser, _), state in zip(self.optimisers, saved.get("optimisers", []) if saved else []):
             optimiser.load_state_dict(state)
-        self.compiled = {}
+        self.compiled, self.others, self.stored = {}, {}, (saved or {}).get("others", {})
         self.began = self.clock() - spent
         count = sum(p.numel() for p in self.model.parameters())
         print(f"{count / 1e6:.2f} M parameters, {len(used)} tokens known, {self.kind} on {self.device}, from step {self.step}", flush=True)
+
+    def keep(self, name: str, other):
+        """Has a module or optimiser stored with the run's own, and gives it what the last checkpoint has of it."""
+        self.others[name] = other
+        if name in self.stored:
+            other.load_state_dict(self.stored[name])
 
     def clock(self) -> float:
         """Seconds: on a processor those in which this program had it, so that other work delays a run and does not shorten it."""
@@ -240,6 +247,7 @@ class Run:
         dit = self.model["dit"]
         state = {"model": self.model.state_dict(), "ema": self.average.state_dict(), "used": self.model["text"].used.cpu(), "shape": vars(dit.shape)}
         state["optimisers"] = [optimiser.state_dict() for optimiser, _ in self.optimisers]
+        state["others"] = {name: other.state_dict() for name, other in self.others.items()}
         temporary = self.options.out.with_suffix(".tmp")
         torch.save({**state, "spent": self.spent(), "step": self.step}, temporary)
         temporary.replace(self.options.out)

@@ -1,0 +1,176 @@
+"""Trains a model of few steps on until a network can hardly tell what it makes from the drawings.
+
+    python adversarial.py SHARDS OUT.pt --start FEW.pt --judge TEACHER.pt --minutes 60 --cool 0.5 --share 256x256=0.85 --share other=0.15 --rate 0.1
+
+A distilled model shows an average wherever it is not sure: what is small blurs, a sun is left out. Here each of its steps from noise to picture is to end where
+a drawing with that caption and that much noise could be, also when it is lengthened towards the picture (`--ahead`), so that early steps already decide. The
+discriminator is a frozen model (TEACHER.pt) with small heads on the states of some of its layers; they learn to tell the student's steps from drawings, and a
+drawing's own caption from another's. The gradients of both, brought to `--force` and `--match`, are added to the pull back to the velocity of FEW.pt, so that
+the student goes about so far from it. Methods: A. Sauer et al., "Fast high-resolution image synthesis with latent adversarial diffusion distillation" (2024),
+heads on a frozen diffusion model; Z. Xiao et al., "Tackling the generative learning trilemma with denoising diffusion GANs" (2022), steps against noised
+data; S. Reed et al., "Generative adversarial text to image synthesis" (2016), captions that do not match.
+"""
+
+import pathlib
+import random
+
+import torch
+import torch._functorch.config
+import torch.nn.functional as F
+from torch import nn
+
+import tokens
+from model import PATCH
+from sampling import sigmas
+from train import Run, load, options
+
+TAPS = (1, 3, 5)  # layers whose states are judged
+PATHS = 8  # batches that are on their way from noise at one time
+LEVELS = (0.1, 0.95)  # least and most noise on what is judged: with none the encoder's own traces tell a drawing
+WARM = 60  # steps over which the force grows, while the heads learn
+
+
+class Head(nn.Module):
+    """Logits of one layer's states: of being a drawing for each patch with its neighbours and for the whole picture, and of the caption being its own."""
+
+    def __init__(self, width: int, inner: int = 128):
+        super().__init__()
+        self.enter = nn.Sequential(nn.LayerNorm(width, elementwise_affine=False), nn.Linear(width, inner), nn.SiLU())
+        self.near = nn.Sequential(nn.Conv2d(inner, inner, 3, padding=1), nn.SiLU())
+        # Between patches that lie apart: a second sun is wrong although each looks right.
+        self.far_norm, self.far = nn.LayerNorm(inner), nn.MultiheadAttention(inner, 4, batch_first=True)
+        nn.init.zeros_(self.far.out_proj.weight)
+        self.patch = nn.Linear(inner, 1)
+        self.whole, self.match = (nn.Sequential(nn.Linear(2 * inner, inner), nn.SiLU(), nn.Linear(inner, 1)) for _ in range(2))
+
+    def forward(self, states, rows: int, columns: int):
+        grid = self.near(self.enter(states.float()).transpose(1, 2).unflatten(2, (rows, columns)))
+        patches = grid.flatten(2).transpose(1, 2)
+        normed = self.far_norm(patches)
+        patches = patches + self.far(normed, normed, normed, need_weights=False)[0]
+        pooled = torch.cat([patches.mean(1), patches.amax(1)], dim=1)
+        return self.patch(patches)[..., 0], self.whole(pooled), self.match(pooled)
+
+
+class Discriminator(nn.Module):
+    """Judges pictures with noise and their captions."""
+
+    def __init__(self, judge: nn.ModuleDict, run: Run):
+        super().__init__()
+        self.heads = nn.ModuleList(Head(judge["dit"].shape.width) for _ in TAPS)
+        self.frozen = (judge, run)  # in a tuple, so that it is no part of what is trained and stored
+
+    def states(self, x, level, ids, lengths):
+        judge, run = self.frozen
+        with run.precise():
+            return run.quickest(judge["dit"], x, ids.shape[1])(x, 1000 * (1 - level.flatten()), judge["text"](ids), lengths, None, TAPS)
+
+    def forward(self, states, latents):
+        """Logits [batch, any number], high for drawings, and [batch, 1], high where the caption is the picture's own."""
+        rows, columns = (edge // PATCH for edge in latents.shape[2:])
+        patch, whole, match = zip(*(head(state, rows, columns) for head, state in zip(self.heads, states)))
+        # As many whole logits as patches, so that they count alike.
+        return torch.cat([*patch, *(logit.expand(-1, rows * columns) for logit in whole)], dim=1), torch.stack(match).mean(0)
+
+
+class Path:
+    """A batch on its way from noise to picture."""
+
+    def __init__(self, latents, ids, lengths, steps: int):
+        self.x, self.ids, self.lengths = torch.randn_like(latents), ids, lengths
+        self.levels, self.index = sigmas(steps), 0
+
+    def ended(self) -> bool:
+        return self.index == len(self.levels) - 1
+
+
+def direction(gradient):
+    """The gradient of each picture brought to a root mean square of 1."""
+    return gradient / (gradient.pow(2).mean((1, 2, 3), keepdim=True).sqrt() + 1e-12)
+
+
+def noisier(x, here: float, level):
+    """x of noise level `here` brought to `level` [batch, 1, 1, 1], which is no lower, as if it had been noised once."""
+    scale = (1 - level) / (1 - here)
+    return scale * x + (level**2 - (scale * here) ** 2).clamp(min=0).sqrt() * torch.randn_like(x)
+
+
+def main():
+    parser = options(__doc__)
+    parser.add_argument("--judge", type=pathlib.Path, required=True, help="a model trained on pictures with noise, not a distilled one")
+    parser.add_argument("--force", type=float, default=0.15, help="on velocities towards drawings, root mean square")
+    parser.add_argument("--match", type=float, default=0.3, help="on velocities towards the caption, where it is missed altogether")
+    parser.add_argument("--ahead", type=float, default=0.7, help="share of the noise left after a step that its lengthening takes away at most")
+    parser.add_argument("--least-steps", type=int, default=6, help="of the student's way from noise to picture")
+    parser.add_argument("--most-steps", type=int, default=10)
+    arguments = parser.parse_args()
+    torch._functorch.config.donated_buffer = False  # two gradients are taken of one forward pass
+    run = Run(arguments)
+    anchor, judge = (load(path)[0].eval().requires_grad_(False).to(run.device) for path in (arguments.start, arguments.judge))
+    discriminator = Discriminator(judge, run).to(run.device)
+    optimiser = torch.optim.Adam(discriminator.parameters(), lr=1e-3, betas=(0.0, 0.99), fused=True)
+    run.keep("discriminator", discriminator)
+    run.keep("discriminator's optimiser", optimiser)
+    chance = random.Random(arguments.seed + run.step)
+    paths, seen = [], []
+    unnamed = len(tokens.tokens(""))
+
+    def velocity_of(model, x, level: float, path: Path):
+        time = torch.full((len(x),), 1000 * (1 - level), device=run.device)
+        with run.precise():
+            return run.quickest(model["dit"], x, path.ids.shape[1])(x, time, model["text"](path.ids), path.lengths).float()
+
+    def levels_above(least: float, count: int):
+        """Noise levels to judge at, mostly near the least."""
+        least = max(least, LEVELS[0])
+        return least + max(LEVELS[1] - least, 0.0) * torch.rand(count, 1, 1, 1, device=run.device) ** 2
+
+    def loss_of(picture, ids, lengths):
+        paths[:] = [path for path in paths if not path.ended()]
+        if len(paths) < PATHS:
+            paths.append(Path(picture, ids, lengths, chance.randint(arguments.least_steps, arguments.most_steps)))
+        path = chance.choice(paths)
+        here, following = path.levels[path.index : path.index + 2]
+        velocity = velocity_of(run.model, path.x, here, path)
+        with torch.no_grad():
+            away = velocity - velocity_of(anchor, path.x, here, path)
+        aim = following * (1 - arguments.ahead * chance.random())
+        after = (path.x + (here - aim) * velocity).detach().requires_grad_()
+        path.x, path.index = path.x + (here - following) * velocity.detach(), path.index + 1
+
+        level = levels_above(aim, len(after))
+        made = discriminator.states(noisier(after, aim, level), level, path.ids, path.lengths)
+        true, match = discriminator(made, after)
+        (drawn,) = torch.autograd.grad(true.mean(), after, retain_graph=True)
+        (matched,) = torch.autograd.grad(match.mean(), after)
+        missed = torch.sigmoid(-match.detach())[..., None, None]
+        force = min(1.0, run.step / WARM) * (arguments.force * direction(drawn) + arguments.match * missed * direction(matched))
+
+        with torch.no_grad():
+            level = levels_above(aim, len(picture))
+            noised = noisier(picture, 0.0, level)
+            order = torch.arange(len(ids), device=run.device).roll(1)
+            right = discriminator.states(noised, level, ids, lengths)
+            wrong = discriminator.states(noised, level, ids[order], lengths[order])
+        # No caption at all fits every picture.
+        wrong = [state[lengths[order] > unnamed] for state in wrong]
+        made, _ = discriminator([state.detach() for state in made], after)
+        right, own = discriminator(right, picture)
+        _, another = discriminator(wrong, picture)
+        parts = [F.relu(1 - right).mean(), F.relu(1 + made).mean(), F.softplus(-own).mean(), F.softplus(another).mean()]
+        optimiser.zero_grad()
+        sum(parts).backward()
+        optimiser.step()
+
+        seen.append(torch.stack([*(part.detach() for part in parts), away.pow(2).mean().sqrt()]))
+        if len(seen) == 25:
+            print("drawing {:.3f}  made {:.3f}  own caption {:.3f}  another {:.3f}  away {:.3f}".format(*torch.stack(seen).mean(0).tolist()), flush=True)
+            seen.clear()
+        # Half the mean square, whose gradient is what the velocity is to follow.
+        return (velocity - (velocity.detach() - away + force)).pow(2).mean() / 2
+
+    run.go(loss_of)
+
+
+if __name__ == "__main__":
+    main()
