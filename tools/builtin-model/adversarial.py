@@ -2,15 +2,17 @@
 
     python adversarial.py SHARDS OUT.pt --start FEW.pt --judge TEACHER.pt --minutes 60 --cool 0.5 --share 256x256=0.85 --share other=0.15 --rate 0.1
 
-A distilled model shows an average wherever it is not sure: what is small blurs, a sun is left out. Here each of its steps from noise to picture is to end where
-a drawing with that caption and that much noise could be, also when it is lengthened towards the picture (`--ahead`), so that early steps already decide. The
-discriminator is a frozen model (TEACHER.pt) with small heads on the states of some of its layers; they learn to tell the student's steps from drawings, and a
-drawing's own caption from another's. The gradients of both, brought to `--force` and `--match`, are added to the pull back to the velocity of FEW.pt, so that
-the student goes about so far from it. Methods: A. Sauer et al., "Fast high-resolution image synthesis with latent adversarial diffusion distillation" (2024),
-heads on a frozen diffusion model; Z. Xiao et al., "Tackling the generative learning trilemma with denoising diffusion GANs" (2022), steps against noised
-data; S. Reed et al., "Generative adversarial text to image synthesis" (2016), captions that do not match.
+A distilled model shows an average wherever it is not sure: what is small blurs, a sun is left out. Here each of its steps from noise to picture is to end
+where a drawing with that caption and that much noise could be, also when it is lengthened towards the picture (`--ahead`), so that early steps already
+decide. The discriminator is a frozen model (TEACHER.pt) with small heads on the states of some of its layers; they learn to tell the student's steps from
+drawings, and a drawing's own caption from another's. The gradients of both, brought to `--force` and `--match`, are added to the pull back to the velocity of
+FEW.pt, so that the student goes about so far from it. OUT-discriminator.csv holds its losses. Methods: A. Sauer et al., "Fast high-resolution image synthesis
+with latent adversarial diffusion distillation" (2024), heads on a frozen diffusion model; Z. Xiao et al., "Tackling the generative learning trilemma with
+denoising diffusion GANs" (2022), steps against noised data; S. Reed et al., "Generative adversarial text to image synthesis" (2016), captions that do not
+match.
 """
 
+import csv
 import pathlib
 import random
 
@@ -27,6 +29,7 @@ from train import Run, load, options
 TAPS = (1, 3, 5)  # layers whose states are judged
 PATHS = 8  # batches that are on their way from noise at one time
 LEVELS = (0.1, 0.95)  # least and most noise on what is judged: with none the encoder's own traces tell a drawing
+COLUMNS = ("drawing", "made", "own caption", "another caption", "away")  # losses of the discriminator, and how far velocities went from FEW.pt's
 WARM = 60  # steps over which the force grows, while the heads learn
 
 
@@ -164,7 +167,10 @@ def main():
 
         seen.append(torch.stack([*(part.detach() for part in parts), away.pow(2).mean().sqrt()]))
         if len(seen) == 25:
-            print("drawing {:.3f}  made {:.3f}  own caption {:.3f}  another {:.3f}  away {:.3f}".format(*torch.stack(seen).mean(0).tolist()), flush=True)
+            means = [round(mean, 4) for mean in torch.stack(seen).mean(0).tolist()]
+            print("discriminator  " + "  ".join(f"{name} {mean:.3f}" for name, mean in zip(COLUMNS, means)), flush=True)
+            with open(arguments.out.with_name(f"{arguments.out.stem}-discriminator.csv"), "a", newline="") as log:
+                csv.writer(log).writerow([run.step + 1, *means])
             seen.clear()
         # Half the mean square, whose gradient is what the velocity is to follow.
         return (velocity - (velocity.detach() - away + force)).pow(2).mean() / 2
