@@ -1,6 +1,6 @@
 """Trains a model of few steps on until a network can hardly tell what it makes from the drawings.
 
-    python adversarial.py SHARDS OUT.pt --start FEW.pt --judge TEACHER.pt --minutes 60 --cool 0.5 --share 256x256=0.85 --share other=0.15 --rate 0.1
+    python adversarial.py SHARDS OUT.pt --start FEW.pt --backbone TEACHER.pt --minutes 60 --cool 0.5 --share 256x256=0.85 --share other=0.15 --rate 0.1
 
 A distilled model shows an average wherever it is not sure: what is small blurs, a sun is left out. Here each of its steps from noise to picture is to end
 where a drawing with that caption and that much noise could be, also when it is lengthened towards the picture (`--ahead`), so that early steps already
@@ -27,7 +27,7 @@ from sampling import sigmas
 from train import Run, load, options
 
 TAPS = (1, 3, 5)  # layers whose states are judged
-PATHS = 8  # batches that are on their way from noise at one time
+TRAJECTORIES = 8  # batches that are on their way from noise at one time
 LEVELS = (0.1, 0.95)  # least and most noise on what is judged: with none the encoder's own traces tell a drawing
 COLUMNS = ("drawing", "made", "own caption", "another caption", "away")  # losses of the discriminator, and how far velocities went from FEW.pt's
 WARM = 60  # steps over which the force grows, while the heads learn
@@ -58,15 +58,15 @@ class Head(nn.Module):
 class Discriminator(nn.Module):
     """Judges pictures with noise and their captions."""
 
-    def __init__(self, judge: nn.ModuleDict, run: Run):
+    def __init__(self, backbone: nn.ModuleDict, run: Run):
         super().__init__()
-        self.heads = nn.ModuleList(Head(judge["dit"].shape.width) for _ in TAPS)
-        self.frozen = (judge, run)  # in a tuple, so that it is no part of what is trained and stored
+        self.heads = nn.ModuleList(Head(backbone["dit"].shape.width) for _ in TAPS)
+        self.frozen = (backbone, run)  # in a tuple, so that it is no part of what is trained and stored
 
     def states(self, x, level, ids, lengths):
-        judge, run = self.frozen
+        backbone, run = self.frozen
         with run.precise():
-            return run.quickest(judge["dit"], x, ids.shape[1])(x, 1000 * (1 - level.flatten()), judge["text"](ids), lengths, None, TAPS)
+            return run.quickest(backbone["dit"], x, ids.shape[1])(x, 1000 * (1 - level.flatten()), backbone["text"](ids), lengths, None, TAPS)
 
     def forward(self, states, latents):
         """Logits [batch, any number], high for drawings, and [batch, 1], high where the caption is the picture's own."""
@@ -76,7 +76,7 @@ class Discriminator(nn.Module):
         return torch.cat([*patch, *(logit.expand(-1, rows * columns) for logit in whole)], dim=1), torch.stack(match).mean(0)
 
 
-class Path:
+class Trajectory:
     """A batch on its way from noise to picture."""
 
     def __init__(self, latents, ids, lengths, steps: int):
@@ -100,7 +100,7 @@ def noisier(x, here: float, level):
 
 def main():
     parser = options(__doc__)
-    parser.add_argument("--judge", type=pathlib.Path, required=True, help="a model trained on pictures with noise, not a distilled one")
+    parser.add_argument("--backbone", type=pathlib.Path, required=True, help="a model trained on pictures with noise, not a distilled one")
     parser.add_argument("--force", type=float, default=0.15, help="on velocities towards drawings, root mean square")
     parser.add_argument("--match", type=float, default=0.3, help="on velocities towards the caption, where it is missed altogether")
     parser.add_argument("--ahead", type=float, default=0.7, help="share of the noise left after a step that its lengthening takes away at most")
@@ -109,40 +109,40 @@ def main():
     arguments = parser.parse_args()
     torch._functorch.config.donated_buffer = False  # two gradients are taken of one forward pass
     run = Run(arguments)
-    anchor, judge = (load(path)[0].eval().requires_grad_(False).to(run.device) for path in (arguments.start, arguments.judge))
-    discriminator = Discriminator(judge, run).to(run.device)
+    anchor, backbone = (load(trajectory)[0].eval().requires_grad_(False).to(run.device) for trajectory in (arguments.start, arguments.backbone))
+    discriminator = Discriminator(backbone, run).to(run.device)
     optimiser = torch.optim.Adam(discriminator.parameters(), lr=1e-3, betas=(0.0, 0.99), fused=True)
-    run.keep("discriminator", discriminator)
-    run.keep("discriminator's optimiser", optimiser)
+    run.add_to_checkpoint("discriminator", discriminator)
+    run.add_to_checkpoint("discriminator's optimiser", optimiser)
     chance = random.Random(arguments.seed + run.step)
-    paths, seen = [], []
+    trajectories, seen = [], []
     unnamed = len(tokens.tokens(""))
 
-    def velocity_of(model, x, level: float, path: Path):
+    def velocity_of(model, x, level: float, trajectory: Trajectory):
         time = torch.full((len(x),), 1000 * (1 - level), device=run.device)
         with run.precise():
-            return run.quickest(model["dit"], x, path.ids.shape[1])(x, time, model["text"](path.ids), path.lengths).float()
+            return run.quickest(model["dit"], x, trajectory.ids.shape[1])(x, time, model["text"](trajectory.ids), trajectory.lengths).float()
 
     def levels_above(least: float, count: int):
-        """Noise levels to judge at, mostly near the least."""
+        """Noise levels to backbone at, mostly near the least."""
         least = max(least, LEVELS[0])
         return least + max(LEVELS[1] - least, 0.0) * torch.rand(count, 1, 1, 1, device=run.device) ** 2
 
     def loss_of(picture, ids, lengths):
-        paths[:] = [path for path in paths if not path.ended()]
-        if len(paths) < PATHS:
-            paths.append(Path(picture, ids, lengths, chance.randint(arguments.least_steps, arguments.most_steps)))
-        path = chance.choice(paths)
-        here, following = path.levels[path.index : path.index + 2]
-        velocity = velocity_of(run.model, path.x, here, path)
+        trajectories[:] = [trajectory for trajectory in trajectories if not trajectory.ended()]
+        if len(trajectories) < TRAJECTORIES:
+            trajectories.append(Trajectory(picture, ids, lengths, chance.randint(arguments.least_steps, arguments.most_steps)))
+        trajectory = chance.choice(trajectories)
+        here, following = trajectory.levels[trajectory.index : trajectory.index + 2]
+        velocity = velocity_of(run.model, trajectory.x, here, trajectory)
         with torch.no_grad():
-            away = velocity - velocity_of(anchor, path.x, here, path)
+            away = velocity - velocity_of(anchor, trajectory.x, here, trajectory)
         aim = following * (1 - arguments.ahead * chance.random())
-        after = (path.x + (here - aim) * velocity).detach().requires_grad_()
-        path.x, path.index = path.x + (here - following) * velocity.detach(), path.index + 1
+        after = (trajectory.x + (here - aim) * velocity).detach().requires_grad_()
+        trajectory.x, trajectory.index = trajectory.x + (here - following) * velocity.detach(), trajectory.index + 1
 
         level = levels_above(aim, len(after))
-        made = discriminator.states(noisier(after, aim, level), level, path.ids, path.lengths)
+        made = discriminator.states(noisier(after, aim, level), level, trajectory.ids, trajectory.lengths)
         true, match = discriminator(made, after)
         (drawn,) = torch.autograd.grad(true.mean(), after, retain_graph=True)
         (matched,) = torch.autograd.grad(match.mean(), after)

@@ -47,7 +47,7 @@ def main():
     stage("more", "train.py", shards, run / "more.pt", "--start", run / "dit.pt", *minutes(120), *sizes, "--cool", 0, "--average", 0.998, "--rate", 0.6)
     few = ("--guidance", 4, "--batch-tokens", 3072, "--cool", 0.6, "--rate", 0.4)
     stage("few", "distill.py", shards, run / "few.pt", "--start", run / "more.pt", *minutes(33), *sizes, *few)
-    sharp = ("--start", run / "few.pt", "--judge", run / "more.pt", "--force", 0.3, "--batch-tokens", 3072, "--cool", 0.5, "--rate", 0.15)
+    sharp = ("--start", run / "few.pt", "--backbone", run / "more.pt", "--force", 0.3, "--batch-tokens", 3072, "--cool", 0.5, "--rate", 0.15)
     stage("sharp", "adversarial.py", shards, run / "sharp.pt", *sharp, *minutes(75), *sizes)
     way = ("--steps", 8, "--guidance", 1)
     stage("exported", "export.py", run / "tae.pt", run / "sharp.pt", ASSETS, *way)

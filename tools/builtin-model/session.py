@@ -89,8 +89,8 @@ def main():
         minutes = (before + end - time.time() - LAST) / 60
         earlier = [work / "dit.pt", *(work / script.replace(".py", "-out.pt") for script in ORDER[: ORDER.index(arguments.script)])]
         start = [checkpoint for checkpoint in earlier if checkpoint.exists()][-1]
-        judge = ("--judge", work / "train-out.pt") if arguments.script == "adversarial.py" else ()
-        call(arguments.script, shards, trained, "--start", start, "--minutes", minutes, *judge, *device, *passed)
+        backbone = ("--backbone", work / "train-out.pt") if arguments.script == "adversarial.py" else ()
+        call(arguments.script, shards, trained, "--start", start, "--minutes", minutes, *backbone, *device, *passed)
     finally:
         drawing.terminate()
     pack(trained, out)

@@ -201,7 +201,7 @@ class Run:
         self.shards = Shards(options.shards)
         self.shares = {size: float(share) for size, share in (word.split("=") for word in options.share)}
         shape, used = Shape(layers=options.layers, text_width=options.text_width), vocabulary(options.shards)
-        spent, self.step, saved = 0.0, 0, None
+        spent, self.step, saved = 0.0, 0, {}
         if options.out.exists():
             saved = torch.load(options.out, map_location="cpu")
             spent, self.step = saved["spent"], saved["step"]
@@ -222,18 +222,18 @@ class Run:
         self.model.to(self.device)
         self.average.to(self.device)
         self.optimisers = optimisers(self.model, self.kind)
-        for (optimiser, _), state in zip(self.optimisers, saved.get("optimisers", []) if saved else []):
+        for (optimiser, _), state in zip(self.optimisers, saved.get("optimisers", [])):
             optimiser.load_state_dict(state)
-        self.compiled, self.others, self.stored = {}, {}, (saved or {}).get("others", {})
+        self.compiled, self.others, self.stored = {}, {}, saved.get("others", {})
         self.began = self.clock() - spent
         count = sum(p.numel() for p in self.model.parameters())
         print(f"{count / 1e6:.2f} M parameters, {len(used)} tokens known, {self.kind} on {self.device}, from step {self.step}", flush=True)
 
-    def keep(self, name: str, other):
-        """Has a module or optimiser stored with the run's own, and gives it what the last checkpoint has of it."""
-        self.others[name] = other
+    def add_to_checkpoint(self, name: str, trained):
+        """Has the state of another module or optimiser in the checkpoints, and gives it what the last one holds of it."""
+        self.others[name] = trained
         if name in self.stored:
-            other.load_state_dict(self.stored[name])
+            trained.load_state_dict(self.stored[name])
 
     def clock(self) -> float:
         """Seconds: on a processor those in which this program had it, so that other work delays a run and does not shorten it."""
