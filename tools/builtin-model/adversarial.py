@@ -128,7 +128,7 @@ def main():
         least = max(least, LEVELS[0])
         return least + max(LEVELS[1] - least, 0.0) * torch.rand(count, 1, 1, 1, device=run.device) ** 2
 
-    def loss_of(picture, ids, lengths):
+    def loss_of(picture, ids, lengths, _shown):
         trajectories[:] = [trajectory for trajectory in trajectories if not trajectory.ended()]
         if len(trajectories) < TRAJECTORIES:
             trajectories.append(Trajectory(picture, ids, lengths, chance.randint(arguments.least_steps, arguments.most_steps)))

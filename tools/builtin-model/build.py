@@ -37,7 +37,7 @@ def main():
         return ("--minutes", count * arguments.scale)
 
     stage("drawn", "dataset.py", data)
-    stage("autoencoder", "train_autoencoder.py", data, run / "tae.pt", *minutes(16))
+    stage("autoencoder", "train_autoencoder.py", data, run / "tae.pt", *minutes(25))
     stage("features", "features.py", run / "features.safetensors", *minutes(20), "--workers", 2)
     stage("shards", "shards.py", run / "tae.pt", shards, "--count", 16000, "--workers", 2)
     stage("wide", "shards.py", run / "tae.pt", shards, "--count", 11000, "--workers", 2, "--seed", 21, "--first", 32, "--wide")

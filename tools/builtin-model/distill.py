@@ -41,7 +41,7 @@ def main():
             x = x + (here - following) * dit(x, time, text, lengths).float()
         return x, torch.full((len(x),), schedule[index], device=x.device)
 
-    def loss_of(picture, ids, lengths):
+    def loss_of(picture, ids, lengths, _shown):
         noise = torch.randn_like(picture)
         with run.precise(), torch.no_grad():
             if chance.random() < arguments.own:

@@ -688,6 +688,10 @@ class Canvas:
             for sgn in (-1, 1):
                 self.poly([(x, y + 0.14 * q), (x + sgn * q * 0.55, y - q * 0.42), (x + sgn * q * 1.15, y - q * 0.22), (x + sgn * q * 0.55, y - q * 0.16)], c)
 
+    def subject(self, name, mark):
+        """Has one of subjects.py drawn by its function."""
+        mark(self)
+
     # -- the whole -----------------------------------------------------------------------------------------------
     def mist(self):
         s, r = self.s, self.rng
@@ -725,24 +729,29 @@ class Canvas:
         return (img * F(255) + F(0.5)).astype(np.uint8)
 
 
-def draw(scene, width, height):
-    """The picture of a scene, uint8 [height, width, 3]."""
-    c = Canvas(scene, int(width), int(height))
+def compose(c):
+    """The picture of a Canvas's scene, uint8 [height, width, 3], drawn on it."""
+    scene = c.s
     c.sky()
     if scene.rainbow:
-        draw_rainbow(c)
+        c.subject("rainbow", draw_rainbow)
     c.land()
     c.mist()
     if scene.subject in BEFORE_WATER:
-        BEFORE_WATER[scene.subject](c)
+        c.subject(scene.subject, BEFORE_WATER[scene.subject])
     if scene.water != "none":
         c.water()
     else:
         c.ground()
     if scene.subject in ON_GROUND:
-        ON_GROUND[scene.subject](c)
+        c.subject(scene.subject, ON_GROUND[scene.subject])
     c.plants()
     c.foreground()
     if scene.rain:
         draw_rain(c)
     return c.finish()
+
+
+def draw(scene, width, height):
+    """The picture of a scene, uint8 [height, width, 3]."""
+    return compose(Canvas(scene, int(width), int(height)))

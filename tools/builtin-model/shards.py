@@ -3,7 +3,7 @@
     python shards.py AUTOENCODER.pt SHARDS --count 40000 [--workers 1] [--large] [--wide]
 
 Shard N holds 500 pictures of one size: `N-WIDTHxHEIGHT.npy`, float16 [500, 16, height / 8, width / 8]; for squares of 256 the same pictures at half the
-side in a second file; and `N.json`, a list of captions for each picture, written last. Shards that are whole are left alone, so a stopped run goes on where it
+side in a second file; `N.parts.npy`, what each patch shows (parts.py); and `N.json`, a list of captions for each picture, written last. Shards that are whole are left alone, so a stopped run goes on where it
 was, and training may begin before the last one is there. Every other picture is mirrored (captions name no sides). With `--large` every fourth shard is
 one and a half times or twice as large, in all aspect ratios in turn. `--wide` draws the scenes with more subjects, styles and pairs of colours.
 """
@@ -21,12 +21,16 @@ import torch
 import torch.nn.functional as F
 
 from captions import caption
-from draw import draw
+from draw import compose
+from features import wide_things
 from model import Autoencoder
+from parts import LabelledCanvas, coverage
+from prompts import prompt
 from scenes import sample_scene, sample_wide_scene
 
 SHARD = 500
 CAPTIONS = 8
+PROMPTS = 3  # of these, as a person types (of scenes that have nothing that only wide ones have)
 SEED = 20  # dataset.py and evaluate.py (held out) use others
 BATCH = 20
 # 1:1, 4:3, 3:2, 16:9 and upright, each of about 256 x 256 pixels. Three shards of four are square.
@@ -43,15 +47,23 @@ def size_of(shard: int, large: bool) -> tuple[int, int]:
     return OTHERS[turn % len(OTHERS)] if place == 1 else SQUARE
 
 
+def texts(scene, rng) -> list[str]:
+    """What is trained with the picture of a scene."""
+    typed = 0 if wide_things(scene) or scene.colours else PROMPTS
+    return [caption(scene, rng) for _ in range(CAPTIONS - typed)] + [prompt(scene, rng) for _ in range(typed)]
+
+
 def drawn(job):
-    """One picture [height, width, 3] of bytes with its captions."""
+    """One picture [height, width, 3] of bytes, what its patches show, and its captions."""
     index, seed, width, height, wide = job
     rng = np.random.default_rng((seed, index))
     scene = (sample_wide_scene if wide else sample_scene)(rng)
-    picture = draw(scene, width, height)
+    canvas = LabelledCanvas(scene, width, height)
+    picture = compose(canvas)
+    shown = coverage(canvas.parts)
     if index % 2:
-        picture = np.ascontiguousarray(picture[:, ::-1])
-    return picture, [caption(scene, rng) for _ in range(CAPTIONS)]
+        picture, shown = (np.ascontiguousarray(side[:, ::-1]) for side in (picture, shown))
+    return picture, shown, texts(scene, rng)
 
 
 def encoded(model, pictures: np.ndarray, halves: int, device: str) -> np.ndarray:
@@ -95,15 +107,16 @@ def main():
 
         results = start(missing[0]) if missing else None
         for shard, following in itertools.zip_longest(missing, missing[1:]):
-            pictures, texts = zip(*results.get())
+            pictures, shown, captions = zip(*results.get())
             results = following and start(following)  # drawn while this one is encoded
             pictures = np.stack(pictures)
             height, width = pictures.shape[1:3]
             for halves in range(1 + ((width, height) == SQUARE)):
                 np.save(path(shard, f"-{width >> halves}x{height >> halves}.npy"), encoded(model, pictures, halves, arguments.device))
+            np.save(path(shard, ".parts.npy"), np.stack(shown))
             done = path(shard, ".json")
             temporary = done.with_suffix(".tmp")
-            temporary.write_text(json.dumps(texts))
+            temporary.write_text(json.dumps(captions))
             temporary.replace(done)
             print(f"{(shard + 1) * SHARD} of {arguments.count}, {time.time() - began:.0f} s", flush=True)
 

@@ -11,6 +11,10 @@ shards.py writes meanwhile are taken in. OUT.csv is the loss curve. BF16 where t
 
 `--keep 0.5` lets the layers see a random half of each batch's patches, after the noise refiner saw them all: steps take less time, and the loss is that of
 the patches kept (V. Sehwag et al., "Stretching each dollar: diffusion training from scratch on a micro-budget", 2024). A last run without it must follow.
+
+From the states after its third layer the model also has to say how much of each patch is sky, sun, peak, pine, cabin ... (parts.py), which pulls the first
+layers towards what a picture shows. Source of the idea: S. Yu et al., "Representation alignment for generation: training diffusion transformers is easier than
+you think" (2025), whose features are another network's; a program that draws knows them exactly.
 """
 
 import argparse
@@ -26,35 +30,46 @@ import time
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 
 import tokens
 from model import Dit, Shape, TextEncoder, patches
 from muon import Muon, schedule
+from parts import PARTS
 
 EMPTY = 0.1
 LOOK = 200  # steps between two looks for new shards
 SAVE = 120  # seconds between two checkpoints
+NAMED = 2  # the layer after which it has to say what the patches show
 # Captions drawn twice as often: what they name is small or full of detail, and learnt last.
-HARD = re.compile(r"\b(sun|sunshine|moon|moonlight|city|skyline|skyscrapers|towers|buildings|cabin|cottage|house|hut)\b", re.IGNORECASE)
+HARD = re.compile(
+    r"\b(sun|sunshine|moon|moonlight|stars|starry|aurora|northern lights|city|skyline|skyscrapers|towers|buildings|cabin|cottage|house|hut|(lone|lonely|single|one) tree)\b",
+    re.IGNORECASE,
+)
 
 
 class Part:
     """The pictures of one size and their captions, grouped by how many text positions the DiT pads them to."""
 
     def __init__(self):
-        self.latents = []
+        self.latents, self.shown = [], []
         self.by_padding = {}
 
-    def add(self, path: pathlib.Path, texts):
+    def add(self, path: pathlib.Path, texts, shown: np.ndarray):
+        """`shown` is the coverage of parts.py, for patches of the pictures' full size: halves have the means of four."""
         shard = len(self.latents)
         self.latents.append(np.load(path, mmap_mode="r"))
+        rows = self.latents[-1].shape[2] // 2
+        if rows < shown.shape[1]:
+            shown = shown.reshape(len(shown), rows, 2, -1, 2, shown.shape[-1]).mean((2, 4)).astype(np.uint8)
+        self.shown.append(shown.reshape(len(shown), -1, shown.shape[-1]))
         for picture, several in enumerate(texts):
             for text in several:
                 ids = tokens.tokens(text)
                 self.by_padding.setdefault(tokens.padded(len(ids)), []).extend([(shard, picture, ids)] * (2 if HARD.search(text) else 1))
 
     def draw(self, rng, count: int):
-        """Latents, ids [count, padding] and lengths of `count` captions of one padding."""
+        """Latents, ids [count, padding] and lengths of `count` captions of one padding, and what the patches show [count, patches, PARTS], of 255."""
         paddings = sorted(self.by_padding)
         sizes = np.array([len(self.by_padding[padding]) for padding in paddings])
         padding = paddings[rng.choice(len(paddings), p=sizes / sizes.sum())]
@@ -66,8 +81,8 @@ class Part:
             words = empty if padding == tokens.PADDING and rng.random() < EMPTY else words
             ids[n, : len(words)] = words
             lengths[n] = len(words)
-        latents = np.stack([self.latents[shard][picture] for shard, picture, _ in chosen])
-        return tuple(torch.from_numpy(array) for array in (latents, ids, lengths))
+        latents, shown = (np.stack([held[shard][picture] for shard, picture, _ in chosen]) for held in (self.latents, self.shown))
+        return tuple(torch.from_numpy(array) for array in (latents, ids, lengths, shown))
 
 
 class Shards:
@@ -83,8 +98,9 @@ class Shards:
                 continue
             self.seen.add(done.name)
             texts = json.loads(done.read_text())
+            shown = np.load(done.with_suffix(".parts.npy"))
             for path in self.folder.glob(f"{done.stem}-*.npy"):
-                self.parts.setdefault(path.stem.split("-")[1], Part()).add(path, texts)
+                self.parts.setdefault(path.stem.split("-")[1], Part()).add(path, texts, shown)
 
     def shares(self, wanted: dict[str, float]):
         """Sizes that are there, and the share of the steps for each. Those not named share alike in "large", of more than 300 patches, or "other"."""
@@ -257,7 +273,7 @@ class Run:
         return torch.autocast(torch.device(self.device).type, self.kind, enabled=self.kind != torch.float32)
 
     def draw(self, step: int):
-        """A batch for this step: its size in words, latents, token ids and their lengths."""
+        """A batch for this step: its size in words, latents, token ids, their lengths, and what the patches show."""
         if step % LOOK == 0:
             self.shards.look()
         sizes, shares = self.shards.shares(self.shares)
@@ -276,7 +292,7 @@ class Run:
         return self.compiled[id(dit)]
 
     def go(self, loss_of):
-        """Trains for the minutes given. `loss_of(latents, ids, lengths)` is the loss of a batch."""
+        """Trains for the minutes given. `loss_of(latents, ids, lengths, shown)` is the loss of a batch."""
         budget = self.options.minutes * 60
         stored, losses = time.time(), {}
         with open(self.options.out.with_suffix(".csv"), "a", newline="") as log, concurrent.futures.ThreadPoolExecutor(1) as ahead:
@@ -285,13 +301,13 @@ class Run:
             while self.spent() < budget:
                 size, *batch = following.result()
                 following = ahead.submit(self.draw, self.step + 1)
-                latents, ids, lengths = (tensor.to(self.device) for tensor in batch)
+                latents, *rest = (tensor.to(self.device) for tensor in batch)
                 factor = schedule(int(self.spent()), int(budget), 30, self.options.cool) * self.options.rate
                 for optimiser, rate in self.optimisers:
                     optimiser.zero_grad()
                     for group in optimiser.param_groups:
                         group["lr"] = rate * factor
-                loss = loss_of(latents.float(), ids, lengths)
+                loss = loss_of(latents.float(), *rest)
                 loss.backward()
                 torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
                 for optimiser, _ in self.optimisers:
@@ -316,20 +332,35 @@ class Run:
 def main():
     parser = options(__doc__)
     parser.add_argument("--keep", type=float, default=1.0, help="share of the patches that the layers see")
+    parser.add_argument("--name", type=float, default=0.05, help="weight of naming what the patches show")
     arguments = parser.parse_args()
     run = Run(arguments)
+    width = run.model["dit"].shape.width
+    names = torch.nn.Sequential(torch.nn.LayerNorm(width), torch.nn.Linear(width, width), torch.nn.SiLU(), torch.nn.Linear(width, PARTS)).to(run.device)
+    run.add_to_checkpoint("names", names)
+    optimiser = torch.optim.Adam(names.parameters(), lr=1e-3, betas=(0.9, 0.98))
+    run.add_to_checkpoint("names' optimiser", optimiser)
+    run.optimisers.append((optimiser, 1e-3))
+    seen = []
 
-    def loss_of(x, ids, lengths):
+    def loss_of(x, ids, lengths, shown):
         noise = torch.randn_like(x)
         count = x.shape[2] * x.shape[3] // 4
         sigma = levels(len(x), count, run.device)
         mix, target, kept = torch.lerp(x, noise, sigma[:, None, None, None]), x - noise, None
         if arguments.keep < 1:
             kept = torch.randperm(count, device=run.device)[: int(count * arguments.keep)].sort().values
-            target = patches(target)[:, kept]
+            target, shown = patches(target)[:, kept], shown[:, kept]
         with run.precise():
-            velocity = run.quickest(run.model["dit"], x, ids.shape[1])(mix, 1000 * (1 - sigma), run.model["text"](ids), lengths, kept)
-        return (velocity.float() - target).pow(2).mean()
+            dit = run.quickest(run.model["dit"], x, ids.shape[1])
+            velocity, states = dit(mix, 1000 * (1 - sigma), run.model["text"](ids), lengths, kept, also=NAMED)
+            logits = names(states)
+        naming = F.cross_entropy(logits.float().flatten(0, 1), shown.flatten(0, 1).float() / 255)
+        seen.append(naming.detach())
+        if len(seen) == 25:
+            print(f"naming {float(torch.stack(seen).mean()):.4f}", flush=True)
+            seen.clear()
+        return (velocity.float() - target).pow(2).mean() + arguments.name * naming
 
     run.go(loss_of)
 

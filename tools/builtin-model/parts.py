@@ -1,0 +1,67 @@
+"""What is where in a drawing: training learns pictures sooner where it must also say what stands in each patch (train.py)."""
+
+import numpy as np
+
+from draw import Canvas
+from scenes import SUBJECTS
+
+PATCH = 16  # pixels: the DiT's at the picture's full size
+# The methods of a Canvas, and the functions of subjects.py, whose opaque marks are a part of their own.
+METHODS = (
+    "sky", "disc", "draw_stars", "draw_aurora", "clouds", "land", "peak", "land_forest", "land_city", "dab", "water", "ground", "flowers", "pine", "round_tree",
+    "bank", "front_boat", "front_cabin", "front_lone_tree", "front_birds",
+)  # fmt: skip
+NAMES = (*METHODS, *SUBJECTS, "rainbow")
+PARTS = len(NAMES)
+
+
+class LabelledCanvas(Canvas):
+    """A Canvas that also holds the number of the part that each pixel shows."""
+
+    def __init__(self, scene, width, height):
+        self.parts = np.zeros((height, width), np.uint8)
+        self.part = 0
+        super().__init__(scene, width, height)
+
+    def blend(self, mask, colour, y0=0, y1=None, x0=0, x1=None):
+        super().blend(mask, colour, y0, y1, x0, x1)
+        view = self.parts[y0:y1, x0:x1]
+        view[np.broadcast_to(mask, view.shape) > 0.5] = self.part
+
+    def marking(self, name: str, mark, *rest, **named):
+        """What `mark` returns, whose marks are of the part with this name."""
+        outer, self.part = self.part, NAMES.index(name)
+        try:
+            return mark(*rest, **named)
+        finally:
+            self.part = outer
+
+    def water(self):
+        self.parts[int(self.hz) :] = NAMES.index("water")
+        self.marking("water", super().water)
+
+    def disc(self, *rest, **named):
+        # Of all discs only the sun's or moon's is drawn by the sky itself.
+        if NAMES[self.part] == "sky":
+            return self.marking("disc", super().disc, *rest, **named)
+        return super().disc(*rest, **named)
+
+    def subject(self, name: str, mark):
+        self.marking(name, mark, self)
+
+
+def _marked(name: str):
+    drawn = getattr(Canvas, name)
+    return lambda self, *rest, **named: self.marking(name, drawn, self, *rest, **named)
+
+
+for _name in METHODS:
+    if _name not in vars(LabelledCanvas):
+        setattr(LabelledCanvas, _name, _marked(_name))
+
+
+def coverage(parts: np.ndarray) -> np.ndarray:
+    """How much of each patch each part covers, bytes [rows, columns, PARTS] with 255 for all of it, of numbers of parts [height, width]."""
+    height, width = parts.shape
+    squares = parts.reshape(height // PATCH, PATCH, width // PATCH, PATCH)
+    return np.stack([(squares == part).mean((1, 3), dtype=np.float32) * 255 for part in range(PARTS)], -1).round().astype(np.uint8)
