@@ -21,13 +21,17 @@ CHUNK = 250
 SEEDS = {"square": 1, "wide": 2, "tall": 3}  # held-out scenes use seeds of their own (evaluate.py)
 
 
+def scene_of(rng, number: int):
+    """The scene of a picture by its number: every other is a wide one."""
+    return (sample_scene, sample_wide_scene)[number % 2](rng)
+
+
 def _chunk(job):
     path, name, start, count = job
     width, height = ASPECTS[name]
     pictures = np.load(path, mmap_mode="r+")
     for index in range(start, min(start + CHUNK, count)):
-        scene = (sample_scene, sample_wide_scene)[index % 2](np.random.default_rng((SEEDS[name], index)))
-        pictures[index] = draw(scene, width, height)
+        pictures[index] = draw(scene_of(np.random.default_rng((SEEDS[name], index)), index), width, height)
     return min(CHUNK, count - start)
 
 

@@ -1,9 +1,10 @@
 """Writes the trained model as Atelier ships it: three safetensors files and their manifest.
 
-    python export.py AUTOENCODER.pt DIT.pt ../../assets/builtin-model
+    python export.py AUTOENCODER.pt DIT.pt ../../assets/builtin-model [--teacher MORE.pt]
 
 Matrices are F16, vectors F32, and those matrices F32 that the engine keeps so. Layers of the autoencoder that were trained narrower are padded with
-zeros to the layout's 64 channels, blocks that were left out become zeros, and token rows that training never met are zeros.
+zeros to the layout's 64 channels, blocks that were left out become zeros, and token rows that training never met are zeros. `--teacher` also keeps the model that
+was distilled, in teacher.safetensors beside this script, so that training can go on from it (restore.py).
 """
 
 import argparse
@@ -18,6 +19,7 @@ import tokens
 from model import TAE_WIDTH, Autoencoder, Skip
 from train import load
 
+TEACHER = pathlib.Path(__file__).parent / "teacher.safetensors"
 KEPT_F32 = ("t_embedder.", "final_layer.linear.")
 LIMIT = 40_000_000
 
@@ -65,6 +67,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--guidance", type=float, default=3.0)
+    parser.add_argument("--teacher", type=pathlib.Path)
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     model, shape = load(arguments.dit)
@@ -106,6 +109,10 @@ def main():
     }
     (arguments.folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
     print(f"{total / 1e6:.1f} MB in {arguments.folder}")
+    if arguments.teacher:
+        teacher, shape = load(arguments.teacher)
+        held = {name: tensor.half() if tensor.is_floating_point() else tensor for name, tensor in teacher.state_dict().items()}
+        save_file({name: tensor.contiguous() for name, tensor in held.items()}, TEACHER, metadata={"shape": json.dumps(vars(shape))})
 
 
 if __name__ == "__main__":

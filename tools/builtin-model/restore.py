@@ -2,17 +2,20 @@
 
     python restore.py ../../assets/builtin-model RUN
 
-RUN gets `tae.pt` and `dit.pt`, as train_autoencoder.py and train.py save them. The files hold matrices in F16, so the checkpoints do as well as the
-shipped model and no better; optimisers start anew, as they do at every start of train.py.
+RUN gets `tae.pt` and `dit.pt`, as train_autoencoder.py and train.py save them, and `more.pt`, the teacher from which the shipped model was distilled. The files
+hold matrices in F16, so the checkpoints do as well as these models and no better; optimisers start anew, as they do at every start of train.py.
 """
 
 import argparse
+import json
 import pathlib
 import sys
 
 import torch
+from safetensors import safe_open
 from safetensors.torch import load_file
 
+from export import TEACHER
 from model import Autoencoder, Shape
 from train import build
 
@@ -41,6 +44,22 @@ def landscapes(folder: pathlib.Path):
     return model, shape
 
 
+def teacher():
+    """The model that was distilled, and its shape."""
+    with safe_open(TEACHER, "pt") as file:
+        shape = Shape(**json.loads(file.metadata()["shape"]))
+    weights = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in load_file(TEACHER).items()}
+    model = build(shape, weights["text.used"])
+    model.load_state_dict(weights)
+    return model, shape
+
+
+def save(path: pathlib.Path, model, shape: Shape):
+    """Writes a checkpoint that train.py takes as its --start."""
+    weights = model.state_dict()
+    torch.save({"model": weights, "ema": weights, "used": model["text"].used, "shape": vars(shape), "spent": 0.0, "step": 0}, path)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path)
@@ -52,8 +71,8 @@ def main():
     model, shape = landscapes(arguments.folder)
     latents = autoencoder(arguments.folder)
     torch.save({"model": latents.state_dict(), "layout": latents.layout, "spent": 0.0}, arguments.run / "tae.pt")
-    weights = model.state_dict()
-    torch.save({"model": weights, "ema": weights, "used": model["text"].used, "shape": vars(shape), "spent": 0.0, "step": 0}, arguments.run / "dit.pt")
+    save(arguments.run / "dit.pt", model, shape)
+    save(arguments.run / "more.pt", *teacher())
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(model['text'].used)} tokens known")
 
 

@@ -11,7 +11,8 @@ DiT then spends most of its training on. Sources: T. Kouzelis et al., "EQ-VAE: e
 (2025); I. Skorokhodov et al., "Improving the diffusability of autoencoders" (2025).
 
 A run goes on from OUT.pt if it is there, else from --start; OUT.csv is the loss curve. `--decoder-of` goes on with another run's decoder alone: its encoder is
-left as it is, so that a DiT that was trained on its latents goes on fitting.
+left as it is, so that a DiT that was trained on its latents goes on fitting. With `--denoised` half of what this decoder then learns are latents as the model
+leaves them (denoised.py): its small errors become the edges of the drawing.
 """
 
 import argparse
@@ -28,6 +29,7 @@ from muon import Muon, schedule
 from train import precision
 
 NOISE = 0.1
+SIDE, CROPS = 96, 11  # of a batch
 
 
 def crops(pictures, rng, count: int, size: int) -> torch.Tensor:
@@ -48,13 +50,23 @@ def crops(pictures, rng, count: int, size: int) -> torch.Tensor:
     return torch.from_numpy(out).permute(0, 3, 1, 2).div_(255).contiguous(memory_format=torch.channels_last)
 
 
+def denoised_crops(pictures, latents, numbers, rng, count: int, size: int):
+    """`count` random crops of latents [count, 16, size / 8, size / 8] and of the pictures [count, 3, size, size] that they are of."""
+    chosen = rng.integers(len(latents), size=count)
+    edge = size // 8
+    places = rng.integers(latents.shape[-1] - edge + 1, size=(count, 2))
+    denoised = np.stack([latents[n, :, y : y + edge, x : x + edge] for n, (y, x) in zip(chosen, places)])
+    true = np.stack([pictures[numbers[n], 8 * y : 8 * y + size, 8 * x : 8 * x + size] for n, (y, x) in zip(chosen, places)])
+    return torch.from_numpy(denoised).float(), torch.from_numpy(true).permute(0, 3, 1, 2).float().div_(255).contiguous(memory_format=torch.channels_last)
+
+
 def gradients(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """Mean L1 between the neighbours' differences of two pictures, along both axes."""
     down = (x.diff(dim=2) - y.diff(dim=2)).abs().mean()
     return down + (x.diff(dim=3) - y.diff(dim=3)).abs().mean()
 
 
-def fine(latents: torch.Tensor) -> torch.Tensor:
+def detail_energy(latents: torch.Tensor) -> torch.Tensor:
     """Mean energy of what the latents have beside the means of their squares of 2 x 2 and, half as much, of those beside the means of 4 x 4."""
     half = F.avg_pool2d(latents, 2)
     quarter = F.avg_pool2d(half, 2)
@@ -68,6 +80,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=25)
     parser.add_argument("--start", type=pathlib.Path)
     parser.add_argument("--decoder-of", type=pathlib.Path)
+    parser.add_argument("--denoised", type=pathlib.Path, help="what denoised.py wrote, for --decoder-of")
     parser.add_argument("--smooth", type=float, default=0.05, help="weight of the energy of the latents' details")
     parser.add_argument("--batches", type=int, default=1, help="factor on the batch sizes")
     parser.add_argument("--seed", type=int, default=0)
@@ -97,35 +110,42 @@ def main():
     log = open(arguments.out.with_suffix(".csv"), "a", newline="")
     writer = csv.writer(log)
     step, means = 0, []
+    denoised, count = None, CROPS * arguments.batches
+    if arguments.denoised:
+        stored = np.load(arguments.denoised)
+        denoised, numbers, square, count = stored["latents"], stored["numbers"], np.load(arguments.data / "square.npy", mmap_mode="r"), count // 2
 
     def save():
         torch.save({"model": model.state_dict(), "layout": model.layout, "spent": time.time() - began}, arguments.out)
 
     while (elapsed := time.time() - began) < budget:
-        size, count = (96, 11)
         factor = schedule(int(elapsed), int(budget), 20, 0.6)
         for optimiser, rate in optimisers:
             for group in optimiser.param_groups:
                 group["lr"] = rate * factor
-        batch = crops(pictures, rng, count * arguments.batches, size).to(device)
-        small = F.avg_pool2d(batch, 2)
+        drawn = crops(pictures, rng, count, SIDE).to(device)
+        half_drawn = F.avg_pool2d(drawn, 2)
         with torch.autocast(torch.device(device).type, kind, enabled=kind != torch.float32):
-            latents = model.encode(batch).float()
+            latents = model.encode(drawn).float()
             half = F.avg_pool2d(latents, 2)
-            seen = model.decode(latents + NOISE * torch.randn_like(latents)).float()
+            given, wanted = latents + NOISE * torch.randn_like(latents), drawn
+            if denoised is not None:
+                more, true = (part.to(device) for part in denoised_crops(square, denoised, numbers, rng, count, SIDE))
+                given, wanted = torch.cat([given, more]), torch.cat([drawn, true])
+            seen = model.decode(given).float()
             half_seen = model.decode(half + NOISE * torch.randn_like(half)).float()
-        small_seen = F.avg_pool2d(seen, 2)
+        small, small_seen = (F.avg_pool2d(side, 2) for side in (wanted, seen))
         moments = latents.mean((0, 2, 3)).pow(2).mean() + (latents.var().add(1e-4).sqrt() - 1).pow(2)
-        details = fine(latents)
-        flat = (seen - batch).abs().mean()
-        loss = flat + (small_seen - small).abs().mean() + gradients(seen, batch) + gradients(small_seen, small)
-        loss = loss + 0.5 * (half_seen - small).abs().mean() + 0.5 * gradients(half_seen, small) + 0.1 * moments + arguments.smooth * details
+        details = detail_energy(latents)
+        flat = (seen - wanted).abs().mean()
+        loss = flat + (small_seen - small).abs().mean() + gradients(seen, wanted) + gradients(small_seen, small)
+        loss = loss + 0.5 * (half_seen - half_drawn).abs().mean() + 0.5 * gradients(half_seen, half_drawn) + 0.1 * moments + arguments.smooth * details
         for optimiser, _ in optimisers:
             optimiser.zero_grad()
         loss.backward()
         for optimiser, _ in optimisers:
             optimiser.step()
-        means.append((loss.item(), flat.item(), (seen - batch).pow(2).mean().item(), moments.item(), details.item()))
+        means.append((loss.item(), flat.item(), (seen - wanted).pow(2).mean().item(), moments.item(), details.item()))
         step += 1
         if step % 25 == 0:
             row = [round(float(v), 5) for v in np.mean(means, axis=0)]
