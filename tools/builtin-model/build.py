@@ -45,7 +45,7 @@ def main():
     sizes = [word for share in ("256x256=0.8", "128x128=0.12", "other=0.08") for word in ("--share", share)]
     stage("large", "train.py", shards, run / "dit.pt", "--start", run / "small.pt", *minutes(41), *sizes, "--cool", 0.6)
     stage("more", "train.py", shards, run / "more.pt", "--start", run / "dit.pt", *minutes(120), *sizes, "--cool", 0, "--average", 0.998, "--rate", 0.6)
-    few = ("--guidance", 4, "--batch-tokens", 3072, "--cool", 0.6, "--rate", 0.4)
+    few = ("--guidance", 3, "--batch-tokens", 3072, "--cool", 0.6, "--rate", 0.4)
     stage("few", "distill.py", shards, run / "few.pt", "--start", run / "more.pt", *minutes(33), *sizes, *few)
     sharp = ("--start", run / "few.pt", "--backbone", run / "more.pt", "--force", 0.3, "--batch-tokens", 3072, "--cool", 0.5, "--rate", 0.15)
     stage("sharp", "adversarial.py", shards, run / "sharp.pt", *sharp, *minutes(75), *sizes)

@@ -688,9 +688,9 @@ class Canvas:
             for sgn in (-1, 1):
                 self.poly([(x, y + 0.14 * q), (x + sgn * q * 0.55, y - q * 0.42), (x + sgn * q * 1.15, y - q * 0.22), (x + sgn * q * 0.55, y - q * 0.16)], c)
 
-    def subject(self, name, mark):
-        """Has one of subjects.py drawn by its function."""
-        mark(self)
+    def subject(self, name, drawing):
+        """Draws one of subjects.py by its function."""
+        drawing(self)
 
     # -- the whole -----------------------------------------------------------------------------------------------
     def mist(self):

@@ -1,10 +1,13 @@
 """Writes the trained model as Atelier ships it: three safetensors files and their manifest.
 
-    python export.py AUTOENCODER.pt DIT.pt ../../assets/builtin-model [--teacher MORE.pt]
+    python export.py AUTOENCODER.pt DIT.pt ../../assets/builtin-model
 
 Matrices are F16, vectors F32, and those matrices F32 that the engine keeps so. Layers of the autoencoder that were trained narrower are padded with
-zeros to the layout's 64 channels, blocks that were left out become zeros, and token rows that training never met are zeros. `--teacher` also keeps the model that
-was distilled, in teacher.safetensors beside this script, so that training can go on from it (restore.py).
+zeros to the layout's 64 channels, blocks that were left out become zeros, and token rows that training never met are zeros.
+
+    python export.py AUTOENCODER.pt MORE.pt teacher.safetensors
+
+writes a model from which training is to go on, and its autoencoder, into one file instead: what is shipped has forgotten how to do with guidance (restore.py).
 """
 
 import argparse
@@ -19,7 +22,6 @@ import tokens
 from model import TAE_WIDTH, Autoencoder, Skip
 from train import load
 
-TEACHER = pathlib.Path(__file__).parent / "teacher.safetensors"
 KEPT_F32 = ("t_embedder.", "final_layer.linear.")
 LIMIT = 40_000_000
 
@@ -60,18 +62,26 @@ def autoencoder_tensors(model: Autoencoder) -> dict:
     return out
 
 
+def save_teacher(path: pathlib.Path, model, shape, autoencoder: Autoencoder):
+    """Writes all of both models' state, F16, to one file."""
+    state = {**model.state_dict(), **{f"autoencoder.{name}": tensor for name, tensor in autoencoder.state_dict().items()}}
+    held = {name: (tensor.half() if tensor.is_floating_point() else tensor).contiguous() for name, tensor in state.items()}
+    save_file(held, path, metadata={"shape": json.dumps(vars(shape)), "layout": json.dumps(autoencoder.layout)})
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("autoencoder", type=pathlib.Path)
     parser.add_argument("dit", type=pathlib.Path)
-    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path, help="or a file whose name ends with .safetensors")
     parser.add_argument("--steps", type=int, default=12)
     parser.add_argument("--guidance", type=float, default=3.0)
-    parser.add_argument("--teacher", type=pathlib.Path)
     arguments = parser.parse_args()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
     model, shape = load(arguments.dit)
     autoencoder = Autoencoder.load(arguments.autoencoder)
+    if arguments.folder.suffix == ".safetensors":
+        return save_teacher(arguments.folder, model, shape, autoencoder)
+    arguments.folder.mkdir(parents=True, exist_ok=True)
 
     rows = torch.zeros(tokens.VOCABULARY, shape.text_width)
     rows[model["text"].used] = model["text"].rows.detach()
@@ -109,10 +119,6 @@ def main():
     }
     (arguments.folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
     print(f"{total / 1e6:.1f} MB in {arguments.folder}")
-    if arguments.teacher:
-        teacher, shape = load(arguments.teacher)
-        held = {name: tensor.half() if tensor.is_floating_point() else tensor for name, tensor in teacher.state_dict().items()}
-        save_file({name: tensor.contiguous() for name, tensor in held.items()}, TEACHER, metadata={"shape": json.dumps(vars(shape))})
 
 
 if __name__ == "__main__":

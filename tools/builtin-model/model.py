@@ -191,12 +191,12 @@ class Dit(nn.Module):
             self._angles[key] = (angles.cos().to(like), angles.sin().to(like))
         return self._angles[key]
 
-    def forward(self, latents, time, text, lengths, kept=None, taps=(), also=None):
+    def forward(self, latents, time, text, lengths, kept=None, taps=(), state_of=None):
         """Velocity like `latents`. `time` [batch] in thousandths, `text` [batch, padded, text_width], `lengths` [batch] of real tokens.
 
         With `kept`, sorted numbers of some patches, the layers see those alone (the refiner still sees all): the velocity of these patches
         [batch, kept, numbers of a patch], for cheaper training. With `taps`, sorted numbers of some layers, the states [batch, patches, width] of the picture
-        after each of them instead; with `also`, the number of one layer, the velocity and these states after it."""
+        after each of them instead; with `state_of`, the number of one layer, the velocity and these states after it."""
         _, _, height, width = latents.shape
         rows, columns = height // PATCH, width // PATCH
         time = self.t_embedder(time)
@@ -223,8 +223,8 @@ class Dit(nn.Module):
         tapped = []
         for number, block in enumerate(self.layers):
             x = block(x, cos, sin, time)
-            if number == also:
-                between = x[:, text_length : text_length + (rows * columns if kept is None else len(kept))]
+            if number == state_of:
+                states = x[:, text_length : text_length + (rows * columns if kept is None else len(kept))]
             if number in taps:
                 tapped.append(x[:, text_length : text_length + rows * columns])
                 if number == taps[-1]:
@@ -235,7 +235,7 @@ class Dit(nn.Module):
             x = self.final_layer(x[:, text_length : text_length + rows * columns], time)
             x = x.view(-1, rows, columns, PATCH, PATCH, LATENT_CHANNELS).permute(0, 5, 1, 3, 2, 4)
             velocity = x.reshape(latents.shape)
-        return velocity if also is None else (velocity, between)
+        return velocity if state_of is None else (velocity, states)
 
 
 class TextEncoder(nn.Module):

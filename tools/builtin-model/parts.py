@@ -6,7 +6,7 @@ from draw import Canvas
 from scenes import SUBJECTS
 
 PATCH = 16  # pixels: the DiT's at the picture's full size
-# The methods of a Canvas, and the functions of subjects.py, whose opaque marks are a part of their own.
+# The methods of a Canvas, and the functions of subjects.py, whose opaque strokes are a part of their own.
 METHODS = (
     "sky", "disc", "draw_stars", "draw_aurora", "clouds", "land", "peak", "land_forest", "land_city", "dab", "water", "ground", "flowers", "pine", "round_tree",
     "bank", "front_boat", "front_cabin", "front_lone_tree", "front_birds",
@@ -28,36 +28,37 @@ class LabelledCanvas(Canvas):
         view = self.parts[y0:y1, x0:x1]
         view[np.broadcast_to(mask, view.shape) > 0.5] = self.part
 
-    def marking(self, name: str, mark, *rest, **named):
-        """What `mark` returns, whose marks are of the part with this name."""
+    def draw_as(self, name: str, drawing, *rest, **named):
+        """Calls `drawing`, whose opaque strokes are of the part with this name, and returns what it returns."""
         outer, self.part = self.part, NAMES.index(name)
         try:
-            return mark(*rest, **named)
+            return drawing(*rest, **named)
         finally:
             self.part = outer
 
     def water(self):
         self.parts[int(self.hz) :] = NAMES.index("water")
-        self.marking("water", super().water)
+        self.draw_as("water", super().water)
 
     def disc(self, *rest, **named):
         # Of all discs only the sun's or moon's is drawn by the sky itself.
         if NAMES[self.part] == "sky":
-            return self.marking("disc", super().disc, *rest, **named)
+            return self.draw_as("disc", super().disc, *rest, **named)
         return super().disc(*rest, **named)
 
-    def subject(self, name: str, mark):
-        self.marking(name, mark, self)
+    def subject(self, name: str, drawing):
+        self.draw_as(name, drawing, self)
 
 
-def _marked(name: str):
-    drawn = getattr(Canvas, name)
-    return lambda self, *rest, **named: self.marking(name, drawn, self, *rest, **named)
+def _labelled(name: str):
+    """The method of Canvas with this name, whose strokes are a part of its own."""
+    drawing = getattr(Canvas, name)
+    return lambda self, *rest, **named: self.draw_as(name, drawing, self, *rest, **named)
 
 
 for _name in METHODS:
     if _name not in vars(LabelledCanvas):
-        setattr(LabelledCanvas, _name, _marked(_name))
+        setattr(LabelledCanvas, _name, _labelled(_name))
 
 
 def coverage(parts: np.ndarray) -> np.ndarray:

@@ -1,9 +1,10 @@
 """Makes training's checkpoints of the shipped files again, so that training can go on from them.
 
     python restore.py ../../assets/builtin-model RUN
+    python restore.py teacher.safetensors RUN
 
-RUN gets `tae.pt` and `dit.pt`, as train_autoencoder.py and train.py save them, and `more.pt`, the teacher from which the shipped model was distilled. The files
-hold matrices in F16, so the checkpoints do as well as these models and no better; optimisers start anew, as they do at every start of train.py.
+RUN gets `tae.pt` and `dit.pt`, as train_autoencoder.py and train.py save them, of the shipped model or of the one that export.py kept for training to go on.
+The files hold matrices in F16, so the checkpoints do as well as these models and no better; optimisers start anew, as they do at every start of train.py.
 """
 
 import argparse
@@ -15,7 +16,6 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file
 
-from export import TEACHER
 from model import Autoencoder, Shape
 from train import build
 
@@ -44,35 +44,33 @@ def landscapes(folder: pathlib.Path):
     return model, shape
 
 
-def teacher():
-    """The model that was distilled, and its shape."""
-    with safe_open(TEACHER, "pt") as file:
-        shape = Shape(**json.loads(file.metadata()["shape"]))
-    weights = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in load_file(TEACHER).items()}
-    model = build(shape, weights["text.used"])
-    model.load_state_dict(weights)
-    return model, shape
-
-
-def save(path: pathlib.Path, model, shape: Shape):
-    """Writes a checkpoint that train.py takes as its --start."""
-    weights = model.state_dict()
-    torch.save({"model": weights, "ema": weights, "used": model["text"].used, "shape": vars(shape), "spent": 0.0, "step": 0}, path)
+def teacher(path: pathlib.Path):
+    """The autoencoder, and the DiT with its text encoder and their shape, that export.py kept in this file."""
+    with safe_open(path, "pt") as file:
+        shape, layout = (json.loads(file.metadata()[name]) for name in ("shape", "layout"))
+    weights = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in load_file(path).items()}
+    latents, prefix = Autoencoder(**layout), "autoencoder."
+    latents.load_state_dict({name.removeprefix(prefix): tensor for name, tensor in weights.items() if name.startswith(prefix)})
+    model = build(Shape(**shape), weights["text.used"])
+    model.load_state_dict({name: tensor for name, tensor in weights.items() if not name.startswith(prefix)})
+    return latents, model, Shape(**shape)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("source", type=pathlib.Path)
     parser.add_argument("run", type=pathlib.Path)
     arguments = parser.parse_args()
     arguments.run.mkdir(parents=True, exist_ok=True)
     if (arguments.run / "dit.pt").exists():
         sys.exit(f"{arguments.run / 'dit.pt'} is there already")
-    model, shape = landscapes(arguments.folder)
-    latents = autoencoder(arguments.folder)
+    if arguments.source.suffix == ".safetensors":
+        latents, model, shape = teacher(arguments.source)
+    else:
+        latents, (model, shape) = autoencoder(arguments.source), landscapes(arguments.source)
     torch.save({"model": latents.state_dict(), "layout": latents.layout, "spent": 0.0}, arguments.run / "tae.pt")
-    save(arguments.run / "dit.pt", model, shape)
-    save(arguments.run / "more.pt", *teacher())
+    weights = model.state_dict()
+    torch.save({"model": weights, "ema": weights, "used": model["text"].used, "shape": vars(shape), "spent": 0.0, "step": 0}, arguments.run / "dit.pt")
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(model['text'].used)} tokens known")
 
 

@@ -5,7 +5,7 @@
 
 Draws and encodes shards on all cores, trains meanwhile, measures, and leaves in OUT the averaged weights in parts of at most 15 MiB (F16), the loss curve,
 the table of attributes and a sheet. WORK is where a second call on the same machine finds shards and checkpoints again. Training starts from the parts in
---carried, else from the shipped model. `--join` makes a checkpoint of parts, for evaluate.py, export.py and another session.
+--carried, else from teacher.safetensors, else from the shipped model. `--join` makes a checkpoint of parts, for evaluate.py, export.py and another session.
 """
 
 import argparse
@@ -19,6 +19,7 @@ import torch
 
 HERE = pathlib.Path(__file__).parent
 ASSETS = HERE.parent.parent / "assets" / "builtin-model"
+TEACHER = HERE / "teacher.safetensors"  # not in the tree: the README says where it is
 PART = 15 * 2**20
 ENOUGH = 16  # shards with which training may begin
 ORDER = ["train.py", "distill.py", "adversarial.py"]  # each goes on from what the one before left in WORK, or from the model in --carried
@@ -74,7 +75,7 @@ def main():
     work.mkdir(parents=True, exist_ok=True)
     out.mkdir(parents=True, exist_ok=True)
     if not (work / "dit.pt").exists():
-        call("restore.py", ASSETS, work)
+        call("restore.py", TEACHER if TEACHER.exists() else ASSETS, work)
         if arguments.carried:
             join(arguments.carried, work / "dit.pt")
     shards = work / "shards"

@@ -3,9 +3,10 @@
     python shards.py AUTOENCODER.pt SHARDS --count 40000 [--workers 1] [--large] [--wide]
 
 Shard N holds 500 pictures of one size: `N-WIDTHxHEIGHT.npy`, float16 [500, 16, height / 8, width / 8]; for squares of 256 the same pictures at half the
-side in a second file; `N.parts.npy`, what each patch shows (parts.py); and `N.json`, a list of captions for each picture, written last. Shards that are whole are left alone, so a stopped run goes on where it
-was, and training may begin before the last one is there. Every other picture is mirrored (captions name no sides). With `--large` every fourth shard is
-one and a half times or twice as large, in all aspect ratios in turn. `--wide` draws the scenes with more subjects, styles and pairs of colours.
+side in a second file; `N.parts.npy`, what each patch shows (parts.py); and `N.json`, a list of captions for each picture, written last. Shards that are whole
+are left alone, so a stopped run goes on where it was, and training may begin before the last one is there. Every other picture is mirrored (captions name no
+sides). With `--large` every fourth shard is one and a half times or twice as large, in all aspect ratios in turn. `--wide` draws the scenes with more subjects,
+styles and pairs of colours.
 """
 
 import argparse

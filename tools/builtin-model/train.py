@@ -353,7 +353,7 @@ def main():
             target, shown = patches(target)[:, kept], shown[:, kept]
         with run.precise():
             dit = run.quickest(run.model["dit"], x, ids.shape[1])
-            velocity, states = dit(mix, 1000 * (1 - sigma), run.model["text"](ids), lengths, kept, also=NAMED)
+            velocity, states = dit(mix, 1000 * (1 - sigma), run.model["text"](ids), lengths, kept, state_of=NAMED)
             logits = names(states)
         naming = F.cross_entropy(logits.float().flatten(0, 1), shown.flatten(0, 1).float() / 255)
         seen.append(naming.detach())

@@ -82,6 +82,7 @@ def main():
     parser.add_argument("--decoder-of", type=pathlib.Path)
     parser.add_argument("--denoised", type=pathlib.Path, help="what denoised.py wrote, for --decoder-of")
     parser.add_argument("--smooth", type=float, default=0.05, help="weight of the energy of the latents' details")
+    parser.add_argument("--halves", type=float, default=0.5, help="weight of latents at half the size")
     parser.add_argument("--batches", type=int, default=1, help="factor on the batch sizes")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu")
@@ -139,7 +140,7 @@ def main():
         details = detail_energy(latents)
         flat = (seen - wanted).abs().mean()
         loss = flat + (small_seen - small).abs().mean() + gradients(seen, wanted) + gradients(small_seen, small)
-        loss = loss + 0.5 * (half_seen - half_drawn).abs().mean() + 0.5 * gradients(half_seen, half_drawn) + 0.1 * moments + arguments.smooth * details
+        loss = loss + arguments.halves * ((half_seen - half_drawn).abs().mean() + gradients(half_seen, half_drawn)) + 0.1 * moments + arguments.smooth * details
         for optimiser, _ in optimisers:
             optimiser.zero_grad()
         loss.backward()
