@@ -6,8 +6,8 @@ Loss: L1 and L1 of the picture's gradients at two scales, and a pull of the late
 training, so that the decoder forgives small errors and the DiT need not model what cannot be seen.
 
 Latents are to be as easy to learn as pictures, most of whose energy is in what is large: what a latent has beside the mean of its neighbours is penalised
-(`--smooth`), and latents at half the size are decoded to the picture at half the size. Without this half of their energy was in the finest details, which a
-DiT then spends most of its training on. Sources: T. Kouzelis et al., "EQ-VAE: equivariance regularized latent space for improved generative image modeling"
+(`--smooth`), and latents at half the size are decoded to the picture at half the size. Without this two fifths of their energy were in the finest
+details, which a DiT then has to learn too. Sources: T. Kouzelis et al., "EQ-VAE: equivariance regularized latent space for improved generative image modeling"
 (2025); I. Skorokhodov et al., "Improving the diffusability of autoencoders" (2025).
 
 A run goes on from OUT.pt if it is there, else from --start; OUT.csv is the loss curve. `--decoder-of` goes on with another run's decoder alone: its encoder is
