@@ -16,7 +16,7 @@ import tokens
 from captions import caption
 from dataset import SEEDS, scene_of
 from model import Autoencoder
-from sampling import encode, sigmas
+from sampling import sample, sigmas
 from train import load, precision
 
 STARTS = (5, 6, 7)  # of the eight steps, from which the model goes on: noise levels 0.64, 0.5 and 0.3
@@ -49,9 +49,7 @@ def main():
             x = autoencoder.encode(batch)
             x = torch.lerp(x, torch.randn_like(x), levels[start])
             with torch.autocast("cpu", kind, enabled=kind != torch.float32):
-                text, lengths = encode(model, list(texts))
-                for here, following in zip(levels[start:], levels[start + 1 :]):
-                    x = x + (here - following) * model["dit"](x, torch.full((len(x),), 1000 * (1 - here)), text, lengths).float()
+                x = sample(model, list(texts), x, STEPS, 1.0, first=start)
             numbers.extend(chosen)
             found.append(x.half().numpy())
     np.savez(arguments.out, numbers=np.array(numbers), latents=np.concatenate(found))

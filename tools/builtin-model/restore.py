@@ -17,7 +17,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file
 
 from model import Autoencoder, Shape
-from train import build
+from train import build, save_weights
 
 
 def autoencoder(folder: pathlib.Path) -> Autoencoder:
@@ -69,8 +69,7 @@ def main():
     else:
         latents, (model, shape) = autoencoder(arguments.source), landscapes(arguments.source)
     torch.save({"model": latents.state_dict(), "layout": latents.layout, "spent": 0.0}, arguments.run / "tae.pt")
-    weights = model.state_dict()
-    torch.save({"model": weights, "ema": weights, "used": model["text"].used, "shape": vars(shape), "spent": 0.0, "step": 0}, arguments.run / "dit.pt")
+    save_weights(arguments.run / "dit.pt", model.state_dict(), vars(shape))
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(model['text'].used)} tokens known")
 
 

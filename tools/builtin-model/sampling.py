@@ -47,13 +47,13 @@ def encode(model, prompts: list[str]):
 
 
 @torch.inference_mode()
-def sample(model, prompts: list[str], noise: torch.Tensor, steps: int = 12, guidance: float = 3.0, shift: float = SHIFT) -> torch.Tensor:
-    """Latents like `noise` [batch, 16, height / 8, width / 8] for prompts of one padded length; guidance 1 evaluates the model once a step."""
+def sample(model, prompts: list[str], x: torch.Tensor, steps: int = 12, guidance: float = 3.0, shift: float = SHIFT, first: int = 0) -> torch.Tensor:
+    """Latents like noise x [batch, 16, height / 8, width / 8] for prompts of one padded length; guidance 1 evaluates the model once a step. With `first`, x is
+    of that step's noise level, and the steps before it are left out."""
     text, lengths = encode(model, prompts)
     assert tokens.padded(int(lengths.min())) == text.shape[1], "prompts of one batch must pad to one length, as the engine takes them one by one"
     blank, blank_lengths = encode(model, [""] * len(prompts))
-    levels = sigmas(steps, shift)
-    x = noise * levels[0]
+    levels = sigmas(steps, shift)[first:]
     for now, following in zip(levels, levels[1:]):
         time = torch.full((len(prompts),), 1000 * (1 - now), device=x.device)
         velocity = model["dit"](x, time, text, lengths).float()

@@ -17,6 +17,8 @@ import time
 
 import torch
 
+from train import save_weights
+
 HERE = pathlib.Path(__file__).parent
 ASSETS = HERE.parent.parent / "assets" / "builtin-model"
 TEACHER = HERE / "teacher.safetensors"  # not in the tree: the README says where it is
@@ -46,7 +48,7 @@ def join(folder: pathlib.Path, checkpoint: pathlib.Path):
     saved = torch.load(whole)
     whole.unlink()
     weights = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in saved["ema"].items()}
-    torch.save({"model": weights, "ema": weights, "used": saved["used"], "shape": saved["shape"], "spent": 0.0, "step": 0}, checkpoint)
+    save_weights(checkpoint, weights, saved["shape"])
 
 
 def call(script: str, *rest):

@@ -175,6 +175,11 @@ def load(path: pathlib.Path, ema: bool = True):
     return model, shape
 
 
+def save_weights(path: pathlib.Path, weights: dict, shape: dict):
+    """Writes a checkpoint that holds weights and nothing of a run, for --start."""
+    torch.save({"model": weights, "ema": weights, "used": weights["text.used"], "shape": shape, "spent": 0.0, "step": 0}, path)
+
+
 def widen(saved: dict, used: torch.Tensor):
     """Gives a checkpoint's text encoder rows for the tokens of `used` that it never met, at random as a new one's are."""
     known = saved["used"]

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from model import Autoencoder, patches
+from train import save_weights
 
 COUNT = 400
 NOISE = 0.5  # deviation of the noise on the patches that are mapped: the DiT never sees them without
@@ -48,7 +49,7 @@ def main():
     weights[first] = weights[first] @ into
     weights[last] = outward @ weights[last]
     weights["dit.final_layer.linear.bias"] = outward @ weights["dit.final_layer.linear.bias"]
-    torch.save({"model": weights, "ema": weights, "used": saved["used"], "shape": saved["shape"], "spent": 0.0, "step": 0}, arguments.out)
+    save_weights(arguments.out, weights, saved["shape"])
 
 
 if __name__ == "__main__":
