@@ -49,11 +49,14 @@ def main():
     stage("few", "distill.py", shards, run / "few.pt", "--start", run / "more.pt", *minutes(33), *sizes, *few)
     sharp = ("--start", run / "few.pt", "--backbone", run / "more.pt", "--force", 0.3, "--batch-tokens", 3072, "--cool", 0.5, "--rate", 0.15)
     stage("sharp", "adversarial.py", shards, run / "sharp.pt", *sharp, *minutes(75), *sizes)
+    stage("ranges", "ranges.py", shards, run / "ranges.pt", "--teacher", run / "more.pt")
+    holding = ("--start", run / "sharp.pt", "--teacher", run / "more.pt", "--ranges", run / "ranges.pt", "--batch-tokens", 3072, "--rate", 0.2)
+    stage("holding", "reward.py", shards, run / "holding.pt", *holding, *minutes(28), "--share", "256x256=1")
     way = ("--steps", 8, "--guidance", 1)
-    stage("exported", "export.py", run / "tae.pt", run / "sharp.pt", ASSETS, *way)
-    stage("measured", "evaluate.py", run / "tae.pt", run / "sharp.pt", "--table", run / "attributes.md", "--wide", run / "features.safetensors", *way)
+    stage("exported", "export.py", run / "tae.pt", run / "holding.pt", ASSETS, *way)
+    stage("measured", "evaluate.py", run / "tae.pt", run / "holding.pt", "--table", run / "attributes.md", "--wide", run / "features.safetensors", *way)
     if arguments.atelier:
-        stage("parity", "parity.py", run / "tae.pt", run / "sharp.pt", ASSETS, arguments.atelier.resolve(), *way)
+        stage("parity", "parity.py", run / "tae.pt", run / "holding.pt", ASSETS, arguments.atelier.resolve(), *way)
 
 
 if __name__ == "__main__":

@@ -62,9 +62,10 @@ def autoencoder_tensors(model: Autoencoder) -> dict:
     return out
 
 
-def save_teacher(path: pathlib.Path, model, shape, autoencoder: Autoencoder):
-    """Writes all of both models' state, F16, to one file."""
+def save_teacher(path: pathlib.Path, model, shape, autoencoder: Autoencoder, names: dict):
+    """Writes all of both models' state and that of the naming head, F16, to one file."""
     state = {**model.state_dict(), **{f"autoencoder.{name}": tensor for name, tensor in autoencoder.state_dict().items()}}
+    state |= {f"names.{name}": tensor for name, tensor in names.items()}
     held = {name: (tensor.half() if tensor.is_floating_point() else tensor).contiguous() for name, tensor in state.items()}
     save_file(held, path, metadata={"shape": json.dumps(vars(shape)), "layout": json.dumps(autoencoder.layout)})
 
@@ -80,7 +81,8 @@ def main():
     model, shape = load(arguments.dit)
     autoencoder = Autoencoder.load(arguments.autoencoder)
     if arguments.folder.suffix == ".safetensors":
-        return save_teacher(arguments.folder, model, shape, autoencoder)
+        names = torch.load(arguments.dit, map_location="cpu")["others"]["names"]
+        return save_teacher(arguments.folder, model, shape, autoencoder, names)
     arguments.folder.mkdir(parents=True, exist_ok=True)
 
     rows = torch.zeros(tokens.VOCABULARY, shape.text_width)

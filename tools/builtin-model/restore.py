@@ -45,15 +45,18 @@ def landscapes(folder: pathlib.Path):
 
 
 def teacher(path: pathlib.Path):
-    """The autoencoder, and the DiT with its text encoder and their shape, that export.py kept in this file."""
+    """The autoencoder, the DiT with its text encoder, their shape, and the naming head's state, that export.py kept in this file."""
     with safe_open(path, "pt") as file:
         shape, layout = (json.loads(file.metadata()[name]) for name in ("shape", "layout"))
     weights = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in load_file(path).items()}
-    latents, prefix = Autoencoder(**layout), "autoencoder."
-    latents.load_state_dict({name.removeprefix(prefix): tensor for name, tensor in weights.items() if name.startswith(prefix)})
-    model = build(Shape(**shape), weights["text.used"])
-    model.load_state_dict({name: tensor for name, tensor in weights.items() if not name.startswith(prefix)})
-    return latents, model, Shape(**shape)
+
+    def state_of(prefix: str) -> dict:
+        return {name.removeprefix(prefix): tensor for name, tensor in weights.items() if name.startswith(prefix)}
+
+    latents, model = Autoencoder(**layout), build(Shape(**shape), weights["text.used"])
+    latents.load_state_dict(state_of("autoencoder."))
+    model.load_state_dict({name: weights[name] for name in model.state_dict()})
+    return latents, model, Shape(**shape), state_of("names.")
 
 
 def main():
@@ -65,11 +68,11 @@ def main():
     if (arguments.run / "dit.pt").exists():
         sys.exit(f"{arguments.run / 'dit.pt'} is there already")
     if arguments.source.suffix == ".safetensors":
-        latents, model, shape = teacher(arguments.source)
+        latents, model, shape, names = teacher(arguments.source)
     else:
-        latents, (model, shape) = autoencoder(arguments.source), landscapes(arguments.source)
+        latents, (model, shape), names = autoencoder(arguments.source), landscapes(arguments.source), {}
     torch.save({"model": latents.state_dict(), "layout": latents.layout, "spent": 0.0}, arguments.run / "tae.pt")
-    save_weights(arguments.run / "dit.pt", model.state_dict(), vars(shape))
+    save_weights(arguments.run / "dit.pt", model.state_dict(), vars(shape), {"names": names} if names else {})
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(model['text'].used)} tokens known")
 
 

@@ -126,6 +126,11 @@ def build(shape: Shape, used: torch.Tensor) -> torch.nn.ModuleDict:
     return torch.nn.ModuleDict({"dit": Dit(shape), "text": TextEncoder(shape.text_width, used)})
 
 
+def naming_head(width: int) -> torch.nn.Sequential:
+    """From a layer's states of patches to logits of the parts that they show."""
+    return torch.nn.Sequential(torch.nn.LayerNorm(width), torch.nn.Linear(width, width), torch.nn.SiLU(), torch.nn.Linear(width, PARTS))
+
+
 def optimisers(model, kind=torch.float32):
     """Muon for the blocks' matrices, Adam for embeddings, modulation, norms and the ends; with their peak rates."""
     split, matrices = {}, []
@@ -175,9 +180,9 @@ def load(path: pathlib.Path, ema: bool = True):
     return model, shape
 
 
-def save_weights(path: pathlib.Path, weights: dict, shape: dict):
-    """Writes a checkpoint that holds weights and nothing of a run, for --start."""
-    torch.save({"model": weights, "ema": weights, "used": weights["text.used"], "shape": shape, "spent": 0.0, "step": 0}, path)
+def save_weights(path: pathlib.Path, weights: dict, shape: dict, others: dict = {}):
+    """Writes a checkpoint that holds weights and nothing of a run, for --start, and the states of other modules by their names."""
+    torch.save({"model": weights, "ema": weights, "used": weights["text.used"], "shape": shape, "others": others, "spent": 0.0, "step": 0}, path)
 
 
 def widen(saved: dict, used: torch.Tensor):
@@ -215,9 +220,9 @@ def options(description: str) -> argparse.ArgumentParser:
 
 
 class Run:
-    """A training that can be stopped at any time and goes on from its last checkpoint."""
+    """A training that can be stopped at any time and goes on from its last checkpoint. Without `new_words` those that --start never met stay unknown."""
 
-    def __init__(self, options):
+    def __init__(self, options, new_words: bool = True):
         self.options, self.device, self.kind = options, options.device, precision(options.device)
         self.shards = Shards(options.shards)
         self.shares = {size: float(share) for size, share in (word.split("=") for word in options.share)}
@@ -230,7 +235,8 @@ class Run:
             saved = torch.load(options.start, map_location="cpu")
             saved = {"model": saved["ema"], "ema": dict(saved["ema"]), "used": saved["used"], "shape": saved["shape"]}
         if saved:
-            widen(saved, used)
+            if new_words:
+                widen(saved, used)
             shape, used = Shape(**saved["shape"]), saved["used"]
         torch.manual_seed(options.seed + self.step)
         self.rng = np.random.default_rng((options.seed, self.step))
@@ -340,8 +346,7 @@ def main():
     parser.add_argument("--name", type=float, default=0.05, help="weight of naming what the patches show")
     arguments = parser.parse_args()
     run = Run(arguments)
-    width = run.model["dit"].shape.width
-    names = torch.nn.Sequential(torch.nn.LayerNorm(width), torch.nn.Linear(width, width), torch.nn.SiLU(), torch.nn.Linear(width, PARTS)).to(run.device)
+    names = naming_head(run.model["dit"].shape.width).to(run.device)
     run.add_to_checkpoint("names", names)
     optimiser = torch.optim.Adam(names.parameters(), lr=1e-3, betas=(0.9, 0.98))
     run.add_to_checkpoint("names' optimiser", optimiser)
