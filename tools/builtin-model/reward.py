@@ -5,7 +5,8 @@
 A picture is made from noise; how far its contents lie outside the bounds that ranges.py learnt for its caption (no sun where one was asked for, or two; no
 lake) is the penalty, and its gradient, brought to `--force`, is added to the pull back to the velocity of FEW.pt in some of the steps that led there, so that
 the student goes about so far from it. As if these steps alone had been moved: what is where is settled in the first ones, where no loss on single steps sees it.
-Source of the idea: X. Wu et al., "Deep reward tuning" (2024), whose reward is a network's taste; here it is what a drawing with the caption has.
+Source of the idea: X. Wu et al., "Deep reward supervisions for tuning text-to-image diffusion models" (2024), whose reward is a network's taste; here it is
+what a drawing with the caption has.
 """
 
 import csv
