@@ -12,7 +12,6 @@ denoising diffusion GANs" (2022), steps against noised data; S. Reed et al., "Ge
 match.
 """
 
-import csv
 import pathlib
 import random
 
@@ -24,7 +23,7 @@ from torch import nn
 import tokens
 from model import PATCH
 from sampling import sigmas
-from train import Run, load, options
+from train import Means, Run, load, options
 
 TAPS = (1, 3, 5)  # layers whose states are judged
 TRAJECTORIES = 8  # batches that are on their way from noise at one time
@@ -92,6 +91,11 @@ def direction(gradient):
     return gradient / (gradient.pow(2).mean((1, 2, 3), keepdim=True).sqrt() + 1e-12)
 
 
+def pull(velocity, away, force):
+    """Half the mean square whose gradient takes velocities back by how far they are `away`, and on by `force`."""
+    return (velocity - (velocity.detach() - away + force)).pow(2).mean() / 2
+
+
 def noisier(x, here: float, level):
     """x of noise level `here` brought to `level` [batch, 1, 1, 1], which is no lower, as if it had been noised once."""
     scale = (1 - level) / (1 - here)
@@ -115,7 +119,7 @@ def main():
     run.add_to_checkpoint("discriminator", discriminator)
     run.add_to_checkpoint("discriminator's optimiser", optimiser)
     chance = random.Random(arguments.seed + run.step)
-    trajectories, seen = [], []
+    trajectories, means = [], Means(run, "discriminator", COLUMNS)
     unnamed = len(tokens.tokens(""))
 
     def velocity_of(model, x, level: float, trajectory: Trajectory):
@@ -165,15 +169,8 @@ def main():
         sum(parts).backward()
         optimiser.step()
 
-        seen.append(torch.stack([*(part.detach() for part in parts), away.pow(2).mean().sqrt()]))
-        if len(seen) == 25:
-            means = [round(mean, 4) for mean in torch.stack(seen).mean(0).tolist()]
-            print("discriminator  " + "  ".join(f"{name} {mean:.3f}" for name, mean in zip(COLUMNS, means)), flush=True)
-            with open(arguments.out.with_name(f"{arguments.out.stem}-discriminator.csv"), "a", newline="") as log:
-                csv.writer(log).writerow([run.step + 1, *means])
-            seen.clear()
-        # Half the mean square, whose gradient is what the velocity is to follow.
-        return (velocity - (velocity.detach() - away + force)).pow(2).mean() / 2
+        means.add(*parts, away.pow(2).mean().sqrt())
+        return pull(velocity, away, force)
 
     run.go(loss_of)
 

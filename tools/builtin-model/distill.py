@@ -13,7 +13,7 @@ import random
 import torch
 
 import tokens
-from sampling import sigmas
+from sampling import sigmas, token_batch
 from train import Run, levels, load, options
 
 
@@ -28,7 +28,7 @@ def main():
     teacher, _ = load(arguments.start)
     teacher.eval().requires_grad_(False).to(run.device)
     empty = tokens.tokens("")
-    blank = torch.tensor(empty + [0] * (tokens.PADDING - len(empty)), device=run.device)
+    blank, _ = token_batch([empty], run.device)
     chance = random.Random(arguments.seed + run.step)
 
     def own_way(x, text, lengths):

@@ -77,10 +77,9 @@ def wide_held_out(count: int):
     return _held_out(count, WIDE_HELD_OUT, sample_wide_scene, lambda scene, _: wide_things(scene))
 
 
-def pictures(model, autoencoder, texts, side: int, steps: int, guidance: float, seed: int = 0, kind=torch.float32):
-    """One picture [side, side, 3] of bytes for each text, in their order. Both modules lie on one device."""
+def latents_of(model, texts, side: int, steps: int, guidance: float, seed: int = 0, kind=torch.float32):
+    """Numbers of some texts and their latents, batch by batch until all have theirs: those of one batch pad to one length."""
     device = next(model.parameters()).device
-    made = [None] * len(texts)
     by_padding = collections.defaultdict(list)
     for n, text in enumerate(texts):
         by_padding[tokens.padded(len(tokens.tokens(text)))].append(n)
@@ -90,10 +89,21 @@ def pictures(model, autoencoder, texts, side: int, steps: int, guidance: float, 
             noise = torch.stack([torch.randn(16, side // 8, side // 8, generator=torch.Generator().manual_seed(seed + n)) for n in chosen])
             with torch.autocast(device.type, kind, enabled=kind != torch.float32):
                 latents = sample(model, [texts[n] for n in chosen], noise.to(device), steps, guidance).float()
-            with torch.inference_mode():
-                decoded = autoencoder.decode(latents).clamp(0, 1).mul(255).round().byte().permute(0, 2, 3, 1).cpu().numpy()
-            for n, picture in zip(chosen, decoded):
-                made[n] = picture
+            yield chosen, latents
+
+
+@torch.inference_mode()
+def decoded(autoencoder, latents) -> np.ndarray:
+    """The pictures of latents as bytes [batch, height, width, 3]."""
+    return autoencoder.decode(latents).clamp(0, 1).mul(255).round().byte().permute(0, 2, 3, 1).cpu().numpy()
+
+
+def pictures(model, autoencoder, texts, *way, **named):
+    """One picture [side, side, 3] of bytes for each text, in their order; `way` is as of `latents_of`. Both modules lie on one device."""
+    made = [None] * len(texts)
+    for chosen, latents in latents_of(model, texts, *way, **named):
+        for n, picture in zip(chosen, decoded(autoencoder, latents)):
+            made[n] = picture
     return made
 
 

@@ -20,7 +20,7 @@ from safetensors.torch import save_file
 
 import tokens
 from model import TAE_WIDTH, Autoencoder, Skip
-from train import load
+from train import load, load_naming_head
 
 KEPT_F32 = ("t_embedder.", "final_layer.linear.")
 LIMIT = 40_000_000
@@ -81,7 +81,7 @@ def main():
     model, shape = load(arguments.dit)
     autoencoder = Autoencoder.load(arguments.autoencoder)
     if arguments.folder.suffix == ".safetensors":
-        names = torch.load(arguments.dit, map_location="cpu")["others"]["names"]
+        names = load_naming_head(arguments.dit, shape.width).state_dict()
         return save_teacher(arguments.folder, model, shape, autoencoder, names)
     arguments.folder.mkdir(parents=True, exist_ok=True)
 

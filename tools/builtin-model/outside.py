@@ -2,7 +2,8 @@
 
     python outside.py AUTOENCODER.pt TEACHER.pt RANGES.pt MADE.npz [MADE.npz ...]
 
-MADE.npz is what `evaluate.py --keep` wrote. AUTOENCODER is the teacher's. Each has a row, and the same captions' drawings have one.
+MADE.npz is what `evaluate.py --keep` wrote. AUTOENCODER is the teacher's. Each has a row, and the same captions' drawings have one
+where they are not those of the file before.
 """
 
 import argparse
@@ -17,6 +18,7 @@ from evaluate import asked, held_out
 from model import Autoencoder
 from parts import NAMES, PARTS
 from ranges import Contents, load_ranges
+from sampling import token_batch
 from shards import encoded
 from train import precision
 
@@ -35,26 +37,25 @@ def main():
     def outside(pictures: np.ndarray, texts: list[str]):
         """Deviations below and above the bounds, [pictures, CONTENTS] each."""
         torch.manual_seed(0)
-        several = [tokens.tokens(text) for text in texts]
-        longest = max(map(len, several))
-        ids, lengths = torch.tensor([words + [0] * (longest - len(words)) for words in several]), torch.tensor([len(words) for words in several])
+        ids, lengths = token_batch([tokens.tokens(text) for text in texts])
         latents = torch.from_numpy(encoded(autoencoder, pictures, 0, "cpu")).float()
         kind = precision("cpu")
         with torch.inference_mode():
             with torch.autocast("cpu", kind, enabled=kind != torch.float32):
                 shown = torch.cat([contents(batch).float() for batch in latents.split(25)])
-            lower, upper = ranges(ids, lengths)
-        shown = ranges.scaled(shown)
-        return torch.relu(lower - shown), torch.relu(shown - upper)
+            return ranges.below_and_above(shown, ids, lengths)
 
     print("| pictures | outside, deviations in all | suns and moons asked for | missing | too much of them | apart |\n|---|---|---|---|---|---|")
-    scenes = {text: scene for scene, text, _ in held_out(2000)}
+    scenes, before = {text: scene for scene, text, _ in held_out(2000)}, None
     for path in arguments.made:
         held = np.load(path)
         texts = list(map(str, held["texts"]))
         bright = torch.tensor([asked(scenes[text], text).get("light") == "sun or moon" for text in texts])
-        drawn = np.stack([draw(scenes[text], *held["pictures"].shape[2:0:-1]) for text in texts])
-        for name, pictures in ((path.stem, held["pictures"]), (f"drawings of {path.stem}", drawn)):
+        rows = {path.stem: held["pictures"]}
+        if texts != before:
+            rows[f"drawings of {path.stem}"] = np.stack([draw(scenes[text], *held["pictures"].shape[2:0:-1]) for text in texts])
+        before = texts
+        for name, pictures in rows.items():
             low, high = outside(pictures, texts)
             counts = [(low[bright, DISC] > MISSING).sum(), (high[bright, DISC] > TOO_MUCH).sum(), (high[bright, PARTS] > APART).sum()]
             print(f"| {name} | {float((low + high).sum(1).mean()):.2f} | {int(bright.sum())} | " + " | ".join(str(int(count)) for count in counts) + " |")

@@ -16,9 +16,11 @@ import torch.nn.functional as F
 from torch import nn
 
 import tokens
-from model import LATENT_CHANNELS, Shape, TextEncoder
+from model import LATENT_CHANNELS, TextEncoder
+from muon import schedule
 from parts import NAMES, PARTS
-from train import NAMED, Shards, build, naming_head, vocabulary
+from sampling import token_batch
+from train import NAMED, Shards, load, load_naming_head, precision, vocabulary
 
 LEVEL = 0.15  # of the noise under which patches are named: the DiT saw little with less
 ONCE = [NAMES.index(name) for name in ("disc", "front_boat", "front_cabin", "front_lone_tree")]
@@ -54,15 +56,11 @@ class Contents(nn.Module):
 
     def __init__(self, path: pathlib.Path):
         super().__init__()
-        saved = torch.load(path, map_location="cpu")
-        shape = Shape(**saved["shape"])
-        self.model = build(shape, saved["used"])
-        self.model.load_state_dict(saved["ema"])
-        self.names = naming_head(shape.width)
-        self.names.load_state_dict(saved["others"]["names"])
-        empty = tokens.tokens("")
-        self.register_buffer("blank", torch.tensor([empty + [0] * (tokens.PADDING - len(empty))]))
-        self.blank_length = len(empty)
+        self.model, shape = load(path)
+        self.names = load_naming_head(path, shape.width)
+        blank, lengths = token_batch([tokens.tokens("")])
+        self.register_buffer("blank", blank)
+        self.register_buffer("blank_lengths", lengths)
         self.eval().requires_grad_(False)
 
     def forward(self, latents, dit=None):
@@ -71,10 +69,9 @@ class Contents(nn.Module):
         count = len(latents)
         noised = torch.lerp(latents, torch.randn_like(latents), LEVEL)
         time = torch.full((count,), 1000 * (1 - LEVEL), device=latents.device)
-        lengths = torch.full((count,), self.blank_length, device=latents.device)
         # Without its caption, so that nothing is named because it was asked for.
         blank = self.model["text"](self.blank.repeat(count, 1))
-        (states,) = (self.model["dit"] if dit is None else dit)(noised, time, blank, lengths, None, (NAMED,))
+        (states,) = (self.model["dit"] if dit is None else dit)(noised, time, blank, self.blank_lengths.expand(count), None, (NAMED,))
         shares = self.names(states).float().softmax(-1)
         upper = int(latents.shape[2] * 0.4)
         colours = [latents[:, :, :upper].mean((2, 3)), latents[:, :, upper:].mean((2, 3))]
@@ -100,11 +97,15 @@ class Ranges(nn.Module):
     def scaled(self, contents):
         return (contents - self.mean) / self.deviation
 
-    def outside(self, contents, ids, lengths):
-        """How many deviations each content of a picture lies outside the bounds of its caption [batch, CONTENTS]."""
+    def below_and_above(self, contents, ids, lengths):
+        """How many deviations each content of a picture lies below the bounds of its caption, and how many above [batch, CONTENTS]."""
         lower, upper = self(ids, lengths)
         scaled = self.scaled(contents)
-        return F.relu(lower - scaled) + F.relu(scaled - upper)
+        return F.relu(lower - scaled), F.relu(scaled - upper)
+
+    def outside(self, contents, ids, lengths):
+        """How many deviations each content of a picture lies outside the bounds of its caption [batch, CONTENTS]."""
+        return sum(self.below_and_above(contents, ids, lengths))
 
 
 def load_ranges(path: pathlib.Path) -> Ranges:
@@ -127,8 +128,8 @@ def main():
     rng = np.random.default_rng(0)
     part = Shards(arguments.shards).parts["256x256"]
     chosen = sorted(rng.permutation(len(part.latents))[: arguments.shards_used])
-    found = {}
-    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+    found, kind = {}, precision("cpu")
+    with torch.inference_mode(), torch.autocast("cpu", kind, enabled=kind != torch.float32):
         for shard in chosen:
             latents = torch.from_numpy(np.array(part.latents[shard])).float()
             found[shard] = torch.cat([contents(batch) for batch in latents.split(50)])
@@ -138,11 +139,7 @@ def main():
     ranges = Ranges(used)
     ranges.mean.copy_(everything.mean(0))
     ranges.deviation.copy_(everything.std(0).clamp(min=NARROWEST))
-    longest = max(len(ids) for _, _, ids in pairs)
-    ids = torch.zeros(len(pairs), longest, dtype=torch.long)
-    for row, (_, _, words) in zip(ids, pairs):
-        row[: len(words)] = torch.tensor(words)
-    lengths = torch.tensor([len(words) for _, _, words in pairs])
+    ids, lengths = token_batch([words for _, _, words in pairs])
     wanted = torch.stack([found[shard][picture] for shard, picture, _ in pairs])
     held = torch.rand(len(pairs)) < 0.1  # captions, not pictures: only to see that bounds hold
     order = torch.arange(len(pairs))[~held]
@@ -150,7 +147,7 @@ def main():
     tails = torch.tensor([TAIL, 1 - TAIL])[:, None, None]
     for step in range(arguments.steps):
         for group in optimiser.param_groups:
-            group["lr"] = 2e-3 * (1 - step / arguments.steps)
+            group["lr"] = 2e-3 * schedule(step, arguments.steps, 1, 1.0)
         batch = order[torch.randint(len(order), (512,))]
         above = ranges.scaled(wanted[batch]) - ranges(ids[batch], lengths[batch])
         loss = torch.maximum(tails * above, (tails - 1) * above).mean()

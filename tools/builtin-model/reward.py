@@ -9,17 +9,18 @@ Source of the idea: X. Wu et al., "Deep reward supervisions for tuning text-to-i
 what a drawing with the caption has.
 """
 
-import csv
 import pathlib
 import random
 
 import torch
 
-from adversarial import direction
+from adversarial import direction, pull
 from ranges import Contents, load_ranges
 from sampling import sigmas
-from train import Run, load, options
+from train import Means, Run, load, options
 from translator import load_translator
+
+COLUMNS = ("deviations outside", "share of the contents", "away")
 
 
 def main():
@@ -37,7 +38,7 @@ def main():
     contents, ranges = Contents(arguments.teacher).to(run.device), load_ranges(arguments.ranges).to(run.device)
     translator = load_translator(arguments.translator).to(run.device) if arguments.translator else torch.nn.Identity()
     chance = random.Random(arguments.seed + run.step)
-    seen = []
+    means = Means(run, "reward", COLUMNS)
 
     def loss_of(picture, ids, lengths, _shown):
         levels = sigmas(chance.randint(arguments.least_steps, arguments.most_steps))
@@ -65,15 +66,8 @@ def main():
             velocity = velocity_of(run.model, before, here)
             with torch.no_grad():
                 away = velocity - velocity_of(anchor, before, here)
-            # Half the mean square, whose gradient is what the velocity is to follow.
-            loss = loss + (velocity - (velocity.detach() - away + force)).pow(2).mean() / (2 * arguments.moved)
-        seen.append(torch.stack([penalty.detach().mean(), (outside > 0).float().mean().detach(), away.pow(2).mean().sqrt()]))
-        if len(seen) == 25:
-            means = [round(mean, 4) for mean in torch.stack(seen).mean(0).tolist()]
-            print("outside by {:.3f} deviations, {:.4f} of the contents; away {:.3f}".format(*means), flush=True)
-            with open(arguments.out.with_name(f"{arguments.out.stem}-reward.csv"), "a", newline="") as log:
-                csv.writer(log).writerow([run.step + 1, *means])
-            seen.clear()
+            loss = loss + pull(velocity, away, force) / arguments.moved
+        means.add(penalty.mean(), (outside > 0).float().mean(), away.pow(2).mean().sqrt())
         return loss
 
     run.go(loss_of)

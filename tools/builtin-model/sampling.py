@@ -37,13 +37,16 @@ def engine_noise(seed: int, shape) -> torch.Tensor:
     return torch.from_numpy((radius * np.sin(angle)).astype(np.float32)).reshape(*shape)
 
 
+def token_batch(several: list[list[int]], device=None):
+    """Token ids of prompts, padded to one length as the DiT pads them [batch, padded], and how many each has [batch]."""
+    padding = tokens.padded(max(map(len, several)))
+    return torch.tensor([ids + [0] * (padding - len(ids)) for ids in several], device=device), torch.tensor(list(map(len, several)), device=device)
+
+
 def encode(model, prompts: list[str]):
     """Encoder states [batch, padded, width] and token counts [batch] of prompts that are padded to one length."""
-    device = model["text"].rows.device
-    several = [tokens.tokens(prompt) for prompt in prompts]
-    lengths = torch.tensor([len(ids) for ids in several], device=device)
-    padding = tokens.padded(max(map(len, several)))
-    return model["text"](torch.tensor([ids + [0] * (padding - len(ids)) for ids in several], device=device)), lengths
+    ids, lengths = token_batch([tokens.tokens(prompt) for prompt in prompts], model["text"].rows.device)
+    return model["text"](ids), lengths
 
 
 @torch.inference_mode()

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from parts import PARTS
 from ranges import CONTENTS, LEAST, ONCE, Ranges, amounts, spreads
 
 DISC = ONCE[0]
@@ -10,10 +11,10 @@ DISC = ONCE[0]
 
 def shares(*places, side: int = 16):
     """Shares of a picture of `side` x `side` patches with sky everywhere but a disc at some (row, column)."""
-    of = torch.zeros(1, side * side, 27)
+    of = torch.zeros(1, side * side, PARTS)
     of[..., 0] = 1
     for row, column in places:
-        of[0, row * side + column] = torch.eye(27)[DISC]
+        of[0, row * side + column] = torch.eye(PARTS)[DISC]
     return of.requires_grad_()
 
 

@@ -180,6 +180,13 @@ def load(path: pathlib.Path, ema: bool = True):
     return model, shape
 
 
+def load_naming_head(path: pathlib.Path, width: int) -> torch.nn.Sequential:
+    """The naming head in a checkpoint of a training that named parts."""
+    head = naming_head(width)
+    head.load_state_dict(torch.load(path, map_location="cpu", mmap=True)["others"]["names"])
+    return head
+
+
 def save_weights(path: pathlib.Path, weights: dict, shape: dict, others: dict = {}):
     """Writes a checkpoint that holds weights and nothing of a run, for --start, and the states of other modules by their names."""
     torch.save({"model": weights, "ema": weights, "used": weights["text.used"], "shape": shape, "others": others, "spent": 0.0, "step": 0}, path)
@@ -338,6 +345,24 @@ class Run:
                     self.save()
                     stored = time.time()
         self.save()
+
+
+class Means:
+    """Means over 25 steps of what a training measures beside its loss: printed, and written after the step to OUT-NAME.csv."""
+
+    def __init__(self, run: Run, name: str, columns: tuple[str, ...]):
+        self.run, self.name, self.columns, self.seen = run, name, columns, []
+        self.path = run.options.out.with_name(f"{run.options.out.stem}-{name}.csv")
+
+    def add(self, *values: torch.Tensor):
+        self.seen.append(torch.stack([value.detach() for value in values]))
+        if len(self.seen) < 25:
+            return
+        means = [round(mean, 4) for mean in torch.stack(self.seen).mean(0).tolist()]
+        print(f"{self.name}  " + "  ".join(f"{column} {mean:.3f}" for column, mean in zip(self.columns, means)), flush=True)
+        with open(self.path, "a", newline="") as log:
+            csv.writer(log).writerow([self.run.step + 1, *means])
+        self.seen.clear()
 
 
 def main():

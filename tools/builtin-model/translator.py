@@ -15,16 +15,15 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from evaluate import held_out
+from evaluate import decoded, held_out, latents_of
 from model import LATENT_CHANNELS, Autoencoder
-from sampling import sample
+from muon import schedule
 from shards import encoded
-from tokens import PADDING, tokens
 from train import load, precision
 
 DRAWINGS, MADE, BATCH = 1200, 240, 24
 FIRST_CAPTION = 2000  # of the held-out ones: none that are measured
-STEPS = 8
+SIDE, STEPS = 256, 8
 
 
 class Translator(nn.Module):
@@ -49,17 +48,6 @@ def load_translator(path: pathlib.Path) -> Translator:
     return translator.eval().requires_grad_(False)
 
 
-def made_by(student, count: int) -> torch.Tensor:
-    """Latents that a model of few steps makes for captions of one padding."""
-    texts = [text for _, text, _ in held_out(FIRST_CAPTION + count)[FIRST_CAPTION:] if len(tokens(text)) <= PADDING]
-    latents = []
-    for start in range(0, len(texts), BATCH):
-        chosen = texts[start : start + BATCH]
-        with torch.autocast("cpu", precision("cpu")):
-            latents.append(sample(student, chosen, torch.randn(len(chosen), LATENT_CHANNELS, 32, 32), STEPS, 1.0).float())
-    return torch.cat(latents)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     for name in ("data", "source", "target", "out"):
@@ -73,9 +61,9 @@ def main():
     drawings = np.load(arguments.data / "square.npy", mmap_mode="r")
     drawings = drawings[:: len(drawings) // DRAWINGS][:DRAWINGS].copy()
     student, _ = load(arguments.student)
-    made = made_by(student.eval(), MADE)
-    with torch.inference_mode():
-        pictures = [source.decode(batch).clamp(0, 1).mul(255).round().byte().permute(0, 2, 3, 1).numpy() for batch in made.split(BATCH)]
+    texts = [text for _, text, _ in held_out(FIRST_CAPTION + MADE)[FIRST_CAPTION:]]
+    made = torch.cat([latents for _, latents in latents_of(student.eval(), texts, SIDE, STEPS, 1.0, kind=precision("cpu"))])
+    pictures = [decoded(source, batch) for batch in made.split(BATCH)]
     made = (made, torch.from_numpy(encoded(target, np.concatenate(pictures), 0, "cpu")).float())
     drawn = tuple(torch.from_numpy(encoded(autoencoder, drawings, 0, "cpu")).float() for autoencoder in (source, target))
     held = tuple(tuple(side[-BATCH:] for side in pair) for pair in (drawn, made))
@@ -83,9 +71,8 @@ def main():
     optimiser = torch.optim.Adam(translator.parameters(), lr=2e-3)
     began, step = time.time(), 0
     while time.time() < began + arguments.minutes * 60:
-        rest = 1 - (time.time() - began) / (arguments.minutes * 60)
         for group in optimiser.param_groups:
-            group["lr"] = 2e-3 * rest
+            group["lr"] = 2e-3 * schedule(time.time() - began, arguments.minutes * 60, 1, 1.0)
         pair = made if step % 3 == 0 else drawn
         chosen = torch.from_numpy(rng.integers(0, len(pair[0]) - BATCH, BATCH))
         loss = F.mse_loss(translator(pair[0][chosen]), pair[1][chosen])
