@@ -55,17 +55,28 @@ class Head(nn.Module):
 
 
 class Discriminator(nn.Module):
-    """Judges pictures with noise and their captions."""
+    """Judges pictures with noise and their captions, and learns to. `translate` brings latents to those of the backbone."""
 
-    def __init__(self, backbone: nn.ModuleDict, run: Run):
+    def __init__(self, backbone: nn.ModuleDict, run: Run, translate=nn.Identity()):
         super().__init__()
         self.heads = nn.ModuleList(Head(backbone["dit"].shape.width) for _ in TAPS)
-        self.frozen = (backbone, run)  # in a tuple, so that it is no part of what is trained and stored
+        self.frozen = (backbone, run, translate)  # in a tuple, so that it is no part of what is trained and stored
+        self.to(run.device)
+        self.optimiser = torch.optim.Adam(self.parameters(), lr=1e-3, betas=(0.0, 0.99), fused=True)
+        run.add_to_checkpoint("discriminator", self)
+        run.add_to_checkpoint("discriminator's optimiser", self.optimiser)
 
-    def states(self, x, level, ids, lengths):
-        backbone, run = self.frozen
+    def states(self, x, noise: float, ids, lengths, others=()):
+        """States of layers for latents x, which have this level of noise, with more noise added; and for the same with each of `others`, other captions."""
+        backbone, run, translate = self.frozen
+        level = levels_above(noise, len(x), run.device)
         with run.precise():
-            return run.quickest(backbone["dit"], x, ids.shape[1])(x, 1000 * (1 - level.flatten()), backbone["text"](ids), lengths, None, TAPS)
+            noised = noisier(translate(x), noise, level)
+            found = [
+                run.quickest(backbone["dit"], x, words.shape[1])(noised, 1000 * (1 - level.flatten()), backbone["text"](words), count, None, TAPS)
+                for words, count in ((ids, lengths), *others)
+            ]
+        return found if others else found[0]
 
     def forward(self, states, latents):
         """Logits [batch, any number], high for drawings, and [batch, 1], high where the caption is the picture's own."""
@@ -73,6 +84,32 @@ class Discriminator(nn.Module):
         patch, whole, match = zip(*(head(state, rows, columns) for head, state in zip(self.heads, states)))
         # As many whole logits as patches, so that they count alike.
         return torch.cat([*patch, *(logit.expand(-1, rows * columns) for logit in whole)], dim=1), torch.stack(match).mean(0)
+
+    def forces(self, after, noise: float, ids, lengths):
+        """Where latents `after`, which have this level of noise and a gradient, should go: towards drawings, with a root mean square of 1; towards their
+        captions, as far as they miss them; and the states that were judged."""
+        states = self.states(after, noise, ids, lengths)
+        true, match = self(states, after)
+        (drawn,) = torch.autograd.grad(true.mean(), after, retain_graph=True)
+        (matched,) = torch.autograd.grad(match.mean(), after)
+        missed = torch.sigmoid(-match.detach())[..., None, None]
+        return direction(drawn), missed * direction(matched), [state.detach() for state in states]
+
+    def learn(self, made, drawing, noise: float, ids, lengths) -> list[torch.Tensor]:
+        """One step with the states of what was made and with drawings and their captions. Its losses, the first four of COLUMNS."""
+        with torch.no_grad():
+            order = torch.arange(len(ids), device=ids.device).roll(1)
+            right, wrong = self.states(drawing, noise, ids, lengths, [(ids[order], lengths[order])])
+        # No caption at all fits every picture.
+        wrong = [state[lengths[order] > len(tokens.tokens(""))] for state in wrong]
+        seen, _ = self(made, drawing)
+        true, own = self(right, drawing)
+        _, another = self(wrong, drawing)
+        parts = [F.relu(1 - true).mean(), F.relu(1 + seen).mean(), F.softplus(-own).mean(), F.softplus(another).mean()]
+        self.optimiser.zero_grad()
+        sum(parts).backward()
+        self.optimiser.step()
+        return parts
 
 
 class Trajectory:
@@ -102,6 +139,12 @@ def noisier(x, here: float, level):
     return scale * x + (level**2 - (scale * here) ** 2).clamp(min=0).sqrt() * torch.randn_like(x)
 
 
+def levels_above(least: float, count: int, device: str):
+    """Noise levels [count, 1, 1, 1] to judge at, mostly near the least."""
+    least = max(least, LEVELS[0])
+    return least + max(LEVELS[1] - least, 0.0) * torch.rand(count, 1, 1, 1, device=device) ** 2
+
+
 def main():
     parser = options(__doc__)
     parser.add_argument("--backbone", type=pathlib.Path, required=True, help="a model trained on pictures with noise, not a distilled one")
@@ -113,24 +156,15 @@ def main():
     arguments = parser.parse_args()
     torch._functorch.config.donated_buffer = False  # two gradients are taken of one forward pass
     run = Run(arguments)
-    anchor, backbone = (load(trajectory)[0].eval().requires_grad_(False).to(run.device) for trajectory in (arguments.start, arguments.backbone))
-    discriminator = Discriminator(backbone, run).to(run.device)
-    optimiser = torch.optim.Adam(discriminator.parameters(), lr=1e-3, betas=(0.0, 0.99), fused=True)
-    run.add_to_checkpoint("discriminator", discriminator)
-    run.add_to_checkpoint("discriminator's optimiser", optimiser)
+    anchor, backbone = (load(path)[0].eval().requires_grad_(False).to(run.device) for path in (arguments.start, arguments.backbone))
+    discriminator = Discriminator(backbone, run)
     chance = random.Random(arguments.seed + run.step)
     trajectories, means = [], Means(run, "discriminator", COLUMNS)
-    unnamed = len(tokens.tokens(""))
 
     def velocity_of(model, x, level: float, trajectory: Trajectory):
         time = torch.full((len(x),), 1000 * (1 - level), device=run.device)
         with run.precise():
             return run.quickest(model["dit"], x, trajectory.ids.shape[1])(x, time, model["text"](trajectory.ids), trajectory.lengths).float()
-
-    def levels_above(least: float, count: int):
-        """Noise levels to backbone at, mostly near the least."""
-        least = max(least, LEVELS[0])
-        return least + max(LEVELS[1] - least, 0.0) * torch.rand(count, 1, 1, 1, device=run.device) ** 2
 
     def loss_of(picture, ids, lengths, _shown):
         trajectories[:] = [trajectory for trajectory in trajectories if not trajectory.ended()]
@@ -145,30 +179,9 @@ def main():
         after = (trajectory.x + (here - aim) * velocity).detach().requires_grad_()
         trajectory.x, trajectory.index = trajectory.x + (here - following) * velocity.detach(), trajectory.index + 1
 
-        level = levels_above(aim, len(after))
-        made = discriminator.states(noisier(after, aim, level), level, trajectory.ids, trajectory.lengths)
-        true, match = discriminator(made, after)
-        (drawn,) = torch.autograd.grad(true.mean(), after, retain_graph=True)
-        (matched,) = torch.autograd.grad(match.mean(), after)
-        missed = torch.sigmoid(-match.detach())[..., None, None]
-        force = min(1.0, run.step / WARM) * (arguments.force * direction(drawn) + arguments.match * missed * direction(matched))
-
-        with torch.no_grad():
-            level = levels_above(aim, len(picture))
-            noised = noisier(picture, 0.0, level)
-            order = torch.arange(len(ids), device=run.device).roll(1)
-            right = discriminator.states(noised, level, ids, lengths)
-            wrong = discriminator.states(noised, level, ids[order], lengths[order])
-        # No caption at all fits every picture.
-        wrong = [state[lengths[order] > unnamed] for state in wrong]
-        made, _ = discriminator([state.detach() for state in made], after)
-        right, own = discriminator(right, picture)
-        _, another = discriminator(wrong, picture)
-        parts = [F.relu(1 - right).mean(), F.relu(1 + made).mean(), F.softplus(-own).mean(), F.softplus(another).mean()]
-        optimiser.zero_grad()
-        sum(parts).backward()
-        optimiser.step()
-
+        drawn, matched, states = discriminator.forces(after, aim, trajectory.ids, trajectory.lengths)
+        force = min(1.0, run.step / WARM) * (arguments.force * drawn + arguments.match * matched)
+        parts = discriminator.learn(states, picture, aim, ids, lengths)
         means.add(*parts, away.pow(2).mean().sqrt())
         return pull(velocity, away, force)
 

@@ -226,6 +226,11 @@ def options(description: str) -> argparse.ArgumentParser:
     return parser
 
 
+def clock(device: str) -> float:
+    """Seconds: on a processor those in which this program had it, so that other work delays a run and does not shorten it."""
+    return time.process_time() / torch.get_num_threads() if device == "cpu" else time.time()
+
+
 class Run:
     """A training that can be stopped at any time and goes on from its last checkpoint. Without `new_words` those that --start never met stay unknown."""
 
@@ -259,7 +264,7 @@ class Run:
         for (optimiser, _), state in zip(self.optimisers, saved.get("optimisers", [])):
             optimiser.load_state_dict(state)
         self.compiled, self.others, self.stored = {}, {}, saved.get("others", {})
-        self.began = self.clock() - spent
+        self.began = clock(self.device) - spent
         count = sum(p.numel() for p in self.model.parameters())
         print(f"{count / 1e6:.2f} M parameters, {len(used)} tokens known, {self.kind} on {self.device}, from step {self.step}", flush=True)
 
@@ -269,13 +274,9 @@ class Run:
         if name in self.stored:
             trained.load_state_dict(self.stored[name])
 
-    def clock(self) -> float:
-        """Seconds: on a processor those in which this program had it, so that other work delays a run and does not shorten it."""
-        return time.process_time() / torch.get_num_threads() if self.device == "cpu" else time.time()
-
     def spent(self) -> float:
         """Seconds on that clock, those before the last stop counted in."""
-        return self.clock() - self.began
+        return clock(self.device) - self.began
 
     def save(self):
         dit = self.model["dit"]
