@@ -161,20 +161,15 @@ def main():
     chance = random.Random(arguments.seed + run.step)
     trajectories, means = [], Means(run, "discriminator", COLUMNS)
 
-    def velocity_of(model, x, level: float, trajectory: Trajectory):
-        time = torch.full((len(x),), 1000 * (1 - level), device=run.device)
-        with run.precise():
-            return run.quickest(model["dit"], x, trajectory.ids.shape[1])(x, time, model["text"](trajectory.ids), trajectory.lengths).float()
-
     def loss_of(picture, ids, lengths, _shown):
         trajectories[:] = [trajectory for trajectory in trajectories if not trajectory.ended()]
         if len(trajectories) < TRAJECTORIES:
             trajectories.append(Trajectory(picture, ids, lengths, chance.randint(arguments.least_steps, arguments.most_steps)))
         trajectory = chance.choice(trajectories)
         here, following = trajectory.levels[trajectory.index : trajectory.index + 2]
-        velocity = velocity_of(run.model, trajectory.x, here, trajectory)
+        velocity = run.velocity(run.model, trajectory.x, here, trajectory.ids, trajectory.lengths)
         with torch.no_grad():
-            away = velocity - velocity_of(anchor, trajectory.x, here, trajectory)
+            away = velocity - run.velocity(anchor, trajectory.x, here, trajectory.ids, trajectory.lengths)
         aim = following * (1 - arguments.ahead * chance.random())
         after = (trajectory.x + (here - aim) * velocity).detach().requires_grad_()
         trajectory.x, trajectory.index = trajectory.x + (here - following) * velocity.detach(), trajectory.index + 1

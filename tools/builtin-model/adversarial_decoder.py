@@ -11,7 +11,8 @@ is, so that a DiT that was trained on its latents goes on fitting. The decoder l
 - from paired and free ones: pictures that the discriminator takes for drawings.
 
 The discriminator sees crops at several scales. What it is shown as drawings went through the autoencoder of --start, so that grain and the encoder's own
-traces tell it nothing. Each term's gradient on the pixels is brought to the size of that of the first two, times its weight. OUT.csv is the curve; the decoder
+traces tell it nothing. The gradients on the pixels of the features and of the discriminator are brought to the size of
+that of all the others together, times their weights. OUT.csv is the curve; the decoder
 in OUT.pt is an exponential average. Sources: P. Esser et al., "Taming transformers for high-resolution image synthesis" (2021), a decoder trained against a
 discriminator of patches; T. Wang et al., "High-resolution image synthesis and semantic manipulation with conditional GANs" (2018), its features compared.
 """
@@ -29,7 +30,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from model import Autoencoder
-from muon import Muon, schedule
+from muon import Muon, kernels_and_rest, schedule
 from train import clock, precision
 from train_autoencoder import denoised_crops, gradients
 
@@ -84,13 +85,12 @@ def main():
     arguments = parser.parse_args()
     device, kind = arguments.device, precision(arguments.device)
     anchor = Autoencoder.load(arguments.start).eval().requires_grad_(False).to(device, memory_format=torch.channels_last)
-    decoder, discriminator = copy.deepcopy(anchor.decoder).requires_grad_(), Discriminator().to(device, memory_format=torch.channels_last)
-    average = copy.deepcopy(decoder).requires_grad_(False)
-    kernels = [p for p in decoder.parameters() if p.ndim == 4 and min(p.shape[:2]) > 3]
-    rest = [p for p in decoder.parameters() if not any(p is k for k in kernels)]
+    model, average, discriminator = copy.deepcopy(anchor), copy.deepcopy(anchor), Discriminator().to(device, memory_format=torch.channels_last)
+    trained = list(model.decoder.requires_grad_().parameters())
+    kernels, rest = kernels_and_rest(trained)
     optimisers = [Muon(kernels, lr=arguments.rate, kind=kind), torch.optim.Adam(rest, lr=arguments.rate, betas=(0.5, 0.98))]
     optimiser = torch.optim.Adam(discriminator.parameters(), lr=5e-4, betas=(0.5, 0.98))
-    stored = {"raw": decoder, "average": average, "discriminator": discriminator, "its optimiser": optimiser, "kernels": optimisers[0], "rest": optimisers[1]}
+    stored = {"raw": model, "average": average, "discriminator": discriminator, "its optimiser": optimiser, "kernels": optimisers[0], "rest": optimisers[1]}
     spent, step = 0.0, 0
     if arguments.out.exists():
         saved = torch.load(arguments.out, map_location="cpu")
@@ -104,18 +104,13 @@ def main():
     began, budget, means = clock(device) - spent, arguments.minutes * 60, []
 
     def save():
-        whole = copy.deepcopy(anchor)
-        whole.decoder.load_state_dict(average.state_dict())
         others = {name: state.state_dict() for name, state in stored.items()}
         temporary = arguments.out.with_suffix(".tmp")
-        torch.save({"model": whole.state_dict(), "layout": anchor.layout, "spent": clock(device) - began, "step": step, "others": others}, temporary)
+        torch.save({"model": average.state_dict(), "layout": anchor.layout, "spent": clock(device) - began, "step": step, "others": others}, temporary)
         temporary.replace(arguments.out)
 
     def precise():
         return torch.autocast(torch.device(device).type, kind, enabled=kind != torch.float32)
-
-    def decoded(half, latents):
-        return half["layers"](torch.tanh(latents / 3) * 3).float()
 
     log = open(arguments.out.with_suffix(".csv"), "a", newline="")
     written = time.time()
@@ -134,9 +129,9 @@ def main():
         with precise():
             with torch.no_grad():
                 true = anchor.encode(drawn).float()
-                real = decoded(anchor.decoder, true)
-                soft = decoded(anchor.decoder, made[PAIRED:])
-            seen = decoded(decoder, torch.cat([true[:TRUE], made]))
+                real = anchor.decode(true).float()
+                soft = anchor.decode(made[PAIRED:]).float()
+            seen = model.decode(torch.cat([true[:TRUE], made])).float()
         leaf = seen.detach().requires_grad_()
         exact, given = leaf[:TRUE], leaf[TRUE:]
         near, new = given[:PAIRED], given[PAIRED:]
@@ -159,10 +154,10 @@ def main():
             for each in optimisers:
                 each.zero_grad()
             seen.backward(plain + force)
-            torch.nn.utils.clip_grad_norm_(decoder.parameters(), 1.0)
+            torch.nn.utils.clip_grad_norm_(trained, 1.0)
             for each in optimisers:
                 each.step()
-            torch._foreach_lerp_(list(average.parameters()), list(decoder.parameters()), 1 - AVERAGE)
+            torch._foreach_lerp_(list(average.decoder.parameters()), trained, 1 - AVERAGE)
 
         with precise():
             logits, _ = discriminator(torch.cat([real, given.detach()]))

@@ -3,8 +3,8 @@
     python denoised.py DATA AUTOENCODER.pt DIT.pt OUT.npz [--first 0] [--count 1500] [--starts 5 6 7]
 
 Drawings of DATA (dataset.py) are encoded, get so much noise as their layout outlasts, and go the rest of the way as the model's pictures do, with a caption of
-their own. OUT.npz holds the latents, the drawings' numbers in DATA/square.npy and the steps from which they came: from step 0, which is noise alone, a picture
-shares only the caption with its drawing.
+their own. OUT.npz holds the latents and the drawings' numbers in DATA/square.npy. With `--starts 0`, which is noise alone, a picture shares only the
+caption with its drawing.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def main():
         rng = np.random.default_rng((SEEDS["square"], number))
         text = caption(scene_of(rng, number), rng)
         by_padding.setdefault(tokens.padded(len(tokens.tokens(text))), []).append((number, text))
-    numbers, starts, found, levels = [], [], [], sigmas(STEPS)
+    numbers, found, levels = [], [], sigmas(STEPS)
     for group in by_padding.values():
         for first in range(0, len(group), BATCH):
             chosen, texts = zip(*group[first : first + BATCH])
@@ -54,9 +54,8 @@ def main():
             with torch.autocast("cpu", kind, enabled=kind != torch.float32):
                 x = sample(model, list(texts), x, STEPS, 1.0, first=start)
             numbers.extend(chosen)
-            starts.extend([start] * len(chosen))
             found.append(x.half().numpy())
-    np.savez(arguments.out, numbers=np.array(numbers), starts=np.array(starts), latents=np.concatenate(found))
+    np.savez(arguments.out, numbers=np.array(numbers), latents=np.concatenate(found))
 
 
 if __name__ == "__main__":

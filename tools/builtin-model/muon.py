@@ -56,6 +56,13 @@ class Muon(torch.optim.Optimizer):
                 parameter.add_(torch.cat(parts).reshape(parameter.shape), alpha=-group["lr"])
 
 
+def kernels_and_rest(parameters):
+    """Kernels of convolutions that Muon steps, and the other parameters, of small ends among them, for Adam."""
+    parameters = list(parameters)
+    kernels = [p for p in parameters if p.ndim == 4 and min(p.shape[:2]) > 3]
+    return kernels, [p for p in parameters if not any(p is k for k in kernels)]
+
+
 def schedule(step: int, steps: int, warm: int, cool: float = 0.5) -> float:
     """Learning rate factor: a short ramp, flat, then down to nothing over the last `cool` part of the run."""
     rise = min(1.0, (step + 1) / warm)

@@ -52,15 +52,10 @@ def main():
         levels = sigmas(chance.randint(arguments.least_steps, arguments.most_steps))
         x, way = torch.randn_like(picture), []
 
-        def velocity_of(model, x, level: float):
-            time = torch.full((len(x),), 1000 * (1 - level), device=run.device)
-            with run.precise():
-                return run.quickest(model["dit"], x, ids.shape[1])(x, time, model["text"](ids), lengths).float()
-
         with torch.no_grad():
             for here, following in zip(levels, levels[1:]):
                 way.append((x, here))
-                x = x + (here - following) * velocity_of(run.model, x, here)
+                x = x + (here - following) * run.velocity(run.model, x, here, ids, lengths)
         x.requires_grad_()
         with run.precise():
             shown = contents(translator(x), run.quickest(contents.model["dit"], x, contents.blank.shape[1]))
@@ -79,9 +74,9 @@ def main():
         if discriminator:
             moved += [(step, late) for step in chance.sample(way[middle:], arguments.moved_late)]
         for (before, here), force in moved:
-            velocity = velocity_of(run.model, before, here)
+            velocity = run.velocity(run.model, before, here, ids, lengths)
             with torch.no_grad():
-                away = velocity - velocity_of(anchor, before, here)
+                away = velocity - run.velocity(anchor, before, here, ids, lengths)
             loss = loss + pull(velocity, away, force) / len(moved)
         means.add(penalty.mean(), (outside > 0).float().mean(), away.pow(2).mean().sqrt(), *parts)
         return loss

@@ -291,6 +291,12 @@ class Run:
         """The context in which modules compute."""
         return torch.autocast(torch.device(self.device).type, self.kind, enabled=self.kind != torch.float32)
 
+    def velocity(self, model, x, level: float, ids, lengths):
+        """A model's velocity at latents x, which all have this level of noise."""
+        time = torch.full((len(x),), 1000 * (1 - level), device=self.device)
+        with self.precise():
+            return self.quickest(model["dit"], x, ids.shape[1])(x, time, model["text"](ids), lengths).float()
+
     def draw(self, step: int):
         """A batch for this step: its size in words, latents, token ids, their lengths, and what the patches show."""
         if step % LOOK == 0:

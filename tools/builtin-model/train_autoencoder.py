@@ -25,7 +25,7 @@ import torch
 import torch.nn.functional as F
 
 from model import Autoencoder
-from muon import Muon, schedule
+from muon import Muon, kernels_and_rest, schedule
 from train import precision
 
 NOISE = 0.1
@@ -97,9 +97,7 @@ def main():
     if arguments.decoder_of:
         model.encoder.requires_grad_(False)
     model.to(device, memory_format=torch.channels_last)
-    trained = [p for p in model.parameters() if p.requires_grad]
-    kernels = [p for p in trained if p.ndim == 4 and min(p.shape[:2]) > 3]
-    rest = [p for p in trained if not any(p is k for k in kernels)]
+    kernels, rest = kernels_and_rest(p for p in model.parameters() if p.requires_grad)
     optimisers = [(Muon(kernels, lr=1.5e-3), 1.5e-3), (torch.optim.Adam(rest, lr=1.5e-3, betas=(0.9, 0.98)), 1.5e-3)]
     spent = 0.0
     if arguments.out.exists():
