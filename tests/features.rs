@@ -386,8 +386,10 @@ fn several_loras_are_all_used_and_their_order_does_not_matter() {
     let (plain, only_a, only_b, both) = (run(&[]), run(slice::from_ref(&a)), run(slice::from_ref(&b)), run(&[a.clone(), b.clone()]));
     assert_eq!([&plain, &only_a, &only_b, &both].into_iter().collect::<HashSet<_>>().len(), 4);
     let swapped = run(&[b.clone(), a.clone()]);
-    let difference = both.iter().zip(&swapped).map(|(a, b)| a.abs_diff(*b)).max();
-    assert!(difference <= Some(2), "sums of floats in another order: {difference:?}");
+    // Sums of floats in another order differ, by 3 of 255 where the processor multiplies in bfloat16: much less than a LoRA changes.
+    let difference = |other: &[u8]| both.iter().zip(other).map(|(a, b)| a.abs_diff(*b)).max().unwrap();
+    let least = difference(&only_a).min(difference(&only_b));
+    assert!(difference(&swapped) <= least / 10, "{} of {least}", difference(&swapped));
     let without = Lora { strength: 0.0, ..b.clone() };
     assert_eq!(run(&[a.clone(), without]), only_a);
     assert_eq!(run(&[]), plain, "and nothing of them stays");

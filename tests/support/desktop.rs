@@ -11,6 +11,7 @@ use std::io::{BufReader, BufWriter};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -48,6 +49,15 @@ pub(crate) struct Control {
     pub(crate) on: Option<bool>,
 }
 
+/// A free port of a loopback address that no other window has. Between asking and use a port of 127.0.0.1 could be taken by another program, or by the very
+/// connection that waits for the program to listen, which then speaks with itself.
+fn unused_address() -> Result<SocketAddr> {
+    static WINDOWS: AtomicU8 = AtomicU8::new(1);
+    let [_, _, high, low] = std::process::id().to_be_bytes();
+    let host = Ipv4Addr::new(127, 1 + high % 250, low, WINDOWS.fetch_add(1, Ordering::Relaxed));
+    Ok(TcpListener::bind((host, 0))?.local_addr()?)
+}
+
 /// The program, running on a screen of its own.
 pub(crate) struct Desktop {
     program: Child,
@@ -66,8 +76,7 @@ impl Desktop {
         let folder = tempfile::tempdir()?;
         let log = folder.path().join("program.log");
         let output = File::create(&log)?;
-        // The port is free when we ask; should another program take it before ours does, the handshake below fails.
-        let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
+        let address = unused_address()?;
         let program = Command::new(program)
             .args(args)
             .env("DISPLAY", &screen.display)
