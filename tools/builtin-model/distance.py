@@ -1,10 +1,10 @@
 """How far a model's pictures are from the drawings, as a network that was trained on the drawings sees them.
 
-    python distance.py FEATURES.safetensors MADE.npz [MADE.npz ...]
+    python distance.py FEATURES.safetensors COMPLETION.npz MADE.npz [MADE.npz ...]
 
-MADE.npz is what `evaluate.py --keep` wrote. For each: the Frechet distance between the features of its pictures and of the same captions' drawings, what it
-comes to for endlessly many pictures, and how often a linear classifier that was fitted on half of both tells a picture's origin in the other half (50 %: it
-cannot). The row "other drawings" is what the same number of other held-out drawings has: no model can do better. Distances of one count alone compare,
+MADE.npz is what `evaluate.py --keep` wrote. For each: the Frechet distance between the features of its pictures and of the drawings for which their captions and
+noise stand (completion.py), what it comes to for endlessly many pictures, and how often a linear classifier that was fitted on half of both tells a picture's
+origin in the other half (50 %: it cannot). The row "other drawings" is what the same number of other held-out drawings has: no model can do better. Distances of one count alone compare,
 and few pictures scatter: what 300 come to for endlessly many differed by 3, and from what 2,000 come to by 5.
 """
 
@@ -12,8 +12,9 @@ import argparse
 import pathlib
 
 import numpy as np
-from draw import draw
-from evaluate import held_out
+
+from completion import Completion
+from evaluate import drawing, held_out
 from features import SIDE, Features
 from fit_measure import fit
 
@@ -51,13 +52,15 @@ def told_apart(a: np.ndarray, b: np.ndarray) -> float:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("features", type=pathlib.Path)
+    parser.add_argument("completion", type=pathlib.Path)
     parser.add_argument("made", type=pathlib.Path, nargs="+")
     arguments = parser.parse_args()
     model = Features.load(arguments.features).eval()
     sets = {path.stem: np.load(path)["pictures"] for path in arguments.made}
     count = min(map(len, sets.values()))
-    scenes = [scene for scene, _, _ in held_out(2 * count)]
-    drawings, others = (features(model, np.stack([draw(scene, SIDE, SIDE) for scene in half])) for half in (scenes[:count], scenes[count:]))
+    completion = Completion.load(arguments.completion)
+    drawn = [drawing(completion, text, number, SIDE) for number, (_, text, _) in enumerate(held_out(2 * count))]
+    drawings, others = (features(model, np.stack(half)) for half in (drawn[:count], drawn[count:]))
     scale = drawings.std(0).mean()  # so that the numbers do not depend on how large this network's features happen to be
     rows = {name: features(model, pictures[:count]) for name, pictures in sets.items()} | {"other drawings": others}
     print(f"| {count} pictures | distance | of endlessly many | told apart |\n|---|---|---|---|")

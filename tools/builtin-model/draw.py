@@ -1,23 +1,32 @@
-"""Draws a Scene as a picture: layered, soft, and in one palette. Deterministic from the scene."""
+"""Draws a Scene as a picture: layered, soft, and in one palette.
+
+What the scene does not say (where the sun stands, how high a peak is ...) is taken from a Layout, which noise holds. Fine detail is the same in every drawing: a
+model learns one pattern, and could only guess at many.
+"""
 import numpy as np
 
+from layout import Layout, texture_seed
 from palette import CROWNS, F, GREENS, GROUND, LUMA, PALETTES, PINES, ROCK, SAND, mix, noise1, noise2, ramp_of, rgb, smooth
 from styles import styled
 from subjects import BEFORE_WATER, ON_GROUND, draw_rain, draw_rainbow
 
 
 class Canvas:
-    def __init__(self, scene, width, height):
+    def __init__(self, scene, width, height, layout=None):
         self.s, self.w, self.h = scene, width, height
         self.u = float(min(height, width * 1.25))
-        self.rng = np.random.default_rng(scene.seed)
+        self.layout = layout or Layout.sample(np.random.default_rng(scene.seed), width, height)
+        self.number = self.layout.number
         self.px = np.arange(width, dtype=F) + F(0.5)
         self.py = np.arange(height, dtype=F) + F(0.5)
         self.x = (self.px - width / 2) / F(self.u)  # centred, in units
         self.y = self.py / F(self.u)
         self.img = np.empty((height, width, 3), F)
-        self.hz = float(round(height * self.rng.uniform(0.5, 0.62)))
-        self.side = 1 if self.rng.random() < 0.5 else -1
+        # One of three heights, at the edges of patches: what lies along it looks the same in each.
+        self.hz = float(round(height * (0.5, 0.5625, 0.625)[min(2, int(self.number("horizon", 0, 3)))]))
+        self.across = self.number("light", -1, 1)  # where the light stands, from the left to the right
+        # The side on which it stands, -1 or 1, and what is between them where it stands in the middle.
+        self.side = float(np.sign(self.across)) if scene.land == "cliffs" else float(np.clip(self.across * 4, -1, 1))
         self.palette()
 
     def palette(self):
@@ -36,14 +45,12 @@ class Canvas:
         if s.mood == "misty":
             zen, mid = mix(zen, hor, 0.45), mix(mid, hor, 0.6)
             haze = min(0.93, haze + 0.2)
-        if s.mood == "stormy":
+        if s.mood == "stormy" and s.time != "night":
             zen = zen * F(0.8)
-        # a little of every palette's own variation
-        jitter = self.rng.uniform(-0.02, 0.02, 3).astype(F)
-        zen, mid, hor = (np.clip(c + jitter, 0, 1) for c in (zen, mid, hor))
         if s.colour:
             def tint(c, k):
-                return mix(c, ramp_of(s.colour, c @ LUMA), k)
+                bright = 1.0 if s.time != "night" or s.colour == "black and white" else 1.25  # or dark land would not stand out
+                return mix(c, ramp_of(s.colour, min(1.0, bright * float(c @ LUMA))), k)
             zen, mid, hor = tint(zen, 0.85), tint(mid, 0.9), tint(hor, 0.8)
             light, shade = tint(light, 0.5), tint(shade, 0.8)
         if s.colours:
@@ -53,6 +60,32 @@ class Canvas:
             mid = mix(ramp_of(upper, 0.54 * bright), ramp_of(lower, 0.58 * bright), 0.52)
             light, shade = mix(light, ramp_of(lower, 0.92), 0.5), ramp_of(upper, 0.1)
         self.zen, self.mid, self.hor, self.light, self.shade, self.local, self.haze = zen, mid, hor, light, shade, local, haze
+
+    # -- what differs from drawing to drawing, and what does not --------------------------------------------------
+    def line(self, name, frequency, octaves=1, gain=0.5, x=None):
+        """A smooth line about 0 in -1..1: the layout's where it is coarse, and what is finer the same in every drawing."""
+        x = self.x if x is None else x
+        out, amplitude, total = np.zeros_like(x), 1.0, 0.0
+        for octave in range(octaves):
+            if octave == 0:
+                wave = self.layout.profile(name, x, frequency, self.u)
+            else:
+                wave = noise1(texture_seed(f"{name} {octave}"), x, frequency, 1)
+            out += F(amplitude) * wave
+            total += amplitude
+            amplitude *= gain
+            frequency *= 2.03
+        return out / F(total)
+
+    def texture1(self, name, x, frequency, octaves=1, gain=0.5):
+        return noise1(texture_seed(name), x, frequency, octaves, gain)
+
+    def texture2(self, name, x, y, across, down, octaves=1, gain=0.5):
+        return noise2(texture_seed(name), x, y, across, down, octaves, gain)
+
+    def placed(self, far=0.14):
+        """Where a thing stands across, in pixels: away from the light."""
+        return self.w * (0.5 - self.side * far)
 
     # -- colours -------------------------------------------------------------------------------------------------
     def col(self, own, near, lit=1.0):
@@ -126,7 +159,7 @@ class Canvas:
 
     # -- sky -----------------------------------------------------------------------------------------------------
     def sky(self):
-        s, r = self.s, self.rng
+        s = self.s
         t = np.clip(self.py / F(self.hz), 0, 1)
         stops = np.array((0.0, 0.55, 1.0), F)
         grad = np.stack([np.interp(t, stops, (self.zen[c], self.mid[c], self.hor[c])) for c in range(3)], -1).astype(F)
@@ -136,8 +169,8 @@ class Canvas:
         self.img[:] = grad[:, None, :]
 
         # where the light stands
-        self.lx = self.w * (0.5 + self.side * r.uniform(0.08, 0.27))
-        self.lr = self.u * r.uniform(0.05, 0.066)
+        self.lx = self.w * (0.5 + (np.sign(self.across) * 0.08 + 0.19 * self.across if s.land == "cliffs" else 0.27 * self.across))
+        self.lr = self.u * 0.064
         up = {"dawn": 0.80, "sunset": 0.76, "dusk": 0.9, "morning": 0.50, "noon": 0.26, "night": 0.34}[s.time]
         room = 0.0
         if up > 0.4:  # what stands before the sun leaves it in sight
@@ -145,14 +178,14 @@ class Canvas:
             room += 0.06 if s.mood == "misty" else 0.0
             if up < 0.6:
                 room = min(room, 0.2)
-        self.ly = max(self.lr * 2.2, self.hz * (up - room) + r.uniform(-0.05, 0.03) * self.u)
+        self.ly = max(self.lr * 2.2, self.hz * (up - room))
         glow_x, glow_y = self.lx, self.ly if (s.sun or s.moon) else self.hz
         dx, dy = (self.px - F(glow_x)) / F(self.u), (self.py - F(glow_y)) / F(self.u)
         d2 = dx * dx + (dy * dy)[:, None]
         power = {"dawn": 0.55, "sunset": 0.62, "dusk": 0.35, "morning": 0.4, "noon": 0.3, "night": 0.34}[s.time]
         power *= {"clear": 1, "cloudy": 0.8, "stormy": 0.25, "misty": 0.75}[s.mood]
         if s.time == "night" and not s.moon:
-            power *= 0.25
+            power *= 0.7
         self.halo = (F(power) * (F(0.55) / (1 + d2 * 22) + F(0.45) * np.exp(d2 * F(-9)))).astype(F)
         if s.stars:
             self.draw_stars()
@@ -161,8 +194,8 @@ class Canvas:
         self.blend(self.halo, self.light)
         if s.mood in ("cloudy", "stormy"):
             self.clouds()
-        elif s.mood == "clear" and s.time != "night" and r.random() < 0.6:
-            self.clouds(wisps=True)
+        elif s.mood == "clear" and s.time != "night":
+            self.clouds(wisps=min(1.0, 1.8 * self.number("wisps")))
         if s.sun or s.moon:
             lr = self.lr
             rx = self.box(self.lx, self.ly, lr * 3, lr * 3)
@@ -177,35 +210,44 @@ class Canvas:
                     self.disc(self.lx + ox * lr, self.ly + oy * lr, rr * lr, sh, alpha=0.6, soft=1.5)
 
     def draw_stars(self):
-        r = self.rng
-        n = 90
-        xs, ys = r.uniform(-1.2, 1.2, n), r.random(n) ** 1.3
-        big = r.random(n)
-        for a, b, m in zip(xs, ys, big):
-            cx, cy = self.w / 2 + a * self.u, b * self.hz * 0.9
-            if 1 < cx < self.w - 1:
-                rad = self.u * (0.0028 + 0.0042 * m ** 4)
-                self.disc(cx, cy, rad, self.light, alpha=0.45 + 0.5 * m, soft=0.6)
+        """One place for a star in each square of a sixteenth of the height; the layout says how bright it is."""
+        side = 1 / 16
+        columns, rows = (int(np.ceil(edge / self.u / side)) for edge in (self.w, self.hz * 0.96))
+        middle = columns / 2
+        x, y = (np.arange(columns, dtype=F) + F(0.5) - F(middle)) * F(side), (np.arange(rows, dtype=F) + F(0.5)) * F(side)
+        bright = self.layout.field("stars", x, y, 12, 12, self.u)
+        off = texture_seed("stars").uniform(0.2, 0.8, (64, 64, 2))
+        for row in range(rows):
+            for column in range(columns):
+                light = min(1.0, 2.6 * (float(bright[row, column]) - 0.62))
+                if light <= 0:
+                    continue
+                across, down = off[row % 64, int(column - middle) % 64]
+                cx, cy = self.w / 2 + (column - middle + across) * side * self.u, (row + down) * side * self.u
+                self.disc(cx, cy, self.u * (0.0042 + 0.0036 * light), mix(self.light, rgb(255, 255, 255), 0.4), alpha=0.5 + 0.5 * light, soft=0.6)
 
     def draw_aurora(self):
-        r = self.rng
         h1 = int(self.hz)
         c = {"purple": rgb(190, 110, 255), "blue": rgb(90, 170, 255), "teal": rgb(70, 240, 214)}.get(self.s.colour, rgb(90, 245, 150))
-        for base, amp in ((0.55, 0.8), (0.36, 0.95)):
-            low = (F(base) + F(0.16) * noise1(r, self.x, 1.3, 2)) * F(self.hz)
+        for base, amp, shift in ((0.55, 0.9, 0.0), (0.36, 1.0, 0.35)):
+            low = (F(base) + F(0.16) * self.line("aurora", 1.3, x=self.x + F(shift))) * F(self.hz)
             d = (low - self.py[:h1, None]) / F(self.hz)
-            fold = F(0.68) + F(0.32) * noise1(r, self.x, 11, 2)
-            m = np.where(d < 0, np.exp(-(d / F(0.03)) ** 2), np.exp(d * F(-3.6))) * fold * F(amp * 0.78)
+            fold = F(0.72) + F(0.28) * self.texture1("aurora folds", self.x, 9, 1)
+            m = np.where(d < 0, np.exp(-(d / F(0.03)) ** 2), np.exp(d * F(-3.6))) * fold * F(amp * 0.86)
             self.blend(m, c, 0, h1)
 
-    def clouds(self, wisps=False):
-        s, r = self.s, self.rng
+    def clouds(self, wisps=0.0):
+        """Clouds of the mood, or, on a clear day, `wisps` of them."""
+        s = self.s
         h1 = int(self.hz)
         y = self.y[:h1]
         near = np.clip(self.py[:h1] / F(self.hz), 0, 1)
-        n = noise2(r, self.x, y, 1.7, 5.2, 3, 0.48)
+        coarse = self.layout.field("clouds", self.x, y, 1.5, 4.4, self.u)
+        fine = self.layout.field("cloud detail", self.x, y, 3.4, 9.5, self.u)
+        # Means of even values lie nearer to the middle, as those of several octaves of noise do.
+        n = F(0.5) + F(0.66) * (coarse - F(0.5)) + F(0.26) * (fine - F(0.5)) + F(0.10) * (self.texture2("clouds", self.x, y, 7.5, 23, 1) - F(0.5))
         if wisps:
-            m = smooth((n - 0.56) / 0.26) * F(0.42)
+            m = smooth((n - 0.56) / 0.26) * F(0.42 * wisps)
         elif s.mood == "stormy":
             m = smooth((n - 0.28) / 0.4) * F(0.9)
         else:
@@ -241,7 +283,7 @@ class Canvas:
         n = len(heights)
         for k, hgt in enumerate(heights):
             near = near0 + (near1 - near0) * k / max(1, n - 1)
-            top = F(self.hz) - F(self.u * hgt) * (F(0.75) + F(0.55) * noise1(self.rng, self.x, freq * (1 + 0.25 * k), rough, 0.4))
+            top = F(self.hz) - F(self.u * hgt) * (F(0.75) + F(0.55) * self.line(f"ridge {k}", freq * (1 + 0.25 * k), rough, 0.4))
             if self.s.snow:
                 c = self.snow_col(near, 1.0 - 0.15 * (k % 2))
                 foot = self.snow_col(near, 0.45)
@@ -251,34 +293,36 @@ class Canvas:
             self.ridge(top, c, foot, self.u * max(0.1, hgt * 0.9))
 
     def land_mountains(self):
-        r, s = self.rng, self.s
-        back = F(self.hz) - F(self.u) * (F(0.19) + F(0.07) * noise1(r, self.x, 3.2, 4))
+        s = self.s
+        back = F(self.hz) - F(self.u) * (F(0.19) + F(0.07) * self.line("ridge 0", 3.2, 4))
         self.ridge(back, self.col(ROCK, 0.1), self.hor, self.u * 0.22)
         span = self.w / self.u
         n = int(np.clip(round(span * 3.2), 3, 7))
-        pos = (np.arange(n) + 0.5) / n - 0.5 + r.uniform(-0.5, 0.5, n) / n * 0.7
-        hgt = r.uniform(0.2, 0.30, n)
-        main = int(np.argmin(np.abs(pos + self.side * 0.14)))
-        hgt[main] = r.uniform(0.36, 0.43)
+        main = n // 2  # the highest; it makes room for the light
+        at = ((np.arange(n) + F(0.5)) / n - F(0.5)).astype(F)
+        pos = at + F(0.2 / n) * (np.arange(n) % 2 - 0.5).astype(F)
+        hgt = F(0.25) + F(0.05) * self.layout.profile("peak height", at * F(span), 5, self.u)
+        pos[main] -= 0.14 * self.side
+        hgt[main] += 0.08 + 0.065 * abs(self.side)
         hgt = np.minimum(hgt, self.hz / self.u * 0.72)
-        for k in np.argsort(-hgt):
-            self.peak(self.w / 2 + pos[k] * self.w, hgt[k], 0.32 + 0.3 * (0.42 - hgt[k]) / 0.22)
+        for k in (main, *(k for k in range(n) if k != main)):
+            self.peak(self.w / 2 + pos[k] * self.w, hgt[k], 0.32 + 0.3 * (0.42 - hgt[k]) / 0.22, k)
         own = PINES[s.season] if s.vegetation == "pines" else self.own
-        top = F(self.hz) - F(self.u) * (F(0.05) + F(0.035) * noise1(r, self.x, 2.2, 3))
+        top = F(self.hz) - F(self.u) * (F(0.05) + F(0.035) * self.line("ridge 1", 2.2, 3))
         c = self.col(own, 0.55, 0.9)
         if s.season == "winter":
             c = mix(c, self.snow_col(0.5, 0.6), 0.75)
         if s.vegetation == "pines":
-            top = top - self.treeline(0.03, 36, sharp=2.6)
+            top = top - self.treeline("far trees", 0.036, 28, sharp=2.6)
         self.ridge(top, c, mix(c, self.hor, 0.25), self.u * 0.1)
 
-    def peak(self, cx, hgt, near):
-        r, s, u = self.rng, self.s, self.u
+    def peak(self, cx, hgt, near, number):
+        s, u = self.s, self.u
         hp = hgt * u
-        slope = r.uniform(0.85, 1.15)
+        slope = (1.0, 0.9, 1.1)[number % 3]
         x = (self.px - F(cx)) / F(u)
         fall = np.abs(x) * F(slope)
-        prof = F(hgt) - fall + F(0.035) * noise1(r, x, 9, 3) * np.clip(fall * 9, 0, 1)
+        prof = F(hgt) - fall + F(0.035) * self.texture1(f"peak {number}", x, 9, 3) * np.clip(fall * 9, 0, 1)
         top = F(self.hz) - F(u) * np.maximum(prof, F(-0.05))
         y0, y1 = max(0, int(top.min()) - 1), min(self.h, int(self.hz) + 2)
         cols = np.nonzero(top < self.hz + 1)[0]
@@ -288,16 +332,16 @@ class Canvas:
         d = self.py[y0:y1, None] - top[x0:x1]
         mask = np.clip(d + F(0.5), 0, 1)
         dy = (self.py[y0:y1] - F(self.hz - hp)) / F(u)
-        spine = F(0.05) * noise1(r, dy, 14, 3) * np.clip(dy * 8, 0, 1) + dy * F(0.10 * self.side)
+        spine = F(0.05) * self.texture1("spine", dy, 14, 2) * np.clip(dy * 8, 0, 1) + dy * F(0.10 * self.side)
         e = (x[x0:x1] - spine[:, None]) * F(self.side)  # light comes from `side`
-        lit = smooth(e * F(90) + F(0.5))[..., None]
+        lit = smooth(e * F(70) + F(0.5))[..., None]
         shadow, bright = self.col(ROCK, near * 0.9, 0.75) , self.col(mix(ROCK, rgb(200, 190, 190), 0.35), near, 1.25)
         dark = mix(self.shade, self.mid, 0.35 + 0.3 * (1 - near))
         shadow = mix(shadow, dark, 0.45)
         colour = shadow + (bright - shadow) * lit
         if s.snow:
             depth = 0.25 if s.season == "winter" else 0.175
-            jag = F(depth * hgt / 0.36) + F(0.05) * noise1(r, x[x0:x1], 16, 2)
+            jag = F(depth * hgt / 0.36) + F(0.05) * self.texture1("snow line", x[x0:x1], 14, 1)
             sm = np.clip((jag - dy[:, None]) * F(u * 0.4) + F(0.5), 0, 1)[..., None]
             sc, sd = self.snow_col(near + 0.4, 1.0), self.snow_col(near + 0.3, 0.12)
             snow = sd + (sc - sd) * lit
@@ -306,11 +350,11 @@ class Canvas:
         colour = colour + (self.hor - colour) * foot
         self.blend(mask, colour, y0, y1, x0, x1)
 
-    def treeline(self, size, count, sharp=2.2):
+    def treeline(self, name, size, count, sharp=2.2):
         """Height, in pixels above a ridge, of a row of small pointed trees."""
         pos = (self.px - self.w / 2) / F(self.u) * F(count)
         out = np.zeros_like(pos)
-        lattice = self.rng.random(512).astype(F)
+        lattice = texture_seed(name).random(512).astype(F)
         i = np.floor(pos).astype(np.int32)
         for k in (-1, 0, 1):
             a = lattice[(i + k) & 511]
@@ -319,10 +363,11 @@ class Canvas:
             out = np.maximum(out, hh - np.abs(pos - c) * F(sharp / 2.2))
         return np.maximum(out, 0) * F(size * self.u)
 
-    def crownline(self, size, count):
+    def crownline(self, name, size, count):
+        """Height, in pixels above a ridge, of a row of round crowns."""
         pos = (self.px - self.w / 2) / F(self.u) * F(count)
         out = np.zeros_like(pos)
-        lattice = self.rng.random(512).astype(F)
+        lattice = texture_seed(name).random(512).astype(F)
         i = np.floor(pos).astype(np.int32)
         for k in (-1, 0, 1):
             a = lattice[(i + k) & 511]
@@ -338,11 +383,12 @@ class Canvas:
     def land_forest(self):
         s = self.s
         own = PINES[s.season] if s.vegetation == "pines" else CROWNS[s.season]
-        far = F(self.hz) - F(self.u) * (F(0.2) + F(0.06) * noise1(self.rng, self.x, 1.5, 3))
+        far = F(self.hz) - F(self.u) * (F(0.2) + F(0.06) * self.line("ridge 0", 1.5, 3))
         self.ridge(far, self.snow_col(0.1, 0.7) if s.snow else self.col(own, 0.1), self.hor, self.u * 0.25)
-        for hgt, size, count, near in ((0.12, 0.055, 22, 0.3), (0.06, 0.085, 14, 0.52), (0.0, 0.12, 9, 0.74)):
-            line = self.treeline(size * 1.25, count) if s.vegetation == "pines" else self.crownline(size * 0.8, count)
-            top = F(self.hz) - F(self.u) * (F(hgt) + F(0.02) * noise1(self.rng, self.x, 2, 2)) - line
+        for k, (hgt, size, count, near) in enumerate(((0.12, 0.055, 18, 0.3), (0.06, 0.085, 12, 0.52), (0.0, 0.12, 8, 0.74))):
+            name = f"trees {k}"
+            line = self.treeline(name, size * 1.25, count) if s.vegetation == "pines" else self.crownline(name, size * 0.8, count)
+            top = F(self.hz) - F(self.u) * (F(hgt) + F(0.025) * self.line(f"ridge {k + 1}", 2, 1)) - line
             c = self.col(own, near, 0.95)
             foot = self.col(own, max(0.0, near - 0.3), 0.8)
             if s.snow:
@@ -353,36 +399,36 @@ class Canvas:
         self.soft_ridges((0.13, 0.07), 1.2, self.own, 2, 0.12, 0.5)
 
     def land_desert(self):
-        r = self.rng
-        back = F(self.hz) - F(self.u) * (F(0.10) + F(0.06) * noise1(r, self.x, 2.0, 3))
+        back = F(self.hz) - F(self.u) * (F(0.10) + F(0.06) * self.line("ridge 0", 2.0, 3))
         self.ridge(back, self.col(mix(SAND, rgb(170, 110, 110), 0.5), 0.15), self.hor, self.u * 0.2)
 
     def land_open_sea(self):
         pass
 
     def land_islands(self):
-        r = self.rng
         own = self.own
         n = int(np.clip(round(self.w / self.u * 2.4), 2, 5))
+        at = ((np.arange(n) + F(0.5)) / n - F(0.5)).astype(F)
+        x = at * F(self.w / self.u)
+        heights = self.layout.profile("peak height", x, 4, self.u)
         for k in range(n):
-            c = self.w * ((k + 0.5) / n + r.uniform(-0.12, 0.12) - 0.0)
-            wid, hgt = r.uniform(0.13, 0.24), r.uniform(0.07, 0.17)
+            c = self.w * (0.5 + at[k] + (0.04, -0.03)[k % 2])
+            wid, hgt = (0.25, 0.2)[k % 2], 0.115 + 0.045 * heights[k]
             q = (self.px - F(c)) / F(self.u * wid)
-            near = r.uniform(0.3, 0.7)
-            line = F(hgt) * (np.maximum(1 - q * q, 0) ** F(0.8)) * (F(1) + F(0.3) * noise1(r, self.x, 7, 3))
+            near = (0.62, 0.4, 0.55)[k % 3]
+            line = F(hgt) * (np.maximum(1 - q * q, 0) ** F(1.1)) * (F(1) + F(0.3) * self.texture1("island", self.x - F((c - self.w / 2) / self.u), 7, 2))
             top = np.where(np.abs(q) < 1, F(self.hz) - F(self.u) * line, F(self.hz + 2))
             cc = self.col(mix(own, ROCK, 0.35), near)
             self.ridge(top, cc, mix(cc, self.hor, 0.35), self.u * hgt)
 
     def land_cliffs(self):
-        r = self.rng
         self.cliffs = []  # reach and line of the top, the farthest first
         for k, (reach, hgt, near) in enumerate(((0.62, 0.17, 0.25), (0.44, 0.25, 0.5), (0.27, 0.34, 0.78))):
-            reach += r.uniform(-0.05, 0.05)
+            reach += self.number("reach", -0.06, 0.06)
             t = (self.px / F(self.w)) if self.side > 0 else 1 - self.px / F(self.w)
             # the cliff stands on the side away from the light
-            plateau = F(hgt) + F(0.035) * noise1(r, self.x, 3, 2)
-            drop = smooth((F(reach) - t + F(0.012) * noise1(r, self.x, 10, 2)) / F(0.055))
+            plateau = F(hgt) + F(0.035) * self.texture1(f"plateau {k}", self.x, 3, 2)
+            drop = smooth((F(reach) - t + F(0.012) * self.texture1("cliff", self.x, 10, 2)) / F(0.055))
             top = F(self.hz) + 2 - F(self.u) * plateau * drop
             self.cliffs.append((reach, top))
             grass = self.col(mix(self.own, ROCK, 0.15), near)
@@ -394,45 +440,51 @@ class Canvas:
                 self.blend(cap, grass, y0)
 
     def land_city(self):
-        r, s = self.rng, self.s
-        back = F(self.hz) - F(self.u) * (F(0.07) + F(0.05) * noise1(r, self.x, 1.6, 3))
+        """Two rows of towers, each at its place, as high as the layout says; windows in rows above the horizon."""
+        s = self.s
+        back = F(self.hz) - F(self.u) * (F(0.07) + F(0.05) * self.line("ridge 0", 1.6, 2))
         self.ridge(back, self.col(self.own if not s.snow else rgb(220, 228, 240), 0.1), self.hor, self.u * 0.12)
         dark = s.time in ("night", "dusk")
-        for hgt, near, wid in ((0.24, 0.3, 0.075), (0.17, 0.62, 0.095)):
-            x = self.w / 2 - (self.w / 2 // (wid * self.u) + 2) * wid * self.u
-            own = rgb(150, 160, 176)
-            c = self.col(own, near, 0.8)
+        cell, size = self.u * 0.03, self.u * 0.0145
+        gold = mix(rgb(255, 206, 120), ramp_of(s.colour, 0.85) if s.colour else rgb(255, 206, 120), 0.8)
+        # Behind the towers of a dark city its lights lie in the air.
+        if dark:
+            glow = np.exp(-((self.py - F(self.hz)) / F(self.u * 0.26)) ** 2) * (self.py < self.hz)
+            self.blend(np.repeat(glow[:, None] * F(0.34), self.w, 1), mix(self.hor, gold, 0.45))
+        for row, (hgt, near, wid) in enumerate(((0.25, 0.34, 0.12), (0.17, 0.66, 0.12))):
+            step = wid * self.u
+            count = int(self.w / 2 // step) + 2
+            c = self.col(rgb(150, 160, 176), near, 0.8)
+            if dark:
+                c = mix(c, self.shade, 0.35 + 0.3 * row)
             top = np.full(self.w, F(self.hz + 2))
-            lit = []
-            while x < self.w:
-                bw = wid * self.u * r.uniform(0.6, 1.15)
-                fx = (x + bw / 2 - self.w / 2) / (0.62 * self.w)
-                bh = hgt * self.u * (0.45 + 0.75 * np.exp(-(fx * 2.1) ** 2)) * r.uniform(0.6, 1.2)
-                a, b = int(max(0, round(x))), int(min(self.w, round(x + bw * 0.94)))
-                kind = r.random()
-                if b > a:
-                    top[a:b] = self.hz - bh
-                    if kind < 0.2:
-                        m = (a + b) // 2
-                        top[max(a, m - max(1, int(self.u * 0.003))):m + max(1, int(self.u * 0.003))] -= bh * 0.25
-                    elif kind < 0.45:
-                        q = (b - a) // 4
-                        top[a + q:b - q] -= bh * 0.1
-                seeds = r.random((12, 6))
-                lit.append((x, bw, bh, seeds))
-                x += bw
-            self.ridge(top, c, mix(c, self.hor, 0.35), self.u * hgt)
+            towers = []
+            for k in range(-count, count + 1):
+                middle = (k + 0.5 * row) * step
+                fx = middle / (0.62 * self.w) + 0.12 * self.side
+                value = float(self.layout.profile("towers", np.array([middle / self.u + 0.3 * wid * row], F), 9, self.u)[0])
+                bh = hgt * self.u * (0.5 + 0.7 * np.exp(-(fx * 2.1) ** 2)) * (0.9 + 0.3 * value)
+                wide = 0.5 * step * (0.74, 0.9, 0.8, 0.66)[k % 4]
+                a, b = int(max(0, round(self.w / 2 + middle - wide))), int(min(self.w, round(self.w / 2 + middle + wide)))
+                if b <= a:
+                    continue
+                top[a:b] = self.hz - bh
+                kind = k % 5
+                if kind == 0 and b - a > 8:
+                    m = (a + b) // 2
+                    top[m - max(1, int(self.u * 0.004)) : m + max(1, int(self.u * 0.004))] -= bh * 0.22
+                elif kind == 2:
+                    q = (b - a) // 4
+                    top[a + q : b - q] -= bh * 0.1
+                towers.append((k, self.w / 2 + middle, wide, bh))
+            self.ridge(top, c, mix(c, self.hor, 0.3 if not dark else 0.12), self.u * hgt)
             if dark or s.mood == "stormy":
-                gold = mix(rgb(255, 206, 120), ramp_of(s.colour, 0.85) if s.colour else rgb(255, 206, 120), 0.8)
-                cell, size = self.u * 0.021, self.u * 0.0095
-                for x, bw, bh, seeds in lit:
-                    nx, ny = min(6, int(bw * 0.86 / cell)), min(12, int((bh - size) / cell))
-                    off = (bw * 0.94 - (nx - 1) * cell) / 2
-                    for j in range(ny):
-                        for i in range(nx):
-                            if seeds[j, i] < 0.42:
-                                cx, cy = x + off + i * cell, self.hz - bh + cell * (j + 0.9)
-                                self.dab(cx, cy, size / 2, gold, 0.55 + 0.4 * near)
+                for k, middle, wide, bh in towers:
+                    across = int((2 * wide - size) // cell)
+                    for j in range(int((bh - size) / cell)):
+                        for i in range(across):
+                            if (3 * i + 2 * j + k) % 5 != 0:
+                                self.dab(middle + (i - (across - 1) / 2) * cell, self.hz - cell * (j + 0.9), size / 2, gold, 0.6 + 0.35 * near)
 
     def dab(self, cx, cy, r, colour, alpha):
         """A small soft square."""
@@ -445,7 +497,7 @@ class Canvas:
 
     # -- below the horizon ---------------------------------------------------------------------------------------
     def water(self):
-        s, r = self.s, self.rng
+        s = self.s
         h0 = int(self.hz)
         y, rows = self.py[h0:], self.h - h0
         depth = ((y - h0) / F(self.h - h0)).astype(F)  # 0 at the horizon .. 1 near
@@ -453,7 +505,7 @@ class Canvas:
         calm = s.water == "lake" and s.mood != "stormy"
         amp = (0.006 if calm else 0.016) * self.u
         persp = (F(0.25) + depth)
-        wob = noise2(r, self.x, np.log(depth + F(0.12)), 5 if calm else 7, 9, 2) - F(0.5)
+        wob = self.texture2("waves", self.x, np.log(depth + F(0.12)), 5 if calm else 7, 9, 2) - F(0.5)
         iy = np.clip(src[:, None] + wob * (F(2.6 * amp) * persp)[:, None], 0, h0 - 1).astype(np.intp)
         ix = np.clip(np.arange(self.w) + wob * (F(1.4 * amp) * persp)[:, None], 0, self.w - 1).astype(np.intp)
         mirror = self.img[iy, ix]
@@ -463,7 +515,7 @@ class Canvas:
         k = (F(0.14 if calm else 0.30) + F(0.42) * depth)[:, None, None]
         mirror += k * (deep - mirror)
         # long soft bands of light
-        band = noise2(r, self.x, np.log(depth + F(0.08)), 1.6, 8 if calm else 12, 2)
+        band = self.texture2("bands", self.x + F(self.number("wisps", 0, 1.2)), np.log(depth + F(0.08)), 1.6, 8 if calm else 12, 2)
         shine = smooth((band - 0.52) / 0.22) * (F(0.30 if calm else 0.36) * (1 - F(0.5) * depth))[:, None]
         mirror += shine[..., None] * (mix(self.hor, self.mid, 0.3) - mirror)
         if s.sun or s.moon:
@@ -477,12 +529,12 @@ class Canvas:
 
     def ground(self):
         """Two or three near ridges instead of water."""
-        s, r, u = self.s, self.rng, self.u
+        s, u = self.s, self.u
         below = self.h - self.hz
         if s.land == "desert":
             for k, at in enumerate((0.02, 0.24, 0.52)):
                 near = 0.42 + 0.26 * k
-                crest = noise1(r, self.x, 1.3 - 0.15 * k, 2, 0.16)
+                crest = self.line(f"ground {k}", 1.3 - 0.15 * k, 2, 0.16)
                 top = F(self.hz + below * at) - F(u * (0.10 + 0.025 * k)) * crest
                 c = self.col(SAND, near, 1.15)
                 dk = mix(self.col(rgb(186, 112, 78), near, 0.9), self.shade, 0.30)
@@ -497,7 +549,7 @@ class Canvas:
             return
         for k, at in enumerate((0.0, 0.30, 0.62)):
             near = (0.5 if s.snow else 0.64) + 0.15 * k
-            top = F(self.hz + below * at) - F(u * (0.012 + 0.03 * k)) * (1 + noise1(r, self.x, 1.1, 2, 0.4))
+            top = F(self.hz + below * at) - F(u * (0.012 + 0.03 * k)) * (1 + self.line(f"ground {k}", 1.1, 2, 0.4))
             if s.season == "winter" and s.snow:
                 c, foot = self.snow_col(near + 0.2, 1.0 - 0.05 * k), self.snow_col(near + 0.2, 0.72)
             else:
@@ -519,21 +571,21 @@ class Canvas:
             self.blend(fall[:, None] * np.exp(-q * q) * F(0.20), self.light, h0)
 
     def flowers(self):
-        r = self.rng
+        r = texture_seed("flowers")
         h, u = self.h, self.u
         kinds = [(rgb(250, 96, 110), rgb(255, 220, 90)), (rgb(250, 160, 200), rgb(255, 250, 240)),
                  (rgb(190, 120, 230), rgb(255, 225, 110)), (rgb(255, 214, 70), rgb(255, 255, 245))]
-        a, b = kinds[int(r.integers(len(kinds)))]
-        n = 150
+        a, b = kinds[min(3, int(self.number("kind", 0, 4)))]
+        n = 110
         t = np.sort(r.random(n) ** 0.8)
         xs = r.uniform(-1.1, 1.1, n)
         pick = r.random(n)
         lum = float(np.clip(0.45 + self.local, 0, 1))
         for q, x, p in zip(t, xs, pick):
-            cx, cy = self.w / 2 + x * u, self.hz + (h - self.hz) * (0.14 + 0.84 * q)
-            if 0 < cx < self.w:
+            cx, cy = self.w / 2 + x * u, self.h * (0.66 + 0.32 * q)
+            if 0 < cx < self.w and cy > self.hz + u * 0.05:
                 c = mix(self.shade, a if p < 0.7 else b, lum)
-                rr = u * (0.004 + 0.011 * q)
+                rr = u * (0.0065 + 0.013 * q)
                 self.disc(cx, cy, rr, c, ry=rr * 0.8, alpha=0.92)
 
     # -- things --------------------------------------------------------------------------------------------------
@@ -559,18 +611,15 @@ class Canvas:
             self.blend(sm * F(0.9), snow, y0, y1, x0, x1)
 
     def round_tree(self, cx, base, hgt, colour, lit):
-        r = self.rng
+        """A trunk and a crown of one round form with a lit side."""
         trunk = mix(self.shade, colour, 0.2)
-        self.poly([(cx - hgt * 0.035, base), (cx - hgt * 0.02, base - hgt * 0.6), (cx + hgt * 0.02, base - hgt * 0.6), (cx + hgt * 0.035, base)], trunk)
-        lobes = [(-0.17, 0.56, 0.2), (0.17, 0.55, 0.2), (0.0, 0.72, 0.25), (-0.03, 0.55, 0.22)]
-        for ox, oy, rr in lobes:
-            self.disc(cx + ox * hgt, base - oy * hgt, rr * hgt, colour)
-        for ox, oy, rr in lobes[:3]:
-            self.disc(cx + (ox + 0.045 * self.side) * hgt, base - (oy + 0.05) * hgt, rr * hgt * 0.68, lit, alpha=0.55, soft=rr * hgt * 0.32)
+        self.poly([(cx - hgt * 0.05, base), (cx - hgt * 0.03, base - hgt * 0.55), (cx + hgt * 0.03, base - hgt * 0.55), (cx + hgt * 0.05, base)], trunk)
+        self.disc(cx, base - 0.66 * hgt, 0.33 * hgt, colour, ry=0.31 * hgt)
+        self.disc(cx + 0.1 * self.side * hgt, base - 0.74 * hgt, 0.2 * hgt, lit, alpha=0.6, soft=0.07 * hgt)
 
     def plants(self):
         """Trees standing near, at the sides, so the middle stays open."""
-        s, r, u = self.s, self.rng, self.u
+        s, u = self.s, self.u
         if s.vegetation not in ("pines", "trees"):
             if s.water == "lake" and s.season == "winter":
                 self.bank(0.06)
@@ -583,13 +632,12 @@ class Canvas:
         if over:
             self.bank(0.055)
         trees = []
-        spread = 0.2 if s.subject == "none" else 0.08  # subjects stand in the middle
-        for side, count in ((-1, int(r.integers(2, 5))), (1, int(r.integers(2, 5)))):
-            for k in range(count):
-                edge = r.uniform(0.0, spread) * min(self.w, u * 1.3)
-                cx = edge if side < 0 else self.w - edge
-                q = r.uniform(0.55, 1.0)
-                trees.append((q, cx))
+        spread = 0.22 if s.subject == "none" else 0.10  # subjects stand in the middle
+        where = self.number("trees")  # on one side or on both
+        for side in (-1, 1)[where > 0.7 : 1 + (where > 0.3)]:
+            for place, q in ((0.12, 1.0), (0.52, 0.78), (0.92, 0.6)):
+                edge = place * spread * min(self.w, u * 1.3)
+                trees.append((q, edge if side < 0 else self.w - edge))
         for q, cx in sorted(trees):
             base = (self.h - u * 0.035 * (2 - q)) if over else self.hz + (self.h - self.hz) * (0.25 + 0.55 * q)
             hgt = u * (0.2 + 0.17 * q)
@@ -600,9 +648,9 @@ class Canvas:
                 self.round_tree(cx, base, hgt * 0.85, c, lit)
 
     def bank(self, tall):
-        s, r, u = self.s, self.rng, self.u
+        s, u = self.s, self.u
         t = np.abs(self.px / F(self.w) - F(0.5)) * 2
-        top = F(self.h) - F(u) * (F(tall) * (F(0.15) + F(1.5) * t * t) + F(0.012) * noise1(r, self.x, 3, 3))
+        top = F(self.h) - F(u) * (F(tall) * (F(0.15) + F(1.5) * t * t) + F(0.012) * self.texture1("bank", self.x, 3, 2))
         if s.season == "winter":
             c = self.snow_col(1, 0.9)
         else:
@@ -615,24 +663,24 @@ class Canvas:
             getattr(self, "front_" + s.foreground.replace(" ", "_"))()
 
     def front_boat(self):
-        r, u = self.rng, self.u
-        cx = self.w * (0.5 - self.side * r.uniform(0.05, 0.2))
-        y = self.hz + (self.h - self.hz) * r.uniform(0.28, 0.46)
-        k = u * r.uniform(0.9, 1.15)
+        u = self.u
+        cx = self.placed()
+        y = self.hz + (self.h - self.hz) * 0.38
+        k = u * 1.25
         hull = mix(self.shade, rgb(120, 60, 44), self.local * 0.7)
         sail = mix(self.light, rgb(255, 255, 255), 0.5) if self.s.time != "night" else mix(self.hor, self.light, 0.55)
         dim = mix(sail, self.mid, 0.35)
         # reflection first
         self.poly([(cx - 0.006 * k, y + 0.02 * k), (cx - 0.006 * k, y + 0.16 * k), (cx - 0.07 * k, y + 0.02 * k)], sail, 0.28)
         self.poly([(cx - 0.1 * k, y + 0.012 * k), (cx + 0.1 * k, y + 0.012 * k), (cx + 0.07 * k, y + 0.05 * k), (cx - 0.07 * k, y + 0.05 * k)], hull, 0.4)
-        self.poly([(cx + 0.004 * k, y - 0.03 * k), (cx + 0.004 * k, y - 0.225 * k), (cx + 0.085 * k, y - 0.03 * k)], dim if self.side < 0 else sail)
-        self.poly([(cx - 0.01 * k, y - 0.03 * k), (cx - 0.01 * k, y - 0.20 * k), (cx - 0.075 * k, y - 0.03 * k)], sail if self.side < 0 else dim)
+        self.poly([(cx + 0.004 * k, y - 0.03 * k), (cx + 0.004 * k, y - 0.225 * k), (cx + 0.085 * k, y - 0.03 * k)], mix(dim, sail, 0.5 + 0.5 * self.side))
+        self.poly([(cx - 0.01 * k, y - 0.03 * k), (cx - 0.01 * k, y - 0.20 * k), (cx - 0.075 * k, y - 0.03 * k)], mix(sail, dim, 0.5 + 0.5 * self.side))
         self.poly([(cx - 0.105 * k, y - 0.022 * k), (cx + 0.105 * k, y - 0.022 * k), (cx + 0.07 * k, y + 0.02 * k), (cx - 0.075 * k, y + 0.02 * k)], hull)
         self.poly([(cx - 0.004 * k, y - 0.02 * k), (cx - 0.004 * k, y - 0.24 * k), (cx + 0.003 * k, y - 0.24 * k), (cx + 0.003 * k, y - 0.02 * k)], hull)
 
     def front_cabin(self):
-        s, r, u = self.s, self.rng, self.u
-        cx = self.w * (0.5 - self.side * r.uniform(0.08, 0.2))
+        s, u = self.s, self.u
+        cx = self.placed()
         if s.water != "none":
             y = self.h - u * 0.045
             t = (self.px - F(cx)) / F(u * 0.3)
@@ -640,8 +688,8 @@ class Canvas:
             c = self.snow_col(1, 0.9) if s.season == "winter" else mix(self.col(GROUND[s.season], 0.95, 0.8), self.shade, 0.3)
             self.ridge(top, c, mix(c, self.shade, 0.3), u * 0.15)
         else:
-            y = self.hz + (self.h - self.hz) * r.uniform(0.5, 0.62)
-        k = u * 0.95
+            y = self.hz + (self.h - self.hz) * 0.56
+        k = u * 1.2
         wall = mix(self.shade, rgb(150, 92, 62), 0.25 + self.local * 0.65)
         side = mix(wall, self.shade, 0.5)
         roof = mix(self.shade, rgb(110, 50, 48), 0.15 + self.local * 0.6)
@@ -667,8 +715,8 @@ class Canvas:
         self.poly([(wx - 0.019 * k, wy - 0.019 * k), (wx + 0.019 * k, wy - 0.019 * k), (wx + 0.019 * k, wy + 0.019 * k), (wx - 0.019 * k, wy + 0.019 * k)], win)
 
     def front_lone_tree(self):
-        r, u = self.rng, self.u
-        cx = self.w * (0.5 - self.side * r.uniform(0.08, 0.2))
+        u = self.u
+        cx = self.placed()
         base = self.hz + (self.h - self.hz) * (0.42 if self.s.water == "none" else 0.93)
         if self.s.water != "none":
             t = (self.px - F(cx)) / F(u * 0.26)
@@ -676,15 +724,15 @@ class Canvas:
             self.ridge(F(self.h) - F(u * 0.09) * np.exp(-t * t * F(1.5)) + F(u * 0.015), c, mix(c, self.shade, 0.3), u * 0.15)
         own = CROWNS[self.s.season]
         c = mix(self.col(own, 0.95, 0.75), self.shade, 0.3)
-        self.round_tree(cx, base, u * 0.36, c, self.col(mix(own, rgb(255, 240, 180), 0.25), 0.95, 1.3))
+        self.round_tree(cx, base, u * 0.44, c, self.col(mix(own, rgb(255, 240, 180), 0.25), 0.95, 1.3))
 
     def front_birds(self):
-        r, u = self.rng, self.u
+        u = self.u
         c = mix(self.shade, self.mid, 0.15)
-        cx, cy = self.w * (0.5 - self.side * r.uniform(0.08, 0.2)), self.hz * r.uniform(0.25, 0.42)
-        for k in range(int(r.integers(4, 7))):
-            x, y = cx + (k - 2.5) * u * 0.055 + r.uniform(-0.01, 0.01) * u, cy + r.uniform(-0.06, 0.06) * u
-            q = u * r.uniform(0.017, 0.026)
+        cx, cy = self.placed(), self.hz * 0.33
+        for k, off in enumerate((0.035, -0.02, 0.045, -0.045, 0.01)):
+            x, y = cx + (k - 2) * u * 0.068, cy + off * u
+            q = u * (0.027, 0.032, 0.024, 0.03, 0.026)[k]
             for sgn in (-1, 1):
                 self.poly([(x, y + 0.14 * q), (x + sgn * q * 0.55, y - q * 0.42), (x + sgn * q * 1.15, y - q * 0.22), (x + sgn * q * 0.55, y - q * 0.16)], c)
 
@@ -694,13 +742,13 @@ class Canvas:
 
     # -- the whole -----------------------------------------------------------------------------------------------
     def mist(self):
-        s, r = self.s, self.rng
+        s = self.s
         amount = {"misty": 0.72, "clear": 0.14, "cloudy": 0.2, "stormy": 0.22}[s.mood]
         if s.time == "night":
             amount *= 0.75
         lay = np.exp(-((self.py - F(self.hz - self.u * 0.02)) / F(self.u * (0.13 if s.mood == "misty" else 0.06))) ** 2)[:, None]
         if s.mood == "misty":
-            lay = lay * (F(0.55) + F(0.75) * noise2(r, self.x, self.y, 1.5, 6, 2))
+            lay = lay * (F(0.55) + F(0.75) * self.layout.field("mist", self.x, self.y, 1.5, 5, self.u))
         self.blend(np.clip(lay * F(amount), 0, 1), mix(self.hor, self.light, 0.2))
 
     def finish(self):
@@ -752,6 +800,6 @@ def compose(c):
     return c.finish()
 
 
-def draw(scene, width, height):
-    """The picture of a scene, uint8 [height, width, 3]."""
-    return compose(Canvas(scene, int(width), int(height)))
+def draw(scene, width, height, layout=None):
+    """The picture of a scene, uint8 [height, width, 3]; without a layout, with one by the scene's seed."""
+    return compose(Canvas(scene, int(width), int(height), layout))

@@ -1,6 +1,6 @@
 """Measures whether the attributes that captions ask for are in the model's pictures.
 
-    python evaluate.py AUTOENCODER.pt DIT.pt [--count 200] [--steps 12] [--guidance 3] [--side 256] [--table OUT.md] [--sheet OUT.png]
+    python evaluate.py AUTOENCODER.pt DIT.pt [--count 200] [--steps 8] [--guidance 1] [--side 256] [--table OUT.md] [--sheet OUT.png]
                        [--keep OUT.npz] [--quick] [--wide FEATURES.safetensors]
 
 Held-out captions (seeds that training never drew), one picture each. An attribute counts where the caption names it; it is judged by measure.py. The
@@ -22,7 +22,8 @@ from captions import caption
 from draw import draw
 from features import Features, wide_things
 from measure import ATTRIBUTES, measure, truth
-from model import Autoencoder
+from layout import Layout
+from model import Autoencoder, patches
 from sampling import sample
 from scenes import sample_scene, sample_wide_scene
 from train import build, load, precision
@@ -77,6 +78,18 @@ def wide_held_out(count: int):
     return _held_out(count, WIDE_HELD_OUT, sample_wide_scene, lambda scene, _: wide_things(scene))
 
 
+def start_noise(number: int, side: int, seed: int = 0) -> torch.Tensor:
+    """The noise [16, side / 8, side / 8] from which the picture of this number begins."""
+    return torch.randn(16, side // 8, side // 8, generator=torch.Generator().manual_seed(seed + number))
+
+
+def drawing(completion, text: str, number: int, side: int) -> np.ndarray:
+    """What a caption and the noise of a picture's number stand for, drawn: what the model is to make of them."""
+    rows = side // 16
+    layout = Layout.of_patches(patches(start_noise(number, side)[None]).view(rows, rows, -1).numpy())
+    return draw(completion.scene(text, layout), side, side, layout)
+
+
 def latents_of(model, texts, side: int, steps: int, guidance: float, seed: int = 0, kind=torch.float32):
     """Numbers of some texts and their latents, batch by batch until all have theirs: those of one batch pad to one length."""
     device = next(model.parameters()).device
@@ -86,7 +99,7 @@ def latents_of(model, texts, side: int, steps: int, guidance: float, seed: int =
     for group in by_padding.values():
         for start in range(0, len(group), BATCH):
             chosen = group[start : start + BATCH]
-            noise = torch.stack([torch.randn(16, side // 8, side // 8, generator=torch.Generator().manual_seed(seed + n)) for n in chosen])
+            noise = torch.stack([start_noise(n, side, seed) for n in chosen])
             with torch.autocast(device.type, kind, enabled=kind != torch.float32):
                 latents = sample(model, [texts[n] for n in chosen], noise.to(device), steps, guidance).float()
             yield chosen, latents
@@ -155,8 +168,8 @@ def main():
     parser.add_argument("autoencoder", type=pathlib.Path)
     parser.add_argument("dit", type=pathlib.Path)
     parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--steps", type=int, default=12)
-    parser.add_argument("--guidance", type=float, default=3.0)
+    parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--guidance", type=float, default=1.0)
     parser.add_argument("--side", type=int, default=256)
     parser.add_argument("--table", type=pathlib.Path)
     parser.add_argument("--sheet", type=pathlib.Path)

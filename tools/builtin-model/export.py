@@ -4,10 +4,6 @@
 
 Matrices are F16, vectors F32, and those matrices F32 that the engine keeps so. Layers of the autoencoder that were trained narrower are padded with
 zeros to the layout's 64 channels, blocks that were left out become zeros, and token rows that training never met are zeros.
-
-    python export.py AUTOENCODER.pt MORE.pt teacher.safetensors
-
-writes a model from which training is to go on, and its autoencoder, into one file instead: what is shipped has forgotten how to do with guidance (restore.py).
 """
 
 import argparse
@@ -20,7 +16,7 @@ from safetensors.torch import save_file
 
 import tokens
 from model import TAE_WIDTH, Autoencoder, Skip
-from train import load, load_naming_head
+from train import load
 
 KEPT_F32 = ("t_embedder.", "final_layer.linear.")
 LIMIT = 40_000_000
@@ -62,27 +58,16 @@ def autoencoder_tensors(model: Autoencoder) -> dict:
     return out
 
 
-def save_teacher(path: pathlib.Path, model, shape, autoencoder: Autoencoder, names: dict):
-    """Writes all of both models' state and that of the naming head, F16, to one file."""
-    state = {**model.state_dict(), **{f"autoencoder.{name}": tensor for name, tensor in autoencoder.state_dict().items()}}
-    state |= {f"names.{name}": tensor for name, tensor in names.items()}
-    held = {name: (tensor.half() if tensor.is_floating_point() else tensor).contiguous() for name, tensor in state.items()}
-    save_file(held, path, metadata={"shape": json.dumps(vars(shape)), "layout": json.dumps(autoencoder.layout)})
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("autoencoder", type=pathlib.Path)
     parser.add_argument("dit", type=pathlib.Path)
-    parser.add_argument("folder", type=pathlib.Path, help="or a file whose name ends with .safetensors")
-    parser.add_argument("--steps", type=int, default=12)
-    parser.add_argument("--guidance", type=float, default=3.0)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--guidance", type=float, default=1.0)
     arguments = parser.parse_args()
     model, shape = load(arguments.dit)
     autoencoder = Autoencoder.load(arguments.autoencoder)
-    if arguments.folder.suffix == ".safetensors":
-        names = load_naming_head(arguments.dit, shape.width).state_dict()
-        return save_teacher(arguments.folder, model, shape, autoencoder, names)
     arguments.folder.mkdir(parents=True, exist_ok=True)
 
     rows = torch.zeros(tokens.VOCABULARY, shape.text_width)

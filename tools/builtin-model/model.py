@@ -79,6 +79,12 @@ def patches(latents: torch.Tensor) -> torch.Tensor:
     return x.permute(0, 2, 4, 3, 5, 1).reshape(batch, (height // PATCH) * (width // PATCH), -1)
 
 
+def unpatched(tokens: torch.Tensor, rows: int, columns: int) -> torch.Tensor:
+    """The latents whose `patches` these are."""
+    x = tokens.view(-1, rows, columns, PATCH, PATCH, LATENT_CHANNELS).permute(0, 5, 1, 3, 2, 4)
+    return x.reshape(-1, LATENT_CHANNELS, rows * PATCH, columns * PATCH)
+
+
 class Attention(nn.Module):
     def __init__(self, width: int):
         super().__init__()
@@ -191,12 +197,12 @@ class Dit(nn.Module):
             self._angles[key] = (angles.cos().to(like), angles.sin().to(like))
         return self._angles[key]
 
-    def forward(self, latents, time, text, lengths, kept=None, taps=(), state_of=None):
+    def forward(self, latents, time, text, lengths, kept=None, state_of=None):
         """Velocity like `latents`. `time` [batch] in thousandths, `text` [batch, padded, text_width], `lengths` [batch] of real tokens.
 
         With `kept`, sorted numbers of some patches, the layers see those alone (the refiner still sees all): the velocity of these patches
-        [batch, kept, numbers of a patch], for cheaper training. With `taps`, sorted numbers of some layers, the states [batch, patches, width] of the picture
-        after each of them instead; with `state_of`, the number of one layer, the velocity and these states after it."""
+        [batch, kept, numbers of a patch], for cheaper training. With `state_of`, the number of a layer, also the states [batch, patches, width] of
+        the picture after it."""
         _, _, height, width = latents.shape
         rows, columns = height // PATCH, width // PATCH
         time = self.t_embedder(time)
@@ -220,21 +226,14 @@ class Dit(nn.Module):
             x = x[:, kept]
             cos, sin = (torch.cat([turn[:text_length], turn[text_length:][kept]]) for turn in (cos, sin))
         x = torch.cat([words.to(x.dtype), x], dim=1)
-        tapped = []
         for number, block in enumerate(self.layers):
             x = block(x, cos, sin, time)
             if number == state_of:
                 states = x[:, text_length : text_length + (rows * columns if kept is None else len(kept))]
-            if number in taps:
-                tapped.append(x[:, text_length : text_length + rows * columns])
-                if number == taps[-1]:
-                    return tapped
         if kept is not None:
             velocity = self.final_layer(x[:, text_length:], time)
         else:
-            x = self.final_layer(x[:, text_length : text_length + rows * columns], time)
-            x = x.view(-1, rows, columns, PATCH, PATCH, LATENT_CHANNELS).permute(0, 5, 1, 3, 2, 4)
-            velocity = x.reshape(latents.shape)
+            velocity = unpatched(self.final_layer(x[:, text_length : text_length + rows * columns], time), rows, columns)
         return velocity if state_of is None else (velocity, states)
 
 
@@ -288,9 +287,9 @@ class Autoencoder(nn.Module):
         w = TAE_WIDTH
         self.layout = {"full": full, "half": half}
         self.encoder = nn.ModuleDict({"layers": nn.Sequential(
-            _conv(3, full), Skip(),
-            _conv(full, half, 2, False), Skip(), Skip(), Skip(),
-            _conv(half, w, 2, False), TaeBlock(w), Skip(), Skip(),
+            _conv(3, full), TaeBlock(full),
+            _conv(full, half, 2, False), TaeBlock(half), TaeBlock(half), Skip(),
+            _conv(half, w, 2, False), TaeBlock(w), TaeBlock(w), Skip(),
             _conv(w, w, 2, False), TaeBlock(w), TaeBlock(w), Skip(),
             _conv(w, LATENT_CHANNELS),
         )})  # fmt: skip
@@ -317,7 +316,8 @@ class Autoencoder(nn.Module):
         """As train_autoencoder.py saved it."""
         saved = torch.load(path, map_location="cpu")
         model = cls(**saved.get("layout", {}))
-        model.load_state_dict(saved["model"])
+        # Blocks that it did not have yet begin as those that are left out: they change nothing.
+        model.load_state_dict(saved["model"], strict=False)
         return model
 
     def encode(self, pictures):

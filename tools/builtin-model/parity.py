@@ -1,6 +1,6 @@
 """Checks that PyTorch and the engine make the same picture from the same noise.
 
-    python parity.py AUTOENCODER.pt DIT.pt FOLDER ATELIER [--side 128] [--steps 12] [--guidance 3]
+    python parity.py AUTOENCODER.pt DIT.pt FOLDER ATELIER [--side 128] [--steps 8] [--guidance 1]
 
 FOLDER is what export.py wrote of these checkpoints, ATELIER the program. Fails where any picture's mean difference is 2 of 255 or more.
 """
@@ -34,8 +34,8 @@ def main():
         parser.add_argument(name, type=pathlib.Path)
     parser.add_argument("--side", type=int, default=128)
     parser.add_argument("--height", type=int)
-    parser.add_argument("--steps", type=int, default=12)
-    parser.add_argument("--guidance", type=float, default=3.0)
+    parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--guidance", type=float, default=1.0)
     arguments = parser.parse_args()
     height = arguments.height or arguments.side
     model, _ = load(arguments.dit)

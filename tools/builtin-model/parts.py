@@ -18,10 +18,10 @@ PARTS = len(NAMES)
 class LabelledCanvas(Canvas):
     """A Canvas that also holds the number of the part that each pixel shows."""
 
-    def __init__(self, scene, width, height):
+    def __init__(self, scene, width, height, layout=None):
         self.parts = np.zeros((height, width), np.uint8)
         self.part = 0
-        super().__init__(scene, width, height)
+        super().__init__(scene, width, height, layout)
 
     def blend(self, mask, colour, y0=0, y1=None, x0=0, x1=None):
         super().blend(mask, colour, y0, y1, x0, x1)

@@ -54,6 +54,8 @@ def _water(s, rng) -> str:
 def _scenery(s, rng) -> str:
     """The land with up to two adjectives: 'a misty autumn forest'."""
     land = land_phrase(s, rng)
+    if s.land == "forest" and s.snow and rng.random() < 0.4:
+        land = one_of(rng, "a pine forest in the snow", "a pine forest in winter", "pines in the snow", "a forest of pines in the snow")
     adjectives = []
     if s.mood in ("misty", "stormy") and rng.random() < 0.5:
         adjectives.append(one_of(rng, "misty", "foggy", "hazy") if s.mood == "misty" else "stormy")

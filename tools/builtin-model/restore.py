@@ -1,19 +1,16 @@
 """Makes training's checkpoints of the shipped files again, so that training can go on from them.
 
     python restore.py ../../assets/builtin-model RUN
-    python restore.py teacher.safetensors RUN
 
-RUN gets `tae.pt` and `dit.pt`, as train_autoencoder.py and train.py save them, of the shipped model or of the one that export.py kept for training to go on.
+RUN gets `tae.pt` and `dit.pt`, as train_autoencoder.py and train.py save them.
 The files hold matrices in F16, so the checkpoints do as well as these models and no better; optimisers start anew, as they do at every start of train.py.
 """
 
 import argparse
-import json
 import pathlib
 import sys
 
 import torch
-from safetensors import safe_open
 from safetensors.torch import load_file
 
 from model import Autoencoder, Shape
@@ -44,21 +41,6 @@ def landscapes(folder: pathlib.Path):
     return model, shape
 
 
-def teacher(path: pathlib.Path):
-    """The autoencoder, the DiT with its text encoder, their shape, and the naming head's state, that export.py kept in this file."""
-    with safe_open(path, "pt") as file:
-        shape, layout = (json.loads(file.metadata()[name]) for name in ("shape", "layout"))
-    weights = {name: tensor.float() if tensor.is_floating_point() else tensor for name, tensor in load_file(path).items()}
-
-    def state_of(prefix: str) -> dict:
-        return {name.removeprefix(prefix): tensor for name, tensor in weights.items() if name.startswith(prefix)}
-
-    latents, model = Autoencoder(**layout), build(Shape(**shape), weights["text.used"])
-    latents.load_state_dict(state_of("autoencoder."))
-    model.load_state_dict({name: weights[name] for name in model.state_dict()})
-    return latents, model, Shape(**shape), state_of("names.")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("source", type=pathlib.Path)
@@ -67,12 +49,9 @@ def main():
     arguments.run.mkdir(parents=True, exist_ok=True)
     if (arguments.run / "dit.pt").exists():
         sys.exit(f"{arguments.run / 'dit.pt'} is there already")
-    if arguments.source.suffix == ".safetensors":
-        latents, model, shape, names = teacher(arguments.source)
-    else:
-        latents, (model, shape), names = autoencoder(arguments.source), landscapes(arguments.source), {}
+    latents, (model, shape) = autoencoder(arguments.source), landscapes(arguments.source)
     torch.save({"model": latents.state_dict(), "layout": latents.layout, "spent": 0.0}, arguments.run / "tae.pt")
-    save_weights(arguments.run / "dit.pt", model.state_dict(), vars(shape), {"names": names} if names else {})
+    save_weights(arguments.run / "dit.pt", model.state_dict(), vars(shape))
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters, {len(model['text'].used)} tokens known")
 
 

@@ -1,11 +1,11 @@
 """Everything that a machine with an accelerator does in the minutes for which it is lent.
 
-    python session.py WORK OUT --minutes 9 [--script train.py] [--carried FOLDER] -- OPTIONS OF THE SCRIPT
+    python session.py WORK OUT --minutes 9 [--carried FOLDER] -- OPTIONS OF train.py
     python session.py --join FOLDER DIT.pt
 
 Draws and encodes shards on all cores, trains meanwhile, measures, and leaves in OUT the averaged weights in parts of at most 15 MiB (F16), the loss curve,
 the table of attributes and a sheet. WORK is where a second call on the same machine finds shards and checkpoints again. Training starts from the parts in
---carried, else from teacher.safetensors, else from the shipped model. `--join` makes a checkpoint of parts, for evaluate.py, export.py and another session.
+--carried, else from the shipped model. `--join` makes a checkpoint of parts, for evaluate.py, export.py and another session.
 """
 
 import argparse
@@ -21,10 +21,8 @@ from train import save_weights
 
 HERE = pathlib.Path(__file__).parent
 ASSETS = HERE.parent.parent / "assets" / "builtin-model"
-TEACHER = HERE / "teacher.safetensors"  # not in the tree: the README says where it is
 PART = 15 * 2**20
 ENOUGH = 16  # shards with which training may begin
-ORDER = ["train.py", "distill.py", "adversarial.py"]  # each goes on from what the one before left in WORK, or from the model in --carried
 LAST = 75  # seconds kept for measuring and packing
 
 
@@ -64,12 +62,10 @@ def main():
     parser.add_argument("work", type=pathlib.Path)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--minutes", type=float, required=True)
-    parser.add_argument("--script", choices=ORDER, default=ORDER[0])
     parser.add_argument("--carried", type=pathlib.Path)
     parser.add_argument("--count", type=int, default=400_000)
     parser.add_argument("--workers", type=int, default=14)
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--measure", nargs=2, default=(12, 3), metavar=("STEPS", "GUIDANCE"))
     parser.add_argument("--pictures", type=int, default=200, help="that are measured")
     arguments = parser.parse_args(own)
     end = time.time() + arguments.minutes * 60
@@ -77,29 +73,26 @@ def main():
     work.mkdir(parents=True, exist_ok=True)
     out.mkdir(parents=True, exist_ok=True)
     if not (work / "dit.pt").exists():
-        call("restore.py", TEACHER if TEACHER.exists() else ASSETS, work)
+        call("restore.py", ASSETS, work)
         if arguments.carried:
             join(arguments.carried, work / "dit.pt")
-    shards = work / "shards"
-    drawing = subprocess.Popen(
-        [sys.executable, HERE / "shards.py", work / "tae.pt", shards, "--large", "--count", str(arguments.count), "--workers", str(arguments.workers), *device]
-    )
+    shards, completion = work / "shards", work / "completion.npz"
+    if not completion.exists():
+        call("completion.py", completion)
+    amount = ("--large", "--count", str(arguments.count), "--workers", str(arguments.workers))
+    drawing = subprocess.Popen([sys.executable, HERE / "shards.py", work / "tae.pt", completion, shards, *amount, *device])
     try:
         while len(list(shards.glob("*.json"))) < min(ENOUGH, arguments.count // 500) and drawing.poll() in (None, 0):
             time.sleep(1)
-        trained = work / arguments.script.replace(".py", "-out.pt")
+        trained = work / "train-out.pt"
         before = torch.load(trained, map_location="cpu")["spent"] if trained.exists() else 0.0
         minutes = (before + end - time.time() - LAST) / 60
-        earlier = [work / "dit.pt", *(work / script.replace(".py", "-out.pt") for script in ORDER[: ORDER.index(arguments.script)])]
-        start = [checkpoint for checkpoint in earlier if checkpoint.exists()][-1]
-        backbone = ("--backbone", work / "train-out.pt") if arguments.script == "adversarial.py" else ()
-        call(arguments.script, shards, trained, "--start", start, "--minutes", minutes, *backbone, *device, *passed)
+        call("train.py", shards, trained, "--start", work / "dit.pt", "--minutes", minutes, *device, *passed)
     finally:
         drawing.terminate()
     pack(trained, out)
     shutil.copy(trained.with_suffix(".csv"), out / "loss.csv")
-    steps, guidance = arguments.measure
-    measured = ("--count", arguments.pictures, "--steps", steps, "--guidance", guidance, "--table", out / "attributes.md", "--sheet", out / "sheet.png")
+    measured = ("--count", arguments.pictures, "--table", out / "attributes.md", "--sheet", out / "sheet.png")
     call("evaluate.py", work / "tae.pt", trained, "--quick", *measured, *device)
 
 

@@ -1,12 +1,14 @@
-"""Draws pictures and keeps their latents and captions only, in shards, for train.py.
+"""Draws pictures and keeps their latents, layouts and captions only, in shards, for train.py.
 
-    python shards.py AUTOENCODER.pt SHARDS --count 40000 [--workers 1] [--large] [--wide]
+    python shards.py AUTOENCODER.pt COMPLETION.npz SHARDS --count 24000 [--workers 1] [--large]
 
 Shard N holds 500 pictures of one size: `N-WIDTHxHEIGHT.npy`, float16 [500, 16, height / 8, width / 8]; for squares of 256 the same pictures at half the
-side in a second file; `N.parts.npy`, what each patch shows (parts.py); and `N.json`, a list of captions for each picture, written last. Shards that are whole
-are left alone, so a stopped run goes on where it was, and training may begin before the last one is there. Every other picture is mirrored (captions name no
-sides). With `--large` every fourth shard is one and a half times or twice as large, in all aspect ratios in turn. `--wide` draws the scenes with more subjects,
-styles and pairs of colours.
+side in a second file; `N.layouts.npy`, float16, each layout's numbers, profiles and fields in one row; `N.parts.npy`, what each patch shows (parts.py); and
+`N.json`, a list of captions for each picture, written last. Shards that are whole are left alone, so a stopped run goes on where it was, and training may begin
+before the last one is there. With `--large` every sixteenth shard is one and a half times or twice as large, in all aspect ratios in turn.
+
+A picture is drawn for a caption: of the scene that the caption and the picture's layout stand for (completion.py). Other captions are kept with it where they stand
+for the same scene with this layout.
 """
 
 import argparse
@@ -21,56 +23,61 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from captions import caption
+from completion import Completion, texts_of
 from draw import compose
-from features import wide_things
+from layout import Layout
 from model import Autoencoder
 from parts import LabelledCanvas, coverage
-from prompts import prompt
 from scenes import sample_scene, sample_wide_scene
+from train import precision
 
 SHARD = 500
-CAPTIONS = 8
-PROMPTS = 3  # of these, as a person types (of scenes that have nothing that only wide ones have)
-SEED = 20  # dataset.py and evaluate.py (held out) use others
+CAPTIONS = 6
+TRIED = 8  # captions that might stand for the same scene
+WIDE = 0.22  # share of wide scenes
+EMPTY = 0.03  # share of pictures for no words
+SEED = 50  # dataset.py and evaluate.py (held out) use others
 BATCH = 20
-# 1:1, 4:3, 3:2, 16:9 and upright, each of about 256 x 256 pixels. Three shards of four are square.
+# 1:1, 4:3, 3:2, 16:9 and upright, each of about 256 x 256 pixels. Seven shards of eight are square.
 SQUARE = (256, 256)
 OTHERS = ((304, 224), (224, 304), (320, 208), (208, 320), (336, 192), (192, 336))
 
 
 def size_of(shard: int, large: bool) -> tuple[int, int]:
     """Width and height of a shard's pictures: the edges are multiples of 16, a patch of the DiT."""
-    turn, place = divmod(shard, 4)
-    if large and place == 3:
-        scale = (1.5, 2)[turn % 2]
-        return tuple(round(edge * scale / 16) * 16 for edge in (SQUARE, *OTHERS)[turn % 7])
-    return OTHERS[turn % len(OTHERS)] if place == 1 else SQUARE
+    turn, place = divmod(shard, 8)
+    if large and shard % 16 == 7:
+        scale = (1.5, 2)[turn // 2 % 2]
+        return tuple(round(edge * scale / 16) * 16 for edge in (SQUARE, *OTHERS)[turn // 2 % 7])
+    return OTHERS[turn % len(OTHERS)] if place == 3 else SQUARE
 
 
-def texts(scene, rng) -> list[str]:
-    """What is trained with the picture of a scene."""
-    typed = 0 if wide_things(scene) or scene.colours else PROMPTS
-    return [caption(scene, rng) for _ in range(CAPTIONS - typed)] + [prompt(scene, rng) for _ in range(typed)]
+_completion = None  # of a worker: read once
+
+
+def begin(completion: pathlib.Path):
+    global _completion
+    _completion = Completion.load(completion)
 
 
 def drawn(job):
-    """One picture [height, width, 3] of bytes, what its patches show, and its captions."""
-    index, seed, width, height, wide = job
+    """One picture [height, width, 3] of bytes, its layout, what its patches show, and its captions."""
+    index, seed, width, height = job
     rng = np.random.default_rng((seed, index))
-    scene = (sample_wide_scene if wide else sample_scene)(rng)
-    canvas = LabelledCanvas(scene, width, height)
+    layout = Layout.sample(rng, width, height)
+    first = texts_of((sample_wide_scene if rng.random() < WIDE else sample_scene)(rng), rng, 2)
+    text = "" if rng.random() < EMPTY or not first else first[int(rng.integers(len(first)))]
+    scene = _completion.scene(text, layout)
+    texts = [text] + [other for other in texts_of(scene, rng, TRIED) if text and _completion.scene(other, layout) == scene]
+    canvas = LabelledCanvas(scene, width, height, layout)
     picture = compose(canvas)
-    shown = coverage(canvas.parts)
-    if index % 2:
-        picture, shown = (np.ascontiguousarray(side[:, ::-1]) for side in (picture, shown))
-    return picture, shown, texts(scene, rng)
+    return picture, layout.flat().astype(np.float16), coverage(canvas.parts), texts[:CAPTIONS]
 
 
 def encoded(model, pictures: np.ndarray, halves: int, device: str) -> np.ndarray:
     """Latents of bytes [count, height, width, 3], halved so often first."""
     latents = []
-    with torch.inference_mode():
+    with torch.inference_mode(), torch.autocast(device, precision(device), enabled=precision(device) != torch.float32):
         for start in range(0, len(pictures), BATCH):
             batch = torch.from_numpy(pictures[start : start + BATCH]).to(device).permute(0, 3, 1, 2).float().div_(255)
             for _ in range(halves):
@@ -82,11 +89,11 @@ def encoded(model, pictures: np.ndarray, halves: int, device: str) -> np.ndarray
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("autoencoder", type=pathlib.Path)
+    parser.add_argument("completion", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--count", type=int, default=40000)
+    parser.add_argument("--count", type=int, default=24000)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--large", action="store_true")
-    parser.add_argument("--wide", action="store_true")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--first", type=int, default=0, help="number of the first shard, behind those of another seed")
     parser.add_argument("--device", default="cpu")
@@ -99,21 +106,22 @@ def main():
         return arguments.folder / f"{arguments.first + shard:05}{ending}"
 
     missing = [shard for shard in range(-(-arguments.count // SHARD)) if not path(shard, ".json").exists()]
-    with multiprocessing.get_context("spawn").Pool(arguments.workers) as pool:
+    with multiprocessing.get_context("spawn").Pool(arguments.workers, begin, (arguments.completion,)) as pool:
 
         def start(shard: int):
             size = size_of(shard, arguments.large)
-            jobs = [(index, arguments.seed, *size, arguments.wide) for index in range(shard * SHARD, (shard + 1) * SHARD)]
+            jobs = [(index, arguments.seed, *size) for index in range(shard * SHARD, (shard + 1) * SHARD)]
             return pool.map_async(drawn, jobs, chunksize=10)
 
         results = start(missing[0]) if missing else None
         for shard, following in itertools.zip_longest(missing, missing[1:]):
-            pictures, shown, captions = zip(*results.get())
+            pictures, layouts, shown, captions = zip(*results.get())
             results = following and start(following)  # drawn while this one is encoded
             pictures = np.stack(pictures)
             height, width = pictures.shape[1:3]
             for halves in range(1 + ((width, height) == SQUARE)):
                 np.save(path(shard, f"-{width >> halves}x{height >> halves}.npy"), encoded(model, pictures, halves, arguments.device))
+            np.save(path(shard, ".layouts.npy"), np.stack(layouts))
             np.save(path(shard, ".parts.npy"), np.stack(shown))
             done = path(shard, ".json")
             temporary = done.with_suffix(".tmp")

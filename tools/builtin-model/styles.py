@@ -2,7 +2,8 @@
 import numpy as np
 from PIL import Image
 
-from palette import F, LUMA, mix, noise2, rgb, smooth
+from layout import texture_seed
+from palette import F, LUMA, mix, rgb, smooth
 
 PAPER = rgb(246, 240, 226)
 
@@ -43,14 +44,14 @@ def paper_margin(c, wide):
     """1 on the picture and 0 on the paper around it, with an uneven edge."""
     x = np.minimum(c.px, c.w - c.px) / F(c.u)
     y = np.minimum(c.py, c.h - c.py) / F(c.u)
-    uneven = (noise2(c.rng, c.x, c.y, 4, 4, 3) - F(0.5)) * F(wide * 1.3)
+    uneven = (c.texture2("style 1", c.x, c.y, 4, 4, 3) - F(0.5)) * F(wide * 1.3)
     return smooth((np.minimum(x, y[:, None]) + uneven - F(wide * 0.5)) / F(wide * 0.4))
 
 
 def moved(c, values, reach, fineness):
     """The picture with every place shifted by smooth noise of at most `reach` units."""
-    shift_x = (noise2(c.rng, c.x, c.y, fineness, fineness, 2) - F(0.5)) * F(2 * reach * c.u)
-    shift_y = (noise2(c.rng, c.x, c.y, fineness, fineness, 2) - F(0.5)) * F(2 * reach * c.u)
+    shift_x = (c.texture2("style 2", c.x, c.y, fineness, fineness, 2) - F(0.5)) * F(2 * reach * c.u)
+    shift_y = (c.texture2("style 3", c.x, c.y, fineness, fineness, 2) - F(0.5)) * F(2 * reach * c.u)
     ix = np.clip(np.arange(c.w) + shift_x, 0, c.w - 1).astype(np.intp)
     iy = np.clip(np.arange(c.h)[:, None] + shift_y, 0, c.h - 1).astype(np.intp)
     return values[iy, ix]
@@ -89,13 +90,13 @@ def ink(c):
     """Black ink on paper: washes in a few tones, thin where it is light, and brush lines along what stands out."""
     step = max(1, round(c.u / 256))
     lum = moved(c, standing_out(c, stretched(c.img @ LUMA, 0.56), 0.9), 0.007, 9)
-    wash = blurred(lum, step) + (noise2(c.rng, c.x, c.y, 4, 6, 3) - F(0.5)) * F(0.2)
+    wash = blurred(lum, step) + (c.texture2("style 4", c.x, c.y, 4, 6, 3) - F(0.5)) * F(0.2)
     tones = np.zeros_like(wash)
     for level, amount in ((0.74, 0.12), (0.56, 0.15), (0.40, 0.20), (0.22, 0.28)):
         below = F(level) - wash
         tones += F(amount) * smooth(below / F(0.06) + F(0.5))
         tones += F(0.09) * np.exp(-((below - F(0.015)) / F(0.018)) ** 2) * (below > 0)  # pigment gathers at a wash's edge
-    dry = np.clip(F(0.45) + F(1.0) * noise2(c.rng, c.x, c.y, 9, 22, 2), 0, 1)
+    dry = np.clip(F(0.45) + F(1.0) * c.texture2("style 5", c.x, c.y, 9, 22, 2), 0, 1)
     lines = smooth((edges(blurred(lum, step), step) - F(0.06)) / F(0.14)) * F(0.85) * dry
     amount = np.clip(np.maximum(tones, tones * F(0.5) + lines), 0, 0.94) * paper_margin(c, 0.055)
     return PAPER + amount[..., None] * (rgb(24, 26, 34) - PAPER)
@@ -127,11 +128,11 @@ def watercolour(c):
     img = np.clip(img * brighter[..., None], 0, 1)
     lacking = np.clip(wanted - img @ LUMA, 0, 1)[..., None]
     img = img + lacking * (1 - img)
-    uneven = (noise2(c.rng, c.x, c.y, 3.0, 3.6, 4, 0.6) - F(0.5)) * F(0.8)
+    uneven = (c.texture2("style 6", c.x, c.y, 3.0, 3.6, 4, 0.6) - F(0.5)) * F(0.8)
     wash = light + uneven * F(0.2)
     rims = sum(np.exp(-((wash - F(level)) / F(0.014)) ** 2) for level in (0.36, 0.62)) * F(0.11)
     rims += smooth((edges(blurred(light, step), step) - F(0.06)) / F(0.2)) * F(0.4)
-    grain = (c.rng.random((c.h, c.w), F) + noise2(c.rng, c.x, c.y, 70, 70, 1) - F(1)) * F(0.05)
+    grain = (texture_seed("paper").random((c.h, c.w), F) + c.texture2("style 7", c.x, c.y, 70, 70, 1) - F(1)) * F(0.05)
     pigment = np.clip(1 + uneven + rims, 0.3, 1.9)[..., None]
     paper = rgb(253, 250, 243)
     washed = np.maximum(mix(img, paper, 0.12), F(0.02)) ** pigment  # more pigment absorbs more light
@@ -145,7 +146,7 @@ def woodcut(c):
     lum = standing_out(c, stretched(c.img @ LUMA, 0.6), 0.8)
     flat = few_colours(c.img, 3)
     tone = mix(flat / np.maximum(flat.max(-1, keepdims=True), F(0.3)), PAPER, 0.45)
-    bend = noise2(c.rng, c.x, c.y, 2.2, 2.2, 2) * F(0.09) + noise2(c.rng, c.x, c.y, 14, 14, 1) * F(0.006)
+    bend = c.texture2("style 8", c.x, c.y, 2.2, 2.2, 2) * F(0.09) + c.texture2("style 9", c.x, c.y, 14, 14, 1) * F(0.006)
     run = c.y[:, None] + F(0.10) * c.x
     if c.s.sun or c.s.moon:
         around = np.hypot(c.x - F((c.lx - c.w / 2) / c.u), (c.y - F(c.ly / c.u))[:, None])

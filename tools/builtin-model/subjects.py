@@ -2,7 +2,8 @@
 import numpy as np
 from PIL import Image, ImageDraw
 
-from palette import F, GROUND, ROCK, mix, noise1, noise2, rgb, smooth
+from layout import texture_seed
+from palette import F, GROUND, ROCK, mix, rgb, smooth
 
 # Outlines face right: x to the right, y upwards; hoofs and waterline at 0.
 DEER_BODY = ((-0.60, 0.96), (-0.2, 0.93), (0.18, 0.98), (0.31, 1.20), (0.40, 1.44), (0.28, 1.60), (0.50, 1.61), (0.64, 1.58), (0.90, 1.40), (0.86, 1.32),
@@ -92,7 +93,7 @@ def facing(points, cx, base, size, direction):
 
 # -- subjects ------------------------------------------------------------------------------------------------------------
 def draw_lighthouse(c):
-    s, r, u = c.s, c.rng, c.u
+    s, u = c.s, c.u
     if s.land == "cliffs":
         (reach, top), (nearer_reach, _) = c.cliffs[1], c.cliffs[2]
         across = (nearer_reach + reach - 0.055) / 2
@@ -100,21 +101,21 @@ def draw_lighthouse(c):
         base = float(top[int(cx)]) + u * 0.012
         tall = min(u * 0.27, base * 0.88)
     else:
-        cx = c.w * (0.5 - c.side * r.uniform(0.10, 0.2))
-        high, wide = (r.uniform(0.09, 0.13), r.uniform(0.24, 0.3)) if s.land == "islands" else (r.uniform(0.06, 0.09), r.uniform(0.18, 0.24))
+        cx = c.placed()
+        high, wide = (0.11, 0.27) if s.land == "islands" else (0.075, 0.21)
         q = (c.px - F(cx)) / F(u * wide)
-        rise = F(high) * np.maximum(1 - q * q, 0) ** F(0.7) * (F(1) + F(0.28) * noise1(r, c.x, 9, 3))
+        rise = F(high) * np.maximum(1 - q * q, 0) ** F(0.7) * (F(1) + F(0.28) * c.texture1("rock", c.x - F((cx - c.w / 2) / u), 9, 2))
         line = np.where(np.abs(q) < 1, F(c.hz) - F(u) * rise, F(c.hz + 2))
         rock = c.col(mix(c.own, ROCK, 0.45 if s.land == "islands" else 0.8), 0.85, 0.9)
         c.ridge(line, rock, mix(rock, c.shade, 0.4), u * high)
         base = float(line[int(cx)]) + u * 0.012
-        tall = min(u * r.uniform(0.31, 0.36), base * 0.9)
+        tall = min(u * 0.36, base * 0.9)
     lit = lamps_are_lit(c)
     lamp_y = base - tall * 0.83
     if lit:
         dark = s.time in ("night", "dusk")
         dx, dy = (c.px - F(cx)) / F(u), ((c.py - F(lamp_y)) / F(u))[:, None]
-        for direction, strength in ((c.side, 0.62), (-c.side, 0.4)):
+        for direction, strength in ((1, 0.51 + 0.11 * c.side), (-1, 0.51 - 0.11 * c.side)):
             ahead = np.maximum(dx * F(direction), 0)
             spread = F(0.012) + F(0.14) * ahead
             off = np.abs(dy + F(0.05) * ahead) / spread
@@ -142,14 +143,14 @@ def draw_lighthouse(c):
 
 
 def draw_windmill(c):
-    s, r, u = c.s, c.rng, c.u
-    cx = c.w * (0.5 - c.side * r.uniform(0.06, 0.18))
-    base = c.hz + (c.h - c.hz) * r.uniform(0.14, 0.22)
+    s, u = c.s, c.u
+    cx = c.placed()
+    base = c.hz + (c.h - c.hz) * 0.18
     if s.land == "hills":
-        base = c.hz + (c.h - c.hz) * r.uniform(0.04, 0.12)
+        base = c.hz + (c.h - c.hz) * 0.08
         knoll(c, cx, base - u * 0.004, u * 0.42)
-    tall = u * r.uniform(0.27, 0.31)
-    wall = painted(c, rgb(232, 216, 190) if r.random() < 0.6 else rgb(176, 118, 84))
+    tall = u * 0.32
+    wall = painted(c, rgb(232, 216, 190))
     wood = mix(c.shade, rgb(70, 50, 44), 0.2 + 0.5 * c.local)
     sail = painted(c, rgb(250, 244, 228), 0.42)
     low, high = tall * 0.21, tall * 0.13
@@ -165,7 +166,7 @@ def draw_windmill(c):
     for up in (0.36, 0.56):
         c.disc(cx, base - tall * up, tall * 0.032, opening)
     hub_y, reach = base - tall * 0.86, min(u * 0.215, base - tall * 0.86 - u * 0.01)
-    turned = r.uniform(0.2, 1.3)
+    turned = 0.55
     for quarter in range(4):
         angle = turned + quarter * np.pi / 2
         along, across = np.array((np.cos(angle), np.sin(angle))), np.array((-np.sin(angle), np.cos(angle)))
@@ -180,12 +181,12 @@ def draw_windmill(c):
 
 
 def draw_road(c):
-    s, r, u = c.s, c.rng, c.u
+    s, u = c.s, c.u
     paved = s.land in ("desert", "city")
     y0 = int(c.hz - u * 0.008)
     depth = np.clip((c.py[y0:] - F(y0)) / F(c.h - y0), 0, 1)
-    phase = r.uniform(0, 2 * np.pi)
-    centre = F(c.w * (0.5 + r.uniform(-0.06, 0.06))) + F(u) * (F(0.02) + F(0.2) * depth) * np.sin(F(phase) + F(3.8) * np.log(depth + F(0.09)))
+    phase = c.number("turn", 0, 2 * np.pi)
+    centre = F(c.w * 0.5) + F(u) * (F(0.02) + F(0.2) * depth) * np.sin(F(phase) + F(3.8) * np.log(depth + F(0.09)))
     half = F(u) * (F(0.006) + F(0.115) * depth ** F(1.15))
     off = np.abs(c.px - centre[:, None])
     near = depth[:, None, None]
@@ -215,9 +216,9 @@ def draw_road(c):
 
 
 def draw_bridge(c):
-    r, u = c.rng, c.u
-    waterline = c.hz + (c.h - c.hz) * r.uniform(0.30, 0.38)
-    tall = u * r.uniform(0.16, 0.19)
+    u = c.u
+    waterline = c.hz + (c.h - c.hz) * 0.34
+    tall = u * 0.18
     arches = int(np.clip(round(c.w / u * 2.6), 2, 5))
     spacing = c.w / arches
     hump = F(tall) * (F(1) - F(0.22) * ((c.px / F(c.w) - F(0.5)) * 2) ** 2)
@@ -239,12 +240,12 @@ def draw_bridge(c):
     y0, y1 = max(0, int(waterline - tall * 1.1)), min(c.h, int(waterline + tall * 1.1))
     # mirrored first
     rows = c.py[int(waterline):y1]
-    wob = (noise2(r, c.x, np.log((rows - F(c.hz)) / F(u) + F(0.1)), 6, 10, 2) - F(0.5)) * F(u * 0.035)
+    wob = (c.texture2("waves", c.x, np.log((rows - F(c.hz)) / F(u) + F(0.1)), 6, 10, 2) - F(0.5)) * F(u * 0.035)
     whole, _, _ = masks((rows - F(waterline))[:, None] * F(1.05) + wob)
     c.blend(whole * F(0.55), mix(shade, c.mid, 0.25), int(waterline), y1)
     rows = c.py[y0:int(waterline) + 1]
     whole, rings, top = masks(F(waterline) - rows[:, None])
-    grain = noise2(r, c.x, rows / F(u), 34, 60, 2)[..., None]
+    grain = c.texture2("stone", c.x, rows / F(u), 34, 60, 2)[..., None]
     side = np.clip((F(waterline) - rows) / F(tall), 0, 1)[:, None, None]
     c.blend(whole, shade + (stone - shade) * (F(0.35) + F(0.65) * side) * (F(0.75) + F(0.5) * grain), y0, int(waterline) + 1)
     c.blend(whole * rings * F(0.8), ring, y0, int(waterline) + 1)
@@ -259,30 +260,30 @@ def draw_bridge(c):
 
 
 def draw_deer(c):
-    r, u = c.rng, c.u
-    cx = c.w * (0.5 - c.side * r.uniform(0.06, 0.16))
-    base = c.hz + (c.h - c.hz) * r.uniform(0.30, 0.38)
-    knoll(c, cx, base - u * 0.006, u * r.uniform(0.5, 0.7))
-    size = u * r.uniform(0.145, 0.165)
+    u = c.u
+    cx = c.placed()
+    base = c.hz + (c.h - c.hz) * 0.34
+    knoll(c, cx, base - u * 0.006, u * 0.6)
+    size = u * 0.18
     coat = mix(c.shade * F(0.8), rgb(136, 84, 52), 0.05 + 0.7 * c.local * (0.6 if c.s.colour or c.s.colours else 1.0))
     far, antler = mix(coat, c.shade, 0.45), mix(c.shade, rgb(92, 66, 50), 0.1 + 0.5 * c.local)
-    direction = c.side
+    direction = 1 if c.side >= 0 else -1
     paint_outlines(c, [facing(leg, cx, base - u * 0.004, size, direction) for leg in DEER_FAR_LEGS], far)
     paint_outlines(c, [], antler, lines=[facing(line, cx, base, size, direction) for line in DEER_ANTLERS], line_width=size * 0.055)
     paint_outlines(c, [facing(curve(DEER_BODY), cx, base, size, direction)], coat)
 
 
 def draw_swans(c):
-    r, u = c.rng, c.u
+    u = c.u
     white, shade = c.snow_col(1, 1.0), c.snow_col(1, 0.35)
     orange = painted(c, rgb(238, 130, 40), 0.45)
-    middle = c.w * (0.5 - c.side * r.uniform(0.0, 0.1))
+    middle = c.placed(0.05)
     apart = min(u * 0.17, c.w * 0.19)
-    near, far = r.uniform(0.58, 0.66), r.uniform(0.26, 0.34)
-    meeting = r.random() < 0.5
+    near, far = 0.62, 0.3
+    facing_side = 1 if c.side >= 0 else -1
     for down, size, off in ((far, 0.115, -apart), (near, 0.16, apart * 0.75)):
-        cx, base, size = middle + c.side * off, c.hz + (c.h - c.hz) * down, u * size
-        direction = c.side if off < 0 or not meeting else -c.side
+        cx, base, size = middle + facing_side * off, c.hz + (c.h - c.hz) * down, u * size
+        direction = facing_side if off < 0 else -facing_side
 
         def at(points, down_by=1.0):
             return [(x, base - (base - y) * down_by) for x, y in facing(points, cx, base, size, direction)]
@@ -296,9 +297,9 @@ def draw_swans(c):
 # -- weather -------------------------------------------------------------------------------------------------------------
 def draw_rainbow(c):
     """An arc in the sky on the side away from the light, before land and water, so that both hide and mirror it."""
-    r, u = c.rng, c.u
-    cx, cy = c.w * (0.5 - c.side * r.uniform(0.06, 0.16)), c.hz + u * 0.1
-    radius = min(cy - u * r.uniform(0.06, 0.1), u * 0.62)
+    u = c.u
+    cx, cy = c.placed(0.11), c.hz + u * 0.1
+    radius = min(cy - u * 0.08, u * 0.62)
     wide = u * 0.095
     y1 = int(c.hz) + 2
     distance = np.sqrt((c.px - F(cx)) ** 2 + ((c.py[:y1] - F(cy)) ** 2)[:, None])
@@ -314,7 +315,8 @@ def draw_rainbow(c):
 
 
 def draw_rain(c):
-    s, r, u = c.s, c.rng, c.u
+    s, u = c.s, c.u
+    r = texture_seed("rain")
     slant = 0.28 * c.side
     # broad shafts, then streaks: many short and faint ones, fewer long ones
     shafts = np.zeros((c.h, c.w), F)

@@ -3,8 +3,8 @@
     python train.py SHARDS OUT.pt --minutes 30 --share 256x256=0.8 --share other=0.1 --share 128x128=0.1 [--start FILE.pt] [--keep 0.5]
 
 With noise n, picture latent x and sigma in 0..1 the model sees (1 - sigma) x + sigma n at time 1000 (1 - sigma) and predicts x - n. Sigma is a
-logit-normal draw moved by a shift that grows with the picture: 3 at 256 x 256, as the engine's schedule has it. A tenth of the captions are empty, for
-guidance.
+logit-normal draw moved by a shift that grows with the picture: 3 at 256 x 256, as the engine's schedule has it. The noise holds the picture's layout (layout.py)
+and is drawn anew in all that the layout leaves free. Some pictures are of no words, for guidance away from words to leave out.
 
 A run goes on from OUT.pt if it is there (weights, averages and optimisers), else from the averaged weights of --start, else from nothing. Shards that
 shards.py writes meanwhile are taken in. OUT.csv is the loss curve. BF16 where the processor multiplies it (or on CUDA), else F32.
@@ -12,7 +12,7 @@ shards.py writes meanwhile are taken in. OUT.csv is the loss curve. BF16 where t
 `--keep 0.5` lets the layers see a random half of each batch's patches, after the noise refiner saw them all: steps take less time, and the loss is that of
 the patches kept (V. Sehwag et al., "Stretching each dollar: diffusion training from scratch on a micro-budget", 2024). A last run without it must follow.
 
-From the states after its third layer the model also has to say how much of each patch is sky, sun, peak, pine, cabin ... (parts.py), which pulls the first
+From the states after its fourth layer the model also has to say how much of each patch is sky, sun, peak, pine, cabin ... (parts.py), which pulls the first
 layers towards what a picture shows. Source of the idea: S. Yu et al., "Representation alignment for generation: training diffusion transformers is easier than
 you think" (2025), whose features are another network's; a program that draws knows them exactly.
 """
@@ -33,14 +33,15 @@ import torch
 import torch.nn.functional as F
 
 import tokens
-from model import Dit, Shape, TextEncoder, patches
+from layout import FIELD_VALUES, FIELDS, NUMBER_VALUES, NUMBERS, PROFILE_VALUES, PROFILES, VALUES, Layout
+from model import Dit, Shape, TextEncoder, patches, unpatched
 from muon import Muon, schedule
 from parts import PARTS
+from pooling import pool_noise
 
-EMPTY = 0.1
 LOOK = 200  # steps between two looks for new shards
 SAVE = 120  # seconds between two checkpoints
-NAMED = 2  # the layer after which it has to say what the patches show
+NAMED = 3  # the layer after which it has to say what the patches show
 # Captions drawn twice as often: what they name is small or full of detail, and learnt last.
 HARD = re.compile(
     r"\b(sun|sunshine|moon|moonlight|stars|starry|aurora|northern lights|city|skyline|skyscrapers|towers|buildings|cabin|cottage|house|hut|(lone|lonely|single|one) tree)\b",
@@ -52,16 +53,18 @@ class Part:
     """The pictures of one size and their captions, grouped by how many text positions the DiT pads them to."""
 
     def __init__(self):
-        self.latents, self.shown = [], []
+        self.latents, self.shown, self.layouts = [], [], []
         self.by_padding = {}
 
-    def add(self, path: pathlib.Path, texts, shown: np.ndarray):
-        """`shown` is the coverage of parts.py, for patches of the pictures' full size: halves have the means of four."""
+    def add(self, path: pathlib.Path, texts, shown: np.ndarray, layouts: np.ndarray):
+        """`shown` is the coverage of parts.py, for patches of the pictures' full size: halves have the means of four, and halves of `layouts`."""
         shard = len(self.latents)
         self.latents.append(np.load(path, mmap_mode="r"))
         rows = self.latents[-1].shape[2] // 2
         if rows < shown.shape[1]:
+            layouts = np.stack([Layout.of_flat(values, *shown.shape[1:3]).halved().flat() for values in layouts])
             shown = shown.reshape(len(shown), rows, 2, -1, 2, shown.shape[-1]).mean((2, 4)).astype(np.uint8)
+        self.layouts.append(layouts)
         self.shown.append(shown.reshape(len(shown), -1, shown.shape[-1]))
         for picture, several in enumerate(texts):
             for text in several:
@@ -69,20 +72,18 @@ class Part:
                 self.by_padding.setdefault(tokens.padded(len(ids)), []).extend([(shard, picture, ids)] * (2 if HARD.search(text) else 1))
 
     def draw(self, rng, count: int):
-        """Latents, ids [count, padding] and lengths of `count` captions of one padding, and what the patches show [count, patches, PARTS], of 255."""
+        """Latents, ids [count, padding] and lengths of `count` captions of one padding, what the patches show [count, patches, PARTS], of 255, and layouts."""
         paddings = sorted(self.by_padding)
         sizes = np.array([len(self.by_padding[padding]) for padding in paddings])
         padding = paddings[rng.choice(len(paddings), p=sizes / sizes.sum())]
         chosen = [self.by_padding[padding][n] for n in rng.integers(0, len(self.by_padding[padding]), count)]
         ids = np.zeros((count, padding), np.int64)
         lengths = np.zeros(count, np.int64)
-        empty = tokens.tokens("")
         for n, (_, _, words) in enumerate(chosen):
-            words = empty if padding == tokens.PADDING and rng.random() < EMPTY else words
             ids[n, : len(words)] = words
             lengths[n] = len(words)
-        latents, shown = (np.stack([held[shard][picture] for shard, picture, _ in chosen]) for held in (self.latents, self.shown))
-        return tuple(torch.from_numpy(array) for array in (latents, ids, lengths, shown))
+        latents, shown, layouts = (np.stack([held[shard][picture] for shard, picture, _ in chosen]) for held in (self.latents, self.shown, self.layouts))
+        return tuple(torch.from_numpy(array) for array in (latents, ids, lengths, shown, layouts))
 
 
 class Shards:
@@ -98,9 +99,9 @@ class Shards:
                 continue
             self.seen.add(done.name)
             texts = json.loads(done.read_text())
-            shown = np.load(done.with_suffix(".parts.npy"))
+            shown, layouts = (np.load(done.with_suffix(ending)) for ending in (".parts.npy", ".layouts.npy"))
             for path in self.folder.glob(f"{done.stem}-*.npy"):
-                self.parts.setdefault(path.stem.split("-")[1], Part()).add(path, texts, shown)
+                self.parts.setdefault(path.stem.split("-")[1], Part()).add(path, texts, shown, layouts)
 
     def shares(self, wanted: dict[str, float]):
         """Sizes that are there, and the share of the steps for each. Those not named share alike in "large", of more than 300 patches, or "other"."""
@@ -165,10 +166,23 @@ def product_seconds(kind: torch.dtype) -> float:
 
 
 def levels(count: int, patches: int, device: str) -> torch.Tensor:
-    """Noise levels sigma [count] for pictures of so many patches."""
+    """Noise levels sigma [count] for pictures of so many patches; of noise alone in a quarter of them, where the composition is settled."""
     shift = 3.0 * (patches / 256) ** 0.3
     sigma = torch.sigmoid(torch.randn(count, device=device))
-    return shift * sigma / (1 + (shift - 1) * sigma)
+    sigma = shift * sigma / (1 + (shift - 1) * sigma)
+    return torch.where(torch.rand(count, device=device) < 0.25, 1.0, sigma)
+
+
+def noise_of(layouts: torch.Tensor, rows: int, columns: int) -> torch.Tensor:
+    """Normal noise [batch, 16, 2 rows, 2 columns] that holds these layouts (Layout.flat) [batch, values]: see layout.py."""
+    batch = len(layouts)
+    numbers, profiles, fields = layouts.split((len(NUMBERS), len(PROFILES) * columns, len(FIELDS) * rows * columns), 1)
+    tokens = torch.randn(batch, rows, columns, VALUES, device=layouts.device)
+    whole, lines = tokens[..., NUMBER_VALUES], tokens[..., PROFILE_VALUES]
+    whole += (numbers / (rows * columns) ** 0.5 - whole.mean((1, 2)))[:, None, None]
+    lines += (profiles.view(batch, -1, columns).mT / rows**0.5 - lines.mean(1))[:, None]
+    tokens[..., FIELD_VALUES] = fields.view(batch, -1, rows, columns).permute(0, 2, 3, 1)
+    return unpatched(tokens.flatten(1, 2), rows, columns)
 
 
 def load(path: pathlib.Path, ema: bool = True):
@@ -178,13 +192,6 @@ def load(path: pathlib.Path, ema: bool = True):
     model = build(shape, saved["used"])
     model.load_state_dict(saved["ema" if ema else "model"])
     return model, shape
-
-
-def load_naming_head(path: pathlib.Path, width: int) -> torch.nn.Sequential:
-    """The naming head in a checkpoint of a training that named parts."""
-    head = naming_head(width)
-    head.load_state_dict(torch.load(path, map_location="cpu", mmap=True)["others"]["names"])
-    return head
 
 
 def save_weights(path: pathlib.Path, weights: dict, shape: dict, others: dict = {}):
@@ -219,7 +226,7 @@ def options(description: str) -> argparse.ArgumentParser:
     parser.add_argument("--cool", type=float, default=0.5, help="share of the run over which the rate falls to nothing; 0 for a run that others go on from")
     parser.add_argument("--average", type=float, default=0.99, help="of the exponential average, per step")
     parser.add_argument("--start", type=pathlib.Path)
-    parser.add_argument("--layers", type=int, default=6, help="of a model that starts from nothing")
+    parser.add_argument("--layers", type=int, default=7, help="of a model that starts from nothing")
     parser.add_argument("--text-width", type=int, default=48, help="likewise: the text encoder's file is 0.3 MB for each")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu")
@@ -232,9 +239,9 @@ def clock(device: str) -> float:
 
 
 class Run:
-    """A training that can be stopped at any time and goes on from its last checkpoint. Without `new_words` those that --start never met stay unknown."""
+    """A training that can be stopped at any time and goes on from its last checkpoint."""
 
-    def __init__(self, options, new_words: bool = True):
+    def __init__(self, options):
         self.options, self.device, self.kind = options, options.device, precision(options.device)
         self.shards = Shards(options.shards)
         self.shares = {size: float(share) for size, share in (word.split("=") for word in options.share)}
@@ -247,14 +254,15 @@ class Run:
             saved = torch.load(options.start, map_location="cpu")
             saved = {"model": saved["ema"], "ema": dict(saved["ema"]), "used": saved["used"], "shape": saved["shape"]}
         if saved:
-            if new_words:
-                widen(saved, used)
+            widen(saved, used)
             shape, used = Shape(**saved["shape"]), saved["used"]
         torch.manual_seed(options.seed + self.step)
         self.rng = np.random.default_rng((options.seed, self.step))
         self.model = build(shape, used)
         if saved:
             self.model.load_state_dict(saved["model"])
+        else:
+            pool_noise(self.model["dit"])
         self.average = copy.deepcopy(self.model).eval().requires_grad_(False)
         if saved:
             self.average.load_state_dict(saved["ema"])
@@ -291,14 +299,8 @@ class Run:
         """The context in which modules compute."""
         return torch.autocast(torch.device(self.device).type, self.kind, enabled=self.kind != torch.float32)
 
-    def velocity(self, model, x, level: float, ids, lengths):
-        """A model's velocity at latents x, which all have this level of noise."""
-        time = torch.full((len(x),), 1000 * (1 - level), device=self.device)
-        with self.precise():
-            return self.quickest(model["dit"], x, ids.shape[1])(x, time, model["text"](ids), lengths).float()
-
     def draw(self, step: int):
-        """A batch for this step: its size in words, latents, token ids, their lengths, and what the patches show."""
+        """A batch for this step: its size in words, latents, token ids, their lengths, what the patches show, and layouts."""
         if step % LOOK == 0:
             self.shards.look()
         sizes, shares = self.shards.shares(self.shares)
@@ -317,7 +319,7 @@ class Run:
         return self.compiled[id(dit)]
 
     def go(self, loss_of):
-        """Trains for the minutes given. `loss_of(latents, ids, lengths, shown)` is the loss of a batch."""
+        """Trains for the minutes given. `loss_of(latents, ids, lengths, shown, layouts)` is the loss of a batch."""
         budget = self.options.minutes * 60
         stored, losses = time.time(), {}
         with open(self.options.out.with_suffix(".csv"), "a", newline="") as log, concurrent.futures.ThreadPoolExecutor(1) as ahead:
@@ -354,24 +356,6 @@ class Run:
         self.save()
 
 
-class Means:
-    """Means over 25 steps of what a training measures beside its loss: printed, and written after the step to OUT-NAME.csv."""
-
-    def __init__(self, run: Run, name: str, columns: tuple[str, ...]):
-        self.run, self.name, self.columns, self.seen = run, name, columns, []
-        self.path = run.options.out.with_name(f"{run.options.out.stem}-{name}.csv")
-
-    def add(self, *values: torch.Tensor):
-        self.seen.append(torch.stack([value.detach() for value in values]))
-        if len(self.seen) < 25:
-            return
-        means = [round(mean, 4) for mean in torch.stack(self.seen).mean(0).tolist()]
-        print(f"{self.name}  " + "  ".join(f"{column} {mean:.3f}" for column, mean in zip(self.columns, means)), flush=True)
-        with open(self.path, "a", newline="") as log:
-            csv.writer(log).writerow([self.run.step + 1, *means])
-        self.seen.clear()
-
-
 def main():
     parser = options(__doc__)
     parser.add_argument("--keep", type=float, default=1.0, help="share of the patches that the layers see")
@@ -385,9 +369,9 @@ def main():
     run.optimisers.append((optimiser, 1e-3))
     seen = []
 
-    def loss_of(x, ids, lengths, shown):
-        noise = torch.randn_like(x)
-        count = x.shape[2] * x.shape[3] // 4
+    def loss_of(x, ids, lengths, shown, layouts):
+        rows, columns = (edge // 2 for edge in x.shape[2:])
+        noise, count = noise_of(layouts.float(), rows, columns), rows * columns
         sigma = levels(len(x), count, run.device)
         mix, target, kept = torch.lerp(x, noise, sigma[:, None, None, None]), x - noise, None
         if arguments.keep < 1:

@@ -2,7 +2,7 @@
 
     python train_autoencoder.py DATA OUT.pt [--minutes 25] [--start FILE.pt] [--decoder-of FILE.pt]
 
-Loss: L1 and L1 of the picture's gradients at two scales, and a pull of the latents towards mean 0 and deviation 1. Noise is added to the latents while
+Loss: L1 and L1 of the picture's gradients at two scales, weighted by contrast, and a pull of the latents towards mean 0 and deviation 1. Noise is added to the latents while
 training, so that the decoder forgives small errors and the DiT need not model what cannot be seen.
 
 Latents are to be as easy to learn as pictures, most of whose energy is in what is large: what a latent has beside the mean of its neighbours is penalised
@@ -11,8 +11,7 @@ details, which a DiT then has to learn too. Sources: T. Kouzelis et al., "EQ-VAE
 (2025); I. Skorokhodov et al., "Improving the diffusability of autoencoders" (2025).
 
 A run goes on from OUT.pt if it is there, else from --start; OUT.csv is the loss curve. `--decoder-of` goes on with another run's decoder alone: its encoder is
-left as it is, so that a DiT that was trained on its latents goes on fitting. With `--denoised` half of what this decoder then learns are latents as the model
-leaves them (denoised.py): its small errors become the edges of the drawing.
+left as it is, so that a DiT that was trained on its latents goes on fitting.
 """
 
 import argparse
@@ -28,7 +27,7 @@ from model import Autoencoder
 from muon import Muon, kernels_and_rest, schedule
 from train import precision
 
-NOISE = 0.1
+NOISE = 0.08
 SIDE, CROPS = 96, 11  # of a batch
 
 
@@ -50,20 +49,17 @@ def crops(pictures, rng, count: int, size: int) -> torch.Tensor:
     return torch.from_numpy(out).permute(0, 3, 1, 2).div_(255).contiguous(memory_format=torch.channels_last)
 
 
-def denoised_crops(pictures, latents, numbers, rng, count: int, size: int):
-    """`count` random crops of latents [count, 16, size / 8, size / 8] and of the pictures [count, 3, size, size] that they are of."""
-    chosen = rng.integers(len(latents), size=count)
-    edge = size // 8
-    places = rng.integers(latents.shape[-1] - edge + 1, size=(count, 2))
-    denoised = np.stack([latents[n, :, y : y + edge, x : x + edge] for n, (y, x) in zip(chosen, places)])
-    true = np.stack([pictures[numbers[n], 8 * y : 8 * y + size, 8 * x : 8 * x + size] for n, (y, x) in zip(chosen, places)])
-    return torch.from_numpy(denoised).float(), torch.from_numpy(true).permute(0, 3, 1, 2).float().div_(255).contiguous(memory_format=torch.channels_last)
+def weights(pictures: torch.Tensor) -> torch.Tensor:
+    """How much a pixel's error counts, by the contrast around it: small things in dark or pale places are seen as well as mountains, and have little of it."""
+    mean, square = (F.avg_pool2d(values, 15, 1, 7, count_include_pad=False) for values in (pictures, pictures * pictures))
+    return (0.1 / (0.02 + (square - mean * mean).clamp(min=0).mean(1, keepdim=True).sqrt())).clamp(max=3)
 
 
-def gradients(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """Mean L1 between the neighbours' differences of two pictures, along both axes."""
-    down = (x.diff(dim=2) - y.diff(dim=2)).abs().mean()
-    return down + (x.diff(dim=3) - y.diff(dim=3)).abs().mean()
+def difference(x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    """Weighted L1 between two pictures and, along both axes, between their neighbours' differences."""
+    off = x - y
+    down = (off.diff(dim=2).abs() * weight[:, :, 1:]).mean()
+    return (off.abs() * weight).mean() + down + (off.diff(dim=3).abs() * weight[..., 1:]).mean()
 
 
 def detail_energy(latents: torch.Tensor) -> torch.Tensor:
@@ -80,9 +76,9 @@ def main():
     parser.add_argument("--minutes", type=float, default=25)
     parser.add_argument("--start", type=pathlib.Path)
     parser.add_argument("--decoder-of", type=pathlib.Path)
-    parser.add_argument("--denoised", type=pathlib.Path, help="what denoised.py wrote, for --decoder-of")
-    parser.add_argument("--smooth", type=float, default=0.05, help="weight of the energy of the latents' details")
+    parser.add_argument("--smooth", type=float, default=0.02, help="weight of the energy of the latents' details")
     parser.add_argument("--halves", type=float, default=0.5, help="weight of latents at half the size")
+    parser.add_argument("--rate", type=float, default=1.0, help="factor on the learning rates")
     parser.add_argument("--batches", type=int, default=1, help="factor on the batch sizes")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="cpu")
@@ -109,42 +105,34 @@ def main():
     log = open(arguments.out.with_suffix(".csv"), "a", newline="")
     writer = csv.writer(log)
     step, means = 0, []
-    denoised, count = None, CROPS * arguments.batches
-    if arguments.denoised:
-        stored = np.load(arguments.denoised)
-        denoised, numbers, square, count = stored["latents"], stored["numbers"], np.load(arguments.data / "square.npy", mmap_mode="r"), count // 2
 
     def save():
         torch.save({"model": model.state_dict(), "layout": model.layout, "spent": time.time() - began}, arguments.out)
 
     while (elapsed := time.time() - began) < budget:
-        factor = schedule(int(elapsed), int(budget), 20, 0.6)
+        factor = schedule(int(elapsed), int(budget), 20, 0.6) * arguments.rate
         for optimiser, rate in optimisers:
             for group in optimiser.param_groups:
                 group["lr"] = rate * factor
-        drawn = crops(pictures, rng, count, SIDE).to(device)
+        drawn = crops(pictures, rng, CROPS * arguments.batches, SIDE).to(device)
         half_drawn = F.avg_pool2d(drawn, 2)
         with torch.autocast(torch.device(device).type, kind, enabled=kind != torch.float32):
             latents = model.encode(drawn).float()
             half = F.avg_pool2d(latents, 2)
-            given, wanted = latents + NOISE * torch.randn_like(latents), drawn
-            if denoised is not None:
-                more, true = (part.to(device) for part in denoised_crops(square, denoised, numbers, rng, count, SIDE))
-                given, wanted = torch.cat([given, more]), torch.cat([drawn, true])
-            seen = model.decode(given).float()
+            seen = model.decode(latents + NOISE * torch.randn_like(latents)).float()
             half_seen = model.decode(half + NOISE * torch.randn_like(half)).float()
-        small, small_seen = (F.avg_pool2d(side, 2) for side in (wanted, seen))
         moments = latents.mean((0, 2, 3)).pow(2).mean() + (latents.var().add(1e-4).sqrt() - 1).pow(2)
         details = detail_energy(latents)
-        flat = (seen - wanted).abs().mean()
-        loss = flat + (small_seen - small).abs().mean() + gradients(seen, wanted) + gradients(small_seen, small)
-        loss = loss + arguments.halves * ((half_seen - half_drawn).abs().mean() + gradients(half_seen, half_drawn)) + 0.1 * moments + arguments.smooth * details
+        half_weights = weights(half_drawn)
+        flat = (seen - drawn).abs().mean()
+        loss = difference(seen, drawn, weights(drawn)) + difference(F.avg_pool2d(seen, 2), half_drawn, half_weights)
+        loss = loss + arguments.halves * difference(half_seen, half_drawn, half_weights) + 0.1 * moments + arguments.smooth * details
         for optimiser, _ in optimisers:
             optimiser.zero_grad()
         loss.backward()
         for optimiser, _ in optimisers:
             optimiser.step()
-        means.append((loss.item(), flat.item(), (seen - wanted).pow(2).mean().item(), moments.item(), details.item()))
+        means.append((loss.item(), flat.item(), (seen - drawn).pow(2).mean().item(), moments.item(), details.item()))
         step += 1
         if step % 25 == 0:
             row = [round(float(v), 5) for v in np.mean(means, axis=0)]

@@ -1,0 +1,165 @@
+"""The one scene that a caption and a layout stand for: what the caption leaves open, the layout decides.
+
+    python completion.py OUT.npz
+
+Which scenes a word allows is learnt from captions of many scenes: a value that never stands beside a word, although by chance it would have, is excluded by it.
+Colours, seasons, storms and what only wide scenes have are there only where words ask for them; sun, moon and stars wherever they may be. What is then left open is
+chosen attribute by attribute, each by a number of the layout, with probabilities that depend on nothing else, so that they are soon learnt.
+"""
+
+import ast
+import dataclasses
+import pathlib
+import re
+import sys
+
+import numpy as np
+
+from captions import caption
+from layout import CHOICES, Layout
+from prompts import prompt
+from scenes import Scene, sample_scene, sample_wide_scene
+
+SEED = 40  # shards.py and evaluate.py (held out) use others
+SCENES = 150_000  # half of them wide
+TEXTS = 3  # of each
+EXPECTED = 12  # times that a value would stand beside a word by chance, so that its absence means something
+EXCLUDING = (*CHOICES, "time and colour")
+ASKED_FOR = {"colour": None, "subject": "none", "style": "none", "rain": False, "rainbow": False, "colours": None, "aurora": False, "season": None}
+# How often a value is chosen of those that are left; what is not named here is always there where it may be.
+SHARES = {
+    "land": {"mountains": 5, "hills": 3, "desert": 2, "cliffs": 2, "islands": 2, "city": 2, "forest": 2, "meadow": 2, "open sea": 2},
+    "time": {"dawn": 2, "morning": 2, "noon": 5, "sunset": 5, "dusk": 2, "night": 4},
+    "water": {"none": 2, "lake": 3, "sea": 3},
+    "mood": {"clear": 10, "cloudy": 6, "misty": 3, "stormy": 0.001},
+    "vegetation": {"none": 0.001, "pines": 3, "trees": 3, "flowers": 3},
+    "foreground": {"none": 6, "boat": 3, "cabin": 3, "lone tree": 3, "birds": 2},
+}  # fmt: skip
+
+
+_COLOUR = "red|orange|golden|gold|yellow|pink|purple|violet|blue|teal|turquoise|green"
+# Words that mean something else together than alone: two colours of a sky, and colours of things in a picture that is not of that colour.
+PHRASES = (
+    (re.compile(rf"\b({_COLOUR}) and ({_COLOUR})\b"), r"\1-and-\2"),
+    (re.compile(r"\bblack and white\b"), "black-and-white"),
+    (re.compile(r"\bblue sky (over|above)\b"), r"blue-sky-above \1"),
+    (re.compile(r"\b(under|beneath) a blue sky\b"), r"\1 blue-sky-above"),
+    (re.compile(r"\b(blue|clear blue|bright blue) sky\b"), "blue-sky"),
+    (re.compile(r"\bgreen (trees|hill|valley|aurora)\b"), r"green-\1"),
+    (re.compile(r"\bspring green\b"), "spring-green"),
+    (re.compile(r"\bred roof\b"), "red-roof"),
+    (re.compile(r"\bin the dark\b"), "in-the-dark"),
+    (re.compile(r"\bearly morning\b"), "early-morning"),
+    (re.compile(r"\bmorning mist\b"), "morning-mist"),
+)
+
+
+def words_of(text: str) -> list[str]:
+    """Words and pairs of neighbouring ones, each once, in their order."""
+    text = text.lower()
+    for pattern, together in PHRASES:
+        text = pattern.sub(together, text)
+    words = re.findall(r"[a-z-]+", text)
+    pairs = [f"{one} {two}" for one, two in zip(words, [*words[1:], ""])]
+    return list(dict.fromkeys(text for both in zip(words, pairs) for text in both))
+
+
+def texts_of(scene: Scene, rng, count: int) -> list[str]:
+    """Captions of a scene, half of them as a person types, where it has nothing that only wide scenes have."""
+    wide = any(getattr(scene, name) != ASKED_FOR[name] for name in ("subject", "style", "rain", "rainbow", "colours"))
+    texts = [(caption if wide or n % 2 == 0 else prompt)(scene, rng) for n in range(count)]
+    # Prompts say this of uncoloured scenes too, captions of blue ones only.
+    return [text for text in texts if scene.colour or not re.search(r"(under|beneath) a blue sky|blue sky (over|above)", text.lower())]
+
+
+class Completion:
+    """`scenes`: all combinations of attributes that were seen; `excluded`: which values of an attribute a word of the vocabulary rules out."""
+
+    def __init__(self, scenes: list[Scene], vocabulary: list[str], excluded: dict[str, np.ndarray]):
+        self.scenes = scenes
+        self.values, self.numbers = {}, {}
+        for name in CHOICES:
+            held = [getattr(scene, name) for scene in scenes]
+            self.values[name] = sorted(set(held), key=str)
+            places = {value: n for n, value in enumerate(self.values[name])}
+            self.numbers[name] = np.array([places[value] for value in held])
+        # A blue sky is that of a clear day, or a blue one at another time: neither word nor time alone tells.
+        self.numbers["time and colour"] = self.numbers["time"] * len(self.values["colour"]) + self.numbers["colour"]
+        self.values["time and colour"] = [(time, colour) for time in self.values["time"] for colour in self.values["colour"]]
+        # Of what is not named in SHARES the last value counts: True, or any.
+        self.shares = {name: np.array([SHARES[name][value] if name in SHARES else 1000.0**n for n, value in enumerate(self.values[name])]) for name in CHOICES}
+        self.words = {word: n for n, word in enumerate(vocabulary)}
+        self.excluded, self.masks = excluded, {}
+        self.usual = {name: self.numbers[name] == self.values[name].index(value) for name, value in ASKED_FOR.items()}
+
+    def _mask(self, word: str) -> np.ndarray | None:
+        """Which scenes a word allows; None for all."""
+        if word not in self.words:
+            return None
+        if word not in self.masks:
+            allowed = np.ones(len(self.scenes), bool)
+            for name in EXCLUDING:
+                allowed &= ~self.excluded[name][self.words[word]][self.numbers[name]]
+            self.masks[word] = None if allowed.all() else allowed
+        return self.masks[word]
+
+    def scene(self, text: str, layout: Layout) -> Scene:
+        """Of words that contradict each other the first ones hold."""
+        allowed = np.ones(len(self.scenes), bool)
+        for word in words_of(text):
+            mask = self._mask(word)
+            if mask is not None and (allowed & mask).any():
+                allowed &= mask
+        for usual in self.usual.values():
+            if (allowed & usual).any():
+                allowed &= usual
+        left = np.flatnonzero(allowed)
+        for name in CHOICES:
+            numbers = self.numbers[name][left]
+            there = np.flatnonzero(np.bincount(numbers, minlength=len(self.values[name])))
+            shares = self.shares[name][there].cumsum()
+            chosen = there[min(int(np.searchsorted(shares, layout.number(name) * shares[-1], side="right")), len(there) - 1)]
+            left = left[numbers == chosen]
+        return self.scenes[left[0]]
+
+    @classmethod
+    def learn(cls, count: int = SCENES) -> "Completion":
+        """From so many scenes."""
+        index, numbers, texts = {}, [], []
+        for n in range(count):
+            rng = np.random.default_rng((SEED, n))
+            scene = (sample_scene, sample_wide_scene)[n % 2](rng)
+            numbers.append(index.setdefault(dataclasses.replace(scene, seed=0), len(index)))
+            texts += [(numbers[-1], text) for text in texts_of(scene, rng, TEXTS)]
+        vocabulary, pairs = {}, []
+        for scene, text in texts:
+            pairs += [(vocabulary.setdefault(word, len(vocabulary)), scene) for word in words_of(text)]
+        pairs = np.array(pairs)
+        made, counts = cls(list(index), list(vocabulary), {}), np.bincount(numbers)
+        times = np.bincount(pairs[:, 0], minlength=len(vocabulary))
+        for name in EXCLUDING:
+            size = len(made.values[name])
+            seen = np.bincount(pairs[:, 0] * size + made.numbers[name][pairs[:, 1]], minlength=len(vocabulary) * size).reshape(-1, size)
+            share = np.bincount(made.numbers[name], counts, size) / count
+            made.excluded[name] = (seen == 0) & (times[:, None] * share >= EXPECTED)
+        return made
+
+    def save(self, path: pathlib.Path):
+        scenes = np.array([repr(dataclasses.astuple(scene)) for scene in self.scenes])
+        np.savez_compressed(path, scenes=scenes, words=np.array(list(self.words)), **{f"excluded {name}": table for name, table in self.excluded.items()})
+
+    @classmethod
+    def load(cls, path: pathlib.Path) -> "Completion":
+        held = np.load(path)
+        scenes = [Scene(*ast.literal_eval(text)) for text in held["scenes"]]
+        return cls(scenes, held["words"].tolist(), {name: held[f"excluded {name}"] for name in EXCLUDING})
+
+
+def main():
+    made = Completion.learn()
+    made.save(pathlib.Path(sys.argv[1]))
+    print(f"{len(made.scenes)} combinations, {len(made.words)} words and pairs")
+
+
+if __name__ == "__main__":
+    main()

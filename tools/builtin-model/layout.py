@@ -1,0 +1,102 @@
+"""The composition of a drawing, read from the noise that its picture begins from.
+
+The engine begins a picture with normal noise. Here some linear measures of that noise are what a drawing takes its choices from: where the sun stands, how
+high a peak is, where clouds are. A model that is trained on such pairs of noise and drawing has one right answer for each noise and caption instead of many,
+of which it could only draw the mean. The measures of normal noise are independent and normal, so noise with a given layout is normal noise too, and the
+engine needs no change.
+
+Noise is taken patch by patch, as the DiT does (model.patches): 64 values each. The first values make one number each of the whole picture, those from the
+middle on one number for each column of patches, the last ones one for each patch. What is left over means nothing, and training draws it anew every time.
+"""
+
+import dataclasses
+import zlib
+
+import numpy as np
+
+from palette import F
+
+PIXELS = 16  # of a patch
+CHOICES = ("land", "time", "water", "mood", "colour", "vegetation", "season", "snow", "sun", "moon", "stars", "aurora", "foreground", "subject", "style", "rain", "rainbow", "colours")
+NUMBERS = (*CHOICES, "horizon", "light", "wisps", "trees", "kind", "reach", "turn")
+PROFILES = ("ridge 0", "ridge 1", "ridge 2", "ridge 3", "ground 0", "ground 1", "ground 2", "peak height", "aurora", "towers")
+FIELDS = ("clouds", "cloud detail", "mist", "stars")
+VALUES = 64  # of a patch
+NUMBER_VALUES = slice(0, len(NUMBERS))
+PROFILE_VALUES = slice(VALUES // 2, VALUES // 2 + len(PROFILES))
+FIELD_VALUES = slice(VALUES - len(FIELDS), VALUES)
+
+
+def ndtr(x):
+    """The normal distribution's share below x, to within 0.0005: normal values as even ones in 0..1."""
+    return 0.5 * (1 + np.tanh(0.7978846 * (x + 0.044715 * x * x * x)))
+
+
+def texture_seed(name: str) -> np.random.Generator:
+    """The generator of what is the same in every drawing."""
+    return np.random.default_rng(zlib.crc32(name.encode()))
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """Independent normal values: `numbers` [NUMBERS], `profiles` [PROFILES, columns] and `fields` [FIELDS, rows, columns] of patches."""
+
+    numbers: np.ndarray
+    profiles: np.ndarray
+    fields: np.ndarray
+
+    @classmethod
+    def of_patches(cls, patches: np.ndarray) -> "Layout":
+        """What normal noise [rows, columns, VALUES] holds."""
+        rows, columns, _ = patches.shape
+        numbers = patches[..., NUMBER_VALUES].sum((0, 1)) / np.sqrt(rows * columns)
+        profiles = patches[..., PROFILE_VALUES].sum(0).T / np.sqrt(rows)
+        return cls(numbers, profiles, patches[..., FIELD_VALUES].transpose(2, 0, 1))
+
+    @classmethod
+    def sample(cls, rng: np.random.Generator, width: int, height: int) -> "Layout":
+        """A layout at random for a picture of so many pixels."""
+        rows, columns = -(-height // PIXELS), -(-width // PIXELS)
+        normal = [rng.standard_normal(shape).astype(F) for shape in ((len(NUMBERS),), (len(PROFILES), columns), (len(FIELDS), rows, columns))]
+        return cls(*normal)
+
+    def flat(self) -> np.ndarray:
+        """All values in one row."""
+        return np.concatenate([self.numbers, self.profiles.ravel(), self.fields.ravel()])
+
+    @classmethod
+    def of_flat(cls, values: np.ndarray, rows: int, columns: int) -> "Layout":
+        """The layout whose `flat` this is, for a picture of so many patches."""
+        numbers, profiles, fields = np.split(values, np.cumsum((len(NUMBERS), len(PROFILES) * columns)))
+        return cls(numbers, profiles.reshape(-1, columns), fields.reshape(-1, rows, columns))
+
+    def halved(self) -> "Layout":
+        """The same for the picture at half its size: sums of neighbours, made normal again."""
+        profiles = (self.profiles[:, ::2] + self.profiles[:, 1::2]) / F(np.sqrt(2))
+        rows = self.fields[:, ::2] + self.fields[:, 1::2]
+        return Layout(self.numbers, profiles, (rows[..., ::2] + rows[..., 1::2]) / F(2))
+
+    def number(self, name: str, low: float = 0.0, high: float = 1.0) -> float:
+        """An even value in low..high."""
+        return low + (high - low) * float(ndtr(self.numbers[NUMBERS.index(name)]))
+
+    def profile(self, name: str, x: np.ndarray, frequency: float, unit: float) -> np.ndarray:
+        """Even values in -1..1 at places `x` across, in units of so many pixels from the middle, smooth over 1 / frequency."""
+        kernel = _kernel(x, self.profiles.shape[1], frequency, unit)
+        return (2 * ndtr(kernel @ self.profiles[PROFILES.index(name)]) - 1).astype(F)
+
+    def field(self, name: str, x: np.ndarray, y: np.ndarray, across: float, down: float, unit: float) -> np.ndarray:
+        """Even values in 0..1 over the grid of y (from the top) by x (from the middle), smooth over 1 / across and 1 / down."""
+        field = self.fields[FIELDS.index(name)]
+        height = field.shape[0] * PIXELS / unit
+        kernels = _kernel(y - F(height / 2), field.shape[0], down, unit), _kernel(x, field.shape[1], across, unit)
+        return ndtr(kernels[0] @ field @ kernels[1].T).astype(F)
+
+
+def _kernel(places: np.ndarray, patches: int, frequency: float, unit: float) -> np.ndarray:
+    """Weights [places, patches] that make a smooth line of unit variance from independent values of a row of patches."""
+    spacing = PIXELS / unit
+    centres = (np.arange(patches, dtype=F) + F(0.5) - F(patches / 2)) * F(spacing)
+    width = max(0.42 / frequency, 0.55 * spacing)
+    weights = np.exp(-0.5 * ((places[:, None] - centres) / F(width)) ** 2)
+    return weights / np.sqrt((weights * weights).sum(1, keepdims=True) + F(1e-12))

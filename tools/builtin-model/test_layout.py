@@ -1,0 +1,90 @@
+"""Layouts are held by normal noise, decide drawings and what captions leave open."""
+
+import dataclasses
+
+import numpy as np
+import torch
+
+from captions import caption
+from completion import Completion, words_of
+from draw import draw
+from layout import NUMBERS, Layout
+from model import patches
+from pooling import pool_noise
+from scenes import sample_scene
+from train import build, noise_of
+from model import Shape
+
+
+def layouts(count: int, width: int = 256, height: int = 256) -> list[Layout]:
+    rng = np.random.default_rng(11)
+    return [Layout.sample(rng, width, height) for _ in range(count)]
+
+
+def noise(several: list[Layout], rows: int, columns: int) -> torch.Tensor:
+    return noise_of(torch.from_numpy(np.stack([layout.flat() for layout in several])), rows, columns)
+
+
+def test_noise_holds_its_layout_and_is_normal():
+    torch.manual_seed(3)
+    for width, height in ((256, 256), (336, 192)):
+        rows, columns = height // 16, width // 16
+        several = layouts(40, width, height)
+        made = noise(several, rows, columns)
+        assert made.shape == (40, 16, height // 8, width // 8)
+        for layout, picture in zip(several, patches(made).view(40, rows, columns, -1).numpy()):
+            assert np.abs(Layout.of_patches(picture).flat() - layout.flat()).max() < 1e-4
+            assert np.array_equal(Layout.of_flat(layout.flat(), rows, columns).fields, layout.fields)
+        assert abs(float(made.mean())) < 0.01 and abs(float(made.std()) - 1) < 0.01
+        # Two draws share their layouts alone.
+        assert abs(float(torch.corrcoef(torch.stack([made.flatten(), noise(several, rows, columns).flatten()]))[0, 1])) < 0.15
+
+
+def test_half_a_layout_is_a_layout_too():
+    halves = np.stack([layout.halved().flat() for layout in layouts(300)])
+    assert np.abs(halves.mean(0)).max() < 0.3 and np.abs(halves.std(0) - 1).max() < 0.25
+
+
+def test_a_drawing_is_of_its_scene_and_layout_alone():
+    one, other = layouts(2)
+    scene = sample_scene(np.random.default_rng(5))
+    first = draw(scene, 256, 256, one)
+    assert np.array_equal(first, draw(dataclasses.replace(scene, seed=scene.seed + 1), 256, 256, one))
+    assert not np.array_equal(first, draw(scene, 256, 256, other))
+
+
+def test_words_that_mean_something_else_together_are_taken_together():
+    assert {"purple-and-orange", "in-the-dark"} <= set(words_of("A purple and orange sky, hills in the dark"))
+    assert "blue-sky" in words_of("mountains, a clear blue sky") and "blue-sky-above" in words_of("mountains under a blue sky")
+
+
+def test_a_scene_shows_what_its_caption_says():
+    completion = Completion.learn(20_000)
+    rng = np.random.default_rng(6)
+    said = kept = 0
+    for layout in layouts(200):
+        scene = sample_scene(rng)
+        text = caption(scene, rng)
+        for word, holds in (("mountain", lambda it: it.land == "mountains"), ("desert", lambda it: it.land == "desert"), ("night", lambda it: it.time == "night"),
+                            ("red", lambda it: it.colour == "red"), ("boat", lambda it: it.foreground == "boat"), ("moon", lambda it: it.moon)):  # fmt: skip
+            if word in words_of(text):
+                said += 1
+                kept += holds(completion.scene(text, layout))
+    assert said > 60 and kept >= 0.97 * said
+    # What is left open differs from layout to layout.
+    assert len({completion.scene("mountains", layout).time for layout in layouts(60)}) >= 4
+
+
+def test_attention_reads_layouts_before_any_training():
+    torch.manual_seed(0)
+    dit = build(Shape(layers=1), torch.tensor([1]))["dit"]
+    pool_noise(dit)
+    several = layouts(600)
+    with torch.inference_mode():
+        x = dit.x_embedder(patches(noise(several, 16, 16)))
+        cos, sin = dit.turns(32, 16, 16, x)
+        states = dit.noise_refiner[0](x, cos[32:], sin[32:], dit.t_embedder(torch.zeros(600)))[:, 40].numpy()
+    held = np.c_[states, np.ones(600)]
+    wanted = np.stack([layout.numbers for layout in several])
+    found = held[300:] @ np.linalg.solve(held[:300].T @ held[:300] + 1e-2 * np.eye(held.shape[1]), held[:300].T @ wanted[:300])
+    assert wanted.shape[1] == len(NUMBERS) and np.sqrt(((found - wanted[300:]) ** 2).mean()) < 0.3
