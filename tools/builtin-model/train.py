@@ -44,7 +44,7 @@ SAVE = 120  # seconds between two checkpoints
 NAMED = 3  # the layer after which it has to say what the patches show
 # Captions drawn twice as often: what they name is small or full of detail, and learnt last.
 HARD = re.compile(
-    r"\b(sun|sunshine|moon|moonlight|stars|starry|aurora|northern lights|city|skyline|skyscrapers|towers|buildings|cabin|cottage|house|hut|(lone|lonely|single|one) tree)\b",
+    r"\b(snow|snowy|snow-\w+|peaks|sun|sunshine|moon|moonlight|stars|starry|aurora|northern lights|city|skyline|skyscrapers|towers|buildings|cabin|cottage|house|hut|(lone|lonely|single|one) tree)\b",
     re.IGNORECASE,
 )
 
