@@ -5,7 +5,7 @@ model learns one pattern, and could only guess at many.
 """
 import numpy as np
 
-from layout import Layout, texture_seed
+from layout import Layout, texture_generator
 from palette import CROWNS, F, GREENS, GROUND, LUMA, PALETTES, PINES, ROCK, SAND, mix, noise1, noise2, ramp_of, rgb, smooth
 from styles import styled
 from subjects import BEFORE_WATER, ON_GROUND, draw_rain, draw_rainbow
@@ -70,7 +70,7 @@ class Canvas:
             if octave == 0:
                 wave = self.layout.profile(name, x, frequency, self.u)
             else:
-                wave = noise1(texture_seed(f"{name} {octave}"), x, frequency, 1)
+                wave = noise1(texture_generator(f"{name} {octave}"), x, frequency, 1)
             out += F(amplitude) * wave
             total += amplitude
             amplitude *= gain
@@ -78,10 +78,10 @@ class Canvas:
         return out / F(total)
 
     def texture1(self, name, x, frequency, octaves=1, gain=0.5):
-        return noise1(texture_seed(name), x, frequency, octaves, gain)
+        return noise1(texture_generator(name), x, frequency, octaves, gain)
 
     def texture2(self, name, x, y, across, down, octaves=1, gain=0.5):
-        return noise2(texture_seed(name), x, y, across, down, octaves, gain)
+        return noise2(texture_generator(name), x, y, across, down, octaves, gain)
 
     def placed(self, far=0.14):
         """Where a thing stands across, in pixels: away from the light."""
@@ -216,7 +216,7 @@ class Canvas:
         middle = columns / 2
         x, y = (np.arange(columns, dtype=F) + F(0.5) - F(middle)) * F(side), (np.arange(rows, dtype=F) + F(0.5)) * F(side)
         bright = self.layout.field("stars", x, y, 12, 12, self.u)
-        off = texture_seed("stars").uniform(0.2, 0.8, (64, 64, 2))
+        off = texture_generator("stars").uniform(0.2, 0.8, (64, 64, 2))
         for row in range(rows):
             for column in range(columns):
                 light = min(1.0, 2.6 * (float(bright[row, column]) - 0.62))
@@ -354,7 +354,7 @@ class Canvas:
         """Height, in pixels above a ridge, of a row of small pointed trees."""
         pos = (self.px - self.w / 2) / F(self.u) * F(count)
         out = np.zeros_like(pos)
-        lattice = texture_seed(name).random(512).astype(F)
+        lattice = texture_generator(name).random(512).astype(F)
         i = np.floor(pos).astype(np.int32)
         for k in (-1, 0, 1):
             a = lattice[(i + k) & 511]
@@ -367,7 +367,7 @@ class Canvas:
         """Height, in pixels above a ridge, of a row of round crowns."""
         pos = (self.px - self.w / 2) / F(self.u) * F(count)
         out = np.zeros_like(pos)
-        lattice = texture_seed(name).random(512).astype(F)
+        lattice = texture_generator(name).random(512).astype(F)
         i = np.floor(pos).astype(np.int32)
         for k in (-1, 0, 1):
             a = lattice[(i + k) & 511]
@@ -499,7 +499,7 @@ class Canvas:
     def water(self):
         s = self.s
         h0 = int(self.hz)
-        y, rows = self.py[h0:], self.h - h0
+        y = self.py[h0:]
         depth = ((y - h0) / F(self.h - h0)).astype(F)  # 0 at the horizon .. 1 near
         src = h0 - (y - h0) * F(0.92)
         calm = s.water == "lake" and s.mood != "stormy"
@@ -571,8 +571,8 @@ class Canvas:
             self.blend(fall[:, None] * np.exp(-q * q) * F(0.20), self.light, h0)
 
     def flowers(self):
-        r = texture_seed("flowers")
-        h, u = self.h, self.u
+        r = texture_generator("flowers")
+        u = self.u
         kinds = [(rgb(250, 96, 110), rgb(255, 220, 90)), (rgb(250, 160, 200), rgb(255, 250, 240)),
                  (rgb(190, 120, 230), rgb(255, 225, 110)), (rgb(255, 214, 70), rgb(255, 255, 245))]
         a, b = kinds[min(3, int(self.number("kind", 0, 4)))]

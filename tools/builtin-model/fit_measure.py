@@ -43,7 +43,7 @@ def fit(x, y, ridge=6e-4, steps=35):
 
 def main():
     a = argparse.ArgumentParser()
-    a.add_argument("--count", type=int, default=4000)
+    a.add_argument("--count", type=int, default=7000)
     a.add_argument("--check", type=int, default=1000)
     a = a.parse_args()
     scenes, stats = collect(a.count, 1, soften=0.5)
@@ -64,7 +64,7 @@ def main():
             yes, no = z[y], z[~y]
             # the threshold: as even a margin as the scores ask for (95 % and 90 %)
             cut = np.mean([np.quantile(yes, 0.03), np.quantile(no, 0.95)])
-            cut = min(cut, np.quantile(yes, 0.028))
+            cut = min(cut, np.quantile(yes, 0.03))
             zh = xh @ b[:-1] + b[-1] - cut
             t = h_all == value
             print(f"{attribute:7s} {value:16s} n={t.sum():4d} true {np.mean(zh[t] > 0):.3f}  false {np.mean(zh[~t] <= 0):.3f}   "

@@ -32,7 +32,7 @@ def ndtr(x):
     return 0.5 * (1 + np.tanh(0.7978846 * (x + 0.044715 * x * x * x)))
 
 
-def texture_seed(name: str) -> np.random.Generator:
+def texture_generator(name: str) -> np.random.Generator:
     """The generator of what is the same in every drawing."""
     return np.random.default_rng(zlib.crc32(name.encode()))
 

@@ -2,7 +2,7 @@
 import numpy as np
 from PIL import Image
 
-from layout import texture_seed
+from layout import texture_generator
 from palette import F, LUMA, mix, rgb, smooth
 
 PAPER = rgb(246, 240, 226)
@@ -132,7 +132,7 @@ def watercolour(c):
     wash = light + uneven * F(0.2)
     rims = sum(np.exp(-((wash - F(level)) / F(0.014)) ** 2) for level in (0.36, 0.62)) * F(0.11)
     rims += smooth((edges(blurred(light, step), step) - F(0.06)) / F(0.2)) * F(0.4)
-    grain = (texture_seed("paper").random((c.h, c.w), F) + c.texture2("style 7", c.x, c.y, 70, 70, 1) - F(1)) * F(0.05)
+    grain = (texture_generator("paper").random((c.h, c.w), F) + c.texture2("style 7", c.x, c.y, 70, 70, 1) - F(1)) * F(0.05)
     pigment = np.clip(1 + uneven + rims, 0.3, 1.9)[..., None]
     paper = rgb(253, 250, 243)
     washed = np.maximum(mix(img, paper, 0.12), F(0.02)) ** pigment  # more pigment absorbs more light

@@ -2,7 +2,7 @@
 import numpy as np
 from PIL import Image, ImageDraw
 
-from layout import texture_seed
+from layout import texture_generator
 from palette import F, GROUND, ROCK, mix, rgb, smooth
 
 # Outlines face right: x to the right, y upwards; hoofs and waterline at 0.
@@ -316,7 +316,7 @@ def draw_rainbow(c):
 
 def draw_rain(c):
     s, u = c.s, c.u
-    r = texture_seed("rain")
+    r = texture_generator("rain")
     slant = 0.28 * c.side
     # broad shafts, then streaks: many short and faint ones, fewer long ones
     shafts = np.zeros((c.h, c.w), F)

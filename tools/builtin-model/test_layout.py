@@ -9,11 +9,10 @@ from captions import caption
 from completion import Completion, words_of
 from draw import draw
 from layout import NUMBERS, Layout
-from model import patches
+from model import Shape, patches
 from pooling import pool_noise
 from scenes import sample_scene
 from train import build, noise_of
-from model import Shape
 
 
 def layouts(count: int, width: int = 256, height: int = 256) -> list[Layout]:
