@@ -74,10 +74,10 @@ def drawn(job):
     return picture, layout.flat().astype(np.float16), coverage(canvas.parts), texts[:CAPTIONS]
 
 
-def encoded(model, pictures: np.ndarray, halves: int, device: str) -> np.ndarray:
+def encoded(model, pictures: np.ndarray, halves: int, device: str, kind: torch.dtype) -> np.ndarray:
     """Latents of bytes [count, height, width, 3], halved so often first."""
     latents = []
-    with torch.inference_mode(), torch.autocast(device, precision(device), enabled=precision(device) != torch.float32):
+    with torch.inference_mode(), torch.autocast(device, kind, enabled=kind != torch.float32):
         for start in range(0, len(pictures), BATCH):
             batch = torch.from_numpy(pictures[start : start + BATCH]).to(device).permute(0, 3, 1, 2).float().div_(255)
             for _ in range(halves):
@@ -100,7 +100,7 @@ def main():
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
     model = Autoencoder.load(arguments.autoencoder).to(arguments.device, memory_format=torch.channels_last).eval()
-    began = time.time()
+    kind, began = precision(arguments.device), time.time()
 
     def path(shard: int, ending: str) -> pathlib.Path:
         return arguments.folder / f"{arguments.first + shard:05}{ending}"
@@ -120,7 +120,7 @@ def main():
             pictures = np.stack(pictures)
             height, width = pictures.shape[1:3]
             for halves in range(1 + ((width, height) == SQUARE)):
-                np.save(path(shard, f"-{width >> halves}x{height >> halves}.npy"), encoded(model, pictures, halves, arguments.device))
+                np.save(path(shard, f"-{width >> halves}x{height >> halves}.npy"), encoded(model, pictures, halves, arguments.device, kind))
             np.save(path(shard, ".layouts.npy"), np.stack(layouts))
             np.save(path(shard, ".parts.npy"), np.stack(shown))
             done = path(shard, ".json")
