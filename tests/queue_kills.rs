@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use atelier_core::paths::{HOME_VARIABLE, Paths};
 use atelier_core::recipe::Recipe;
@@ -20,12 +20,33 @@ use atelier_gallery::queue::{JobState, Lane, NewJob, QueuedJob};
 use atelier_library::BUILTIN_VARIABLE;
 use atelier_media::read_metadata;
 
-/// Jobs that wait before each start, so that a kill always meets one.
-const LEAST_WAITING: usize = 6;
 /// Lines of a process before it is killed.
 const MOST_LINES: u64 = 9;
-/// Longest delay after the last of these lines, in microseconds: about as long as a picture takes.
-const MOST_DELAY_US: u64 = 60_000;
+/// Jobs that wait before each start: more than a process has lines before it is killed, so that a kill always meets one.
+const LEAST_WAITING: usize = MOST_LINES as usize + 3;
+
+/// How long this machine takes for what comes before a process's first line, and from one line to the next: a kill falls between two of them.
+struct Pace {
+    first_line: Duration,
+    next_line: Duration,
+}
+
+impl Pace {
+    /// Reads so many lines of a process that began just now, and returns how many there were.
+    fn read(&mut self, child: &mut Child, lines: usize) -> usize {
+        let began = Instant::now();
+        let times: Vec<_> = BufReader::new(child.stdout.take().unwrap()).lines().take(lines).map(|_| began.elapsed()).collect();
+        if let [first, .., last] = times[..] {
+            (self.first_line, self.next_line) = (first, (last - first) / (times.len() as u32 - 1));
+        }
+        times.len()
+    }
+
+    /// The longest delay before a kill after so many lines.
+    fn longest_delay(&self, lines: usize) -> Duration {
+        if lines == 0 { self.first_line } else { self.next_line }
+    }
+}
 
 fn number(variable: &str, usual: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
@@ -69,6 +90,7 @@ fn fifty_kills_lose_no_job_and_make_no_picture_twice() {
     let paths = Paths::beneath(home.path());
     let (mut database, _) = Database::open(&paths.gallery_file()).unwrap();
     let (mut state, mut ids, mut killed) = (seed | 1, Vec::new(), 0);
+    let mut pace = Pace { first_line: Duration::from_millis(200), next_line: Duration::from_millis(20) };
     // Jobs that ended are listed for a while only, so they are looked at as they end.
     let job = |database: &Database, id| database.job(id).unwrap().unwrap();
     for _ in 0..kills {
@@ -82,9 +104,9 @@ fn fifty_kills_lose_no_job_and_make_no_picture_twice() {
             ids.push(database.add_job(&new).unwrap());
         }
         let mut child = run(home.path());
-        let lines = next(&mut state, MOST_LINES + 1);
-        let read = BufReader::new(child.stdout.take().unwrap()).lines().take(lines as usize).count() as u64;
-        std::thread::sleep(Duration::from_micros(next(&mut state, MOST_DELAY_US)));
+        let lines = next(&mut state, MOST_LINES + 1) as usize;
+        let read = pace.read(&mut child, lines);
+        std::thread::sleep(pace.longest_delay(lines).mul_f64(next(&mut state, 1000) as f64 / 1000.0));
         killed += u64::from(read == lines && child.try_wait().unwrap().is_none());
         child.kill().unwrap();
         child.wait().unwrap();
