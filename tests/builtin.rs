@@ -49,11 +49,12 @@ fn its_files_make_a_model_together_without_a_word_of_correction() {
     assert_eq!((&checked.files, checked.notes), (builtin.files(), Vec::<String>::new()));
 }
 
-/// A prompt as a picture of 128x128, once for each seed.
-fn paint(engine: &Engine, builtin: &Builtin, prompt: &str) -> Vec<Rgb8> {
+/// A prompt, without what the negative prompt names, as a picture of 128x128, once for each seed.
+fn paint(engine: &Engine, builtin: &Builtin, prompt: &str, negative_prompt: &str) -> Vec<Rgb8> {
     let mut recipe = Recipe::default();
     builtin.apply(&mut recipe);
-    recipe = Recipe { prompt: prompt.into(), width: 128, height: 128, seed: 1, batch_count: SEEDS, threads: Some(2), ..recipe };
+    recipe = Recipe { prompt: prompt.into(), negative_prompt: negative_prompt.into(), threads: Some(2), ..recipe };
+    recipe = Recipe { width: 128, height: 128, seed: 1, batch_count: SEEDS, ..recipe };
     let said = engine.run(&recipe);
     let pictures: Vec<Rgb8> = said.pictures().into_iter().map(|picture| picture.image.as_ref().clone()).collect();
     assert_eq!(pictures.len(), SEEDS as usize, "{:?}", said.end());
@@ -68,7 +69,7 @@ fn differ(first: &str, second: &str, margin: f64, measure: impl Fn(&Rgb8) -> f64
     let other = words(first).iter().zip(&words(second)).filter(|(one, two)| one != two).count();
     assert_eq!((words(first).len(), other), (words(second).len(), 1), "one word makes the difference");
     let engine = Engine::start();
-    let (firsts, seconds) = (paint(&engine, &builtin, first), paint(&engine, &builtin, second));
+    let (firsts, seconds) = (paint(&engine, &builtin, first, ""), paint(&engine, &builtin, second, ""));
     let measures: Vec<(f64, f64)> = firsts.iter().zip(&seconds).map(|(one, two)| (measure(one), measure(two))).collect();
     assert!(measures.iter().all(|(one, two)| one - two >= margin), "\"{first}\" against \"{second}\": {measures:.1?}");
 }
@@ -89,6 +90,17 @@ fn the_sea_lies_flat_and_blue_where_a_forest_stands() {
     differ("a wide sea at noon under a clear sky", "a wide forest at noon under a clear sky", 10.0, wateriness);
 }
 
+#[test]
+fn what_is_to_be_left_out_is_not_there() {
+    let (_, builtin) = shipped();
+    let engine = Engine::start();
+    let prompt = "rolling hills on a cloudy night";
+    let with = paint(&engine, &builtin, prompt, "");
+    let without = paint(&engine, &builtin, prompt, "the moon");
+    let lights: Vec<(f64, f64)> = with.iter().zip(&without).map(|(one, two)| (light(one), light(two))).collect();
+    assert!(lights.iter().all(|(one, two)| one - two >= 40.0), "{lights:.1?}");
+}
+
 /// Mean of a value over the pixels of the rows from `top` on.
 fn mean(picture: &Rgb8, top: u32, value: impl Fn([f64; 3]) -> f64) -> f64 {
     let skipped = (top * picture.width() * 3) as usize;
@@ -104,6 +116,13 @@ fn luma([red, green, blue]: [f64; 3]) -> f64 {
 /// Mean luma, 0 to 255.
 fn luminance(picture: &Rgb8) -> f64 {
     mean(picture, 0, luma)
+}
+
+/// Luma that one pixel in two hundred has at least, 0 to 255: that of a moon, which covers one in eighty.
+fn light(picture: &Rgb8) -> f64 {
+    let mut lumas: Vec<f64> = picture.pixels().chunks_exact(3).map(|it| luma([it[0], it[1], it[2]].map(f64::from))).collect();
+    lumas.sort_by(f64::total_cmp);
+    lumas[lumas.len() * 199 / 200]
 }
 
 /// Mean of red minus blue.
@@ -138,6 +157,8 @@ fn the_measures_tell_painted_examples_apart() {
     assert!(wateriness(&sea) - wateriness(&forest) > 50.0);
     let night = picture(|_, _| [10, 12, 40], |_, _| [5, 5, 12]);
     assert!(luminance(&sea) - luminance(&night) > 80.0);
+    let moon = picture(|x, y| if x < 4 && y < 4 { [250, 250, 240] } else { [10, 12, 40] }, |_, _| [5, 5, 12]);
+    assert!(light(&moon) > 240.0 && light(&night) < 20.0);
     let red = picture(|_, _| [220, 90, 60], |_, _| [60, 30, 30]);
     assert!(redness(&red) > 90.0 && redness(&sea) < -60.0);
     let white = picture(|_, _| [255; 3], |_, _| [255; 3]);

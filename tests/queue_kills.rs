@@ -35,9 +35,9 @@ impl Pace {
     /// Reads so many lines of a process that began just now, and returns how many there were.
     fn read(&mut self, child: &mut Child, lines: usize) -> usize {
         let began = Instant::now();
-        let times: Vec<_> = BufReader::new(child.stdout.take().unwrap()).lines().take(lines).map(|_| began.elapsed()).collect();
+        let times: Vec<_> = BufReader::new(child.stdout.take().unwrap()).lines().take(lines).map(|_| Instant::now()).collect();
         if let [first, .., last] = times[..] {
-            (self.first_line, self.next_line) = (first, (last - first) / (times.len() as u32 - 1));
+            (self.first_line, self.next_line) = (first.duration_since(began), last.duration_since(first) / (times.len() as u32 - 1));
         }
         times.len()
     }

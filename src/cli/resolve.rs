@@ -193,7 +193,8 @@ fn recipe_like(
         // Its LoRAs were made for its own model.
         let is_same_model = opened.settings.files.as_ref() == Some(&recipe.files);
         let loras = opened.settings.loras.clone().filter(|_| is_same_model);
-        PartialRecipe { files: None, loras, ..opened.settings.clone() }.apply(&mut parent);
+        let negative_in_prompt = opened.settings.negative_in_prompt.filter(|_| is_same_model);
+        PartialRecipe { files: None, loras, negative_in_prompt, ..opened.settings.clone() }.apply(&mut parent);
         let step = like.from_step.or(parent.draft_step()).ok_or_else(|| UsageError::NoDraft(path.clone()))?;
         recipe.last_step = common.steps.last_step;
         recipe.earlier_steps = parent.steps_until(step, path.file_name().map(|name| name.to_string_lossy().into_owned()));
@@ -259,7 +260,8 @@ fn recipe_of_flags(
     }
     // They were made for the picture's own model.
     let loras = settings.loras.filter(|_| !has_own_model);
-    PartialRecipe { files: None, loras, ..settings }.apply(&mut usual);
+    let negative_in_prompt = settings.negative_in_prompt.filter(|_| !has_own_model);
+    PartialRecipe { files: None, loras, negative_in_prompt, ..settings }.apply(&mut usual);
     let mut loras: Vec<Lora> = usual.loras.iter().chain(&model.lora).cloned().collect();
     if !tags.is_empty() {
         let (names, strengths): (Vec<String>, Vec<f32>) = tags.into_iter().unzip();
@@ -275,6 +277,7 @@ fn recipe_of_flags(
     let mut recipe = Recipe {
         prompt: if picture.prompt.is_some() { prompt } else { usual.prompt },
         negative_prompt: picture.negative_prompt.clone().unwrap_or(usual.negative_prompt),
+        negative_in_prompt: usual.negative_in_prompt,
         width: picture.width.unwrap_or(usual.width),
         height: picture.height.unwrap_or(usual.height),
         steps: sampling.steps.unwrap_or(usual.steps),

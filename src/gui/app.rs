@@ -133,6 +133,7 @@ fn first_recipe(settings: &Settings, builtin: Option<&Builtin>) -> (Recipe, Opti
     match builtin {
         Some(builtin) if settings.builtin => {
             let own: ModelFiles = std::mem::replace(&mut recipe.files, builtin.files().clone());
+            recipe.negative_in_prompt = builtin.manifest().defaults.negative_in_prompt;
             (recipe, (!own.is_empty()).then(|| Box::new(Recipe { files: own, ..Recipe::default() })))
         }
         Some(builtin) if recipe.files.is_empty() => {

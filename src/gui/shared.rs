@@ -230,6 +230,7 @@ impl Shared {
             self.use_own_files();
         }
         self.recipe.files = files;
+        self.recipe.negative_in_prompt = false;
         self.recipe.drop_unusable_guides();
     }
 
@@ -303,8 +304,19 @@ impl Shared {
             }
         }
         settings.apply(&mut self.recipe);
+        self.follow_builtin();
         self.recipe.drop_unusable_guides();
         self.take_prompt_loras();
+    }
+
+    /// Reads the negative prompt as the built-in model does where it is the one in use: earlier versions of it, whose settings may come from
+    /// files, read it in another way.
+    pub fn follow_builtin(&mut self) {
+        if let Ok(builtin) = &self.builtin
+            && self.uses_builtin()
+        {
+            self.recipe.negative_in_prompt = builtin.manifest().defaults.negative_in_prompt;
+        }
     }
 
     /// Remembers the person's own files beside the built-in model, and the other way round, before these files become the model.

@@ -237,11 +237,11 @@ fn ready() -> Recipe {
     recipe
 }
 
-/// A built-in model of three files without contents, called Small, that wants 6 steps at 128x96.
+/// A built-in model of three files without contents, called Small, that wants 6 steps at 128x96 and reads the negative prompt in its prompt.
 fn small_builtin(folder: &Path) -> Arc<Builtin> {
     let text = r#"{"id":"small","name":"Small","description":"Paints lakes.","files":[{"role":"diffusion","filename":"d"},
         {"role":"llm","filename":"l"},{"role":"tae","filename":"t"}],
-        "defaults":{"steps":6,"cfg":1.0,"width":128,"height":96,"preview":"tae"}}"#;
+        "defaults":{"steps":6,"cfg":1.0,"width":128,"height":96,"preview":"tae","negative_in_prompt":true}}"#;
     for (name, text) in [("d", ""), ("l", ""), ("t", ""), (MANIFEST, text)] {
         std::fs::write(folder.join(name), text).unwrap();
     }

@@ -154,6 +154,7 @@ mod tests {
         let mut recipe = Recipe {
             prompt: "ein Haus am See, 湖, \"quoted\"\nand a second line".into(),
             negative_prompt: "fog".into(),
+            negative_in_prompt: true,
             width: 768,
             height: 1024,
             steps: 9,

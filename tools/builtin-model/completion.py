@@ -16,6 +16,7 @@ import sys
 import numpy as np
 
 from captions import caption
+from exclusions import THINGS, Thing, separated
 from layout import CHOICES, Layout
 from prompts import prompt
 from scenes import Scene, sample_scene, sample_wide_scene
@@ -103,12 +104,25 @@ class Completion:
             self.masks[word] = None if allowed.all() else allowed
         return self.masks[word]
 
+    def _showing(self, thing: Thing) -> np.ndarray:
+        """Which scenes show a thing."""
+        shown = np.zeros(len(self.scenes), bool)
+        for name, values in thing.shown_by.items():
+            if name in self.numbers:
+                shown |= np.isin(self.numbers[name], [n for n, value in enumerate(self.values[name]) if value in values])
+        return shown
+
     def scene(self, text: str, layout: Layout) -> Scene:
-        """Of words that contradict each other the first ones hold."""
+        """Of words that contradict each other the first ones hold, and those that say what is not there come last."""
+        text, excluded = separated(text)
         allowed = np.ones(len(self.scenes), bool)
         for word in words_of(text):
             mask = self._mask(word)
             if mask is not None and (allowed & mask).any():
+                allowed &= mask
+        for thing in excluded:
+            mask = ~self._showing(thing)
+            if (allowed & mask).any():
                 allowed &= mask
         for usual in self.usual.values():
             if (allowed & usual).any():
@@ -120,7 +134,7 @@ class Completion:
             shares = self.shares[name][there].cumsum()
             chosen = there[min(int(np.searchsorted(shares, layout.number(name) * shares[-1], side="right")), len(there) - 1)]
             left = left[numbers == chosen]
-        return self.scenes[left[0]]
+        return dataclasses.replace(self.scenes[left[0]], wisps=THINGS["clouds"] not in excluded)
 
     @classmethod
     def learn(cls, count: int = SCENES) -> "Completion":

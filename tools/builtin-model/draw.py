@@ -5,7 +5,7 @@ model learns one pattern, and could only guess at many.
 """
 import numpy as np
 
-from layout import Layout, texture_generator
+from layout import PIXELS, Layout, texture_generator
 from palette import CROWNS, F, GREENS, GROUND, LUMA, PALETTES, PINES, ROCK, SAND, mix, noise1, noise2, ramp_of, rgb, smooth
 from styles import styled
 from subjects import BEFORE_WATER, ON_GROUND, draw_rain, draw_rainbow
@@ -25,8 +25,7 @@ class Canvas:
         # One of three heights, at the edges of patches: what lies along it looks the same in each.
         self.hz = float(round(height * (0.5, 0.5625, 0.625)[min(2, int(self.number("horizon", 0, 3)))]))
         self.across = self.number("light", -1, 1)  # where the light stands, from the left to the right
-        # The side on which it stands, -1 or 1, and what is between them where it stands in the middle.
-        self.side = float(np.sign(self.across)) if scene.land == "cliffs" else float(np.clip(self.across * 4, -1, 1))
+        self.side = 1.0 if self.across > 0 else -1.0
         self.palette()
 
     def palette(self):
@@ -83,9 +82,13 @@ class Canvas:
     def texture2(self, name, x, y, across, down, octaves=1, gain=0.5):
         return noise2(texture_generator(name), x, y, across, down, octaves, gain)
 
+    def snapped(self, pixels):
+        """The nearest edge of patches: what is small and sharp looks the same wherever it stands, and is learnt once."""
+        return float(round(pixels / PIXELS) * PIXELS)
+
     def placed(self, far=0.14):
         """Where a thing stands across, in pixels: away from the light."""
-        return self.w * (0.5 - self.side * far)
+        return self.snapped(self.w * (0.5 - self.side * (far + self.number("reach", -0.05, 0.05))))
 
     # -- colours -------------------------------------------------------------------------------------------------
     def col(self, own, near, lit=1.0):
@@ -169,7 +172,7 @@ class Canvas:
         self.img[:] = grad[:, None, :]
 
         # where the light stands
-        self.lx = self.w * (0.5 + (np.sign(self.across) * 0.08 + 0.19 * self.across if s.land == "cliffs" else 0.27 * self.across))
+        self.lx = self.snapped(self.w * (0.5 + 0.07 * self.side + 0.23 * self.across))
         self.lr = self.u * 0.064
         up = {"dawn": 0.80, "sunset": 0.76, "dusk": 0.9, "morning": 0.50, "noon": 0.26, "night": 0.34}[s.time]
         room = 0.0
@@ -178,7 +181,7 @@ class Canvas:
             room += 0.06 if s.mood == "misty" else 0.0
             if up < 0.6:
                 room = min(room, 0.2)
-        self.ly = max(self.lr * 2.2, self.hz * (up - room))
+        self.ly = self.snapped(max(self.lr * 2.2, self.hz * (up - room)))
         glow_x, glow_y = self.lx, self.ly if (s.sun or s.moon) else self.hz
         dx, dy = (self.px - F(glow_x)) / F(self.u), (self.py - F(glow_y)) / F(self.u)
         d2 = dx * dx + (dy * dy)[:, None]
@@ -194,7 +197,7 @@ class Canvas:
         self.blend(self.halo, self.light)
         if s.mood in ("cloudy", "stormy"):
             self.clouds()
-        elif s.mood == "clear" and s.time != "night":
+        elif s.mood == "clear" and s.time != "night" and s.wisps:
             self.clouds(wisps=min(1.0, 1.8 * self.number("wisps")))
         if s.sun or s.moon:
             lr = self.lr
@@ -303,7 +306,7 @@ class Canvas:
         pos = at + F(0.2 / n) * (np.arange(n) % 2 - 0.5).astype(F)
         hgt = F(0.25) + F(0.05) * self.layout.profile("peak height", at * F(span), 5, self.u)
         pos[main] -= 0.14 * self.side
-        hgt[main] += 0.08 + 0.065 * abs(self.side)
+        hgt[main] += 0.145
         hgt = np.minimum(hgt, self.hz / self.u * 0.72)
         for k in (main, *(k for k in range(n) if k != main)):
             self.peak(self.w / 2 + pos[k] * self.w, hgt[k], 0.32 + 0.3 * (0.42 - hgt[k]) / 0.22, k)
@@ -635,7 +638,7 @@ class Canvas:
         spread = 0.22 if s.subject == "none" else 0.10  # subjects stand in the middle
         where = self.number("trees")  # on one side or on both
         for side in (-1, 1)[where > 0.7 : 1 + (where > 0.3)]:
-            for place, q in ((0.12, 1.0), (0.52, 0.78), (0.92, 0.6)):
+            for place, q in ((0.12, 1.0), (0.52, 0.78), (0.92, 0.6)) if s.vegetation == "pines" else ((0.12, 1.0), (1.06, 0.7)):
                 edge = place * spread * min(self.w, u * 1.3)
                 trees.append((q, edge if side < 0 else self.w - edge))
         for q, cx in sorted(trees):

@@ -1,11 +1,12 @@
 """Measures whether the attributes that captions ask for are in the model's pictures.
 
     python evaluate.py AUTOENCODER.pt DIT.pt [--count 200] [--steps 8] [--guidance 1] [--side 256] [--table OUT.md] [--sheet OUT.png]
-                       [--keep OUT.npz] [--quick] [--wide FEATURES.safetensors]
+                       [--keep OUT.npz] [--quick] [--wide FEATURES.safetensors] [--exclusions COMPLETION.npz]
 
 Held-out captions (seeds that training never drew), one picture each. An attribute counts where the caption names it; it is judged by measure.py. The
 same captions' own drawings are the ceiling, a model that was not trained is the floor; `--quick` leaves both out and samples in BF16. `--keep` keeps the
-model's pictures for distance.py. `--wide` then does the same with captions of wide scenes: what those alone have is judged by the network of features.py.
+model's pictures for distance.py. `--exclusions` then takes captions whose pictures show something that they do not name, and says that it is not there:
+how many pictures show it with and without these words. `--wide` at last does the same with captions of wide scenes: what those alone have is judged by the network of features.py.
 """
 
 import argparse
@@ -19,7 +20,9 @@ from PIL import Image
 
 import tokens
 from captions import caption
+from completion import Completion
 from draw import draw
+from exclusions import THINGS, WITHOUT
 from features import Features, wide_things
 from measure import ATTRIBUTES, measure, truth
 from layout import Layout
@@ -30,6 +33,9 @@ from train import build, load, precision
 
 HELD_OUT = 90  # no aspect of dataset.py uses this seed
 WIDE_HELD_OUT = 91
+EXCLUSION_HELD_OUT = 92
+# Things that can be left out and that measure.py sees.
+EXCLUDED = {"sun": ("light", "sun or moon"), "moon": ("light", "sun or moon"), "lake": ("water", "lake"), "sea": ("water", "sea"), "snow": ("snow", "snow")}
 BATCH = 20
 NAMED = {
     ("time", "night"): r"\b(night|midnight|in the dark)\b",
@@ -78,15 +84,55 @@ def wide_held_out(count: int):
     return _held_out(count, WIDE_HELD_OUT, sample_wide_scene, lambda scene, _: wide_things(scene))
 
 
+def exclusion_held_out(completion: Completion, count: int, side: int):
+    """Captions, each with something that it does not name and that its drawing from the noise of its number shows."""
+    chosen, index = [], 0
+    while len(chosen) < count:
+        rng = np.random.default_rng((EXCLUSION_HELD_OUT, index))
+        text = caption(sample_scene(rng), rng)
+        shown = completion.scene(text, layout_of(len(chosen), side))
+        names = [name for name in EXCLUDED if THINGS[name].is_in(shown) and not THINGS[name].pattern.search(text)]
+        if names:
+            name = names[int(rng.integers(len(names)))]
+            longer = f"{text}, {WITHOUT} {THINGS[name].names[0]}"
+            if not THINGS[name].is_in(completion.scene(longer, layout_of(len(chosen), side))):
+                chosen.append((name, text, longer))
+        index += 1
+    return chosen
+
+
+def exclusion_table(completion: Completion, chosen, pictures_of) -> list[str]:
+    """Lines of Markdown: in how many pictures a thing is, and in how many where words say that it is not there. `pictures_of` makes pictures of texts."""
+    side = len(pictures_of([chosen[0][1]])[0])
+    columns = []
+    for place in (1, 2):
+        texts = [several[place] for several in chosen]
+        for made in (pictures_of(texts), [drawing(completion, text, n, side) for n, text in enumerate(texts)]):
+            shown = collections.Counter()
+            for picture, (name, _, _) in zip(made, chosen):
+                attribute, value = EXCLUDED[name]
+                shown[name] += bool(ATTRIBUTES[attribute][1](measure(picture), value))
+            columns.append(shown)
+    counts = collections.Counter(name for name, _, _ in chosen)
+    lines = ["| not named | captions | model | drawings | model, left out | drawings, left out |", "|---|---|---|---|---|---|"]
+    lines += [f"| {name} | {counts[name]} | " + " | ".join(str(shown[name]) for shown in columns) + " |" for name in sorted(counts)]
+    return [*lines, f"| **all** | {len(chosen)} | " + " | ".join(f"**{sum(shown.values())}**" for shown in columns) + " |"]
+
+
 def start_noise(number: int, side: int, seed: int = 0) -> torch.Tensor:
     """The noise [16, side / 8, side / 8] from which the picture of this number begins."""
     return torch.randn(16, side // 8, side // 8, generator=torch.Generator().manual_seed(seed + number))
 
 
+def layout_of(number: int, side: int) -> Layout:
+    """The layout that the noise of a picture's number holds."""
+    rows = side // 16
+    return Layout.of_patches(patches(start_noise(number, side)[None]).view(rows, rows, -1).numpy())
+
+
 def drawing(completion, text: str, number: int, side: int) -> np.ndarray:
     """What a caption and the noise of a picture's number stand for, drawn: what the model is to make of them."""
-    rows = side // 16
-    layout = Layout.of_patches(patches(start_noise(number, side)[None]).view(rows, rows, -1).numpy())
+    layout = layout_of(number, side)
     return draw(completion.scene(text, layout), side, side, layout)
 
 
@@ -176,6 +222,7 @@ def main():
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--wide", type=pathlib.Path)
+    parser.add_argument("--exclusions", type=pathlib.Path)
     parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
 
@@ -198,6 +245,10 @@ def main():
         results["drawings (ceiling)"] = score([draw(scene, arguments.side, arguments.side) for scene, _, _ in chosen], chosen)
         results["untrained (floor)"] = score(pictures(untrained, autoencoder, texts, *way), chosen)
     lines = table(results)
+    if arguments.exclusions:
+        completion = Completion.load(arguments.exclusions)
+        chosen = exclusion_held_out(completion, arguments.count, arguments.side)
+        lines += ["", *exclusion_table(completion, chosen, lambda texts: pictures(model, autoencoder, texts, *way, kind=kind))]
     if arguments.wide:
         network = Features.load(arguments.wide).eval()
         chosen = wide_held_out(arguments.count)

@@ -58,6 +58,7 @@ class Scene:
     rainbow: bool = False
     style: str = "none"  # none | one of STYLES
     colours: tuple[str, str] | None = None  # one of COLOUR_PAIRS
+    wisps: bool = True  # thin clouds on a clear day
 
 
 def _pick(rng, values, weights=None):

@@ -5,7 +5,7 @@
 Shard N holds 500 pictures of one size: `N-WIDTHxHEIGHT.npy`, float16 [500, 16, height / 8, width / 8]; for squares of 256 the same pictures at half the
 side in a second file; `N.layouts.npy`, float16, each layout's numbers, profiles and fields in one row; `N.parts.npy`, what each patch shows (parts.py); and
 `N.json`, a list of captions for each picture, written last. Shards that are whole are left alone, so a stopped run goes on where it was, and training may begin
-before the last one is there. With `--large` every sixteenth shard is one and a half times or twice as large, in all aspect ratios in turn.
+before the last one is there. With `--large` every eighth shard is one and a half times or twice as large, in all aspect ratios in turn.
 
 A picture is drawn for a caption: of the scene that the caption and the picture's layout stand for (completion.py). Other captions are kept with it where they stand
 for the same scene with this layout.
@@ -25,10 +25,11 @@ import torch.nn.functional as F
 
 from completion import Completion, texts_of
 from draw import compose
+from exclusions import THINGS, exclusion
 from layout import Layout
 from model import Autoencoder
 from parts import LabelledCanvas, coverage
-from scenes import sample_scene, sample_wide_scene
+from scenes import Scene, sample_scene, sample_wide_scene
 from train import precision
 
 SHARD = 500
@@ -36,6 +37,7 @@ CAPTIONS = 6
 TRIED = 8  # captions that might stand for the same scene
 WIDE = 0.22  # share of wide scenes
 EMPTY = 0.03  # share of pictures for no words
+EXCLUDING = 0.3  # share of captions that say what is not there
 SEED = 50  # dataset.py and evaluate.py (held out) use others
 BATCH = 20
 # 1:1, 4:3, 3:2, 16:9 and upright, each of about 256 x 256 pixels. Seven shards of eight are square.
@@ -46,9 +48,9 @@ OTHERS = ((304, 224), (224, 304), (320, 208), (208, 320), (336, 192), (192, 336)
 def size_of(shard: int, large: bool) -> tuple[int, int]:
     """Width and height of a shard's pictures: the edges are multiples of 16, a patch of the DiT."""
     turn, place = divmod(shard, 8)
-    if large and shard % 16 == 7:
-        scale = (1.5, 2)[turn // 2 % 2]
-        return tuple(round(edge * scale / 16) * 16 for edge in (SQUARE, *OTHERS)[turn // 2 % 7])
+    if large and place == 7:
+        scale = (1.5, 2)[turn % 2]
+        return tuple(round(edge * scale / 16) * 16 for edge in (SQUARE, *OTHERS)[turn % 7])
     return OTHERS[turn % len(OTHERS)] if place == 3 else SQUARE
 
 
@@ -60,6 +62,22 @@ def begin(completion: pathlib.Path):
     _completion = Completion.load(completion)
 
 
+def excluding(text: str, scene: Scene, layout: Layout, rng) -> str:
+    """What may follow a caption: that one to three things are not there, most of which the scene would show. What the caption asks for is not among them."""
+    chosen, ending = [], ""
+    for _ in range(1 + int(rng.integers(0, 6) > 2) + int(rng.integers(0, 6) > 4)):
+        shown = rng.random() < 0.75
+        things = [thing for thing in THINGS.values() if thing not in chosen and not thing.pattern.search(text) and thing.is_in(scene) == shown]
+        if not things:
+            continue
+        thing = things[int(rng.integers(len(things)))]
+        longer = f"{ending}, {exclusion(thing, rng)}"
+        if not thing.is_in(_completion.scene(text + longer, layout)):
+            chosen.append(thing)
+            ending = longer
+    return ending
+
+
 def drawn(job):
     """One picture [height, width, 3] of bytes, its layout, what its patches show, and its captions."""
     index, seed, width, height = job
@@ -67,8 +85,12 @@ def drawn(job):
     layout = Layout.sample(rng, width, height)
     first = texts_of((sample_wide_scene if rng.random() < WIDE else sample_scene)(rng), rng, 2)
     text = "" if rng.random() < EMPTY or not first else first[int(rng.integers(len(first)))]
-    scene = _completion.scene(text, layout)
-    texts = [text] + [other for other in texts_of(scene, rng, TRIED) if text and _completion.scene(other, layout) == scene]
+    scene, ending = _completion.scene(text, layout), ""
+    if rng.random() < EXCLUDING:
+        ending = excluding(text, scene, layout, rng)
+        scene = _completion.scene(text + ending, layout)
+    others = [other + ending * bool(rng.random() < 0.7) for other in texts_of(scene, rng, TRIED)] if text else []
+    texts = [(text + ending).lstrip(", ")] + [other for other in others if _completion.scene(other, layout) == scene]
     canvas = LabelledCanvas(scene, width, height, layout)
     picture = compose(canvas)
     return picture, layout.flat().astype(np.float16), coverage(canvas.parts), texts[:CAPTIONS]

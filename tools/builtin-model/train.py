@@ -42,9 +42,9 @@ from pooling import pool_noise
 LOOK = 200  # steps between two looks for new shards
 SAVE = 120  # seconds between two checkpoints
 NAMED = 3  # the layer after which it has to say what the patches show
-# Captions drawn twice as often: what they name is small or full of detail, and learnt last.
+# Captions drawn twice as often: what they name is small, full of detail or hard to tell from the rest, and learnt last.
 HARD = re.compile(
-    r"\b(snow|snowy|snow-\w+|peaks|sun|sunshine|moon|moonlight|stars|starry|aurora|northern lights|city|skyline|skyscrapers|towers|buildings|cabin|cottage|house|hut|(lone|lonely|single|one) tree)\b",
+    r"\b(snow|snowy|snow-\w+|peaks|sun|sunshine|moon|moonlight|stars|starry|aurora|northern lights|city|skyline|skyscrapers|towers|buildings|cabin|cottage|house|hut|(lone|lonely|single|one) tree|blue|lake|without)\b",
     re.IGNORECASE,
 )
 

@@ -38,6 +38,8 @@ pub struct StoredRecipe {
     files: BTreeMap<String, StoredFile>,
     prompt: String,
     negative_prompt: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    negative_in_prompt: bool,
     width: u32,
     height: u32,
     steps: u32,
@@ -294,6 +296,7 @@ impl StoredRecipe {
             files: recipe.files.iter().map(|(role, path)| (role.key().to_owned(), file(path))).collect(),
             prompt: recipe.prompt.clone(),
             negative_prompt: recipe.negative_prompt.clone(),
+            negative_in_prompt: recipe.negative_in_prompt,
             width,
             height,
             steps: recipe.steps,
@@ -490,6 +493,7 @@ impl StoredRecipe {
             files,
             prompt: self.prompt,
             negative_prompt: self.negative_prompt,
+            negative_in_prompt: self.negative_in_prompt,
             width: in_range(self.width, MAX_SIDE, defaults.width),
             height: in_range(self.height, MAX_SIDE, defaults.height),
             steps: in_range(self.steps, 10_000, defaults.steps),
@@ -563,6 +567,7 @@ mod tests {
         let mut recipe = Recipe {
             prompt: "a lake, 湖\n\"quoted\"".into(),
             negative_prompt: "fog".into(),
+            negative_in_prompt: true,
             sampler: Some(Sampler::Dpmpp2sA),
             scheduler: Some(Scheduler::KlOptimal),
             eta: Some(0.3),

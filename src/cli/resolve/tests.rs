@@ -329,6 +329,7 @@ fn every_flag_reaches_the_recipe() {
         files: it.files.clone(),
         prompt: "x".into(),
         negative_prompt: "--no fog".into(),
+        negative_in_prompt: false,
         width: 640,
         height: 480,
         steps: 8,

@@ -52,8 +52,10 @@ impl SessionPicture {
     /// Its settings; without a model where that is not on this machine.
     #[must_use]
     pub fn settings(&self) -> PartialRecipe {
-        let files = Some(self.recipe.files.clone()).filter(|files| !files.is_empty());
-        PartialRecipe { files, ..PartialRecipe::of(&self.recipe) }
+        let has_model = !self.recipe.files.is_empty();
+        let files = Some(self.recipe.files.clone()).filter(|_| has_model);
+        let negative_in_prompt = Some(self.recipe.negative_in_prompt).filter(|_| has_model);
+        PartialRecipe { files, negative_in_prompt, ..PartialRecipe::of(&self.recipe) }
     }
 }
 

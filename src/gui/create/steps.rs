@@ -128,6 +128,7 @@ fn branch_settings(parent: &Recipe, step: u32, name: Option<String>, recipe: &Re
     let is_same_model = parent.files == recipe.files;
     PartialRecipe {
         files: Some(parent.files.clone()).filter(|files| !files.is_empty()),
+        negative_in_prompt: Some(parent.negative_in_prompt).filter(|_| !parent.files.is_empty()),
         // These may be others from that step on.
         prompt: None,
         negative_prompt: None,

@@ -111,6 +111,24 @@ fn at_the_first_start_the_built_in_model_is_chosen_by_its_name_and_paints_at_onc
 }
 
 #[test]
+fn words_to_leave_out_count_without_guidance_where_the_model_reads_them_in_its_prompt() {
+    let (mut studio, builtin, _folder) = studio_with_builtin(Settings::default());
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Negative prompt").focus();
+    studio.harness.run_ok();
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Negative prompt").type_text("the sun");
+    studio.harness.run_ok();
+    assert!(!studio.sees("Without effect"));
+    // A picture of an earlier version of the built-in model brings settings of that one.
+    let earlier = Recipe { files: builtin.files().clone(), negative_prompt: "fog".into(), ..Recipe::default() };
+    studio.app_mut().state.shared.apply_settings(&atelier_core::recipe::PartialRecipe::of(&earlier));
+    let recipe = &studio.app().state.shared.recipe;
+    assert!(recipe.negative_in_prompt && recipe.model_prompts().0.ends_with("without fog"), "{recipe:?}");
+    // A model of one's own reads them by guidance.
+    studio.click("Use my own files");
+    assert!(!studio.app().state.shared.recipe.negative_in_prompt);
+}
+
+#[test]
 fn one_goes_to_ones_own_files_and_back_and_each_side_keeps_its_settings() {
     let (mut studio, builtin, _folder) = studio_with_builtin(Settings::default());
     studio.click("Use my own files");

@@ -93,6 +93,7 @@ fn model(from: &PictureSettings, known: &KnownModels<'_>, it: &mut Translation) 
                     it.settings.flow_shift = usual.flow_shift.map(Some);
                     it.settings.steps = usual.steps;
                     it.settings.guidance = usual.cfg;
+                    it.settings.negative_in_prompt = Some(usual.negative_in_prompt);
                 }
             }
             Err(remedy) => it.missing.push(MissingModel { kind: ModelKind::Model, name, remedy }),

@@ -103,7 +103,7 @@ fn own(stored: StoredRecipe, from: &PictureSettings, path: &Path, known: &KnownM
         it.missing.push(MissingModel { kind: ModelKind::Model, name: names.join(", "), remedy });
     }
     if !files.is_empty() || restored.recipe.files.is_empty() {
-        it.settings.files = None;
+        (it.settings.files, it.settings.negative_in_prompt) = (None, None);
     }
     for MissingFile { need, name, .. } in extras.into_iter().filter(|it| !it.name.is_empty()) {
         if need == RequiredFile::Lora {

@@ -58,7 +58,10 @@ impl PresetPart {
         match self {
             Self::Prompt => to.prompt.clone_from(&from.prompt),
             Self::NegativePrompt => to.negative_prompt.clone_from(&from.negative_prompt),
-            Self::Model => to.files.clone_from(&from.files),
+            Self::Model => {
+                to.files.clone_from(&from.files);
+                to.negative_in_prompt = from.negative_in_prompt;
+            }
             Self::Size => (to.width, to.height) = (from.width, from.height),
             Self::Sampling => {
                 (to.steps, to.guidance, to.distilled_guidance) = (from.steps, from.guidance, from.distilled_guidance);

@@ -213,7 +213,7 @@ impl Worker {
         for job in self.jobs.iter().filter(|job| matches!(job.state, JobState::Waiting | JobState::Held)) {
             let Some(found) = job.wanted_model.as_deref().and_then(|name| models.find(name)) else { continue };
             let mut recipe = atelier_core::recipe::Recipe::clone(&job.recipe);
-            recipe.files = found.files;
+            (recipe.files, recipe.negative_in_prompt) = (found.files, found.defaults.negative_in_prompt);
             recipe.loras.splice(..0, found.loras);
             has_come |= self.database.set_job_model(job.id, &recipe)?;
         }

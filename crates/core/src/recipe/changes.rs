@@ -10,6 +10,7 @@ pub fn changed_settings(before: &Recipe, after: &Recipe) -> Vec<&'static str> {
         files,
         prompt,
         negative_prompt,
+        negative_in_prompt,
         width,
         height,
         steps,
@@ -47,7 +48,7 @@ pub fn changed_settings(before: &Recipe, after: &Recipe) -> Vec<&'static str> {
     let changes = [
         ("prompt", *prompt != after.prompt),
         ("negative prompt", *negative_prompt != after.negative_prompt),
-        ("model", *files != after.files),
+        ("model", *files != after.files || *negative_in_prompt != after.negative_in_prompt),
         ("size", (*width, *height) != (after.width, after.height)),
         ("steps", *steps != after.steps),
         ("guidance", guidance.to_bits() != after.guidance.to_bits()),

@@ -47,8 +47,11 @@ pub struct Recipe {
     pub files: ModelFiles,
     /// The prompt.
     pub prompt: String,
-    /// The negative prompt; without effect unless [`uses_guidance`](Self::uses_guidance).
+    /// What the picture should not show; without effect unless [`uses_negative_prompt`](Self::uses_negative_prompt).
     pub negative_prompt: String,
+    /// The model reads in its prompt what a picture does not show ([`model_prompts`](Self::model_prompts)); guidance away from it is not what
+    /// it was trained for.
+    pub negative_in_prompt: bool,
     /// Width in pixels, before it is snapped to what the model can make.
     pub width: u32,
     /// Height in pixels, before it is snapped to what the model can make.
@@ -123,6 +126,29 @@ impl Recipe {
     #[must_use]
     pub fn uses_guidance(&self) -> bool {
         !self.guidance.is_nan() && self.guidance != 1.0
+    }
+
+    /// True where the negative prompt changes the picture.
+    #[must_use]
+    pub fn uses_negative_prompt(&self) -> bool {
+        self.negative_in_prompt || self.uses_guidance()
+    }
+
+    /// The prompt and the negative prompt as the model reads them. With [`negative_in_prompt`](Self::negative_in_prompt), "a lake" and
+    /// "boats, the sun" are "a lake, without boats, without the sun" and nothing.
+    #[must_use]
+    pub fn model_prompts(&self) -> (String, &str) {
+        if !self.negative_in_prompt {
+            return (self.prompt.clone(), &self.negative_prompt);
+        }
+        let negative = self.negative_prompt.split([',', ';', '.', '\n']).map(str::trim).filter(|phrase| !phrase.is_empty());
+        let absences: Vec<String> = negative.map(|phrase| format!("without {phrase}")).collect();
+        let prompt = match self.prompt.trim().trim_end_matches([',', '.']) {
+            _ if absences.is_empty() => self.prompt.clone(),
+            "" => absences.join(", "),
+            prompt => format!("{prompt}, {}", absences.join(", ")),
+        };
+        (prompt, "")
     }
 
     /// The embeddings that a prompt names, of earlier steps too: those that have an effect.
@@ -274,6 +300,7 @@ impl Default for Recipe {
             files: ModelFiles::default(),
             prompt: String::new(),
             negative_prompt: String::new(),
+            negative_in_prompt: false,
             width: 512,
             height: 512,
             steps: 20,
@@ -402,6 +429,22 @@ mod tests {
         assert_eq!(Recipe { area: Some(AreaSettings::default()), ..recipe.clone() }.steps_in_pass(0), 20);
         assert_eq!(Recipe { init: init(0.0), hires: Some(Hires::default()), ..recipe.clone() }.steps_in_pass(0), 20);
         assert_eq!(Recipe { steps: 0, ..recipe }.steps_in_pass(0), 1);
+    }
+
+    #[test]
+    fn a_model_that_reads_the_negative_prompt_in_its_prompt_gets_it_there() {
+        let prompts = |prompt: &str, negative: &str, negative_in_prompt| {
+            let texts = (prompt.to_owned(), negative.to_owned());
+            let recipe = Recipe { prompt: texts.0, negative_prompt: texts.1, negative_in_prompt, guidance: 1.0, ..Recipe::default() };
+            let (prompt, negative) = recipe.model_prompts();
+            (prompt, negative.to_owned(), recipe.uses_negative_prompt())
+        };
+        let read = |prompt: &str, negative: &str, uses| (prompt.to_owned(), negative.to_owned(), uses);
+        assert_eq!(prompts("a lake", "boats, the sun", false), read("a lake", "boats, the sun", false));
+        assert_eq!(prompts("a lake", "boats, the sun", true), read("a lake, without boats, without the sun", "", true));
+        assert_eq!(prompts("A lake at dawn. ", " boats;\n, ", true), read("A lake at dawn, without boats", "", true));
+        assert_eq!(prompts("", "snow", true), read("without snow", "", true));
+        assert_eq!(prompts("a lake. ", " ,", true), read("a lake. ", "", true));
     }
 
     #[test]

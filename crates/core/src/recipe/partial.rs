@@ -46,6 +46,7 @@ partial_recipe! {
     files: ModelFiles;
     prompt: String;
     negative_prompt: String;
+    negative_in_prompt: bool;
     width: u32;
     height: u32;
     steps: u32;

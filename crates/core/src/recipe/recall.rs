@@ -78,7 +78,12 @@ impl RecallPart {
             Self::Prompt => PartialRecipe { prompt: from.prompt.clone(), negative_prompt: from.negative_prompt.clone(), ..none() },
             Self::Seed => PartialRecipe { seed: from.seed, seed_blend: from.seed_blend, rng: from.rng, ..none() },
             Self::Size => PartialRecipe { width: from.width, height: from.height, ..none() },
-            Self::Model => PartialRecipe { files: from.files.clone(), vae_conv_scale: from.vae_conv_scale, ..none() },
+            Self::Model => PartialRecipe {
+                files: from.files.clone(),
+                vae_conv_scale: from.vae_conv_scale,
+                negative_in_prompt: from.negative_in_prompt,
+                ..none()
+            },
         }
     }
 }

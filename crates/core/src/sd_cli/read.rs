@@ -323,6 +323,7 @@ impl Reader {
         let names_model = self.files.main().is_some();
         if names_model {
             self.recipe.files = ModelFiles::default();
+            self.recipe.negative_in_prompt = false;
         }
         for (role, path) in self.files.iter() {
             self.recipe.files.set(role, path);

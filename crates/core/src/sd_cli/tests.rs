@@ -92,6 +92,15 @@ fn what_a_command_does_not_say_is_as_sd_cli_has_it() {
 }
 
 #[test]
+fn what_a_model_reads_in_its_prompt_is_written_there_and_another_model_reads_it_in_its_own_way() {
+    let recipe = Recipe { prompt: "a lake".into(), negative_prompt: "the sun".into(), negative_in_prompt: true, ..Recipe::default() };
+    let line = write(&recipe).line;
+    assert!(line.contains("'a lake, without the sun'") && !line.contains("--negative-prompt"), "{line}");
+    assert!(read_over("sd -n fog", recipe.clone()).unwrap().recipe.negative_in_prompt);
+    assert!(!read_over("sd -m other", recipe).unwrap().recipe.negative_in_prompt);
+}
+
+#[test]
 fn over_a_recipe_a_command_changes_only_what_it_names() {
     let mut recipe = Recipe {
         prompt: "a lake".into(),
@@ -303,6 +312,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
             files: files.into_iter().collect(),
             prompt,
             negative_prompt,
+            negative_in_prompt: false,
             width: numbers.0,
             height: numbers.1,
             steps: numbers.2,

@@ -30,9 +30,10 @@ pub fn write(recipe: &Recipe) -> CommandLine {
         line.flag("--taesd-preview-only");
     }
     let tags = line.loras(&recipe.loras);
-    line.option("--prompt", &format!("{}{tags}", recipe.prompt));
-    if !recipe.negative_prompt.is_empty() {
-        line.option("--negative-prompt", &recipe.negative_prompt);
+    let (prompt, negative_prompt) = recipe.model_prompts();
+    line.option("--prompt", &format!("{prompt}{tags}"));
+    if !negative_prompt.is_empty() {
+        line.option("--negative-prompt", &negative_prompt);
     }
     line.option("--width", &recipe.width);
     line.option("--height", &recipe.height);

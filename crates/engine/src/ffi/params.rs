@@ -189,8 +189,9 @@ impl RawGenerateParams {
         let mut person: Vec<_> = params.person.iter().map(raw_image).collect();
         raw.loras = loras.as_mut_ptr();
         raw.lora_count = u32::try_from(loras.len()).unwrap_or(0);
-        raw.prompt = strings.text(&params.embeddings.in_prompt(&recipe.prompt))?;
-        raw.negative_prompt = strings.text(&params.embeddings.in_prompt(&recipe.negative_prompt))?;
+        let (prompt, negative_prompt) = recipe.model_prompts();
+        raw.prompt = strings.text(&params.embeddings.in_prompt(&prompt))?;
+        raw.negative_prompt = strings.text(&params.embeddings.in_prompt(negative_prompt))?;
         raw.clip_skip = recipe.clip_skip.map_or(-1, |layers| i32::try_from(layers).unwrap_or(-1));
         raw.width = i32::try_from(params.width).unwrap_or(0);
         raw.height = i32::try_from(params.height).unwrap_or(0);

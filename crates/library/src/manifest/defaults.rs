@@ -41,6 +41,9 @@ pub struct Defaults {
     /// CLIP layers left out from the end.
     #[serde(deserialize_with = "layers", skip_serializing_if = "Option::is_none")]
     pub clip_skip: Option<u32>,
+    /// The model reads in its prompt what a picture does not show: "without the sun".
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub negative_in_prompt: bool,
     /// Preview that suits it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preview: Option<PreviewWay>,
@@ -77,6 +80,7 @@ impl Defaults {
         recipe.flow_shift = self.flow_shift;
         recipe.eta = self.eta;
         recipe.clip_skip = self.clip_skip;
+        recipe.negative_in_prompt = self.negative_in_prompt;
     }
 }
 

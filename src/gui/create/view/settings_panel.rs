@@ -34,7 +34,7 @@ const MOST_SEED: i64 = 1 << 53;
 /// Height of the button that matters, in points.
 const GENERATE_HEIGHT: f32 = 40.0;
 
-/// Guidance that is offered where words are to be left out and there is none: at 1.5 the built-in model leaves out less of it.
+/// Guidance that is offered where words are to be left out and there is none.
 const OFFERED_GUIDANCE: f32 = 2.0;
 
 /// Draws the panel.
@@ -151,7 +151,7 @@ fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comma
             response.request_focus();
         }
     });
-    let without_effect = !recipe.uses_guidance();
+    let without_effect = !recipe.uses_negative_prompt();
     let hover = if without_effect {
         "What the picture should not show. Without effect while guidance is 1."
     } else {

@@ -69,6 +69,7 @@ fn recipe() -> Recipe {
         files: files(),
         prompt: "a \"lake\"\nand ünicode".into(),
         negative_prompt: "fog".into(),
+        negative_in_prompt: true,
         width: 64,
         height: 128,
         steps: 3,
