@@ -194,6 +194,12 @@ impl Desktop {
         self.xdotool(&["mouseup", "1"])
     }
 
+    /// Turns the wheel downwards at a point of the screen, so many notches.
+    pub(crate) fn scroll_down(&mut self, (x, y): (u32, u32), notches: u32) -> Result<()> {
+        self.move_to(x, y)?;
+        self.xdotool(&["click", "--repeat", &notches.to_string(), "--delay", "15", "5"])
+    }
+
     /// Types a text into whatever has the keyboard: what a plain keyboard writes. For other letters xdotool changes the keyboard under
     /// the program's hands, and letters get lost.
     pub(crate) fn type_text(&mut self, text: &str) -> Result<()> {

@@ -113,20 +113,27 @@ class Completion:
         return shown
 
     def scene(self, text: str, layout: Layout) -> Scene:
-        """Of words that contradict each other the first ones hold, and those that say what is not there come last."""
+        """Of words that contradict each other the first ones hold, and those that say what is not there come last: what is not there anyway changes nothing."""
         text, excluded = separated(text)
         allowed = np.ones(len(self.scenes), bool)
         for word in words_of(text):
             mask = self._mask(word)
             if mask is not None and (allowed & mask).any():
                 allowed &= mask
-        for thing in excluded:
-            mask = ~self._showing(thing)
-            if (allowed & mask).any():
-                allowed &= mask
+        scene = self._chosen(allowed, layout)
+        if any(thing.is_in(dataclasses.replace(scene, wisps=False)) for thing in excluded):
+            for thing in excluded:
+                mask = ~self._showing(thing)
+                if (allowed & mask).any():
+                    allowed &= mask
+            scene = self._chosen(allowed, layout)
+        return dataclasses.replace(scene, wisps=THINGS["clouds"] not in excluded)
+
+    def _chosen(self, allowed: np.ndarray, layout: Layout) -> Scene:
+        """The scene of those that are allowed which a layout stands for."""
         for usual in self.usual.values():
             if (allowed & usual).any():
-                allowed &= usual
+                allowed = allowed & usual
         left = np.flatnonzero(allowed)
         for name in CHOICES:
             numbers = self.numbers[name][left]
@@ -134,7 +141,7 @@ class Completion:
             shares = self.shares[name][there].cumsum()
             chosen = there[min(int(np.searchsorted(shares, layout.number(name) * shares[-1], side="right")), len(there) - 1)]
             left = left[numbers == chosen]
-        return dataclasses.replace(self.scenes[left[0]], wisps=THINGS["clouds"] not in excluded)
+        return self.scenes[left[0]]
 
     @classmethod
     def learn(cls, count: int = SCENES) -> "Completion":

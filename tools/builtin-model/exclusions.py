@@ -42,7 +42,7 @@ THINGS = {
     "aurora": Thing(("northern lights", "aurora"), {"aurora": (True,)}),
     "clouds": Thing(("clouds", "clouds", "a cloud", "a cloudy sky", "overcast"), {"mood": ("cloudy", "stormy"), "wisps": (True,)}),
     "mist": Thing(("mist", "fog", "haze"), {"mood": ("misty",)}),
-    "storm": Thing(("a storm", "storm clouds"), {"mood": ("stormy",)}),
+    "storm": Thing(("a storm", "thunder"), {"mood": ("stormy",)}),
     "rain": Thing(("rain",), {"rain": (True,)}),
     "rainbow": Thing(("a rainbow", "rainbow"), {"rainbow": (True,)}),
     "snow": Thing(("snow", "snow", "the snow", "winter"), {"snow": (True,), "season": ("winter",)}),

@@ -101,6 +101,7 @@ def main():
             "sampler": "euler",
             "scheduler": "simple",
             "flow_shift": 3.0,
+            "negative_in_prompt": True,
             "preview": "tae",
         },
     }

@@ -23,6 +23,7 @@ from torch import nn
 
 from draw import draw
 from scenes import COLOURS, FOREGROUNDS, LANDS, MOODS, SEASONS, STYLES, SUBJECTS, TIMES, WATERS, Scene, sample_scene, sample_wide_scene
+from train import precision
 
 SEED = 30
 SIDE = 256
@@ -117,6 +118,7 @@ def main():
     parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
     torch.manual_seed(0)
+    kind = precision(arguments.device)
     model = Features.load(arguments.out) if arguments.out.exists() else Features()
     model.to(arguments.device, memory_format=torch.channels_last)
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.02)
@@ -133,8 +135,9 @@ def main():
                 group["lr"] = 1e-3 * min(1.0, 2 * (1 - elapsed / arguments.minutes))
             batch = torch.from_numpy(np.stack(pictures)).to(arguments.device).permute(0, 3, 1, 2).float().div_(255)
             wanted = torch.tensor(values, device=arguments.device)
-            found = model(batch)
-            scores = [head(found) for head in model.heads.values()]
+            with torch.autocast(arguments.device, kind, enabled=kind != torch.float32):
+                found = model(batch)
+            scores = [head(found.float()) for head in model.heads.values()]
             loss = sum(F.cross_entropy(score, wanted[:, n]) for n, score in enumerate(scores)) / len(scores)
             optimiser.zero_grad()
             loss.backward()

@@ -72,7 +72,8 @@ def excluding(text: str, scene: Scene, layout: Layout, rng) -> str:
             continue
         thing = things[int(rng.integers(len(things)))]
         longer = f"{ending}, {exclusion(thing, rng)}"
-        if not thing.is_in(_completion.scene(text + longer, layout)):
+        without = _completion.scene(text + longer, layout)
+        if not any(one.is_in(without) for one in (*chosen, thing)):
             chosen.append(thing)
             ending = longer
     return ending

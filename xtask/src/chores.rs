@@ -85,6 +85,13 @@ pub(crate) fn sheet(options: &Options) -> Result<(), Failure> {
     finish(command.args(["--release", "--example", "sheet"]).args(features(options)).arg("--").args(&options.rest))
 }
 
+/// Takes screens of the program in real windows.
+pub(crate) fn screenshots(options: &Options) -> Result<(), Failure> {
+    ensure_installed(Purpose::Test, options)?;
+    remove_stale_engines()?;
+    finish(cargo("test").args(["--features", TEST_FEATURES, "--test", "screenshots", "--", "--ignored", "--test-threads=1"]))
+}
+
 /// Runs `test` and `run` in a new Debian, to show that these two commands are enough.
 pub(crate) fn fresh(options: &Options) -> Result<(), Failure> {
     if Os::current() != Os::Linux {

@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         Chore::Bench => chores::bench(&options),
         Chore::Sanitize => sanitize::sanitize(&options),
         Chore::Sheet => chores::sheet(&options),
+        Chore::Screenshots => chores::screenshots(&options),
         Chore::Fresh => chores::fresh(&options),
         Chore::Package => package::package(&options),
         Chore::Notes => release::notes(&options),

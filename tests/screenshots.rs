@@ -1,0 +1,324 @@
+//! The screens of docs/screenshots that show the built-in model at work, taken of the real program: `cargo xtask screenshots`.
+//!
+//! They are written to the folder that the environment variable `ATELIER_SHOTS` names, else to docs/screenshots. A new built-in model is a reason to
+//! take them again.
+
+#![cfg(target_os = "linux")]
+
+#[path = "support/desktop.rs"]
+mod desktop;
+#[path = "support/screen.rs"]
+mod screen;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use desktop::Desktop;
+use screen::Area;
+use serde_json::{Value, json};
+
+/// Longest wait for the program, on a busy machine.
+const LONG: Duration = Duration::from_mins(2);
+const PROGRAM: &str = env!("CARGO_BIN_EXE_atelier");
+/// Where pictures are kept, in a person's folder.
+const PICTURES: &str = "Pictures/Atelier";
+const LARGE: (u32, u32) = (1440, 900);
+const SMALL: (u32, u32) = (1024, 700);
+/// What the gallery shows, in the order in which it is made, and the size of each.
+const GALLERY: [(&str, (u32, u32)); 21] = [
+    ("a lone tree on a hill at sunset", (256, 256)),
+    ("golden dunes at dawn, a full sun", (320, 208)),
+    ("a purple night with many stars, round hills", (208, 320)),
+    ("northern lights over a frozen lake in winter", (320, 208)),
+    ("a pine forest in the snow at night", (256, 256)),
+    ("a city at night beside the water", (320, 208)),
+    ("a pink sky over a calm lake, mountains", (208, 320)),
+    ("islands in a teal sea, a bright summer day", (320, 208)),
+    ("cliffs above the sea at dawn", (256, 256)),
+    ("a windmill in a meadow with flowers", (208, 320)),
+    ("a red sunset over snowy mountains, a lake", (320, 208)),
+    ("a sailing boat on a golden sea at sunrise", (208, 320)),
+    ("mountains in black and white, misty", (256, 256)),
+    ("autumn trees round a lake, golden light", (320, 208)),
+    ("spring meadow, round trees, soft clouds", (256, 256)),
+    ("a watercolour of hills at sunset", (320, 208)),
+    ("snowy peaks under a clear blue sky", (208, 320)),
+    ("a cabin by a lake, orange evening light", (256, 256)),
+    ("a starry night above a quiet sea, a small boat", (208, 320)),
+    ("mountains and a lake at noon, pines", (320, 208)),
+    ("a boat on a lake at night, a full moon", (256, 256)),
+];
+
+/// A folder of a person's, and the window that is open in it.
+struct Session {
+    home: tempfile::TempDir,
+    theme: &'static str,
+    size: (u32, u32),
+}
+
+impl Session {
+    fn new(theme: &'static str, size: (u32, u32)) -> Result<Self> {
+        Ok(Self { home: tempfile::tempdir()?, theme, size })
+    }
+
+    /// Opens the window with the built-in model and these fields of a recipe.
+    fn open(&self, fields: &Value) -> Result<Desktop> {
+        let mut recipe = json!({ "width": 256, "height": 256, "steps": 8, "guidance": 1.0, "flow_shift": 3.0, "sampler": "euler", "scheduler": "simple" });
+        if let (Value::Object(recipe), Value::Object(fields)) = (&mut recipe, fields) {
+            recipe.extend(fields.clone());
+        }
+        let window = json!({ "x": 0, "y": 0, "width": self.size.0, "height": self.size.1, "maximized": false });
+        let settings = json!({ "version": 1, "theme": self.theme, "model": "built-in", "window": window, "recipe": recipe });
+        fs::write(self.home.path().join("settings.json"), settings.to_string())?;
+        let (home, model) = self.folders()?;
+        let mut desktop = Desktop::start(Path::new(PROGRAM), &[], &[("ATELIER_HOME", &home), ("ATELIER_BUILTIN", &model)], self.size)?;
+        desktop.wait_for("Generate", LONG)?;
+        Ok(desktop)
+    }
+
+    /// Makes a picture on the command line.
+    fn generate(&self, prompt: &str, seed: usize, (width, height): (u32, u32)) -> Result<()> {
+        let (home, model) = self.folders()?;
+        let numbers = [seed.to_string(), width.to_string(), height.to_string()];
+        let mut command = Command::new(PROGRAM);
+        command.args(["generate", "-p", prompt, "--seed", &numbers[0], "-W", &numbers[1], "-H", &numbers[2]]);
+        let status =
+            command.env("ATELIER_HOME", home).env("ATELIER_BUILTIN", model).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+        ensure!(status.success(), "{prompt} was not made: {status}");
+        Ok(())
+    }
+
+    /// The pictures in the person's folder.
+    fn pictures(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.home.path().join(PICTURES)).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "png")).collect()
+    }
+
+    fn folders(&self) -> Result<(String, String)> {
+        let text = |path: &Path| path.to_str().map(str::to_owned).context("a folder has a name in Unicode");
+        Ok((text(self.home.path())?, text(&Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/builtin-model"))?))
+    }
+}
+
+fn folder() -> PathBuf {
+    let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/screenshots");
+    std::env::var_os("ATELIER_SHOTS").map_or_else(usual, PathBuf::from)
+}
+
+/// Takes the screen, the pointer out of the way.
+fn shoot(desktop: &mut Desktop, name: &str) -> Result<()> {
+    let window = desktop.window_area()?;
+    desktop.move_to(window.width - 4, window.height - 4)?;
+    desktop.screenshot(&folder().join(name)).map(drop)
+}
+
+/// Generates, and waits until the picture is finished and shown. Returns its place on the screen.
+fn paint(session: &Session, desktop: &mut Desktop) -> Result<Area> {
+    let before = session.pictures().len();
+    desktop.press("ctrl+Return")?;
+    desktop.wait("the picture in the folder", LONG, |_| Ok((session.pictures().len() > before).then_some(())))?;
+    // It can be gone on from once it is finished.
+    desktop.wait_for("New details", LONG)?;
+    let picture = desktop.wait("the picture's place", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Picture, ")))?;
+    picture.area.context("the picture has no place on the screen")
+}
+
+/// Carries out a command of the palette.
+fn command(desktop: &mut Desktop, name: &str) -> Result<()> {
+    desktop.press("ctrl+k")?;
+    desktop.wait_for("Find a command", LONG)?;
+    desktop.type_text(name)?;
+    desktop.wait(name, LONG, |desktop| desktop.find_by(|it| it.name.starts_with(name)))?;
+    desktop.press("Return")?;
+    desktop.wait("the end of the palette", LONG, |desktop| Ok(desktop.find("Find a command")?.is_none().then_some(())))
+}
+
+fn end(mut desktop: Desktop) -> Result<()> {
+    desktop.close()?;
+    ensure!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    Ok(())
+}
+
+/// The place of the canvas, after the picture became one by this key.
+fn open_canvas(desktop: &mut Desktop, picture: Area, key: &str) -> Result<Area> {
+    let (x, y) = picture.centre();
+    desktop.click_beside_text(x, y)?;
+    desktop.press(key)?;
+    let found = desktop.wait("the canvas", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Canvas, ")))?;
+    found.area.context("the canvas has no place on the screen")
+}
+
+fn create(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
+    let session = Session::new(theme, size)?;
+    let mut desktop = session.open(&json!({ "prompt": "snowy mountains above a lake at sunset, pine trees", "seed": 4 }))?;
+    paint(&session, &mut desktop)?;
+    shoot(&mut desktop, name)?;
+    end(desktop)
+}
+
+fn steps(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
+    let session = Session::new(theme, size)?;
+    let mut desktop = session.open(&json!({ "prompt": "a sailing boat on a calm sea, pink twilight", "seed": 5 }))?;
+    paint(&session, &mut desktop)?;
+    let slider = desktop.wait_for("Step of this picture", LONG)?.area.context("the slider has no place on the screen")?;
+    let (_, y) = slider.centre();
+    desktop.drag((slider.x + slider.width - 4, y), (slider.x + slider.width * 3 / 7, y))?;
+    desktop.wait("an earlier step", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Step 4 of")))?;
+    shoot(&mut desktop, name)?;
+    end(desktop)
+}
+
+fn live(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
+    let session = Session::new(theme, size)?;
+    let mut desktop = session.open(&json!({ "prompt": "a sailing boat on the sea at sunset, the sun", "seed": 7 }))?;
+    desktop.press("ctrl+g")?;
+    desktop.wait("a picture of Live", LONG, |desktop| Ok(desktop.find("Accept the live picture")?.filter(|it| it.enabled)))?;
+    desktop.wait("its time", LONG, |desktop| desktop.find_by(|it| it.name.contains("s a picture")))?;
+    shoot(&mut desktop, name)?;
+    end(desktop)
+}
+
+fn candidates(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
+    let session = Session::new(theme, size)?;
+    let mut desktop = session.open(&json!({ "prompt": "the sea at sunset, without boats", "seed": 2 }))?;
+    let picture = paint(&session, &mut desktop)?;
+    desktop.fill("Prompt", "a sailing boat on the sea at sunset")?;
+    let area = open_canvas(&mut desktop, picture, "m")?;
+    let (x, y) = area.centre();
+    for down in [0, 50, 100, 140] {
+        desktop.drag((x - 140, y - 10 + down), (x + 140, y - 10 + down))?;
+    }
+    for number in 1..=3 {
+        desktop.click("Paint the masked part")?;
+        desktop.wait("the candidate", LONG, |desktop| desktop.find_by(|it| it.name.starts_with(&format!("Candidate {number}, "))))?;
+    }
+    shoot(&mut desktop, name)?;
+    desktop.kill().map(drop)
+}
+
+fn layers(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
+    let session = Session::new(theme, size)?;
+    let mut desktop = session.open(&json!({ "prompt": "hills at dusk, without the moon", "seed": 6 }))?;
+    let picture = paint(&session, &mut desktop)?;
+    desktop.fill("Prompt", "a full moon, a starry night")?;
+    let area = open_canvas(&mut desktop, picture, "m")?;
+    let (x, y) = area.centre();
+    let up = area.height * 3 / 10;
+    for down in [0, 40] {
+        desktop.drag((x - 40, y - up + down), (x + 40, y - up + down))?;
+    }
+    desktop.click("Paint the masked part")?;
+    desktop.wait("the candidate", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Candidate 1, ")))?;
+    desktop.click("Accept")?;
+    desktop.wait("the end of the strip", LONG, |desktop| Ok(desktop.find("Accept")?.is_none().then_some(())))?;
+    desktop.press("F7")?;
+    desktop.wait("the new layer", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Layer Generated, seed")))?;
+    shoot(&mut desktop, name)?;
+    desktop.kill().map(drop)
+}
+
+fn regions(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
+    let session = Session::new(theme, size)?;
+    let mut desktop = session.open(&json!({ "prompt": "mountains above a lake at dusk", "seed": 3 }))?;
+    let picture = paint(&session, &mut desktop)?;
+    let area = open_canvas(&mut desktop, picture, "m")?;
+    desktop.press("F7")?;
+    desktop.wait_for("Add a layer", LONG)?;
+    command(&mut desktop, "Add a region")?;
+    let (x, y) = area.centre();
+    desktop.drag((x - 60, y - 120), (x + 20, y - 120))?;
+    desktop.fill("Words of the region", "a full moon")?;
+    shoot(&mut desktop, name)?;
+    desktop.kill().map(drop)
+}
+
+fn guides(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
+    let session = Session::new(theme, size)?;
+    session.generate("mountains and a lake at noon, pines", 3, (256, 256))?;
+    let picture = session.pictures().pop().context("no picture was made")?;
+    let fields = json!({ "prompt": "mountains and a lake at night, the moon", "seed": 3, "start_picture": picture, "start_strength": 0.9 });
+    let mut desktop = session.open(&fields)?;
+    let place = desktop.wait_for("Prompt", LONG)?.area.context("the prompt has no place on the screen")?.centre();
+    paint(&session, &mut desktop)?;
+    desktop.scroll_down(place, 40)?;
+    shoot(&mut desktop, name)?;
+    end(desktop)
+}
+
+/// The gallery with pictures of an earlier session: its grid, and what `look` makes of it.
+fn gallery(session: &Session, theme: &'static str, size: (u32, u32), look: impl Fn(&mut Desktop) -> Result<()>) -> Result<()> {
+    let here = Session { home: tempfile::tempdir()?, theme, size };
+    let to = here.home.path().join(PICTURES);
+    fs::create_dir_all(&to)?;
+    for path in session.pictures() {
+        fs::copy(&path, to.join(path.file_name().context("a picture has a name")?))?;
+    }
+    let mut desktop = here.open(&json!({}))?;
+    desktop.press("ctrl+4")?;
+    desktop.wait_for("Search pictures", LONG)?;
+    desktop.wait_for(&format!("{} pictures", GALLERY.len()), LONG)?;
+    look(&mut desktop)?;
+    end(desktop)
+}
+
+fn compare(desktop: &mut Desktop) -> Result<()> {
+    desktop.press("Home")?;
+    desktop.press("shift+Right")?;
+    desktop.press("c")?;
+    desktop.wait_for("Side by side", LONG)?;
+    desktop.wait("the table", LONG, |desktop| desktop.find_by(|it| it.name == "Setting"))?;
+    Ok(())
+}
+
+#[test]
+#[ignore = "takes the screens of docs/screenshots anew: cargo xtask screenshots"]
+fn screens_of_create() -> Result<()> {
+    create("dark", LARGE, "create-dark.png")?;
+    create("light", SMALL, "create-light-small.png")?;
+    steps("dark", LARGE, "steps-dark.png")?;
+    steps("light", SMALL, "steps-light-small.png")?;
+    live("dark", LARGE, "live-dark.png")?;
+    live("light", SMALL, "live-light-small.png")?;
+    guides("dark", LARGE, "guides-dark.png")?;
+    guides("light", SMALL, "guides-light-small.png")
+}
+
+#[test]
+#[ignore = "takes the screens of docs/screenshots anew: cargo xtask screenshots"]
+fn screens_of_the_canvas() -> Result<()> {
+    candidates("dark", LARGE, "candidates-dark.png")?;
+    candidates("light", SMALL, "candidates-light-small.png")?;
+    regions("dark", LARGE, "regions-dark.png")?;
+    regions("light", SMALL, "regions-light-small.png")?;
+    layers("dark", LARGE, "canvas-dark.png")?;
+    layers("dark", SMALL, "canvas-small.png")
+}
+
+#[test]
+#[ignore = "takes the screens of docs/screenshots anew: cargo xtask screenshots"]
+fn screens_of_the_gallery() -> Result<()> {
+    let session = Session::new("dark", LARGE)?;
+    for (number, (prompt, size)) in GALLERY.into_iter().enumerate() {
+        session.generate(prompt, 40 + number, size)?;
+    }
+    gallery(&session, "dark", LARGE, |desktop| {
+        shoot(desktop, "gallery-dark.png")?;
+        desktop.press("Home")?;
+        desktop.press("space")?;
+        desktop.wait("the large look", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Picture, ")))?;
+        shoot(desktop, "gallery-look-dark.png")
+    })?;
+    gallery(&session, "dark", LARGE, |desktop| {
+        compare(desktop)?;
+        shoot(desktop, "gallery-compare-dark.png")
+    })?;
+    gallery(&session, "light", LARGE, |desktop| shoot(desktop, "gallery-light.png"))?;
+    gallery(&session, "dark", SMALL, |desktop| {
+        shoot(desktop, "gallery-small.png")?;
+        compare(desktop)?;
+        shoot(desktop, "gallery-compare-small.png")
+    })
+}
