@@ -63,8 +63,8 @@ def main():
             z = x @ b[:-1] + b[-1]
             yes, no = z[y], z[~y]
             # the threshold: as even a margin as the scores ask for (95 % and 90 %)
-            cut = np.mean([np.quantile(yes, 0.03), np.quantile(no, 0.95)])
-            cut = min(cut, np.quantile(yes, 0.03))
+            cut = np.mean([np.quantile(yes, 0.022), np.quantile(no, 0.95)])
+            cut = min(cut, np.quantile(yes, 0.022))
             zh = xh @ b[:-1] + b[-1] - cut
             t = h_all == value
             print(f"{attribute:7s} {value:16s} n={t.sum():4d} true {np.mean(zh[t] > 0):.3f}  false {np.mean(zh[~t] <= 0):.3f}   "

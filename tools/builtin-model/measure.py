@@ -94,6 +94,35 @@ def _mirror(p):
     return best
 
 
+def _reflection(p):
+    """How the colours below a horizon follow those above it: drawings have theirs at one of three heights, and water shows 0.92 of what is above it (draw.py)."""
+    found, rows = [], np.arange(16)
+    near = np.exp(-rows / 8)[:, None, None]
+    for horizon in (SIDE // 2, SIDE * 9 // 16, SIDE * 5 // 8):
+        above = horizon - 0.5 - 0.92 * (rows + 0.5)
+        first = np.floor(above).astype(int)
+        part = (above - first)[:, None, None]
+        up = p[first] * (1 - part) + p[np.minimum(first + 1, horizon - 1)] * part
+        down = p[horizon : horizon + len(rows)]
+        a, b = up - up.mean(1, keepdims=True), down - down.mean(1, keepdims=True)
+        aa, bb, ab = (float((near * x * y).sum()) for x, y in ((a, a), (b, b), (a, b)))
+        u, d = (x - x.mean(0) for x in (p[horizon - 12 : horizon][::-1].mean(1), p[horizon : horizon + 12].mean(1)))
+        edge = np.abs(p[horizon] - p[horizon - 1])
+        found.append(
+            {
+                "reflection": ab / (np.sqrt(aa * bb) + 0.05),
+                "reflection_share": ab / (aa + 0.05),
+                "reflected_detail": float(np.log(aa + 0.01)),
+                "detail_below": float(np.log(bb + 0.01)),
+                "reflection_of_rows": float((u * d).sum() / (np.sqrt((u * u).sum() * (d * d).sum()) + 0.02)),
+                "shore": float(edge.mean()),
+                "shore_even": float(np.percentile(edge.sum(-1), 20)),
+            }
+        )
+    best = max(found, key=lambda it: it["reflection"])
+    return best | {name: max(it[name] for it in found) for name in ("reflection_of_rows", "shore", "shore_even")}
+
+
 def measure(picture):
     """Named statistics of a picture (uint8, any size)."""
     p = _small(picture, (SIDE, SIDE))
@@ -155,6 +184,7 @@ def measure(picture):
     m["horizon_whole"] = float((dy[28:44] > 0.02).mean(1).max())
     m["horizon_straight"] = float(np.percentile(dy[28:44], 30, axis=1).max())
     m["mirror"], m["mirror_detail"], m["mirror_at"] = _mirror(p)
+    m.update(_reflection(p))
     m["disc"], m["disc_light"] = _disc(picture)
     a, b = _blobs(picture)
     m["points_upper"], m["points_lower"] = float(np.log1p(a)), float(np.log1p(b))
