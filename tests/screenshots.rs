@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use desktop::Desktop;
+use image::RgbImage;
 use screen::Area;
 use serde_json::{Value, json};
 
@@ -142,6 +143,12 @@ fn end(mut desktop: Desktop) -> Result<()> {
     Ok(())
 }
 
+/// Takes the candidate over, and waits until it is done.
+fn accept(desktop: &mut Desktop) -> Result<()> {
+    desktop.click("Accept")?;
+    desktop.wait("the end of the strip", LONG, |desktop| Ok(desktop.find("Accept")?.is_none().then_some(())))
+}
+
 /// The place of the canvas, after the picture became one by this key.
 fn open_canvas(desktop: &mut Desktop, picture: Area, key: &str) -> Result<Area> {
     let (x, y) = picture.centre();
@@ -201,22 +208,68 @@ fn candidates(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
 
 fn layers(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     let session = Session::new(theme, size)?;
-    let mut desktop = session.open(&json!({ "prompt": "hills at dusk, without the moon", "seed": 6 }))?;
+    let mut desktop = session.open(&json!({ "prompt": "a lake and hills at sunset, without trees", "seed": 6 }))?;
     let picture = paint(&session, &mut desktop)?;
-    desktop.fill("Prompt", "a full moon, a starry night")?;
+    desktop.fill("Prompt", "a cabin by a lake at sunset, without trees")?;
     let area = open_canvas(&mut desktop, picture, "m")?;
     let (x, y) = area.centre();
-    let up = area.height * 3 / 10;
-    for down in [0, 40] {
-        desktop.drag((x - 40, y - up + down), (x + 40, y - up + down))?;
+    let (wide, low) = (area.height / 4, area.height * 2 / 5);
+    for up in [0, 40, 80, 120] {
+        desktop.drag((x - wide, y + low - up), (x + wide, y + low - up))?;
     }
     desktop.click("Paint the masked part")?;
     desktop.wait("the candidate", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Candidate 1, ")))?;
-    desktop.click("Accept")?;
-    desktop.wait("the end of the strip", LONG, |desktop| Ok(desktop.find("Accept")?.is_none().then_some(())))?;
+    accept(&mut desktop)?;
     desktop.press("F7")?;
     desktop.wait("the new layer", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Layer Generated, seed")))?;
     shoot(&mut desktop, name)?;
+    desktop.kill().map(drop)
+}
+
+/// One piece of work in six screens: a prompt, a masked part, what is painted there, a border, what is behind it, and all of it enlarged.
+fn film(name: &str) -> Result<()> {
+    let session = Session::new("dark", LARGE)?;
+    let mut desktop = session.open(&json!({ "prompt": "mountains and a lake at sunset, without boats", "seed": 3 }))?;
+    let picture = paint(&session, &mut desktop)?;
+    let mut screens = vec![desktop.shot()?];
+    desktop.fill("Prompt", "a sailing boat on a lake at sunset")?;
+    let area = open_canvas(&mut desktop, picture, "m")?;
+    let (x, y) = area.centre();
+    for down in [60, 110, 160] {
+        desktop.drag((x - 60, y + down), (x + 200, y + down))?;
+    }
+    screens.push(desktop.shot()?);
+    desktop.click("Paint the masked part")?;
+    desktop.wait("the candidate", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Candidate 1, ")))?;
+    screens.push(desktop.shot()?);
+    accept(&mut desktop)?;
+    desktop.fill("Prompt", "mountains and a lake at sunset")?;
+    let (x, y) = open_canvas(&mut desktop, picture, "c")?.centre();
+    desktop.wait("the frame", LONG, |desktop| desktop.find_by(|it| it.name.contains("drag a border")))?;
+    // At its own size a pixel of the picture is one of the screen.
+    desktop.click("Actual size")?;
+    desktop.drag((x + 128, y), (x + 128 + 64, y))?;
+    desktop.wait("the wide frame", LONG, |desktop| Ok(desktop.find("Extend to the right")?.filter(|it| it.enabled)))?;
+    desktop.click("Fit to window")?;
+    desktop.move_to(LARGE.0 - 4, LARGE.1 - 4)?;
+    screens.push(desktop.shot()?);
+    desktop.click("Extend to the right")?;
+    desktop.wait("the candidate", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Candidate 1, ")))?;
+    screens.push(desktop.shot()?);
+    accept(&mut desktop)?;
+    desktop.click("Leave the canvas")?;
+    desktop.wait("the wide picture", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Picture, 3")))?;
+    desktop.press("u")?;
+    desktop.wait("the large picture", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Picture, 6")))?;
+    screens.push(desktop.shot()?);
+    let (width, height, gap) = (LARGE.0 / 2, LARGE.1 / 2, 10);
+    let mut film = RgbImage::new(2 * width + 3 * gap, 3 * height + 4 * gap);
+    for (number, screen) in screens.iter().enumerate() {
+        let small = image::imageops::resize(screen, width, height, image::imageops::FilterType::Lanczos3);
+        let (column, row) = (number as u32 % 2, number as u32 / 2);
+        image::imageops::replace(&mut film, &small, (gap + column * (width + gap)).into(), (gap + row * (height + gap)).into());
+    }
+    film.save(folder().join(name))?;
     desktop.kill().map(drop)
 }
 
@@ -294,7 +347,8 @@ fn screens_of_the_canvas() -> Result<()> {
     regions("dark", LARGE, "regions-dark.png")?;
     regions("light", SMALL, "regions-light-small.png")?;
     layers("dark", LARGE, "canvas-dark.png")?;
-    layers("dark", SMALL, "canvas-small.png")
+    layers("dark", SMALL, "canvas-small.png")?;
+    film("film.png")
 }
 
 #[test]

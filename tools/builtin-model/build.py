@@ -48,7 +48,7 @@ def main():
     sizes = [word for share in ("256x256=0.76", "128x128=0.04", "other=0.12", "large=0.08") for word in ("--share", share)]
     stage("trained", "train.py", shards, pictures, *minutes(220), *sizes, "--cool", 0.3, "--average", 0.998)
     stage("exported", "export.py", run / "tae.pt", pictures, ASSETS)
-    kept = ("--table", run / "attributes.md", "--wide", run / "features.safetensors", "--keep", run / "pictures.npz")
+    kept = ("--table", run / "attributes.md", "--wide", run / "features.safetensors", "--keep", run / "pictures.npz", "--exclusions", completion)
     stage("measured", "evaluate.py", run / "tae.pt", pictures, *kept)
     stage("compared", "distance.py", run / "features.safetensors", completion, run / "pictures.npz")
     if arguments.atelier:
