@@ -101,9 +101,8 @@ def exclusion_held_out(completion: Completion, count: int, side: int):
     return chosen
 
 
-def exclusion_table(completion: Completion, chosen, pictures_of) -> list[str]:
+def exclusion_table(completion: Completion, chosen, side: int, pictures_of) -> list[str]:
     """Lines of Markdown: in how many pictures a thing is, and in how many where words say that it is not there. `pictures_of` makes pictures of texts."""
-    side = len(pictures_of([chosen[0][1]])[0])
     columns = []
     for place in (1, 2):
         texts = [several[place] for several in chosen]
@@ -248,7 +247,7 @@ def main():
     if arguments.exclusions:
         completion = Completion.load(arguments.exclusions)
         chosen = exclusion_held_out(completion, arguments.count, arguments.side)
-        lines += ["", *exclusion_table(completion, chosen, lambda texts: pictures(model, autoencoder, texts, *way, kind=kind))]
+        lines += ["", *exclusion_table(completion, chosen, arguments.side, lambda texts: pictures(model, autoencoder, texts, *way, kind=kind))]
     if arguments.wide:
         network = Features.load(arguments.wide).eval()
         chosen = wide_held_out(arguments.count)

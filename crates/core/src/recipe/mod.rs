@@ -141,7 +141,8 @@ impl Recipe {
         if !self.negative_in_prompt {
             return (self.prompt.clone(), &self.negative_prompt);
         }
-        let negative = self.negative_prompt.split([',', ';', '.', '\n']).map(str::trim).filter(|phrase| !phrase.is_empty());
+        let negative =
+            self.negative_prompt.split([',', ';', '\n']).map(|phrase| phrase.trim().trim_end_matches('.')).filter(|it| !it.is_empty());
         let absences: Vec<String> = negative.map(|phrase| format!("without {phrase}")).collect();
         let prompt = match self.prompt.trim().trim_end_matches([',', '.']) {
             _ if absences.is_empty() => self.prompt.clone(),
@@ -444,6 +445,7 @@ mod tests {
         assert_eq!(prompts("a lake", "boats, the sun", true), read("a lake, without boats, without the sun", "", true));
         assert_eq!(prompts("A lake at dawn. ", " boats;\n, ", true), read("A lake at dawn, without boats", "", true));
         assert_eq!(prompts("", "snow", true), read("without snow", "", true));
+        assert_eq!(prompts("a lake", "(fog:1.2).", true), read("a lake, without (fog:1.2)", "", true));
         assert_eq!(prompts("a lake. ", " ,", true), read("a lake. ", "", true));
     }
 
