@@ -17,7 +17,6 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use desktop::Desktop;
-use image::RgbImage;
 use screen::Area;
 use serde_json::{Value, json};
 
@@ -195,8 +194,9 @@ fn candidates(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     desktop.fill("Prompt", "a sailing boat on the sea at sunset")?;
     let area = open_canvas(&mut desktop, picture, "m")?;
     let (x, y) = area.centre();
-    for down in [0, 50, 100, 140] {
-        desktop.drag((x - 140, y - 10 + down), (x + 140, y - 10 + down))?;
+    let (wide, step) = (area.height / 6, area.height / 18);
+    for down in 0..4 {
+        desktop.drag((x - wide, y + down * step), (x + wide, y + down * step))?;
     }
     for number in 1..=3 {
         desktop.click("Paint the masked part")?;
@@ -210,12 +210,12 @@ fn layers(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     let session = Session::new(theme, size)?;
     let mut desktop = session.open(&json!({ "prompt": "a lake and hills at sunset, without trees", "seed": 6 }))?;
     let picture = paint(&session, &mut desktop)?;
-    desktop.fill("Prompt", "a cabin by a lake at sunset, without trees")?;
+    desktop.fill("Prompt", "a sailing boat on a lake at sunset, without trees")?;
     let area = open_canvas(&mut desktop, picture, "m")?;
     let (x, y) = area.centre();
-    let (wide, low) = (area.height / 4, area.height * 2 / 5);
-    for up in [0, 40, 80, 120] {
-        desktop.drag((x - wide, y + low - up), (x + wide, y + low - up))?;
+    let (wide, step) = (area.height / 6, area.height / 18);
+    for down in 0..4 {
+        desktop.drag((x - wide, y + down * step), (x + wide, y + down * step))?;
     }
     desktop.click("Paint the masked part")?;
     desktop.wait("the candidate", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Candidate 1, ")))?;
@@ -223,53 +223,6 @@ fn layers(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     desktop.press("F7")?;
     desktop.wait("the new layer", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Layer Generated, seed")))?;
     shoot(&mut desktop, name)?;
-    desktop.kill().map(drop)
-}
-
-/// One piece of work in six screens: a prompt, a masked part, what is painted there, a border, what is behind it, and all of it enlarged.
-fn film(name: &str) -> Result<()> {
-    let session = Session::new("dark", LARGE)?;
-    let mut desktop = session.open(&json!({ "prompt": "mountains and a lake at sunset, without boats", "seed": 3 }))?;
-    let picture = paint(&session, &mut desktop)?;
-    let mut screens = vec![desktop.shot()?];
-    desktop.fill("Prompt", "a sailing boat on a lake at sunset")?;
-    let area = open_canvas(&mut desktop, picture, "m")?;
-    let (x, y) = area.centre();
-    for down in [60, 110, 160] {
-        desktop.drag((x - 60, y + down), (x + 200, y + down))?;
-    }
-    screens.push(desktop.shot()?);
-    desktop.click("Paint the masked part")?;
-    desktop.wait("the candidate", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Candidate 1, ")))?;
-    screens.push(desktop.shot()?);
-    accept(&mut desktop)?;
-    desktop.fill("Prompt", "mountains and a lake at sunset")?;
-    let (x, y) = open_canvas(&mut desktop, picture, "c")?.centre();
-    desktop.wait("the frame", LONG, |desktop| desktop.find_by(|it| it.name.contains("drag a border")))?;
-    // At its own size a pixel of the picture is one of the screen.
-    desktop.click("Actual size")?;
-    desktop.drag((x + 128, y), (x + 128 + 64, y))?;
-    desktop.wait("the wide frame", LONG, |desktop| Ok(desktop.find("Extend to the right")?.filter(|it| it.enabled)))?;
-    desktop.click("Fit to window")?;
-    desktop.move_to(LARGE.0 - 4, LARGE.1 - 4)?;
-    screens.push(desktop.shot()?);
-    desktop.click("Extend to the right")?;
-    desktop.wait("the candidate", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Candidate 1, ")))?;
-    screens.push(desktop.shot()?);
-    accept(&mut desktop)?;
-    desktop.click("Leave the canvas")?;
-    desktop.wait("the wide picture", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Picture, 3")))?;
-    desktop.press("u")?;
-    desktop.wait("the large picture", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Picture, 6")))?;
-    screens.push(desktop.shot()?);
-    let (width, height, gap) = (LARGE.0 / 2, LARGE.1 / 2, 10);
-    let mut film = RgbImage::new(2 * width + 3 * gap, 3 * height + 4 * gap);
-    for (number, screen) in screens.iter().enumerate() {
-        let small = image::imageops::resize(screen, width, height, image::imageops::FilterType::Lanczos3);
-        let (column, row) = (number as u32 % 2, number as u32 / 2);
-        image::imageops::replace(&mut film, &small, (gap + column * (width + gap)).into(), (gap + row * (height + gap)).into());
-    }
-    film.save(folder().join(name))?;
     desktop.kill().map(drop)
 }
 
@@ -347,8 +300,7 @@ fn screens_of_the_canvas() -> Result<()> {
     regions("dark", LARGE, "regions-dark.png")?;
     regions("light", SMALL, "regions-light-small.png")?;
     layers("dark", LARGE, "canvas-dark.png")?;
-    layers("dark", SMALL, "canvas-small.png")?;
-    film("film.png")
+    layers("dark", SMALL, "canvas-small.png")
 }
 
 #[test]
