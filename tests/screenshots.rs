@@ -157,6 +157,13 @@ fn open_canvas(desktop: &mut Desktop, picture: Area, key: &str) -> Result<Area> 
     found.area.context("the canvas has no place on the screen")
 }
 
+/// Masks the water below the middle of the picture, where a boat would be.
+fn mask_water(desktop: &mut Desktop, canvas: Area) -> Result<()> {
+    let (x, y) = canvas.centre();
+    let (wide, step) = (canvas.height / 6, canvas.height / 18);
+    (0..4).try_for_each(|down| desktop.drag((x - wide, y + down * step), (x + wide, y + down * step)))
+}
+
 fn create(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     let session = Session::new(theme, size)?;
     let mut desktop = session.open(&json!({ "prompt": "snowy mountains above a lake at sunset, pine trees", "seed": 4 }))?;
@@ -193,11 +200,7 @@ fn candidates(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     let picture = paint(&session, &mut desktop)?;
     desktop.fill("Prompt", "a sailing boat on the sea at sunset")?;
     let area = open_canvas(&mut desktop, picture, "m")?;
-    let (x, y) = area.centre();
-    let (wide, step) = (area.height / 6, area.height / 18);
-    for down in 0..4 {
-        desktop.drag((x - wide, y + down * step), (x + wide, y + down * step))?;
-    }
+    mask_water(&mut desktop, area)?;
     for number in 1..=3 {
         desktop.click("Paint the masked part")?;
         desktop.wait("the candidate", LONG, |desktop| desktop.find_by(|it| it.name.starts_with(&format!("Candidate {number}, "))))?;
@@ -212,11 +215,7 @@ fn layers(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     let picture = paint(&session, &mut desktop)?;
     desktop.fill("Prompt", "a sailing boat on a lake at sunset, without trees")?;
     let area = open_canvas(&mut desktop, picture, "m")?;
-    let (x, y) = area.centre();
-    let (wide, step) = (area.height / 6, area.height / 18);
-    for down in 0..4 {
-        desktop.drag((x - wide, y + down * step), (x + wide, y + down * step))?;
-    }
+    mask_water(&mut desktop, area)?;
     desktop.click("Paint the masked part")?;
     desktop.wait("the candidate", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Candidate 1, ")))?;
     accept(&mut desktop)?;

@@ -311,7 +311,7 @@ impl Shared {
 
     /// Reads the negative prompt as the built-in model does where it is the one in use: earlier versions of it, whose settings may come from
     /// files, read it in another way.
-    pub fn follow_builtin(&mut self) {
+    fn follow_builtin(&mut self) {
         if let Ok(builtin) = &self.builtin
             && self.uses_builtin()
         {

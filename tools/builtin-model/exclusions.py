@@ -5,6 +5,7 @@ therefore adds the words to leave out to the prompt, each behind WITHOUT, and tr
 """
 
 import dataclasses
+import functools
 import re
 
 from scenes import Scene
@@ -25,7 +26,7 @@ class Thing:
     names: tuple[str, ...]
     shown_by: dict[str, tuple]
 
-    @property
+    @functools.cached_property
     def pattern(self) -> re.Pattern:
         """Its names without articles, one or several of it."""
         names = sorted({name_alone(name) for name in self.names}, key=len, reverse=True)
