@@ -17,6 +17,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use desktop::Desktop;
+use image::RgbImage;
+use image::imageops::{FilterType, replace, resize};
 use screen::Area;
 use serde_json::{Value, json};
 
@@ -225,6 +227,62 @@ fn layers(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     desktop.kill().map(drop)
 }
 
+/// The left and right borders of the frame on the canvas: the columns in which most of its blue is.
+fn frame_borders(screen: &RgbImage, canvas: Area) -> Result<(u32, u32)> {
+    let is_blue = |x: u32, y: u32| {
+        let [red, green, blue] = screen.get_pixel(x, y).0.map(i32::from);
+        blue > 150 && blue - red > 60 && blue - green > 40
+    };
+    let blue_pixels = |x: u32| (canvas.y..canvas.y + canvas.height).filter(|&y| is_blue(x, y)).count();
+    let counts: Vec<(usize, u32)> = (canvas.x..canvas.x + canvas.width).map(|x| (blue_pixels(x), x)).collect();
+    let most = counts.iter().map(|it| it.0).max().unwrap_or(0);
+    let borders = || counts.iter().filter(|it| it.0 > 40 && it.0 * 2 > most).map(|it| it.1);
+    borders().min().zip(borders().max()).filter(|(left, right)| left < right).context("the frame is not on the screen")
+}
+
+/// One piece of work in six screens: a prompt, a masked part, what is painted there, a border, what is behind it, and all of it enlarged.
+fn film(name: &str) -> Result<()> {
+    let session = Session::new("dark", LARGE)?;
+    let mut desktop = session.open(&json!({ "prompt": "mountains and a lake at sunset, without boats", "seed": 3 }))?;
+    let scratch = session.home.path().join("screen.png");
+    let picture = paint(&session, &mut desktop)?;
+    let mut screens = vec![desktop.screenshot(&scratch)?];
+    desktop.fill("Prompt", "a sailing boat on a lake at sunset")?;
+    let area = open_canvas(&mut desktop, picture, "m")?;
+    mask_water(&mut desktop, area)?;
+    screens.push(desktop.screenshot(&scratch)?);
+    desktop.click("Paint the masked part")?;
+    desktop.wait("the candidate", LONG, |desktop| Ok(desktop.find("Accept")?.filter(|it| it.enabled)))?;
+    screens.push(desktop.screenshot(&scratch)?);
+    accept(&mut desktop)?;
+    desktop.fill("Prompt", "mountains and a lake at sunset, without boats")?;
+    desktop.click("Extend or crop")?;
+    let (left, right) = desktop.wait("the frame", LONG, |desktop| Ok(frame_borders(&desktop.shot()?, area).ok()))?;
+    let (_, y) = area.centre();
+    desktop.drag((right, y), (right + (right - left) / 4, y))?;
+    desktop.wait("the wide frame", LONG, |desktop| Ok(desktop.find("Extend to the right")?.filter(|it| it.enabled)))?;
+    desktop.click("Fit to window")?;
+    desktop.move_to(LARGE.0 - 4, LARGE.1 - 4)?;
+    screens.push(desktop.screenshot(&scratch)?);
+    desktop.click("Extend to the right")?;
+    desktop.wait("the candidate", LONG, |desktop| Ok(desktop.find("Accept")?.filter(|it| it.enabled)))?;
+    screens.push(desktop.screenshot(&scratch)?);
+    accept(&mut desktop)?;
+    desktop.click("Leave the canvas")?;
+    desktop.wait("the wide picture", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Picture, 3")))?;
+    desktop.press("u")?;
+    desktop.wait("the large picture", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Picture, 6")))?;
+    screens.push(desktop.screenshot(&scratch)?);
+    let (width, height, gap) = (LARGE.0 / 2, LARGE.1 / 2, 10);
+    let mut film = RgbImage::new(2 * width + 3 * gap, 3 * height + 4 * gap);
+    for (number, screen) in (0..).zip(&screens) {
+        let small = resize(screen, width, height, FilterType::Lanczos3);
+        replace(&mut film, &small, (gap + number % 2 * (width + gap)).into(), (gap + number / 2 * (height + gap)).into());
+    }
+    film.save(folder().join(name))?;
+    desktop.kill().map(drop)
+}
+
 fn regions(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     let session = Session::new(theme, size)?;
     let mut desktop = session.open(&json!({ "prompt": "mountains above a lake at dusk", "seed": 3 }))?;
@@ -300,6 +358,12 @@ fn screens_of_the_canvas() -> Result<()> {
     regions("light", SMALL, "regions-light-small.png")?;
     layers("dark", LARGE, "canvas-dark.png")?;
     layers("dark", SMALL, "canvas-small.png")
+}
+
+#[test]
+#[ignore = "takes the screens of docs/screenshots anew: cargo xtask screenshots"]
+fn film_of_one_piece_of_work() -> Result<()> {
+    film("film.png")
 }
 
 #[test]

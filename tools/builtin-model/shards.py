@@ -1,11 +1,11 @@
 """Draws pictures and keeps their latents, layouts and captions only, in shards, for train.py.
 
-    python shards.py AUTOENCODER.pt COMPLETION.npz SHARDS --count 24000 [--workers 1] [--large]
+    python shards.py AUTOENCODER.pt COMPLETION.npz SHARDS --count 24000 [--workers 1] [--large 8]
 
 Shard N holds 500 pictures of one size: `N-WIDTHxHEIGHT.npy`, float16 [500, 16, height / 8, width / 8]; for squares of 256 the same pictures at half the
 side in a second file; `N.layouts.npy`, float16, each layout's numbers, profiles and fields in one row; `N.parts.npy`, what each patch shows (parts.py); and
 `N.json`, a list of captions for each picture, written last. Shards that are whole are left alone, so a stopped run goes on where it was, and training may begin
-before the last one is there. With `--large` every eighth shard is one and a half times or twice as large, in all aspect ratios in turn.
+before the last one is there. With `--large 8` every eighth shard is one and a half times or twice as large, in all aspect ratios in turn.
 
 A picture is drawn for a caption: of the scene that the caption and the picture's layout stand for (completion.py). Other captions are kept with it where they stand
 for the same scene with this layout.
@@ -40,18 +40,19 @@ EMPTY = 0.03  # share of pictures for no words
 EXCLUDING = 0.3  # share of captions that say what is not there
 SEED = 50  # dataset.py and evaluate.py (held out) use others
 BATCH = 20
-# 1:1, 4:3, 3:2, 16:9 and upright, each of about 256 x 256 pixels. Seven shards of eight are square.
+# 1:1, 4:3, 3:2, 16:9 and upright, each of about 256 x 256 pixels. Seven shards of eight are square, of those that are large every other.
 SQUARE = (256, 256)
 OTHERS = ((304, 224), (224, 304), (320, 208), (208, 320), (336, 192), (192, 336))
 
 
-def size_of(shard: int, large: bool) -> tuple[int, int]:
-    """Width and height of a shard's pictures: the edges are multiples of 16, a patch of the DiT."""
-    turn, place = divmod(shard, 8)
-    if large and place == 7:
-        scale = (1.5, 2)[turn % 2]
-        return tuple(round(edge * scale / 16) * 16 for edge in (SQUARE, *OTHERS)[turn % 7])
-    return OTHERS[turn % len(OTHERS)] if place == 3 else SQUARE
+def size_of(shard: int, large: int) -> tuple[int, int]:
+    """Width and height of a shard's pictures: the edges are multiples of 16, a patch of the DiT. Every shard of `large` is larger, if it is not 0."""
+    if large and shard % large == large - 1:
+        turn, oblong = divmod(shard // large, 2)
+        scale = (1.5, 2)[(turn + turn // 6) % 2]
+        return tuple(round(edge * scale / 16) * 16 for edge in (OTHERS[turn % 6] if oblong else SQUARE))
+    turn, place = divmod(shard - shard // large if large else shard, 8)
+    return OTHERS[turn % 6] if place == 3 else SQUARE
 
 
 _completion = None  # of a worker: read once
@@ -116,7 +117,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--count", type=int, default=24000)
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--large", action="store_true")
+    parser.add_argument("--large", type=int, default=0, help="one shard of so many is larger; 0 for none")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--first", type=int, default=0, help="number of the first shard, behind those of another seed")
     parser.add_argument("--device", default="cpu")

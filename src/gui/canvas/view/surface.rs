@@ -55,6 +55,9 @@ pub(crate) fn surface_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         quad(&painter, transform, place, live.texture.id(), all);
     }
     drafts(ui, &painter, transform, document);
+    if state.canvas.tool == Tool::Frame && document.gesture.is_none() {
+        frame_handles(ui, &painter, transform, document.document.content().bounds());
+    }
 
     let is_panning = ui.input(|input| input.key_down(Key::Space)) && !ui.ctx().text_edit_focused();
     navigate(ui, state, commands, &response, transform, is_panning);
@@ -187,6 +190,20 @@ fn drafts(ui: &Ui, painter: &Painter, transform: Transform, document: &OpenDocum
             painter.text(at, Align2::LEFT_BOTTOM, words, FontId::proportional(theme::SMALL), palette.strong);
         }
         Some(Gesture::Stroke(_) | Gesture::Crop(_) | Gesture::Pipette) | None => {}
+    }
+}
+
+/// The borders of the picture, and what they can be dragged by: their middles and corners.
+fn frame_handles(ui: &Ui, painter: &Painter, transform: Transform, bounds: PixelRect) {
+    let palette = theme::palette(ui);
+    let corners = corners(transform, bounds);
+    for stroke in [Stroke::new(3.0, palette.canvas.gamma_multiply(0.6)), Stroke::new(1.5, palette.accent)] {
+        painter.add(Shape::closed_line(corners.clone(), stroke));
+    }
+    for (corner, next) in corners.iter().zip(corners.iter().cycle().skip(1)) {
+        for place in [*corner, corner.lerp(*next, 0.5)] {
+            painter.rect_filled(Rect::from_center_size(place, eframe::egui::vec2(9.0, 9.0)), 2.0, palette.accent);
+        }
     }
 }
 
