@@ -79,7 +79,7 @@ def main():
     shards, completion = work / "shards", work / "completion.npz"
     if not completion.exists():
         call("completion.py", completion)
-    amount = ("--large", "--count", str(arguments.count), "--workers", str(arguments.workers))
+    amount = ("--large", "4", "--count", str(arguments.count), "--workers", str(arguments.workers))
     drawing = subprocess.Popen([sys.executable, HERE / "shards.py", work / "tae.pt", completion, shards, *amount, *device])
     try:
         while len(list(shards.glob("*.json"))) < min(ENOUGH, arguments.count // 500) and drawing.poll() in (None, 0):
