@@ -227,6 +227,12 @@ fn layers(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     desktop.kill().map(drop)
 }
 
+/// Waits until the first candidate is finished.
+fn candidate(desktop: &mut Desktop) -> Result<()> {
+    desktop.wait("the candidate", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Candidate 1, ")))?;
+    desktop.wait("the end of the work", LONG, |desktop| Ok(desktop.find("Cancel")?.is_none().then_some(())))
+}
+
 /// The left and right borders of the frame on the canvas: the columns in which most of its blue is.
 fn frame_borders(screen: &RgbImage, canvas: Area) -> Result<(u32, u32)> {
     let is_blue = |x: u32, y: u32| {
@@ -243,19 +249,19 @@ fn frame_borders(screen: &RgbImage, canvas: Area) -> Result<(u32, u32)> {
 /// One piece of work in six screens: a prompt, a masked part, what is painted there, a border, what is behind it, and all of it enlarged.
 fn film(name: &str) -> Result<()> {
     let session = Session::new("dark", LARGE)?;
-    let mut desktop = session.open(&json!({ "prompt": "mountains and a lake at sunset, without boats", "seed": 3 }))?;
+    let mut desktop = session.open(&json!({ "prompt": "a lake and hills at sunset, without trees", "seed": 6 }))?;
     let scratch = session.home.path().join("screen.png");
     let picture = paint(&session, &mut desktop)?;
     let mut screens = vec![desktop.screenshot(&scratch)?];
-    desktop.fill("Prompt", "a sailing boat on a lake at sunset")?;
+    desktop.fill("Prompt", "a sailing boat on a lake at sunset, without trees")?;
     let area = open_canvas(&mut desktop, picture, "m")?;
     mask_water(&mut desktop, area)?;
     screens.push(desktop.screenshot(&scratch)?);
     desktop.click("Paint the masked part")?;
-    desktop.wait("the candidate", LONG, |desktop| Ok(desktop.find("Accept")?.filter(|it| it.enabled)))?;
+    candidate(&mut desktop)?;
     screens.push(desktop.screenshot(&scratch)?);
     accept(&mut desktop)?;
-    desktop.fill("Prompt", "mountains and a lake at sunset, without boats")?;
+    desktop.fill("Prompt", "a lake and hills at sunset, without trees, without the sun")?;
     desktop.click("Extend or crop")?;
     let (left, right) = desktop.wait("the frame", LONG, |desktop| Ok(frame_borders(&desktop.shot()?, area).ok()))?;
     let (_, y) = area.centre();
@@ -265,7 +271,7 @@ fn film(name: &str) -> Result<()> {
     desktop.move_to(LARGE.0 - 4, LARGE.1 - 4)?;
     screens.push(desktop.screenshot(&scratch)?);
     desktop.click("Extend to the right")?;
-    desktop.wait("the candidate", LONG, |desktop| Ok(desktop.find("Accept")?.filter(|it| it.enabled)))?;
+    candidate(&mut desktop)?;
     screens.push(desktop.screenshot(&scratch)?);
     accept(&mut desktop)?;
     desktop.click("Leave the canvas")?;

@@ -615,3 +615,15 @@ fn three_hundred_frames_during_a_flood_of_events_stay_short() {
     // The longest frame is reported, not judged: another program may have had the processor. That most are short is judged.
     assert!(median < Duration::from_millis(16), "the median frame took {median:?}");
 }
+
+#[test]
+fn a_picture_whose_pixels_are_on_their_way_is_no_empty_canvas() {
+    let mut studio = Studio::open(ready());
+    assert!(studio.sees("Ready when you are"));
+    let info = PictureInfo { index: 0, seed: 7, cpu_math: None };
+    studio.app_mut().state.create.session.push(ready(), info, Vec::new(), image(64, 9));
+    studio.harness.step();
+    let session = &studio.app().state.create.session;
+    assert!(session.shown().is_some_and(|it| session.texture(it.id).is_none() && it.thumbnail.is_none()), "nothing to draw yet");
+    assert!(!studio.sees("Ready when you are"));
+}

@@ -64,6 +64,8 @@ pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
             menu(state, commands, &response);
             notes::notes_panel(ui, state, commands, whole);
         }
+        // A finished picture whose pixels are on their way to the graphics card.
+        _ if state.create.session.shown().is_some_and(|it| it.pixels.is_some()) => {}
         _ => empty(ui, state, commands, whole),
     }
 }
