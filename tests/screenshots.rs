@@ -144,6 +144,12 @@ fn end(mut desktop: Desktop) -> Result<()> {
     Ok(())
 }
 
+/// Waits until the candidate of this number, from 1, is finished.
+fn wait_for_candidate(desktop: &mut Desktop, number: usize) -> Result<()> {
+    desktop.wait("the candidate", LONG, |desktop| desktop.find_by(|it| it.name.starts_with(&format!("Candidate {number}, "))))?;
+    desktop.wait("the end of the work", LONG, |desktop| Ok(desktop.find("Cancel")?.is_none().then_some(())))
+}
+
 /// Takes the candidate over, and waits until it is done.
 fn accept(desktop: &mut Desktop) -> Result<()> {
     desktop.click("Accept")?;
@@ -205,7 +211,7 @@ fn candidates(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     mask_water(&mut desktop, area)?;
     for number in 1..=3 {
         desktop.click("Paint the masked part")?;
-        desktop.wait("the candidate", LONG, |desktop| desktop.find_by(|it| it.name.starts_with(&format!("Candidate {number}, "))))?;
+        wait_for_candidate(&mut desktop, number)?;
     }
     shoot(&mut desktop, name)?;
     desktop.kill().map(drop)
@@ -219,18 +225,12 @@ fn layers(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     let area = open_canvas(&mut desktop, picture, "m")?;
     mask_water(&mut desktop, area)?;
     desktop.click("Paint the masked part")?;
-    desktop.wait("the candidate", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Candidate 1, ")))?;
+    wait_for_candidate(&mut desktop, 1)?;
     accept(&mut desktop)?;
     desktop.press("F7")?;
     desktop.wait("the new layer", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Layer Generated, seed")))?;
     shoot(&mut desktop, name)?;
     desktop.kill().map(drop)
-}
-
-/// Waits until the first candidate is finished.
-fn candidate(desktop: &mut Desktop) -> Result<()> {
-    desktop.wait("the candidate", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Candidate 1, ")))?;
-    desktop.wait("the end of the work", LONG, |desktop| Ok(desktop.find("Cancel")?.is_none().then_some(())))
 }
 
 /// The left and right borders of the frame on the canvas: the columns in which most of its blue is.
@@ -258,7 +258,7 @@ fn film(name: &str) -> Result<()> {
     mask_water(&mut desktop, area)?;
     screens.push(desktop.screenshot(&scratch)?);
     desktop.click("Paint the masked part")?;
-    candidate(&mut desktop)?;
+    wait_for_candidate(&mut desktop, 1)?;
     screens.push(desktop.screenshot(&scratch)?);
     accept(&mut desktop)?;
     desktop.fill("Prompt", "a lake and hills at sunset, without trees, without the sun")?;
@@ -271,7 +271,7 @@ fn film(name: &str) -> Result<()> {
     desktop.move_to(LARGE.0 - 4, LARGE.1 - 4)?;
     screens.push(desktop.screenshot(&scratch)?);
     desktop.click("Extend to the right")?;
-    candidate(&mut desktop)?;
+    wait_for_candidate(&mut desktop, 1)?;
     screens.push(desktop.screenshot(&scratch)?);
     accept(&mut desktop)?;
     desktop.click("Leave the canvas")?;
