@@ -233,8 +233,8 @@ fn layers(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     desktop.kill().map(drop)
 }
 
-/// The left and right borders of the frame on the canvas: the columns in which most of its blue is.
-fn frame_borders(screen: &RgbImage, canvas: Area) -> Result<(u32, u32)> {
+/// The left and right borders of the frame on the canvas, where it is there: the columns in which most of its blue is.
+fn frame_borders(screen: &RgbImage, canvas: Area) -> Option<(u32, u32)> {
     let is_blue = |x: u32, y: u32| {
         let [red, green, blue] = screen.get_pixel(x, y).0.map(i32::from);
         blue > 150 && blue - red > 60 && blue - green > 40
@@ -243,7 +243,7 @@ fn frame_borders(screen: &RgbImage, canvas: Area) -> Result<(u32, u32)> {
     let counts: Vec<(usize, u32)> = (canvas.x..canvas.x + canvas.width).map(|x| (blue_pixels(x), x)).collect();
     let most = counts.iter().map(|it| it.0).max().unwrap_or(0);
     let borders = || counts.iter().filter(|it| it.0 > 40 && it.0 * 2 > most).map(|it| it.1);
-    borders().min().zip(borders().max()).filter(|(left, right)| left < right).context("the frame is not on the screen")
+    borders().min().zip(borders().max()).filter(|(left, right)| left < right)
 }
 
 /// One piece of work in six screens: a prompt, a masked part, what is painted there, a border, what is behind it, and all of it enlarged.
@@ -263,7 +263,7 @@ fn film(name: &str) -> Result<()> {
     accept(&mut desktop)?;
     desktop.fill("Prompt", "a lake and hills at sunset, without trees, without the sun")?;
     desktop.click("Extend or crop")?;
-    let (left, right) = desktop.wait("the frame", LONG, |desktop| Ok(frame_borders(&desktop.shot()?, area).ok()))?;
+    let (left, right) = desktop.wait("the frame", LONG, |desktop| Ok(frame_borders(&desktop.shot()?, area)))?;
     let (_, y) = area.centre();
     desktop.drag((right, y), (right + (right - left) / 4, y))?;
     desktop.wait("the wide frame", LONG, |desktop| Ok(desktop.find("Extend to the right")?.filter(|it| it.enabled)))?;

@@ -49,10 +49,10 @@ def size_of(shard: int, large: int) -> tuple[int, int]:
     """Width and height of a shard's pictures: the edges are multiples of 16, a patch of the DiT. Every shard of `large` is larger, if it is not 0."""
     if large and shard % large == large - 1:
         turn, oblong = divmod(shard // large, 2)
-        scale = (1.5, 2)[(turn + turn // 6) % 2]
-        return tuple(round(edge * scale / 16) * 16 for edge in (OTHERS[turn % 6] if oblong else SQUARE))
+        scale = (1.5, 2)[(turn + turn // len(OTHERS)) % 2]  # each shape in both sizes, though shapes and sizes are even in number
+        return tuple(round(edge * scale / 16) * 16 for edge in (OTHERS[turn % len(OTHERS)] if oblong else SQUARE))
     turn, place = divmod(shard - shard // large if large else shard, 8)
-    return OTHERS[turn % 6] if place == 3 else SQUARE
+    return OTHERS[turn % len(OTHERS)] if place == 3 else SQUARE
 
 
 _completion = None  # of a worker: read once
