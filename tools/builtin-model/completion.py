@@ -4,7 +4,8 @@
 
 Which scenes a word allows is learnt from captions of many scenes: a value that never stands beside a word, although by chance it would have, is excluded by it.
 Colours, seasons, storms and what only wide scenes have are there only where words ask for them; sun, moon and stars wherever they may be. What is then left open is
-chosen attribute by attribute, each by a number of the layout, with probabilities that depend on nothing else, so that they are soon learnt.
+chosen attribute by attribute, each by a number of the layout: a value has the same range of that number whatever else is said, so that it is soon learnt, and a range whose
+value the words exclude goes to the value after it.
 """
 
 import ast
@@ -27,14 +28,15 @@ TEXTS = 3  # of each
 EXPECTED = 12  # times that a value would stand beside a word by chance, so that its absence means something
 EXCLUDING = (*CHOICES, "time and colour")
 ASKED_FOR = {"colour": None, "subject": "none", "style": "none", "rain": False, "rainbow": False, "colours": None, "aurora": False, "season": None}
-# How often a value is chosen of those that are left; what is not named here is always there where it may be.
+# How often a value is chosen where words leave all of them, in the order of their ranges; those of no share only where nothing else is left. What is not named here
+# is always there where it may be.
 SHARES = {
-    "land": {"mountains": 5, "hills": 3, "desert": 2, "cliffs": 2, "islands": 2, "city": 2, "forest": 2, "meadow": 2, "open sea": 2},
-    "time": {"dawn": 2, "morning": 2, "noon": 5, "sunset": 5, "dusk": 2, "night": 4},
-    "water": {"none": 2, "lake": 3, "sea": 3},
-    "mood": {"clear": 10, "cloudy": 6, "misty": 3, "stormy": 0.001},
-    "vegetation": {"none": 0.001, "pines": 3, "trees": 3, "flowers": 3},
-    "foreground": {"none": 6, "boat": 3, "cabin": 3, "lone tree": 3, "birds": 2},
+    "land": {"open sea": 2, "mountains": 5, "cliffs": 2, "meadow": 2, "hills": 3, "islands": 2, "desert": 2, "forest": 2, "city": 2},
+    "time": {"noon": 5, "dusk": 2, "sunset": 5, "night": 4, "morning": 2, "dawn": 2},
+    "water": {"none": 2, "sea": 3, "lake": 3},
+    "mood": {"clear": 10, "cloudy": 6, "misty": 3, "stormy": 0},
+    "vegetation": {"pines": 4, "flowers": 2, "trees": 3, "none": 0},
+    "foreground": {"birds": 2, "boat": 3, "cabin": 3, "lone tree": 3, "none": 6},
 }  # fmt: skip
 
 
@@ -81,14 +83,13 @@ class Completion:
         self.values, self.numbers = {}, {}
         for name in CHOICES:
             held = [getattr(scene, name) for scene in scenes]
-            self.values[name] = sorted(set(held), key=str)
+            self.values[name] = [value for value in SHARES[name] if value in held] if name in SHARES else sorted(set(held), key=str)
             places = {value: n for n, value in enumerate(self.values[name])}
             self.numbers[name] = np.array([places[value] for value in held])
         # A blue sky is that of a clear day, or a blue one at another time: neither word nor time alone tells.
         self.numbers["time and colour"] = self.numbers["time"] * len(self.values["colour"]) + self.numbers["colour"]
         self.values["time and colour"] = [(time, colour) for time in self.values["time"] for colour in self.values["colour"]]
-        # Of what is not named in SHARES the last value counts: True, or any.
-        self.shares = {name: np.array([SHARES[name][value] if name in SHARES else 1000.0**n for n, value in enumerate(self.values[name])]) for name in CHOICES}
+        self.shares = {name: np.array([SHARES[name][value] for value in self.values[name]]) for name in SHARES}
         self.words = {word: n for n, word in enumerate(vocabulary)}
         self.excluded, self.masks = excluded, {}
         self.usual = {name: self.numbers[name] == self.values[name].index(value) for name, value in ASKED_FOR.items()}
@@ -137,11 +138,18 @@ class Completion:
         left = np.flatnonzero(allowed)
         for name in CHOICES:
             numbers = self.numbers[name][left]
-            there = np.flatnonzero(np.bincount(numbers, minlength=len(self.values[name])))
-            shares = self.shares[name][there].cumsum()
-            chosen = there[min(int(np.searchsorted(shares, layout.number(name) * shares[-1], side="right")), len(there) - 1)]
-            left = left[numbers == chosen]
+            left = left[numbers == self.value_of(name, np.unique(numbers), layout.number(name))]
         return self.scenes[left[0]]
+
+    def value_of(self, name: str, there: np.ndarray, number: float) -> int:
+        """The value, of those that are left, that a number in 0..1 stands for. Of what is not named in SHARES the last: True, or any."""
+        if name not in SHARES:
+            return there[-1]
+        shares = self.shares[name]
+        ranges = shares.cumsum() / shares.sum()
+        wanted = min(int(np.searchsorted(ranges, number, side="right")), len(shares) - 1)
+        usual = there[shares[there] > 0] if shares[there].any() else there
+        return usual[int(np.searchsorted(usual, wanted)) % len(usual)]
 
     @classmethod
     def learn(cls, count: int = SCENES) -> "Completion":

@@ -1,7 +1,7 @@
 """Draws a Scene as a picture: layered, soft, and in one palette.
 
-What the scene does not say (where the sun stands, how high a peak is ...) is taken from a Layout, which noise holds. Fine detail is the same in every drawing: a
-model learns one pattern, and could only guess at many.
+What the scene does not say (where the sun stands, how high a peak is ...) is taken from a Layout, which noise holds: what has edges stands at edges of patches and has one
+of a few forms. Fine detail is the same in every drawing: a model learns one pattern, and could only guess at many.
 """
 import numpy as np
 
@@ -9,6 +9,8 @@ from layout import PIXELS, Layout, texture_generator
 from palette import CROWNS, F, GREENS, GROUND, LUMA, PALETTES, PINES, ROCK, SAND, mix, noise1, noise2, ramp_of, rgb, smooth
 from styles import styled
 from subjects import BEFORE_WATER, ON_GROUND, draw_rain, draw_rainbow
+
+FORMS = 3  # of each line of land, and heights of a peak
 
 
 class Canvas:
@@ -23,7 +25,7 @@ class Canvas:
         self.y = self.py / F(self.u)
         self.img = np.empty((height, width, 3), F)
         # One of three heights, at the edges of patches: what lies along it looks the same in each.
-        self.hz = float(round(height * (0.5, 0.5625, 0.625)[min(2, int(self.number("horizon", 0, 3)))]))
+        self.hz = self.snapped(height * (0.5, 0.5625, 0.625)[self.layout.choice("horizon", 3)])
         self.across = self.number("light", -1, 1)  # where the light stands, from the left to the right
         self.side = 1.0 if self.across > 0 else -1.0
         self.palette()
@@ -61,20 +63,13 @@ class Canvas:
         self.zen, self.mid, self.hor, self.light, self.shade, self.local, self.haze = zen, mid, hor, light, shade, local, haze
 
     # -- what differs from drawing to drawing, and what does not --------------------------------------------------
-    def line(self, name, frequency, octaves=1, gain=0.5, x=None):
-        """A smooth line about 0 in -1..1: the layout's where it is coarse, and what is finer the same in every drawing."""
-        x = self.x if x is None else x
-        out, amplitude, total = np.zeros_like(x), 1.0, 0.0
-        for octave in range(octaves):
-            if octave == 0:
-                wave = self.layout.profile(name, x, frequency, self.u)
-            else:
-                wave = noise1(texture_generator(f"{name} {octave}"), x, frequency, 1)
-            out += F(amplitude) * wave
-            total += amplitude
-            amplitude *= gain
-            frequency *= 2.03
-        return out / F(total)
+    def form(self, place):
+        """Which of its FORMS the land's first, second ... line or thing has; every fourth the same as the first."""
+        return self.layout.choice(f"form {place % 3}", FORMS)
+
+    def line(self, name, place, frequency, octaves=1, gain=0.5):
+        """One of a few smooth lines about 0 in -1..1, as the layout says for the land's line of this place."""
+        return self.texture1(f"{name} {self.form(place)}", self.x, frequency, octaves, gain)
 
     def texture1(self, name, x, frequency, octaves=1, gain=0.5):
         return noise1(texture_generator(name), x, frequency, octaves, gain)
@@ -233,7 +228,7 @@ class Canvas:
         h1 = int(self.hz)
         c = {"purple": rgb(190, 110, 255), "blue": rgb(90, 170, 255), "teal": rgb(70, 240, 214)}.get(self.s.colour, rgb(90, 245, 150))
         for base, amp, shift in ((0.55, 0.9, 0.0), (0.36, 1.0, 0.35)):
-            low = (F(base) + F(0.16) * self.line("aurora", 1.3, x=self.x + F(shift))) * F(self.hz)
+            low = (F(base) + F(0.16) * self.layout.profile("aurora", self.x + F(shift), 1.3, self.u)) * F(self.hz)
             d = (low - self.py[:h1, None]) / F(self.hz)
             fold = F(0.72) + F(0.28) * self.texture1("aurora folds", self.x, 9, 1)
             m = np.where(d < 0, np.exp(-(d / F(0.03)) ** 2), np.exp(d * F(-3.6))) * fold * F(amp * 0.86)
@@ -286,7 +281,7 @@ class Canvas:
         n = len(heights)
         for k, hgt in enumerate(heights):
             near = near0 + (near1 - near0) * k / max(1, n - 1)
-            top = F(self.hz) - F(self.u * hgt) * (F(0.75) + F(0.55) * self.line(f"ridge {k}", freq * (1 + 0.25 * k), rough, 0.4))
+            top = F(self.hz) - F(self.u * hgt) * (F(0.75) + F(0.75) * self.line(f"ridge {k}", k, freq * (1 + 0.25 * k), rough, 0.4))
             if self.s.snow:
                 c = self.snow_col(near, 1.0 - 0.15 * (k % 2))
                 foot = self.snow_col(near, 0.45)
@@ -297,21 +292,20 @@ class Canvas:
 
     def land_mountains(self):
         s = self.s
-        back = F(self.hz) - F(self.u) * (F(0.19) + F(0.07) * self.line("ridge 0", 3.2, 4))
+        back = F(self.hz) - F(self.u) * (F(0.19) + F(0.09) * self.line("back", 2, 3.2, 4))
         self.ridge(back, self.col(ROCK, 0.1), self.hor, self.u * 0.22)
         span = self.w / self.u
         n = int(np.clip(round(span * 3.2), 3, 7))
         main = n // 2  # the highest; it makes room for the light
         at = ((np.arange(n) + F(0.5)) / n - F(0.5)).astype(F)
         pos = at + F(0.2 / n) * (np.arange(n) % 2 - 0.5).astype(F)
-        hgt = F(0.25) + F(0.05) * self.layout.profile("peak height", at * F(span), 5, self.u)
         pos[main] -= 0.14 * self.side
-        hgt[main] += 0.145
-        hgt = np.minimum(hgt, self.hz / self.u * 0.72)
         for k in (main, *(k for k in range(n) if k != main)):
-            self.peak(self.w / 2 + pos[k] * self.w, hgt[k], 0.32 + 0.3 * (0.42 - hgt[k]) / 0.22, k)
+            high = 0.0625 * (3 + self.form(k) + 2 * (k == main))
+            high = self.snapped(min(high * self.u, self.hz * 0.75)) / self.u
+            self.peak(self.snapped(self.w / 2 + pos[k] * self.w), high, 0.32 + 0.3 * (0.42 - high) / 0.22, k)
         own = PINES[s.season] if s.vegetation == "pines" else self.own
-        top = F(self.hz) - F(self.u) * (F(0.05) + F(0.035) * self.line("ridge 1", 2.2, 3))
+        top = F(self.hz) - F(self.u) * (F(0.05) + F(0.045) * self.line("foothills", 0, 2.2, 3))
         c = self.col(own, 0.55, 0.9)
         if s.season == "winter":
             c = mix(c, self.snow_col(0.5, 0.6), 0.75)
@@ -386,12 +380,12 @@ class Canvas:
     def land_forest(self):
         s = self.s
         own = PINES[s.season] if s.vegetation == "pines" else CROWNS[s.season]
-        far = F(self.hz) - F(self.u) * (F(0.2) + F(0.06) * self.line("ridge 0", 1.5, 3))
+        far = F(self.hz) - F(self.u) * (F(0.2) + F(0.08) * self.line("back", 2, 1.5, 3))
         self.ridge(far, self.snow_col(0.1, 0.7) if s.snow else self.col(own, 0.1), self.hor, self.u * 0.25)
         for k, (hgt, size, count, near) in enumerate(((0.12, 0.055, 18, 0.3), (0.06, 0.085, 12, 0.52), (0.0, 0.12, 8, 0.74))):
             name = f"trees {k}"
             line = self.treeline(name, size * 1.25, count) if s.vegetation == "pines" else self.crownline(name, size * 0.8, count)
-            top = F(self.hz) - F(self.u) * (F(hgt) + F(0.025) * self.line(f"ridge {k + 1}", 2, 1)) - line
+            top = F(self.hz) - F(self.u) * (F(hgt) + F(0.03) * self.line(f"forest {k}", k, 2, 1)) - line
             c = self.col(own, near, 0.95)
             foot = self.col(own, max(0.0, near - 0.3), 0.8)
             if s.snow:
@@ -402,7 +396,7 @@ class Canvas:
         self.soft_ridges((0.13, 0.07), 1.2, self.own, 2, 0.12, 0.5)
 
     def land_desert(self):
-        back = F(self.hz) - F(self.u) * (F(0.10) + F(0.06) * self.line("ridge 0", 2.0, 3))
+        back = F(self.hz) - F(self.u) * (F(0.10) + F(0.08) * self.line("back", 2, 2.0, 3))
         self.ridge(back, self.col(mix(SAND, rgb(170, 110, 110), 0.5), 0.15), self.hor, self.u * 0.2)
 
     def land_open_sea(self):
@@ -412,11 +406,9 @@ class Canvas:
         own = self.own
         n = int(np.clip(round(self.w / self.u * 2.4), 2, 5))
         at = ((np.arange(n) + F(0.5)) / n - F(0.5)).astype(F)
-        x = at * F(self.w / self.u)
-        heights = self.layout.profile("peak height", x, 4, self.u)
         for k in range(n):
-            c = self.w * (0.5 + at[k] + (0.04, -0.03)[k % 2])
-            wid, hgt = (0.25, 0.2)[k % 2], 0.115 + 0.045 * heights[k]
+            c = self.snapped(self.w * (0.5 + at[k] + (0.04, -0.03)[k % 2]))
+            wid, hgt = (0.25, 0.2)[k % 2], 0.07 + 0.045 * self.form(k)
             q = (self.px - F(c)) / F(self.u * wid)
             near = (0.62, 0.4, 0.55)[k % 3]
             line = F(hgt) * (np.maximum(1 - q * q, 0) ** F(1.1)) * (F(1) + F(0.3) * self.texture1("island", self.x - F((c - self.w / 2) / self.u), 7, 2))
@@ -427,11 +419,11 @@ class Canvas:
     def land_cliffs(self):
         self.cliffs = []  # reach and line of the top, the farthest first
         for k, (reach, hgt, near) in enumerate(((0.62, 0.17, 0.25), (0.44, 0.25, 0.5), (0.27, 0.34, 0.78))):
-            reach += self.number("reach", -0.06, 0.06)
+            reach = self.snapped(self.w * (reach + 0.0625 * (self.form(k) - 1))) / self.w
             t = (self.px / F(self.w)) if self.side > 0 else 1 - self.px / F(self.w)
             # the cliff stands on the side away from the light
             plateau = F(hgt) + F(0.035) * self.texture1(f"plateau {k}", self.x, 3, 2)
-            drop = smooth((F(reach) - t + F(0.012) * self.texture1("cliff", self.x, 10, 2)) / F(0.055))
+            drop = smooth((F(reach) - t + F(0.012) * self.texture1("cliff", t - F(reach), 10, 2)) / F(0.055))
             top = F(self.hz) + 2 - F(self.u) * plateau * drop
             self.cliffs.append((reach, top))
             grass = self.col(mix(self.own, ROCK, 0.15), near)
@@ -443,19 +435,19 @@ class Canvas:
                 self.blend(cap, grass, y0)
 
     def land_city(self):
-        """Two rows of towers, each at its place, as high as the layout says; windows in rows above the horizon."""
+        """Two rows of towers, two patches wide each, of one of three heights each; windows in rows above the horizon."""
         s = self.s
-        back = F(self.hz) - F(self.u) * (F(0.07) + F(0.05) * self.line("ridge 0", 1.6, 2))
+        back = F(self.hz) - F(self.u) * (F(0.07) + F(0.065) * self.line("back", 2, 1.6, 2))
         self.ridge(back, self.col(self.own if not s.snow else rgb(220, 228, 240), 0.1), self.hor, self.u * 0.12)
         dark = s.time in ("night", "dusk")
-        cell, size = self.u * 0.03, self.u * 0.0145
+        cell, size = self.u / 32, self.u / 64
         gold = mix(rgb(255, 206, 120), ramp_of(s.colour, 0.85) if s.colour else rgb(255, 206, 120), 0.8)
         # Behind the towers of a dark city its lights lie in the air.
         if dark:
             glow = np.exp(-((self.py - F(self.hz)) / F(self.u * 0.26)) ** 2) * (self.py < self.hz)
             self.blend(np.repeat(glow[:, None] * F(0.34), self.w, 1), mix(self.hor, gold, 0.45))
-        for row, (hgt, near, wid) in enumerate(((0.25, 0.34, 0.12), (0.17, 0.66, 0.12))):
-            step = wid * self.u
+        step = self.snapped(self.u / 8)
+        for row, (hgt, near) in enumerate(((0.25, 0.34), (0.17, 0.66))):
             count = int(self.w / 2 // step) + 2
             c = self.col(rgb(150, 160, 176), near, 0.8)
             if dark:
@@ -463,12 +455,13 @@ class Canvas:
             top = np.full(self.w, F(self.hz + 2))
             towers = []
             for k in range(-count, count + 1):
-                middle = (k + 0.5 * row) * step
-                fx = middle / (0.62 * self.w) + 0.12 * self.side
-                value = float(self.layout.profile("towers", np.array([middle / self.u + 0.3 * wid * row], F), 9, self.u)[0])
-                bh = hgt * self.u * (0.5 + 0.7 * np.exp(-(fx * 2.1) ** 2)) * (0.9 + 0.3 * value)
-                wide = 0.5 * step * (0.74, 0.9, 0.8, 0.66)[k % 4]
-                a, b = int(max(0, round(self.w / 2 + middle - wide))), int(min(self.w, round(self.w / 2 + middle + wide)))
+                middle = self.snapped(self.w / 2 + (k + 0.5 * row) * step)
+                fx = (middle / self.w - 0.5) / 0.62 + 0.12 * self.side
+                value = float(self.layout.profile("towers", np.array([(middle - self.w / 2) / self.u], F), 7, self.u)[0])
+                storeys = hgt * (0.5 + 0.7 * np.exp(-(fx * 2.1) ** 2)) * (0.9, 0.65, 1.15)[int(np.digitize(value, (-0.33, 0.33)))]
+                bh = self.snapped(storeys * self.u)
+                wide = 0.5 * step * (0.75, 1.0, 0.75, 0.625)[k % 4]
+                a, b = int(max(0, round(middle - wide))), int(min(self.w, round(middle + wide)))
                 if b <= a:
                     continue
                 top[a:b] = self.hz - bh
@@ -479,7 +472,7 @@ class Canvas:
                 elif kind == 2:
                     q = (b - a) // 4
                     top[a + q : b - q] -= bh * 0.1
-                towers.append((k, self.w / 2 + middle, wide, bh))
+                towers.append((k, middle, wide, bh))
             self.ridge(top, c, mix(c, self.hor, 0.3 if not dark else 0.12), self.u * hgt)
             if dark or s.mood == "stormy":
                 for k, middle, wide, bh in towers:
@@ -518,7 +511,7 @@ class Canvas:
         k = (F(0.14 if calm else 0.30) + F(0.42) * depth)[:, None, None]
         mirror += k * (deep - mirror)
         # long soft bands of light
-        band = self.texture2("bands", self.x + F(self.number("wisps", 0, 1.2)), np.log(depth + F(0.08)), 1.6, 8 if calm else 12, 2)
+        band = self.texture2("bands", self.x, np.log(depth + F(0.08)), 1.6, 8 if calm else 12, 2)
         shine = smooth((band - 0.52) / 0.22) * (F(0.30 if calm else 0.36) * (1 - F(0.5) * depth))[:, None]
         mirror += shine[..., None] * (mix(self.hor, self.mid, 0.3) - mirror)
         if s.sun or s.moon:
@@ -537,7 +530,7 @@ class Canvas:
         if s.land == "desert":
             for k, at in enumerate((0.02, 0.24, 0.52)):
                 near = 0.42 + 0.26 * k
-                crest = self.line(f"ground {k}", 1.3 - 0.15 * k, 2, 0.16)
+                crest = self.line(f"dune {k}", k, 1.3 - 0.15 * k, 2, 0.16)
                 top = F(self.hz + below * at) - F(u * (0.10 + 0.025 * k)) * crest
                 c = self.col(SAND, near, 1.15)
                 dk = mix(self.col(rgb(186, 112, 78), near, 0.9), self.shade, 0.30)
@@ -552,7 +545,7 @@ class Canvas:
             return
         for k, at in enumerate((0.0, 0.30, 0.62)):
             near = (0.5 if s.snow else 0.64) + 0.15 * k
-            top = F(self.hz + below * at) - F(u * (0.012 + 0.03 * k)) * (1 + self.line(f"ground {k}", 1.1, 2, 0.4))
+            top = F(self.hz + below * at) - F(u * (0.012 + 0.03 * k)) * (1 + self.line(f"ground {k}", k, 1.1, 2, 0.4))
             if s.season == "winter" and s.snow:
                 c, foot = self.snow_col(near + 0.2, 1.0 - 0.05 * k), self.snow_col(near + 0.2, 0.72)
             else:
@@ -576,18 +569,16 @@ class Canvas:
     def flowers(self):
         r = texture_generator("flowers")
         u = self.u
-        kinds = [(rgb(250, 96, 110), rgb(255, 220, 90)), (rgb(250, 160, 200), rgb(255, 250, 240)),
-                 (rgb(190, 120, 230), rgb(255, 225, 110)), (rgb(255, 214, 70), rgb(255, 255, 245))]
-        a, b = kinds[min(3, int(self.number("kind", 0, 4)))]
+        colours = (rgb(250, 96, 110), rgb(250, 160, 200), rgb(255, 214, 70), rgb(190, 120, 230), rgb(255, 250, 240))
         n = 110
         t = np.sort(r.random(n) ** 0.8)
         xs = r.uniform(-1.1, 1.1, n)
-        pick = r.random(n)
+        pick = r.integers(0, len(colours), n)
         lum = float(np.clip(0.45 + self.local, 0, 1))
         for q, x, p in zip(t, xs, pick):
             cx, cy = self.w / 2 + x * u, self.h * (0.66 + 0.32 * q)
             if 0 < cx < self.w and cy > self.hz + u * 0.05:
-                c = mix(self.shade, a if p < 0.7 else b, lum)
+                c = mix(self.shade, colours[p], lum)
                 rr = u * (0.0065 + 0.013 * q)
                 self.disc(cx, cy, rr, c, ry=rr * 0.8, alpha=0.92)
 
@@ -642,7 +633,7 @@ class Canvas:
                 edge = place * spread * min(self.w, u * 1.3)
                 trees.append((q, edge if side < 0 else self.w - edge))
         for q, cx in sorted(trees):
-            base = (self.h - u * 0.035 * (2 - q)) if over else self.hz + (self.h - self.hz) * (0.25 + 0.55 * q)
+            base = self.h - u * 0.035 * (2 - q) if over else self.snapped(self.hz + (self.h - self.hz) * (0.25 + 0.55 * q))
             hgt = u * (0.2 + 0.17 * q)
             c = mix(base_col, self.hor, 0.25 * (1 - q))
             if s.vegetation == "pines":
@@ -668,7 +659,7 @@ class Canvas:
     def front_boat(self):
         u = self.u
         cx = self.placed()
-        y = self.hz + (self.h - self.hz) * 0.38
+        y = self.snapped(self.hz + (self.h - self.hz) * 0.38)
         k = u * 1.25
         hull = mix(self.shade, rgb(120, 60, 44), self.local * 0.7)
         sail = mix(self.light, rgb(255, 255, 255), 0.5) if self.s.time != "night" else mix(self.hor, self.light, 0.55)
@@ -691,7 +682,7 @@ class Canvas:
             c = self.snow_col(1, 0.9) if s.season == "winter" else mix(self.col(GROUND[s.season], 0.95, 0.8), self.shade, 0.3)
             self.ridge(top, c, mix(c, self.shade, 0.3), u * 0.15)
         else:
-            y = self.hz + (self.h - self.hz) * 0.56
+            y = self.snapped(self.hz + (self.h - self.hz) * 0.56)
         k = u * 1.2
         wall = mix(self.shade, rgb(150, 92, 62), 0.25 + self.local * 0.65)
         side = mix(wall, self.shade, 0.5)
@@ -720,7 +711,7 @@ class Canvas:
     def front_lone_tree(self):
         u = self.u
         cx = self.placed()
-        base = self.hz + (self.h - self.hz) * (0.42 if self.s.water == "none" else 0.93)
+        base = self.snapped(self.hz + (self.h - self.hz) * (0.42 if self.s.water == "none" else 0.93))
         if self.s.water != "none":
             t = (self.px - F(cx)) / F(u * 0.26)
             c = mix(self.col(GROUND[self.s.season], 0.95, 0.8), self.shade, 0.3)
@@ -732,7 +723,7 @@ class Canvas:
     def front_birds(self):
         u = self.u
         c = mix(self.shade, self.mid, 0.15)
-        cx, cy = self.placed(), self.hz * 0.33
+        cx, cy = self.placed(), self.snapped(self.hz * 0.33)
         for k, off in enumerate((0.035, -0.02, 0.045, -0.045, 0.01)):
             x, y = cx + (k - 2) * u * 0.068, cy + off * u
             q = u * (0.027, 0.032, 0.024, 0.03, 0.026)[k]

@@ -5,8 +5,11 @@ high a peak is, where clouds are. A model that is trained on such pairs of noise
 of which it could only draw the mean. The measures of normal noise are independent and normal, so noise with a given layout is normal noise too, and the
 engine needs no change.
 
-Noise is taken patch by patch, as the DiT does (model.patches): 64 values each. The first values make one number each of the whole picture, those from the
-middle on one number for each column of patches, the last ones one for each patch. What is left over means nothing, and training draws it anew every time.
+What is large and has edges (a line of hills, a peak, a tower) has one of a few forms, and stands at edges of patches: a patch then has few forms to learn, and a number
+that is read a little wrong still stands for the same form. What is soft (clouds, mist) takes every value.
+
+Noise is taken patch by patch, as the DiT does (model.patches): 64 values each. The first values make one number each of the whole picture, those from
+the fortieth on one number for each column of patches, the last ones one for each patch. What is left over means nothing, and training draws it anew every time.
 """
 
 import dataclasses
@@ -18,12 +21,12 @@ from palette import F
 
 PIXELS = 16  # of a patch
 CHOICES = ("land", "time", "water", "mood", "colour", "vegetation", "season", "snow", "sun", "moon", "stars", "aurora", "foreground", "subject", "style", "rain", "rainbow", "colours")
-NUMBERS = (*CHOICES, "horizon", "light", "wisps", "trees", "kind", "reach", "turn")
-PROFILES = ("ridge 0", "ridge 1", "ridge 2", "ridge 3", "ground 0", "ground 1", "ground 2", "peak height", "aurora", "towers")
+NUMBERS = (*CHOICES, "horizon", "light", "wisps", "trees", "form 0", "reach", "turn", "form 1", "form 2")
+PROFILES = ("aurora", "towers")
 FIELDS = ("clouds", "cloud detail", "mist", "stars")
 VALUES = 64  # of a patch
 NUMBER_VALUES = slice(0, len(NUMBERS))
-PROFILE_VALUES = slice(VALUES // 2, VALUES // 2 + len(PROFILES))
+PROFILE_VALUES = slice(40, 40 + len(PROFILES))
 FIELD_VALUES = slice(VALUES - len(FIELDS), VALUES)
 
 
@@ -79,6 +82,10 @@ class Layout:
     def number(self, name: str, low: float = 0.0, high: float = 1.0) -> float:
         """An even value in low..high."""
         return low + (high - low) * float(ndtr(self.numbers[NUMBERS.index(name)]))
+
+    def choice(self, name: str, count: int) -> int:
+        """One of 0..count - 1, each as often."""
+        return min(count - 1, int(self.number(name, 0, count)))
 
     def profile(self, name: str, x: np.ndarray, frequency: float, unit: float) -> np.ndarray:
         """Even values in -1..1 at places `x` across, in units of so many pixels from the middle, smooth over 1 / frequency."""

@@ -145,9 +145,9 @@ def draw_lighthouse(c):
 def draw_windmill(c):
     s, u = c.s, c.u
     cx = c.placed()
-    base = c.hz + (c.h - c.hz) * 0.18
+    base = c.snapped(c.hz + (c.h - c.hz) * 0.18)
     if s.land == "hills":
-        base = c.hz + (c.h - c.hz) * 0.08
+        base = c.snapped(c.hz + (c.h - c.hz) * 0.08)
         knoll(c, cx, base - u * 0.004, u * 0.42)
     tall = u * 0.32
     wall = painted(c, rgb(232, 216, 190))
@@ -185,7 +185,7 @@ def draw_road(c):
     paved = s.land in ("desert", "city")
     y0 = int(c.hz - u * 0.008)
     depth = np.clip((c.py[y0:] - F(y0)) / F(c.h - y0), 0, 1)
-    phase = c.number("turn", 0, 2 * np.pi)
+    phase = (0.5, 2.1, 3.7, 5.3)[c.layout.choice("turn", 4)]
     centre = F(c.w * 0.5) + F(u) * (F(0.02) + F(0.2) * depth) * np.sin(F(phase) + F(3.8) * np.log(depth + F(0.09)))
     half = F(u) * (F(0.006) + F(0.115) * depth ** F(1.15))
     off = np.abs(c.px - centre[:, None])
@@ -217,7 +217,7 @@ def draw_road(c):
 
 def draw_bridge(c):
     u = c.u
-    waterline = c.hz + (c.h - c.hz) * 0.34
+    waterline = c.snapped(c.hz + (c.h - c.hz) * 0.34)
     tall = u * 0.18
     arches = int(np.clip(round(c.w / u * 2.6), 2, 5))
     spacing = c.w / arches
@@ -262,12 +262,12 @@ def draw_bridge(c):
 def draw_deer(c):
     u = c.u
     cx = c.placed()
-    base = c.hz + (c.h - c.hz) * 0.34
+    base = c.snapped(c.hz + (c.h - c.hz) * 0.34)
     knoll(c, cx, base - u * 0.006, u * 0.6)
     size = u * 0.18
     coat = mix(c.shade * F(0.8), rgb(136, 84, 52), 0.05 + 0.7 * c.local * (0.6 if c.s.colour or c.s.colours else 1.0))
     far, antler = mix(coat, c.shade, 0.45), mix(c.shade, rgb(92, 66, 50), 0.1 + 0.5 * c.local)
-    direction = 1 if c.side >= 0 else -1
+    direction = c.side
     paint_outlines(c, [facing(leg, cx, base - u * 0.004, size, direction) for leg in DEER_FAR_LEGS], far)
     paint_outlines(c, [], antler, lines=[facing(line, cx, base, size, direction) for line in DEER_ANTLERS], line_width=size * 0.055)
     paint_outlines(c, [facing(curve(DEER_BODY), cx, base, size, direction)], coat)
@@ -280,9 +280,9 @@ def draw_swans(c):
     middle = c.placed(0.05)
     apart = min(u * 0.17, c.w * 0.19)
     near, far = 0.62, 0.3
-    facing_side = 1 if c.side >= 0 else -1
+    facing_side = c.side
     for down, size, off in ((far, 0.115, -apart), (near, 0.16, apart * 0.75)):
-        cx, base, size = middle + facing_side * off, c.hz + (c.h - c.hz) * down, u * size
+        cx, base, size = middle + facing_side * off, c.snapped(c.hz + (c.h - c.hz) * down), u * size
         direction = facing_side if off < 0 else -facing_side
 
         def at(points, down_by=1.0):

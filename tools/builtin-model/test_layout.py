@@ -6,12 +6,12 @@ import numpy as np
 import torch
 
 from captions import caption
-from completion import Completion, words_of
+from completion import SHARES, Completion, words_of
 from draw import draw
 from layout import NUMBERS, Layout
 from model import Shape, patches
 from pooling import pool_noise
-from scenes import sample_scene
+from scenes import LANDS, sample_scene
 from train import build, noise_of
 
 
@@ -50,6 +50,36 @@ def test_a_drawing_is_of_its_scene_and_layout_alone():
     first = draw(scene, 256, 256, one)
     assert np.array_equal(first, draw(dataclasses.replace(scene, seed=scene.seed + 1), 256, 256, one))
     assert not np.array_equal(first, draw(scene, 256, 256, other))
+
+
+def test_a_number_that_is_read_a_little_wrong_stands_for_the_same_land():
+    layout = layouts(1)[0]
+    forms = [NUMBERS.index(f"form {place}") for place in range(3)]
+    moved = dataclasses.replace(layout, numbers=layout.numbers.copy())
+    layout.numbers[forms], moved.numbers[forms] = 0.0, 0.2
+    other = dataclasses.replace(layout, numbers=layout.numbers.copy())
+    other.numbers[forms] = 1.5
+    rng = np.random.default_rng(8)
+    scenes = {scene.land: scene for scene in (sample_scene(rng) for _ in range(200))}
+    assert len(scenes) == len(LANDS)
+    for scene in scenes.values():
+        same, different = (np.array_equal(draw(scene, 256, 256, layout), draw(scene, 256, 256, it)) for it in (moved, other))
+        assert same and different == (scene.land == "open sea")
+
+
+def test_a_number_stands_for_the_same_value_whatever_else_a_caption_says():
+    completion = Completion.learn(2_000)
+    every = np.arange(len(SHARES["land"]))
+    for number in np.linspace(0, 1, 45):
+        usual = completion.value_of("land", every, number)
+        for left in range(1, len(every)):
+            some = every[::left]
+            assert completion.value_of("land", some, number) in some
+            assert usual not in some or completion.value_of("land", some, number) == usual
+    # A value of no share is there only where nothing else is left.
+    moods = [completion.values["mood"].index(value) for value in ("stormy", "misty")]
+    assert {completion.value_of("mood", np.array(sorted(moods)), number) for number in np.linspace(0, 1, 20)} == {moods[1]}
+    assert completion.value_of("mood", np.array(moods[:1]), 0.3) == moods[0]
 
 
 def test_words_that_mean_something_else_together_are_taken_together():
