@@ -10,7 +10,7 @@ from completion import SHARES, Completion, words_of
 from draw import draw
 from layout import NUMBERS, Layout
 from model import Shape, patches
-from pooling import pool_noise
+from pooling import pool_noise, pool_trained
 from scenes import LANDS, sample_scene
 from train import build, noise_of
 
@@ -117,3 +117,21 @@ def test_attention_reads_layouts_before_any_training():
     wanted = np.stack([layout.numbers for layout in several])
     found = held[300:] @ np.linalg.solve(held[:300].T @ held[:300] + 1e-2 * np.eye(held.shape[1]), held[:300].T @ wanted[:300])
     assert wanted.shape[1] == len(NUMBERS) and np.sqrt(((found - wanted[300:]) ** 2).mean()) < 0.3
+
+
+def test_attention_of_a_trained_model_reads_every_number():
+    torch.manual_seed(0)
+    dit = build(Shape(layers=1), torch.tensor([1]))["dit"]
+    with torch.no_grad():
+        dit.x_embedder.bias += 0.3 * torch.randn(256)
+    pool_trained(dit)
+    several = layouts(1200)
+    with torch.inference_mode():
+        states = []
+        for start in range(0, 1200, 100):
+            x = dit.x_embedder(patches(noise(several[start : start + 100], 16, 16)))
+            cos, sin = dit.turns(0, 16, 16, x)
+            states.append(dit.noise_refiner[0](x, cos, sin, dit.t_embedder(torch.zeros(100)))[:, 40])
+    held, wanted = np.c_[torch.cat(states).numpy(), np.ones(1200)], np.stack([layout.numbers for layout in several])
+    found = held[900:] @ np.linalg.solve(held[:900].T @ held[:900] + 1e-2 * np.eye(257), held[:900].T @ wanted[:900])
+    assert np.sqrt(((found - wanted[900:]) ** 2).mean(0)).max() < 0.2

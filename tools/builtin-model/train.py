@@ -38,7 +38,7 @@ from layout import FIELD_VALUES, FIELDS, NUMBER_VALUES, NUMBERS, PROFILE_VALUES,
 from model import Dit, Shape, TextEncoder, patches, unpatched
 from muon import Muon, schedule
 from parts import PARTS
-from pooling import pool_noise
+from pooling import pool_noise, reading
 
 LOOK = 200  # steps between two looks for new shards
 SAVE = 120  # seconds between two checkpoints
@@ -148,7 +148,8 @@ def optimisers(model, kind=torch.float32):
         matrices += [block.attention.qkv.weight, block.attention.out.weight]
         matrices += [block.feed_forward.w1.weight, block.feed_forward.w2.weight, block.feed_forward.w3.weight]
         split[id(block.attention.qkv.weight)] = 3
-    rest = [p for p in model.parameters() if not any(p is m for m in matrices)]
+    matrices = [p for p in matrices if p.requires_grad]
+    rest = [p for p in model.parameters() if p.requires_grad and not any(p is m for m in matrices)]
     return [
         (Muon(matrices, lr=4e-3, decay=0.1, split=split, kind=kind), 4e-3),
         (torch.optim.Adam(rest, lr=2e-3, betas=(0.9, 0.98), fused=True), 2e-3),
@@ -174,12 +175,12 @@ def product_seconds(kind: torch.dtype) -> float:
     return quickest
 
 
-def levels(count: int, patches: int, device: str) -> torch.Tensor:
-    """Noise levels sigma [count] for pictures of so many patches; of noise alone in a quarter of them, where the composition is settled."""
+def levels(count: int, patches: int, alone: float, device: str) -> torch.Tensor:
+    """Noise levels sigma [count] for pictures of so many patches; noise alone, where the composition is settled, in a share `alone` of them."""
     shift = 3.0 * (patches / 256) ** 0.3
     sigma = torch.sigmoid(torch.randn(count, device=device))
     sigma = shift * sigma / (1 + (shift - 1) * sigma)
-    return torch.where(torch.rand(count, device=device) < 0.25, 1.0, sigma)
+    return torch.where(torch.rand(count, device=device) < alone, 1.0, sigma)
 
 
 def noise_of(layouts: torch.Tensor, rows: int, columns: int) -> torch.Tensor:
@@ -275,6 +276,8 @@ class Run:
         self.average = copy.deepcopy(self.model).eval().requires_grad_(False)
         if saved:
             self.average.load_state_dict(saved["ema"])
+        for module in reading(self.model["dit"]):
+            module.requires_grad_(False)
         self.model.to(self.device)
         self.average.to(self.device)
         self.optimisers = optimisers(self.model, self.kind)
@@ -368,6 +371,7 @@ class Run:
 def main():
     parser = options(__doc__)
     parser.add_argument("--keep", type=float, default=1.0, help="share of the patches that the layers see")
+    parser.add_argument("--alone", type=float, default=0.25, help="share of the pictures that are seen as noise alone")
     parser.add_argument("--name", type=float, default=0.05, help="weight of naming what the patches show")
     arguments = parser.parse_args()
     run = Run(arguments)
@@ -381,7 +385,7 @@ def main():
     def loss_of(x, ids, lengths, shown, layouts):
         rows, columns = (edge // 2 for edge in x.shape[2:])
         noise, count = noise_of(layouts.float(), rows, columns), rows * columns
-        sigma = levels(len(x), count, run.device)
+        sigma = levels(len(x), count, arguments.alone, run.device)
         mix, target, kept = torch.lerp(x, noise, sigma[:, None, None, None]), x - noise, None
         if arguments.keep < 1:
             kept = torch.randperm(count, device=run.device)[: int(count * arguments.keep)].sort().values
