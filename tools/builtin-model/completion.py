@@ -18,7 +18,7 @@ import numpy as np
 
 from captions import caption
 from exclusions import THINGS, Thing, separated
-from layout import CHOICES, Layout
+from layout import CHOICES, NUMBERS, Layout, ndtr
 from prompts import prompt
 from scenes import Scene, sample_scene, sample_wide_scene
 
@@ -73,6 +73,25 @@ def texts_of(scene: Scene, rng, count: int) -> list[str]:
     texts = [(caption if wide or n % 2 == 0 else prompt)(scene, rng) for n in range(count)]
     # Prompts say this of uncoloured scenes too, captions of blue ones only.
     return [text for text in texts if scene.colour or not re.search(r"(under|beneath) a blue sky|blue sky (over|above)", text.lower())]
+
+
+# Where numbers of a layout begin to stand for something else: `layout.choice` and, of trees, draw.plants. Light, reach and wisps take every value.
+CUTS = {name: np.cumsum(list(shares.values()))[:-1] / sum(shares.values()) for name, shares in SHARES.items()}
+CUTS |= {name: () for name in CHOICES if name not in SHARES}
+CUTS |= {name: (1 / 3, 2 / 3) for name in ("horizon", "form 0", "form 1", "form 2")} | {"turn": (0.25, 0.5, 0.75), "trees": (0.3, 0.7)}
+_NORMAL = np.sort(np.random.default_rng(0).standard_normal(200_000).astype(np.float32))
+_EVEN = ndtr(_NORMAL)
+
+
+def renumbered(numbers: np.ndarray, rng) -> np.ndarray:
+    """Other numbers [count, NUMBERS] that stand for the same drawings: each anew within its range, as normal values are."""
+    numbers = numbers.copy()
+    for name, cuts in CUTS.items():
+        column = numbers[:, NUMBERS.index(name)]
+        limits = np.searchsorted(_EVEN, (0, *cuts, 2))
+        place = np.searchsorted(cuts, ndtr(column.astype(np.float32)), side="right")
+        column[:] = _NORMAL[(limits[place] + rng.random(len(column)) * (limits[place + 1] - limits[place])).astype(int)]
+    return numbers
 
 
 class Completion:

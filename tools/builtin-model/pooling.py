@@ -157,7 +157,7 @@ def main():
     torch.manual_seed(0)
     model, shape = load(arguments.start)
     pool_trained(model["dit"])
-    save_weights(arguments.out, model.state_dict(), vars(shape), {"names": torch.load(arguments.start, map_location="cpu")["others"]["names"]})
+    save_weights(arguments.out, model.state_dict(), vars(shape))
 
 
 if __name__ == "__main__":

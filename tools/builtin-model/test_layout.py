@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from captions import caption
-from completion import SHARES, Completion, words_of
+from completion import SHARES, Completion, renumbered, words_of
 from draw import draw
 from layout import NUMBERS, Layout
 from model import Shape, patches
@@ -80,6 +80,19 @@ def test_a_number_stands_for_the_same_value_whatever_else_a_caption_says():
     moods = [completion.values["mood"].index(value) for value in ("stormy", "misty")]
     assert {completion.value_of("mood", np.array(sorted(moods)), number) for number in np.linspace(0, 1, 20)} == {moods[1]}
     assert completion.value_of("mood", np.array(moods[:1]), 0.3) == moods[0]
+
+
+def test_other_numbers_stand_for_the_same_drawing():
+    completion = Completion.learn(2_000)
+    several = layouts(400)
+    numbers = renumbered(np.stack([layout.numbers for layout in several]), np.random.default_rng(9))
+    assert np.abs(numbers.mean(0)).max() < 0.2 and np.abs(numbers.std(0) - 1).max() < 0.15
+    assert (numbers != np.stack([layout.numbers for layout in several])).mean() > 0.8
+    for text, layout, other in zip(["", "mountains", "a lake at sunset", "a lighthouse"] * 3, several, numbers):
+        other = dataclasses.replace(layout, numbers=other)
+        scene = completion.scene(text, layout)
+        assert scene == completion.scene(text, other)
+        assert np.array_equal(draw(scene, 256, 256, layout), draw(scene, 256, 256, other))
 
 
 def test_words_that_mean_something_else_together_are_taken_together():

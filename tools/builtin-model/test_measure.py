@@ -13,7 +13,7 @@ from measure import ATTRIBUTES, truth  # noqa: E402
 
 @functools.cache
 def sample():
-    return collect(900, 77)
+    return collect(1800, 77)
 
 
 @pytest.mark.parametrize("attribute,value", [(a, v) for a, (values, _) in ATTRIBUTES.items() for v in values])

@@ -33,6 +33,7 @@ import torch
 import torch.nn.functional as F
 
 import tokens
+from completion import renumbered
 from exclusions import WITHOUT
 from layout import FIELD_VALUES, FIELDS, NUMBER_VALUES, NUMBERS, PROFILE_VALUES, PROFILES, VALUES, Layout
 from model import Dit, Shape, TextEncoder, patches, unpatched
@@ -92,6 +93,8 @@ class Part:
             ids[n, : len(words)] = words
             lengths[n] = len(words)
         latents, shown, layouts = (np.stack([held[shard][picture] for shard, picture, _ in chosen]) for held in (self.latents, self.shown, self.layouts))
+        # Or a picture would be known by its numbers.
+        layouts[:, : len(NUMBERS)] = renumbered(layouts[:, : len(NUMBERS)], rng)
         return tuple(torch.from_numpy(array) for array in (latents, ids, lengths, shown, layouts))
 
 
