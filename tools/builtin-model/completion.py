@@ -18,7 +18,7 @@ import numpy as np
 
 from captions import caption
 from exclusions import THINGS, Thing, separated
-from layout import CHOICES, NUMBERS, Layout, ndtr
+from layout import CHOICES, COUNTS, NUMBERS, Layout, ndtr
 from prompts import prompt
 from scenes import Scene, sample_scene, sample_wide_scene
 
@@ -75,10 +75,10 @@ def texts_of(scene: Scene, rng, count: int) -> list[str]:
     return [text for text in texts if scene.colour or not re.search(r"(under|beneath) a blue sky|blue sky (over|above)", text.lower())]
 
 
-# Where numbers of a layout begin to stand for something else: `layout.choice` and, of trees, draw.plants. Light, reach and wisps take every value.
+# Where numbers of a layout begin to stand for something else; those of trees are of draw.plants. Light, reach and wisps take every value.
 CUTS = {name: np.cumsum(list(shares.values()))[:-1] / sum(shares.values()) for name, shares in SHARES.items()}
 CUTS |= {name: () for name in CHOICES if name not in SHARES}
-CUTS |= {name: (1 / 3, 2 / 3) for name in ("horizon", "form 0", "form 1", "form 2")} | {"turn": (0.25, 0.5, 0.75), "trees": (0.3, 0.7)}
+CUTS |= {name: np.arange(1, count) / count for name, count in COUNTS.items()} | {"trees": (0.3, 0.7)}
 _NORMAL = np.sort(np.random.default_rng(0).standard_normal(200_000).astype(np.float32))
 _EVEN = ndtr(_NORMAL)
 

@@ -10,8 +10,6 @@ from palette import CROWNS, F, GREENS, GROUND, LUMA, PALETTES, PINES, ROCK, SAND
 from styles import styled
 from subjects import BEFORE_WATER, ON_GROUND, draw_rain, draw_rainbow
 
-FORMS = 3  # of each line of land, and heights of a peak
-
 
 class Canvas:
     def __init__(self, scene, width, height, layout=None):
@@ -25,7 +23,7 @@ class Canvas:
         self.y = self.py / F(self.u)
         self.img = np.empty((height, width, 3), F)
         # One of three heights, at the edges of patches: what lies along it looks the same in each.
-        self.hz = self.snapped(height * (0.5, 0.5625, 0.625)[self.layout.choice("horizon", 3)])
+        self.hz = self.snapped(height * (0.5, 0.5625, 0.625)[self.layout.choice("horizon")])
         self.across = self.number("light", -1, 1)  # where the light stands, from the left to the right
         self.side = 1.0 if self.across > 0 else -1.0
         self.palette()
@@ -64,11 +62,11 @@ class Canvas:
 
     # -- what differs from drawing to drawing, and what does not --------------------------------------------------
     def form(self, place):
-        """Which of its FORMS the land's first, second ... line or thing has; every fourth the same as the first."""
-        return self.layout.choice(f"form {place % 3}", FORMS)
+        """Which of its three forms or heights the land's first, second ... line or thing has; every fourth the same as the first."""
+        return self.layout.choice(f"form {place % 3}")
 
     def line(self, name, place, frequency, octaves=1, gain=0.5):
-        """One of a few smooth lines about 0 in -1..1, as the layout says for the land's line of this place."""
+        """One of three smooth lines about 0 in -1..1, as the layout says for the land's line of this place."""
         return self.texture1(f"{name} {self.form(place)}", self.x, frequency, octaves, gain)
 
     def texture1(self, name, x, frequency, octaves=1, gain=0.5):

@@ -23,6 +23,8 @@ PIXELS = 16  # of a patch
 CHOICES = ("land", "time", "water", "mood", "colour", "vegetation", "season", "snow", "sun", "moon", "stars", "aurora", "foreground", "subject", "style", "rain", "rainbow", "colours")
 NUMBERS = (*CHOICES, "horizon", "light", "wisps", "trees", "form 0", "reach", "turn", "form 1", "form 2")
 PROFILES = ("aurora", "towers")
+# Numbers that choose one of so many.
+COUNTS = {"horizon": 3, "form 0": 3, "form 1": 3, "form 2": 3, "turn": 4}
 FIELDS = ("clouds", "cloud detail", "mist", "stars")
 VALUES = 64  # of a patch
 NUMBER_VALUES = slice(0, len(NUMBERS))
@@ -83,9 +85,9 @@ class Layout:
         """An even value in low..high."""
         return low + (high - low) * float(ndtr(self.numbers[NUMBERS.index(name)]))
 
-    def choice(self, name: str, count: int) -> int:
-        """One of 0..count - 1, each as often."""
-        return min(count - 1, int(self.number(name, 0, count)))
+    def choice(self, name: str) -> int:
+        """Which one a number of COUNTS chooses, each as often."""
+        return min(COUNTS[name] - 1, int(self.number(name, 0, COUNTS[name])))
 
     def profile(self, name: str, x: np.ndarray, frequency: float, unit: float) -> np.ndarray:
         """Even values in -1..1 at places `x` across, in units of so many pixels from the middle, smooth over 1 / frequency."""

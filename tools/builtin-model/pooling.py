@@ -20,6 +20,7 @@ import torch
 
 from layout import NUMBER_VALUES, NUMBERS, PROFILE_VALUES, PROFILES, Layout
 from model import AXES, HEAD, patches
+from sampling import noise_of
 
 GATE = 0.5
 ROWS = 16  # of patches, and columns, of the pictures from which sizes are taken
@@ -29,7 +30,7 @@ CONSTANT = 2.5  # times as long as all that is brought
 OPEN, SHUT = 0.97, 0.80  # noise levels between which a trained model's attention closes
 
 
-def reading(dit):
+def fixed_modules(dit):
     """The modules that bring every patch what layouts say, and say when. They are not trained: steps that make the attention a little uneven would soon drown it in noise."""
     block = dit.noise_refiner[0]
     return dit.x_embedder, dit.t_embedder, block.attention, block.attention_norm1, block.attention_norm2, block.adaLN_modulation
@@ -83,8 +84,6 @@ def pool_noise(dit):
 def _brought(dit):
     """What a trained attention adds to a patch of noise alone: by number [NUMBERS, width], by value of the column's profiles [PROFILES, width] and always [width];
     and the root of the mean square of what it sees."""
-    from train import noise_of  # which takes pool_noise from here
-
     block, rng = dit.noise_refiner[0], np.random.default_rng(5)
     several = [Layout.sample(rng, ROWS * 16, ROWS * 16) for _ in range(PICTURES)]
     flat = torch.from_numpy(np.stack([layout.flat() for layout in several]))
@@ -148,7 +147,7 @@ def pool_trained(dit):
 
 
 def main():
-    from train import load, save_weights
+    from train import load, save_weights  # which takes pool_noise from here
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("start", type=pathlib.Path)

@@ -15,7 +15,8 @@ import torch
 import tokens
 from layout import NUMBERS, Layout
 from model import patches
-from train import load, noise_of
+from sampling import noise_of
+from train import load
 
 PICTURES = 2400  # three quarters of them are fitted to
 BATCH = 48

@@ -1,9 +1,11 @@
-"""The engine's way from noise to picture, in PyTorch: its "simple" schedule and Euler's method on a rectified flow."""
+"""The engine's way from noise to picture, in PyTorch: its "simple" schedule and Euler's method on a rectified flow. And noise for training, which holds layouts."""
 
 import numpy as np
 import torch
 
 import tokens
+from layout import FIELD_VALUES, FIELDS, NUMBER_VALUES, NUMBERS, PROFILE_VALUES, PROFILES, VALUES
+from model import unpatched
 
 SHIFT = 3.0  # the engine's own for this family
 
@@ -15,6 +17,18 @@ def sigmas(steps: int, shift: float = SHIFT) -> list[float]:
         level = (1000 - int(step * 1000 / steps)) / 1000
         levels.append(shift * level / (1 + (shift - 1) * level))
     return [*levels, 0.0]
+
+
+def noise_of(layouts: torch.Tensor, rows: int, columns: int) -> torch.Tensor:
+    """Normal noise [batch, 16, 2 rows, 2 columns] that holds these layouts (Layout.flat) [batch, values]: see layout.py."""
+    batch = len(layouts)
+    numbers, profiles, fields = layouts.split((len(NUMBERS), len(PROFILES) * columns, len(FIELDS) * rows * columns), 1)
+    tokens = torch.randn(batch, rows, columns, VALUES, device=layouts.device)
+    whole, lines = tokens[..., NUMBER_VALUES], tokens[..., PROFILE_VALUES]
+    whole += (numbers / (rows * columns) ** 0.5 - whole.mean((1, 2)))[:, None, None]
+    lines += (profiles.view(batch, -1, columns).mT / rows**0.5 - lines.mean(1))[:, None]
+    tokens[..., FIELD_VALUES] = fields.view(batch, -1, rows, columns).permute(0, 2, 3, 1)
+    return unpatched(tokens.flatten(1, 2), rows, columns)
 
 
 def engine_noise(seed: int, shape) -> torch.Tensor:

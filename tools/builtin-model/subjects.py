@@ -185,7 +185,7 @@ def draw_road(c):
     paved = s.land in ("desert", "city")
     y0 = int(c.hz - u * 0.008)
     depth = np.clip((c.py[y0:] - F(y0)) / F(c.h - y0), 0, 1)
-    phase = (0.5, 2.1, 3.7, 5.3)[c.layout.choice("turn", 4)]
+    phase = (0.5, 2.1, 3.7, 5.3)[c.layout.choice("turn")]
     centre = F(c.w * 0.5) + F(u) * (F(0.02) + F(0.2) * depth) * np.sin(F(phase) + F(3.8) * np.log(depth + F(0.09)))
     half = F(u) * (F(0.006) + F(0.115) * depth ** F(1.15))
     off = np.abs(c.px - centre[:, None])
@@ -280,10 +280,9 @@ def draw_swans(c):
     middle = c.placed(0.05)
     apart = min(u * 0.17, c.w * 0.19)
     near, far = 0.62, 0.3
-    facing_side = c.side
     for down, size, off in ((far, 0.115, -apart), (near, 0.16, apart * 0.75)):
-        cx, base, size = middle + facing_side * off, c.snapped(c.hz + (c.h - c.hz) * down), u * size
-        direction = facing_side if off < 0 else -facing_side
+        cx, base, size = middle + c.side * off, c.snapped(c.hz + (c.h - c.hz) * down), u * size
+        direction = c.side if off < 0 else -c.side
 
         def at(points, down_by=1.0):
             return [(x, base - (base - y) * down_by) for x, y in facing(points, cx, base, size, direction)]

@@ -11,8 +11,9 @@ from draw import draw
 from layout import NUMBERS, Layout
 from model import Shape, patches
 from pooling import pool_noise, pool_trained
+from sampling import noise_of
 from scenes import LANDS, sample_scene
-from train import build, noise_of
+from train import build
 
 
 def layouts(count: int, width: int = 256, height: int = 256) -> list[Layout]:

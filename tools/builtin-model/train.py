@@ -35,11 +35,12 @@ import torch.nn.functional as F
 import tokens
 from completion import renumbered
 from exclusions import WITHOUT
-from layout import FIELD_VALUES, FIELDS, NUMBER_VALUES, NUMBERS, PROFILE_VALUES, PROFILES, VALUES, Layout
-from model import Dit, Shape, TextEncoder, patches, unpatched
+from layout import NUMBERS, Layout
+from model import Dit, Shape, TextEncoder, patches
 from muon import Muon, schedule
 from parts import PARTS
-from pooling import pool_noise, reading
+from pooling import fixed_modules, pool_noise
+from sampling import noise_of
 
 LOOK = 200  # steps between two looks for new shards
 SAVE = 120  # seconds between two checkpoints
@@ -186,18 +187,6 @@ def levels(count: int, patches: int, alone: float, device: str) -> torch.Tensor:
     return torch.where(torch.rand(count, device=device) < alone, 1.0, sigma)
 
 
-def noise_of(layouts: torch.Tensor, rows: int, columns: int) -> torch.Tensor:
-    """Normal noise [batch, 16, 2 rows, 2 columns] that holds these layouts (Layout.flat) [batch, values]: see layout.py."""
-    batch = len(layouts)
-    numbers, profiles, fields = layouts.split((len(NUMBERS), len(PROFILES) * columns, len(FIELDS) * rows * columns), 1)
-    tokens = torch.randn(batch, rows, columns, VALUES, device=layouts.device)
-    whole, lines = tokens[..., NUMBER_VALUES], tokens[..., PROFILE_VALUES]
-    whole += (numbers / (rows * columns) ** 0.5 - whole.mean((1, 2)))[:, None, None]
-    lines += (profiles.view(batch, -1, columns).mT / rows**0.5 - lines.mean(1))[:, None]
-    tokens[..., FIELD_VALUES] = fields.view(batch, -1, rows, columns).permute(0, 2, 3, 1)
-    return unpatched(tokens.flatten(1, 2), rows, columns)
-
-
 def load(path: pathlib.Path, ema: bool = True):
     """The model in a checkpoint, its averaged weights by default, and its shape."""
     saved = torch.load(path, map_location="cpu")
@@ -279,7 +268,7 @@ class Run:
         self.average = copy.deepcopy(self.model).eval().requires_grad_(False)
         if saved:
             self.average.load_state_dict(saved["ema"])
-        for module in reading(self.model["dit"]):
+        for module in fixed_modules(self.model["dit"]):
             module.requires_grad_(False)
         self.model.to(self.device)
         self.average.to(self.device)
