@@ -12,14 +12,12 @@ import sys
 import numpy as np
 import torch
 
-import tokens
 from layout import NUMBERS, Layout
-from model import patches
-from sampling import noise_of
+from sampling import encode, noise_of
 from train import load
 
 PICTURES = 2400  # three quarters of them are fitted to
-BATCH = 48
+BATCH = 48  # divides them
 PATCH = 100  # of 256
 LAYERS = (0, 2, 4)
 TEXT = "mountains at a lake"
@@ -28,24 +26,16 @@ TEXT = "mountains at a lake"
 def states(model, flat: torch.Tensor) -> dict[str, np.ndarray]:
     """States [pictures, width] of one patch, by where they are from."""
     dit, found = model["dit"], {}
-    ids = tokens.tokens(TEXT)
-    padding = tokens.padded(len(ids))
-    padded = torch.nn.functional.pad(torch.tensor([ids]), (0, padding - len(ids)))
-    cos, sin = dit.turns(padding, 16, 16, dit.x_embedder.weight)
-    time = dit.t_embedder(torch.zeros(1))
-    words = torch.where((torch.arange(padding) < len(ids))[None, :, None], dit.cap_embedder(model["text"](padded)), dit.cap_pad_token)
-    for block in dit.context_refiner:
-        words = block(words, cos[:padding], sin[:padding])
+    text, lengths = encode(model, [TEXT] * BATCH)
+
+    def keep(name: str, place: int):
+        return lambda _block, _given, states: found.setdefault(name, []).append(states[:, place])
+
+    dit.noise_refiner[-1].register_forward_hook(keep("refiner", PATCH))
+    for number in LAYERS:
+        dit.layers[number].register_forward_hook(keep(f"layer {number + 1}", text.shape[1] + PATCH))
     for some in flat.split(BATCH):
-        x = dit.x_embedder(patches(noise_of(some, 16, 16)))
-        for block in dit.noise_refiner:
-            x = block(x, cos[padding:], sin[padding:], time)
-        found.setdefault("refiner", []).append(x[:, PATCH])
-        x = torch.cat([words.expand(len(x), -1, -1), x], 1)
-        for number, block in enumerate(dit.layers):
-            x = block(x, cos, sin, time)
-            if number in LAYERS:
-                found.setdefault(f"layer {number + 1}", []).append(x[:, padding + PATCH])
+        dit(noise_of(some, 16, 16), torch.zeros(BATCH), text, lengths)
     return {name: torch.cat(several).numpy() for name, several in found.items()}
 
 
