@@ -18,7 +18,7 @@ import numpy as np
 
 from captions import caption
 from exclusions import THINGS, Thing, separated
-from layout import CHOICES, COUNTS, NUMBERS, Layout, ndtr
+from layout import COUNTS, NUMBERS, Layout, ndtr
 from prompts import prompt
 from scenes import Scene, sample_scene, sample_wide_scene
 
@@ -26,6 +26,8 @@ SEED = 40  # shards.py and evaluate.py (held out) use others
 SCENES = 150_000  # half of them wide
 TEXTS = 3  # of each
 EXPECTED = 12  # times that a value would stand beside a word by chance, so that its absence means something
+# In the order in which they are chosen.
+CHOICES = ("land", "time", "water", "mood", "colour", "vegetation", "season", "snow", "sun", "moon", "stars", "aurora", "foreground", "subject", "style", "rain", "rainbow", "colours")
 EXCLUDING = (*CHOICES, "time and colour")
 ASKED_FOR = {"colour": None, "subject": "none", "style": "none", "rain": False, "rainbow": False, "colours": None, "aurora": False, "season": None}
 # How often a value is chosen where words leave all of them, in the order of their ranges; those of no share only where nothing else is left. What is not named here
@@ -77,10 +79,14 @@ def texts_of(scene: Scene, rng, count: int) -> list[str]:
 
 # Where numbers of a layout begin to stand for something else; those of trees are of draw.plants. Light, reach and wisps take every value.
 CUTS = {name: np.cumsum(list(shares.values()))[:-1] / sum(shares.values()) for name, shares in SHARES.items()}
-CUTS |= {name: () for name in CHOICES if name not in SHARES}
 CUTS |= {name: np.arange(1, count) / count for name, count in COUNTS.items()} | {"trees": (0.3, 0.7)}
 _NORMAL = np.sort(np.random.default_rng(0).standard_normal(200_000).astype(np.float32))
 _EVEN = ndtr(_NORMAL)
+
+
+def quantile(share: float) -> float:
+    """The number below which so large a share of numbers lies."""
+    return float(np.interp(share, _EVEN, _NORMAL))
 
 
 def renumbered(numbers: np.ndarray, rng) -> np.ndarray:
@@ -157,7 +163,7 @@ class Completion:
         left = np.flatnonzero(allowed)
         for name in CHOICES:
             numbers = self.numbers[name][left]
-            left = left[numbers == self.value_of(name, np.unique(numbers), layout.number(name))]
+            left = left[numbers == self.value_of(name, np.unique(numbers), layout.number(name) if name in SHARES else 0.0)]
         return self.scenes[left[0]]
 
     def value_of(self, name: str, there: np.ndarray, number: float) -> int:

@@ -11,7 +11,7 @@ import pathlib
 import torch
 
 from model import Shape
-from pooling import pool_noise
+from pooling import set_noise_refiner
 from train import build, save_weights
 
 
@@ -41,7 +41,7 @@ def main():
     torch.manual_seed(0)
     saved = torch.load(arguments.start, map_location="cpu")
     model, shape = lengthened(saved, arguments.layers)
-    pool_noise(model["dit"])
+    set_noise_refiner(model["dit"])
     save_weights(arguments.out, model.state_dict(), vars(shape), saved.get("others", {}))
     print(f"{sum(p.numel() for p in model.parameters()) / 1e6:.2f} M parameters")
 

@@ -1,63 +1,78 @@
-"""How well a patch knows each number of the layout, after the noise refiner and after some layers.
+"""How far a DiT draws what each number of the layout decides.
 
-    python reading.py DIT.pt [DIT.pt ...]
+    python reading.py AUTOENCODER.pt COMPLETION.npz DIT.pt [DIT.pt ...]
 
-A linear fit of the states of one patch of noise alone, 256 x 256, judged on other noise: root mean squares of what it misses, for each number. 1 is to know nothing
-(numbers have a deviation of 1); a choice between three is wrong in one of twenty at 0.1 and in one of eight at 0.25.
+Of held-out captions and their noise, one number is moved; where the drawing then is another one, what the model predicts from noise alone should change as the drawing does. In
+the table is the slope of the one change over the other, over all pairs: 1 is to follow the number, 0 not to see it.
 """
 
+import argparse
+import dataclasses
 import pathlib
-import sys
 
 import numpy as np
 import torch
 
-from layout import NUMBERS, Layout
-from sampling import encode, noise_of
-from train import load
+from completion import Completion
+from draw import draw
+from evaluate import held_out, layout_of, start_noise
+from layout import NUMBER_DIRECTIONS, NUMBERS
+from model import Autoencoder, patches, unpatched
+from sampling import encode
+from train import load, precision
 
-PICTURES = 2400  # three quarters of them are fitted to
-BATCH = 48  # divides them
-PATCH = 100  # of 256
-LAYERS = (0, 2, 4)
-TEXT = "mountains at a lake"
-
-
-def states(model, flat: torch.Tensor) -> dict[str, np.ndarray]:
-    """States [pictures, width] of one patch, by where they are from."""
-    dit, found = model["dit"], {}
-    text, lengths = encode(model, [TEXT] * BATCH)
-
-    def keep(name: str, place: int):
-        return lambda _block, _given, states: found.setdefault(name, []).append(states[:, place])
-
-    dit.noise_refiner[-1].register_forward_hook(keep("refiner", PATCH))
-    for number in LAYERS:
-        dit.layers[number].register_forward_hook(keep(f"layer {number + 1}", text.shape[1] + PATCH))
-    for some in flat.split(BATCH):
-        dit(noise_of(some, 16, 16), torch.zeros(BATCH), text, lengths)
-    return {name: torch.cat(several).numpy() for name, several in found.items()}
+SIDE = 256
+PAIRS = 24  # of drawings, for each number
+CAPTIONS = 200  # at most
 
 
-def missed(states: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """What a linear fit to three quarters misses of each number in the others."""
-    held = np.c_[(states - states.mean(0)) / (states.std(0) + 1e-6), np.ones(len(states))]
-    fitted = len(held) * 3 // 4
-    weights = np.linalg.solve(held[:fitted].T @ held[:fitted] + 2 * np.eye(held.shape[1]), held[:fitted].T @ numbers[:fitted])
-    return np.sqrt(((held[fitted:] @ weights - numbers[fitted:]) ** 2).mean(0))
+def pairs(completion: Completion, number: int):
+    """Captions, their pictures' numbers, how far the number is moved, and the drawings before and after."""
+    found, rng = [], np.random.default_rng(number)
+    for n, (_, text, _) in enumerate(held_out(CAPTIONS)):
+        layout = layout_of(n, SIDE)
+        moved = dataclasses.replace(layout, numbers=layout.numbers.copy())
+        moved.numbers[number] = rng.standard_normal()
+        before, after = (draw(completion.scene(text, it), SIDE, SIDE, it) for it in (layout, moved))
+        if not np.array_equal(before, after):
+            found.append((text, n, moved.numbers[number] - layout.numbers[number], before, after))
+        if len(found) == PAIRS:
+            break
+    return found
+
+
+@torch.inference_mode()
+def predicted(model, text: str, noise: torch.Tensor, kind: torch.dtype) -> torch.Tensor:
+    """The latents that the model sees in noise alone."""
+    with torch.autocast("cpu", kind, enabled=kind != torch.float32):
+        return noise + model["dit"](noise, torch.zeros(1), *encode(model, [text])).float()
 
 
 def main():
-    rng = np.random.default_rng(3)
-    layouts = [Layout.sample(rng, 256, 256) for _ in range(PICTURES)]
-    flat, numbers = torch.from_numpy(np.stack([layout.flat() for layout in layouts])), np.stack([layout.numbers for layout in layouts])
-    print(f"| | {' | '.join(NUMBERS)} |\n|---{'|---' * len(NUMBERS)}|")
-    for path in map(pathlib.Path, sys.argv[1:]):
-        torch.manual_seed(1)
-        model, _ = load(path)
-        with torch.inference_mode():
-            for name, found in states(model.eval(), flat).items():
-                print(f"| {path.stem}, {name} | {' | '.join(f'{value:.2f}' for value in missed(found, numbers))} |", flush=True)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("autoencoder", type=pathlib.Path)
+    parser.add_argument("completion", type=pathlib.Path)
+    parser.add_argument("dit", type=pathlib.Path, nargs="+")
+    arguments = parser.parse_args()
+    autoencoder, completion = Autoencoder.load(arguments.autoencoder).eval(), Completion.load(arguments.completion)
+    models, rows, kind = [load(path)[0].eval() for path in arguments.dit], SIDE // 16, precision("cpu")
+    table = {}
+    for number, name in enumerate(NUMBERS):
+        products, squares = np.zeros(len(models)), 0.0
+        for text, n, far, *drawings in pairs(completion, number):
+            with torch.inference_mode():
+                before, after = (autoencoder.encode(torch.from_numpy(picture).permute(2, 0, 1)[None].float() / 255) for picture in drawings)
+            noise = start_noise(n, SIDE)[None]
+            moved = unpatched(patches(noise) + torch.from_numpy(NUMBER_DIRECTIONS[number]) * float(far) / rows, rows, rows)
+            squares += float((after - before).pow(2).sum())
+            for place, model in enumerate(models):
+                change = predicted(model, text, moved, kind) - predicted(model, text, noise, kind)
+                products[place] += float((change * (after - before)).sum())
+        if squares:  # some decide only what words must ask for
+            table[name] = products / squares
+    print(f"| | {' | '.join(table)} |\n|---{'|---' * len(table)}|")
+    for place, path in enumerate(arguments.dit):
+        print(f"| {path.stem} | {' | '.join(f'{slopes[place]:.2f}' for slopes in table.values())} |")
 
 
 if __name__ == "__main__":

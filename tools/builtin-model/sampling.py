@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 import tokens
-from layout import FIELD_VALUES, FIELDS, NUMBER_VALUES, NUMBERS, PROFILE_VALUES, PROFILES, VALUES
+from layout import FIELD_VALUES, FIELDS, NUMBER_DIRECTIONS, NUMBERS, PROFILE_DIRECTIONS, PROFILES, VALUES
 from model import unpatched
 
 SHIFT = 3.0  # the engine's own for this family
@@ -24,9 +24,9 @@ def noise_of(layouts: torch.Tensor, rows: int, columns: int) -> torch.Tensor:
     batch = len(layouts)
     numbers, profiles, fields = layouts.split((len(NUMBERS), len(PROFILES) * columns, len(FIELDS) * rows * columns), 1)
     tokens = torch.randn(batch, rows, columns, VALUES, device=layouts.device)
-    whole, lines = tokens[..., NUMBER_VALUES], tokens[..., PROFILE_VALUES]
-    whole += (numbers / (rows * columns) ** 0.5 - whole.mean((1, 2)))[:, None, None]
-    lines += (profiles.view(batch, -1, columns).mT / rows**0.5 - lines.mean(1))[:, None]
+    whole, lines = (torch.from_numpy(directions).to(layouts) for directions in (NUMBER_DIRECTIONS, PROFILE_DIRECTIONS))
+    tokens += ((numbers / (rows * columns) ** 0.5 - tokens.mean((1, 2)) @ whole.T) @ whole)[:, None, None]
+    tokens += ((profiles.view(batch, -1, columns).mT / rows**0.5 - tokens.mean(1) @ lines.T) @ lines)[:, None]
     tokens[..., FIELD_VALUES] = fields.view(batch, -1, rows, columns).permute(0, 2, 3, 1)
     return unpatched(tokens.flatten(1, 2), rows, columns)
 

@@ -39,7 +39,7 @@ from layout import NUMBERS, Layout
 from model import Dit, Shape, TextEncoder, patches
 from muon import Muon, schedule
 from parts import PARTS
-from pooling import fixed_modules, pool_noise
+from pooling import fixed_modules, set_noise_refiner
 from sampling import noise_of
 
 LOOK = 200  # steps between two looks for new shards
@@ -264,7 +264,7 @@ class Run:
         if saved:
             self.model.load_state_dict(saved["model"])
         else:
-            pool_noise(self.model["dit"])
+            set_noise_refiner(self.model["dit"])
         self.average = copy.deepcopy(self.model).eval().requires_grad_(False)
         if saved:
             self.average.load_state_dict(saved["ema"])
