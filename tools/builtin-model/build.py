@@ -46,7 +46,7 @@ def main():
     small = ("--share", "128x128=0.7", "--share", "256x256=0.3", "--alone", 0.6, "--cool", 0)
     stage("small", "train.py", shards, pictures, *minutes(60), *small)
     sizes = [word for share in ("256x256=0.52", "128x128=0.06", "other=0.10", "large=0.32") for word in ("--share", share)]
-    stage("trained", "train.py", shards, pictures, *minutes(300), *sizes, "--alone", 0.4, "--cool", 0.3, "--average", 0.998)
+    stage("trained", "train.py", shards, pictures, *minutes(300), *sizes, "--alone", 0.4, "--cool", 0.7)
     stage("exported", "export.py", run / "tae.pt", pictures, ASSETS)
     kept = ("--table", run / "attributes.md", "--wide", run / "features.safetensors", "--keep", run / "pictures.npz", "--exclusions", completion)
     stage("measured", "evaluate.py", run / "tae.pt", pictures, *kept)
