@@ -204,7 +204,7 @@ fn live(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
 
 fn candidates(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     let session = Session::new(theme, size)?;
-    let mut desktop = session.open(&json!({ "prompt": "the sea at sunset, without boats", "seed": 2 }))?;
+    let mut desktop = session.open(&json!({ "prompt": "the sea at sunset, without boats", "seed": 5 }))?;
     let picture = paint(&session, &mut desktop)?;
     desktop.fill("Prompt", "a sailing boat on the sea at sunset")?;
     let area = open_canvas(&mut desktop, picture, "m")?;
@@ -219,7 +219,7 @@ fn candidates(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
 
 fn layers(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     let session = Session::new(theme, size)?;
-    let mut desktop = session.open(&json!({ "prompt": "a lake and hills at sunset, without trees", "seed": 6 }))?;
+    let mut desktop = session.open(&json!({ "prompt": "a lake and hills at sunset, without trees", "seed": 19 }))?;
     let picture = paint(&session, &mut desktop)?;
     desktop.fill("Prompt", "a sailing boat on a lake at sunset, without trees")?;
     let area = open_canvas(&mut desktop, picture, "m")?;
@@ -249,7 +249,7 @@ fn frame_borders(screen: &RgbImage, canvas: Area) -> Option<(u32, u32)> {
 /// One piece of work in six screens: a prompt, a masked part, what is painted there, a border, what is behind it, and all of it enlarged.
 fn film(name: &str) -> Result<()> {
     let session = Session::new("dark", LARGE)?;
-    let mut desktop = session.open(&json!({ "prompt": "a lake and hills at sunset, without trees", "seed": 6 }))?;
+    let mut desktop = session.open(&json!({ "prompt": "a lake and hills at sunset, without trees", "seed": 19 }))?;
     let scratch = session.home.path().join("screen.png");
     let picture = paint(&session, &mut desktop)?;
     let mut screens = vec![desktop.screenshot(&scratch)?];
