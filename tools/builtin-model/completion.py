@@ -163,13 +163,12 @@ class Completion:
         left = np.flatnonzero(allowed)
         for name in CHOICES:
             numbers = self.numbers[name][left]
-            left = left[numbers == self.value_of(name, np.unique(numbers), layout.number(name) if name in SHARES else 0.0)]
+            # Of what no number chooses the last: True, or any.
+            left = left[numbers == (self.value_of(name, np.unique(numbers), layout.number(name)) if name in SHARES else numbers.max())]
         return self.scenes[left[0]]
 
     def value_of(self, name: str, there: np.ndarray, number: float) -> int:
-        """The value, of those that are left, that a number in 0..1 stands for. Of what is not named in SHARES the last: True, or any."""
-        if name not in SHARES:
-            return there[-1]
+        """The value of an attribute of SHARES, of those that are left, that a number in 0..1 stands for."""
         shares = self.shares[name]
         ranges = shares.cumsum() / shares.sum()
         wanted = min(int(np.searchsorted(ranges, number, side="right")), len(shares) - 1)

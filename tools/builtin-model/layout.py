@@ -1,8 +1,8 @@
 """The composition of a drawing, read from the noise that its picture begins from.
 
-The engine begins a picture with normal noise. Here some linear measures of that noise are what a drawing takes its choices from: where the sun stands, how
+The engine begins a picture with normal noise. Here some measures of that noise are what a drawing takes its choices from: where the sun stands, how
 high a peak is, where clouds are. A model that is trained on such pairs of noise and drawing has one right answer for each noise and caption instead of many,
-of which it could only draw the mean. The measures of normal noise are independent and normal, so noise with a given layout is normal noise too, and the
+of which it could only draw the mean. The measures of normal noise are normal and independent, so noise with a given layout is normal noise too, and the
 engine needs no change.
 
 What is large and has edges (a line of hills, a peak, a tower) has one of a few forms, and stands at edges of patches: a patch then has few forms to learn, and a number
@@ -11,6 +11,9 @@ that is read a little wrong still stands for the same form. What is soft (clouds
 Noise is taken patch by patch, as the DiT does (model.patches): 2 x 2 latents of 16 channels. Differences of the four make one number each of the whole picture and one for
 each column of patches, single values one for each patch. What is left over means nothing, and training draws it anew every time. Latents of pictures are smooth, so means of
 their differences are next to nothing: while a picture comes out of the noise, its numbers can still be read.
+
+A mean over the whole picture is the smaller the more patches there are, and a DiT that sees means would have to know how many. So numbers are taken in units of all
+such means together, those that no number uses among them: each is a coordinate of a point on a sphere, which a norm finds at any size.
 """
 
 import dataclasses
@@ -38,10 +41,22 @@ def _difference(signs: tuple[int, ...], channel: int) -> np.ndarray:
     return direction
 
 
-# Of the twelve channels that fields leave alone. Diagonal differences have the smallest means in pictures, then those across: 0.2 and 0.3 of a number's deviation in these channels.
-# Down a column, differences from row to row have.
-NUMBER_DIRECTIONS = np.stack([*(_difference((1, -1, -1, 1), channel) for channel in range(12)), *(_difference((1, -1, 1, -1), channel) for channel in (0, 9, 10))])  # [NUMBERS, VALUES]
-PROFILE_DIRECTIONS = np.stack([_difference((1, 1, -1, -1), channel) for channel in (1, 11)])  # [PROFILES, VALUES]
+_DIAGONAL, _ACROSS, _DOWN = (1, -1, -1, 1), (1, -1, 1, -1), (1, 1, -1, -1)
+# Of the twelve channels that fields leave alone, the numbers' own first: diagonal differences have the smallest means in pictures, then those across, 0.2 and 0.3 of a
+# number's deviation in these channels. Down a column, differences from row to row have.
+_PROFILED = (1, 11)
+SPHERE_DIRECTIONS = np.stack(
+    [_difference(_DIAGONAL, channel) for channel in range(12)]
+    + [_difference(_ACROSS, channel) for channel in (0, 9, 10, *range(1, 9), 11)]
+    + [_difference(_DOWN, channel) for channel in range(12) if channel not in _PROFILED]
+)  # [SPHERE, VALUES]
+SPHERE = len(SPHERE_DIRECTIONS)
+PROFILE_DIRECTIONS = np.stack([_difference(_DOWN, channel) for channel in _PROFILED])  # [PROFILES, VALUES]
+
+
+def on_sphere(means: np.ndarray) -> np.ndarray:
+    """Numbers [..., NUMBERS] of means [..., SPHERE] along SPHERE_DIRECTIONS, of any length."""
+    return means[..., : len(NUMBERS)] * np.sqrt(SPHERE / (means * means).sum(-1, keepdims=True))
 
 
 def ndtr(x):
@@ -56,7 +71,7 @@ def texture_generator(name: str) -> np.random.Generator:
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """Independent normal values: `numbers` [NUMBERS], `profiles` [PROFILES, columns] and `fields` [FIELDS, rows, columns] of patches."""
+    """Normal values: `numbers` [NUMBERS], `profiles` [PROFILES, columns] and `fields` [FIELDS, rows, columns] of patches."""
 
     numbers: np.ndarray
     profiles: np.ndarray
@@ -66,7 +81,7 @@ class Layout:
     def of_patches(cls, patches: np.ndarray) -> "Layout":
         """What normal noise [rows, columns, VALUES] holds."""
         rows, columns, _ = patches.shape
-        numbers = NUMBER_DIRECTIONS @ patches.sum((0, 1)) / F(np.sqrt(rows * columns))
+        numbers = on_sphere(SPHERE_DIRECTIONS @ patches.mean((0, 1)))
         profiles = PROFILE_DIRECTIONS @ patches.sum(0).T / F(np.sqrt(rows))
         return cls(numbers, profiles, patches[..., FIELD_VALUES].transpose(2, 0, 1))
 
@@ -74,8 +89,8 @@ class Layout:
     def sample(cls, rng: np.random.Generator, width: int, height: int) -> "Layout":
         """A layout at random for a picture of so many pixels."""
         rows, columns = -(-height // PIXELS), -(-width // PIXELS)
-        normal = [rng.standard_normal(shape).astype(F) for shape in ((len(NUMBERS),), (len(PROFILES), columns), (len(FIELDS), rows, columns))]
-        return cls(*normal)
+        normal = [rng.standard_normal(shape).astype(F) for shape in ((SPHERE,), (len(PROFILES), columns), (len(FIELDS), rows, columns))]
+        return cls(on_sphere(normal[0]), *normal[1:])
 
     def flat(self) -> np.ndarray:
         """All values in one row."""

@@ -3,7 +3,8 @@
 What a layout says (layout.py) are means over the whole picture and over columns of patches. Attention can form them, but finds out late that it should, and training
 soon makes it a little uneven, which drowns them: of a model that was trained for hours, a patch knew of five numbers of 25 to within 0.2, and of the others next to
 nothing. So the first noise refiner is set here, and not trained. Its first head forms means over all patches, its second over those of a column, and what they
-bring is written where the embedding of patches writes nothing. Its feed-forward says which of its values each number chooses.
+bring is written where the embedding of patches writes nothing. The norm after them makes the means the numbers that they stand for, in pictures of every size and at every
+noise level. The feed-forward says which of its values each number chooses.
 """
 
 import math
@@ -13,12 +14,11 @@ import torch
 import torch.nn.functional as F
 
 from completion import CUTS, quantile
-from layout import NUMBER_DIRECTIONS, NUMBERS, PROFILE_DIRECTIONS, PROFILES, Layout
+from layout import NUMBERS, PROFILE_DIRECTIONS, PROFILES, SPHERE, SPHERE_DIRECTIONS, Layout
 from model import AXES, HEAD, patches
 from sampling import noise_of
 
-GATE = 0.5  # in noise alone
-WIDEST = 0.9
+GATE = 0.5  # where there is noise enough to read
 OPEN, SHUT = 0.5, 0.3  # noise levels between which the gates close
 SCORE = 1.3  # weight of the norms of queries and keys
 ROWS = 16  # of patches, and columns, of the pictures from which sizes are taken
@@ -26,7 +26,8 @@ PICTURES = 800  # of noise, from which is learnt what attention brings
 LOUD = 2.5  # length of what a number adds to a patch, in deviations of one of a patch's own values
 STEP = 5.0  # likewise what a step adds, in units of the state
 SLOPE, BEND = 25.0, 2.0  # of the steps: a step is 4 * BEND / SLOPE wide, in deviations of its number
-CONSTANT = 2.5  # times as long as all else that a branch brings
+CONSTANT = 2.5  # times as long as all else that the feed-forward brings
+PROFILE = 0.6  # length of a profile's value beside a number's
 
 
 def fixed_modules(dit):
@@ -35,54 +36,54 @@ def fixed_modules(dit):
 
 
 @torch.no_grad()
-def set_noise_refiner(dit):
-    """Sets a DiT's first noise refiner, and the bias of the embedding of patches."""
+def set_noise_refiner(dit, directions: torch.Tensor | None = None, step_directions: torch.Tensor | None = None):
+    """Sets a DiT's first noise refiner, and the bias of the embedding of patches. A DiT that is trained goes on best with the directions [width, NUMBERS and PROFILES] and
+    [steps, width] that it knows."""
     embedder, block = dit.x_embedder, dit.noise_refiner[0]
     free = torch.linalg.svd(embedder.weight, full_matrices=True)[0][:, embedder.weight.shape[1] :]  # directions that the embedding leaves empty
+    count = len(NUMBERS) + len(PROFILES)
     one, size = free[:, 0], embedder.weight.norm()
-    constant = 0.7 * size
-    embedder.bias += one * (constant - one @ embedder.bias)
+    if directions is None:
+        embedder.bias += one * (0.7 * size - one @ embedder.bias)
+        directions = free[:, 1 : 1 + count]
+    else:
+        one = F.normalize(embedder.bias - embedder.weight @ (torch.linalg.pinv(embedder.weight) @ embedder.bias), dim=0)
+    dit.x_pad_token.copy_(embedder.bias)  # adds nothing to means
     _set_gates(dit)
 
+    # The means that are no numbers are only for the norm, and go where its weight is zero: to the places that numbers use least.
+    spare = directions.pow(2).sum(1).argsort()[: SPHERE - len(NUMBERS)]
+    directions = directions.clone()
+    directions[spare] = 0
+    left, _, right = torch.linalg.svd(directions, full_matrices=False)
+    directions = left @ right  # the nearest that are of length 1 and at right angles
     value, out = _attend(dit, one)
     inverse = torch.linalg.pinv(embedder.weight)
-    place = 1
-    for head, directions, unit in ((0, NUMBER_DIRECTIONS, float(ROWS)), (1, PROFILE_DIRECTIONS, math.sqrt(ROWS))):  # means over all patches and over columns
-        count = len(directions)
-        value[head, :count] = torch.from_numpy(directions) @ inverse
-        out[:, head, :count] = free[:, place : place + count] * unit
-        place += count
-    value[0, HEAD - 1] = one
-    count = len(NUMBERS) + len(PROFILES)
-    # Brought beside a large constant, numbers hardly change with what the others are; the norm's weight takes it away again.
-    spare = int(out.pow(2).sum((1, 2)).argmin())
-    out[spare] = 0
-    out[spare, 0, HEAD - 1] = CONSTANT * math.sqrt(count) / constant
-    deviation = math.sqrt(dit.shape.width / ((1 + CONSTANT**2) * count))  # of each after the norm
+    inverse -= torch.outer(inverse @ embedder.bias, one) / (one @ embedder.bias)  # of a patch without the bias
+    value[0, :SPHERE] = torch.from_numpy(SPHERE_DIRECTIONS) @ inverse
+    out[:, 0, : len(NUMBERS)] = directions[:, : len(NUMBERS)] * ROWS
+    out[spare, 0, range(len(NUMBERS), SPHERE)] = float(ROWS)
+    value[1, : len(PROFILES)] = torch.from_numpy(PROFILE_DIRECTIONS) @ inverse
+    out[:, 1, : len(PROFILES)] = directions[:, len(NUMBERS) :] * math.sqrt(ROWS) * PROFILE
+    deviation = math.sqrt(dit.shape.width / SPHERE)  # of each number after the norm
     block.attention_norm2.weight.fill_(LOUD * size / math.sqrt(embedder.weight.shape[1]) / (deviation * GATE))
     block.attention_norm2.weight[spare] = 0
-    _choose(dit, spare)
+    _choose(dit, int(spare[0]), step_directions)
 
 
 def _set_gates(dit):
-    """Opens the refiner while there is noise enough to read. The attention's gate is the wider the less noise there is, so that numbers are brought at the same length: at
-    noise level sigma, of a patch of length r, a number is sigma / r of what it is in noise alone."""
-    embedder, width = dit.x_embedder, dit.shape.width
-    own, constant = float(embedder.weight.pow(2).sum()), float(embedder.bias.pow(2).sum())
+    """Opens the refiner while there is noise enough to read."""
     times = torch.arange(0, 1001, 2).float()
-    sigma = 1 - times / 1000
-    length = torch.sqrt((own * (sigma**2 + (1 - sigma) ** 2) + constant) / (own + constant))
-    is_open = torch.clamp((sigma - SHUT) / (OPEN - SHUT), 0, 1)
-    gates = torch.stack([torch.clamp(GATE * length / sigma.clamp(min=0.01), max=WIDEST) * is_open, GATE * is_open], 1)
+    is_open = torch.clamp((1 - times / 1000 - SHUT) / (OPEN - SHUT), 0, 1)
     known = torch.cat([dit.t_embedder(times), torch.ones(len(times), 1)], 1).double()
     weights = torch.ones(len(times), 1)
     weights[0] = 100  # a picture begins there
     # Small weights: they are kept in 16 bits.
-    fitted = torch.linalg.solve((known * weights).T @ known + 1e-2 * torch.eye(known.shape[1]), (known * weights).T @ torch.atanh(gates).double()).float()
-    modulation = dit.noise_refiner[0].adaLN_modulation[0]
+    fitted = torch.linalg.solve((known * weights).T @ known + 1e-2 * torch.eye(known.shape[1]), (known * weights).T @ torch.atanh(GATE * is_open).double()[:, None]).float()[:, 0]
+    modulation, width = dit.noise_refiner[0].adaLN_modulation[0], dit.shape.width
     weight, bias = modulation.weight.zero_().view(4, width, -1), modulation.bias.zero_().view(4, width)
-    for part, column in ((1, fitted[:, 0]), (3, fitted[:, 1])):  # of attention and feed-forward
-        weight[part], bias[part] = column[:-1], column[-1]
+    for part in (1, 3):  # of attention and feed-forward
+        weight[part], bias[part] = fitted[:-1], fitted[-1]
 
 
 def _attend(dit, one: torch.Tensor):
@@ -120,19 +121,21 @@ def steps() -> list[tuple[int, float]]:
     return [(NUMBERS.index(name), float(cut)) for name, cuts in (*CUTS.items(), ("light", (0.5,))) for cut in cuts if cut < 1]
 
 
-def _choose(dit, spare: int):
+def _choose(dit, spare: int, directions: torch.Tensor | None):
     """Sets the feed-forward, for an attention that is set: each place where a number begins to stand for something else has a direction, and along it a patch learns on which
     side the number is. A choice that is sharp steps of a number, some up and some down, is what a network is slowest to find. `spare` is a place that attention leaves empty."""
     embedder, block, width = dit.x_embedder, dit.noise_refiner[0], dit.shape.width
-    by_number, by_profile, always, size = _attended(dit)
+    by_number, by_profile, size = _attended(dit)
     # A patch is a sum of these; the inverse finds the numbers and the constant in it, whatever the others are.
     one = embedder.bias - embedder.weight @ (torch.linalg.pinv(embedder.weight) @ embedder.bias)
-    parts = torch.cat([embedder.weight, by_number.T, by_profile.T, always[:, None], one[:, None]], 1)
+    parts = torch.cat([embedder.weight, by_number.T, by_profile.T, one[:, None]], 1)
     found = torch.linalg.pinv(parts)[embedder.weight.shape[1] :] * size
     number, constant = found[: len(NUMBERS)], found[-1]
 
     places, below = zip(*steps())
-    directions = torch.linalg.svd(parts, full_matrices=True)[0][:, parts.shape[1] :][:, : len(places)].T * STEP
+    if directions is None:
+        directions = torch.linalg.svd(parts, full_matrices=True)[0][:, parts.shape[1] :][:, : len(places)].T
+    directions = directions * STEP
     block.ffn_norm1.weight.fill_(1)
     into, out, gate = (linear.weight.zero_() for linear in (block.feed_forward.w1, block.feed_forward.w2, block.feed_forward.w3))
     gate[: 2 * len(places) + 1] = constant
@@ -153,8 +156,8 @@ def _choose(dit, spare: int):
 
 
 def _attended(dit):
-    """What attention adds to a patch of noise alone: by number [NUMBERS, width], by value of the column's profiles [PROFILES, width] and always [width]; and the
-    root of the mean square of a patch with it."""
+    """What attention adds to a patch of noise alone: by number [NUMBERS, width] and by value of the column's profiles [PROFILES, width]; and the root of the mean
+    square of a patch with it."""
     block, rng = dit.noise_refiner[0], np.random.default_rng(5)
     several = [Layout.sample(rng, ROWS * 16, ROWS * 16) for _ in range(PICTURES)]
     flat = torch.from_numpy(np.stack([layout.flat() for layout in several]))
@@ -167,8 +170,8 @@ def _attended(dit):
         columns.append(added.view(-1, ROWS, ROWS, dit.shape.width).mean(1))
         sizes.append((x + added).pow(2).mean(-1).sqrt().mean())
     columns = torch.cat(columns)
-    numbers = torch.from_numpy(np.stack([np.append(layout.numbers, np.float32(1)) for layout in several]))
+    numbers = torch.from_numpy(np.stack([layout.numbers for layout in several]))
     by_number = torch.linalg.lstsq(numbers, columns.mean(1)).solution
     profiles = torch.from_numpy(np.stack([layout.profiles.T for layout in several])).flatten(0, 1)
     by_profile = torch.linalg.lstsq(profiles, (columns - (numbers @ by_number)[:, None]).flatten(0, 1)).solution
-    return by_number[:-1], by_profile, by_number[-1], float(torch.stack(sizes).mean())
+    return by_number, by_profile, float(torch.stack(sizes).mean())

@@ -16,9 +16,9 @@ import torch
 from completion import Completion
 from draw import draw
 from evaluate import held_out, layout_of, start_noise
-from layout import NUMBER_DIRECTIONS, NUMBERS
+from layout import NUMBERS
 from model import Autoencoder, patches, unpatched
-from sampling import encode
+from sampling import encode, with_numbers
 from train import load, precision
 
 SIDE = 256
@@ -27,7 +27,7 @@ CAPTIONS = 200  # at most
 
 
 def pairs(completion: Completion, number: int):
-    """Captions, their pictures' numbers, how far the number is moved, and the drawings before and after."""
+    """Captions, their pictures' places among those held out, all numbers after the one is moved, and the drawings before and after."""
     found, rng = [], np.random.default_rng(number)
     for n, (_, text, _) in enumerate(held_out(CAPTIONS)):
         layout = layout_of(n, SIDE)
@@ -35,7 +35,7 @@ def pairs(completion: Completion, number: int):
         moved.numbers[number] = rng.standard_normal()
         before, after = (draw(completion.scene(text, it), SIDE, SIDE, it) for it in (layout, moved))
         if not np.array_equal(before, after):
-            found.append((text, n, moved.numbers[number] - layout.numbers[number], before, after))
+            found.append((text, n, moved.numbers, before, after))
         if len(found) == PAIRS:
             break
     return found
@@ -56,17 +56,19 @@ def main():
     arguments = parser.parse_args()
     autoencoder, completion = Autoencoder.load(arguments.autoencoder).eval(), Completion.load(arguments.completion)
     models, rows, kind = [load(path)[0].eval() for path in arguments.dit], SIDE // 16, precision("cpu")
-    table = {}
+    table, unmoved = {}, {}
     for number, name in enumerate(NUMBERS):
         products, squares = np.zeros(len(models)), 0.0
-        for text, n, far, *drawings in pairs(completion, number):
+        for text, n, numbers, *drawings in pairs(completion, number):
             with torch.inference_mode():
                 before, after = (autoencoder.encode(torch.from_numpy(picture).permute(2, 0, 1)[None].float() / 255) for picture in drawings)
             noise = start_noise(n, SIDE)[None]
-            moved = unpatched(patches(noise) + torch.from_numpy(NUMBER_DIRECTIONS[number]) * float(far) / rows, rows, rows)
+            moved = unpatched(with_numbers(patches(noise).unflatten(1, (rows, rows)), torch.from_numpy(numbers)[None]).flatten(1, 2), rows, rows)
             squares += float((after - before).pow(2).sum())
             for place, model in enumerate(models):
-                change = predicted(model, text, moved, kind) - predicted(model, text, noise, kind)
+                if (place, n) not in unmoved:
+                    unmoved[place, n] = predicted(model, text, noise, kind)
+                change = predicted(model, text, moved, kind) - unmoved[place, n]
                 products[place] += float((change * (after - before)).sum())
         if squares:  # some decide only what words must ask for
             table[name] = products / squares

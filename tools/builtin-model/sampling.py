@@ -4,10 +4,11 @@ import numpy as np
 import torch
 
 import tokens
-from layout import FIELD_VALUES, FIELDS, NUMBER_DIRECTIONS, NUMBERS, PROFILE_DIRECTIONS, PROFILES, VALUES
+from layout import FIELD_VALUES, FIELDS, NUMBERS, PROFILE_DIRECTIONS, PROFILES, SPHERE, SPHERE_DIRECTIONS, VALUES
 from model import unpatched
 
 SHIFT = 3.0  # the engine's own for this family
+FARTHEST = 0.95  # of the square of the sphere's radius: numbers whose squares together are more are brought nearer
 
 
 def sigmas(steps: int, shift: float = SHIFT) -> list[float]:
@@ -23,12 +24,22 @@ def noise_of(layouts: torch.Tensor, rows: int, columns: int) -> torch.Tensor:
     """Normal noise [batch, 16, 2 rows, 2 columns] that holds these layouts (Layout.flat) [batch, values]: see layout.py."""
     batch = len(layouts)
     numbers, profiles, fields = layouts.split((len(NUMBERS), len(PROFILES) * columns, len(FIELDS) * rows * columns), 1)
-    tokens = torch.randn(batch, rows, columns, VALUES, device=layouts.device)
-    whole, lines = (torch.from_numpy(directions).to(layouts) for directions in (NUMBER_DIRECTIONS, PROFILE_DIRECTIONS))
-    tokens += ((numbers / (rows * columns) ** 0.5 - tokens.mean((1, 2)) @ whole.T) @ whole)[:, None, None]
+    tokens = with_numbers(torch.randn(batch, rows, columns, VALUES, device=layouts.device), numbers)
+    lines = torch.from_numpy(PROFILE_DIRECTIONS).to(layouts)
     tokens += ((profiles.view(batch, -1, columns).mT / rows**0.5 - tokens.mean(1) @ lines.T) @ lines)[:, None]
     tokens[..., FIELD_VALUES] = fields.view(batch, -1, rows, columns).permute(0, 2, 3, 1)
     return unpatched(tokens.flatten(1, 2), rows, columns)
+
+
+def with_numbers(tokens: torch.Tensor, numbers: torch.Tensor) -> torch.Tensor:
+    """Patches [batch, rows, columns, VALUES] like `tokens`, with other numbers [batch, NUMBERS]: their point on the sphere moves, and the means keep their length."""
+    directions = torch.from_numpy(SPHERE_DIRECTIONS).to(tokens)
+    means = tokens.mean((1, 2)) @ directions.T
+    numbers = numbers * torch.clamp(FARTHEST * SPHERE / numbers.pow(2).sum(1, keepdim=True), max=1).sqrt()
+    others = means[:, len(NUMBERS) :]
+    others = others * ((SPHERE - numbers.pow(2).sum(1, keepdim=True)) / others.pow(2).sum(1, keepdim=True)).sqrt()
+    point = torch.cat([numbers, others], 1) * means.norm(dim=1, keepdim=True) / SPHERE**0.5
+    return tokens + ((point - means) @ directions)[:, None, None]
 
 
 def engine_noise(seed: int, shape) -> torch.Tensor:

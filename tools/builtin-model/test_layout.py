@@ -9,7 +9,7 @@ from captions import caption
 from completion import SHARES, Completion, quantile, renumbered, words_of
 from draw import draw
 from layout import NUMBERS, Layout
-from model import Shape, patches
+from model import MULTIPLE, Shape, patches
 from pooling import set_noise_refiner, steps
 from sampling import noise_of
 from scenes import LANDS, sample_scene
@@ -86,9 +86,9 @@ def test_a_number_stands_for_the_same_value_whatever_else_a_caption_says():
 def test_other_numbers_stand_for_the_same_drawing():
     completion = Completion.learn(2_000)
     several = layouts(400)
-    numbers = renumbered(np.stack([layout.numbers for layout in several]), np.random.default_rng(9))
+    numbers = renumbered(numbers_of(several), np.random.default_rng(9))
     assert np.abs(numbers.mean(0)).max() < 0.2 and np.abs(numbers.std(0) - 1).max() < 0.15
-    assert (numbers != np.stack([layout.numbers for layout in several])).mean() > 0.75
+    assert (numbers != numbers_of(several)).mean() > 0.75
     for text, layout, other in zip(["", "mountains", "a lake at sunset", "a lighthouse"] * 3, several, numbers):
         other = dataclasses.replace(layout, numbers=other)
         scene = completion.scene(text, layout)
@@ -118,33 +118,45 @@ def test_a_scene_shows_what_its_caption_says():
     assert len({completion.scene("mountains", layout).time for layout in layouts(60)}) >= 4
 
 
-def missed(states: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Root mean squares of what a linear fit to three quarters of the states misses of each number in the others."""
-    held = np.c_[(states - states.mean(0)) / (states.std(0) + 1e-6), np.ones(len(states))]
-    fitted = len(held) * 3 // 4
-    weights = np.linalg.solve(held[:fitted].T @ held[:fitted] + 2 * np.eye(held.shape[1]), held[:fitted].T @ numbers[:fitted])
-    return np.sqrt(((held[fitted:] @ weights - numbers[fitted:]) ** 2).mean(0))
+def numbers_of(several: list[Layout]) -> np.ndarray:
+    return np.stack([layout.numbers for layout in several])
+
+
+def fitted(states: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Weights of a linear fit of numbers to states, the constant's last."""
+    held = np.c_[states, np.ones(len(states))]
+    return np.linalg.solve(held.T @ held + 2 * np.eye(held.shape[1]), held.T @ numbers)
+
+
+def misses(weights: np.ndarray, states: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Root mean squares of what a fit misses of each number."""
+    return np.sqrt(((np.c_[states, np.ones(len(states))] @ weights - numbers) ** 2).mean(0))
 
 
 def test_noise_refiner_reads_layouts_before_any_training():
     torch.manual_seed(0)
     dit = build(Shape(layers=1), torch.tensor([1]))["dit"]
-    several = layouts(1200)
-    numbers = np.stack([layout.numbers for layout in several])
+    several, other_sizes = layouts(1200), {(512, 512): layouts(60, 512, 512), (128, 128): layouts(200, 128, 128), (336, 192): layouts(200, 336, 192)}
+    numbers = numbers_of(several)
 
     @torch.inference_mode()
-    def states() -> np.ndarray:
-        found = []
-        for start in range(0, len(several), 100):
-            x = dit.x_embedder(patches(noise(several[start : start + 100], 16, 16)))
-            cos, sin = dit.turns(0, 16, 16, x)
-            found.append(dit.noise_refiner[0](x, cos, sin, dit.t_embedder(torch.zeros(100)))[:, 40])
+    def states(several: list[Layout], width: int = 256, height: int = 256) -> np.ndarray:
+        found, rows, columns = [], height // 16, width // 16
+        for start in range(0, len(several), 20):
+            x = dit.x_embedder(patches(noise(several[start : start + 20], rows, columns)))
+            x = torch.cat([x, dit.x_pad_token.expand(len(x), -(rows * columns) % MULTIPLE, -1)], 1)
+            cos, sin = dit.turns(0, rows, columns, x)
+            found.append(dit.noise_refiner[0](x, cos, sin, dit.t_embedder(torch.zeros(len(x))))[:, 40])
         return torch.cat(found).numpy()
 
-    assert missed(states(), numbers).max() > 0.9
+    assert misses(fitted(states(several[:900]), numbers[:900]), states(several[900:]), numbers[900:]).max() > 0.9
     set_noise_refiner(dit)
-    read = states()
-    assert missed(read, numbers).max() < 0.1
+    read = states(several)
+    weights = fitted(read[:900], numbers[:900])
+    assert misses(weights, read[900:], numbers[900:]).max() < 0.05
+    # They are as long in pictures of every size.
+    for (width, height), those in other_sizes.items():
+        assert misses(weights, states(those, width, height), numbers_of(those)).max() < 0.06
     # Along a direction of its own a patch has one amount on the one side of each step and another on the other.
     for (place, below), direction in zip(steps(), dit.noise_refiner[0].feed_forward.w2.weight.detach().numpy().T[::2]):
         away = numbers[:, place] - quantile(below)
