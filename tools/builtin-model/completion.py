@@ -77,7 +77,7 @@ def texts_of(scene: Scene, rng, count: int) -> list[str]:
     return [text for text in texts if scene.colour or not re.search(r"(under|beneath) a blue sky|blue sky (over|above)", text.lower())]
 
 
-# Where numbers of a layout begin to stand for something else; those of trees are of draw.plants. Light, reach and wisps take every value.
+# Where numbers of a layout begin to stand for something else; those of trees are of Drawing.plants. Light, reach and wisps take every value.
 CUTS = {name: np.cumsum(list(shares.values()))[:-1] / sum(shares.values()) for name, shares in SHARES.items()}
 CUTS |= {name: np.arange(1, count) / count for name, count in COUNTS.items()} | {"trees": (0.3, 0.7)}
 _NORMAL = np.sort(np.random.default_rng(0).standard_normal(200_000).astype(np.float32))

@@ -1,159 +1,18 @@
-"""Draws a Scene as a picture: layered, soft, and in one palette.
+"""Draws a Scene as a picture: layered, soft, and in one palette."""
 
-What the scene does not say (where the sun stands, how high a peak is ...) is taken from a Layout, which noise holds: what has edges stands at edges of patches and has one
-of a few forms. Fine detail is the same in every drawing: a model learns one pattern, and could only guess at many.
-"""
 import numpy as np
 
-from layout import PIXELS, Layout, texture_generator
-from palette import CROWNS, F, GREENS, GROUND, LUMA, PALETTES, PINES, ROCK, SAND, mix, noise1, noise2, ramp_of, rgb, smooth
+from lands import Lands
+from layout import texture_generator
+from palette import CROWNS, F, GROUND, LUMA, PINES, SAND, mix, ramp_of, rgb, smooth
 from styles import styled
 from subjects import BEFORE_WATER, ON_GROUND, draw_rain, draw_rainbow
 
 
-class Canvas:
-    def __init__(self, scene, width, height, layout=None):
-        self.s, self.w, self.h = scene, width, height
-        self.u = float(min(height, width * 1.25))
-        self.layout = layout or Layout.sample(np.random.default_rng(scene.seed), width, height)
-        self.number = self.layout.number
-        self.px = np.arange(width, dtype=F) + F(0.5)
-        self.py = np.arange(height, dtype=F) + F(0.5)
-        self.x = (self.px - width / 2) / F(self.u)  # centred, in units
-        self.y = self.py / F(self.u)
-        self.img = np.empty((height, width, 3), F)
-        # One of three heights, at the edges of patches: what lies along it looks the same in each.
-        self.hz = self.snapped(height * (0.5, 0.5625, 0.625)[self.layout.choice("horizon")])
-        self.across = self.number("light", -1, 1)  # where the light stands, from the left to the right
-        self.side = 1.0 if self.across > 0 else -1.0
-        self.palette()
+class Drawing(Lands):
+    """A scene's picture, drawn from the back to the front."""
 
-    def palette(self):
-        s = self.s
-        zen, mid, hor, light, shade, local, haze = PALETTES[s.time]
-        grey = {"clear": 0.0, "cloudy": 0.25, "stormy": 0.75, "misty": 0.45}[s.mood]
-        dim = {"clear": 1.0, "cloudy": 0.98, "stormy": 0.62, "misty": 1.0}[s.mood]
-        if s.time == "night":
-            dim = 1.0 if s.mood != "stormy" else 0.95
-
-        def weather(c, k=1.0):
-            target = np.full(3, float(c @ LUMA), F) * rgb(246, 252, 262)
-            return mix(c, target, grey * k * (0.6 if s.time in ("sunset", "dusk", "dawn", "night") else 1.0)) * F(dim)
-
-        zen, mid, hor = weather(zen), weather(mid), weather(hor, 0.7)
-        if s.mood == "misty":
-            zen, mid = mix(zen, hor, 0.45), mix(mid, hor, 0.6)
-            haze = min(0.93, haze + 0.2)
-        if s.mood == "stormy" and s.time != "night":
-            zen = zen * F(0.8)
-        if s.colour:
-            def tint(c, k):
-                bright = 1.0 if s.time != "night" or s.colour == "black and white" else 1.25  # or dark land would not stand out
-                return mix(c, ramp_of(s.colour, min(1.0, bright * float(c @ LUMA))), k)
-            zen, mid, hor = tint(zen, 0.85), tint(mid, 0.9), tint(hor, 0.8)
-            light, shade = tint(light, 0.5), tint(shade, 0.8)
-        if s.colours:
-            upper, lower = s.colours
-            bright = {"night": 0.72, "dusk": 0.88}.get(s.time, 1.0)
-            zen, hor = ramp_of(upper, 0.42 * bright), ramp_of(lower, 0.66 * bright)
-            mid = mix(ramp_of(upper, 0.54 * bright), ramp_of(lower, 0.58 * bright), 0.52)
-            light, shade = mix(light, ramp_of(lower, 0.92), 0.5), ramp_of(upper, 0.1)
-        self.zen, self.mid, self.hor, self.light, self.shade, self.local, self.haze = zen, mid, hor, light, shade, local, haze
-
-    # -- what differs from drawing to drawing, and what does not --------------------------------------------------
-    def form(self, place):
-        """Which of its three forms or heights the land's first, second ... line or thing has; every fourth the same as the first."""
-        return self.layout.choice(f"form {place % 3}")
-
-    def line(self, name, place, frequency, octaves=1, gain=0.5):
-        """One of three smooth lines about 0 in -1..1, as the layout says for the land's line of this place."""
-        return self.texture1(f"{name} {self.form(place)}", self.x, frequency, octaves, gain)
-
-    def texture1(self, name, x, frequency, octaves=1, gain=0.5):
-        return noise1(texture_generator(name), x, frequency, octaves, gain)
-
-    def texture2(self, name, x, y, across, down, octaves=1, gain=0.5):
-        return noise2(texture_generator(name), x, y, across, down, octaves, gain)
-
-    def snapped(self, pixels):
-        """The nearest edge of patches: what is small and sharp looks the same wherever it stands, and is learnt once."""
-        return float(round(pixels / PIXELS) * PIXELS)
-
-    def placed(self, far=0.14):
-        """Where a thing stands across, in pixels: away from the light."""
-        return self.snapped(self.w * (0.5 - self.side * (far + self.number("reach", -0.05, 0.05))))
-
-    # -- colours -------------------------------------------------------------------------------------------------
-    def col(self, own, near, lit=1.0):
-        """The colour of something of its own colour at nearness 0 (far) to 1 (near)."""
-        lum = float(self.hor @ LUMA)
-        own = own * mix(rgb(255, 255, 255), self.light, 0.5) * F(0.62 + 0.38 * lum)
-        base = mix(self.shade, own, min(1.0, self.local * lit))
-        return mix(base, self.hor, self.haze * (1 - near))
-
-    def snow_col(self, near, lit=1.0):
-        t = self.s.time
-        base = {"night": rgb(150, 172, 214), "dusk": rgb(206, 192, 224), "sunset": rgb(255, 226, 214),
-                "dawn": rgb(250, 232, 232), "morning": rgb(248, 250, 254), "noon": rgb(252, 254, 255)}[t]
-        dark = {"night": rgb(70, 92, 142), "dusk": rgb(132, 124, 178), "sunset": rgb(186, 142, 172),
-                "dawn": rgb(172, 168, 200), "morning": rgb(170, 194, 222), "noon": rgb(160, 192, 226)}[t]
-        c = mix(dark, base, lit)
-        return mix(c, self.hor, self.haze * max(0.0, 1 - near) * 0.22)
-
-    # -- blending ------------------------------------------------------------------------------------------------
-    def blend(self, mask, colour, y0=0, y1=None, x0=0, x1=None):
-        view = self.img[y0:y1, x0:x1]
-        view += mask[..., None] * (colour - view)
-
-    def box(self, cx, cy, rx, ry):
-        x0, x1 = max(0, int(cx - rx - 2)), min(self.w, int(cx + rx + 3))
-        y0, y1 = max(0, int(cy - ry - 2)), min(self.h, int(cy + ry + 3))
-        return (x0, x1, y0, y1) if x1 > x0 and y1 > y0 else None
-
-    def disc(self, cx, cy, r, colour, ry=None, alpha=1.0, soft=0.7):
-        ry = ry or r
-        b = self.box(cx, cy, r, ry)
-        if not b:
-            return
-        x0, x1, y0, y1 = b
-        dx, dy = (self.px[x0:x1] - cx) / r, (self.py[y0:y1] - cy) / ry
-        d = np.sqrt(dx * dx + (dy * dy)[:, None])
-        self.blend(np.clip((1 - d) * min(r, ry) / F(2 * soft) + F(0.5), 0, 1) * F(alpha), colour, y0, y1, x0, x1)
-
-    def poly(self, pts, colour, alpha=1.0):
-        """A convex polygon with soft edges, its corners in order, in pixels."""
-        p = np.asarray(pts, F)
-        b = self.box((p[:, 0].min() + p[:, 0].max()) / 2, (p[:, 1].min() + p[:, 1].max()) / 2,
-                     np.ptp(p[:, 0]) / 2, np.ptp(p[:, 1]) / 2)
-        if not b:
-            return
-        x0, x1, y0, y1 = b
-        q = np.roll(p, -1, 0)
-        area = np.sum(p[:, 0] * q[:, 1] - q[:, 0] * p[:, 1])
-        sign = 1.0 if area > 0 else -1.0
-        d = None
-        for a, c in zip(p, q):
-            ex, ey = c - a
-            n = float(np.hypot(ex, ey)) or 1.0
-            e = ((self.py[y0:y1] - a[1])[:, None] * ex - (self.px[x0:x1] - a[0]) * ey) * F(sign / n)
-            d = e if d is None else np.minimum(d, e)
-        self.blend(np.clip(d + F(0.5), 0, 1) * F(alpha), colour, y0, y1, x0, x1)
-
-    def ridge(self, top, colour, foot=None, depth=None):
-        """Land below the line `top` (pixel heights per column), to the bottom, fading to `foot` over `depth` pixels."""
-        y0 = max(0, int(top.min()) - 1)
-        if y0 >= self.h:
-            return None
-        d = self.py[y0:, None] - top
-        mask = np.clip(d + F(0.5), 0, 1)
-        if foot is None:
-            self.blend(mask, colour, y0)
-        else:
-            t = np.clip(d / F(depth), 0, 1)[..., None]
-            self.blend(mask, colour + t * (foot - colour), y0)
-        return y0, d, mask
-
-    # -- sky -----------------------------------------------------------------------------------------------------
+    # -- sky -------------------------------------------------------------------------------------------------------
     def sky(self):
         s = self.s
         t = np.clip(self.py / F(self.hz), 0, 1)
@@ -267,229 +126,7 @@ class Canvas:
         colour = colour + (self.light - colour) * (halo * F(0.6))
         self.blend(m, colour, 0, h1)
 
-    # -- land ----------------------------------------------------------------------------------------------------
-    def land(self):
-        getattr(self, "land_" + self.s.land.replace(" ", "_"))()
-
-    @property
-    def own(self):
-        return GREENS[self.s.season]
-
-    def soft_ridges(self, heights, freq, own, rough=2, near0=0.1, near1=0.75):
-        n = len(heights)
-        for k, hgt in enumerate(heights):
-            near = near0 + (near1 - near0) * k / max(1, n - 1)
-            top = F(self.hz) - F(self.u * hgt) * (F(0.75) + F(0.75) * self.line(f"ridge {k}", k, freq * (1 + 0.25 * k), rough, 0.4))
-            if self.s.snow:
-                c = self.snow_col(near, 1.0 - 0.15 * (k % 2))
-                foot = self.snow_col(near, 0.45)
-            else:
-                c = self.col(own, near, 1.1)
-                foot = self.col(own, max(0, near - 0.32), 0.85)
-            self.ridge(top, c, foot, self.u * max(0.1, hgt * 0.9))
-
-    def land_mountains(self):
-        s = self.s
-        back = F(self.hz) - F(self.u) * (F(0.19) + F(0.09) * self.line("back", 2, 3.2, 4))
-        self.ridge(back, self.col(ROCK, 0.1), self.hor, self.u * 0.22)
-        span = self.w / self.u
-        n = int(np.clip(round(span * 3.2), 3, 7))
-        main = n // 2  # the highest; it makes room for the light
-        at = ((np.arange(n) + F(0.5)) / n - F(0.5)).astype(F)
-        pos = at + F(0.2 / n) * (np.arange(n) % 2 - 0.5).astype(F)
-        pos[main] -= 0.14 * self.side
-        for k in (main, *(k for k in range(n) if k != main)):
-            high = 0.0625 * (3 + self.form(k) + 2 * (k == main))
-            high = self.snapped(min(high * self.u, self.hz * 0.75)) / self.u
-            self.peak(self.snapped(self.w / 2 + pos[k] * self.w), high, 0.32 + 0.3 * (0.42 - high) / 0.22, k)
-        own = PINES[s.season] if s.vegetation == "pines" else self.own
-        top = F(self.hz) - F(self.u) * (F(0.05) + F(0.045) * self.line("foothills", 0, 2.2, 3))
-        c = self.col(own, 0.55, 0.9)
-        if s.season == "winter":
-            c = mix(c, self.snow_col(0.5, 0.6), 0.75)
-        if s.vegetation == "pines":
-            top = top - self.treeline("far trees", 0.036, 28, sharp=2.6)
-        self.ridge(top, c, mix(c, self.hor, 0.25), self.u * 0.1)
-
-    def peak(self, cx, hgt, near, number):
-        s, u = self.s, self.u
-        hp = hgt * u
-        slope = (1.0, 0.9, 1.1)[number % 3]
-        x = (self.px - F(cx)) / F(u)
-        fall = np.abs(x) * F(slope)
-        prof = F(hgt) - fall + F(0.035) * self.texture1(f"peak {number}", x, 9, 3) * np.clip(fall * 9, 0, 1)
-        top = F(self.hz) - F(u) * np.maximum(prof, F(-0.05))
-        y0, y1 = max(0, int(top.min()) - 1), min(self.h, int(self.hz) + 2)
-        cols = np.nonzero(top < self.hz + 1)[0]
-        if len(cols) == 0 or y1 <= y0:
-            return
-        x0, x1 = int(cols[0]), int(cols[-1]) + 1
-        d = self.py[y0:y1, None] - top[x0:x1]
-        mask = np.clip(d + F(0.5), 0, 1)
-        dy = (self.py[y0:y1] - F(self.hz - hp)) / F(u)
-        spine = F(0.05) * self.texture1("spine", dy, 14, 2) * np.clip(dy * 8, 0, 1) + dy * F(0.10 * self.side)
-        e = (x[x0:x1] - spine[:, None]) * F(self.side)  # light comes from `side`
-        lit = smooth(e * F(70) + F(0.5))[..., None]
-        shadow, bright = self.col(ROCK, near * 0.9, 0.75) , self.col(mix(ROCK, rgb(200, 190, 190), 0.35), near, 1.25)
-        dark = mix(self.shade, self.mid, 0.35 + 0.3 * (1 - near))
-        shadow = mix(shadow, dark, 0.45)
-        colour = shadow + (bright - shadow) * lit
-        if s.snow:
-            depth = 0.25 if s.season == "winter" else 0.175
-            jag = F(depth * hgt / 0.36) + F(0.05) * self.texture1("snow line", x[x0:x1], 14, 1)
-            sm = np.clip((jag - dy[:, None]) * F(u * 0.4) + F(0.5), 0, 1)[..., None]
-            sc, sd = self.snow_col(near + 0.4, 1.0), self.snow_col(near + 0.3, 0.12)
-            snow = sd + (sc - sd) * lit
-            colour = colour + (snow - colour) * sm
-        foot = np.clip((self.py[y0:y1] - F(self.hz - hp * 0.75)) / F(hp * 0.75), 0, 1)[:, None, None] * F(0.75 * self.haze)
-        colour = colour + (self.hor - colour) * foot
-        self.blend(mask, colour, y0, y1, x0, x1)
-
-    def treeline(self, name, size, count, sharp=2.2):
-        """Height, in pixels above a ridge, of a row of small pointed trees."""
-        pos = (self.px - self.w / 2) / F(self.u) * F(count)
-        out = np.zeros_like(pos)
-        lattice = texture_generator(name).random(512).astype(F)
-        i = np.floor(pos).astype(np.int32)
-        for k in (-1, 0, 1):
-            a = lattice[(i + k) & 511]
-            c = i + k + F(0.25) + F(0.5) * a
-            hh = F(0.45) + F(0.55) * lattice[(i + k + 200) & 511]
-            out = np.maximum(out, hh - np.abs(pos - c) * F(sharp / 2.2))
-        return np.maximum(out, 0) * F(size * self.u)
-
-    def crownline(self, name, size, count):
-        """Height, in pixels above a ridge, of a row of round crowns."""
-        pos = (self.px - self.w / 2) / F(self.u) * F(count)
-        out = np.zeros_like(pos)
-        lattice = texture_generator(name).random(512).astype(F)
-        i = np.floor(pos).astype(np.int32)
-        for k in (-1, 0, 1):
-            a = lattice[(i + k) & 511]
-            c = i + k + F(0.25) + F(0.5) * a
-            hh = F(0.6) + F(0.4) * lattice[(i + k + 200) & 511]
-            q = (pos - c) / F(0.78)
-            out = np.maximum(out, hh * np.sqrt(np.maximum(1 - q * q, 0)))
-        return out * F(size * self.u)
-
-    def land_hills(self):
-        self.soft_ridges((0.22, 0.15, 0.085), 1.5, self.own, 2, 0.12, 0.62)
-
-    def land_forest(self):
-        s = self.s
-        own = PINES[s.season] if s.vegetation == "pines" else CROWNS[s.season]
-        far = F(self.hz) - F(self.u) * (F(0.2) + F(0.08) * self.line("back", 2, 1.5, 3))
-        self.ridge(far, self.snow_col(0.1, 0.7) if s.snow else self.col(own, 0.1), self.hor, self.u * 0.25)
-        for k, (hgt, size, count, near) in enumerate(((0.12, 0.055, 18, 0.3), (0.06, 0.085, 12, 0.52), (0.0, 0.12, 8, 0.74))):
-            name = f"trees {k}"
-            line = self.treeline(name, size * 1.25, count) if s.vegetation == "pines" else self.crownline(name, size * 0.8, count)
-            top = F(self.hz) - F(self.u) * (F(hgt) + F(0.03) * self.line(f"forest {k}", k, 2, 1)) - line
-            c = self.col(own, near, 0.95)
-            foot = self.col(own, max(0.0, near - 0.3), 0.8)
-            if s.snow:
-                c, foot = mix(c, self.snow_col(near), 0.55), mix(foot, self.snow_col(near, 0.8), 0.75)
-            self.ridge(top, c, foot, self.u * (size + 0.07))
-
-    def land_meadow(self):
-        self.soft_ridges((0.13, 0.07), 1.2, self.own, 2, 0.12, 0.5)
-
-    def land_desert(self):
-        back = F(self.hz) - F(self.u) * (F(0.10) + F(0.08) * self.line("back", 2, 2.0, 3))
-        self.ridge(back, self.col(mix(SAND, rgb(170, 110, 110), 0.5), 0.15), self.hor, self.u * 0.2)
-
-    def land_open_sea(self):
-        pass
-
-    def land_islands(self):
-        own = self.own
-        n = int(np.clip(round(self.w / self.u * 2.4), 2, 5))
-        at = ((np.arange(n) + F(0.5)) / n - F(0.5)).astype(F)
-        for k in range(n):
-            c = self.snapped(self.w * (0.5 + at[k] + (0.04, -0.03)[k % 2]))
-            wid, hgt = (0.25, 0.2)[k % 2], 0.07 + 0.045 * self.form(k)
-            q = (self.px - F(c)) / F(self.u * wid)
-            near = (0.62, 0.4, 0.55)[k % 3]
-            line = F(hgt) * (np.maximum(1 - q * q, 0) ** F(1.1)) * (F(1) + F(0.3) * self.texture1("island", self.x - F((c - self.w / 2) / self.u), 7, 2))
-            top = np.where(np.abs(q) < 1, F(self.hz) - F(self.u) * line, F(self.hz + 2))
-            cc = self.col(mix(own, ROCK, 0.35), near)
-            self.ridge(top, cc, mix(cc, self.hor, 0.35), self.u * hgt)
-
-    def land_cliffs(self):
-        self.cliffs = []  # reach and line of the top, the farthest first
-        for k, (reach, hgt, near) in enumerate(((0.62, 0.17, 0.25), (0.44, 0.25, 0.5), (0.27, 0.34, 0.78))):
-            reach = self.snapped(self.w * (reach + 0.0625 * (self.form(k) - 1))) / self.w
-            t = (self.px / F(self.w)) if self.side > 0 else 1 - self.px / F(self.w)
-            # the cliff stands on the side away from the light
-            plateau = F(hgt) + F(0.035) * self.texture1(f"plateau {k}", self.x, 3, 2)
-            drop = smooth((F(reach) - t + F(0.012) * self.texture1("cliff", t - F(reach), 10, 2)) / F(0.055))
-            top = F(self.hz) + 2 - F(self.u) * plateau * drop
-            self.cliffs.append((reach, top))
-            grass = self.col(mix(self.own, ROCK, 0.15), near)
-            rock = self.col(mix(ROCK, rgb(188, 164, 140), 0.5), near, 0.9)
-            got = self.ridge(top, rock, mix(rock, self.hor, 0.3), self.u * hgt)
-            if got:
-                y0, d, mask = got
-                cap = np.clip((F(self.u * 0.035) * smooth((plateau * drop) / F(0.15)) - d) * F(0.5) + F(0.5), 0, 1) * mask
-                self.blend(cap, grass, y0)
-
-    def land_city(self):
-        """Two rows of towers, two patches wide each, of one of three heights each; windows in rows above the horizon."""
-        s = self.s
-        back = F(self.hz) - F(self.u) * (F(0.07) + F(0.065) * self.line("back", 2, 1.6, 2))
-        self.ridge(back, self.col(self.own if not s.snow else rgb(220, 228, 240), 0.1), self.hor, self.u * 0.12)
-        dark = s.time in ("night", "dusk")
-        cell, size = self.u / 32, self.u / 64
-        gold = mix(rgb(255, 206, 120), ramp_of(s.colour, 0.85) if s.colour else rgb(255, 206, 120), 0.8)
-        # Behind the towers of a dark city its lights lie in the air.
-        if dark:
-            glow = np.exp(-((self.py - F(self.hz)) / F(self.u * 0.26)) ** 2) * (self.py < self.hz)
-            self.blend(np.repeat(glow[:, None] * F(0.34), self.w, 1), mix(self.hor, gold, 0.45))
-        step = self.snapped(self.u / 8)
-        for row, (hgt, near) in enumerate(((0.25, 0.34), (0.17, 0.66))):
-            count = int(self.w / 2 // step) + 2
-            c = self.col(rgb(150, 160, 176), near, 0.8)
-            if dark:
-                c = mix(c, self.shade, 0.35 + 0.3 * row)
-            top = np.full(self.w, F(self.hz + 2))
-            towers = []
-            for k in range(-count, count + 1):
-                middle = self.snapped(self.w / 2 + (k + 0.5 * row) * step)
-                fx = (middle / self.w - 0.5) / 0.62 + 0.12 * self.side
-                value = float(self.layout.profile("towers", np.array([(middle - self.w / 2) / self.u], F), 7, self.u)[0])
-                storeys = hgt * (0.5 + 0.7 * np.exp(-(fx * 2.1) ** 2)) * (0.9, 0.65, 1.15)[int(np.digitize(value, (-0.33, 0.33)))]
-                bh = self.snapped(storeys * self.u)
-                wide = 0.5 * step * (0.75, 1.0, 0.75, 0.625)[k % 4]
-                a, b = int(max(0, round(middle - wide))), int(min(self.w, round(middle + wide)))
-                if b <= a:
-                    continue
-                top[a:b] = self.hz - bh
-                kind = k % 5
-                if kind == 0 and b - a > 8:
-                    m = (a + b) // 2
-                    top[m - max(1, int(self.u * 0.004)) : m + max(1, int(self.u * 0.004))] -= bh * 0.22
-                elif kind == 2:
-                    q = (b - a) // 4
-                    top[a + q : b - q] -= bh * 0.1
-                towers.append((k, middle, wide, bh))
-            self.ridge(top, c, mix(c, self.hor, 0.3 if not dark else 0.12), self.u * hgt)
-            if dark or s.mood == "stormy":
-                for k, middle, wide, bh in towers:
-                    across = int((2 * wide - size) // cell)
-                    for j in range(int((bh - size) / cell)):
-                        for i in range(across):
-                            if (3 * i + 2 * j + k) % 5 != 0:
-                                self.dab(middle + (i - (across - 1) / 2) * cell, self.hz - cell * (j + 0.9), size / 2, gold, 0.6 + 0.35 * near)
-
-    def dab(self, cx, cy, r, colour, alpha):
-        """A small soft square."""
-        x0, x1, y0, y1 = int(cx - r - 1), int(cx + r + 2), int(cy - r - 1), int(cy + r + 2)
-        if x0 < 0 or y0 < 0 or x1 > self.w or y1 > self.h:
-            return
-        mx = np.clip(r + F(0.5) - np.abs(self.px[x0:x1] - cx), 0, 1)
-        my = np.clip(r + F(0.5) - np.abs(self.py[y0:y1] - cy), 0, 1)
-        self.blend(my[:, None] * mx * F(alpha), colour, y0, y1, x0, x1)
-
-    # -- below the horizon ---------------------------------------------------------------------------------------
+    # -- below the horizon -----------------------------------------------------------------------------------------
     def water(self):
         s = self.s
         h0 = int(self.hz)
@@ -580,35 +217,7 @@ class Canvas:
                 rr = u * (0.0065 + 0.013 * q)
                 self.disc(cx, cy, rr, c, ry=rr * 0.8, alpha=0.92)
 
-    # -- things --------------------------------------------------------------------------------------------------
-    def pine(self, cx, base, hgt, colour, snow=None, lit=None):
-        b = self.box(cx, base - hgt / 2, hgt * 0.3, hgt / 2)
-        if not b:
-            return
-        x0, x1, y0, y1 = b
-        t = (self.py[y0:y1] - F(base - hgt)) / F(hgt)
-        tiers = 4.0
-        saw = t * tiers - np.floor(t * tiers)
-        wid = F(hgt * 0.27) * np.clip(t, 0, 1) * (F(0.56) + F(0.44) * saw)
-        wid = np.where(t > 0.93, F(hgt * 0.025), wid)
-        wid = np.where((t < 0) | (t > 1), F(-1), wid)[:, None]
-        dx = self.px[x0:x1] - F(cx)
-        mask = np.clip(wid - np.abs(dx) + F(0.5), 0, 1)
-        if lit is not None:
-            side = np.clip(F(0.5) + dx * F(self.side) / F(hgt * 0.2), 0, 1)[None, :, None]
-            colour = colour + (lit - colour) * side
-        self.blend(mask, colour, y0, y1, x0, x1)
-        if snow is not None:
-            sm = mask * np.clip((1 - saw * F(1.5)), 0, 1)[:, None] * (t < 0.92)[:, None]
-            self.blend(sm * F(0.9), snow, y0, y1, x0, x1)
-
-    def round_tree(self, cx, base, hgt, colour, lit):
-        """A trunk and a crown of one round form with a lit side."""
-        trunk = mix(self.shade, colour, 0.2)
-        self.poly([(cx - hgt * 0.05, base), (cx - hgt * 0.03, base - hgt * 0.55), (cx + hgt * 0.03, base - hgt * 0.55), (cx + hgt * 0.05, base)], trunk)
-        self.disc(cx, base - 0.66 * hgt, 0.33 * hgt, colour, ry=0.31 * hgt)
-        self.disc(cx + 0.1 * self.side * hgt, base - 0.74 * hgt, 0.2 * hgt, lit, alpha=0.6, soft=0.07 * hgt)
-
+    # -- things ----------------------------------------------------------------------------------------------------
     def plants(self):
         """Trees standing near, at the sides, so the middle stays open."""
         s, u = self.s, self.u
@@ -732,7 +341,7 @@ class Canvas:
         """Draws one of subjects.py by its function."""
         drawing(self)
 
-    # -- the whole -----------------------------------------------------------------------------------------------
+    # -- the whole -------------------------------------------------------------------------------------------------
     def mist(self):
         s = self.s
         amount = {"misty": 0.72, "clear": 0.14, "cloudy": 0.2, "stormy": 0.22}[s.mood]
@@ -770,7 +379,7 @@ class Canvas:
 
 
 def compose(c):
-    """The picture of a Canvas's scene, uint8 [height, width, 3], drawn on it."""
+    """The picture of a Drawing's scene, uint8 [height, width, 3], drawn on it."""
     scene = c.s
     c.sky()
     if scene.rainbow:
@@ -794,4 +403,4 @@ def compose(c):
 
 def draw(scene, width, height, layout=None):
     """The picture of a scene, uint8 [height, width, 3]; without a layout, with one by the scene's seed."""
-    return compose(Canvas(scene, int(width), int(height), layout))
+    return compose(Drawing(scene, int(width), int(height), layout))

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from draw import Canvas
+from draw import Drawing
 from scenes import SUBJECTS
 
 PATCH = 16  # pixels: the DiT's at the picture's full size
-# The methods of a Canvas, and the functions of subjects.py, whose opaque strokes are a part of their own.
+# The methods of a Drawing, and the functions of subjects.py, whose opaque strokes are a part of their own.
 METHODS = (
     "sky", "disc", "draw_stars", "draw_aurora", "clouds", "land", "peak", "land_forest", "land_city", "dab", "water", "ground", "flowers", "pine", "round_tree",
     "bank", "front_boat", "front_cabin", "front_lone_tree", "front_birds",
@@ -15,8 +15,8 @@ NAMES = (*METHODS, *SUBJECTS, "rainbow")
 PARTS = len(NAMES)
 
 
-class LabelledCanvas(Canvas):
-    """A Canvas that also holds the number of the part that each pixel shows."""
+class LabelledDrawing(Drawing):
+    """A Drawing that also holds the number of the part that each pixel shows."""
 
     def __init__(self, scene, width, height, layout=None):
         self.parts = np.zeros((height, width), np.uint8)
@@ -51,14 +51,14 @@ class LabelledCanvas(Canvas):
 
 
 def _labelled(name: str):
-    """The method of Canvas with this name, whose strokes are a part of its own."""
-    drawing = getattr(Canvas, name)
+    """The method of Drawing with this name, whose strokes are a part of its own."""
+    drawing = getattr(Drawing, name)
     return lambda self, *rest, **named: self.draw_as(name, drawing, self, *rest, **named)
 
 
 for _name in METHODS:
-    if _name not in vars(LabelledCanvas):
-        setattr(LabelledCanvas, _name, _labelled(_name))
+    if _name not in vars(LabelledDrawing):
+        setattr(LabelledDrawing, _name, _labelled(_name))
 
 
 def coverage(parts: np.ndarray) -> np.ndarray:

@@ -28,7 +28,7 @@ from draw import compose
 from exclusions import THINGS, exclusion
 from layout import Layout
 from model import Autoencoder
-from parts import LabelledCanvas, coverage
+from parts import LabelledDrawing, coverage
 from scenes import Scene, sample_scene, sample_wide_scene
 from train import precision
 
@@ -93,7 +93,7 @@ def drawn(job):
         scene = _completion.scene(text + ending, layout)
     others = [other + ending * bool(rng.random() < 0.7) for other in texts_of(scene, rng, TRIED)] if text else []
     texts = [(text + ending).lstrip(", ")] + [other for other in others if _completion.scene(other, layout) == scene]
-    canvas = LabelledCanvas(scene, width, height, layout)
+    canvas = LabelledDrawing(scene, width, height, layout)
     picture = compose(canvas)
     return picture, layout.flat().astype(np.float16), coverage(canvas.parts), texts[:CAPTIONS]
 

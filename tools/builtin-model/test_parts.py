@@ -5,13 +5,13 @@ import dataclasses
 import numpy as np
 
 from draw import compose, draw
-from parts import NAMES, LabelledCanvas, coverage
+from parts import NAMES, LabelledDrawing, coverage
 from prompts import prompt
 from scenes import sample_scene, sample_wide_scene
 
 
 def shown(scene) -> set:
-    canvas = LabelledCanvas(scene, 256, 256)
+    canvas = LabelledDrawing(scene, 256, 256)
     assert np.array_equal(compose(canvas), draw(scene, 256, 256))
     found = coverage(canvas.parts)
     assert found.shape == (16, 16, len(NAMES)) and abs(found.sum(-1, dtype=int) - 255).max() <= 4
