@@ -36,24 +36,19 @@ def fixed_modules(dit):
 
 
 @torch.no_grad()
-def set_noise_refiner(dit, directions: torch.Tensor | None = None, step_directions: torch.Tensor | None = None):
-    """Sets a DiT's first noise refiner, and the bias of the embedding of patches. A DiT that is trained goes on best with the directions [width, NUMBERS and PROFILES] and
-    [steps, width] that it knows."""
+def set_noise_refiner(dit):
+    """Sets a DiT's first noise refiner, and the bias of the embedding of patches."""
     embedder, block = dit.x_embedder, dit.noise_refiner[0]
     free = torch.linalg.svd(embedder.weight, full_matrices=True)[0][:, embedder.weight.shape[1] :]  # directions that the embedding leaves empty
     count = len(NUMBERS) + len(PROFILES)
     one, size = free[:, 0], embedder.weight.norm()
-    if directions is None:
-        embedder.bias += one * (0.7 * size - one @ embedder.bias)
-        directions = free[:, 1 : 1 + count]
-    else:
-        one = F.normalize(embedder.bias - embedder.weight @ (torch.linalg.pinv(embedder.weight) @ embedder.bias), dim=0)
+    embedder.bias += one * (0.7 * size - one @ embedder.bias)
     dit.x_pad_token.copy_(embedder.bias)  # adds nothing to means
     _set_gates(dit)
 
     # The means that are no numbers are only for the norm, and go where its weight is zero: to the places that numbers use least.
+    directions = free[:, 1 : 1 + count].clone()
     spare = directions.pow(2).sum(1).argsort()[: SPHERE - len(NUMBERS)]
-    directions = directions.clone()
     directions[spare] = 0
     left, _, right = torch.linalg.svd(directions, full_matrices=False)
     directions = left @ right  # the nearest that are of length 1 and at right angles
@@ -68,7 +63,7 @@ def set_noise_refiner(dit, directions: torch.Tensor | None = None, step_directio
     deviation = math.sqrt(dit.shape.width / SPHERE)  # of each number after the norm
     block.attention_norm2.weight.fill_(LOUD * size / math.sqrt(embedder.weight.shape[1]) / (deviation * GATE))
     block.attention_norm2.weight[spare] = 0
-    _choose(dit, int(spare[0]), step_directions)
+    _choose(dit, int(spare[0]))
 
 
 def _set_gates(dit):
@@ -121,7 +116,7 @@ def steps() -> list[tuple[int, float]]:
     return [(NUMBERS.index(name), float(cut)) for name, cuts in (*CUTS.items(), ("light", (0.5,))) for cut in cuts if cut < 1]
 
 
-def _choose(dit, spare: int, directions: torch.Tensor | None):
+def _choose(dit, spare: int):
     """Sets the feed-forward, for an attention that is set: each place where a number begins to stand for something else has a direction, and along it a patch learns on which
     side the number is. A choice that is sharp steps of a number, some up and some down, is what a network is slowest to find. `spare` is a place that attention leaves empty."""
     embedder, block, width = dit.x_embedder, dit.noise_refiner[0], dit.shape.width
@@ -133,9 +128,7 @@ def _choose(dit, spare: int, directions: torch.Tensor | None):
     number, constant = found[: len(NUMBERS)], found[-1]
 
     places, below = zip(*steps())
-    if directions is None:
-        directions = torch.linalg.svd(parts, full_matrices=True)[0][:, parts.shape[1] :][:, : len(places)].T
-    directions = directions * STEP
+    directions = torch.linalg.svd(parts, full_matrices=True)[0][:, parts.shape[1] :][:, : len(places)].T * STEP
     block.ffn_norm1.weight.fill_(1)
     into, out, gate = (linear.weight.zero_() for linear in (block.feed_forward.w1, block.feed_forward.w2, block.feed_forward.w3))
     gate[: 2 * len(places) + 1] = constant
