@@ -98,6 +98,11 @@ def drawn(job):
     return picture, layout.flat().astype(np.float16), coverage(canvas.parts), texts[:CAPTIONS]
 
 
+def jobs(shard: int, first: int, seed: int, large: int) -> list[tuple[int, int, int, int]]:
+    """Numbers, seed and size of a shard's pictures. Shards of another seed, behind `first` others, go on with the turn of shapes."""
+    return [(index, seed, *size_of(first + shard, large)) for index in range(shard * SHARD, (shard + 1) * SHARD)]
+
+
 def encoded(model, pictures: np.ndarray, halves: int, device: str, kind: torch.dtype) -> np.ndarray:
     """Latents of bytes [count, height, width, 3], halved so often first."""
     latents = []
@@ -133,9 +138,7 @@ def main():
     with multiprocessing.get_context("spawn").Pool(arguments.workers, begin, (arguments.completion,)) as pool:
 
         def start(shard: int):
-            size = size_of(shard, arguments.large)
-            jobs = [(index, arguments.seed, *size) for index in range(shard * SHARD, (shard + 1) * SHARD)]
-            return pool.map_async(drawn, jobs, chunksize=10)
+            return pool.map_async(drawn, jobs(shard, arguments.first, arguments.seed, arguments.large), chunksize=10)
 
         results = start(missing[0]) if missing else None
         for shard, following in itertools.zip_longest(missing, missing[1:]):
