@@ -83,32 +83,25 @@ class Lands(Canvas):
         colour = colour + (self.hor - colour) * foot
         self.blend(mask, colour, y0, y1, x0, x1)
 
-    def treeline(self, name, size, count, sharp=2.2):
-        """Height, in pixels above a ridge, of a row of small pointed trees."""
+    def row(self, name, size, count, least, form):
+        """Height, in pixels above a ridge, of a row of small things. Each is of a height from `least` to 1, and of the form (height, distance from its middle)."""
         pos = (self.px - self.w / 2) / F(self.u) * F(count)
         out = np.zeros_like(pos)
         lattice = texture_generator(name).random(512).astype(F)
         i = np.floor(pos).astype(np.int32)
         for k in (-1, 0, 1):
-            a = lattice[(i + k) & 511]
-            c = i + k + F(0.25) + F(0.5) * a
-            hh = F(0.45) + F(0.55) * lattice[(i + k + 200) & 511]
-            out = np.maximum(out, hh - np.abs(pos - c) * F(sharp / 2.2))
-        return np.maximum(out, 0) * F(size * self.u)
+            middle = i + k + F(0.25) + F(0.5) * lattice[(i + k) & 511]
+            height = F(least) + F(1 - least) * lattice[(i + k + 200) & 511]
+            out = np.maximum(out, form(height, pos - middle))
+        return out * F(size * self.u)
+
+    def treeline(self, name, size, count, sharp=2.2):
+        """A row of pointed trees."""
+        return self.row(name, size, count, 0.45, lambda height, away: height - np.abs(away) * F(sharp / 2.2))
 
     def crownline(self, name, size, count):
-        """Height, in pixels above a ridge, of a row of round crowns."""
-        pos = (self.px - self.w / 2) / F(self.u) * F(count)
-        out = np.zeros_like(pos)
-        lattice = texture_generator(name).random(512).astype(F)
-        i = np.floor(pos).astype(np.int32)
-        for k in (-1, 0, 1):
-            a = lattice[(i + k) & 511]
-            c = i + k + F(0.25) + F(0.5) * a
-            hh = F(0.6) + F(0.4) * lattice[(i + k + 200) & 511]
-            q = (pos - c) / F(0.78)
-            out = np.maximum(out, hh * np.sqrt(np.maximum(1 - q * q, 0)))
-        return out * F(size * self.u)
+        """A row of round crowns."""
+        return self.row(name, size, count, 0.6, lambda height, away: height * np.sqrt(np.maximum(1 - (away / F(0.78)) ** 2, 0)))
 
     def land_hills(self):
         self.soft_ridges((0.22, 0.15, 0.085), 1.5, self.own, 2, 0.12, 0.62)
