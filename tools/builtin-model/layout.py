@@ -2,8 +2,8 @@
 
 The engine begins a picture with normal noise. Here some measures of that noise are what a drawing takes its choices from: where the sun stands, how
 high a peak is, where clouds are. A model that is trained on such pairs of noise and drawing has one right answer for each noise and caption instead of many,
-of which it could only draw the mean. The measures of normal noise are normal and independent, so noise with a given layout is normal noise too, and the
-engine needs no change.
+of which it could only draw the mean. The measures of normal noise are independent and normal, or so nearly that it makes no difference, so noise with a given layout is normal noise
+too, and the engine needs no change.
 
 What is large and has edges (a line of hills, a peak, a tower) has one of a few forms, and stands at edges of patches: a patch then has few forms to learn, and a number
 that is read a little wrong still stands for the same form. What is soft (clouds, mist) takes every value.

@@ -40,14 +40,13 @@ def set_noise_refiner(dit):
     """Sets a DiT's first noise refiner, and the bias of the embedding of patches."""
     embedder, block = dit.x_embedder, dit.noise_refiner[0]
     free = torch.linalg.svd(embedder.weight, full_matrices=True)[0][:, embedder.weight.shape[1] :]  # directions that the embedding leaves empty
-    count = len(NUMBERS) + len(PROFILES)
     one, size = free[:, 0], embedder.weight.norm()
     embedder.bias += one * (0.7 * size - one @ embedder.bias)
     dit.x_pad_token.copy_(embedder.bias)  # adds nothing to means
     _set_gates(dit)
 
     # The means that are no numbers are only for the norm, and go where its weight is zero: to the places that numbers use least.
-    directions = free[:, 1 : 1 + count].clone()
+    directions = free[:, 1 : 1 + len(NUMBERS) + len(PROFILES)].clone()
     spare = directions.pow(2).sum(1).argsort()[: SPHERE - len(NUMBERS)]
     directions[spare] = 0
     left, _, right = torch.linalg.svd(directions, full_matrices=False)
@@ -74,7 +73,7 @@ def _set_gates(dit):
     weights = torch.ones(len(times), 1)
     weights[0] = 100  # a picture begins there
     # Small weights: they are kept in 16 bits.
-    fitted = torch.linalg.solve((known * weights).T @ known + 1e-2 * torch.eye(known.shape[1]), (known * weights).T @ torch.atanh(GATE * is_open).double()[:, None]).float()[:, 0]
+    fitted = torch.linalg.solve((known * weights).T @ known + 1e-2 * torch.eye(known.shape[1]), (known * weights).T @ torch.atanh(GATE * is_open).double()).float()
     modulation, width = dit.noise_refiner[0].adaLN_modulation[0], dit.shape.width
     weight, bias = modulation.weight.zero_().view(4, width, -1), modulation.bias.zero_().view(4, width)
     for part in (1, 3):  # of attention and feed-forward
