@@ -7,6 +7,7 @@ use std::process::Command;
 
 use crate::Failure;
 use crate::display;
+use crate::flaky::FlakyTests;
 use crate::install::{ensure_components, ensure_installed};
 use crate::installed::Installed;
 use crate::options::Options;
@@ -40,15 +41,18 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     finish(&mut command)
 }
 
-/// Checks format and lints, and runs all tests; prints the duration of each step.
+/// Checks format and lints, and runs all tests, what failed once more; prints the duration of each step.
 pub(crate) fn test(options: &Options) -> Result<(), Failure> {
     ensure_installed(Purpose::Test, options)?;
     ensure_components(options)?;
     remove_stale_engines()?;
     let mut stages = Stages::default();
-    let result = check(&mut stages)
-        .and_then(|()| stages.run("build the tests", tests().arg("--no-run").arg("--quiet")))
-        .and_then(|()| stages.run("tests", tests().arg("--no-fail-fast").arg("--").args(&options.rest)));
+    let result = check(&mut stages).and_then(|()| stages.run("build the tests", tests().arg("--no-run").arg("--quiet"))).and_then(|()| {
+        let mut command = tests();
+        let flaky = FlakyTests::record(&mut command)?;
+        let result = stages.run("tests", command.arg("--no-fail-fast").arg("--").args(&options.rest));
+        result.and(flaky.report())
+    });
     eprint!("\n{}", stages.table());
     result
 }

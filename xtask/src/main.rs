@@ -6,6 +6,7 @@
 
 mod chores;
 mod display;
+mod flaky;
 mod gpu_kit;
 mod install;
 mod installed;
@@ -26,7 +27,11 @@ use std::process::ExitCode;
 use options::{Chore, Options};
 
 fn main() -> ExitCode {
-    let options = match Options::parse(std::env::args().skip(1)) {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let Some((flaky::RUN_TEST, rest)) = words.split_first().map(|(first, rest)| (first.as_str(), rest)) {
+        return flaky::run_test(rest);
+    }
+    let options = match Options::parse(words) {
         Ok(options) => options,
         Err(message) => {
             eprintln!("{message}\n\n{}", options::HELP);

@@ -9,7 +9,7 @@ pub(crate) const HELP: &str = "\
 Atelier's chores:
 
   cargo xtask run [-- ARGS]     build Atelier and start it; ARGS go to Atelier
-  cargo xtask test [-- ARGS]    check the format, lint, and run every test; ARGS go to the tests
+  cargo xtask test [-- ARGS]    check the format, lint, and run every test, what failed once more; ARGS go to the tests
   cargo xtask test --vulkan     build with Vulkan in a folder of its own and compare a Vulkan device's picture with the processor's
   cargo xtask test --packages   make the packages for Linux, or those that are named, and try them in a new Debian, as root
   cargo xtask sanitize [-- ARGS] run the tests that go through the engine with the sanitizers for addresses, leaks and undefined behaviour
