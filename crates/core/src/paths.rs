@@ -95,6 +95,12 @@ impl Paths {
         self.data.join("canvases")
     }
 
+    /// Markers of files that are read unasked, and the list of those that ended the program ([`crate::reading`]).
+    #[must_use]
+    pub fn reading_marks(&self) -> PathBuf {
+        self.data.join("reading")
+    }
+
     /// State of the downloads.
     #[must_use]
     pub fn downloads(&self) -> PathBuf {
