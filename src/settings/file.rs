@@ -139,7 +139,7 @@ pub fn save(path: &Path, settings: &Settings) -> Result<(), SettingsError> {
 fn write(path: &Path, settings: &Settings) -> io::Result<()> {
     let text = serde_json::to_vec_pretty(&StoredSettings::from(settings))?;
     // They hold prompts.
-    paths::write_private_bytes(path, &text)
+    paths::write_private(path, &text)
 }
 
 #[cfg(test)]

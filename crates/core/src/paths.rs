@@ -155,13 +155,13 @@ pub fn write_atomic_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// [`write_atomic`] for what is its owner's alone, as prompts and keys are: nobody else may read the file, also where others might read the
 /// one that it replaces.
-pub fn write_private(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+pub fn write_private_with(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     write_whole(path, Readers::Owner, write)
 }
 
-/// [`write_private`] for bytes that are already there.
-pub fn write_private_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    write_private(path, |file| file.write_all(bytes))
+/// [`write_private_with`] for bytes that are already there.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_private_with(path, |file| file.write_all(bytes))
 }
 
 fn write_whole(path: &Path, readers: Readers, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
@@ -417,7 +417,7 @@ mod tests {
         create_private_folder(&folder).unwrap();
         assert_eq!((mode(&folder), mode(&home.path().join("a"))), (0o700, 0o700));
         let path = folder.join("prompts");
-        write_private(&path, |file| {
+        write_private_with(&path, |file| {
             let inside = entries(&folder);
             assert_eq!((inside.len(), mode(&folder.join(&inside[0]))), (1, 0o600), "from its first moment on");
             file.write_all(b"a lake")
@@ -428,7 +428,7 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         let link = home.path().join("link");
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        write_private_bytes(&link, b"a hut").unwrap();
+        write_private(&link, b"a hut").unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!((fs::read(&path).unwrap(), mode(&path)), (b"a hut".to_vec(), 0o600));
 

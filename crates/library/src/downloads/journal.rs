@@ -171,7 +171,7 @@ pub(super) fn text(remembered: &StoredQueue) -> Result<Vec<u8>, serde_json::Erro
 
 /// Writes it, for its owner alone: some links have a key of the person's in them.
 pub(super) fn write(path: &Path, text: &[u8]) -> io::Result<()> {
-    paths::write_private_bytes(path, text)
+    paths::write_private(path, text)
 }
 
 #[cfg(test)]

@@ -166,7 +166,7 @@ impl Part {
         self.clear()?;
         let text = serde_json::to_vec(&metadata).map_err(io::Error::other)?;
         // The source may have a key of the person's in it.
-        paths::write_private_bytes(&self.note_path, &text)?;
+        paths::write_private(&self.note_path, &text)?;
         self.metadata = Some(metadata);
         Ok(())
     }

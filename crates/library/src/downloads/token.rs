@@ -145,7 +145,7 @@ impl TokenStore {
             };
             match (result, token) {
                 (Ok(()), Some(_)) => {
-                    paths::write_private_bytes(&mark, b"")?;
+                    paths::write_private(&mark, b"")?;
                     return paths::remove_if_there(&self.path);
                 }
                 (Ok(()), None) => {}
@@ -153,7 +153,7 @@ impl TokenStore {
             }
         }
         if let Some(token) = token {
-            paths::write_private_bytes(&self.path, token.secret().as_bytes())?;
+            paths::write_private(&self.path, token.secret().as_bytes())?;
         } else {
             paths::remove_if_there(&self.path)?;
         }
