@@ -138,7 +138,8 @@ pub fn save(path: &Path, settings: &Settings) -> Result<(), SettingsError> {
 
 fn write(path: &Path, settings: &Settings) -> io::Result<()> {
     let text = serde_json::to_vec_pretty(&StoredSettings::from(settings))?;
-    paths::write_atomic_bytes(path, &text)
+    // They hold prompts.
+    paths::write_private(path, &text)
 }
 
 #[cfg(test)]

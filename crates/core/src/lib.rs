@@ -1,7 +1,7 @@
 //! The vocabulary of Atelier: recipes, devices, placement, text forms of other programs, formats and sentences for people, folders and
 //! atomic files.
 //!
-//! Pure but for [`paths`]. No engine, no network, no interface, no picture or model formats.
+//! Pure but for [`paths`] and [`reading`]. No engine, no network, no interface, no picture or model formats.
 
 #![forbid(unsafe_code)]
 
@@ -14,6 +14,7 @@ pub mod mailbox;
 pub mod module;
 pub mod picture_note;
 pub mod processor;
+pub mod reading;
 pub mod recipe;
 pub mod sentences;
 pub mod time;

@@ -95,6 +95,12 @@ impl Paths {
         self.data.join("canvases")
     }
 
+    /// Markers of files that are read unasked, and the list of those that ended the program ([`crate::reading`]).
+    #[must_use]
+    pub fn reading_marks(&self) -> PathBuf {
+        self.data.join("reading")
+    }
+
     /// State of the downloads.
     #[must_use]
     pub fn downloads(&self) -> PathBuf {
@@ -127,16 +133,45 @@ pub fn remove_if_there(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Who may read a file that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Readers {
+    /// Those of the file that is replaced; of a new one, those that the person's umask allows.
+    Usual,
+    /// Its owner alone, from the file's first moment on.
+    Owner,
+}
+
 /// Writes a file whole, replacing the one there, or leaves everything as it was. Its folder is made where it is missing, a link is
 /// followed, and the permissions of the old file are kept.
 pub fn write_atomic(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    write_whole(path, Readers::Usual, write)
+}
+
+/// [`write_atomic`] for bytes that are already there.
+pub fn write_atomic_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_atomic(path, |file| file.write_all(bytes))
+}
+
+/// [`write_atomic`] for what is its owner's alone, as prompts and keys are: nobody else may read the file, also where others might read the
+/// one that it replaces.
+pub fn write_private_with(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    write_whole(path, Readers::Owner, write)
+}
+
+/// [`write_private_with`] for bytes that are already there.
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_private_with(path, |file| file.write_all(bytes))
+}
+
+fn write_whole(path: &Path, readers: Readers, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let old = match fs::metadata(path) {
         Ok(old) => Some(old),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(error),
     };
     let Some(old) = old else {
-        let temp = write_beside(path, write)?;
+        let temp = write_beside(path, readers, write)?;
         return persist(temp, path);
     };
     if old.is_dir() {
@@ -150,25 +185,44 @@ pub fn write_atomic(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file there is protected against changes"));
     }
     let path = fs::canonicalize(path)?;
-    let temp = write_beside(&path, write)?;
-    temp.as_file().set_permissions(old.permissions())?;
+    let temp = write_beside(&path, readers, write)?;
+    if readers == Readers::Usual {
+        temp.as_file().set_permissions(old.permissions())?;
+    }
     persist(temp, &path)
 }
 
-/// [`write_atomic`] for bytes that are already there.
-pub fn write_atomic_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    write_atomic(path, |file| file.write_all(bytes))
+/// Makes a folder that nobody but its owner can look into, and those above it that are missing. One that is there stays as it is.
+pub fn create_private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }
 
-/// [`write_atomic_bytes`] for a secret: nobody but its owner may read the file, from its first moment on.
-pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = folder_of(path);
-    fs::create_dir_all(folder)?;
-    // Temporary files are private; what takes the place of the old file brings its own permissions.
-    let mut temp = tempfile::Builder::new().prefix(".atelier-").suffix(".part").tempfile_in(folder)?;
-    temp.write_all(bytes)?;
-    temp.as_file().sync_all()?;
-    persist(temp, path)
+/// [`create_private_folder`], which also makes a folder so that is there already, where its file system knows permissions.
+pub fn ensure_private_folder(folder: &Path) -> io::Result<()> {
+    create_private_folder(folder)?;
+    // Best effort: a folder on a stick, or another person's, takes files all the same.
+    let _ = make_private(folder);
+    Ok(())
+}
+
+/// Takes the right to a file or folder from everybody but its owner. Where there is no such right (Windows), the person's own folders hold
+/// others off.
+pub fn make_private(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(path)?.permissions().mode();
+        if mode & 0o077 != 0 {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o700))?;
+        }
+    }
+    #[cfg(not(unix))]
+    fs::metadata(path)?;
+    Ok(())
 }
 
 /// Gives a file that is whole its name, replacing the one there. Both are in one folder, and the file has been flushed.
@@ -184,7 +238,7 @@ pub fn write_new(
     names: impl IntoIterator<Item = String>,
     write: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> io::Result<PathBuf> {
-    let mut temp = write_beside(&folder.join("new"), write)?;
+    let mut temp = write_beside(&folder.join("new"), Readers::Usual, write)?;
     for name in names {
         let path = folder.join(name);
         match temp.persist_noclobber(&path) {
@@ -208,7 +262,7 @@ pub fn write_new_by_part(path: &Path, part: &str, bytes: &[u8]) -> io::Result<()
     let folder = folder_of(path);
     fs::create_dir_all(folder)?;
     remove_if_there(&folder.join(part))?;
-    let mut temp = part_builder(part, "").rand_bytes(0).tempfile_in(folder)?;
+    let mut temp = part_builder(part, "", Readers::Usual).rand_bytes(0).tempfile_in(folder)?;
     temp.write_all(bytes)?;
     temp.as_file().sync_all()?;
     temp.persist_noclobber(path).map_err(|failed| failed.error)?;
@@ -217,22 +271,25 @@ pub fn write_new_by_part(path: &Path, part: &str, bytes: &[u8]) -> io::Result<()
 }
 
 /// Maker of the temporary files that become others.
-fn part_builder<'a>(prefix: &'a str, suffix: &'a str) -> tempfile::Builder<'a, 'a> {
+fn part_builder<'a>(prefix: &'a str, suffix: &'a str, readers: Readers) -> tempfile::Builder<'a, 'a> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(prefix).suffix(suffix);
+    // Temporary files are private by default.
     #[cfg(unix)]
-    {
+    if readers == Readers::Usual {
         use std::os::unix::fs::PermissionsExt;
-        // Temporary files are private by default; this one becomes an ordinary file of the person's, within their umask.
+        // It becomes an ordinary file of the person's, within their umask.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
+    #[cfg(not(unix))]
+    let _ = readers;
     builder
 }
 
-fn write_beside(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<NamedTempFile> {
+fn write_beside(path: &Path, readers: Readers, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<NamedTempFile> {
     let folder = folder_of(path);
     fs::create_dir_all(folder)?;
-    let mut temp = part_builder(".atelier-", ".part").tempfile_in(folder)?;
+    let mut temp = part_builder(".atelier-", ".part", readers).tempfile_in(folder)?;
     write(temp.as_file_mut())?;
     temp.as_file().sync_all()?;
     Ok(temp)
@@ -348,6 +405,39 @@ mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read(&real).unwrap(), b"two");
         assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_private_is_its_owners_alone_also_in_the_place_of_a_file_that_was_not() {
+        use std::os::unix::fs::PermissionsExt;
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("a/b");
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        create_private_folder(&folder).unwrap();
+        assert_eq!((mode(&folder), mode(&home.path().join("a"))), (0o700, 0o700));
+        let path = folder.join("prompts");
+        write_private_with(&path, |file| {
+            let inside = entries(&folder);
+            assert_eq!((inside.len(), mode(&folder.join(&inside[0]))), (1, 0o600), "from its first moment on");
+            file.write_all(b"a lake")
+        })
+        .unwrap();
+        assert_eq!(mode(&path), 0o600);
+
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        let link = home.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        write_private(&link, b"a hut").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!((fs::read(&path).unwrap(), mode(&path)), (b"a hut".to_vec(), 0o600));
+
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+        create_private_folder(&folder).unwrap();
+        assert_eq!(mode(&folder), 0o755, "one that is there stays as it is");
+        ensure_private_folder(&folder).unwrap();
+        assert_eq!(mode(&folder), 0o700);
+        assert!(make_private(&folder.join("none")).is_err());
     }
 
     #[cfg(unix)]

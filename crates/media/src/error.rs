@@ -39,6 +39,14 @@ pub enum PictureError {
         /// The cause.
         reason: String,
     },
+    /// The canvas does not fit in a file; nothing was written.
+    #[error("the canvas does not fit in {} ({reason}); remove layers, or crop it", path.display())]
+    CanvasTooLarge {
+        /// The file.
+        path: PathBuf,
+        /// What is too large.
+        reason: String,
+    },
     /// The picture is larger than Atelier takes.
     #[error("{} is too large ({width}x{height}); make it smaller, {max} pixels a side at most", path.display())]
     TooLarge {
@@ -63,6 +71,19 @@ pub enum PictureError {
 }
 
 impl PictureError {
+    /// The bare cause, for a sentence of the caller's that says what was not done.
+    #[must_use]
+    pub fn cause(&self) -> String {
+        match self {
+            Self::Read { source, .. } | Self::Write { source, .. } => source.to_string(),
+            Self::NotAPicture { reason, .. }
+            | Self::NotACanvas { reason, .. }
+            | Self::CanvasTooLarge { reason, .. }
+            | Self::Encode { reason } => reason.clone(),
+            Self::TooLarge { .. } | Self::Empty => self.to_string(),
+        }
+    }
+
     pub(crate) fn read(path: &Path, source: io::Error) -> Self {
         Self::Read { path: path.to_path_buf(), source }
     }

@@ -7,7 +7,7 @@
 mod message;
 mod socket;
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use interprocess::local_socket::Listener;
 use interprocess::local_socket::prelude::*;
 
 use atelier_core::mailbox::Mailbox;
+use atelier_core::paths;
 use socket::Address;
 
 /// Name of the lock in the folder of data.
@@ -93,7 +94,7 @@ fn claim_within(data: &Path, files: &[PathBuf], patience: Duration) -> Claim {
 }
 
 fn open_lock(data: &Path) -> io::Result<File> {
-    fs::create_dir_all(data)?;
+    paths::create_private_folder(data)?;
     File::options().create(true).append(true).open(data.join(LOCK_NAME))
 }
 

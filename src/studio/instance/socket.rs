@@ -64,7 +64,7 @@ impl Address {
         self.remove();
         #[cfg(unix)]
         if let Some(folder) = self.path.parent() {
-            create_private(folder)?;
+            paths::create_private_folder(folder)?;
         }
         let listener = ListenerOptions::new().name(self.name()?).reclaim_name(false).create_sync()?;
         #[cfg(unix)]
@@ -92,13 +92,6 @@ impl Address {
         read_within(&mut stream, &mut answer, Instant::now() + ANSWER_WITHIN)?;
         if answer == [ACCEPTED] { Ok(()) } else { Err(io::Error::new(io::ErrorKind::InvalidData, "another program answered")) }
     }
-}
-
-/// A folder that nobody else can look into; one that is there stays as it is.
-#[cfg(unix)]
-fn create_private(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 /// FNV-1a: the same in every version of the program.

@@ -1,5 +1,7 @@
 //! Two starts in one process: locks belong to open files, so they meet as two processes do.
 
+use std::fs;
+
 use super::*;
 
 /// Longest wait for a thread to answer; a machine that is busy may need it.

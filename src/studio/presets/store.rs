@@ -84,7 +84,8 @@ pub fn save_preset(folder: &Path, preset: &Preset, picture: Option<&Rgb8>) -> Re
     let path = file_of(folder, &preset.name)?;
     let failed = |source: io::Error| PresetError::Write { path: path.clone(), source };
     let text = serde_json::to_vec_pretty(preset).map_err(|error| failed(error.into()))?;
-    paths::write_atomic_bytes(&path, &text).map_err(failed)?;
+    // A style holds prompts.
+    paths::ensure_private_folder(folder).and_then(|()| paths::write_private(&path, &text)).map_err(failed)?;
     let look = path.with_extension("png");
     match picture {
         Some(picture) => atelier_media::write_picture(&look, &atelier_media::thumbnail(picture, PICTURE_PX), &Metadata::default())

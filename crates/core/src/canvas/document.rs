@@ -288,7 +288,7 @@ impl Document {
     pub fn set_words(&mut self, id: LayerId, text: &str) -> Result<PixelRect, LayerError> {
         self.go_on("Words of a region", |content| {
             if let LayerKind::Region { words } = &mut content.layer_mut(id)?.kind {
-                text.clone_into(words);
+                *words = text.chars().take(LayerKind::MAX_WORDS).collect();
             }
             Ok(())
         })

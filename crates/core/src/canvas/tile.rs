@@ -116,6 +116,27 @@ impl TileImage {
         present.fold(PixelRect::default(), |bounds, (index, _)| bounds.union(&self.tile_rect(index)))
     }
 
+    /// Rectangles of whole tiles, within the bounds, that hold every tile that is there once, and no other.
+    #[must_use]
+    pub fn content_parts(&self) -> Vec<PixelRect> {
+        let columns = self.columns().max(1) as usize;
+        let mut parts: Vec<PixelRect> = Vec::new();
+        for (row, tiles) in self.tiles.chunks(columns).enumerate() {
+            let is_there = |column: usize| tiles.get(column).is_some_and(Option::is_some);
+            let starts = (0..columns).filter(|column| is_there(*column) && !column.checked_sub(1).is_some_and(is_there));
+            for start in starts {
+                let end = (start..columns).find(|column| !is_there(*column)).unwrap_or(columns);
+                let run = self.tile_rect(row * columns + start).union(&self.tile_rect(row * columns + end - 1));
+                let continues = |part: &&mut PixelRect| (part.left, part.width, part.bottom()) == (run.left, run.width, run.top);
+                match parts.iter_mut().rev().find(continues) {
+                    Some(above) => above.height += run.height,
+                    None => parts.push(run),
+                }
+            }
+        }
+        parts
+    }
+
     /// One pixel; transparent outside the bounds.
     #[must_use]
     pub fn pixel(&self, x: i32, y: i32) -> [u8; 4] {
@@ -287,6 +308,23 @@ mod tests {
         assert_eq!(image.content_bounds(), PixelRect::of_size(512, 512));
         let outside = image.read(PixelRect { left: -2, top: -2, width: 1, height: 1 });
         assert_eq!(outside, [0; 4]);
+    }
+
+    #[test]
+    fn parts_hold_every_tile_once_and_no_empty_one() {
+        let mut image = TileImage::new(1030, 800);
+        let dot = |x, y| PixelRect { left: x, top: y, width: 1, height: 1 };
+        for (x, y) in [(0, 0), (300, 0), (0, 300), (300, 300), (1029, 799)] {
+            fill(&mut image, dot(x, y), 9);
+        }
+        let corner = PixelRect { left: 1024, top: 768, width: 6, height: 32 };
+        assert_eq!(image.content_parts(), [PixelRect::of_size(512, 512), corner]);
+        fill(&mut image, dot(512, 256), 9);
+        let parts = image.content_parts();
+        assert_eq!(parts.len(), 3);
+        let tiles: usize = parts.iter().map(|part| (part.width.div_ceil(TILE_SIDE) * part.height.div_ceil(TILE_SIDE)) as usize).sum();
+        assert_eq!(tiles * TILE_BYTES, image.bytes());
+        assert_eq!(TileImage::new(5, 5).content_parts(), []);
     }
 
     #[test]

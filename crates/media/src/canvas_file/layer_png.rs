@@ -29,8 +29,8 @@ pub(super) fn write_png(target: &mut impl Write, frame: PixelRect, mut read: imp
     Ok(())
 }
 
-/// Reads a PNG of exactly this size into a document's layer of `width` and `height`.
-pub(super) fn read_png(bytes: &[u8], width: u32, height: u32, frame: PixelRect) -> Result<TileImage, String> {
+/// Reads a PNG of exactly this size; `take` gets each row with its place in the document.
+pub(super) fn read_png(bytes: &[u8], frame: PixelRect, take: &mut dyn FnMut(PixelRect, &[u8]) -> Result<(), String>) -> Result<(), String> {
     let mut decoder = Decoder::new_with_limits(BufReader::new(Cursor::new(bytes)), Limits { bytes: DECODER_BYTES });
     decoder.set_transformations(Transformations::IDENTITY);
     let mut reader = decoder.read_info().map_err(|error| error.to_string())?;
@@ -41,21 +41,27 @@ pub(super) fn read_png(bytes: &[u8], width: u32, height: u32, frame: PixelRect) 
     if (info.width, info.height) != (frame.width, frame.height) {
         return Err("a layer has another size than the list says".into());
     }
-    let mut pixels = TileImage::new(width, height);
     let mut row = vec![0; frame.width as usize * 4];
     for top in frame.top..frame.bottom() {
         if reader.read_row(&mut row).map_err(|error| error.to_string())?.is_none() {
             return Err("a layer ends too early".into());
         }
-        // Rows of nothing make no tiles: memory follows what is there.
-        if row.iter().all(|byte| *byte == 0) {
-            continue;
-        }
-        pixels.change(PixelRect { top, height: 1, ..frame }, true, |x, _, run| {
-            let at = (x as i32 - frame.left) as usize * 4;
-            run.copy_from_slice(&row[at..at + run.len()]);
-        });
+        take(PixelRect { top, height: 1, ..frame }, &row)?;
     }
-    pixels.drop_blank_tiles();
-    Ok(pixels)
+    Ok(())
+}
+
+/// Puts a row of pixels at its place. Where it holds nothing, no tile is made: memory follows what is there.
+pub(super) fn put_row(pixels: &mut TileImage, place: PixelRect, row: &[u8]) {
+    let mut left = place.left;
+    let mut rest = row;
+    while !rest.is_empty() {
+        let to_edge = TILE_SIDE - left.unsigned_abs() % TILE_SIDE;
+        let (run, after) = rest.split_at(rest.len().min(to_edge as usize * 4));
+        let width = (run.len() / 4) as u32;
+        if run.iter().any(|byte| *byte != 0) {
+            pixels.change(PixelRect { left, width, ..place }, true, |_, _, target| target.copy_from_slice(run));
+        }
+        (left, rest) = (left.saturating_add_unsigned(width), after);
+    }
 }

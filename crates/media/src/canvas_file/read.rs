@@ -1,24 +1,18 @@
 //! Reading of canvases, which may come from anywhere.
 
 use std::fs::{self, File};
-use std::io::{BufReader, Read};
+use std::io::{BufReader, Read, Seek};
 use std::path::Path;
 
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use atelier_core::canvas::{DocumentContent, Layer, LayerId, LayerKind, MAX_DOCUMENT_SIDE, MAX_LAYERS, PixelRect};
+use atelier_core::canvas::{DocumentContent, Layer, LayerId, LayerKind, PixelRect, TileImage};
 
-use super::layer_png::read_png;
-use super::stored::{FORMAT, LIST_NAME, MOST_LIST_BYTES, MOST_PIXEL_BYTES, MOST_TEXT, StoredCanvas, picture_name};
+use super::layer_png::{put_row, read_png};
+use super::limits::{MAX_FILE_BYTES, MAX_LIST_BYTES, MAX_TEXT, check_list, check_pixel_bytes, max_picture_bytes};
+use super::stored::{LIST_NAME, StoredCanvas, picture_name};
 use crate::PictureError;
-
-/// Most bytes of a file.
-const MOST_FILE_BYTES: u64 = 8 << 30;
-/// Bytes that a PNG may take beside its pixels, which noise does not make smaller.
-const PNG_ROOM: u64 = 1 << 20;
-
-type Archive = ZipArchive<BufReader<File>>;
 
 /// Reads a canvas.
 ///
@@ -30,62 +24,88 @@ pub fn read_canvas(path: &Path) -> Result<DocumentContent, PictureError> {
     if !file.is_file() {
         return Err(refused("it is not a file".into()));
     }
-    if file.len() > MOST_FILE_BYTES {
-        return Err(refused("it is too large".into()));
-    }
-    let file = File::open(path).map_err(|error| PictureError::read(path, error))?;
-    read_archive(file).map_err(refused)
+    let mut file = File::open(path).map_err(|error| PictureError::read(path, error))?;
+    read_archive(&mut file).map_err(refused)
 }
 
-fn read_archive(file: File) -> Result<DocumentContent, String> {
-    let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|error| error.to_string())?;
-    let list = entry(&mut zip, LIST_NAME, MOST_LIST_BYTES)?;
-    let stored: StoredCanvas = serde_json::from_slice(&list).map_err(|error| format!("its list cannot be read: {error}"))?;
-    check(&stored)?;
-    let (width, height) = (stored.width, stored.height);
-    let mut layers = Vec::with_capacity(stored.layers.len());
-    for (index, it) in stored.layers.into_iter().enumerate() {
-        let pixels = if it.frame.is_empty() {
-            atelier_core::canvas::TileImage::new(width, height)
-        } else {
-            let most = it.frame.area() * 4 + u64::from(it.frame.height) + it.frame.area() / 8 + PNG_ROOM;
-            read_png(&entry(&mut zip, &picture_name(index), most)?, width, height, it.frame)?
-        };
-        let kind = match it.kind {
-            LayerKind::Region { words } => LayerKind::Region { words: bounded(&words) },
-            kind => kind,
-        };
-        let layer = Layer::new(LayerId(0), kind, bounded(&it.name), pixels);
+fn read_archive(file: &mut File) -> Result<DocumentContent, String> {
+    let mut archive = Archive::open(file)?;
+    let (width, height) = (archive.list.width, archive.list.height);
+    let mut layers = Vec::with_capacity(archive.list.layers.len());
+    let mut bytes = 0;
+    for index in 0..archive.list.layers.len() {
+        let mut pixels = TileImage::new(width, height);
+        archive.read_layer(index, |row, bytes| {
+            put_row(&mut pixels, row, bytes);
+            Ok(())
+        })?;
+        bytes += pixels.bytes() as u64;
+        check_pixel_bytes(bytes)?;
+        let it = &archive.list.layers[index];
+        let layer = Layer::new(LayerId(0), it.kind.clone(), it.name.as_str(), pixels);
         layers.push(Layer { visible: it.visible, opacity: it.opacity, locked: it.locked, ..layer });
     }
-    DocumentContent::of_layers(layers, stored.current).map_err(|error| error.to_string())
+    DocumentContent::of_layers(layers, archive.list.current).map_err(|error| error.to_string())
 }
 
-/// Checks all numbers before anything is unpacked.
-fn check(stored: &StoredCanvas) -> Result<(), String> {
-    let sides = 1..=MAX_DOCUMENT_SIDE;
-    if stored.format > FORMAT {
-        return Err("it was written by a newer Atelier".into());
+/// Reads the canvas in a file with every check of [`read_canvas`] and compares it with what was to be written, row by row, so that it is
+/// never in memory as a whole.
+///
+/// # Errors
+/// A clause that says what is not as it was.
+pub(super) fn compare(file: &mut File, list: &StoredCanvas, content: &DocumentContent) -> Result<(), String> {
+    let mut archive = Archive::open(file)?;
+    if archive.list != *list {
+        return Err("its list of layers came back in another form".into());
     }
-    if !(sides.contains(&stored.width) && sides.contains(&stored.height)) {
-        return Err(format!("{} x {} pixels is no size of a canvas", stored.width, stored.height));
-    }
-    if !(1..=MAX_LAYERS).contains(&stored.layers.len()) {
-        return Err(format!("it has {} layers", stored.layers.len()));
-    }
-    let bounds = PixelRect::of_size(stored.width, stored.height);
-    if stored.layers.iter().any(|layer| !layer.frame.is_empty() && layer.frame.intersection(&bounds) != layer.frame) {
-        return Err("a layer lies outside the canvas".into());
-    }
-    let bytes: u64 = stored.layers.iter().map(|layer| layer.frame.area() * 4).sum();
-    if bytes > MOST_PIXEL_BYTES {
-        return Err("its layers take more than 4 GiB".into());
+    check_pixel_bytes(content.bytes() as u64)?;
+    for (index, layer) in content.layers().iter().enumerate() {
+        archive.read_layer(index, |row, bytes| {
+            if layer.pixels.read(row) == bytes { Ok(()) } else { Err(format!("layer {} came back with other pixels", index + 1)) }
+        })?;
     }
     Ok(())
 }
 
+/// A file of a canvas whose list was read and checked.
+struct Archive<'a> {
+    zip: ZipArchive<BufReader<&'a mut File>>,
+    list: StoredCanvas,
+}
+
+impl<'a> Archive<'a> {
+    fn open(file: &'a mut File) -> Result<Self, String> {
+        let broken = |error: std::io::Error| error.to_string();
+        if file.metadata().map_err(broken)?.len() > MAX_FILE_BYTES {
+            return Err("it is too large".into());
+        }
+        file.rewind().map_err(broken)?;
+        let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|error| error.to_string())?;
+        let list = entry(&mut zip, LIST_NAME, MAX_LIST_BYTES)?;
+        let mut list: StoredCanvas = serde_json::from_slice(&list).map_err(|error| format!("its list cannot be read: {error}"))?;
+        for layer in &mut list.layers {
+            // Names of strangers are no reason to refuse what they painted.
+            layer.name = bounded(&layer.name);
+            if let LayerKind::Region { words } = &mut layer.kind {
+                *words = bounded(words);
+            }
+        }
+        check_list(&list)?;
+        Ok(Self { zip, list })
+    }
+
+    /// Reads the pictures of a layer; `take` gets each row with its place in the document.
+    fn read_layer(&mut self, index: usize, mut take: impl FnMut(PixelRect, &[u8]) -> Result<(), String>) -> Result<(), String> {
+        for (picture, part) in self.list.layers[index].pictures().enumerate() {
+            let png = entry(&mut self.zip, &picture_name(index, picture), max_picture_bytes(part))?;
+            read_png(&png, part, &mut take)?;
+        }
+        Ok(())
+    }
+}
+
 /// The bytes of an entry, unpacked, `most` at most.
-fn entry(zip: &mut Archive, name: &str, most: u64) -> Result<Vec<u8>, String> {
+fn entry<R: Read + Seek>(zip: &mut ZipArchive<R>, name: &str, most: u64) -> Result<Vec<u8>, String> {
     let entry = zip.by_name(name).map_err(|error| match error {
         ZipError::FileNotFound => format!("{name} is missing"),
         error => format!("{name}: {error}"),
@@ -100,5 +120,5 @@ fn entry(zip: &mut Archive, name: &str, most: u64) -> Result<Vec<u8>, String> {
 }
 
 fn bounded(text: &str) -> String {
-    text.chars().take(MOST_TEXT).collect()
+    text.chars().take(MAX_TEXT).collect()
 }

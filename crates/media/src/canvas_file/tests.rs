@@ -4,12 +4,15 @@ use std::fs;
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 
+use proptest::prelude::*;
 use zip::write::{SimpleFileOptions, ZipWriter};
 use zip::{CompressionMethod, ZipArchive};
 
 use super::*;
 use crate::PictureError;
-use atelier_core::canvas::{Document, DocumentContent, DocumentEdit, Ink, LayerChoice, LayerKind, PixelRect, Shape, TileImage};
+use atelier_core::canvas::{
+    Document, DocumentContent, DocumentEdit, Ink, Layer, LayerChoice, LayerId, LayerKind, MAX_LAYERS, PixelRect, Shape, TileImage,
+};
 use atelier_core::recipe::Rgb8;
 
 fn canvas() -> DocumentContent {
@@ -146,7 +149,7 @@ fn archives_of_strangers_are_refused_in_a_sentence() {
             "outside",
         ),
         (vec![("canvas.json", list(16_384, 16_384, 5, r#"{"left":0,"top":0,"width":16384,"height":16384}"#).as_bytes())], "4 GiB"),
-        (vec![("canvas.json", good.replace("\"format\":1", "\"format\":2").as_bytes())], "newer"),
+        (vec![("canvas.json", good.replace("\"format\":1", "\"format\":3").as_bytes())], "newer"),
         (vec![("canvas.json", good.as_bytes()), ("layers/0.png", b"GIF89a")], "not"),
         (vec![("canvas.json", good.as_bytes()), ("layers/0.png", &rgba[..rgba.len() / 2])], "not"),
         (vec![("canvas.json", good.as_bytes()), ("layers/0.png", &png(8, 8, png::ColorType::Rgb))], "RGBA"),
@@ -181,4 +184,132 @@ fn damaged_files_of_ours_are_refused_or_read_and_never_more() {
     }
     assert!(matches!(read_canvas(&folder.path().join("gone")), Err(PictureError::Read { .. })));
     assert!(matches!(read_canvas(folder.path()), Err(PictureError::NotACanvas { .. })));
+}
+
+/// Layers of a size, each with dots of four pixels a side at these places, which are shares of the size in thousandths.
+fn dotted(width: u32, height: u32, layers: &[Vec<(u32, u32)>]) -> DocumentContent {
+    let layer = |(index, dots): (usize, &Vec<(u32, u32)>)| {
+        let mut pixels = TileImage::new(width, height);
+        for (x, y) in dots {
+            let place = |share: &u32, side: u32| (u64::from(*share) * u64::from(side - 1) / 1000) as i32;
+            let dot = PixelRect { left: place(x, width), top: place(y, height), width: 4, height: 4 };
+            pixels.change(dot, true, |_, _, run| run.copy_from_slice(&[index as u8, 7, 200, 255].repeat(run.len() / 4)));
+        }
+        Layer::new(LayerId(0), LayerKind::Paint, format!("Layer {index}"), pixels)
+    };
+    DocumentContent::of_layers(layers.iter().enumerate().map(layer).collect(), 0).unwrap()
+}
+
+#[test]
+fn layers_whose_pixels_lie_far_apart_stay_small_and_are_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.atelier");
+    let corners = vec![(0, 0), (1000, 1000)];
+    for (side, layers) in [(16_384, 5), (8_192, 17), (16_384, MAX_LAYERS)] {
+        let content = dotted(side, side, &vec![corners.clone(); layers]);
+        write_canvas(&path, &content).unwrap();
+        let bytes = fs::metadata(&path).unwrap().len();
+        assert!(bytes < 2 << 20, "{layers} layers of {side} pixels a side: {bytes} bytes");
+        assert!(is_same(&read_canvas(&path).unwrap(), &content));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn what_is_written_is_read_back_however_thinly_it_is_painted(
+        (width, height) in (1_u32..=16_384, 1_u32..=16_384),
+        layers in prop::collection::vec(prop::collection::vec((0_u32..=1000, 0_u32..=1000), 0..5), 1..20),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.atelier");
+        let content = dotted(width, height, &layers);
+        write_private_canvas(&path, &content).unwrap();
+        prop_assert!(is_same(&read_canvas(&path).unwrap(), &content));
+    }
+}
+
+#[test]
+fn noise_and_colours_without_opacity_come_back_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.atelier");
+    let mut pixels = TileImage::new(1500, 1200);
+    let mut state = 88_172_645_463_325_252_u64;
+    pixels.change(PixelRect::of_size(1500, 1200), true, |_, _, run| {
+        for byte in run {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            *byte = state as u8;
+        }
+    });
+    let mut erased = TileImage::new(1500, 1200);
+    erased.change(PixelRect::of_size(9, 9), true, |_, _, run| run.copy_from_slice(&[9, 8, 7, 0].repeat(run.len() / 4)));
+    let layer = |pixels| Layer::new(LayerId(0), LayerKind::Paint, "Layer", pixels);
+    let content = DocumentContent::of_layers(vec![layer(pixels), layer(erased)], 0).unwrap();
+    write_canvas(&path, &content).unwrap();
+    assert!(is_same(&read_canvas(&path).unwrap(), &content));
+}
+
+#[test]
+fn words_at_their_longest_fit_and_longer_ones_are_refused_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.atelier");
+    let words = |count: usize| "\u{1}".repeat(count);
+    let content = |count: usize| {
+        let kind = LayerKind::Region { words: words(count) };
+        let layer = Layer::new(LayerId(0), kind, words(count), TileImage::new(4, 4));
+        DocumentContent::of_layers(vec![layer; MAX_LAYERS], 0).unwrap()
+    };
+    write_canvas(&path, &content(LayerKind::MAX_WORDS)).unwrap();
+    assert!(is_same(&read_canvas(&path).unwrap(), &content(LayerKind::MAX_WORDS)));
+    let before = fs::read(&path).unwrap();
+    let error = write_canvas(&path, &content(LayerKind::MAX_WORDS + 1)).unwrap_err();
+    assert!(matches!(error, PictureError::CanvasTooLarge { .. }), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn a_canvas_that_is_too_large_is_refused_in_a_sentence() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut pixels = TileImage::new(4096, 4352);
+    pixels.change(PixelRect::of_size(4096, 4352), true, |_, _, run| run[3] = 1);
+    let layer = Layer::new(LayerId(0), LayerKind::Paint, "Layer", pixels);
+    // All layers share the pixels, so the test itself takes 68 MiB.
+    let content = DocumentContent::of_layers(vec![layer; MAX_LAYERS], 0).unwrap();
+    let error = write_canvas(&folder.path().join("a.atelier"), &content).unwrap_err().to_string();
+    assert!(error.contains("4 GiB") && error.contains("remove layers"), "{error}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_backup_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.atelier");
+    write_private_canvas(&path, &canvas()).unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn parts_of_strangers_are_bounded_as_frames_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let refusal = |parts: String| {
+        let frame = r#"{"left":0,"top":0,"width":8,"height":8}"#;
+        let text = list(16_384, 16_384, 1, frame).replace(&format!("\"frame\":{frame}"), &format!("\"frame\":{frame},\"parts\":[{parts}]"));
+        let path = archive(folder.path(), &[("canvas.json", text.replace("\"format\":1", "\"format\":2").as_bytes())]);
+        read_canvas(&path).unwrap_err().to_string()
+    };
+    let part = |side: u32| format!(r#"{{"left":0,"top":0,"width":{side},"height":{side}}}"#);
+    for (parts, words) in [
+        (part(16_385), "outside"),
+        (part(0), "outside"),
+        (vec![part(16_384); 5].join(","), "4 GiB"),
+        (vec![part(1); 16_385].join(","), "too many parts"),
+        (part(8), "is missing"),
+    ] {
+        let error = refusal(parts);
+        assert!(error.contains(words), "{words}: {error}");
+    }
 }

@@ -11,43 +11,59 @@ use atelier_core::canvas::DocumentContent;
 use atelier_core::paths;
 
 use super::layer_png::write_png;
-use super::stored::{FORMAT, LIST_NAME, MOST_PIXEL_BYTES, StoredCanvas, StoredLayer, picture_name};
+use super::limits::{check_list, check_list_bytes, check_pixel_bytes};
+use super::read::compare;
+use super::stored::{LIST_NAME, StoredCanvas, list, picture_name};
 use crate::PictureError;
 
-/// Writes a canvas whole, replacing the file there, or leaves everything as it was.
+/// A function that writes a file whole or not at all, as those of [`paths`] do.
+type WriteWhole<'a> = dyn Fn(&Path, &mut dyn FnMut(&mut File) -> io::Result<()>) -> io::Result<()> + 'a;
+
+/// Writes a canvas whole, replacing the file there, or leaves everything as it was. The file has its name once it was read back and is what
+/// was to be written.
 ///
 /// # Errors
 /// If it cannot be written, or is too large.
 pub fn write_canvas(path: &Path, content: &DocumentContent) -> Result<(), PictureError> {
-    if content.bytes() as u64 > MOST_PIXEL_BYTES {
-        let reason = "its layers take more than 4 GiB".into();
-        return Err(PictureError::Encode { reason });
-    }
-    write_archive(path, |zip| {
-        let stored = list(content);
-        zip.start_file(LIST_NAME, options())?;
-        zip.write_all(&serde_json::to_vec_pretty(&stored)?)?;
-        for (index, (layer, stored)) in content.layers().iter().zip(&stored.layers).enumerate() {
-            if !stored.frame.is_empty() {
-                zip.start_file(picture_name(index), options())?;
-                write_png(zip, stored.frame, |band| layer.pixels.read(band))?;
-            }
-        }
-        Ok(())
-    })
+    write_canvas_by(path, content, &|path, write| paths::write_atomic(path, write))
 }
 
-fn list(content: &DocumentContent) -> StoredCanvas {
-    let layers = content.layers().iter().map(|layer| StoredLayer {
-        kind: layer.kind.clone(),
-        name: layer.name.clone(),
-        visible: layer.visible,
-        opacity: layer.opacity,
-        locked: layer.locked,
-        frame: layer.pixels.content_bounds(),
+/// [`write_canvas`] for a file that nobody but its owner may read: it holds prompts, and the person did not choose its place.
+///
+/// # Errors
+/// If it cannot be written, or is too large.
+pub fn write_private_canvas(path: &Path, content: &DocumentContent) -> Result<(), PictureError> {
+    write_canvas_by(path, content, &|path, write| paths::write_private_with(path, write))
+}
+
+fn write_canvas_by(path: &Path, content: &DocumentContent, write_whole: &WriteWhole<'_>) -> Result<(), PictureError> {
+    let list = list(content);
+    let text = fitting(content, &list).map_err(|reason| PictureError::CanvasTooLarge { path: path.to_path_buf(), reason })?;
+    let written = write_whole(path, &mut |file| {
+        pack(file, |zip| {
+            zip.start_file(LIST_NAME, options())?;
+            zip.write_all(&text)?;
+            for (index, (layer, stored)) in content.layers().iter().zip(&list.layers).enumerate() {
+                for (picture, part) in stored.pictures().enumerate() {
+                    zip.start_file(picture_name(index, picture), options())?;
+                    write_png(zip, part, |band| layer.pixels.read(band))?;
+                }
+            }
+            Ok(())
+        })?;
+        compare(file, &list, content).map_err(io::Error::other)?;
+        file.seek(SeekFrom::End(0)).map(drop)
     });
-    let current = content.layers().iter().position(|layer| layer.id == content.current()).unwrap_or(0);
-    StoredCanvas { format: FORMAT, width: content.width(), height: content.height(), current, layers: layers.collect() }
+    written.map_err(|error| PictureError::write(path, error))
+}
+
+/// The list as text, where all of the canvas fits in a file.
+fn fitting(content: &DocumentContent, list: &StoredCanvas) -> Result<Vec<u8>, String> {
+    check_list(list)?;
+    check_pixel_bytes(content.bytes() as u64)?;
+    let text = serde_json::to_vec_pretty(list).map_err(|error| error.to_string())?;
+    check_list_bytes(text.len() as u64)?;
+    Ok(text)
 }
 
 /// Entries are stored as they are: pictures are packed already.
@@ -55,18 +71,23 @@ pub(super) fn options() -> SimpleFileOptions {
     SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true)
 }
 
-/// Writes an archive, reads it back, and gives it its name.
+/// Writes an archive, reads its sums back, and gives it its name.
 pub(super) fn write_archive(
     path: &Path,
     write: impl FnOnce(&mut ZipWriter<BufWriter<&mut File>>) -> io::Result<()>,
 ) -> Result<(), PictureError> {
     let written = paths::write_atomic(path, |file| {
-        let mut zip = ZipWriter::new(BufWriter::new(&mut *file));
-        write(&mut zip)?;
-        zip.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+        pack(file, write)?;
         verify(file)
     });
     written.map_err(|error| PictureError::write(path, error))
+}
+
+fn pack(file: &mut File, write: impl FnOnce(&mut ZipWriter<BufWriter<&mut File>>) -> io::Result<()>) -> io::Result<()> {
+    let mut zip = ZipWriter::new(BufWriter::new(file));
+    write(&mut zip)?;
+    zip.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+    Ok(())
 }
 
 /// Reads every byte back and compares the sums.
