@@ -244,6 +244,14 @@ const RULES: &[Rule] = &[
         good: "use crate::studio::results;",
     },
     Rule {
+        says: "one place asks for later frames, where who waits asks again in each of them",
+        within: &["src/gui/"],
+        except: &["src/gui/due.rs"],
+        forbids: Forbidden::Methods(&["request_repaint_after", "request_repaint_after_secs", "request_repaint_after_for"]),
+        bad: "ctx.request_repaint_after_secs(1.0);",
+        good: "ctx.request_repaint(); due::wake_in(ctx, 1.0);",
+    },
+    Rule {
         says: "colours are chosen in the theme",
         within: &["src/"],
         except: &["src/gui/theme"],

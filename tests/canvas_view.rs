@@ -15,7 +15,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use atelier::studio::results::store_picture;
+use atelier_core::canvas::{DocumentContent, TileImage};
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_media::canvas_file::write_canvas;
 use desktop::Desktop;
 use image::RgbImage;
 use screen::Area;
@@ -158,6 +160,78 @@ fn a_part_that_is_masked_with_the_pointer_is_generated_and_accepted() -> Result<
     desktop.wait("the end of the panel", LONG, |desktop| Ok(desktop.find("Add a layer")?.is_none().then_some(())))?;
     desktop.press("ctrl+z")?;
     wait_for_colour(&mut desktop, "the mask again", middle, |colour| colour[0] > colour[1].saturating_add(30))?;
+    desktop.close()?;
+    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    Ok(())
+}
+
+/// The files in the folder of backups.
+fn backups(home: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(home.join("data/canvases")).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|extension| extension == "atelier")).collect()
+}
+
+#[test]
+fn a_stroke_is_in_a_file_though_nobody_touches_anything_after_it() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    let (mut desktop, _) = open(home.path())?;
+    desktop.press("b")?;
+    let area = canvas(&mut desktop)?;
+    let middle = (area.x + area.width / 2, area.y + area.height / 2);
+    desktop.drag((middle.0 - 60, middle.1), (middle.0 + 60, middle.1))?;
+    // Only the screen and the disk are looked at from here on: a question to the window would draw a frame.
+    wait_for_colour(&mut desktop, "the stroke", middle, |colour| colour.iter().all(|value| *value < 60))?;
+    desktop.wait("the backup", LONG, |_| Ok(backups(home.path()).pop()))?;
+    desktop.kill()?;
+
+    let mut desktop = start_again(home.path())?;
+    let area = canvas(&mut desktop)?;
+    let middle = (area.x + area.width / 2, area.y + area.height / 2);
+    wait_for_colour(&mut desktop, "the stroke of the window that was killed", middle, |colour| colour.iter().all(|value| *value < 60))?;
+    desktop.close()?;
+    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    Ok(())
+}
+
+#[test]
+fn who_closes_a_window_whose_backup_cannot_be_written_is_asked() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    let (mut desktop, _) = open(home.path())?;
+    fs::write(home.path().join("data/canvases"), "in the way")?;
+    desktop.press("b")?;
+    let area = canvas(&mut desktop)?;
+    let middle = (area.x + area.width / 2, area.y + area.height / 2);
+    desktop.drag((middle.0 - 60, middle.1), (middle.0 + 60, middle.1))?;
+    desktop.close()?;
+    desktop.wait_for("Not everything is saved. Close anyway?", LONG)?;
+    shoot(&mut desktop, "closing-unsaved.png")?;
+    desktop.click("Stay open")?;
+    desktop.wait("the end of the question", LONG, |desktop| Ok(desktop.find("Close anyway")?.is_none().then_some(())))?;
+    fs::remove_file(home.path().join("data/canvases"))?;
+    desktop.close()?;
+    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    assert_eq!(backups(home.path()).len(), 1);
+    Ok(())
+}
+
+#[test]
+fn canvases_of_earlier_sessions_are_offered_and_one_that_is_damaged_is_named() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    let folder = home.path().join("data/canvases");
+    for name in ["one", "two", "three"] {
+        let pixels = Rgb8::new(SIDE, SIDE, GREY.repeat((SIDE * SIDE) as usize)).context("as many bytes as pixels")?;
+        write_canvas(&folder.join(name).with_extension("atelier"), &DocumentContent::new("Picture", TileImage::of_picture(&pixels))?)?;
+    }
+    fs::write(folder.join("newest.atelier"), "PK no more")?;
+    let mut desktop = start_again(home.path())?;
+    canvas(&mut desktop)?;
+    desktop.wait("the damaged one's name", LONG, |desktop| desktop.find_by(|it| it.name.contains("newest.atelier (")))?;
+    shoot(&mut desktop, "recovery-damaged.png")?;
+    desktop.click("Leave it there")?;
+    desktop.wait_for("2 canvases of earlier sessions can be opened again.", LONG)?;
+    shoot(&mut desktop, "recovery-offer.png")?;
+    desktop.click("Open the next canvas")?;
+    desktop.wait_for("A canvas of an earlier session can be opened again.", LONG)?;
     desktop.close()?;
     assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
     Ok(())

@@ -301,3 +301,74 @@ fn a_window_that_the_system_ends_keeps_everything_and_was_no_crash() -> Result<(
     assert!(again.find("Show the file")?.is_none());
     Ok(())
 }
+
+/// Sends a signal to the window's process.
+fn signal(desktop: &Desktop, name: &str) -> Result<()> {
+    let sent = Command::new("kill").args([name, &desktop.process_id().to_string()]).status()?;
+    anyhow::ensure!(sent.success(), "{name} was not sent");
+    Ok(())
+}
+
+#[test]
+fn a_window_that_hangs_gets_no_twin_on_its_files() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    let mut desktop = open(home.path())?;
+    desktop.fill("Prompt", "a city at night")?;
+    desktop.wait("the settings", LONG, |_| Ok(read_settings(home.path()).is_ok().then_some(())))?;
+    signal(&desktop, "-STOP")?;
+    let before = fs::read(home.path().join("settings.json"))?;
+    let mut second = open(home.path())?;
+    second.wait_for("Atelier is open already and does not answer.", LONG)?;
+    keep(&mut second, "beside.png")?;
+    second.click("Use a second window")?;
+    second.fill("Prompt", "a city at noon")?;
+    second.close()?;
+    assert!(second.wait_for_end(LONG)?.success(), "{}", second.output());
+    assert_eq!(fs::read(home.path().join("settings.json"))?, before, "they are the first window's");
+    signal(&desktop, "-CONT")?;
+    desktop.close()?;
+    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    assert_eq!(read_settings(home.path())?["recipe"]["prompt"], "a city at night");
+    Ok(())
+}
+
+#[test]
+fn a_file_that_is_opened_while_the_window_ends_opens_in_the_next_one() -> Result<()> {
+    let (home, other) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let recipe = Recipe { prompt: "a red barn".into(), width: 64, height: 64, steps: 9, ..Recipe::default() };
+    let pixels = Rgb8::new(64, 64, vec![200; 64 * 64 * 3]).context("a picture")?;
+    let picture = store_picture(other.path(), &recipe, PictureInfo { index: 0, seed: 99, cpu_math: None }, &[], &pixels)?;
+    let mut desktop = open(home.path())?;
+    desktop.wait_for("Generate", LONG)?;
+    desktop.terminate()?;
+    let text = home.path().to_str().context("a name in Unicode")?;
+    let env = [("ATELIER_HOME", text), ("ATELIER_BUILTIN", "/none")];
+    let mut again = Desktop::start(Path::new(PROGRAM), &[picture.to_str().context("a name in Unicode")?], &env, SCREEN)?;
+    again.wait("the picture's prompt", LONG, |desktop| Ok(desktop.find("Prompt")?.filter(|it| it.value == "a red barn")))?;
+    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    again.close()?;
+    assert!(again.wait_for_end(LONG)?.success(), "{}", again.output());
+    Ok(())
+}
+
+#[test]
+fn settings_of_a_newer_atelier_stay_as_they_are_and_the_window_says_so() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    let path = home.path().join("settings.json");
+    let newer = r#"{"version": 2, "theme": {"of": "another form"}}"#;
+    fs::write(&path, newer)?;
+    let mut desktop = open(home.path())?;
+    desktop.wait("the words", LONG, |desktop| desktop.find_by(|it| it.name.contains("written by a newer Atelier")))?;
+    keep(&mut desktop, "newer-settings.png")?;
+    desktop.fill("Prompt", "a city at night")?;
+    desktop.close()?;
+    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    assert_eq!(fs::read_to_string(&path)?, newer);
+    let names: Vec<_> = fs::read_dir(home.path())?.flatten().map(|entry| entry.file_name()).collect();
+    assert!(!names.iter().any(|name| name.to_string_lossy().contains("bad")), "{names:?}");
+    let doctor = Command::new(PROGRAM).arg("doctor").env("ATELIER_HOME", home.path()).output()?;
+    let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(doctor.status.code() == Some(1) && said.contains("newer Atelier"), "{said}");
+    assert_eq!(fs::read_to_string(&path)?, newer);
+    Ok(())
+}

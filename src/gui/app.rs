@@ -3,6 +3,8 @@
 //! It stands above the features and hands each engine event, worker report and command to the feature that it concerns. Nothing here waits,
 //! and no feature knows it.
 
+mod closing;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,12 +20,13 @@ use crate::gui::context::Context;
 use crate::gui::create::presets::PresetState;
 use crate::gui::create::prompt_history::PromptHistory;
 use crate::gui::create::view::settings_panel;
+use crate::gui::due::{self, Due};
 use crate::gui::features::with_features;
 use crate::gui::files::{DialogKind, DialogResult, Report};
 use crate::gui::history::{ChangeCause, History, Snapshot};
 use crate::gui::input_queue::InputQueue;
 use crate::gui::notices::Notices;
-use crate::gui::options::Options;
+use crate::gui::options::{Beside, Options};
 use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared};
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
@@ -34,7 +37,8 @@ use crate::studio::crash_report::Watch;
 use crate::studio::gallery_service::{GalleryEvent, GalleryService};
 use crate::studio::instance::{Handover, Instance};
 use crate::studio::library_service::{LibraryService, LibrarySnapshot};
-use crate::studio::queue::{QueueOptions, QueueRequest, QueueService};
+use crate::studio::queue::{QueueOptions, QueueService};
+use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
 use atelier_core::recipe::{ModelFiles, Recipe};
@@ -44,8 +48,6 @@ use atelier_library::Builtin;
 /// Thumbnails that go to the graphics card in a frame, and the time after which no other one begins: a page is full after a few frames, and none is late.
 const MOST_UPLOADS: usize = 12;
 const UPLOAD_TIME: Duration = Duration::from_millis(4);
-/// Longest time that closing waits for the engine to stop and for files to be written.
-const CLOSE_WITHIN_SECS: f64 = 10.0;
 /// Longest time that opening a file waits for the library's folders to be listed.
 const LIST_WITHIN_SECS: f64 = 5.0;
 
@@ -67,6 +69,8 @@ pub struct App {
     /// The right to be this person's one window; `None` where it is not the only one.
     instance: Option<Instance>,
     handovers: Option<Arc<Mailbox<Handover>>>,
+    /// Holds the folder of its own backups, where this is a window beside another one.
+    _beside: Option<Beside>,
     /// True once the system asks the program to end.
     terminated: Arc<AtomicBool>,
 }
@@ -74,8 +78,8 @@ pub struct App {
 /// Files to open.
 struct Opening {
     files: Vec<PathBuf>,
-    /// Not later than this, in seconds of `egui`'s clock.
-    until_secs: f64,
+    /// Not later than this.
+    due: Due,
 }
 
 macro_rules! define_features {
@@ -153,7 +157,7 @@ impl App {
         theme::install(ctx);
         ctx.add_plugin(InputQueue::default());
         let waker = ctx.clone();
-        let wake: Wake = Arc::new(move || waker.request_repaint_after(Duration::from_millis(1)));
+        let wake: Wake = Arc::new(move || due::wake(&waker));
         let workers = Workers::start(Arc::clone(&wake))?;
         let engine = Arc::new(engine);
         let queue_wake = Arc::clone(&wake);
@@ -161,7 +165,7 @@ impl App {
         let builtin = options.builtin.as_deref().ok().map(atelier_library::builtin_card);
         let library = options.library.clone().map(|it| LibraryService::start(it, builtin.clone(), move || wake())).transpose()?;
         let waker = ctx.clone();
-        let wake = move || waker.request_repaint_after(Duration::from_millis(1));
+        let wake = move || due::wake(&waker);
         let folder = settings.pictures_folder.clone().unwrap_or_else(|| options.pictures_folder.clone());
         let gallery = options.paths.as_ref().map(|paths| GalleryService::start(paths, folder, wake)).transpose()?;
         theme::set_theme(ctx, settings.theme);
@@ -193,6 +197,8 @@ impl App {
             },
             notices: Notices::default(),
             closing: Closing::No,
+            unsaved: Vec::new(),
+            asks_beside: options.beside.is_some(),
             create: create::State {
                 presets: PresetState { folder: options.paths.as_ref().map(Paths::presets), ..PresetState::default() },
                 prompts: PromptHistory::new(settings.prompts.clone()),
@@ -201,7 +207,10 @@ impl App {
             devices: devices::State::from_settings(&settings),
             models: models::State::new(builtin, options.library.is_some()),
             gallery: gallery::State::default(),
-            canvas: canvas::State::new(options.paths.as_ref().map(Paths::canvases)),
+            canvas: match &options.beside {
+                None => canvas::State::new(options.paths.clone()),
+                Some(beside) => canvas::State::beside(beside.backups.as_ref().map(|own| own.path().to_owned())),
+            },
             live: live::State::new(options.paths.clone()),
             palette: palette::State::default(),
             memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
@@ -221,6 +230,7 @@ impl App {
             opening: None,
             instance: None,
             handovers: None,
+            _beside: options.beside.clone(),
             terminated: Arc::default(),
         };
         app.with(ctx, |features, context| {
@@ -239,7 +249,7 @@ impl App {
     /// Fails if the system can start no thread.
     pub fn serve(&mut self, ctx: &egui::Context, mut instance: Instance) -> std::io::Result<()> {
         let ctx = ctx.clone();
-        self.handovers = Some(instance.listen(move || ctx.request_repaint_after(Duration::from_millis(1)))?);
+        self.handovers = Some(instance.listen(Arc::clone(&self.terminated), move || due::wake(&ctx))?);
         self.instance = Some(instance);
         Ok(())
     }
@@ -261,9 +271,15 @@ impl App {
             return;
         }
         self.state.shared.screen = Screen::Create;
-        let until_secs = ctx.time() + LIST_WITHIN_SECS;
-        self.opening.get_or_insert_with(|| Opening { files: Vec::new(), until_secs }).files.extend(files);
-        ctx.request_repaint_after_secs(LIST_WITHIN_SECS as f32 + 0.05);
+        let opening = self.opening.get_or_insert_with(|| Opening { files: Vec::new(), due: Due::default() });
+        opening.files.extend(files);
+        opening.due.begin_in(ctx, LIST_WITHIN_SECS);
+        ctx.request_repaint();
+    }
+
+    /// Shows a person what was found out before there was a window.
+    pub fn tell(&mut self, advice: Advice) {
+        self.state.shared.error = Some(ErrorCard::of(advice));
     }
 
     /// The state, to be read.
@@ -282,7 +298,13 @@ impl App {
         }
         while let Some(report) = self.workers.next_report() {
             self.cause = cause_of_report(&report);
-            self.with(ctx, |features, context| worker_report(features, report, context));
+            if let Report::SettingsSaved(attempt, result) = report {
+                if let Some(sentence) = self.autosave.ended(ctx, attempt, result) {
+                    self.with(ctx, |_, context| context.notice(sentence));
+                }
+            } else {
+                self.with(ctx, |features, context| worker_report(features, report, context));
+            }
         }
         self.cause = ChangeCause::Step(models::Command::Use(String::new()).label());
         while let Some(event) = self.library.as_ref().and_then(LibraryService::try_next) {
@@ -308,7 +330,7 @@ impl App {
             self.open(ctx, files);
         }
         let is_listed = self.state.models.is_known;
-        if let Some(Opening { files, .. }) = self.opening.take_if(|it| is_listed || ctx.time() >= it.until_secs) {
+        if let Some(Opening { files, .. }) = self.opening.take_if(|it| is_listed || it.due.has_come(ctx)) {
             self.with(ctx, |_, context| create::open::open(files, false, context));
         }
         self.follow_picture(ctx);
@@ -333,13 +355,15 @@ impl App {
             memory::update::refresh(memory, devices.fits(context.shared), context);
             program::update::refresh(program, context);
         });
-        if self.terminated.swap(false, Ordering::AcqRel) {
-            self.stop(ctx);
+        if self.terminated.load(Ordering::Acquire) {
+            // The state says so from here on, without a moment in which files would be taken.
+            self.save_and_close(ctx, true);
+            self.terminated.store(false, Ordering::Release);
         }
         self.closing(ctx);
         self.autosave.refresh(ctx, &self.state, &self.workers);
         if let Some(secs) = self.state.notices.expire(ctx.time()) {
-            ctx.request_repaint_after_secs(secs as f32);
+            due::wake_in(ctx, secs);
         }
     }
 
@@ -384,34 +408,6 @@ impl App {
         if has_changed {
             // Not a frame later: the picture is waited for.
             self.follow_picture(&ctx);
-        }
-    }
-
-    /// Writes what is left to write, but not for longer than a few seconds.
-    pub fn finish(mut self) {
-        if let Some(instance) = &self.instance {
-            instance.close();
-        }
-        self.queue.send(QueueRequest::StopForEnd);
-        self.engine.cancel_all();
-        memory::update::end_preloading(&mut self.state.memory, &self.workers);
-        self.autosave.save(&self.state, &self.workers);
-        canvas::update::finish(&mut self.state.canvas, &self.workers);
-        // Downloads resume at the next start.
-        if !self.library.take().is_none_or(|it| it.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS))) {
-            tracing::error!("the downloads did not stop before the window closed");
-        }
-        if !self.gallery.take().is_none_or(|it| it.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS))) {
-            tracing::error!("the gallery did not stop before the window closed");
-        }
-        if !self.queue.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS)) {
-            tracing::error!("the queue did not end before the window closed");
-        }
-        if !self.workers.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS)) {
-            tracing::error!("some files could not be written before the window closed");
-        }
-        if let Some(watch) = &self.state.program.watch {
-            watch.end();
         }
     }
 
@@ -476,53 +472,16 @@ impl App {
             WindowCommand::Larger => self.set_zoom(ctx, self.state.shared.zoom.larger()),
             WindowCommand::Smaller => self.set_zoom(ctx, self.state.shared.zoom.smaller()),
             WindowCommand::UsualSize => self.set_zoom(ctx, Zoom::default()),
-            WindowCommand::StopAndClose => self.stop(ctx),
-            WindowCommand::StayOpen => self.state.closing = Closing::No,
+            WindowCommand::StopAndClose | WindowCommand::SaveAndClose => self.save_and_close(ctx, false),
+            WindowCommand::StayOpen | WindowCommand::KeepUnsaved => self.state.closing = Closing::No,
+            WindowCommand::CloseUnsaved | WindowCommand::CloseBeside => self.stop(ctx),
+            WindowCommand::StayBeside => self.state.asks_beside = false,
         }
     }
 
     fn set_zoom(&mut self, ctx: &egui::Context, zoom: Zoom) {
         self.state.shared.zoom = zoom;
         ctx.set_zoom_factor(zoom.factor());
-    }
-
-    /// Lets the window close once nothing holds it.
-    fn closing(&mut self, ctx: &egui::Context) {
-        let asked = ctx.input(|input| input.viewport().close_requested());
-        let done = self.state.shared.jobs.is_empty() && self.state.create.session.writing() == 0;
-        match self.state.closing {
-            Closing::No if asked && !done => {
-                ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose);
-                if self.state.shared.jobs.is_empty() {
-                    self.stop(ctx);
-                } else {
-                    self.state.closing = Closing::Confirming;
-                }
-            }
-            Closing::Confirming if self.state.shared.jobs.is_empty() && !asked => self.state.closing = Closing::No,
-            Closing::Confirming if asked => ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose),
-            Closing::Stopping { until_secs } => {
-                let now = ctx.time();
-                if done || now >= until_secs {
-                    self.state.closing = Closing::Now;
-                    ctx.send_viewport_cmd(egui::ViewportCommand::Close);
-                } else {
-                    if asked {
-                        ctx.send_viewport_cmd(egui::ViewportCommand::CancelClose);
-                    }
-                    ctx.request_repaint_after_secs((until_secs - now) as f32);
-                }
-            }
-            Closing::No | Closing::Confirming | Closing::Now => {}
-        }
-    }
-
-    fn stop(&mut self, ctx: &egui::Context) {
-        // Before the engine's answers: what runs goes on at the next start.
-        self.queue.send(QueueRequest::StopForEnd);
-        self.engine.cancel_all();
-        self.state.closing = Closing::Stopping { until_secs: ctx.time() + CLOSE_WITHIN_SECS };
-        ctx.request_repaint();
     }
 }
 
@@ -670,7 +629,8 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         Report::Licences(path) => program.licences = Some(path),
         Report::UpdatesChecked { result, on_demand } => program::update::updates_checked(program, result, on_demand, context),
         Report::Crashed(crash) => program.crash = Some(crash),
-        Report::SettingsNotSaved(sentence) => context.notice(sentence),
+        // The frame loop itself has heard of it.
+        Report::SettingsSaved(..) => {}
         Report::Picture { id, full, thumbnail } => create::pictures::picture_ready(create, id, full, thumbnail, context),
         Report::ClipboardPicture(image) => {
             context.egui.copy_image(image);

@@ -1,63 +1,75 @@
-//! Writes the settings a moment after the last change.
+//! Writes the settings a moment after a change.
 
 use std::path::PathBuf;
 
 use eframe::egui;
 
 use crate::gui::files::FileTask;
+use crate::gui::saver::{RETRY_SECS, SaveAttempt, SaveEnd, Saver};
 use crate::gui::state::State;
 use crate::gui::workers::Workers;
 use crate::settings::{Settings, WindowPlace};
 use atelier_core::recipe::Recipe;
 
-/// Seconds after the last change until the settings are written.
+/// Seconds of change until the settings are written.
 const SAVE_AFTER_SECS: f64 = 1.0;
 
-/// The settings as they were last written, and when they changed since.
+/// The settings as they were last written, and what becomes of those that have changed since.
 pub(crate) struct Autosave {
     /// `None` keeps nothing.
     path: Option<PathBuf>,
-    /// As they were last written or read.
-    written: Settings,
-    changed_at_secs: Option<f64>,
+    /// Follows the file: what was last written or read.
+    saver: Saver<Settings>,
     window: Option<WindowPlace>,
 }
 
 impl Autosave {
     /// Begins with the settings that were read.
     pub(crate) fn new(path: Option<PathBuf>, settings: Settings) -> Self {
-        Self { path, changed_at_secs: None, window: settings.window, written: settings }
+        Self { path, window: settings.window, saver: Saver::new(settings) }
     }
 
-    /// Writes the settings once they have not changed for a moment.
+    /// Writes the settings once they have been changed for a moment: called once a frame.
     pub(crate) fn refresh(&mut self, ctx: &egui::Context, state: &State, workers: &Workers) {
         self.window = window_place(ctx, self.window);
-        let now = ctx.time();
-        if self.settings(state) == self.written {
-            self.changed_at_secs = None;
-            return;
-        }
-        match self.changed_at_secs {
-            Some(at) if now - at >= SAVE_AFTER_SECS => self.save(state, workers),
-            Some(_) => {}
-            None => {
-                self.changed_at_secs = Some(now);
-                ctx.request_repaint_after_secs(SAVE_AFTER_SECS as f32 + 0.05);
-            }
+        let settings = self.settings(state);
+        if self.path.is_some() && self.saver.is_due(ctx, &settings, SAVE_AFTER_SECS) {
+            self.write(settings, workers);
         }
     }
 
-    /// Writes the settings now, where they changed.
-    pub(crate) fn save(&mut self, state: &State, workers: &Workers) {
+    /// Writes the settings now, where they changed. `retries`: also where they could not be written the last time.
+    pub(crate) fn save(&mut self, state: &State, workers: &Workers, retries: bool) {
         let settings = self.settings(state);
-        self.changed_at_secs = None;
-        if settings == self.written {
-            return;
+        if self.saver.is_waiting(&settings) && (retries || self.saver.failure().is_none()) {
+            self.write(settings, workers);
         }
-        self.written = settings.clone();
-        if let Some(path) = self.path.clone() {
-            workers.file(FileTask::SaveSettings(path, Box::new(settings)));
+    }
+
+    fn write(&mut self, settings: Settings, workers: &Workers) {
+        let Some(path) = self.path.clone() else { return };
+        let attempt = self.saver.begin(settings.clone());
+        workers.file(FileTask::SaveSettings(path, attempt, Box::new(settings)));
+    }
+
+    /// The settings were written, or not; a sentence for the person where that is new.
+    pub(crate) fn ended(&mut self, ctx: &egui::Context, attempt: SaveAttempt, result: Result<(), String>) -> Option<String> {
+        match self.saver.ended(ctx, attempt, result) {
+            SaveEnd::Failed => self.saver.failure().map(|sentence| format!("{sentence} They are tried again every {RETRY_SECS} seconds.")),
+            SaveEnd::WrittenAgain => Some("Your settings are written again.".into()),
+            SaveEnd::Written | SaveEnd::FailedAgain | SaveEnd::Overtaken => None,
         }
+    }
+
+    /// True while settings are on their way to the file.
+    pub(crate) const fn is_saving(&self) -> bool {
+        self.saver.is_writing()
+    }
+
+    /// A sentence with the reason, where the settings of this state are not in the file.
+    pub(crate) fn unsaved(&self, state: &State) -> Option<String> {
+        let is_unsaved = self.path.is_some() && self.saver.is_unsaved(&self.settings(state));
+        is_unsaved.then(|| self.saver.failure().unwrap_or("Your settings: the disk does not answer.").to_owned())
     }
 
     /// The settings of this state.
@@ -66,8 +78,8 @@ impl Autosave {
         Settings {
             theme: shared.theme,
             preview: state.create.preview,
-            pictures_folder: self.written.pictures_folder.clone(),
-            wgpu: self.written.wgpu,
+            pictures_folder: self.saver.written().pictures_folder.clone(),
+            wgpu: self.saver.written().wgpu,
             window: self.window.and_then(WindowPlace::sane),
             zoom: shared.zoom,
             builtin: shared.uses_builtin(),
@@ -77,7 +89,7 @@ impl Autosave {
             } else {
                 shared.recipe.clone()
             },
-            pins: state.devices.known_pins().or_else(|| self.written.pins.clone()),
+            pins: state.devices.known_pins().or_else(|| self.saver.written().pins.clone()),
             placements: state.devices.saved_placements.clone(),
             servers: state.devices.servers.iter().map(|server| server.address.to_string()).collect(),
             preload: state.memory.preloading.enabled,

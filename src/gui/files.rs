@@ -15,6 +15,7 @@ use crate::gui::create::larger::Enlargement;
 use crate::gui::create::session::PictureId;
 use crate::gui::identify::{FileKind, identify};
 use crate::gui::pixels;
+use crate::gui::saver::SaveAttempt;
 use crate::settings::{self, Settings};
 use crate::studio::crash_report::{LastCrash, Watch};
 use crate::studio::library_service::LibrarySnapshot;
@@ -143,7 +144,7 @@ pub enum FileTask {
     /// Keep the engine's devices for a crash report.
     NoteDevices(Watch, Vec<Device>),
     /// Write the settings.
-    SaveSettings(PathBuf, Box<Settings>),
+    SaveSettings(PathBuf, SaveAttempt, Box<Settings>),
     /// Look for the crash marker, and delete it.
     CheckCrashMarker(PathBuf),
     /// Write the crash marker.
@@ -272,8 +273,8 @@ pub enum Report {
     },
     /// The last window crashed.
     Crashed(LastCrash),
-    /// The settings could not be written.
-    SettingsNotSaved(String),
+    /// The settings were written, or not.
+    SettingsSaved(SaveAttempt, Result<(), String>),
     /// True if the crash marker existed; it is deleted.
     CrashMarkerChecked(bool),
     /// The crash marker is written, or cannot be.
@@ -490,8 +491,9 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
             preloading::delete_crash_marker(&path);
             None
         }
-        FileTask::SaveSettings(path, settings) => {
-            settings::save(&path, &settings).err().map(|error| Report::SettingsNotSaved(error.to_string()))
+        FileTask::SaveSettings(path, attempt, settings) => {
+            let saved = settings::save(&path, &settings).map_err(|error| error.to_string());
+            Some(Report::SettingsSaved(attempt, saved.inspect_err(|sentence| tracing::warn!("{sentence}"))))
         }
     }
 }

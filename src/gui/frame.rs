@@ -123,6 +123,8 @@ fn dialogs(ui: &mut Ui, state: &State, commands: &mut Commands) {
     palette::view::palette(ui, state, commands);
     if state.closing != Closing::No && state.closing != Closing::Now {
         overlays::closing_dialog(ui, state, commands);
+    } else if state.asks_beside {
+        overlays::beside_dialog(ui, state, commands);
     }
 }
 
@@ -169,7 +171,7 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     // A dialog or an open menu has its own keys.
     let of_views = create::view::has_dialog(state) || models::view::has_dialog(state) || gallery::view::has_dialog(state);
     let has_dialog = of_views || program::view::has_dialog(state) || palette::view::has_dialog(state);
-    if state.closing != Closing::No || has_dialog || Popup::is_any_open(ctx) {
+    if state.closing != Closing::No || state.asks_beside || has_dialog || Popup::is_any_open(ctx) {
         return;
     }
     let typing = ctx.text_edit_focused();

@@ -11,6 +11,7 @@ mod command;
 mod context;
 pub mod create;
 pub mod devices;
+mod due;
 mod features;
 pub mod files;
 mod frame;
@@ -30,6 +31,7 @@ pub mod palette;
 mod pixels;
 pub mod program;
 pub mod queue;
+mod saver;
 pub mod screen;
 pub mod shared;
 mod shortcut;
@@ -46,7 +48,7 @@ pub(crate) mod workers;
 mod tests;
 
 pub use app::App;
-pub use options::Options;
+pub use options::{Beside, Options};
 pub use window::{WindowError, run};
 
 pub use crate::studio::library_service::LibraryOptions;

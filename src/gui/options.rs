@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::studio::canvas_backups::OwnFolder;
 use crate::studio::library_service::LibraryOptions;
 use crate::studio::updates::Feed;
 use atelier_core::paths::Paths;
@@ -25,6 +26,15 @@ pub struct Options {
     pub updates: Option<Feed>,
     /// Options of the library; `None` has none.
     pub library: Option<LibraryOptions>,
+    /// Another window of this person is open and does not answer; `None`: this is the only one.
+    pub beside: Option<Beside>,
+}
+
+/// What a window has for itself beside another one whose files it leaves alone.
+#[derive(Clone, Debug)]
+pub struct Beside {
+    /// Where it keeps backups of canvases; `None` where the system refuses it a folder.
+    pub backups: Option<Arc<OwnFolder>>,
 }
 
 impl Options {
@@ -45,7 +55,19 @@ impl Options {
             builtin,
             updates: Feed::of_build(),
             library: paths.map(LibraryOptions::usual),
+            beside: None,
         }
+    }
+
+    /// Options of a window beside another one of this person, which has the settings and the canvases. Blocks.
+    #[must_use]
+    pub fn beside(self) -> Self {
+        let create = |paths: &Paths| {
+            let folder = OwnFolder::create(&paths.canvases());
+            folder.inspect_err(|error| tracing::warn!("there is no folder for backups of canvases: {error}")).ok()
+        };
+        let backups = self.paths.as_ref().and_then(create).map(Arc::new);
+        Self { settings_path: None, beside: Some(Beside { backups }), ..self }
     }
 }
 

@@ -103,7 +103,25 @@ pub(crate) fn drop_hint(ui: &mut Ui, screen: Screen) {
     });
 }
 
-/// The question before closing while a picture forms.
+/// The question of a window that was opened beside another one.
+pub(crate) fn beside_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    let frame = Frame::popup(ui.style()).inner_margin(Margin::same(20)).corner_radius(12);
+    Modal::new(Id::unique("beside")).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
+        ui.set_width(380.0);
+        ui.label(bold("Atelier is open already and does not answer.").size(theme::TITLE).color(palette.strong));
+        let text = "It may be busy, or it hangs. A second window leaves the settings and canvases of the first one alone: it keeps no settings, and \
+                    what you paint in it is kept under names of its own.";
+        ui.add(Label::new(RichText::new(text).color(palette.weak)).wrap());
+        ui.add_space(8.0);
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            command_button(ui, state, commands, WindowCommand::StayBeside);
+            theme::accented(ui, |ui| command_button(ui, state, commands, WindowCommand::CloseBeside));
+        });
+    });
+}
+
+/// The questions before closing: while a picture forms, and where something could not be written.
 pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let frame = Frame::popup(ui.style()).inner_margin(Margin::same(20)).corner_radius(12);
@@ -122,6 +140,24 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
                     theme::accented(ui, |ui| command_button(ui, state, commands, WindowCommand::StayOpen));
                 });
             }
+            Closing::Unsaved { .. } => {
+                ui.label(bold("Not everything is saved. Close anyway?").size(theme::TITLE).color(palette.strong));
+                for sentence in &state.unsaved {
+                    ui.add(Label::new(RichText::new(sentence).color(palette.text)).wrap());
+                }
+                let hint = "Make room on the disk and try again, or stay and save the canvas elsewhere.";
+                ui.add(Label::new(RichText::new(hint).color(palette.weak)).wrap());
+                ui.add_space(8.0);
+                ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                    command_button(ui, state, commands, WindowCommand::CloseUnsaved);
+                    command_button(ui, state, commands, WindowCommand::SaveAndClose);
+                    theme::accented(ui, |ui| command_button(ui, state, commands, WindowCommand::KeepUnsaved));
+                });
+            }
+            Closing::Saving { .. } => {
+                ui.label(bold("Closing").size(theme::TITLE).color(palette.strong));
+                ui.label(RichText::new("What you made is being saved.").color(palette.weak));
+            }
             Closing::Stopping { .. } => {
                 ui.label(bold("Closing").size(theme::TITLE).color(palette.strong));
                 ui.label(RichText::new("The picture stops and everything is kept. This takes a moment.").color(palette.weak));
@@ -129,7 +165,11 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
             Closing::No | Closing::Now => {}
         }
     });
-    if state.closing == Closing::Confirming && modal.should_close() {
-        commands.push(WindowCommand::StayOpen);
+    if modal.should_close() {
+        match state.closing {
+            Closing::Confirming => commands.push(WindowCommand::StayOpen),
+            Closing::Unsaved { .. } => commands.push(WindowCommand::KeepUnsaved),
+            Closing::No | Closing::Saving { .. } | Closing::Stopping { .. } | Closing::Now => {}
+        }
     }
 }

@@ -532,6 +532,18 @@ pub enum Closing {
     No,
     /// The person is asked whether to stop the forming picture.
     Confirming,
+    /// What was painted and set is written; not later than this, in seconds of `egui`'s clock, the person is told what is not.
+    Saving {
+        /// When that is.
+        until_secs: f64,
+        /// The system asked the program to end, not a person.
+        is_ending: bool,
+    },
+    /// The person is asked whether to close although something could not be written.
+    Unsaved {
+        /// When it closes without an answer, in seconds of `egui`'s clock: the system asked the program to end.
+        until_secs: Option<f64>,
+    },
     /// Jobs end and files are written; not later than this, in seconds of `egui`'s clock, the window closes.
     Stopping {
         /// When it closes whatever happens.

@@ -19,6 +19,10 @@ macro_rules! define_state {
             pub notices: Notices,
             /// State of closing the window.
             pub closing: Closing,
+            /// What is in no file as the window is about to close, in sentences with the reasons.
+            pub unsaved: Vec<String>,
+            /// The person is asked whether to open this window beside another one that does not answer.
+            pub asks_beside: bool,
             $(#[doc = concat!("State of the ", $label, " view.")] pub $screen: crate::gui::$screen::State,)*
             $(#[doc = concat!("State of the section ", stringify!($section), ".")] pub $section: crate::gui::$section::State,)*
         }

@@ -41,6 +41,7 @@ mod program;
 mod queue;
 mod rates;
 mod recall;
+mod saving;
 mod steps;
 mod times;
 mod trials;
@@ -79,8 +80,11 @@ impl Studio {
         folder: tempfile::TempDir,
         library: Option<LibraryOptions>,
     ) -> Self {
-        let (handle, port) = channel(|| {});
-        let options = Options {
+        Self::of(Self::options(&folder, builtin, library), settings, size, folder)
+    }
+
+    fn options(folder: &tempfile::TempDir, builtin: Result<Arc<Builtin>, String>, library: Option<LibraryOptions>) -> Options {
+        Options {
             settings_path: Some(folder.path().join("settings.json")),
             paths: Some(Paths::beneath(folder.path())),
             pictures_folder: folder.path().join("Pictures"),
@@ -88,7 +92,12 @@ impl Studio {
             builtin,
             updates: None,
             library,
-        };
+            beside: None,
+        }
+    }
+
+    fn of(options: Options, settings: Settings, size: [f32; 2], folder: tempfile::TempDir) -> Self {
+        let (handle, port) = channel(|| {});
         let mut parts = Some((handle, settings));
         let harness = Harness::builder().with_size(size).with_max_steps(12).build_ui_state(
             move |ui, slot: &mut Option<App>| {

@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use eframe::egui;
 
 use crate::gui::app::App;
+use crate::gui::due;
 use crate::gui::files::parse_path;
 use crate::gui::monitors::{Monitor, PixelArea, place_on};
 use crate::gui::options::Options;
-use crate::settings::{self, Settings, WindowPlace};
+use crate::settings::{self, LoadedSettings, Settings, WindowPlace};
 use crate::studio::crash_report::Watch;
 use crate::studio::instance::{self, Claim};
 use crate::studio::{EngineWake, on_termination};
@@ -40,29 +40,31 @@ pub enum WindowError {
 /// Fails if the system cannot open a window.
 pub fn run(options: &Options, files: &[PathBuf], start_engine: impl FnOnce(EngineWake) -> Handle) -> Result<(), WindowError> {
     let files: Vec<PathBuf> = files.iter().map(|file| absolute(&parse_path(file))).collect();
-    let instance = match options.paths.as_ref().map(|paths| instance::claim(&paths.data, &files)) {
+    let (instance, mut options) = match options.paths.as_ref().map(|paths| instance::claim(&paths.data, &files)) {
         Some(Claim::HandedOver) => return Ok(()),
-        Some(Claim::First(instance)) => Some(instance),
-        Some(Claim::Alone) | None => None,
+        Some(Claim::First(instance)) => (Some(instance), options.clone()),
+        Some(Claim::Beside) => (None, options.clone().beside()),
+        Some(Claim::Alone) | None => (None, options.clone()),
     };
     // The report of a second window would take the place of the first one's.
     let watch = options.paths.as_ref().filter(|_| instance.is_some()).map(Watch::new);
     if let Some(watch) = &watch {
         watch.hook_panics();
     }
-    let settings = options.settings_path.as_deref().map(settings::load).unwrap_or_default();
+    let LoadedSettings { settings, problem, is_left_alone } = load_settings(&options);
+    if is_left_alone {
+        options.settings_path = None;
+    }
     // Before the engine starts. A flag has chosen already, and the environment may.
     choose_cpu_math(settings.cpu_math);
     let slot: Arc<OnceLock<egui::Context>> = Arc::default();
     let window = Arc::clone(&slot);
     let handle = start_engine(Box::new(move || {
         if let Some(ctx) = window.get() {
-            // Asking for "now" paints two frames; a millisecond paints one.
-            ctx.request_repaint_after(Duration::from_millis(1));
+            due::wake(ctx);
         }
     }));
-    let native = native_options(options, &settings);
-    let options = options.clone();
+    let native = native_options(&options, &settings);
     let create: eframe::AppCreator<'_> = Box::new(move |cc| {
         if let Some(place) = &settings.window {
             restore_place(cc, place);
@@ -73,6 +75,9 @@ pub fn run(options: &Options, files: &[PathBuf], start_engine: impl FnOnce(Engin
             if let Some(watch) = watch {
                 app.watch(&cc.egui_ctx, watch);
             }
+        }
+        if let Some(advice) = problem {
+            app.tell(advice);
         }
         app.open(&cc.egui_ctx, files);
         let (terminated, ctx) = (app.terminated(), cc.egui_ctx.clone());
@@ -86,6 +91,18 @@ pub fn run(options: &Options, files: &[PathBuf], start_engine: impl FnOnce(Engin
         Ok(Box::new(Framed(Some(app))))
     });
     eframe::run_native("Atelier", native, create).map_err(|error| WindowError::Open(error.to_string()))
+}
+
+/// The settings of this person. A window beside another one only looks at them, and loads no model unasked: the other one may be loading it.
+fn load_settings(options: &Options) -> LoadedSettings {
+    match (&options.settings_path, &options.paths) {
+        (Some(path), _) => settings::load(path),
+        (None, Some(paths)) if options.beside.is_some() => {
+            let settings = settings::look(&paths.settings_file).unwrap_or_default();
+            LoadedSettings { settings: Settings { preload: false, ..settings }, ..LoadedSettings::default() }
+        }
+        (None, _) => LoadedSettings::default(),
+    }
 }
 
 /// The path from the root; as it is where there is no current folder.

@@ -32,6 +32,16 @@ pub(crate) enum WindowCommand {
     StopAndClose,
     /// Do not close.
     StayOpen,
+    /// Write what could not be written, and close.
+    SaveAndClose,
+    /// Close although something could not be written.
+    CloseUnsaved,
+    /// Do not close before everything is written.
+    KeepUnsaved,
+    /// Close the window that was opened beside another one.
+    CloseBeside,
+    /// Use the window that was opened beside another one.
+    StayBeside,
 }
 
 impl WindowCommand {
@@ -78,6 +88,11 @@ impl WindowCommand {
             Self::UsualSize => ("Usual size", "Make text and controls as large as your system has them."),
             Self::StopAndClose => ("Stop and close", "Stop the forming picture and close Atelier. Finished pictures are kept."),
             Self::StayOpen => ("Keep going", "Keep Atelier open and let the picture finish."),
+            Self::SaveAndClose => ("Try again", "Write what is not saved, and close Atelier once that is done."),
+            Self::CloseUnsaved => ("Close anyway", "Close Atelier. What is not saved is lost."),
+            Self::CloseBeside => ("Close this window", "Close this window and wait for the other one."),
+            Self::StayBeside => ("Use a second window", "Work in this window. It keeps no settings, and its canvases are its own."),
+            Self::KeepUnsaved => ("Stay open", "Keep Atelier open, with everything that is not saved."),
         }
     }
 
@@ -93,7 +108,15 @@ impl WindowCommand {
             Self::Larger => (shared.zoom != Zoom::MAX).then_some(()).ok_or("This is the largest."),
             Self::Smaller => (shared.zoom != Zoom::MIN).then_some(()).ok_or("This is the smallest."),
             Self::UsualSize => (shared.zoom != Zoom::default()).then_some(()).ok_or("This is the usual size."),
-            Self::SetScreen(_) | Self::SetTheme(_) | Self::StopAndClose | Self::StayOpen => Ok(()),
+            Self::SetScreen(_)
+            | Self::SetTheme(_)
+            | Self::StopAndClose
+            | Self::StayOpen
+            | Self::SaveAndClose
+            | Self::CloseUnsaved
+            | Self::KeepUnsaved
+            | Self::CloseBeside
+            | Self::StayBeside => Ok(()),
         }
     }
 }

@@ -4,14 +4,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::Settings;
-use super::stored::{StoredSettings, VERSION};
+use super::stored::StoredSettings;
+use crate::studio::settings_file::{SettingsProblem, read_settings_file};
+use atelier_core::advice::Advice;
 use atelier_core::paths;
 
-/// Largest settings file that is read, in bytes.
-const MAX_BYTES: u64 = 4 << 20;
 /// Most parts of a damaged file that are tried.
 const MAX_TRIALS: u32 = 2000;
 
@@ -23,43 +24,53 @@ pub struct SettingsError {
     source: io::Error,
 }
 
-/// Reads the settings. The defaults where there is no file yet, or none that can be read; then the old one is kept as `.bad`.
+/// Settings that were read, and what is to be known of their file.
+#[derive(Debug, Default)]
+pub struct LoadedSettings {
+    /// The settings; the usual ones where the file has none for this program.
+    pub settings: Settings,
+    /// What was wrong with the file; `None` where nothing was.
+    pub problem: Option<Advice>,
+    /// The file is somebody's and is not written to.
+    pub is_left_alone: bool,
+}
+
+/// Reads the settings. The usual ones where there is no file yet, or none that this program can use. A damaged file is kept as `.bad`; one of
+/// a newer program, and one that cannot be read now, are left alone.
 #[must_use]
-pub fn load(path: &Path) -> Settings {
-    match read(path) {
-        Ok(settings) => settings,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Settings::default(),
-        Err(error) => {
-            let backup = bad_path(path);
-            match fs::rename(path, &backup) {
-                Ok(()) => tracing::warn!("settings start afresh; the old file is kept at {}: {error}", backup.display()),
-                Err(moved) => tracing::warn!("settings start afresh: {error}; the old file could not be kept: {moved}"),
-            }
-            Settings::default()
-        }
-    }
+pub fn load(path: &Path) -> LoadedSettings {
+    let problem = match look(path) {
+        Ok(settings) => return LoadedSettings { settings, ..LoadedSettings::default() },
+        Err(problem) => problem,
+    };
+    tracing::warn!("{problem}");
+    let advice = problem.advice();
+    let SettingsProblem::Damaged { .. } = problem else {
+        return LoadedSettings { problem: Some(advice), is_left_alone: true, ..LoadedSettings::default() };
+    };
+    let backup = bad_path(path);
+    let (hint, is_left_alone) = match fs::rename(path, &backup) {
+        Ok(()) => (format!("Atelier begins with the usual settings. The old file is kept as {}.", backup.display()), false),
+        Err(error) => (format!("It could not be put aside ({error}), so Atelier keeps no settings. Remove or repair it."), true),
+    };
+    LoadedSettings { problem: Some(Advice::new(advice.sentence, hint)), is_left_alone, ..LoadedSettings::default() }
 }
 
-fn read(path: &Path) -> io::Result<Settings> {
-    if fs::metadata(path)?.len() > MAX_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is too large"));
-    }
-    parse(&fs::read(path)?)
-}
-
-/// The settings in this text.
+/// The settings in a file, which stays as it is; the usual ones where there is none.
 ///
 /// # Errors
-/// A text that is no JSON object, or one of another version.
-fn parse(text: &[u8]) -> io::Result<Settings> {
-    let stored = match serde_json::from_slice(text) {
+/// Where this program cannot use them.
+pub fn look(path: &Path) -> Result<Settings, SettingsProblem> {
+    let Some(value) = read_settings_file(path)? else { return Ok(Settings::default()) };
+    parse(value).map_err(|error| SettingsProblem::Damaged { path: path.to_owned(), reason: error.to_string() })
+}
+
+/// The settings in this value, without the fields that make no sense.
+fn parse(value: Value) -> Result<Settings, serde_json::Error> {
+    let stored: StoredSettings = match StoredSettings::deserialize(&value) {
         Ok(stored) => stored,
-        Err(error) => repaired(serde_json::from_slice(text)?).ok_or(error)?,
+        Err(error) => repaired(value).ok_or(error)?,
     };
-    let StoredSettings { version, .. } = stored;
-    if version != VERSION {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("version {version} is not known")));
-    }
     Ok(stored.into())
 }
 
@@ -211,7 +222,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new folder/settings.json");
         save(&path, &full()).unwrap();
-        assert_eq!(load(&path), full());
+        assert_eq!(load(&path).settings, full());
         let files: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().collect();
         assert_eq!(files.len(), 1, "nothing temporary is left");
     }
@@ -221,7 +232,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("settings.json");
         fs::write(&path, r#"{"version":1,"window":{"x":40,"y":null,"width":1200,"height":800,"maximized":true}}"#).unwrap();
-        let settings = load(&path);
+        let settings = load(&path).settings;
         let window = WindowPlace { x: Some(40.0), y: None, width: 1200.0, height: 800.0, maximized: true, scale: None };
         assert_eq!((settings.window, settings.zoom), (Some(window), Zoom::default()));
     }
@@ -229,21 +240,57 @@ mod tests {
     #[test]
     fn a_missing_file_means_the_defaults() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(load(&folder.path().join("settings.json")), Settings::default());
+        let loaded = load(&folder.path().join("settings.json"));
+        assert!(loaded.settings == Settings::default() && loaded.problem.is_none() && !loaded.is_left_alone);
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_is_kept_beside_and_never_overwritten() {
+    fn a_damaged_file_is_kept_beside_and_said_to_be() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("settings.json");
-        for (round, text) in ["{ not json", r#"{"version": 99}"#, "[]"].into_iter().enumerate() {
+        for (round, text) in ["{ not json", "[]", r#"{"theme": "dark"}"#].into_iter().enumerate() {
             fs::write(&path, text).unwrap();
-            assert_eq!(load(&path), Settings::default());
+            let loaded = load(&path);
+            assert_eq!(loaded.settings, Settings::default());
+            let problem = loaded.problem.unwrap();
+            assert!(problem.sentence.contains("damaged") && problem.hint.contains(".bad") && !loaded.is_left_alone, "{problem:?}");
             assert!(!path.exists());
             let kept = fs::read_dir(folder.path()).unwrap().count();
             assert_eq!(kept, round + 1, "each old file is kept");
         }
         assert_eq!(fs::read_to_string(folder.path().join("settings.json.bad")).unwrap(), "{ not json");
+    }
+
+    #[test]
+    fn a_file_of_a_newer_program_and_one_that_cannot_be_read_now_are_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("settings.json");
+        let newer = r#"{"version": 2, "recipe": ["of another form"]}"#;
+        fs::write(&path, newer).unwrap();
+        let loaded = load(&path);
+        assert!(loaded.is_left_alone && loaded.settings == Settings::default());
+        let problem = loaded.problem.unwrap();
+        assert!(problem.sentence.contains("newer Atelier") && !problem.sentence.contains("damaged"), "{problem:?}");
+        assert_eq!((fs::read_to_string(&path).unwrap().as_str(), fs::read_dir(folder.path()).unwrap().count()), (newer, 1));
+
+        // Also root cannot read a folder as a file.
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        let loaded = load(&path);
+        assert!(loaded.is_left_alone && loaded.problem.unwrap().sentence.contains("cannot be read now"));
+        assert!(path.is_dir() && fs::read_dir(folder.path()).unwrap().count() == 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn settings_are_their_owners_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("settings.json");
+        fs::write(&path, "{}").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        save(&path, &full()).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]
@@ -253,7 +300,7 @@ mod tests {
         let text = r#"{"version":1,"theme":"sepia","future":[1],"window":{"x":1e30,"y":0,"width":1,"height":1,"maximized":false},
             "recipe":{"prompt":"kept","sampler":"of the future","files":{"vae":"/v","novel":"/n"},"steps":0,"guidance":-3,"seed":-9}}"#;
         fs::write(&path, text).unwrap();
-        let settings = load(&path);
+        let settings = load(&path).settings;
         assert_eq!((settings.theme, settings.window), (ThemeChoice::System, None));
         assert_eq!(settings.recipe.prompt, "kept");
         assert_eq!((settings.recipe.sampler, settings.recipe.steps, settings.recipe.seed), (None, 1, -1));
@@ -270,7 +317,7 @@ mod tests {
         let with = |pointer: &str, value: Value| {
             let mut changed = whole.clone();
             *changed.pointer_mut(pointer).unwrap() = value;
-            parse(changed.to_string().as_bytes()).unwrap()
+            parse(changed).unwrap()
         };
         let usual = Recipe::default();
         // The window lacks its height, which is not made up.
@@ -293,7 +340,7 @@ mod tests {
     #[test]
     fn a_damaged_file_of_many_fields_is_given_up_at_once() {
         let many = serde_json::json!({"version": 1, "theme": "dark", "zoom": "x", "servers": vec![0; 100_000]});
-        assert_eq!(parse(many.to_string().as_bytes()).unwrap().theme, ThemeChoice::Dark);
+        assert_eq!(parse(many).unwrap().theme, ThemeChoice::Dark);
     }
 
     #[test]

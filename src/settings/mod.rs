@@ -1,7 +1,8 @@
 //! Settings of the window, kept from one start to the next.
 //!
 //! The file has its own types (`stored`), converted by hand, so that the rest of the program can change without losing anybody's prompt.
-//! Invariants: a file that cannot be read is kept beside as `.bad` and never overwritten; one unknown word loses one setting, not all.
+//! Invariants: a damaged file is kept beside as `.bad` and never overwritten; one of a newer program and one that cannot be read now are left
+//! alone; one unknown word loses one setting, not all.
 
 mod file;
 mod stored;
@@ -17,7 +18,7 @@ use atelier_core::cpu_math::CpuMath;
 use atelier_core::placement::{Module, Reserve};
 use atelier_core::recipe::{PlacementText, Recipe};
 
-pub use file::{SettingsError, load, save};
+pub use file::{LoadedSettings, SettingsError, load, look, save};
 pub use zoom::Zoom;
 
 /// Settings of the window.

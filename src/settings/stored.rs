@@ -6,12 +6,11 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{NamedPlacement, PreviewChoice, Settings, ThemeChoice, WindowPlace, Zoom};
+use crate::studio::settings_file::VERSION;
 use crate::studio::updates::{UpdateChoice, UpdateSettings};
 use atelier_core::placement::{Module, Reserve, module_named};
 use atelier_core::recipe::{LocalRecipe, PlacementText};
 
-/// Version of the format that this program writes.
-pub(super) const VERSION: u32 = 1;
 /// Stored word for the built-in model, whose folder may be another one in the next version.
 const BUILTIN: &str = "built-in";
 

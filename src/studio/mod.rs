@@ -1,5 +1,6 @@
 //! The product without a face: window and command line both call it. No egui, no clap.
 
+pub mod canvas_backups;
 pub mod crash_report;
 pub mod debounce;
 pub mod desktop_notification;
@@ -16,6 +17,7 @@ pub mod preloading;
 pub mod presets;
 pub mod queue;
 pub mod results;
+pub mod settings_file;
 mod termination;
 pub mod trials;
 pub mod updates;

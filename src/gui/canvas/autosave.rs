@@ -1,46 +1,67 @@
 //! What is kept of a document by itself, so that it is there again after a crash. Nothing here waits.
 
-use crate::gui::canvas::state::OpenDocument;
-use crate::gui::canvas::tasks::CanvasFileTask;
+use crate::gui::canvas::state::{OpenDocument, State};
+use crate::gui::canvas::tasks::{CanvasFileTask, DocumentNumber};
 use crate::gui::context::Context;
 use crate::gui::files::FileTask;
+use crate::gui::saver::{RETRY_SECS, SaveAttempt, SaveEnd};
+use crate::gui::shared::ErrorCard;
 use crate::gui::workers::Workers;
+use atelier_media::PictureError;
 
 /// Seconds of change until a canvas is autosaved.
 const AUTOSAVE_SECS: f64 = 20.0;
 
-/// Autosaves the document once it has been changed for a while.
-pub(crate) fn refresh(document: &mut OpenDocument, context: &Context<'_>) {
-    let now = context.egui.time();
-    if document.document.version() == document.autosaved {
-        document.changed_at_secs = None;
-        return;
-    }
-    match document.changed_at_secs {
-        Some(at) if now - at >= AUTOSAVE_SECS => autosave(document, context.workers),
-        Some(_) => {}
-        None => {
-            document.changed_at_secs = Some(now);
-            context.egui.request_repaint_after_secs(AUTOSAVE_SECS as f32 + 0.05);
+/// Autosaves the documents that have been changed for a while: called once a frame.
+pub(crate) fn refresh(state: &mut State, context: &Context<'_>) {
+    for document in state.open_documents_mut().filter(|document| document.autosave.is_some()) {
+        let version = document.document.version();
+        if document.saver.is_due(context.egui, &version, AUTOSAVE_SECS) {
+            autosave(document, context.workers);
         }
     }
 }
 
 /// Autosaves the document now, where it has changed.
 pub(crate) fn autosave(document: &mut OpenDocument, workers: &Workers) {
-    document.changed_at_secs = None;
-    if document.document.version() == document.autosaved {
-        return;
-    }
-    document.autosaved = document.document.version();
-    if let Some(path) = document.autosave.clone() {
-        workers.file(FileTask::Canvas(CanvasFileTask::Autosave(path, document.document.content().clone())));
+    let version = document.document.version();
+    let Some(path) = document.autosave.clone().filter(|_| document.saver.is_waiting(&version)) else { return };
+    let attempt = document.saver.begin(version);
+    let content = document.document.content().clone();
+    workers.file(FileTask::Canvas(CanvasFileTask::Autosave { document: document.number, attempt, path, content }));
+}
+
+/// A document was autosaved, or not.
+pub(crate) fn ended(
+    state: &mut State,
+    number: DocumentNumber,
+    attempt: SaveAttempt,
+    result: Result<(), PictureError>,
+    context: &mut Context<'_>,
+) {
+    // One that was put away meanwhile has no file.
+    let Some(document) = state.open_document_mut(number) else { return };
+    match document.saver.ended(context.egui, attempt, result.map_err(|error| error.cause())) {
+        SaveEnd::Failed => {
+            let sentence = format!("The backup of your canvas could not be written: {}.", document.saver.failure().unwrap_or_default());
+            let hint = format!(
+                "What you painted is still here. Make room on the disk, or save the canvas elsewhere; Atelier tries again every {RETRY_SECS} \
+                 seconds."
+            );
+            context.shared.error = Some(ErrorCard::new(sentence, hint));
+        }
+        SaveEnd::WrittenAgain => context.notice("The backup of your canvas is written again."),
+        SaveEnd::Written | SaveEnd::FailedAgain | SaveEnd::Overtaken => {}
     }
 }
 
 /// Removes what was autosaved of a document.
-pub(crate) fn discard_autosave(document: &OpenDocument, context: &Context<'_>) {
-    if let Some(path) = document.autosave.clone().filter(|_| document.autosaved > 0 || document.is_recovered) {
+pub(crate) fn discard_autosave(document: &mut OpenDocument, context: &Context<'_>) {
+    let has_file = document.is_recovered || *document.saver.written() > 0 || document.saver.is_writing();
+    // Opened again, it is written anew.
+    document.saver.reset(0);
+    document.is_recovered = false;
+    if let Some(path) = document.autosave.clone().filter(|_| has_file) {
         context.workers.file(FileTask::Canvas(CanvasFileTask::Discard(path)));
     }
 }

@@ -19,7 +19,7 @@ const MOST_CANDIDATES: usize = 64;
 /// A picture is finished: where a document asked for it, it becomes a candidate.
 pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context: &mut Context<'_>) {
     let Some(recipe) = context.shared.jobs.get_mut(job).map(|job| without_pictures(&job.recipe)) else { return };
-    let documents = state.document.iter_mut().chain(&mut state.parked);
+    let documents = state.open_documents_mut();
     for document in documents {
         // Jobs run in the order in which they were asked for.
         let known = document.runs.iter().position(|run| run.job == Some(job));
@@ -44,7 +44,7 @@ pub(crate) fn asked_for(document: &OpenDocument, job: JobId, recipe: &Recipe) ->
 
 /// A job has ended.
 pub(crate) fn job_ended(state: &mut State, job: JobId) {
-    for document in state.document.iter_mut().chain(&mut state.parked) {
+    for document in state.open_documents_mut() {
         document.runs.retain(|run| run.job != Some(job));
     }
 }

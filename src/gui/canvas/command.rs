@@ -51,6 +51,14 @@ pub enum Command {
     Close,
     /// Open the document again that was put away last.
     Reopen,
+    /// Open the newest canvas of an earlier session that waits.
+    OpenBackup,
+    /// Offer canvases of earlier sessions no more, until the next start.
+    PutBackupsOff,
+    /// Show where canvases are that could not be opened.
+    ShowBackups,
+    /// Say no more which canvases could not be opened.
+    DismissBackups,
     /// The pointer was used on the document.
     Pointer(Vec<PointerInput>),
     /// Undo the last change of the document.
@@ -179,6 +187,7 @@ impl Command {
         Self::Leave,
         Self::Resume,
         Self::NextDocument,
+        Self::OpenBackup,
         Self::Close,
         Self::AddLayer(LayerKind::Paint),
         Self::AddLayer(LayerKind::Mask),
@@ -228,6 +237,10 @@ impl Command {
             Self::Reopen => {
                 ("Open the closed canvas again", "Go on with the canvas that was closed last, with everything that can be undone.")
             }
+            Self::OpenBackup => ("Open the next canvas", "Open the newest canvas of an earlier session that is not open yet."),
+            Self::PutBackupsOff => ("Not now", "Leave these canvases where they are. They are offered again at the next start."),
+            Self::ShowBackups => ("Show the file", "Show the file of the canvas in your file manager."),
+            Self::DismissBackups => ("Leave it there", "Put this message away. The file stays where it is."),
             Self::Pointer(_) => ("Use the tool", "Use the tool on the picture."),
             Self::Undo => ("Undo", "Take the last change of the canvas back."),
             Self::Redo => ("Redo", "Make the change again that was taken back last."),
@@ -295,8 +308,12 @@ impl Command {
     /// The sentence about the first thing that is missing.
     pub fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         const NONE: &str = "There is no canvas. Press B to paint on a picture.";
-        if *self == Self::FullScreen {
-            return Ok(());
+        match self {
+            Self::FullScreen | Self::PutBackupsOff | Self::ShowBackups | Self::DismissBackups => return Ok(()),
+            Self::OpenBackup if state.recovery.waiting.is_empty() => return Err("No canvas of an earlier session waits."),
+            Self::OpenBackup if state.recovery.reading.is_some() => return Err("A canvas is being opened already."),
+            Self::OpenBackup => return Ok(()),
+            _ => {}
         }
         if shared.screen != Screen::Create {
             return Err("The canvas is in the Create view.");

@@ -164,10 +164,8 @@ pub(crate) fn close(state: &mut State, context: &mut Context<'_>) {
     state.is_editing = false;
     state.renaming = None;
     if let Some(mut document) = state.document.take() {
-        discard_autosave(&document, context);
+        discard_autosave(&mut document, context);
         if document.document.version() > 0 || document.file.is_some() {
-            // Its file is gone: opened again, it is written anew.
-            (document.autosaved, document.is_recovered) = (0, false);
             document.runs.clear();
             document.wanted_parts.clear();
             document.gesture = None;

@@ -2,19 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::gui::canvas::state::{OpenDocument, State};
+use crate::gui::canvas::state::State;
 use crate::gui::canvas::tasks::{CanvasExport, CanvasFileTask, CanvasReport};
-use crate::gui::canvas::{candidates, documents, generate, pointer};
+use crate::gui::canvas::{autosave, candidates, documents, generate, pointer, recovery};
 use crate::gui::context::Context;
 use crate::gui::files::{DialogKind, DialogResult, FileTask};
 use crate::gui::shared::ErrorCard;
-
-/// Looks for canvases of earlier sessions.
-pub(crate) fn recover(state: &State, context: &Context<'_>) {
-    if let Some(folder) = &state.folder {
-        context.workers.file(FileTask::Canvas(CanvasFileTask::Recover(folder.clone())));
-    }
-}
 
 /// Writes the document to its file, or asks where to.
 pub(crate) fn save(state: &State, context: &mut Context<'_>) {
@@ -98,35 +91,23 @@ pub(crate) fn report(state: &mut State, report: CanvasReport, context: &mut Cont
             state.opening = None;
             context.shared.error = Some(ErrorCard::new(error.to_string(), "Was it moved or deleted?"));
         }
-        CanvasReport::Saved(number, _, Ok(path)) => {
+        CanvasReport::Saved(number, version, Ok(path)) => {
             context.notice(format!("Saved as {}", path.display()));
             if let Some(document) = state.open_document_mut(number) {
-                document.file = Some(path);
+                (document.file, document.version_in_file) = (Some(path), Some(version));
             }
         }
         CanvasReport::Exported(Ok(path)) => context.notice(format!("Exported to {}", path.display())),
-        CanvasReport::Saved(_, _, Err(error)) | CanvasReport::Exported(Err(error)) | CanvasReport::NotAutosaved(error) => {
-            context.shared.error = Some(ErrorCard::new(error.to_string(), "Choose another folder, or make room on the disk."));
+        CanvasReport::Saved(_, _, Err(error)) => {
+            let sentence = format!("The canvas could not be saved: {}.", error.cause());
+            context.shared.error = Some(ErrorCard::new(sentence, "Choose another folder, or make room on the disk."));
         }
-        CanvasReport::Recovered(canvases) => recovered(state, canvases, context),
-    }
-}
-
-fn recovered(state: &mut State, canvases: Vec<(PathBuf, atelier_core::canvas::DocumentContent)>, context: &mut Context<'_>) {
-    if canvases.is_empty() {
-        return;
-    }
-    for (path, content) in canvases {
-        let number = state.next_number;
-        state.next_number += 1;
-        let mut document = OpenDocument::new(number, content, None, Some(path));
-        document.is_recovered = true;
-        state.parked.push(document);
-    }
-    // A person who has begun something else goes on with that.
-    if state.document.is_none() && state.opening.is_none() {
-        state.document = state.parked.pop();
-        documents::show(state, state.tool, context);
-        context.notice("The canvas that you worked on last is here again. Press Esc to look at pictures.");
+        CanvasReport::Exported(Err(error)) => {
+            let sentence = format!("The canvas could not be exported: {}.", error.cause());
+            context.shared.error = Some(ErrorCard::new(sentence, "Choose another folder, or make room on the disk."));
+        }
+        CanvasReport::Autosaved(number, attempt, result) => autosave::ended(state, number, attempt, result, context),
+        CanvasReport::BackupsFound(waiting) => recovery::found(state, waiting, context),
+        CanvasReport::BackupRead(path, content) => recovery::read(state, path, content, context),
     }
 }

@@ -8,6 +8,8 @@ mod documents;
 mod files;
 pub(crate) mod generate;
 mod pointer;
+mod recovery;
+pub mod recovery_state;
 pub mod state;
 pub mod surface;
 pub mod tasks;

@@ -6,11 +6,14 @@ use std::path::PathBuf;
 use eframe::egui::{Vec2, vec2};
 
 use crate::gui::canvas::candidate::{Candidate, Run, SeedUse};
+use crate::gui::canvas::recovery_state::Recovery;
 use crate::gui::canvas::surface::Surface;
 use crate::gui::canvas::tasks::{Analysis, DocumentNumber};
 use crate::gui::canvas::tool::{Tool, ToolOptions};
 use crate::gui::create::session::PictureId;
+use crate::gui::saver::Saver;
 use atelier_core::canvas::{Document, DocumentContent, LayerId, LayerKind, PixelRect, Stroke, StrokePoint};
+use atelier_core::paths::Paths;
 use atelier_core::recipe::ImageSource;
 
 /// State of the canvas.
@@ -42,6 +45,8 @@ pub struct State {
     pub renaming: Option<(LayerId, String)>,
     /// A picture or canvas is being read; it is edited with this tool.
     pub(crate) opening: Option<(Option<PictureId>, Tool)>,
+    /// Canvases of earlier sessions.
+    pub recovery: Recovery,
     /// Folder of autosaved canvases; `None` keeps none.
     pub(crate) folder: Option<PathBuf>,
     pub(crate) next_number: DocumentNumber,
@@ -87,10 +92,10 @@ pub struct OpenDocument {
     pub(crate) last_point: Option<StrokePoint>,
     /// Its file in the folder of autosaves.
     pub(crate) autosave: Option<PathBuf>,
-    /// Version in that file.
-    pub(crate) autosaved: u64,
-    /// When it was changed first since then, in seconds of the window's clock.
-    pub(crate) changed_at_secs: Option<f64>,
+    /// Which version is in that file.
+    pub(crate) saver: Saver<u64>,
+    /// The version that its own file holds; `None` where this window has not written it.
+    pub(crate) version_in_file: Option<u64>,
 }
 
 impl OpenDocument {
@@ -115,14 +120,20 @@ impl OpenDocument {
             is_recovered: false,
             last_point: None,
             autosave,
-            autosaved: 0,
-            changed_at_secs: None,
+            saver: Saver::new(0),
+            version_in_file: None,
         }
     }
 
     /// The same without its textures, which are made anew where it is shown.
     pub(crate) fn without_textures(self) -> Self {
         Self { surface: Surface::default(), ..self }
+    }
+
+    /// True where something was painted that is in no file.
+    pub(crate) fn is_unsaved(&self) -> bool {
+        let version = self.document.version();
+        self.saver.is_unsaved(&version) && self.version_in_file != Some(version)
     }
 
     /// The part that the model will see, where a part is generated.
@@ -261,9 +272,16 @@ impl Intent {
 }
 
 impl State {
-    /// The state at the start. `folder`: that of autosaved canvases.
+    /// The state at the start of this person's window.
     #[must_use]
-    pub fn new(folder: Option<PathBuf>) -> Self {
+    pub fn new(paths: Option<Paths>) -> Self {
+        let folder = paths.as_ref().map(Paths::canvases);
+        Self { folder, recovery: Recovery { paths, ..Recovery::default() }, ..Self::default() }
+    }
+
+    /// The state at the start of a window beside another one, whose canvases it leaves alone. `folder`: its own, of autosaved canvases.
+    #[must_use]
+    pub fn beside(folder: Option<PathBuf>) -> Self {
         Self { folder, ..Self::default() }
     }
 
@@ -280,7 +298,17 @@ impl State {
 
     /// An open document, whether it is shown or not.
     pub(crate) fn open_document_mut(&mut self, number: DocumentNumber) -> Option<&mut OpenDocument> {
-        self.document.iter_mut().chain(&mut self.parked).find(|document| document.number == number)
+        self.open_documents_mut().find(|document| document.number == number)
+    }
+
+    /// The open documents, the one that is edited first.
+    pub(crate) fn open_documents(&self) -> impl Iterator<Item = &OpenDocument> {
+        self.document.iter().chain(&self.parked)
+    }
+
+    /// The open documents, the one that is edited first.
+    pub(crate) fn open_documents_mut(&mut self) -> impl Iterator<Item = &mut OpenDocument> {
+        self.document.iter_mut().chain(&mut self.parked)
     }
 
     /// Size of the document that is shown, in pixels.

@@ -2,24 +2,25 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::{fs, io};
 
 use eframe::egui::ColorImage;
 
 use crate::gui::create::session::PictureId;
 use crate::gui::pixels;
+use crate::gui::saver::SaveAttempt;
+use crate::studio::canvas_backups::{self, Waiting};
 use atelier_core::canvas::{
     AreaSettings, Borders, DocumentContent, DocumentEdit, LayerError, LayerId, Mask, ModelSizes, PixelRect, TileImage, borders_of,
     crop_picture, plan_crop, plan_outpaint,
 };
-use atelier_core::paths;
+use atelier_core::paths::{self, Paths};
+use atelier_core::reading::ReadingMarks;
 use atelier_core::recipe::{ImageSource, Rgb8};
 use atelier_engine::JobId;
 use atelier_media::PictureError;
-use atelier_media::canvas_file::{CANVAS_ENDING, read_canvas, write_canvas, write_composition, write_layers, write_open_raster};
-
-/// Most canvases that are read again at the start.
-const MOST_RECOVERED: usize = 8;
+use atelier_media::canvas_file::{
+    CANVAS_ENDING, read_canvas, write_canvas, write_composition, write_layers, write_open_raster, write_private_canvas,
+};
 
 /// The smallest rectangle that holds what is masked by half or more: less is no selection.
 fn selection(mask: &Mask) -> Option<PixelRect> {
@@ -90,11 +91,22 @@ pub enum CanvasFileTask {
         path: PathBuf,
     },
     /// Write what is autosaved.
-    Autosave(PathBuf, DocumentContent),
+    Autosave {
+        /// The document.
+        document: DocumentNumber,
+        /// The try.
+        attempt: SaveAttempt,
+        /// The file.
+        path: PathBuf,
+        /// What the document holds.
+        content: DocumentContent,
+    },
     /// Move an autosaved canvas to the system's trash.
     Discard(PathBuf),
-    /// Read the canvases that are in this folder, newest last.
-    Recover(PathBuf),
+    /// Look for canvases of earlier sessions.
+    FindBackups(Paths),
+    /// Read a canvas of an earlier session.
+    ReadBackup(Paths, PathBuf),
     /// Export a canvas.
     Export(CanvasExport, PathBuf, DocumentContent),
 }
@@ -141,10 +153,12 @@ pub enum CanvasReport {
     Saved(DocumentNumber, u64, Result<PathBuf, PictureError>),
     /// Something was exported, or not.
     Exported(Result<PathBuf, PictureError>),
-    /// An autosave failed.
-    NotAutosaved(PictureError),
+    /// A document was autosaved, or not.
+    Autosaved(DocumentNumber, SaveAttempt, Result<(), PictureError>),
     /// Canvases of earlier sessions.
-    Recovered(Vec<(PathBuf, DocumentContent)>),
+    BackupsFound(Waiting),
+    /// A canvas of an earlier session, or why it cannot be read.
+    BackupRead(PathBuf, Result<DocumentContent, String>),
 }
 
 /// What the answer to the question what would be generated depends on.
@@ -322,14 +336,23 @@ impl CanvasFileTask {
                 let path = with_ending(&path, CANVAS_ENDING);
                 CanvasReport::Saved(document, version, write_canvas(&path, &content).map(|()| path))
             }
-            Self::Autosave(path, content) => CanvasReport::NotAutosaved(write_canvas(&path, &content).err()?),
+            Self::Autosave { document, attempt, path, content } => {
+                let written = autosave(&path, &content).inspect_err(|error| tracing::warn!("{error}"));
+                CanvasReport::Autosaved(document, attempt, written)
+            }
             Self::Discard(path) => {
                 if let Err(error) = atelier_library::to_trash(&path).or_else(|_| paths::remove_if_there(&path)) {
                     tracing::warn!("{} stays: {error}", path.display());
                 }
                 return None;
             }
-            Self::Recover(folder) => CanvasReport::Recovered(recover(&folder)),
+            Self::FindBackups(paths) => {
+                CanvasReport::BackupsFound(canvas_backups::waiting(&paths.canvases(), &ReadingMarks::open(&paths.reading_marks())))
+            }
+            Self::ReadBackup(paths, path) => {
+                let content = read_backup(&paths, &path).inspect_err(|error| tracing::warn!("{} is not read: {error}", path.display()));
+                CanvasReport::BackupRead(path, content)
+            }
             Self::Export(export, path, content) => CanvasReport::Exported(match export {
                 CanvasExport::Png => {
                     let path = with_ending(&path, "png");
@@ -345,6 +368,13 @@ impl CanvasFileTask {
     }
 }
 
+fn autosave(path: &Path, content: &DocumentContent) -> Result<(), PictureError> {
+    if let Some(folder) = path.parent() {
+        paths::ensure_private_folder(folder).map_err(|source| PictureError::Write { path: folder.to_owned(), source })?;
+    }
+    write_private_canvas(path, content)
+}
+
 /// The path, with this ending where it has another.
 fn with_ending(path: &Path, ending: &str) -> PathBuf {
     if path.extension().is_some_and(|it| it.eq_ignore_ascii_case(ending)) {
@@ -356,32 +386,11 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The canvases of a folder, the newest last. What cannot be read stays where it is.
-fn recover(folder: &Path) -> Vec<(PathBuf, DocumentContent)> {
-    let list = || -> io::Result<Vec<_>> {
-        let mut files = Vec::new();
-        for entry in fs::read_dir(folder)? {
-            let entry = entry?;
-            if entry.path().extension().is_some_and(|it| it == CANVAS_ENDING) {
-                files.push((entry.metadata()?.modified()?, entry.path()));
-            }
-        }
-        files.sort();
-        Ok(files)
-    };
-    let files = list().unwrap_or_default();
-    let newest = files.into_iter().rev().take(MOST_RECOVERED).map(|(_, path)| path);
-    let mut canvases: Vec<_> = newest
-        .filter_map(|path| match read_canvas(&path) {
-            Ok(content) => Some((path, content)),
-            Err(error) => {
-                tracing::warn!("{error}");
-                None
-            }
-        })
-        .collect();
-    canvases.reverse();
-    canvases
+/// Reads a canvas that nobody asked for by name: one that ended the program is left out.
+fn read_backup(paths: &Paths, path: &Path) -> Result<DocumentContent, String> {
+    let marks = ReadingMarks::open(&paths.reading_marks());
+    let read = marks.read(path, || read_canvas(path)).map_err(|error| error.to_string())?;
+    read.map_err(|error| error.cause())
 }
 
 #[cfg(test)]

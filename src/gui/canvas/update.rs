@@ -8,7 +8,7 @@ use crate::gui::canvas::command::Command;
 use crate::gui::canvas::documents::{self, change};
 use crate::gui::canvas::state::{Gesture, OpenDocument, State};
 use crate::gui::canvas::tasks::CanvasReport;
-use crate::gui::canvas::{autosave, candidates, files, generate, pointer};
+use crate::gui::canvas::{autosave, candidates, files, generate, pointer, recovery};
 use crate::gui::context::Context;
 use crate::gui::create::session::PictureId;
 use crate::gui::files::{DialogKind, DialogResult};
@@ -37,6 +37,10 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::NextDocument => documents::next(state, context),
         Command::Close => documents::close(state, context),
         Command::Reopen => documents::reopen(state, context),
+        Command::OpenBackup => recovery::open_next(state, context),
+        Command::PutBackupsOff => state.recovery.is_offered = false,
+        Command::ShowBackups => recovery::show_folder(state, context),
+        Command::DismissBackups => state.recovery.problems.clear(),
         Command::Pointer(inputs) => pointer::update(state, inputs, context),
         Command::Smaller => resize_brush(state, 1.0 / SIZE_STEP),
         Command::Larger => resize_brush(state, SIZE_STEP),
@@ -168,9 +172,7 @@ pub(crate) fn refresh(state: &mut State, shown: Option<(PictureId, ImageSource)>
         documents::leave(state, context);
     }
     generate::refresh(state, context);
-    if let Some(document) = state.edited_mut() {
-        autosave::refresh(document, context);
-    }
+    autosave::refresh(state, context);
     refresh_surface(state, context);
 }
 
@@ -185,7 +187,7 @@ fn refresh_surface(state: &mut State, context: &Context<'_>) {
 
 /// Looks for canvases of earlier sessions.
 pub(crate) fn start(state: &State, context: &Context<'_>) {
-    files::recover(state, context);
+    recovery::start(state, context);
 }
 
 /// Folds in what another thread did.
@@ -199,9 +201,37 @@ pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogR
     files::dialog_closed(state, kind, result, context);
 }
 
-/// Keeps what was painted, as the window closes.
-pub(crate) fn finish(state: &mut State, workers: &Workers) {
-    for document in state.document.iter_mut().chain(&mut state.parked) {
+/// Keeps what was painted, as the window closes. `retries`: also what could not be kept the last time.
+pub(crate) fn save(state: &mut State, workers: &Workers, retries: bool) {
+    for document in state.open_documents_mut().filter(|document| retries || document.saver.failure().is_none()) {
         autosave::autosave(document, workers);
     }
+}
+
+/// Ends what the pointer is doing, as the window closes: a stroke that is being drawn is part of the picture.
+pub(crate) fn finish_gesture(state: &mut State, context: &mut Context<'_>) {
+    if let Some(document) = state.edited_mut()
+        && let Some(gesture) = document.gesture.take()
+    {
+        pointer::finish(document, gesture, context);
+    }
+}
+
+/// True while something that was painted is still on its way to a file.
+pub(crate) fn is_saving(state: &State) -> bool {
+    state.open_documents().any(|document| document.pending_edits > 0 || document.saver.is_writing())
+}
+
+/// What was painted and is in no file, in clauses with the reasons.
+pub(crate) fn unsaved(state: &State) -> impl Iterator<Item = String> {
+    state.open_documents().filter(|document| document.is_unsaved()).map(|document| {
+        let content = document.document.content();
+        let file = document.file.as_ref().and_then(|file| file.file_name()).map(|name| format!(" ({})", name.to_string_lossy()));
+        let reason = match (&document.autosave, document.saver.failure()) {
+            (None, _) => "there is no folder for backups",
+            (Some(_), Some(reason)) => reason,
+            (Some(_), None) => "the disk does not answer",
+        };
+        format!("The canvas of {} x {} pixels{}: {reason}.", content.width(), content.height(), file.unwrap_or_default())
+    })
 }

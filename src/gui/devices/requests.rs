@@ -4,6 +4,7 @@ use crate::gui::context::{Context, log_if_busy};
 use crate::gui::devices::board::{EstimateKey, ServerState, test_summary};
 use crate::gui::devices::state::State;
 use crate::gui::devices::trials;
+use crate::gui::due;
 use crate::gui::shared::{ErrorCard, Job, Screen};
 use crate::studio::queue::QueueRequest;
 use atelier_core::device::Device;
@@ -61,7 +62,7 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
     state.board.set_in_use(context.shared.chosen_resident().map(|model| &model.placement));
     let requested = request_estimate(state, now, context);
     if let Some(secs) = state.board.refresh(&context.shared.recipe, now) {
-        context.egui.request_repaint_after_secs(secs as f32);
+        due::wake_in(context.egui, secs);
     }
     tell_queue(state, context);
     trials::refresh(state, context);
@@ -69,7 +70,7 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
     if on_screen {
         let due_in = listed_at + LIST_INTERVAL_SECS - now;
         if due_in > 0.0 {
-            context.egui.request_repaint_after_secs(due_in as f32);
+            due::wake_in(context.egui, due_in);
         } else if !state.device_list.pending {
             list_devices(state, context);
         }
@@ -99,7 +100,7 @@ fn request_measurement(state: &mut State, now: f64, context: &Context<'_>) {
     }
     let due_in = *measurement.idle_since_secs.get_or_insert(now) + MEASURE_DELAY_SECS - now;
     if due_in > 0.0 {
-        context.egui.request_repaint_after_secs(due_in as f32);
+        due::wake_in(context.egui, due_in);
     } else {
         let devices = MeasureDevices { threads: context.shared.recipe.threads, ..MeasureDevices::default() };
         measurement.requested = log_if_busy(context.engine.measure(Some(devices)));
@@ -133,7 +134,7 @@ fn request_estimate(state: &mut State, now: f64, context: &Context<'_>) -> bool 
     // The first request has nothing to wait for.
     let delay = if estimate.requested.is_none() { 0.0 } else { ESTIMATE_DELAY_SECS };
     if let Some(secs) = estimate.changed.remaining_secs(|it| *it == key, || key.clone(), now, delay) {
-        context.egui.request_repaint_after_secs(secs);
+        due::wake_in(context.egui, f64::from(secs));
         return false;
     }
     // Memory needs do not depend on the placement, and must be known while its text has errors: the last readable one is sent.

@@ -6,6 +6,7 @@ use crate::gui::canvas::state::{Gesture, OpenDocument};
 use crate::gui::canvas::tasks::CandidateBase;
 use crate::gui::canvas::{candidates, generate};
 use crate::gui::context::Context;
+use crate::gui::due;
 use crate::gui::live::command::{Command, fewer_steps, smaller_size};
 use crate::gui::live::follower::{Activity, FollowAction, Follower};
 use crate::gui::live::looks;
@@ -77,7 +78,7 @@ pub(crate) fn refresh(state: &mut State, canvas: &mut canvas::State, create: &mu
     }
     match state.follower.next_action(&source, activity, context.egui.time()) {
         FollowAction::None => {}
-        FollowAction::Wait(secs) => context.egui.request_repaint_after_secs(secs + 0.005),
+        FollowAction::Wait(secs) => due::wake_in(context.egui, f64::from(secs)),
         FollowAction::Stop => stop(state, context),
         FollowAction::Begin => begin(state, source, canvas, create, context),
     }

@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use crate::gui::context::{Context, log_if_busy};
+use crate::gui::due;
 use crate::gui::files::FileTask;
 use crate::gui::memory::command::Command;
 use crate::gui::memory::state::{MAX_RESERVE_GIB, MAX_RESERVE_PERCENT, State};
@@ -105,7 +106,7 @@ pub(crate) fn refresh(state: &mut State, fits: Option<bool>, context: &mut Conte
     let candidate = PreloadCandidate { recipe: &context.shared.recipe, fits, is_resident: context.shared.chosen_resident().is_some() };
     match state.preloading.next_action(candidate, context.egui.time()) {
         PreloadAction::None => {}
-        PreloadAction::Wait(secs) => context.egui.request_repaint_after_secs(secs),
+        PreloadAction::Wait(secs) => due::wake_in(context.egui, f64::from(secs)),
         PreloadAction::WriteMarker(marker) => context.workers.file(FileTask::WriteCrashMarker(marker)),
         PreloadAction::Preload(recipe) => {
             log_if_busy(context.engine.preload(recipe.map(|recipe| *recipe)));

@@ -462,7 +462,7 @@ fn placements_are_kept_by_name_and_by_model_and_across_a_restart() {
     let path = studio.folder.path().join("settings.json");
     studio.harness.state_mut().take().unwrap().finish();
 
-    let settings = settings::load(&path);
+    let settings = settings::load(&path).settings;
     let mut studio = open_board_with(settings.clone(), machine(), 5);
     studio.click("Use this placement: two cards");
     assert_eq!(studio.assignment(Module::Te), Assignment::at("GPU1"));

@@ -8,7 +8,7 @@ use crate::gui::viewport::canvas_rect;
 use atelier_core::canvas::{AreaFill, AreaSettings, Borders, DocumentContent, LayerKind, PixelRect, StartFit};
 
 /// The window with a picture of 64 x 64 pixels of one shade, and nothing with the keyboard.
-fn studio() -> Studio {
+pub(super) fn studio() -> Studio {
     studio_with(64)
 }
 
@@ -33,16 +33,16 @@ fn mask_of(recipe: &Recipe, width: u32, height: u32) -> Vec<u8> {
 }
 
 impl Studio {
-    fn take_tool(&mut self, key: Key) {
+    pub(super) fn take_tool(&mut self, key: Key) {
         self.press(Modifiers::NONE, key);
         self.until("the canvas", |app| app.state.canvas.edited().is_some());
     }
 
-    fn canvas(&self) -> &OpenDocument {
+    pub(super) fn canvas(&self) -> &OpenDocument {
         self.app().state.canvas.edited().unwrap()
     }
 
-    fn content(&self) -> &DocumentContent {
+    pub(super) fn content(&self) -> &DocumentContent {
         self.canvas().document.content()
     }
 
@@ -54,7 +54,7 @@ impl Studio {
     }
 
     /// Draws with the pointer from one pixel to another.
-    fn draw(&mut self, from: (f32, f32), to: (f32, f32)) {
+    pub(super) fn draw(&mut self, from: (f32, f32), to: (f32, f32)) {
         let (from, to) = (self.on_screen(from.0, from.1), self.on_screen(to.0, to.1));
         self.drag_between(from, to);
     }

@@ -170,7 +170,7 @@ fn the_choice_of_the_built_in_model_is_remembered_by_word_and_follows_it_to_anot
     studio.harness.state_mut().take().unwrap().finish();
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(text.contains(r#""model": "built-in""#), "{text}");
-    let settings = settings::load(&path);
+    let settings = settings::load(&path).settings;
     assert!(settings.builtin && settings.recipe.files == own.files, "one's own files are kept too");
 
     let (mut again, builtin, _folder) =
@@ -482,14 +482,14 @@ fn settings_are_written_a_moment_after_a_change_and_at_the_end() {
         assert!(Instant::now() < deadline, "no settings were written");
         studio.harness.step();
     }
-    assert_eq!(settings::load(&path).theme, ThemeChoice::Light);
+    assert_eq!(settings::load(&path).settings.theme, ThemeChoice::Light);
 
     studio.press(Modifiers::COMMAND, Key::L);
     studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text(" in winter");
     studio.harness.step();
     let app = studio.harness.state_mut().take().unwrap();
     app.finish();
-    assert_eq!(settings::load(&path).recipe.prompt, "a lake in winter");
+    assert_eq!(settings::load(&path).settings.recipe.prompt, "a lake in winter");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn reference_and_control_pictures_are_seen_removed_and_kept_for_the_next_start()
     assert_eq!(recipe_of(&studio).reference_images, [picture("two")]);
     let path = studio.folder.path().join("settings.json");
     studio.harness.state_mut().take().unwrap().finish();
-    assert_eq!(settings::load(&path).recipe, Recipe { reference_images: vec![picture("two")], ..recipe });
+    assert_eq!(settings::load(&path).settings.recipe, Recipe { reference_images: vec![picture("two")], ..recipe });
 }
 
 #[test]

@@ -95,5 +95,5 @@ fn earlier_prompts_come_back_by_key_and_by_search_and_are_kept_for_the_next_star
     assert_eq!(recipe(&studio).prompt, "half a");
     let path = studio.folder.path().join("settings.json");
     studio.harness.state_mut().take().unwrap().finish();
-    assert_eq!(settings::load(&path).prompts, ["a red hut", "a lake"]);
+    assert_eq!(settings::load(&path).settings.prompts, ["a red hut", "a lake"]);
 }

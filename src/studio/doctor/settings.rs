@@ -1,34 +1,29 @@
 //! The settings files and what they name: readable, of a known version, and there.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::finding::Finding;
+use crate::studio::settings_file::read_settings_file;
 use atelier_core::paths::Paths;
 use atelier_library::LibraryConfig;
 use atelier_library::disk::{FileStatus, inspect_file};
 
 const TOPIC: &str = "Settings";
-/// Largest settings file that is read, in bytes.
-const MAX_BYTES: u64 = 4 << 20;
-/// Version of the settings that this program reads.
-const VERSION: u64 = 1;
 
 pub(super) fn check(paths: &Paths, report: &mut dyn FnMut(Finding)) {
-    match read(&paths.settings_file) {
+    match read_settings_file(&paths.settings_file) {
         Ok(None) => report(Finding::ok(TOPIC, "There are none yet; the usual ones hold.")),
         Ok(Some(settings)) => {
             report(Finding::ok(TOPIC, format!("{} can be read.", paths.settings_file.display())));
             chosen_files(&settings, report);
         }
-        Err(sentence) => report(Finding::broken(
-            TOPIC,
-            format!("{} {sentence}", paths.settings_file.display()),
-            "The window would start with the usual settings and keep this file beside, as .bad. Repair it, or leave it to that.",
-        )),
+        Err(problem) => {
+            let advice = problem.advice();
+            report(Finding::broken(TOPIC, advice.sentence, advice.hint));
+        }
     }
     if let Some(folder) = paths.settings_file.parent()
         && let Some(kept) = kept_aside(folder)
@@ -45,21 +40,6 @@ pub(super) fn check(paths: &Paths, report: &mut dyn FnMut(Finding)) {
             }
         }
         Err(error) => report(Finding::broken("Library settings", error.to_string(), "")),
-    }
-}
-
-fn read(path: &Path) -> Result<Option<Value>, String> {
-    let text = match fs::metadata(path).and_then(|file| if file.len() > MAX_BYTES { Ok(None) } else { fs::read(path).map(Some) }) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(format!("cannot be read: {error}.")),
-        Ok(None) => return Err("is too large for settings.".into()),
-        Ok(Some(text)) => text,
-    };
-    let settings: Value = serde_json::from_slice(&text).map_err(|error| format!("is damaged: {error}."))?;
-    match settings.get("version").and_then(Value::as_u64) {
-        Some(VERSION) => Ok(Some(settings)),
-        Some(version) => Err(format!("was written by another version of Atelier ({version}).")),
-        None => Err("is damaged: it names no version.".into()),
     }
 }
 

@@ -121,9 +121,12 @@ fn too_little_space_needs_attention() {
 fn settings_that_cannot_be_read_are_broken_and_chosen_files_that_are_gone_need_attention() {
     let home = Home::new();
     fs::create_dir_all(home.paths.settings_file.parent().unwrap()).unwrap();
-    for text in ["{ not json", "[]", r#"{"version": 99}"#] {
+    for (text, words) in [("{ not json", "damaged"), ("[]", "damaged"), (r#"{"version": 99}"#, "newer Atelier")] {
         fs::write(&home.paths.settings_file, text).unwrap();
-        assert_eq!(faults(&home.examine(), "Settings")[0].0, Health::Broken, "{text}");
+        let findings = home.examine();
+        let fault = &faults(&findings, "Settings")[0];
+        assert!(fault.0 == Health::Broken && fault.1.contains(words), "{text}: {fault:?}");
+        assert_eq!(fs::read_to_string(&home.paths.settings_file).unwrap(), text, "it is only looked at");
     }
     let broken = home.paths.models.join("broken.gguf");
     fs::write(&broken, "GGUF but not really").unwrap();

@@ -1,8 +1,10 @@
 //! One window for each person and home: a second start hands its files to the first and ends.
 //!
 //! Who holds the lock in the folder of data is the first; the system takes the lock back from a process that ends in whatever way, so a
-//! crash locks nobody out. Files go over a local socket that only this person can reach. Where anything of this fails, a window opens
-//! as ever. Not here: the command line's jobs, which run beside a window, and what is done with the files.
+//! crash locks nobody out. Files go over a local socket that only this person can reach. A first window that does not answer has the lock all
+//! the same: who opens a second one knows that it is not alone, and leaves the first one's files to it. A window that is about to end takes no
+//! files: the later start waits for the lock and opens itself. Not here: the command line's jobs, which run beside a window, and what is done
+//! with the files.
 
 mod message;
 mod socket;
@@ -24,7 +26,7 @@ use socket::Address;
 
 /// Name of the lock in the folder of data.
 const LOCK_NAME: &str = "window.lock";
-/// Longest wait for a first start that opens or closes at this very moment: closing waits for files and downloads.
+/// Longest wait for a first start that opens or closes at this very moment, or is too busy to answer: closing waits for files and downloads.
 const PATIENCE: Duration = Duration::from_secs(25);
 /// Time between two tries.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
@@ -36,7 +38,9 @@ pub enum Claim {
     First(Instance),
     /// A later one: the first has its files. Nothing is left to do.
     HandedOver,
-    /// Nobody can be asked: it opens a window of its own.
+    /// Another one has the lock and does not answer: a window of its own would be a second one.
+    Beside,
+    /// There are no locks here: it opens a window of its own and knows of no other.
     Alone,
 }
 
@@ -45,9 +49,12 @@ pub enum Claim {
 pub struct Instance {
     /// Held for as long as this lives.
     _lock: File,
-    address: Address,
+    /// `None` where the path of the folder is too long for a socket.
+    address: Option<Address>,
     listener: Option<Listener>,
-    is_closing: Arc<AtomicBool>,
+    is_closed: Arc<AtomicBool>,
+    /// Files are taken now.
+    takes_files: Arc<AtomicBool>,
 }
 
 /// Files of a later start.
@@ -57,8 +64,8 @@ pub struct Handover {
     pub files: Vec<PathBuf>,
 }
 
-/// Becomes the first start for this folder of data, or hands the files to the one that is. Waits for a first start that opens or closes,
-/// but not for one that does not answer.
+/// Becomes the first start for this folder of data, or hands the files to the one that is. Waits for a first start that opens, closes or is
+/// busy, but not for ever.
 #[must_use]
 pub fn claim(data: &Path, files: &[PathBuf]) -> Claim {
     claim_within(data, files, PATIENCE)
@@ -73,21 +80,25 @@ fn claim_within(data: &Path, files: &[PathBuf], patience: Duration) -> Claim {
         Ok(lock) => lock,
         Err(error) => return alone(&error),
     };
-    let Some(address) = Address::of(data) else { return alone(&"the path of its folder is too long for a socket") };
+    let address = Address::of(data);
     let deadline = Instant::now() + patience;
     loop {
         match lock.try_lock() {
             Ok(()) => {
-                // Without a socket others open windows of their own.
-                let listener = address.listen().inspect_err(|error| tracing::warn!("no other start can reach this window: {error}")).ok();
-                return Claim::First(Instance { _lock: lock, address, listener, is_closing: Arc::default() });
+                let listener = address.as_ref().ok_or_else(no_address).and_then(Address::listen);
+                let listener = listener.inspect_err(|error| tracing::warn!("no other start can reach this window: {error}")).ok();
+                let takes_files = Arc::new(AtomicBool::new(true));
+                return Claim::First(Instance { _lock: lock, address, listener, is_closed: Arc::default(), takes_files });
             }
             Err(TryLockError::Error(error)) => return alone(&error),
             Err(TryLockError::WouldBlock) => {}
         }
-        match hand_over(&address, files) {
+        match address.as_ref().ok_or_else(no_address).and_then(|address| hand_over(address, files)) {
             Ok(()) => return Claim::HandedOver,
-            Err(error) if error.kind() == io::ErrorKind::TimedOut || Instant::now() > deadline => return alone(&error),
+            Err(error) if Instant::now() > deadline => {
+                tracing::warn!("the window that is open does not answer: {error}");
+                return Claim::Beside;
+            }
             Err(_) => thread::sleep(RETRY_INTERVAL),
         }
     }
@@ -96,6 +107,10 @@ fn claim_within(data: &Path, files: &[PathBuf], patience: Duration) -> Claim {
 fn open_lock(data: &Path) -> io::Result<File> {
     paths::create_private_folder(data)?;
     File::options().create(true).append(true).open(data.join(LOCK_NAME))
+}
+
+fn no_address() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "the path of its folder is too long for a socket")
 }
 
 fn hand_over(address: &Address, files: &[PathBuf]) -> io::Result<()> {
@@ -107,22 +122,28 @@ fn hand_over(address: &Address, files: &[PathBuf]) -> io::Result<()> {
 }
 
 impl Instance {
-    /// Listens to later starts on a thread of its own; each comes as a message, and `wake` is called after it.
+    /// Listens to later starts on a thread of its own; each comes as a message, and `wake` is called after it. No files are taken from the
+    /// moment on at which `is_terminated`: the program is about to end.
     ///
     /// # Errors
     /// If the system can start no thread.
-    pub fn listen(&mut self, wake: impl Fn() + Send + Sync + 'static) -> io::Result<Arc<Mailbox<Handover>>> {
+    pub fn listen(
+        &mut self,
+        is_terminated: Arc<AtomicBool>,
+        wake: impl Fn() + Send + Sync + 'static,
+    ) -> io::Result<Arc<Mailbox<Handover>>> {
         let mailbox = Arc::new(Mailbox::new(wake));
         let Some(listener) = self.listener.take() else { return Ok(mailbox) };
-        let (inbox, is_closing) = (Arc::clone(&mailbox), Arc::clone(&self.is_closing));
+        let (inbox, is_closed, takes_files) = (Arc::clone(&mailbox), Arc::clone(&self.is_closed), Arc::clone(&self.takes_files));
         thread::Builder::new().name("second starts".into()).spawn(move || {
             for connection in listener.incoming() {
-                // Who comes while the window closes tries again and becomes the first.
-                if is_closing.load(Ordering::Acquire) {
+                if is_closed.load(Ordering::Acquire) {
                     return;
                 }
-                let received = connection.and_then(|stream| socket::receive(stream, |files| inbox.send(Handover { files })));
-                if let Err(error) = received {
+                // Who comes while the window closes tries again and becomes the first.
+                let is_open = || takes_files.load(Ordering::Acquire) && !is_terminated.load(Ordering::Acquire);
+                let take = |files| is_open().then(|| inbox.send(Handover { files }));
+                if let Err(error) = connection.and_then(|stream| socket::receive(stream, take)) {
                     tracing::warn!("a message of another start was not read: {error}");
                     thread::sleep(RETRY_INTERVAL);
                 }
@@ -131,10 +152,18 @@ impl Instance {
         Ok(mailbox)
     }
 
+    /// Takes files of later starts, or none for now: they wait until it does, or until this process is over.
+    pub fn set_taking_files(&self, takes_files: bool) {
+        self.takes_files.store(takes_files, Ordering::Release);
+    }
+
     /// Takes no more files: the window closes. Later starts wait until this process is over.
     pub fn close(&self) {
-        self.is_closing.store(true, Ordering::Release);
-        self.address.remove();
+        self.is_closed.store(true, Ordering::Release);
+        self.set_taking_files(false);
+        if let Some(address) = &self.address {
+            address.remove();
+        }
     }
 }
 

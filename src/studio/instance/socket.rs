@@ -102,15 +102,21 @@ fn hash(path: &Path) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Reads a message from a connection that was accepted; the files are given to `take` before the other side hears that they were read.
-pub(super) fn receive(mut stream: Stream, take: impl FnOnce(Vec<PathBuf>)) -> io::Result<()> {
+/// Reads a message from a connection that was accepted; the files are given to `take` before the other side hears that they were read. It hears
+/// nothing where they are not taken (`None`), and nothing is taken of a start that has given up waiting: it has opened its files itself, or
+/// asks again.
+pub(super) fn receive(mut stream: Stream, take: impl FnOnce(Vec<PathBuf>) -> Option<()>) -> io::Result<()> {
     let deadline = Instant::now() + ANSWER_WITHIN;
     let invalid = |error: message::MessageError| io::Error::new(io::ErrorKind::InvalidData, error);
     let mut bytes = vec![0; message::HEAD_BYTES];
     read_within(&mut stream, &mut bytes, deadline)?;
     bytes.resize(message::length(&bytes).map_err(invalid)?, 0);
     read_within(&mut stream, bytes.get_mut(message::HEAD_BYTES..).unwrap_or_default(), deadline)?;
-    take(message::decode(&bytes).map_err(invalid)?);
+    let files = message::decode(&bytes).map_err(invalid)?;
+    let is_waiting = matches!(stream.read(&mut [0; 1]), Err(error) if error.kind() == io::ErrorKind::WouldBlock);
+    if !is_waiting || take(files).is_none() {
+        return Ok(());
+    }
     stream.set_nonblocking(false)?;
     stream.write_all(&[ACCEPTED])?;
     stream.flush()

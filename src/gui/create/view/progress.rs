@@ -4,6 +4,7 @@ use eframe::egui::{Align, Layout, Rect, RichText, Role, Sense, Ui, WidgetInfo, v
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
+use crate::gui::due;
 use crate::gui::icons::Icon;
 use crate::gui::shared::Job;
 use crate::gui::state::State;
@@ -35,7 +36,7 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, job: &Job, several:
     } else {
         // Nobody knows how long: a piece that glides.
         let time = ui.input(|input| input.time);
-        ui.ctx().request_repaint_after_secs(1.0 / 30.0);
+        due::animate(ui.ctx(), 1.0 / 30.0);
         let at = (time * 0.6).fract() as f32;
         let width = rect.width() * 0.22;
         let left = rect.left() - width + (rect.width() + width) * at;

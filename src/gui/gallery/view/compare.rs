@@ -5,6 +5,7 @@ use eframe::egui::{
 };
 
 use crate::gui::command::{Command, Commands};
+use crate::gui::due;
 use crate::gui::gallery;
 use crate::gui::gallery::compare::CompareMode;
 use crate::gui::gallery::state::{Comparison, LargePicture};
@@ -123,7 +124,7 @@ fn blink(ui: &Ui, commands: &mut Commands, comparison: &Comparison, first: &Larg
     look::draw(ui, picture, comparison.view, size(first), whole, room, 1.0);
     caption(ui, name, comparison.view.rect(size(first), room).intersect(whole), Align2::LEFT_TOP);
     let left = BLINK_SECS - time % BLINK_SECS;
-    ui.ctx().request_repaint_after_secs(left as f32 + 0.01);
+    due::wake_in(ui.ctx(), left);
 }
 
 fn difference(ui: &Ui, state: &State, commands: &mut Commands, comparison: &Comparison, first: &LargePicture, whole: Rect) {

@@ -1,7 +1,11 @@
 //! Lines above the view that wait for an answer and keep nobody from painting.
 
+use std::path::PathBuf;
+
 use eframe::egui::{Align, Frame, Label, Layout, Margin, Panel, RichText, Ui};
 
+use crate::gui::canvas;
+use crate::gui::canvas::recovery_state::Recovery;
 use crate::gui::command::{Command, Commands};
 use crate::gui::icons::{self, Icon};
 use crate::gui::program;
@@ -43,7 +47,33 @@ pub(crate) fn banner(ui: &mut Ui, state: &State, commands: &mut Commands) {
     });
 }
 
+/// Canvases of earlier sessions: those that could not be opened, then those that wait.
+fn backups(recovery: &Recovery) -> Option<Banner> {
+    let named = |(path, reason): &(PathBuf, String)| format!("{} ({reason})", path.display());
+    if !recovery.problems.is_empty() {
+        let files = recovery.problems.iter().map(named).collect::<Vec<_>>().join("; ");
+        return Some(Banner {
+            icon: Icon::Warning,
+            words: format!("Not everything that you painted could be opened again. It is still in {files}."),
+            buttons: vec![canvas::Command::DismissBackups.into(), canvas::Command::ShowBackups.into()],
+        });
+    }
+    let count = recovery.waiting.len();
+    let is_offered = recovery.is_offered && count > 0;
+    is_offered.then(|| Banner {
+        icon: Icon::Reuse,
+        words: match count {
+            1 => "A canvas of an earlier session can be opened again.".to_owned(),
+            _ => format!("{count} canvases of earlier sessions can be opened again."),
+        },
+        buttons: vec![canvas::Command::PutBackupsOff.into(), canvas::Command::OpenBackup.into()],
+    })
+}
+
 fn most_urgent(state: &State) -> Option<Banner> {
+    if let Some(banner) = backups(&state.canvas.recovery) {
+        return Some(banner);
+    }
     let program::State { crash, updates, .. } = &state.program;
     if let Some(crash) = crash {
         let name = crash.report.file_name().unwrap_or_default().to_string_lossy();

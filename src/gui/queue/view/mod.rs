@@ -8,6 +8,7 @@ use eframe::egui::{
 };
 
 use crate::gui::command::Commands;
+use crate::gui::due;
 use crate::gui::icons::Icon;
 use crate::gui::queue::command::Command;
 use crate::gui::state::State;
@@ -51,7 +52,7 @@ fn header(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let summary = words::summary(queue, age_secs);
     ui.add(Label::new(RichText::new(summary).size(theme::SMALL).color(palette.text)).wrap());
     if queue.ends_in_secs().is_some() {
-        ui.ctx().request_repaint_after_secs(1.0);
+        due::animate(ui.ctx(), 1.0);
     }
     CollapsingHeader::new("All jobs").icon(crate::gui::widgets::fold_chevron).show(ui, |ui| {
         for row in [[Command::PauseNow, Command::CancelWaiting], [Command::CancelAll, Command::ForgetEnded]] {

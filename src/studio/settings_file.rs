@@ -1,0 +1,124 @@
+//! The window's settings file before its fields are looked at: whether it is there, can be read now, and is of a version that is known.
+//!
+//! Invariant: only what was read and makes no sense counts as damaged. What a newer Atelier wrote, and what cannot be read at the moment, is
+//! somebody's and is left alone.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use atelier_core::advice::Advice;
+
+/// Version of the format that this program reads and writes.
+pub const VERSION: u32 = 1;
+/// Largest settings file that is read, in bytes.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// Settings that this program cannot use.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsProblem {
+    /// A newer program wrote them.
+    #[error("Your settings in {} were written by a newer Atelier (version {version} of the file, this one knows {VERSION}).", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: u64,
+    },
+    /// The system does not give them now.
+    #[error("Your settings in {} cannot be read now: {source}.", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
+    /// They were read and make no sense.
+    #[error("Your settings in {} are damaged: {reason}.", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What makes no sense.
+        reason: String,
+    },
+}
+
+impl SettingsProblem {
+    /// The sentence, and what is done and to be done about it.
+    #[must_use]
+    pub fn advice(&self) -> Advice {
+        let hint = match self {
+            Self::Newer { .. } => {
+                "This Atelier leaves the file as it is, opens with the usual settings and keeps no others. Start the newer one to go on with \
+                 yours."
+            }
+            Self::Unreadable { .. } => {
+                "Atelier leaves the file as it is, opens with the usual settings and keeps no others. Make the file readable for you, and \
+                 start Atelier again."
+            }
+            Self::Damaged { .. } => {
+                "The window opens with the usual settings and keeps this file beside, as .bad. Repair it, or leave it to that."
+            }
+        };
+        Advice::new(self.to_string(), hint)
+    }
+}
+
+/// The settings in this file, of a version that is known; `None` where there is no file.
+///
+/// # Errors
+/// Where this program cannot use them.
+pub fn read_settings_file(path: &Path) -> Result<Option<Value>, SettingsProblem> {
+    let text = match read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(SettingsProblem::Unreadable { path: path.to_owned(), source }),
+    };
+    let damaged = |reason: String| SettingsProblem::Damaged { path: path.to_owned(), reason };
+    if text.len() as u64 > MAX_BYTES {
+        return Err(damaged("the file is too large for settings".into()));
+    }
+    let settings: Value = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+    match settings.get("version").and_then(Value::as_u64) {
+        Some(version) if version == u64::from(VERSION) => Ok(Some(settings)),
+        Some(version) if version > u64::from(VERSION) => Err(SettingsProblem::Newer { path: path.to_owned(), version }),
+        Some(_) | None => Err(damaged("they name no version".into())),
+    }
+}
+
+/// The bytes of the file, one more than may be at most.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn newer_unreadable_and_damaged_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("settings.json");
+        assert!(read_settings_file(&path).unwrap().is_none());
+        let problem = |text: &[u8]| {
+            fs::write(&path, text).unwrap();
+            read_settings_file(&path).unwrap_err()
+        };
+        for text in [r#"{"version": 2, "theme": {"new": "form"}}"#, r#"{"version": 18446744073709551615}"#] {
+            assert!(matches!(problem(text.as_bytes()), SettingsProblem::Newer { .. }), "{text}");
+        }
+        let long = [b"{\"version\": 1, \"prompts\": [\"".as_slice(), &vec![b'a'; 5 << 20], b"\"]}"].concat();
+        for text in [b"{ not json".as_slice(), b"[]", b"{}", br#"{"version": 0}"#, br#"{"version": "2"}"#, b"", &long] {
+            assert!(matches!(problem(text), SettingsProblem::Damaged { .. }));
+        }
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert!(matches!(read_settings_file(&path), Err(SettingsProblem::Unreadable { .. })), "there is a folder of this name");
+    }
+}
