@@ -319,6 +319,13 @@ fn a_window_that_hangs_gets_no_twin_on_its_files() -> Result<()> {
     let before = fs::read(home.path().join("settings.json"))?;
     let mut second = open(home.path())?;
     second.wait_for("Atelier is open already and does not answer.", LONG)?;
+    let mut last = None;
+    second.wait("a question that has faded in", LONG, |desktop| {
+        let shot = Some(desktop.shot()?);
+        let is_resting = last == shot;
+        last = shot;
+        Ok(is_resting.then_some(()))
+    })?;
     keep(&mut second, "beside.png")?;
     second.click("Use a second window")?;
     second.fill("Prompt", "a city at noon")?;

@@ -46,6 +46,7 @@ pub(super) fn options_in(home: &Path, builtin: Result<Arc<Builtin>, String>) -> 
         wgpu: false,
         builtin,
         library: None,
+        beside: None,
     }
 }
 
@@ -80,6 +81,7 @@ pub(super) fn gallery_frames(paths: Paths) -> Outcome<GalleryTimes> {
         wgpu: false,
         builtin: Err("it is not measured".into()),
         library: None,
+        beside: None,
     };
     let mut harness = window(options, Settings::default());
     let deadline = Instant::now() + LIMIT;

@@ -309,10 +309,9 @@ impl Command {
     pub fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         const NONE: &str = "There is no canvas. Press B to paint on a picture.";
         match self {
-            Self::FullScreen | Self::PutBackupsOff | Self::ShowBackups | Self::DismissBackups => return Ok(()),
             Self::OpenBackup if state.recovery.waiting.is_empty() => return Err("No canvas of an earlier session waits."),
             Self::OpenBackup if state.recovery.reading.is_some() => return Err("A canvas is being opened already."),
-            Self::OpenBackup => return Ok(()),
+            Self::FullScreen | Self::OpenBackup | Self::PutBackupsOff | Self::ShowBackups | Self::DismissBackups => return Ok(()),
             _ => {}
         }
         if shared.screen != Screen::Create {

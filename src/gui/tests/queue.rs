@@ -228,7 +228,7 @@ fn what_waits_outlives_the_window() {
     studio.ask_to_close();
     studio.harness.run_ok();
     studio.click("Stop and close");
-    studio.until("the engine to be told", |app| matches!(app.state.closing, crate::gui::shared::Closing::Stopping { .. }));
+    studio.until("the engine to be told", |app| matches!(app.state.closing, Closing::Stopping { .. }));
     studio.port.send(Event::End { job, end: End::Cancelled });
     studio.until("the stop", |app| app.state.shared.jobs.is_empty());
     studio.harness.state_mut().take().unwrap().finish();

@@ -152,6 +152,20 @@ mod tests {
         assert!(matches!(save_preset(&folder, &preset(" ", 1), None), Err(PresetError::NoName)));
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn styles_are_their_owners_alone() {
+        use std::os::unix::fs::PermissionsExt;
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("styles");
+        // As an earlier version made it.
+        fs::create_dir(&folder).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+        save_preset(&folder, &preset("Ink", 4), None).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&folder), mode(&folder.join("Ink.json"))), (0o700, 0o600));
+    }
+
     #[test]
     fn a_damaged_file_costs_only_itself() {
         let folder = tempfile::tempdir().unwrap();

@@ -9,6 +9,9 @@ use atelier_core::canvas::{PixelRect, TILE_SIDE, TileImage};
 /// Most bytes that the decoder takes beside the pixels.
 const DECODER_BYTES: usize = 64 << 20;
 
+/// Takes the bytes of a row with its place in the document.
+pub(super) type TakeRow<'a> = dyn FnMut(PixelRect, &[u8]) -> Result<(), String> + 'a;
+
 /// Writes RGBA pixels, row of tiles by row of tiles. `read` gives the bytes of a rectangle in rows.
 pub(super) fn write_png(target: &mut impl Write, frame: PixelRect, mut read: impl FnMut(PixelRect) -> Vec<u8>) -> io::Result<()> {
     let mut encoder = Encoder::new(target, frame.width, frame.height);
@@ -30,7 +33,7 @@ pub(super) fn write_png(target: &mut impl Write, frame: PixelRect, mut read: imp
 }
 
 /// Reads a PNG of exactly this size; `take` gets each row with its place in the document.
-pub(super) fn read_png(bytes: &[u8], frame: PixelRect, take: &mut dyn FnMut(PixelRect, &[u8]) -> Result<(), String>) -> Result<(), String> {
+pub(super) fn read_png(bytes: &[u8], frame: PixelRect, take: &mut TakeRow<'_>) -> Result<(), String> {
     let mut decoder = Decoder::new_with_limits(BufReader::new(Cursor::new(bytes)), Limits { bytes: DECODER_BYTES });
     decoder.set_transformations(Transformations::IDENTITY);
     let mut reader = decoder.read_info().map_err(|error| error.to_string())?;

@@ -2,7 +2,7 @@
 
 use atelier_core::canvas::{LayerKind, MAX_DOCUMENT_SIDE, MAX_LAYERS, PixelRect, TILE_SIDE};
 
-use super::stored::{FORMAT, StoredCanvas};
+use super::stored::{FORMAT, StoredCanvas, StoredLayer};
 
 /// Most bytes of a file: more than the most pixels take that packing makes larger.
 pub(super) const MAX_FILE_BYTES: u64 = 10 << 30;
@@ -38,14 +38,14 @@ pub(super) fn check_list(stored: &StoredCanvas) -> Result<(), String> {
         return Err(format!("a layer's name or words have more than {MAX_TEXT} characters"));
     }
     let bounds = PixelRect::of_size(stored.width, stored.height);
-    let mut parts = stored.layers.iter().flat_map(|layer| layer.pictures());
+    let mut parts = stored.layers.iter().flat_map(StoredLayer::pictures);
     if parts.clone().nth(MAX_PICTURES).is_some() {
         return Err("its layers have too many parts".into());
     }
     if parts.any(|part| part.is_empty() || part.intersection(&bounds) != part) {
         return Err("a layer lies outside the canvas".into());
     }
-    let areas = stored.layers.iter().flat_map(|layer| layer.pictures()).map(|part| part.area().saturating_mul(4));
+    let areas = stored.layers.iter().flat_map(StoredLayer::pictures).map(|part| part.area().saturating_mul(4));
     check_pixel_bytes(areas.fold(0, u64::saturating_add))
 }
 

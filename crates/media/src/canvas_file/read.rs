@@ -80,7 +80,7 @@ impl<'a> Archive<'a> {
             return Err("it is too large".into());
         }
         file.rewind().map_err(broken)?;
-        let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|error| error.to_string())?;
+        let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|error| format!("it is damaged: {error}"))?;
         let list = entry(&mut zip, LIST_NAME, MAX_LIST_BYTES)?;
         let mut list: StoredCanvas = serde_json::from_slice(&list).map_err(|error| format!("its list cannot be read: {error}"))?;
         for layer in &mut list.layers {

@@ -2,18 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use atelier_core::canvas::{DocumentContent, LayerKind, PixelRect};
-
-use super::limits::MAX_PIXEL_BYTES;
+use atelier_core::canvas::{LayerKind, PixelRect};
 
 /// Name of the list in the archive.
 pub(super) const LIST_NAME: &str = "canvas.json";
 /// Newest version of the format that this program reads: 2 has layers of several pictures.
 pub(super) const FORMAT: u32 = 2;
 /// The version that is written where each layer has one picture, which Atelier has always read.
-const FORMAT_OF_ONE_PICTURE: u32 = 1;
-/// A layer has one picture, also of what lies empty between its pixels, where all layers then take at most so many times what they hold.
-const MAX_EMPTY_FACTOR: u64 = 2;
+pub(super) const FORMAT_OF_ONE_PICTURE: u32 = 1;
 
 /// The list of layers.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -56,23 +52,4 @@ pub(super) fn picture_name(layer: usize, picture: usize) -> String {
         0 => format!("layers/{layer}.png"),
         _ => format!("layers/{layer}-{picture}.png"),
     }
-}
-
-/// The list of a canvas.
-pub(super) fn list(content: &DocumentContent) -> StoredCanvas {
-    let frame_bytes: u64 = content.layers().iter().map(|layer| layer.pixels.content_bounds().area() * 4).sum();
-    let is_sparse = frame_bytes > MAX_PIXEL_BYTES.min(content.bytes() as u64 * MAX_EMPTY_FACTOR);
-    let layers = content.layers().iter().map(|layer| StoredLayer {
-        kind: layer.kind.clone(),
-        name: layer.name.clone(),
-        visible: layer.visible,
-        opacity: layer.opacity,
-        locked: layer.locked,
-        frame: layer.pixels.content_bounds(),
-        parts: if is_sparse { layer.pixels.content_parts() } else { Vec::new() },
-    });
-    let layers: Vec<StoredLayer> = layers.collect();
-    let current = content.layers().iter().position(|layer| layer.id == content.current()).unwrap_or(0);
-    let format = if is_sparse { FORMAT } else { FORMAT_OF_ONE_PICTURE };
-    StoredCanvas { format, width: content.width(), height: content.height(), current, layers }
 }

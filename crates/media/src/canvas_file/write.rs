@@ -11,10 +11,13 @@ use atelier_core::canvas::DocumentContent;
 use atelier_core::paths;
 
 use super::layer_png::write_png;
-use super::limits::{check_list, check_list_bytes, check_pixel_bytes};
+use super::limits::{MAX_PIXEL_BYTES, check_list, check_list_bytes, check_pixel_bytes};
 use super::read::compare;
-use super::stored::{LIST_NAME, StoredCanvas, list, picture_name};
+use super::stored::{FORMAT, FORMAT_OF_ONE_PICTURE, LIST_NAME, StoredCanvas, StoredLayer, picture_name};
 use crate::PictureError;
+
+/// A layer has one picture, also of what lies empty between its pixels, where all layers then take at most so many times what they hold.
+const MAX_EMPTY_FACTOR: u64 = 2;
 
 /// A function that writes a file whole or not at all, as those of [`paths`] do.
 type WriteWhole<'a> = dyn Fn(&Path, &mut dyn FnMut(&mut File) -> io::Result<()>) -> io::Result<()> + 'a;
@@ -55,6 +58,25 @@ fn write_canvas_by(path: &Path, content: &DocumentContent, write_whole: &WriteWh
         file.seek(SeekFrom::End(0)).map(drop)
     });
     written.map_err(|error| PictureError::write(path, error))
+}
+
+/// The list of a canvas.
+fn list(content: &DocumentContent) -> StoredCanvas {
+    let frame_bytes: u64 = content.layers().iter().map(|layer| layer.pixels.content_bounds().area() * 4).sum();
+    let is_sparse = frame_bytes > MAX_PIXEL_BYTES.min(content.bytes() as u64 * MAX_EMPTY_FACTOR);
+    let layers = content.layers().iter().map(|layer| StoredLayer {
+        kind: layer.kind.clone(),
+        name: layer.name.clone(),
+        visible: layer.visible,
+        opacity: layer.opacity,
+        locked: layer.locked,
+        frame: layer.pixels.content_bounds(),
+        parts: if is_sparse { layer.pixels.content_parts() } else { Vec::new() },
+    });
+    let layers: Vec<StoredLayer> = layers.collect();
+    let current = content.layers().iter().position(|layer| layer.id == content.current()).unwrap_or(0);
+    let format = if is_sparse { FORMAT } else { FORMAT_OF_ONE_PICTURE };
+    StoredCanvas { format, width: content.width(), height: content.height(), current, layers }
 }
 
 /// The list as text, where all of the canvas fits in a file.
