@@ -7,6 +7,7 @@ use std::path::Path;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
+use atelier_core::bounded_reader::BoundedReader;
 use atelier_core::canvas::{DocumentContent, Layer, LayerId, LayerKind, MAX_DOCUMENT_SIDE, MAX_LAYERS, PixelRect};
 
 use super::layer_png::read_png;
@@ -18,7 +19,10 @@ const MOST_FILE_BYTES: u64 = 8 << 30;
 /// Bytes that a PNG may take beside its pixels, which noise does not make smaller.
 const PNG_ROOM: u64 = 1 << 20;
 
-type Archive = ZipArchive<BufReader<File>>;
+/// Bytes that the archive's list of contents is read from: a canvas has a list and a picture a layer.
+const MAX_CONTENTS_BYTES: u64 = 1 << 20;
+
+type Archive = ZipArchive<BufReader<BoundedReader<File>>>;
 
 /// Reads a canvas.
 ///
@@ -38,7 +42,9 @@ pub fn read_canvas(path: &Path) -> Result<DocumentContent, PictureError> {
 }
 
 fn read_archive(file: File) -> Result<DocumentContent, String> {
+    let (file, bound) = BoundedReader::new(file, MAX_CONTENTS_BYTES);
     let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|error| error.to_string())?;
+    bound.lift();
     let list = entry(&mut zip, LIST_NAME, MOST_LIST_BYTES)?;
     let stored: StoredCanvas = serde_json::from_slice(&list).map_err(|error| format!("its list cannot be read: {error}"))?;
     check(&stored)?;
