@@ -8,12 +8,16 @@ use serde_json::{Map, Value};
 
 use super::Settings;
 use super::stored::{StoredSettings, VERSION};
+use atelier_core::json::has_more_values;
 use atelier_core::paths;
 
 /// Largest settings file that is read, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
-/// Most parts of a damaged file that are tried.
+/// Values of a settings file that is read: in memory they take a hundred times their bytes.
+const MAX_VALUES: usize = 1 << 17;
+/// Most parts of a damaged file that are tried, and values that are gone through for all of them.
 const MAX_TRIALS: u32 = 2000;
+const MAX_TRIED_VALUES: usize = 20_000_000;
 
 /// Settings could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +56,9 @@ fn read(path: &Path) -> io::Result<Settings> {
 /// # Errors
 /// A text that is no JSON object, or one of another version.
 fn parse(text: &[u8]) -> io::Result<Settings> {
+    if has_more_values(text, MAX_VALUES) {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the file has too many values"));
+    }
     let stored = match serde_json::from_slice(text) {
         Ok(stored) => stored,
         Err(error) => repaired(serde_json::from_slice(text)?).ok_or(error)?,
@@ -65,7 +72,7 @@ fn parse(text: &[u8]) -> io::Result<Settings> {
 
 /// What can be read of settings that cannot be read as a whole; `None` where that is nothing.
 fn repaired(value: Value) -> Option<StoredSettings> {
-    let mut trials = MAX_TRIALS;
+    let mut trials = MAX_TRIALS.min((MAX_TRIED_VALUES / values_in(&value)) as u32);
     let kept = readable_part(value, &mut trials, &|value| serde_json::from_value::<StoredSettings>(value.clone()).is_ok())?;
     tracing::warn!("some fields of the settings make no sense and are left out");
     serde_json::from_value(kept).ok()
