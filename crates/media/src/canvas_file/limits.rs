@@ -12,6 +12,8 @@ pub(super) const MAX_LIST_BYTES: u64 = 16 << 20;
 pub(super) const MAX_PIXEL_BYTES: u64 = 4 << 30;
 /// Most pictures of all layers: each holds a tile at least.
 const MAX_PICTURES: usize = (MAX_PIXEL_BYTES / (TILE_SIDE as u64 * TILE_SIDE as u64 * 4)) as usize;
+/// Most bytes that the archive's list of contents is read from: 128 for the entry of a picture, and what lies around the list.
+pub(super) const MAX_CONTENTS_BYTES: u64 = MAX_PICTURES as u64 * 128 + (1 << 20);
 /// Most characters of a name and of a region's words.
 pub(super) const MAX_TEXT: usize = LayerKind::MAX_WORDS;
 /// Bytes of a picture beside its pixels.

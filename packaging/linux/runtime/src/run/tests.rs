@@ -14,10 +14,16 @@ fn version(number: u32) -> Image {
     let tree = [
         Entry::File("AppRun", 0o755, format!("#!/bin/sh\necho {number}\n").into_bytes()),
         Entry::Link("atelier.desktop", "usr/share/atelier.desktop"),
-        Entry::Folder("usr", vec![
-            Entry::File("library.so", 0o644, long),
-            Entry::Folder("share", vec![Entry::File("atelier.desktop", 0o644, b"[Desktop Entry]\n".to_vec()), Entry::File("empty", 0o644, Vec::new())]),
-        ]),
+        Entry::Folder(
+            "usr",
+            vec![
+                Entry::File("library.so", 0o644, long),
+                Entry::Folder(
+                    "share",
+                    vec![Entry::File("atelier.desktop", 0o644, b"[Desktop Entry]\n".to_vec()), Entry::File("empty", 0o644, Vec::new())],
+                ),
+            ],
+        ),
     ];
     let mut file = tempfile::tempfile().unwrap();
     // Something else stands before it, as in an AppImage.
