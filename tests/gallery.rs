@@ -89,3 +89,55 @@ fn the_systems_trash_takes_a_picture_and_gives_it_back() {
         assert_eq!((home.found(""), home.found("is:trashed")), (2, 0));
     }
 }
+
+/// A PNG whose colour profile unpacks to so many bytes.
+#[cfg(target_os = "linux")]
+fn with_profile(path: &Path, bytes: usize) {
+    use std::io::Write as _;
+
+    let chunk = |kind: &[u8; 4], data: &[u8]| {
+        let mut crc = flate2::Crc::new();
+        crc.update(kind);
+        crc.update(data);
+        [&(data.len() as u32).to_be_bytes()[..], kind, data, &crc.sum().to_be_bytes()].concat()
+    };
+    let mut packed = flate2::write::ZlibEncoder::new(b"a\0\0".to_vec(), flate2::Compression::fast());
+    packed.write_all(&vec![0; bytes]).unwrap();
+    let plain = fs::read(path).unwrap();
+    // Behind the signature and the header.
+    let (start, rest) = plain.split_at(8 + 12 + 13);
+    fs::write(path, [start, &chunk(b"iCCP", &packed.finish().unwrap()), rest].concat()).unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_picture_that_ends_the_program_is_left_out_at_the_next_start_and_tried_again_once_it_changes() {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    /// Address space in which the program starts and scans, found in steps of so many KiB.
+    const STEP_KIB: u64 = 16 << 10;
+    let scan = |home: &Home, kib: u64| {
+        let limits = format!("ulimit -v {kib}; ulimit -c 0; exec \"$@\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &limits, "sh", env!("CARGO_BIN_EXE_atelier"), "gallery", "scan"]);
+        command.env(HOME_VARIABLE, home.0.path()).env("MALLOC_ARENA_MAX", "1").output().unwrap()
+    };
+    let room = (1..64).map(|steps| steps * STEP_KIB).find(|kib| scan(&Home::new(8), *kib).status.success()).unwrap();
+
+    let home = Home::new(8);
+    let plain = fs::read(home.picture(3)).unwrap();
+    // Less than the decoder takes at most, and more than there is room for.
+    with_profile(&home.picture(3), 60 << 20);
+    let crashed = scan(&home, room + STEP_KIB);
+    assert!(crashed.status.signal().is_some(), "it did not crash: {}", String::from_utf8_lossy(&crashed.stderr));
+    // Within the same bounds.
+    let next = scan(&home, room + STEP_KIB);
+    let told = String::from_utf8_lossy(&next.stderr);
+    assert!(next.status.success() && told.contains("3.png") && told.contains("left out"), "{}: {told}", next.status);
+    assert_eq!((home.found("lake"), home.found("is:damaged")), (7, 1));
+    assert!(home.done(&["search", "is:damaged"], Path::new("")).contains("3.png"));
+
+    fs::write(home.picture(3), plain).unwrap();
+    home.done(&["scan"], Path::new(""));
+    assert_eq!((home.found("lake"), home.found("is:damaged")), (8, 0));
+}

@@ -5,20 +5,23 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use atelier_core::canvas::StartFit;
-use atelier_core::recipe::{FileRole, ImageSource, ModelFiles};
+use atelier_core::reading::ReadingMarks;
+use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Rgb8};
+use atelier_gallery::{Database, FolderKind, Order, Query};
 use atelier_library::disk::{FactsCache, FileEntry, inspect_file, sections_of_model_paths};
 use atelier_library::downloads::{UnpackList, downloaded_files, unpack_archive};
 use atelier_library::{Catalogue, FileName, HeaderCache, Link, Manifest, read_header};
+use atelier_media::canvas_file::read_canvas;
 use atelier_media::{
-    RestoredRecipe, StoredRecipe, a1111, fit_image, image_size, read_image, read_mask, read_metadata, read_stealth_settings,
-    settings_of_texts,
+    Metadata, RestoredRecipe, StoredRecipe, a1111, fit_image, image_size, read_image, read_mask, read_metadata, read_stealth_settings,
+    settings_of_texts, write_picture,
 };
 
 /// A reader: a name that is a folder of `corpus`, and its body.
 pub type Reader = (&'static str, fn(&[u8]) -> bool);
 
 /// All readers here.
-pub const READERS: [Reader; 12] = [
+pub const READERS: [Reader; 14] = [
     ("model_file", model_file),
     ("picture", picture),
     ("picture_text", picture_text),
@@ -31,6 +34,8 @@ pub const READERS: [Reader; 12] = [
     ("catalogue", catalogue),
     ("download_queue", download_queue),
     ("facts_cache", facts_cache),
+    ("canvas", canvas),
+    ("marks", marks),
 ];
 
 /// A file in a folder of its own; both are gone when it is dropped.
@@ -176,4 +181,27 @@ pub fn facts_cache(bytes: &[u8]) -> bool {
     let scratch = Scratch::new("facts.json", bytes);
     let entry = FileEntry { path: "/a.safetensors".into(), bytes: 1, modified: Some(2), hint: None };
     FactsCache::open(&scratch.path).get(&entry).is_some()
+}
+
+/// Canvases with their layers.
+pub fn canvas(bytes: &[u8]) -> bool {
+    let scratch = Scratch::new("canvas.atelier", bytes);
+    let Ok(content) = read_canvas(&scratch.path) else { return false };
+    assert!(content.layers().iter().all(|layer| layer.name.len() < 1 << 20));
+    true
+}
+
+/// What a person said of pictures, as it lies beside them.
+pub fn marks(bytes: &[u8]) -> bool {
+    let scratch = Scratch::new(".atelier-marks.jsonl", bytes);
+    let folder = scratch.folder.path();
+    let picture = Rgb8::new(1, 1, vec![9; 3]).expect("a picture of a pixel");
+    write_picture(&folder.join("a.png"), &picture, &Metadata::default()).expect("room for temporary files");
+    let data = tempfile::tempdir().expect("a folder for temporary files");
+    let (mut database, _) = Database::open(&data.path().join("gallery.sqlite")).expect("a new database");
+    let own = database.add_folder(folder, FolderKind::Own).expect("a new database");
+    let unseen = ReadingMarks::open(&data.path().join("reading"));
+    let scan = database.scan(own.id, &unseen, &mut |_| {}, &|| false).expect("a folder with a picture");
+    assert_eq!(scan.added, 1);
+    !database.search(&Query::parse("rating>=1"), Order::Newest).expect("a search").is_empty()
 }

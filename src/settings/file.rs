@@ -13,8 +13,9 @@ use crate::studio::settings_file::{SettingsProblem, read_settings_file};
 use atelier_core::advice::Advice;
 use atelier_core::paths;
 
-/// Most parts of a damaged file that are tried.
+/// Most parts of a damaged file that are tried, and values that are gone through for all of them.
 const MAX_TRIALS: u32 = 2000;
+const MAX_TRIED_VALUES: usize = 20_000_000;
 
 /// Settings could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -76,7 +77,7 @@ fn parse(value: Value) -> Result<Settings, serde_json::Error> {
 
 /// What can be read of settings that cannot be read as a whole; `None` where that is nothing.
 fn repaired(value: Value) -> Option<StoredSettings> {
-    let mut trials = MAX_TRIALS;
+    let mut trials = MAX_TRIALS.min((MAX_TRIED_VALUES / values_in(&value)) as u32);
     let kept = readable_part(value, &mut trials, &|value| serde_json::from_value::<StoredSettings>(value.clone()).is_ok())?;
     tracing::warn!("some fields of the settings make no sense and are left out");
     serde_json::from_value(kept).ok()

@@ -10,11 +10,14 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use atelier_core::advice::Advice;
+use atelier_core::json::has_more_values;
 
 /// Version of the format that this program reads and writes.
 pub const VERSION: u32 = 1;
 /// Largest settings file that is read, in bytes.
 const MAX_BYTES: u64 = 4 << 20;
+/// Values of a settings file that is read: in memory they take a hundred times their bytes.
+const MAX_VALUES: usize = 1 << 17;
 
 /// Settings that this program cannot use.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +82,9 @@ pub fn read_settings_file(path: &Path) -> Result<Option<Value>, SettingsProblem>
     let damaged = |reason: String| SettingsProblem::Damaged { path: path.to_owned(), reason };
     if text.len() as u64 > MAX_BYTES {
         return Err(damaged("the file is too large for settings".into()));
+    }
+    if has_more_values(&text, MAX_VALUES) {
+        return Err(damaged("the file has too many values for settings".into()));
     }
     let settings: Value = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
     match settings.get("version").and_then(Value::as_u64) {

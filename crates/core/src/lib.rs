@@ -6,10 +6,12 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod bounded_reader;
 pub mod canvas;
 pub mod cpu_math;
 pub mod device;
 pub mod format;
+pub mod json;
 pub mod mailbox;
 pub mod module;
 pub mod picture_note;

@@ -173,6 +173,10 @@ impl ReadingMarks {
     pub fn open(folder: &Path) -> Self {
         let marks =
             Self { folder: folder.to_owned(), free: Mutex::default(), named: Mutex::default(), is_failure_logged: AtomicBool::new(false) };
+        // A start that reads nothing makes no folder.
+        if !folder.is_dir() {
+            return marks;
+        }
         let found = marks.locked(|| {
             let mut named = read_list(&marks.folder);
             let markers = markers_of_ended(&marks.folder);

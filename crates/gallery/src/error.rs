@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use atelier_core::reading::LeftOut;
 use atelier_media::PictureError;
 use rusqlite::ErrorCode;
 
@@ -26,6 +27,9 @@ pub enum GalleryError {
     /// A picture could not be read or written.
     #[error(transparent)]
     Picture(#[from] PictureError),
+    /// A file ended the program while it was read unasked, so it is left out.
+    #[error(transparent)]
+    LeftOut(#[from] LeftOut),
     /// A search that cannot be understood.
     #[error("{0}")]
     Query(String),

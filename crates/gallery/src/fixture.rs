@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use atelier_core::reading::ReadingMarks;
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PictureInfo, Recipe, Rgb8};
 use atelier_media::{Metadata, write_picture};
 use tempfile::TempDir;
@@ -55,8 +56,14 @@ impl Fixture {
         self.database.add_folder(&path, kind).unwrap().id
     }
 
+    /// The marks of a start of the program.
+    pub(crate) fn marks(&self) -> ReadingMarks {
+        ReadingMarks::open(&self.path("data/reading"))
+    }
+
     pub(crate) fn scan(&mut self, folder: FolderId) -> ScanReport {
-        self.database.scan(folder, &mut |_| {}, &|| false).unwrap()
+        let marks = self.marks();
+        self.database.scan(folder, &marks, &mut |_| {}, &|| false).unwrap()
     }
 
     /// File names of what a search finds.

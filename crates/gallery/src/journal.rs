@@ -19,8 +19,11 @@ use crate::folders::{Folder, FolderKind};
 pub(crate) const OWN_NAME: &str = ".atelier-marks.jsonl";
 /// Longest line that is read, in bytes.
 const MOST_LINE: u64 = 1 << 20;
-/// Most lines that are read.
+/// Most lines that are read, and bytes of them.
 const MOST_LINES: usize = 4_000_000;
+const MAX_BYTES: u64 = 1 << 30;
+/// Tags and boards of a picture that are read.
+const MAX_NAMES: usize = 1000;
 /// Most pictures of a journal that are read.
 const MOST_ENTRIES: usize = 1_000_000;
 /// Lines beyond twice the number of pictures, after which a journal is written anew.
@@ -84,7 +87,7 @@ impl Journal {
         // A folder or a pipe of this name is no journal, and a pipe would hold us for ever.
         let is_file = fs::metadata(path).is_ok_and(|it| it.is_file());
         let Some(file) = is_file.then(|| File::open(path).ok()).flatten() else { return journal };
-        let mut file = BufReader::new(file);
+        let mut file = BufReader::new(file.take(MAX_BYTES));
         let mut line = Vec::new();
         while journal.lines < MOST_LINES {
             line.clear();
@@ -92,7 +95,11 @@ impl Journal {
                 Ok(0) | Err(_) => break,
                 Ok(_) => journal.lines += 1,
             }
-            let Ok(entry) = serde_json::from_slice::<JournalEntry>(&line) else { continue };
+            let Ok(mut entry) = serde_json::from_slice::<JournalEntry>(&line) else { continue };
+            entry.tags.truncate(MAX_NAMES);
+            entry.boards.truncate(MAX_NAMES);
+            entry.tags.shrink_to_fit();
+            entry.boards.shrink_to_fit();
             let is_known = journal.entries.contains_key(&entry.file);
             if entry.file.is_empty() || (!is_known && journal.entries.len() >= MOST_ENTRIES) {
                 continue;

@@ -129,10 +129,18 @@ impl NewPicture {
     /// # Errors
     /// If the file cannot be read.
     pub fn read(path: &Path, kind: PictureKind) -> Result<Self, GalleryError> {
+        let picture = Self::without_settings(path, kind)?;
+        Ok(Self { settings: read_settings(&picture.path).ok(), ..picture })
+    }
+
+    /// A file whose contents are not looked into, as one that is damaged. Blocks.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub(crate) fn without_settings(path: &Path, kind: PictureKind) -> Result<Self, GalleryError> {
         let path = std::path::absolute(path).map_err(|error| GalleryError::file(path, error))?;
         let identity = FileIdentity::read(&path)?;
-        let settings = read_settings(&path).ok();
-        Ok(Self { path, identity, kind, settings, parent: None, batch: None })
+        Ok(Self { path, identity, kind, settings: None, parent: None, batch: None })
     }
 }
 

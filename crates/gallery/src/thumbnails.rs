@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use atelier_core::paths::remove_if_there;
+use atelier_core::reading::ReadingMarks;
 use atelier_core::recipe::{ImageSource, Rgb8};
 use atelier_media::{decode_jpeg, encode_jpeg, read_image, thumbnail};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -121,12 +122,12 @@ impl Thumbnails {
     /// that is read for up to a second.
     ///
     /// # Errors
-    /// If there is none and the file cannot be read; the database's.
-    pub fn thumbnail(&self, path: &Path, file_hash: FileHash, size: ThumbnailSize) -> Result<Rgb8, GalleryError> {
+    /// If there is none and the file cannot be read, or is left out by `marks`; the database's.
+    pub fn thumbnail(&self, marks: &ReadingMarks, path: &Path, file_hash: FileHash, size: ThumbnailSize) -> Result<Rgb8, GalleryError> {
         if let Some(pixels) = self.find(file_hash, size)?.and_then(|jpeg| decode_jpeg(&jpeg).ok()) {
             return Ok(pixels);
         }
-        let picture = read_image(&ImageSource::File(path.to_owned()))?;
+        let picture = marks.read(path, || read_image(&ImageSource::File(path.to_owned())))??;
         self.store(&picture, file_hash)?;
         Ok(thumbnail(&picture, size.pixels()))
     }
@@ -189,15 +190,16 @@ mod tests {
         atelier_media::write_picture(&path, &picture(1024), &atelier_media::Metadata::default()).unwrap();
         let hash = FileIdentity::read(&path).unwrap().hash;
         let thumbnails = Thumbnails::open(&folder.path().join("data/thumbnails.sqlite")).unwrap();
+        let marks = ReadingMarks::open(&folder.path().join("data/reading"));
         assert_eq!(thumbnails.find(hash, ThumbnailSize::Small).unwrap(), None);
-        let pixels = thumbnails.thumbnail(&path, hash, ThumbnailSize::Small).unwrap();
+        let pixels = thumbnails.thumbnail(&marks, &path, hash, ThumbnailSize::Small).unwrap();
         assert_eq!((pixels.width(), pixels.height()), (256, 128));
         fs::remove_file(&path).unwrap();
         for (size, side) in [(ThumbnailSize::Small, 256), (ThumbnailSize::Large, 512)] {
-            let again = thumbnails.thumbnail(&path, hash, size).unwrap();
+            let again = thumbnails.thumbnail(&marks, &path, hash, size).unwrap();
             assert_eq!((again.width(), again.height()), (side, side / 2));
         }
-        assert!(thumbnails.thumbnail(&path, FileHash([1; 16]), ThumbnailSize::Small).is_err());
+        assert!(thumbnails.thumbnail(&marks, &path, FileHash([1; 16]), ThumbnailSize::Small).is_err());
     }
 
     #[test]

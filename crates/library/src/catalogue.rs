@@ -8,7 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::family::Family;
-use super::manifest::{Defaults, Manifest, ManifestError, ModelFile, Role, read_text};
+use super::manifest::{Defaults, MAX_VALUES, Manifest, ManifestError, ModelFile, Role, read_text, too_many_values};
+use atelier_core::json::has_more_values;
 use atelier_core::recipe::FileRole;
 
 mod split;
@@ -19,6 +20,8 @@ use split::{Piece, split};
 const SHIPPED: &str = include_str!("../../../assets/catalogue.json");
 /// Memory that making a picture takes beside the weights, about.
 pub const WORKING_BYTES: u64 = 1_500_000_000;
+/// Entries of a file that are read.
+const MAX_PIECES: usize = 4096;
 /// Its name in errors.
 const SHIPPED_NAME: &str = "catalogue.json";
 
@@ -72,9 +75,12 @@ impl Catalogue {
 
     /// Adds the entries of a text: a JSON array of manifests, or a single one. `path` is only named in errors.
     pub fn add(&mut self, text: &str, path: &Path) -> Vec<ManifestError> {
+        if has_more_values(text.as_bytes(), MAX_VALUES) {
+            return vec![too_many_values(path, 1)];
+        }
         let mut problems = Vec::new();
         let mut seen = HashSet::new();
-        for piece in split(text) {
+        for piece in split(text, MAX_PIECES) {
             match piece {
                 Piece::Entry { text, line } => match Manifest::parse_at(text, path, line) {
                     Ok(entry) if seen.contains(&entry.id) => {

@@ -160,7 +160,13 @@ impl LibraryConfig {
     /// Folders and files of a scanner.
     #[must_use]
     pub fn scanner(&self, paths: &Paths, watch: bool) -> ScannerOptions {
-        ScannerOptions { models_root: self.models_root(paths), added: self.folders.clone(), cache_file: paths.facts_file(), watch }
+        ScannerOptions {
+            models_root: self.models_root(paths),
+            added: self.folders.clone(),
+            cache_file: paths.facts_file(),
+            marks: paths.reading_marks(),
+            watch,
+        }
     }
 }
 

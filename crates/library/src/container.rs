@@ -7,6 +7,12 @@ use super::dtype::Dtype;
 
 /// No header is longer; safetensors' own rule, which fits GGUF too.
 pub(crate) const MAX_HEADER_BYTES: u64 = 100_000_000;
+/// Tensors of a file; ggml compares each name with all before it.
+pub(crate) const MAX_TENSORS: usize = 32_768;
+/// Entries of the metadata; ggml compares each name with those before it.
+pub(crate) const MAX_ENTRIES: usize = 10_000;
+/// Bytes of all texts of the metadata that are kept; those beyond are left out as long ones are.
+pub(crate) const MAX_METADATA_BYTES: usize = 16 << 20;
 /// Texts in the metadata that are longer are left out; a chat template has a few thousand characters.
 pub(crate) const MAX_TEXT_BYTES: u64 = 65_536;
 
@@ -72,4 +78,12 @@ pub(crate) struct Contents {
 /// A tensor's name, short enough for a sentence.
 pub(crate) fn shown(name: &str) -> String {
     if name.chars().count() <= 80 { name.to_owned() } else { name.chars().take(79).chain(['…']).collect() }
+}
+
+/// Refuses a file with more tensors than the engine reads.
+pub(crate) fn check_count(tensors: usize) -> Result<(), Flaw> {
+    if tensors > MAX_TENSORS {
+        return Err(Flaw::Unsupported(format!("it has {tensors} tensors, more than the engine reads")));
+    }
+    Ok(())
 }

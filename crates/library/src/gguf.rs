@@ -7,15 +7,13 @@
 use std::collections::{BTreeMap, HashSet};
 use std::io::{BufReader, Read, Seek};
 
-use super::container::{Contents, Flaw, MAX_HEADER_BYTES, MAX_TEXT_BYTES, TensorInfo, shown};
+use super::container::{Contents, Flaw, MAX_ENTRIES, MAX_HEADER_BYTES, MAX_METADATA_BYTES, MAX_TEXT_BYTES, TensorInfo, check_count, shown};
 use super::dtype::Dtype;
 
 /// Names of tensors (`GGML_MAX_NAME`, with its final zero).
 const MAX_NAME_BYTES: u64 = 127;
 /// Names of metadata.
 const MAX_KEY_BYTES: u64 = 1024;
-/// ggml compares each name of the metadata with those before it.
-const MAX_ENTRIES: u64 = 10_000;
 /// ggml's dimensions.
 const GGML_DIMENSIONS: usize = 4;
 /// The engine folds those beyond ggml's into the last.
@@ -46,10 +44,12 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
     let tensor_count = input.u64()?;
     let entry_count = input.u64()?;
     let room = file_bytes.min(MAX_HEADER_BYTES);
-    if tensor_count > room / MIN_TENSOR_BYTES || entry_count > (room / MIN_ENTRY_BYTES).min(MAX_ENTRIES) {
+    if tensor_count > room / MIN_TENSOR_BYTES || entry_count > (room / MIN_ENTRY_BYTES).min(MAX_ENTRIES as u64) {
         return Err(Flaw::Damaged(format!("it promises {tensor_count} tensors and {entry_count} entries, more than a header holds")));
     }
+    check_count(usize::try_from(tensor_count).unwrap_or(usize::MAX))?;
     let mut metadata = BTreeMap::new();
+    let mut metadata_bytes = 0;
     let mut keys = HashSet::new();
     let mut alignment = ALIGNMENT;
     let mut has_lists = false;
@@ -65,7 +65,8 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
                 .filter(|it: &u64| kind == U32 && it.is_power_of_two() && *it <= 1 << 20)
                 .ok_or_else(|| Flaw::Damaged("its tensors have an impossible alignment".into()))?;
         }
-        if let Some(value) = value {
+        if let Some(value) = value.filter(|it| metadata_bytes + it.len() <= MAX_METADATA_BYTES) {
+            metadata_bytes += value.len();
             metadata.insert(key.clone(), value);
         }
         if let Some(key) = keys.replace(key) {

@@ -4,8 +4,6 @@
 
 use super::container::{Contents, Flaw, Format, TensorInfo, shown};
 
-/// ggml compares each name with all before it.
-const MAX_TENSORS: usize = 32_768;
 /// Numbers in names: of layers, blocks and experts.
 const MAX_NUMBER: u64 = 1000;
 /// Sizes of a dimension; the engine counts with 32 bits in places.
@@ -15,9 +13,6 @@ const MAX_KERNEL_SIDE: u64 = 4096;
 
 /// Checks every tensor.
 pub(crate) fn check(contents: Contents, format: Format) -> Result<Contents, Flaw> {
-    if contents.tensors.len() > MAX_TENSORS {
-        return Err(Flaw::Unsupported(format!("it has {} tensors, more than the engine reads", contents.tensors.len())));
-    }
     contents.tensors.iter().try_for_each(|tensor| check_tensor(tensor, format))?;
     Ok(contents)
 }

@@ -120,3 +120,47 @@ proptest! {
         let _ = read(&bytes, 1 << 40);
     }
 }
+
+fn safetensors(header: &str) -> Vec<u8> {
+    [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &[0; 8]].concat()
+}
+
+#[test]
+fn headers_with_more_tensors_notes_or_dimensions_than_are_read_are_refused_with_the_count() {
+    const ENTRY: &str = r#"{"dtype":"F32","shape":[1],"data_offsets":[0,4]}"#;
+    let empty = r#"{"dtype":"F32","shape":[0],"data_offsets":[0,0]}"#;
+    let many: Vec<String> = (0..40_000).map(|n| format!("\"t{n}\":{empty}")).collect();
+    let notes: Vec<String> = (0..20_000).map(|n| format!("\"n{n}\":{n}")).collect();
+    let gguf = [&b"GGUF\x03\0\0\0"[..], &40_000_u64.to_le_bytes(), &0_u64.to_le_bytes(), &[0; 1 << 20]].concat();
+    for (bytes, words) in [
+        (safetensors(&format!("{{{}}}", many.join(","))), "40000 tensors"),
+        (safetensors(&format!("{{\"__metadata__\":{{{}}},\"a\":{ENTRY}}}", notes.join(","))), "20000 notes"),
+        (
+            safetensors(&format!("{{\"a\":{{\"dtype\":\"F32\",\"shape\":[{}1],\"data_offsets\":[0,4]}}}}", "1,".repeat(100_000))),
+            "more dimensions",
+        ),
+        (safetensors(&format!("{{\"{}\":{ENTRY}}}", "a".repeat(2000))), "impossible length"),
+        (gguf, "40000 tensors"),
+    ] {
+        let error = read_from(&mut Cursor::new(&bytes), bytes.len() as u64, "file").unwrap_err();
+        assert!(error.advice.sentence.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn notes_of_any_kind_and_length_are_read_within_their_bytes() {
+    let long = "x".repeat(60_000);
+    let texts: Vec<String> = (0..1000).map(|n| format!("\"n{n}\":\"{long}\"")).collect();
+    let tags = "x".repeat(100_000);
+    let header = format!(
+        "{{\"__metadata__\":{{\"number\":7,\"list\":[1,2],\"ss_tag_frequency\":\"{tags}\",\"long\":\"{tags}\",{}}},\"a\":{{\"dtype\":\"F32\",\"shape\":[1],\
+        \"data_offsets\":[0,4]}}}}",
+        texts.join(",")
+    );
+    let bytes = safetensors(&header);
+    let metadata = read_from(&mut Cursor::new(&bytes), bytes.len() as u64, "file").unwrap().metadata;
+    assert_eq!((metadata["number"].as_str(), metadata["ss_tag_frequency"].len()), ("7", 100_000));
+    assert!(!metadata.contains_key("list") && !metadata.contains_key("long"));
+    assert!(metadata.values().map(String::len).sum::<usize>() <= 16 << 20);
+    assert!(metadata.len() > 200, "those that fit are kept");
+}

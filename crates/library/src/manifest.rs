@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Map, Value};
 
+use atelier_core::json::has_more_values;
 use atelier_core::recipe::ModelFiles;
 
 mod defaults;
@@ -29,6 +30,11 @@ pub use role::Role;
 pub const MANIFEST: &str = "manifest.json";
 /// A file larger than this is no manifest.
 const MOST_BYTES: u64 = 4 << 20;
+/// Values of a text that is read: fields that are not known are kept, and take a hundred times their bytes.
+pub(crate) const MAX_VALUES: usize = 1 << 17;
+/// Files of a model or of a variant, and variants of a model: each is compared with the others.
+const MAX_FILES: usize = 256;
+const MAX_VARIANTS: usize = 256;
 
 /// A model: its files, and the settings that suit it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -196,6 +202,9 @@ impl Manifest {
     /// Reads the text of a manifest that begins on this line of a file.
     pub(crate) fn parse_at(text: &str, path: &Path, first_line: usize) -> Result<Self, ManifestError> {
         let wrong = |line: usize, what: String| ManifestError::Wrong { path: path.to_owned(), line: line.max(1) + first_line - 1, what };
+        if has_more_values(text.as_bytes(), MAX_VALUES) {
+            return Err(too_many_values(path, first_line));
+        }
         let manifest: Self = serde_json::from_str(text).map_err(|error| {
             let what = error.to_string();
             let what = what.split_once(" at line ").map_or(what.as_str(), |(what, _)| what);
@@ -203,7 +212,13 @@ impl Manifest {
             let line = if error.column() == 0 && !error.is_eof() { error.line().saturating_sub(1) } else { error.line() };
             wrong(line, what.to_owned())
         })?;
+        if manifest.variants.len() > MAX_VARIANTS {
+            return Err(wrong(1, format!("it has {} variants, and {MAX_VARIANTS} are read", manifest.variants.len())));
+        }
         for files in std::iter::once(&manifest.files).chain(manifest.variants.iter().map(|it| &it.files)) {
+            if files.len() > MAX_FILES {
+                return Err(wrong(1, format!("it has {} files, and {MAX_FILES} are read", files.len())));
+            }
             for (n, file) in files.iter().enumerate() {
                 let before = files.get(..n).unwrap_or_default();
                 let same_role = |it: &&ModelFile| it.role == file.role && matches!(file.role, Role::Part(_));
@@ -404,6 +419,11 @@ fn variant_id(model: &str, variant: &str) -> String {
         _ => '-',
     };
     format!("{model}-{}", variant.chars().map(letter).collect::<String>().trim_matches(['.', '-']))
+}
+
+/// The error of a text with more values than are read.
+pub(crate) fn too_many_values(path: &Path, line: usize) -> ManifestError {
+    ManifestError::Wrong { path: path.to_owned(), line, what: format!("it has more than {MAX_VALUES} values") }
 }
 
 /// Reads a text of bounded length.

@@ -8,13 +8,17 @@ use std::fmt;
 use std::io::{Read, Seek};
 
 use serde::Deserialize;
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::container::{Contents, Flaw, MAX_HEADER_BYTES, MAX_TEXT_BYTES, TAGS, TensorInfo, shown};
+use super::container::{
+    Contents, Flaw, MAX_ENTRIES, MAX_HEADER_BYTES, MAX_METADATA_BYTES, MAX_TENSORS, MAX_TEXT_BYTES, TAGS, TensorInfo, check_count, shown,
+};
 use super::dtype::Dtype;
 
 /// The engine reads five dimensions.
 const MAX_DIMENSIONS: usize = 5;
+/// Longest name of a tensor, in bytes.
+const MAX_NAME_BYTES: usize = 1024;
 
 pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<Contents, Flaw> {
     let mut length = [0; 8];
@@ -37,6 +41,10 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
         return Err(Flaw::CutShort { promised_bytes: data });
     }
     let entries: Entries = serde_json::from_slice(&json).map_err(|error| Flaw::Damaged(format!("its header makes no sense ({error})")))?;
+    check_count(entries.tensors.len() + entries.more_tensors)?;
+    if entries.notes > MAX_ENTRIES {
+        return Err(Flaw::Unsupported(format!("its header has {} notes, more than are read", entries.notes)));
+    }
     let tensors = entries.tensors.into_iter().map(|(name, entry)| tensor(name, entry, data)).collect::<Result<_, _>>()?;
     Ok(Contents { tensors, metadata: entries.metadata })
 }
@@ -44,31 +52,81 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
 fn tensor(name: String, entry: Entry, data: u64) -> Result<TensorInfo, Flaw> {
     let dtype = Dtype::from_safetensors(&entry.dtype)
         .ok_or_else(|| Flaw::Unsupported(format!("it has numbers of the type {}, which the engine does not read", shown(&entry.dtype))))?;
-    if entry.shape.len() > MAX_DIMENSIONS {
+    if name.len() > MAX_NAME_BYTES {
+        return Err(Flaw::Damaged("a name in its header has an impossible length".into()));
+    }
+    let Dimensions(shape) = entry.shape;
+    if shape.len() > MAX_DIMENSIONS {
         return Err(Flaw::Unsupported(format!("{} has more dimensions than the engine reads", shown(&name))));
     }
     let (begin, end) = entry.data_offsets;
     let bytes = end.checked_sub(begin);
-    if bytes.is_none() || bytes != dtype.bytes_of(&entry.shape) {
+    if bytes.is_none() || bytes != dtype.bytes_of(&shape) {
         return Err(Flaw::Damaged(format!("the size of {} does not fit its shape", shown(&name))));
     }
     let (Some(bytes), Some(offset)) = (bytes, data.checked_add(begin)) else {
         return Err(Flaw::Damaged(format!("the place of {} is impossible", shown(&name))));
     };
-    Ok(TensorInfo { name, dtype, shape: entry.shape, offset, bytes })
+    Ok(TensorInfo { name, dtype, shape, offset, bytes })
 }
 
 #[derive(Deserialize)]
 struct Entry {
     dtype: String,
-    shape: Vec<u64>,
+    shape: Dimensions,
     data_offsets: (u64, u64),
 }
 
-/// The header's entries in the file's order; a name that comes twice is kept twice, and refused later.
+/// Dimensions, one more than the engine reads at most.
+struct Dimensions(Vec<u64>);
+
+impl<'de> Deserialize<'de> for Dimensions {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_seq(DimensionsVisitor)
+    }
+}
+
+struct DimensionsVisitor;
+
+impl<'de> Visitor<'de> for DimensionsVisitor {
+    type Value = Dimensions;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of dimensions")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Dimensions, A::Error> {
+        let mut dimensions = Vec::new();
+        while let Some(size) = list.next_element::<u64>()? {
+            if dimensions.len() <= MAX_DIMENSIONS {
+                dimensions.push(size);
+            }
+        }
+        Ok(Dimensions(dimensions))
+    }
+}
+
+/// The header's entries in the file's order; a name that comes twice is kept twice, and refused later. What is beyond the limits is counted.
+#[derive(Default)]
 struct Entries {
     tensors: Vec<(String, Entry)>,
+    more_tensors: usize,
     metadata: BTreeMap<String, String>,
+    metadata_bytes: usize,
+    /// Entries of the metadata, kept or not.
+    notes: usize,
+}
+
+impl Entries {
+    fn add_note(&mut self, key: String, text: Option<String>) {
+        self.notes += 1;
+        let Some(text) = text.filter(|text| text.len() as u64 <= MAX_TEXT_BYTES || key == TAGS.0) else { return };
+        let bytes = key.len() + text.len();
+        if self.notes <= MAX_ENTRIES && self.metadata_bytes + bytes <= MAX_METADATA_BYTES {
+            self.metadata_bytes += bytes;
+            self.metadata.insert(key, text);
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Entries {
@@ -87,18 +145,44 @@ impl<'de> Visitor<'de> for EntriesVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries, A::Error> {
-        let mut entries = Entries { tensors: Vec::new(), metadata: BTreeMap::new() };
+        let mut entries = Entries::default();
         while let Some(name) = map.next_key::<String>()? {
             if name == "__metadata__" {
-                let metadata: BTreeMap<String, Text> = map.next_value()?;
-                let short = |key: &str, text: &str| text.len() as u64 <= MAX_TEXT_BYTES || key == TAGS.0;
-                let texts = metadata.into_iter().filter_map(|(key, Text(text))| text.map(|text| (key, text)));
-                entries.metadata.extend(texts.filter(|(key, text)| short(key, text)));
-            } else {
+                map.next_value_seed(Notes(&mut entries))?;
+            } else if entries.tensors.len() < MAX_TENSORS {
                 entries.tensors.push((name, map.next_value()?));
+            } else {
+                map.next_value::<IgnoredAny>()?;
+                entries.more_tensors += 1;
             }
         }
         Ok(entries)
+    }
+}
+
+/// Reads the metadata note by note: in memory, a header of nothing but short notes would take ten times its bytes.
+struct Notes<'a>(&'a mut Entries);
+
+impl<'de> DeserializeSeed<'de> for Notes<'_> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Notes<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of notes")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some((key, Text(text))) = map.next_entry::<String, Text>()? {
+            self.0.add_note(key, text);
+        }
+        Ok(())
     }
 }
 

@@ -10,6 +10,8 @@ use atelier_core::recipe::{FileRole, PictureInfo, Recipe, Rng, Sampler, Schedule
 
 /// Fewer pairs than this are a line of prose.
 const FEWEST_PAIRS: usize = 3;
+/// Pairs that are read; the longest lines of known programs have a few dozen.
+const MAX_PAIRS: usize = 1024;
 const NEGATIVE: &str = "Negative prompt:";
 
 /// A parsed `parameters` text.
@@ -189,11 +191,13 @@ pub fn parse(text: &str) -> Parameters {
     Parameters { prompt, negative_prompt: negative.to_owned(), pairs }
 }
 
-/// The `key: value` pairs of a line; a value that begins with a quotation mark is JSON, any other goes to the next comma.
+/// The first `key: value` pairs of a line; a value that begins with a quotation mark is JSON, any other goes to the next comma.
 fn pairs(line: &str) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     let mut rest = line;
-    while let Some((before, after)) = rest.split_once(':') {
+    while pairs.len() < MAX_PAIRS
+        && let Some((before, after)) = rest.split_once(':')
+    {
         let Some(key) = key_at_end(before) else {
             rest = after;
             continue;

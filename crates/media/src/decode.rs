@@ -10,9 +10,10 @@ use std::path::Path;
 
 use image::imageops::{self, FilterType};
 use image::metadata::Orientation;
-use image::{DynamicImage, GenericImageView, ImageBuffer, ImageDecoder, ImageReader, Limits, Luma, Pixel, Rgb, RgbaImage};
+use image::{DynamicImage, GenericImageView, ImageBuffer, ImageDecoder, ImageFormat, ImageReader, Limits, Luma, Pixel, Rgb, RgbaImage};
 
 use super::PictureError;
+use super::inspect::webp_exif;
 use atelier_core::canvas::{AreaFill, Borders, Mask, StartFit, border_mask, extend_picture, fill_area};
 use atelier_core::recipe::{ImageSource, Rgb8};
 
@@ -20,6 +21,12 @@ use atelier_core::recipe::{ImageSource, Rgb8};
 pub const MAX_SIDE: u32 = 16_384;
 /// Most bytes of memory for decoding a picture.
 const MOST_MEMORY: u64 = 1 << 30;
+/// Most bytes that the decoder of PNG takes beside the pixels: texts, colour profiles, a row.
+const MAX_PNG_EXTRAS: u64 = 64 << 20;
+/// Largest file that is decoded. Noise of the largest size that is read takes as much.
+const MAX_FILE_BYTES: u64 = 1 << 30;
+/// Largest JPEG that is decoded: its decoder holds all of it in memory.
+const MAX_JPEG_BYTES: u64 = 256 << 20;
 
 /// Reads a picture; transparent pixels become white.
 pub fn read_image(source: &ImageSource) -> Result<Rgb8, PictureError> {
@@ -161,8 +168,12 @@ fn open(path: &Path) -> Result<(impl ImageDecoder, Orientation), PictureError> {
     }
     let open = || ImageReader::open(path).and_then(ImageReader::with_guessed_format);
     let mut reader = open().map_err(|error| PictureError::read(path, error))?;
+    let format = reader.format();
+    if file.len() > if format == Some(ImageFormat::Jpeg) { MAX_JPEG_BYTES } else { MAX_FILE_BYTES } {
+        return Err(PictureError::not_a_picture(path, "the file is too large"));
+    }
     let mut limits = Limits::default();
-    limits.max_alloc = Some(MOST_MEMORY);
+    limits.max_alloc = Some(if format == Some(ImageFormat::Png) { MAX_PNG_EXTRAS } else { MOST_MEMORY });
     reader.limits(limits);
     let mut decoder = reader.into_decoder().map_err(|error| refused(path, error))?;
     let (width, height) = decoder.dimensions();
@@ -170,7 +181,12 @@ fn open(path: &Path) -> Result<(impl ImageDecoder, Orientation), PictureError> {
         return Err(PictureError::TooLarge { path: path.to_path_buf(), width, height, max: MAX_SIDE });
     }
     // A damaged orientation is no reason to refuse a picture.
-    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    let orientation = match format {
+        // The decoder would make as much room as the file says that its EXIF is long.
+        Some(ImageFormat::WebP) => webp_exif(path).and_then(|exif| Orientation::from_exif_chunk(&exif)),
+        _ => decoder.orientation().ok(),
+    };
+    let orientation = orientation.unwrap_or(Orientation::NoTransforms);
     Ok((decoder, orientation))
 }
 
@@ -225,7 +241,7 @@ mod tests {
     fn a_file_is_known_by_what_it_holds_and_not_by_its_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.png");
-        RgbaImage::from_pixel(4, 3, Rgba([9, 9, 9, 255])).save_with_format(&path, image::ImageFormat::WebP).unwrap();
+        RgbaImage::from_pixel(4, 3, Rgba([9, 9, 9, 255])).save_with_format(&path, ImageFormat::WebP).unwrap();
         assert_eq!(read_image(&ImageSource::File(path)).unwrap().height(), 3);
     }
 

@@ -4,6 +4,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use png::text_metadata::{ITXtChunk, TEXtChunk};
@@ -20,6 +21,8 @@ use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 pub(crate) const PARAMETERS: &str = "parameters";
 /// Keyword of the stored recipe.
 pub(crate) const RECIPE: &str = "atelier";
+/// Texts of that keyword that are tried where the first ones hold no recipe.
+const MAX_RECIPES: u32 = 8;
 
 /// Metadata of a picture file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -129,10 +132,18 @@ pub fn read_metadata(path: &Path) -> Result<Metadata, PictureError> {
         return Err(PictureError::not_a_picture(path, "it is not a file"));
     }
     let mut metadata = Metadata::default();
-    png_text::chunks(BufReader::new(File::open(path).map_err(failed)?), |chunk| match chunk {
-        Chunk::Text(keyword, text) if keyword == PARAMETERS && metadata.parameters.is_none() => metadata.parameters = Some(text),
-        Chunk::Text(keyword, text) if keyword == RECIPE && metadata.recipe.is_none() => metadata.recipe = StoredRecipe::from_json(&text),
-        Chunk::Text(..) | Chunk::Exif(_) => {}
+    let mut recipes = MAX_RECIPES;
+    png_text::chunks(BufReader::new(File::open(path).map_err(failed)?), |chunk| {
+        match chunk {
+            Chunk::Text(keyword, text) if keyword == PARAMETERS && metadata.parameters.is_none() => metadata.parameters = Some(text),
+            Chunk::Text(keyword, text) if keyword == RECIPE && recipes > 0 => {
+                recipes -= 1;
+                metadata.recipe = metadata.recipe.take().or_else(|| StoredRecipe::from_json(&text));
+            }
+            Chunk::Text(..) | Chunk::Exif(_) => {}
+        }
+        let has_all = metadata.parameters.is_some() && (metadata.recipe.is_some() || recipes == 0);
+        if has_all { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })
     .map_err(failed)?;
     Ok(metadata)

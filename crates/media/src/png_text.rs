@@ -4,6 +4,7 @@
 //! or too large is passed over.
 
 use std::io::{self, BufRead, Read, Seek};
+use std::ops::ControlFlow;
 
 use flate2::Crc;
 use flate2::bufread::ZlibDecoder;
@@ -11,6 +12,8 @@ use flate2::bufread::ZlibDecoder;
 pub(crate) const SIGNATURE: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
 /// Bytes of a text chunk, packed or unpacked; longer ones are passed over.
 pub(crate) const MOST_TEXT: u64 = 4 << 20;
+/// Bytes of all packed texts of a file, unpacked; what comes after is passed over.
+const MAX_UNPACKED: u64 = 32 << 20;
 /// Chunks of a file that are looked at: 8 GiB of picture in the chunks that encoders make.
 const MOST_CHUNKS: u32 = 1 << 20;
 
@@ -23,21 +26,23 @@ pub(crate) enum Chunk {
     Exif(Vec<u8>),
 }
 
-/// Calls back with each text and EXIF chunk. A file that ends early is read as far as it goes.
-pub(crate) fn chunks(mut file: impl BufRead + Seek, mut visit: impl FnMut(Chunk)) -> io::Result<()> {
+/// Calls back with each text and EXIF chunk until it is told to stop. A file that ends early is read as far as it goes. Returns false where
+/// packed texts were passed over, because those before them unpack to all that is read.
+pub(crate) fn chunks(mut file: impl BufRead + Seek, mut visit: impl FnMut(Chunk) -> ControlFlow<()>) -> io::Result<bool> {
     let mut signature = [0; 8];
     file.read_exact(&mut signature).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not a PNG file"))?;
     if signature != *SIGNATURE {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a PNG file"));
     }
+    let mut room = Room { left: MAX_UNPACKED, is_short: false };
     for _ in 0..MOST_CHUNKS {
         let (mut length, mut kind) = ([0; 4], [0; 4]);
         if file.read_exact(&mut length).and_then(|()| file.read_exact(&mut kind)).is_err() {
-            return Ok(());
+            break;
         }
         let length = u64::from(u32::from_be_bytes(length));
         if &kind == b"IEND" {
-            return Ok(());
+            break;
         }
         if !matches!(&kind, b"tEXt" | b"zTXt" | b"iTXt" | b"eXIf") || length > MOST_TEXT {
             file.seek_relative(length as i64 + 4)?;
@@ -45,7 +50,7 @@ pub(crate) fn chunks(mut file: impl BufRead + Seek, mut visit: impl FnMut(Chunk)
         }
         let (mut data, mut checksum) = (Vec::new(), [0; 4]);
         if (&mut file).take(length).read_to_end(&mut data)? as u64 != length || file.read_exact(&mut checksum).is_err() {
-            return Ok(());
+            break;
         }
         let mut crc = Crc::new();
         crc.update(&kind);
@@ -53,30 +58,37 @@ pub(crate) fn chunks(mut file: impl BufRead + Seek, mut visit: impl FnMut(Chunk)
         if crc.sum() != u32::from_be_bytes(checksum) {
             continue;
         }
-        if &kind == b"eXIf" {
-            visit(Chunk::Exif(data));
-        } else if let Some((keyword, text)) = text_of(kind, &data) {
-            visit(Chunk::Text(keyword, text));
+        let chunk = if &kind == b"eXIf" { Some(Chunk::Exif(data)) } else { text_of(kind, &data, &mut room) };
+        if chunk.is_some_and(|chunk| visit(chunk).is_break()) {
+            break;
         }
     }
-    Ok(())
+    Ok(!room.is_short)
+}
+
+/// Room for unpacked texts.
+struct Room {
+    /// Bytes that may still be unpacked.
+    left: u64,
+    /// True once a text was passed over that would have been read with more room.
+    is_short: bool,
 }
 
 /// Keyword and text of a chunk.
-fn text_of(kind: [u8; 4], data: &[u8]) -> Option<(String, String)> {
+fn text_of(kind: [u8; 4], data: &[u8], room: &mut Room) -> Option<Chunk> {
     let (keyword, rest) = until_zero(data)?;
     let text = match &kind {
         b"tEXt" => latin1(rest),
-        b"zTXt" => latin1(&unpack(rest.strip_prefix(&[0])?)?),
+        b"zTXt" => latin1(&unpack(rest.strip_prefix(&[0])?, room)?),
         _ => {
             let (packed, rest) = rest.split_first()?;
             let rest = rest.strip_prefix(&[0])?;
             let (_language, rest) = until_zero(rest)?;
             let (_translated, rest) = until_zero(rest)?;
-            String::from_utf8(if *packed == 0 { rest.to_vec() } else { unpack(rest)? }).ok()?
+            String::from_utf8(if *packed == 0 { rest.to_vec() } else { unpack(rest, room)? }).ok()?
         }
     };
-    Some((latin1(keyword), text))
+    Some(Chunk::Text(latin1(keyword), text))
 }
 
 fn until_zero(data: &[u8]) -> Option<(&[u8], &[u8])> {
@@ -89,10 +101,15 @@ pub(crate) fn latin1(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap_or_else(|_| bytes.iter().map(|byte| char::from(*byte)).collect())
 }
 
-fn unpack(packed: &[u8]) -> Option<Vec<u8>> {
+/// The unpacked bytes. They take room also where they come to nothing.
+fn unpack(packed: &[u8], room: &mut Room) -> Option<Vec<u8>> {
+    let most = MOST_TEXT.min(room.left);
     let mut text = Vec::new();
-    ZlibDecoder::new(packed).take(MOST_TEXT + 1).read_to_end(&mut text).ok()?;
-    (text.len() as u64 <= MOST_TEXT).then_some(text)
+    let unpacked = ZlibDecoder::new(packed).take(most + 1).read_to_end(&mut text);
+    let bytes = text.len() as u64;
+    room.left = room.left.saturating_sub(bytes);
+    room.is_short |= bytes > most && most < MOST_TEXT;
+    (unpacked.is_ok() && bytes <= most).then_some(text)
 }
 
 #[cfg(test)]
@@ -121,7 +138,11 @@ mod tests {
     fn read(parts: &[Vec<u8>]) -> Vec<Chunk> {
         let file = [SIGNATURE.to_vec(), parts.concat()].concat();
         let mut all = Vec::new();
-        chunks(Cursor::new(file), |chunk| all.push(chunk)).unwrap();
+        chunks(Cursor::new(file), |chunk| {
+            all.push(chunk);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
         all
     }
 
@@ -178,13 +199,31 @@ mod tests {
         }
     }
 
+    #[test]
+    fn packed_texts_unpack_to_a_bounded_number_of_bytes_whether_or_not_they_are_texts() {
+        for bytes in [vec![b'a'; MOST_TEXT as usize], vec![0xff; MOST_TEXT as usize], vec![b'a'; MOST_TEXT as usize + 1]] {
+            let packed = chunk(*b"iTXt", &[&b"parameters\0\x01\0\0\0"[..], &zlib(&bytes)].concat());
+            let file = [SIGNATURE.to_vec(), packed.repeat(500), chunk(*b"tEXt", b"parameters\0good")].concat();
+            let mut texts = 0;
+            let mut last = None;
+            let is_all_unpacked = chunks(Cursor::new(file), |chunk| {
+                texts += 1;
+                last = Some(chunk);
+                ControlFlow::Continue(())
+            });
+            assert!(!is_all_unpacked.unwrap(), "it is told");
+            assert!(texts <= MAX_UNPACKED / MOST_TEXT + 1, "{texts}");
+            assert_eq!(last, parameters("good").pop(), "what is not packed is read all the same");
+        }
+    }
+
     proptest! {
         #[test]
         fn no_file_makes_reading_fail_or_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200), flip in 0..300_usize) {
             let mut file = [SIGNATURE.to_vec(), chunk(*b"iTXt", &[&b"parameters\0\x01\0\0\0"[..], &zlib(b"a lake")].concat()), bytes].concat();
             let at = 8 + flip % (file.len() - 8);
             file[at] ^= 0x55;
-            let read = chunks(Cursor::new(file), |_| ());
+            let read = chunks(Cursor::new(file), |_| ControlFlow::Continue(()));
             prop_assert!(read.is_ok());
         }
     }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::MAX_SIDE;
 use atelier_core::canvas::{Borders, StartFit};
 use atelier_core::cpu_math::CpuMath;
+use atelier_core::json::has_more_values;
 use atelier_core::picture_note::{NoteKind, PictureNote};
 use atelier_core::placement::Change;
 use atelier_core::recipe::{
@@ -20,6 +21,8 @@ use atelier_core::recipe::{
 
 /// The version that this program writes.
 const VERSION: u32 = 1;
+/// Values of a JSON text of a picture that is read. The graph of a large workflow has some ten thousand.
+pub(crate) const MAX_VALUES: usize = 1 << 17;
 /// Notes of a picture, remedies of a note and characters of its sentence that are read.
 const MOST_NOTES: usize = 16;
 const MOST_REMEDIES: usize = 8;
@@ -389,6 +392,9 @@ impl StoredRecipe {
     /// Reads the stored text; `None` where it is none of ours.
     #[must_use]
     pub fn from_json(text: &str) -> Option<Self> {
+        if has_more_values(text.as_bytes(), MAX_VALUES) {
+            return None;
+        }
         serde_json::from_str(text).ok()
     }
 

@@ -18,6 +18,7 @@ use super::printer::Printer;
 use super::reporter::{ProgressLine, quiet_reporter, reporter};
 use crate::studio::picture_index::open_gallery;
 use atelier_core::paths::Paths;
+use atelier_core::reading::ReadingMarks;
 use atelier_gallery::{Database, DatabaseState, Folder, FolderKind, GalleryError, Order, PictureId, Query, Trash, TrashReport};
 use atelier_media::{ExportFormat, export_picture};
 
@@ -83,6 +84,7 @@ pub(super) fn run(flags: GalleryFlags, env: Env<'_>) -> Exit {
 /// Runs the commands of `atelier gallery`.
 struct CommandRunner {
     database: Database,
+    marks: ReadingMarks,
     interrupt: Arc<Interrupt>,
 }
 
@@ -94,7 +96,8 @@ impl CommandRunner {
             let path = path.display();
             report.warning(&format!("The index of your pictures was damaged and is now {path}; it is made again from your pictures."))?;
         }
-        let mut runner = Self { database, interrupt };
+        let marks = ReadingMarks::open(&paths.reading_marks());
+        let mut runner = Self { database, marks, interrupt };
         for folder in runner.database.folders()? {
             if !folder.is_scanned && folder.path.is_dir() {
                 runner.scan_folder(&folder, report)?;
@@ -183,7 +186,7 @@ impl CommandRunner {
             let detail = format!("{} of {}", scan.looked_at, scan.files);
             report.reporter.update(&ProgressLine { message: message.clone(), detail, fraction });
         };
-        let scan = self.database.scan(folder.id, &mut progress, &|| interrupt.pressed())?;
+        let scan = self.database.scan(folder.id, &self.marks, &mut progress, &|| interrupt.pressed())?;
         report.scan(&folder.path, &scan)?;
         if scan.is_stopped { Err(CommandError::Cancelled) } else { Ok(()) }
     }

@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use crate::cli::printer::Printer;
 use crate::cli::reporter::Reporter;
 
+use atelier_core::reading::LeftOut;
 use atelier_gallery::{PictureDetails, PictureFlag, PictureSummary, ScanReport};
 use atelier_media::Tool;
 
@@ -120,6 +121,7 @@ impl GalleryReport<'_> {
             "missing": scan.missing,
             "damaged": scan.damaged,
             "unreadable": scan.unreadable,
+            "left_out": scan.left_out.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
             "folder_missing": scan.is_folder_missing,
             "stopped": scan.is_stopped,
         }))?;
@@ -144,6 +146,9 @@ impl GalleryReport<'_> {
         }
         let found = if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) };
         self.reporter.message(&format!("{}: {} pictures{found}.", folder.display(), scan.files));
+        for path in &scan.left_out {
+            self.reporter.message(&LeftOut { path: path.clone() }.to_string());
+        }
         Ok(())
     }
 

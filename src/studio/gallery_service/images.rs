@@ -2,13 +2,15 @@
 
 use std::collections::VecDeque;
 use std::num::NonZero;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
 use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
-use atelier_core::recipe::ImageSource;
-use atelier_gallery::{Database, PictureId, PictureSummary, ThumbnailSize, Thumbnails};
+use atelier_core::reading::ReadingMarks;
+use atelier_core::recipe::{ImageSource, Rgb8};
+use atelier_gallery::{Database, GalleryError, PictureId, PictureSummary, ThumbnailSize, Thumbnails};
 use atelier_media::decode_jpeg;
 
 use super::message::GalleryEvent;
@@ -61,6 +63,7 @@ impl Images {
             tracing::warn!("no thumbnails can be made");
             return;
         };
+        let marks = ReadingMarks::open(&self.paths.reading_marks());
         let mut wanted = Wanted::default();
         loop {
             match request {
@@ -76,12 +79,12 @@ impl Images {
                     break newer;
                 }
                 if let Some(id) = wanted.pixels.pop() {
-                    self.send_pixels(&database, id);
+                    self.send_pixels(&database, &marks, id);
                 } else if !wanted.thumbnails.is_empty() {
                     let first = wanted.thumbnails.drain(..wanted.thumbnails.len().min(BATCH)).collect::<Vec<_>>();
                     wanted.unmade.extend(self.send_kept_thumbnails(&database, &thumbnails, &first));
                 } else if let Some(picture) = wanted.unmade.pop_front() {
-                    self.send_thumbnail(&thumbnails, &picture);
+                    self.send_thumbnail(&thumbnails, &marks, &picture);
                 } else {
                     break self.requests.wait();
                 }
@@ -89,10 +92,11 @@ impl Images {
         }
     }
 
-    fn send_pixels(&self, database: &Database, id: PictureId) {
+    /// The picture that was looked at last is shown at the start too, so it is marked as one that is read unasked.
+    fn send_pixels(&self, database: &Database, marks: &ReadingMarks, id: PictureId) {
         let result = match summary(database, id) {
             None => Err("This picture is no longer in the gallery.".to_owned()),
-            Some(picture) => atelier_media::read_image(&ImageSource::File(picture.path)).map(Arc::new).map_err(|error| error.to_string()),
+            Some(picture) => read_marked(marks, &picture.path).map(Arc::new).map_err(|error| error.to_string()),
         };
         self.events.send(GalleryEvent::Pixels(id, result));
     }
@@ -127,8 +131,8 @@ impl Images {
         unmade
     }
 
-    fn send_thumbnail(&self, thumbnails: &Thumbnails, picture: &PictureSummary) {
-        let pixels = match thumbnails.thumbnail(&picture.path, picture.file_hash, ThumbnailSize::Small) {
+    fn send_thumbnail(&self, thumbnails: &Thumbnails, marks: &ReadingMarks, picture: &PictureSummary) {
+        let pixels = match thumbnails.thumbnail(marks, &picture.path, picture.file_hash, ThumbnailSize::Small) {
             Ok(pixels) => Some(pixels),
             Err(error) => {
                 tracing::debug!("no thumbnail of {}: {error}", picture.path.display());
@@ -141,4 +145,8 @@ impl Images {
 
 fn summary(database: &Database, id: PictureId) -> Option<PictureSummary> {
     database.pictures(&[id]).ok()?.pop()
+}
+
+fn read_marked(marks: &ReadingMarks, path: &Path) -> Result<Rgb8, GalleryError> {
+    Ok(marks.read(path, || atelier_media::read_image(&ImageSource::File(path.to_owned())))??)
 }

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
-use atelier_gallery::{Database, GalleryError};
+use atelier_core::reading::ReadingMarks;
+use atelier_gallery::{Database, GalleryError, ScanReport};
 
 use super::message::{GalleryEvent, send_event};
 
@@ -84,13 +85,14 @@ fn run(
     is_stopping: &AtomicBool,
 ) -> Result<(), GalleryError> {
     let (mut database, _) = Database::open(&paths.gallery_file())?;
+    let marks = ReadingMarks::open(&paths.reading_marks());
     let (mut is_checked, mut is_damage_reported) = (false, false);
     loop {
         let task = if is_checked { Some(tasks.wait()) } else { tasks.next_within(QUIET_BEFORE_CHECK) };
         let result = match task {
             Some(Task::Stop) => return Ok(()),
             Some(Task::WriteJournals) => database.write_journals(),
-            Some(Task::Scan) => scan(&mut database, events, scanned, is_stopping),
+            Some(Task::Scan) => scan(&mut database, &marks, events, scanned, is_stopping),
             None => {
                 is_checked = true;
                 database.check()
@@ -112,6 +114,7 @@ fn run(
 
 fn scan(
     database: &mut Database,
+    marks: &ReadingMarks,
     events: &Arc<Mailbox<GalleryEvent>>,
     scanned: &dyn Fn(),
     is_stopping: &AtomicBool,
@@ -119,16 +122,32 @@ fn scan(
     let mut published = Instant::now();
     for folder in database.folders()? {
         let path = folder.path.clone();
-        let mut progress = |report: &atelier_gallery::ScanReport| {
+        let mut progress = |report: &ScanReport| {
             if published.elapsed() >= PUBLISH_EVERY {
                 published = Instant::now();
                 send_event(events, GalleryEvent::Scanning(Some((path.clone(), report.looked_at))));
                 scanned();
             }
         };
-        database.scan(folder.id, &mut progress, &|| is_stopping.load(Ordering::Acquire))?;
+        let report = database.scan(folder.id, marks, &mut progress, &|| is_stopping.load(Ordering::Acquire))?;
+        if report.newly_left_out > 0 {
+            send_event(events, GalleryEvent::Notice(left_out_sentence(&report)));
+        }
         scanned();
     }
     send_event(events, GalleryEvent::Scanning(None));
     Ok(())
+}
+
+/// Names the pictures that are left out.
+fn left_out_sentence(report: &ScanReport) -> String {
+    let (path, others) = report.left_out.split_first().map_or((String::new(), 0), |(it, rest)| (it.display().to_string(), rest.len()));
+    let others = match others {
+        0 => String::new(),
+        1 => " and another picture".to_owned(),
+        count => format!(" and {count} other pictures"),
+    };
+    format!(
+        "Atelier ended while it read {path}{others}. It is marked as damaged and left out until it changes; replace it by a good copy, or delete it."
+    )
 }

@@ -13,6 +13,8 @@ use super::preset::Preset;
 /// Presets that are read, and bytes of each.
 const MOST_PRESETS: usize = 1000;
 const MOST_BYTES: u64 = 1 << 20;
+/// Bytes of all presets together.
+const MAX_ALL_BYTES: u64 = 64 << 20;
 /// Characters of a name, and of the file name made of it.
 const MOST_CHARACTERS: usize = 80;
 /// Longest side of a preset's picture, in pixels.
@@ -50,7 +52,20 @@ pub fn read_presets(folder: &Path) -> Presets {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut files: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|it| it == "json")).collect();
     files.sort();
+    if files.len() > MOST_PRESETS {
+        read.problems.push(format!("{} has more than {MOST_PRESETS} styles; the others are passed over.", folder.display()));
+    }
+    let mut bytes = 0;
     for path in files.into_iter().take(MOST_PRESETS) {
+        bytes += fs::metadata(&path).map_or(0, |it| it.len());
+        if bytes > MAX_ALL_BYTES {
+            read.problems.push(format!(
+                "The styles in {} are too long; from {} on they are passed over.",
+                folder.display(),
+                path.display()
+            ));
+            break;
+        }
         match read_preset(&path) {
             Ok(preset) => {
                 let picture = path.with_extension("png");

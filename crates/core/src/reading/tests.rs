@@ -48,6 +48,8 @@ impl Home {
 fn what_ended_the_program_is_left_out_and_the_rest_is_read() {
     let home = Home::new();
     let (bad, good) = (home.file("a very long name of a picture.png", "bad"), home.file("b.png", "good"));
+    drop(home.marks());
+    assert!(!home.folder.path().join("data").exists(), "a start that reads nothing makes no folder");
     home.end_while_reading(&bad);
     let marks = home.marks();
     assert_eq!(marks.read(&bad, || panic!("it is not read")), Err(LeftOut { path: bad.clone() }));

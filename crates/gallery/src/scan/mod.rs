@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use atelier_core::reading::ReadingMarks;
 use rusqlite::{Connection, params};
 
 use self::walk::{FoundFile, Walk, walk};
@@ -18,6 +19,9 @@ use crate::picture::{NewPicture, PictureKind, PictureState};
 use crate::record::{index_text, insert_picture, link_parents, write_settings};
 use crate::stored_path::StoredPath;
 use crate::{Database, FileHash, GalleryError};
+
+/// The time of a row whose file is left out: no file has it, so the next scan looks at the file again.
+const LEFT_OUT_NS: i64 = -1;
 
 /// Pictures whose rows are written in one transaction: few, so that others who write wait for milliseconds.
 const BATCH: usize = 64;
@@ -43,6 +47,10 @@ pub struct ScanReport {
     pub damaged: u64,
     /// Files that could not be read.
     pub unreadable: u64,
+    /// Files that are left out, because the program ended while it read them; their rows are marked as damaged.
+    pub left_out: Vec<PathBuf>,
+    /// Of these, how many were not left out before.
+    pub newly_left_out: u64,
     /// True where the folder itself is not there.
     pub is_folder_missing: bool,
     /// True where it was stopped before its end.
@@ -65,19 +73,21 @@ struct Scan<'a> {
     folder: Folder,
     journal: Journal,
     report: ScanReport,
+    marks: &'a ReadingMarks,
     progress: &'a mut dyn FnMut(&ScanReport),
     stop: &'a dyn Fn() -> bool,
 }
 
 impl Database {
-    /// Looks through a folder: sizes and times first, headers of what is new or changed, newest first. `progress` is called often; `stop` is
-    /// asked before each file, and what was found until then stays. Blocks.
+    /// Looks through a folder: sizes and times first, headers of what is new or changed, newest first. Files that ended the program before
+    /// are left out, by `marks`. `progress` is called often; `stop` is asked before each file, and what was found until then stays. Blocks.
     ///
     /// # Errors
     /// If the folder is not of the index; the database's.
     pub fn scan(
         &mut self,
         folder: FolderId,
+        marks: &ReadingMarks,
         progress: &mut dyn FnMut(&ScanReport),
         stop: &dyn Fn() -> bool,
     ) -> Result<ScanReport, GalleryError> {
@@ -106,7 +116,7 @@ impl Database {
             return Ok(report);
         };
         (report.files, report.is_truncated) = (found.files.len() as u64, found.is_truncated);
-        let mut scan = Scan { folder, journal, report, progress, stop };
+        let mut scan = Scan { folder, journal, report, marks, progress, stop };
         self.look_at(&mut scan, &found.files, &mut known)?;
         let Scan { folder, mut report, .. } = scan;
         if !report.is_stopped {
@@ -138,11 +148,18 @@ impl Database {
                     &*row
                 });
                 let is_same = |row: &KnownPicture| (row.bytes, row.modified_ns) == (file.bytes, file.modified_ns);
+                let path = scan.folder.path.join(&file.relative);
                 match row {
-                    Some(row) if is_same(row) && matches!(row.state, PictureState::Here | PictureState::Damaged) => {}
-                    row => match NewPicture::read(&scan.folder.path.join(&file.relative), kind) {
-                        Ok(picture) => batch.push((row.map(|it| (it.id, it.state)), picture)),
-                        Err(_) => scan.report.unreadable += 1,
+                    Some(row) if is_same(row) && matches!(row.state, PictureState::Here | PictureState::Damaged) => {
+                        // It may have ended the program where its small look was made.
+                        if scan.marks.is_left_out(&path) {
+                            batch.extend(left_out(scan, Some(row), &path, kind));
+                        }
+                    }
+                    row => match scan.marks.read(&path, || NewPicture::read(&path, kind)) {
+                        Ok(Ok(picture)) => batch.push(Looked { row: row.map(|it| (it.id, it.state)), picture, is_left_out: false }),
+                        Ok(Err(_)) => scan.report.unreadable += 1,
+                        Err(_) => batch.extend(left_out(scan, row, &path, kind)),
                     },
                 }
                 if scan.report.looked_at.is_multiple_of(BATCH as u64) {
@@ -151,8 +168,8 @@ impl Database {
             }
             if !batch.is_empty() {
                 self.write(|transaction| {
-                    for (row, picture) in &batch {
-                        write_row(transaction, scan, *row, picture)?;
+                    for looked in &batch {
+                        write_looked(transaction, scan, looked)?;
                     }
                     Ok(())
                 })?;
@@ -184,6 +201,38 @@ impl Database {
             Ok(count as u64)
         })
     }
+}
+
+/// A file that was looked at, with the row that it has.
+struct Looked {
+    row: Option<(i64, PictureState)>,
+    picture: NewPicture,
+    is_left_out: bool,
+}
+
+/// Counts a file that is left out; returns what is to be written of it, where that is not written yet.
+fn left_out(scan: &mut Scan<'_>, row: Option<&KnownPicture>, path: &Path, kind: PictureKind) -> Option<Looked> {
+    scan.report.left_out.push(path.to_owned());
+    if row.is_some_and(|row| row.modified_ns == LEFT_OUT_NS) {
+        return None;
+    }
+    scan.report.newly_left_out += 1;
+    let picture = NewPicture::without_settings(path, kind).ok()?;
+    Some(Looked { row: row.map(|it| (it.id, it.state)), picture, is_left_out: true })
+}
+
+fn write_looked(connection: &Connection, scan: &mut Scan<'_>, looked: &Looked) -> Result<(), GalleryError> {
+    let Looked { row, picture, is_left_out } = looked;
+    // What is known of a file that is left out stays known.
+    if row.is_none() || !is_left_out {
+        write_row(connection, scan, *row, picture)?;
+    }
+    if *is_left_out {
+        let relative = picture.path.strip_prefix(&scan.folder.path).unwrap_or(&picture.path);
+        let sql = "UPDATE picture SET state = 'damaged', modified_ns = ?3 WHERE folder_id = ?1 AND relative_path = ?2";
+        connection.prepare_cached(sql)?.execute(params![scan.folder.id.0, StoredPath::of(relative), LEFT_OUT_NS])?;
+    }
+    Ok(())
 }
 
 /// Writes the row of a file that is new, changed, moved or there again.

@@ -2,7 +2,7 @@ use std::fs;
 
 use super::*;
 use crate::fixture::{Fixture, contents, from_picture, recipe, set_time, write_recipe};
-use crate::{DatabaseState, Order, PictureFlag, Query};
+use crate::{DatabaseState, FileIdentity, Order, PictureFlag, Query, ThumbnailSize, Thumbnails};
 
 #[test]
 fn a_scan_adds_what_is_new_and_reads_only_what_changed() {
@@ -15,7 +15,8 @@ fn a_scan_adds_what_is_new_and_reads_only_what_changed() {
     fs::write(it.path("art/text.txt"), "no picture").unwrap();
     fs::write(it.path("art/broken.PNG"), "no picture").unwrap();
     let mut calls = 0;
-    let report = it.database.scan(folder, &mut |_| calls += 1, &|| false).unwrap();
+    let marks = it.marks();
+    let report = it.database.scan(folder, &marks, &mut |_| calls += 1, &|| false).unwrap();
     assert_eq!((report.files, report.looked_at, report.added, report.damaged, report.missing), (4, 4, 4, 1, 0));
     assert!(calls > 0);
     assert_eq!(it.found("is:import lake"), ["2.png", "1.png", "0.png"]);
@@ -165,7 +166,8 @@ fn a_scan_can_be_stopped_and_goes_on_later() {
         asked.set(asked.get() + 1);
         asked.get() > 300
     };
-    let report = it.database.scan(folder, &mut |_| {}, &stop).unwrap();
+    let marks = it.marks();
+    let report = it.database.scan(folder, &marks, &mut |_| {}, &stop).unwrap();
     assert!(report.is_stopped && report.missing == 0);
     let found = it.found("");
     assert!(!found.is_empty() && found.len() < 200, "{}", found.len());
@@ -231,4 +233,52 @@ fn folders_inside_each_other_are_one_but_for_ateliers_own() {
     let outer = it.add_folder("art", FolderKind::Added);
     it.scan(outer);
     assert_eq!(it.found("rating:3"), ["a.png"], "marks come back with the folder");
+}
+
+/// Leaves a marker as a program does that ends while it reads this file.
+fn end_while_reading(it: &Fixture, path: &Path) {
+    let metadata = fs::metadata(path).unwrap();
+    let marker = serde_json::json!({ "path": path, "bytes": metadata.len(), "modified_ns": crate::file_identity::modified_ns(&metadata) });
+    fs::create_dir_all(it.path("data/reading")).unwrap();
+    fs::write(it.path("data/reading/1-1.reading"), format!("{marker}\nleft of a longer line")).unwrap();
+}
+
+#[test]
+fn a_file_that_ended_the_program_is_left_out_and_marked_and_all_others_are_scanned() {
+    let mut it = Fixture::new();
+    let folder = it.add_folder("art", FolderKind::Added);
+    for n in 0..5 {
+        it.write(&format!("art/{n}.png"), &recipe("a lake", n), 1_000_000 + n as u64);
+    }
+    let bad = it.path("art/3.png");
+    end_while_reading(&it, &bad);
+    let report = it.scan(folder);
+    assert_eq!((report.added, report.newly_left_out, report.left_out), (5, 1, vec![bad.clone()]));
+    assert_eq!((it.found("is:damaged"), it.found("lake").len()), (vec!["3.png".to_owned()], 4));
+    let again = it.scan(folder);
+    assert_eq!((again.changed, again.damaged, again.newly_left_out, again.left_out.len()), (0, 0, 0, 1));
+
+    it.write("art/3.png", &recipe("a new lake", 9), 2_000_000);
+    let report = it.scan(folder);
+    assert_eq!((report.changed, report.left_out.len()), (1, 0), "a changed file is tried again");
+    assert_eq!((it.found("is:damaged").len(), it.found("new")), (0, vec!["3.png".to_owned()]));
+}
+
+#[test]
+fn a_picture_that_ended_the_program_where_its_thumbnail_was_made_is_marked_and_keeps_what_is_known() {
+    let mut it = Fixture::new();
+    let folder = it.add_folder("art", FolderKind::Added);
+    let path = it.write("art/a.png", &recipe("a lake", 7), 1_000_000);
+    it.scan(folder);
+    it.database.set_rating(&[it.id("art/a.png")], 4).unwrap();
+    end_while_reading(&it, &path);
+    assert_eq!(it.scan(folder).newly_left_out, 1);
+    assert_eq!((it.found("is:damaged"), it.found("lake rating:4")), (vec!["a.png".to_owned()], vec!["a.png".to_owned()]));
+    let thumbnails = Thumbnails::open(&it.path("data/thumbnails.sqlite")).unwrap();
+    let hash = FileIdentity::read(&path).unwrap().hash;
+    let refused = thumbnails.thumbnail(&it.marks(), &path, hash, ThumbnailSize::Small).unwrap_err();
+    assert!(refused.to_string().contains("left out"), "{refused}");
+    // The person takes it for good.
+    fs::remove_file(it.path("data/reading/left-out.json")).unwrap();
+    assert_eq!((it.scan(folder).changed, it.found("is:damaged").len(), it.found("lake rating:4").len()), (1, 0, 1));
 }

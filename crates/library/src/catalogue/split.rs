@@ -9,16 +9,16 @@ pub(super) enum Piece<'a> {
     Wrong { line: usize, what: &'static str },
 }
 
-/// The entries of an array, or the one entry that the text is.
-pub(super) fn split(text: &str) -> Vec<Piece<'_>> {
+/// The entries of an array, or the one entry that the text is. After so many parts it goes no further, and says so.
+pub(super) fn split(text: &str, most: usize) -> Vec<Piece<'_>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let begin = text.len() - text.trim_start().len();
-    let line_at = |at: usize| text.get(..at).unwrap_or_default().matches('\n').count() + 1;
+    let mut lines = Lines { text, at: 0, line: 1 };
     let Some(inner) = text.get(begin..).and_then(|it| it.strip_prefix('[')) else {
         return if text.trim_start().starts_with('{') {
-            vec![entry(text, 0, text.len(), &line_at)]
+            vec![entry(text, 0, text.len(), &mut lines)]
         } else {
-            vec![Piece::Wrong { line: line_at(begin), what: "a list of models is expected, in square brackets" }]
+            vec![Piece::Wrong { line: lines.line_at(begin), what: "a list of models is expected, in square brackets" }]
         };
     };
     let from = begin + 1;
@@ -37,34 +37,54 @@ pub(super) fn split(text: &str) -> Vec<Piece<'_>> {
             '{' | '[' => depth += 1,
             '}' => depth = depth.saturating_sub(1),
             ']' if depth > 0 => depth -= 1,
+            ',' if depth == 0 && pieces.len() == most => {
+                pieces.push(Piece::Wrong { line: lines.line_at(at), what: "the list is too long; the rest is passed over" });
+                return pieces;
+            }
             ',' if depth == 0 => {
-                pieces.push(entry(text, start, at, &line_at));
+                pieces.push(entry(text, start, at, &mut lines));
                 start = at + 1;
             }
             ']' => {
                 if !pieces.is_empty() || !text.get(start..at).unwrap_or_default().trim().is_empty() {
-                    pieces.push(entry(text, start, at, &line_at));
+                    pieces.push(entry(text, start, at, &mut lines));
                 }
                 let rest = text.get(at + 1..).unwrap_or_default();
                 if !rest.trim().is_empty() {
                     let at = text.len() - rest.trim_start().len();
-                    pieces.push(Piece::Wrong { line: line_at(at), what: "something follows the end of the list" });
+                    pieces.push(Piece::Wrong { line: lines.line_at(at), what: "something follows the end of the list" });
                 }
                 return pieces;
             }
             _ => {}
         }
     }
-    pieces.push(entry(text, start, text.len(), &line_at));
-    pieces.push(Piece::Wrong { line: line_at(text.len()), what: "the list has no end; a bracket is missing" });
+    pieces.push(entry(text, start, text.len(), &mut lines));
+    pieces.push(Piece::Wrong { line: lines.line_at(text.len()), what: "the list has no end; a bracket is missing" });
     pieces
 }
 
-fn entry<'a>(text: &'a str, start: usize, end: usize, line_at: &impl Fn(usize) -> usize) -> Piece<'a> {
+/// Counts lines from one place to the next, so that a text is gone through once.
+struct Lines<'a> {
+    text: &'a str,
+    at: usize,
+    line: usize,
+}
+
+impl Lines<'_> {
+    /// The line of a place that is behind those asked for before.
+    fn line_at(&mut self, at: usize) -> usize {
+        self.line += self.text.get(self.at..at).unwrap_or_default().matches('\n').count();
+        self.at = self.at.max(at);
+        self.line
+    }
+}
+
+fn entry<'a>(text: &'a str, start: usize, end: usize, lines: &mut Lines<'_>) -> Piece<'a> {
     let whole = text.get(start..end).unwrap_or_default();
     let begin = start + (whole.len() - whole.trim_start().len());
     if whole.trim().is_empty() {
-        return Piece::Wrong { line: line_at(start), what: "an entry is missing between two commas" };
+        return Piece::Wrong { line: lines.line_at(start), what: "an entry is missing between two commas" };
     }
-    Piece::Entry { text: whole.trim(), line: line_at(begin) }
+    Piece::Entry { text: whole.trim(), line: lines.line_at(begin) }
 }

@@ -158,3 +158,29 @@ proptest::proptest! {
         let _ = add(&text);
     }
 }
+
+#[test]
+fn a_list_without_end_is_read_to_its_limit_and_the_rest_is_told() {
+    let entry = |n: usize| format!("{{\"id\":\"m{n}\",\"name\":\"a\",\"files\":[]}}");
+    let many: Vec<String> = (0..5000).map(entry).collect();
+    let (catalogue, problems) = add(&format!("[{}]", many.join(",\n")));
+    assert_eq!((catalogue.entries().len(), problems.len()), (MAX_PIECES, 1));
+    assert!(problems[0].contains("line 4097") && problems[0].contains("too long"), "{problems:?}");
+    let (catalogue, problems) = add(&format!("[{}0]", "0,".repeat(MAX_VALUES)));
+    assert_eq!((catalogue.entries().len(), problems.len()), (0, 1));
+    assert!(problems[0].contains("more than"), "{problems:?}");
+}
+
+#[test]
+fn a_model_has_a_bounded_number_of_files_and_variants() {
+    let file = |n: usize| format!("{{\"role\":\"lora\",\"filename\":\"{n}\"}}");
+    let files: Vec<String> = (0..300).map(file).collect();
+    let variants = vec!["{\"name\":\"a\",\"files\":[]}"; 300].join(",");
+    for text in [
+        format!("{{\"id\":\"a\",\"name\":\"a\",\"files\":[{}]}}", files.join(",")),
+        format!("{{\"id\":\"a\",\"name\":\"a\",\"files\":[],\"variants\":[{variants}]}}"),
+    ] {
+        let (catalogue, problems) = add(&text);
+        assert!(catalogue.entries().is_empty() && problems[0].contains("300"), "{problems:?}");
+    }
+}

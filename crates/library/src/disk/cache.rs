@@ -13,8 +13,8 @@ use atelier_core::paths;
 
 /// The version that this program writes; another one's cache is read as an empty one. To be raised whenever `identify` learns something.
 const VERSION: u32 = 1;
-/// A larger file is not ours.
-const MOST_BYTES: u64 = 256 << 20;
+/// A larger file is not ours: so many files as are remembered take less.
+const MOST_BYTES: u64 = 64 << 20;
 /// Beyond so many, what was not seen in the last look is forgotten.
 const MOST_FILES: usize = 20_000;
 
@@ -79,7 +79,14 @@ impl FactsCache {
         if self.files.len() > MOST_FILES {
             self.files.retain(|_, it| it.seen);
         }
-        let text = serde_json::to_vec(&Stored { version: VERSION, files: &self.files })?;
+        let mut text = serde_json::to_vec(&Stored { version: VERSION, files: &self.files })?;
+        if text.len() as u64 > MOST_BYTES {
+            self.files.retain(|_, it| it.seen);
+            text = serde_json::to_vec(&Stored { version: VERSION, files: &self.files })?;
+        }
+        if text.len() as u64 > MOST_BYTES {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "there are too many model files to remember"));
+        }
         paths::write_atomic_bytes(&self.path, &text)?;
         self.changed = false;
         Ok(())

@@ -1,10 +1,13 @@
 //! Facts from a file's header, short enough to be cached for thousands of files.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::check::expected_width;
 use crate::embedding::{embedding_family, is_embedding};
@@ -19,6 +22,8 @@ use atelier_core::recipe::FileRole;
 const MOST_TAGS: usize = 24;
 /// The longest text of a file's metadata that is kept, in characters.
 const MOST_CHARACTERS: usize = 300;
+/// Entries of a list in the cache that are read; a text of [`MOST_CHARACTERS`] has no more words.
+const MAX_ENTRIES: usize = MOST_CHARACTERS;
 /// Endings of files that Python pickled, which can run programs where they are opened.
 const PICKLES: [&str; 5] = ["ckpt", "pt", "pth", "bin", "pkl"];
 
@@ -56,6 +61,7 @@ pub struct Facts {
     /// The number type that most of its bytes have: `F16`, `Q4_K`.
     pub quantisation: String,
     /// The modules in it.
+    #[serde(deserialize_with = "first_entries")]
     pub contains: Vec<FileRole>,
     /// Width of a text encoder.
     pub text_width: Option<u64>,
@@ -78,8 +84,10 @@ pub struct Training {
     /// Author.
     pub author: Option<String>,
     /// Words that call up what was trained.
+    #[serde(deserialize_with = "first_entries")]
     pub trigger_words: Vec<String>,
     /// Words of the pictures that it was trained on, the most frequent first, with how often they came.
+    #[serde(deserialize_with = "first_entries")]
     pub tags: Vec<(String, u64)>,
     /// The model that it was trained on.
     pub base_model: Option<String>,
@@ -147,6 +155,33 @@ fn training(metadata: &BTreeMap<String, String>) -> Training {
         rank: metadata.get("ss_network_dim").and_then(|it| it.parse().ok()),
         usage: text(&["modelspec.usage_hint", "modelspec.description", "general.description"]),
     }
+}
+
+/// The first entries of a list in the cache, which could be long without end.
+fn first_entries<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    struct First<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for First<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
+            let mut entries = Vec::new();
+            while entries.len() < MAX_ENTRIES {
+                match list.next_element()? {
+                    Some(entry) => entries.push(entry),
+                    None => return Ok(entries),
+                }
+            }
+            while list.next_element::<IgnoredAny>()?.is_some() {}
+            Ok(entries)
+        }
+    }
+
+    deserializer.deserialize_seq(First(PhantomData))
 }
 
 /// kohya's table of tags: for each folder of pictures, how often each word came.

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
+use atelier_core::reading::ReadingMarks;
 use parking_lot::Mutex;
 
 use super::DiskFile;
@@ -20,6 +21,7 @@ use super::facts::{FileStatus, inspect_file};
 use super::layout::{Folder, same_folder};
 use super::walk::{FileEntry, walk};
 use super::watch::Watch;
+use crate::Fault;
 
 /// Headers that are read between two states.
 const BATCH: usize = 16;
@@ -39,6 +41,8 @@ pub struct ScannerOptions {
     pub added: Vec<PathBuf>,
     /// File of the cache of facts.
     pub cache_file: PathBuf,
+    /// Folder of the marks of files that are read unasked.
+    pub marks: PathBuf,
     /// True if changes are noticed; a command that ends at once needs none.
     pub watch: bool,
 }
@@ -125,6 +129,7 @@ impl Scanner {
             let mut worker = Worker {
                 folders: folders(&options.models_root, &options.added),
                 cache: FactsCache::open(&options.cache_file),
+                marks: ReadingMarks::open(&options.marks),
                 look: Box::new(look),
                 shared: theirs,
                 result: ScanResult::default(),
@@ -215,6 +220,7 @@ fn folders(models_root: &Path, added: &[PathBuf]) -> Vec<Folder> {
 struct Worker {
     folders: Vec<Folder>,
     cache: FactsCache,
+    marks: ReadingMarks,
     look: Box<dyn Fn(&Path) -> FileStatus + Send>,
     shared: Arc<Shared>,
     result: ScanResult,
@@ -339,15 +345,23 @@ impl Worker {
         false
     }
 
-    /// A reader that panics must not take the library with it: the file is the one to blame.
+    /// A reader that panics must not take the library with it, and one that ended the program not the next start: the file is the one to blame.
     fn inspect_file(&self, path: &Path) -> FileStatus {
-        catch_unwind(AssertUnwindSafe(|| (self.look)(path))).unwrap_or_else(|_| FileStatus::Faulty {
-            fault: crate::Fault::Damaged,
-            advice: Advice::new(
-                format!("{} could not be understood.", crate::header::file_name(path)),
-                "Please report this file; the others are not affected.",
-            ),
-        })
+        let read = self.marks.read(path, || catch_unwind(AssertUnwindSafe(|| (self.look)(path))));
+        let faulty = |fault, sentence, hint: &str| FileStatus::Faulty { fault, advice: Advice::new(sentence, hint) };
+        let name = crate::header::file_name(path);
+        match read {
+            Ok(Ok(status)) => status,
+            Ok(Err(_)) => {
+                let hint = "Please report this file; the others are not affected.";
+                faulty(Fault::Damaged, format!("{name} could not be understood."), hint)
+            }
+            // Not remembered, so that it is tried again.
+            Err(_) => {
+                let hint = "Download it again, or delete it.";
+                faulty(Fault::Unreadable, format!("{name} is left out until it changes: Atelier ended while it read it."), hint)
+            }
+        }
     }
 
     fn save(&mut self) {

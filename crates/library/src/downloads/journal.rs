@@ -3,7 +3,7 @@
 //! The progress of a file is not in it: the part beside its path says so. One job that cannot be read loses one job, not all.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -12,10 +12,14 @@ use super::event::{PauseReason, Status};
 use super::failure::{Cause, Failure};
 use super::index::DownloadIndex;
 use super::job::Job;
+use atelier_core::json::has_more_values;
 use atelier_core::paths;
 
 /// The version that this program writes.
 const VERSION: u32 = 1;
+/// Longest journal that is read, in bytes, and values in it: thirty jobs of as many files as a repository may have take less.
+const MAX_BYTES: u64 = 64 << 20;
+const MAX_VALUES: usize = 1 << 19;
 
 /// The queue, as it is remembered.
 #[derive(Default)]
@@ -135,11 +139,14 @@ pub(super) fn path(folder: &Path) -> PathBuf {
 
 /// Reads what is remembered. A file that cannot be read is kept beside as `.bad`.
 pub(super) fn read(path: &Path) -> StoredQueue {
-    let text = match fs::read(path) {
+    let text = match read_text(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return StoredQueue::default(),
         Err(error) => return bad(path, &error),
     };
+    if has_more_values(&text, MAX_VALUES) {
+        return bad(path, &"it has too many values");
+    }
     let file: File = match serde_json::from_slice(&text) {
         Ok(file) => file,
         Err(error) => return bad(path, &error),
@@ -153,6 +160,12 @@ pub(super) fn read(path: &Path) -> StoredQueue {
         }
     };
     StoredQueue { jobs: file.jobs.into_iter().filter_map(job).collect(), index: serde_json::from_value(file.index).unwrap_or_default() }
+}
+
+fn read_text(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    fs::File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > MAX_BYTES { Err(io::Error::new(io::ErrorKind::InvalidData, "it is too long")) } else { Ok(text) }
 }
 
 fn bad(path: &Path, error: &dyn std::fmt::Display) -> StoredQueue {

@@ -17,12 +17,15 @@ use super::job::UnpackList;
 use super::transfer_error::TransferError;
 
 use crate::{FileName, Sha256};
+use atelier_core::bounded_reader::BoundedReader;
 use atelier_core::paths;
 
 /// No file of a model packs better than this; deflate itself reaches 1032.
 const MOST_RATIO: u64 = 100;
 /// Small files may pack as well as they like.
 const SMALL_BYTES: u64 = 1 << 20;
+/// Bytes that an archive's list of contents is read from.
+const MAX_CONTENTS_BYTES: u64 = 16 << 20;
 /// Bytes that are unpacked at a time.
 const BLOCK_BYTES: usize = 256 << 10;
 
@@ -95,7 +98,9 @@ pub(super) struct Around<'a> {
 
 /// Unpacks what the list names into the folder. Returns the files, and their sums.
 pub(super) fn unpack(archive: &Path, folder: &Path, list: &UnpackList, around: &Around<'_>) -> Result<Vec<(PathBuf, Sha256)>, UnpackError> {
-    let mut zip = ZipArchive::new(io::BufReader::new(File::open(archive)?))?;
+    let (file, bound) = BoundedReader::new(File::open(archive)?, MAX_CONTENTS_BYTES);
+    let mut zip = ZipArchive::new(io::BufReader::new(file))?;
+    bound.lift();
     let (mut entries, mut needed) = (Vec::new(), 0u64);
     for name in &list.names {
         let entry = check(&mut zip, name, folder, list)?;

@@ -31,8 +31,8 @@ impl World {
     fn models(&self) -> Models {
         let models_root = self.dir.path().join("models");
         let cache_file = self.dir.path().join("facts.json");
-        let options =
-            ScannerOptions { models_root: models_root.clone(), added: vec![self.dir.path().join("loose")], cache_file, watch: false };
+        let (added, marks) = (vec![self.dir.path().join("loose")], self.dir.path().join("reading"));
+        let options = ScannerOptions { models_root: models_root.clone(), added, cache_file, marks, watch: false };
         let scan = Scanner::start(options, || ()).complete(&|| true);
         Models::new(&models_root, Catalogue::shipped(), &scan)
     }

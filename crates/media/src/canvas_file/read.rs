@@ -7,10 +7,11 @@ use std::path::Path;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
+use atelier_core::bounded_reader::BoundedReader;
 use atelier_core::canvas::{DocumentContent, Layer, LayerId, LayerKind, PixelRect, TileImage};
 
 use super::layer_png::{put_row, read_png};
-use super::limits::{MAX_FILE_BYTES, MAX_LIST_BYTES, MAX_TEXT, check_list, check_pixel_bytes, max_picture_bytes};
+use super::limits::{MAX_CONTENTS_BYTES, MAX_FILE_BYTES, MAX_LIST_BYTES, MAX_TEXT, check_list, check_pixel_bytes, max_picture_bytes};
 use super::stored::{LIST_NAME, StoredCanvas, picture_name};
 use crate::PictureError;
 
@@ -69,7 +70,7 @@ pub(super) fn compare(file: &mut File, list: &StoredCanvas, content: &DocumentCo
 
 /// A file of a canvas whose list was read and checked.
 struct Archive<'a> {
-    zip: ZipArchive<BufReader<&'a mut File>>,
+    zip: ZipArchive<BufReader<BoundedReader<&'a mut File>>>,
     list: StoredCanvas,
 }
 
@@ -80,7 +81,9 @@ impl<'a> Archive<'a> {
             return Err("it is too large".into());
         }
         file.rewind().map_err(broken)?;
+        let (file, bound) = BoundedReader::new(file, MAX_CONTENTS_BYTES);
         let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|error| format!("it is damaged: {error}"))?;
+        bound.lift();
         let list = entry(&mut zip, LIST_NAME, MAX_LIST_BYTES)?;
         let mut list: StoredCanvas = serde_json::from_slice(&list).map_err(|error| format!("its list cannot be read: {error}"))?;
         for layer in &mut list.layers {

@@ -2,8 +2,10 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
+use std::ops::ControlFlow;
 use std::path::Path;
 
+use super::exif::ExifBudget;
 use super::texts::Texts;
 use super::{exif, xmp};
 use crate::PictureError;
@@ -17,38 +19,75 @@ const JPEG_XMP: &[u8] = b"http://ns.adobe.com/xap/1.0/\0";
 /// Segments or chunks of a file that are looked at.
 const MOST_PARTS: u32 = 1 << 16;
 
+/// What was found in a file, and what may still be read of it.
+#[derive(Default)]
+struct Collector {
+    texts: Texts,
+    exif: ExifBudget,
+    has_xmp: bool,
+}
+
+impl Collector {
+    fn exif(&mut self, block: &[u8]) {
+        exif::read(block, &mut self.exif, &mut self.texts);
+    }
+
+    /// A file has one packet; others are passed over.
+    fn xmp(&mut self, packet: &str) {
+        if std::mem::replace(&mut self.has_xmp, true) {
+            self.texts.pass_over("XMP", "the file has more than one packet; the first is read");
+        } else {
+            xmp::read(packet, &mut self.texts);
+        }
+    }
+}
+
 /// The texts of a picture file; none where it is of another kind. A file that ends early is read as far as it goes.
 pub(super) fn read(path: &Path) -> Result<Texts, PictureError> {
     let failed = |error: io::Error| PictureError::read(path, error);
     let mut file = BufReader::new(File::open(path).map_err(failed)?);
-    let mut texts = Texts::default();
+    let mut found = Collector::default();
     let start = file.fill_buf().map_err(failed)?;
     let read = if start.starts_with(png_text::SIGNATURE) {
-        png(file, &mut texts)
+        png(file, &mut found)
     } else if start.starts_with(&[0xff, 0xd8, 0xff]) {
-        jpeg(file, &mut texts)
-    } else if start.starts_with(b"RIFF") && start.get(8..12) == Some(b"WEBP") {
-        webp(file, &mut texts)
+        jpeg(file, &mut found)
+    } else if is_webp(start) {
+        webp(file, &mut found)
     } else {
         Ok(())
     };
     match read {
         Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => Err(failed(error)),
-        Ok(()) | Err(_) => Ok(texts),
+        Ok(()) | Err(_) => Ok(found.texts),
     }
 }
 
-fn png(file: impl BufRead + Seek, texts: &mut Texts) -> io::Result<()> {
-    png_text::chunks(file, |chunk| match chunk {
-        Chunk::Text(keyword, text) if keyword == XMP_KEYWORD => xmp::read(&text, texts),
-        Chunk::Text(keyword, text) => texts.push(keyword, text),
-        Chunk::Exif(block) => exif::read(block, texts),
-    })
+fn is_webp(start: &[u8]) -> bool {
+    start.starts_with(b"RIFF") && start.get(8..12) == Some(b"WEBP")
 }
 
-fn jpeg(mut file: impl BufRead + Seek, texts: &mut Texts) -> io::Result<()> {
+fn png(file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> {
+    let is_all_unpacked = png_text::chunks(file, |chunk| {
+        match chunk {
+            Chunk::Text(keyword, text) if keyword == XMP_KEYWORD => found.xmp(&text),
+            Chunk::Text(keyword, text) => found.texts.push(keyword, text),
+            Chunk::Exif(block) => found.exif(&block),
+        }
+        if found.texts.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    if !is_all_unpacked {
+        found.texts.pass_over("texts", "packed texts of the file unpack to more than is read; some are passed over");
+    }
+    Ok(())
+}
+
+fn jpeg(mut file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> {
     file.seek_relative(2)?;
     for _ in 0..MOST_PARTS {
+        if found.texts.is_full() {
+            return Ok(());
+        }
         let mut byte = [0];
         file.read_exact(&mut byte)?;
         if byte != [0xff] {
@@ -75,17 +114,47 @@ fn jpeg(mut file: impl BufRead + Seek, texts: &mut Texts) -> io::Result<()> {
         }
         let data = bytes(&mut file, u64::from(length))?;
         if let Some(block) = data.strip_prefix(JPEG_EXIF) {
-            exif::read(block.to_vec(), texts);
+            found.exif(block);
         } else if let Some(packet) = data.strip_prefix(JPEG_XMP) {
-            xmp::read(&String::from_utf8_lossy(packet), texts);
+            found.xmp(&String::from_utf8_lossy(packet));
         } else if kind == 0xfe {
-            texts.push("Comment", latin1(&data).trim_end_matches('\0'));
+            found.texts.push("Comment", latin1(&data).trim_end_matches('\0'));
         }
     }
     Ok(())
 }
 
-fn webp(mut file: impl BufRead + Seek, texts: &mut Texts) -> io::Result<()> {
+fn webp(mut file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> {
+    webp_chunks(&mut file, |kind, data| {
+        match kind {
+            // Some encoders keep JPEG's mark.
+            b"EXIF" => found.exif(data.strip_prefix(JPEG_EXIF).unwrap_or(data)),
+            _ => found.xmp(&String::from_utf8_lossy(data)),
+        }
+        if found.texts.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
+}
+
+/// The EXIF block of a WebP file, where it has one that is not too long.
+pub(crate) fn webp_exif(path: &Path) -> Option<Vec<u8>> {
+    let mut file = BufReader::new(File::open(path).ok()?);
+    if !is_webp(file.fill_buf().ok()?) {
+        return None;
+    }
+    let mut exif = None;
+    // Of a file that ends early, what was found counts.
+    let _ = webp_chunks(&mut file, |kind, data| {
+        if kind == b"EXIF" {
+            exif = Some(data.to_vec());
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    });
+    exif
+}
+
+/// Visits the chunks with EXIF and XMP of a WebP file; longer ones than are read are passed over.
+fn webp_chunks(file: &mut (impl BufRead + Seek), mut visit: impl FnMut(&[u8; 4], &[u8]) -> ControlFlow<()>) -> io::Result<()> {
     file.seek_relative(12)?;
     for _ in 0..MOST_PARTS {
         let (mut kind, mut length) = ([0; 4], [0; 4]);
@@ -96,12 +165,8 @@ fn webp(mut file: impl BufRead + Seek, texts: &mut Texts) -> io::Result<()> {
             file.seek_relative((length + length % 2) as i64)?;
             continue;
         }
-        let data = bytes(&mut file, length)?;
-        if &kind == b"EXIF" {
-            // Some encoders keep JPEG's mark.
-            exif::read(data.strip_prefix(JPEG_EXIF).unwrap_or(&data).to_vec(), texts);
-        } else {
-            xmp::read(&String::from_utf8_lossy(&data), texts);
+        if visit(&kind, &bytes(file, length)?).is_break() {
+            return Ok(());
         }
         file.seek_relative((length % 2) as i64)?;
     }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::MAX_LORAS;
 use super::fields::{Fields, decimal, file_name};
 use super::settings::{PictureLora, PictureModel, PictureSettings, Tool};
 use super::texts::Texts;
@@ -73,7 +74,9 @@ fn loras(names: Option<Value>, strengths: Option<Value>) -> Vec<PictureLora> {
     let entries = |value: Option<Value>| -> Vec<String> {
         let text = value.as_ref().and_then(Value::as_str).unwrap_or_default().trim();
         let list = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
-        list.split(',').map(|it| it.trim().trim_matches(['\'', '"']).to_owned()).filter(|it| !it.is_empty() && it != "None").collect()
+        let names = list.split(',').map(|it| it.trim().trim_matches(['\'', '"'])).filter(|it| !it.is_empty() && *it != "None");
+        // One more than is read, so that it is told.
+        names.take(MAX_LORAS + 1).map(str::to_owned).collect()
     };
     let strengths = entries(strengths);
     let lora = |(at, path): (usize, String)| {

@@ -1,42 +1,198 @@
-//! Texts in EXIF.
+//! Texts in EXIF, walked field by field: what a field names is looked at only where it is used, so fields that name the same bytes again
+//! and again cost nothing.
 
-use ::exif::{Context, In, Reader, Tag, Value};
+use std::ops::ControlFlow;
 
 use super::texts::{Texts, USER_COMMENT};
 use crate::png_text::latin1;
 
 /// Bytes before the text of a `UserComment` that name its encoding.
 const ENCODING: usize = 8;
+/// Fields of a file that are looked at; cameras write about a hundred.
+const MAX_FIELDS: usize = 256;
+/// Bytes of the texts that are read, of all fields of a file together.
+const MAX_BYTES: usize = 4 << 20;
+/// Why fields are passed over.
+const TOO_MUCH: &str = "it has more fields or longer texts than are read; the others are passed over";
+/// Bytes of a field in a list.
+const FIELD_BYTES: usize = 12;
+
+/// Numbers of the fields that are used.
+const IMAGE_DESCRIPTION: u16 = 0x010e;
+const MAKE: u16 = 0x010f;
+const MODEL: u16 = 0x0110;
+const SOFTWARE: u16 = 0x0131;
+const EXIF_LIST: u16 = 0x8769;
+const MAKER_NOTE: u16 = 0x927c;
+const USER_COMMENT_TAG: u16 = 0x9286;
+
+/// What may still be read of a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ExifBudget {
+    fields: usize,
+    bytes: usize,
+}
+
+impl Default for ExifBudget {
+    fn default() -> Self {
+        Self { fields: MAX_FIELDS, bytes: MAX_BYTES }
+    }
+}
 
 /// Adds the texts of a TIFF structure; a damaged one is read as far as it goes.
 ///
 /// `ComfyUI` writes `prompt:{...}` and `workflow:{...}` into whichever fields are free: they get those keys.
-pub(super) fn read(block: Vec<u8>, texts: &mut Texts) {
-    let exif = match Reader::new().continue_on_error(true).read_raw(block) {
-        Ok(exif) => exif,
-        Err(::exif::Error::PartialResult(partial)) => partial.into_inner().0,
-        Err(_) => return,
-    };
-    let is_little_endian = exif.little_endian();
-    for field in exif.fields().filter(|field| field.ifd_num == In::PRIMARY) {
-        let bytes: &[u8] = match &field.value {
-            Value::Ascii(parts) => parts.first().map_or(&[], Vec::as_slice),
-            Value::Undefined(bytes, _) | Value::Byte(bytes) => bytes,
-            _ => continue,
-        };
-        let key = match field.tag {
-            Tag::UserComment => {
-                texts.push(USER_COMMENT, user_comment(bytes, is_little_endian));
-                continue;
+pub(super) fn read(block: &[u8], budget: &mut ExifBudget, texts: &mut Texts) {
+    let Some(tiff) = Tiff::of(block) else { return };
+    let Some(first) = tiff.u32(4) else { return };
+    for field in tiff.fields(first) {
+        if field.tag != EXIF_LIST {
+            if tiff.add(field, false, budget, texts).is_break() {
+                return;
             }
-            Tag::MakerNote => "MakerNote",
-            Tag::Software => "Software",
-            Tag::ImageDescription => "ImageDescription",
-            Tag::Make => "Make",
-            Tag::Model => "Model",
-            Tag(Context::Tiff, _) if matches!(field.value, Value::Ascii(_)) => "EXIF",
-            _ => continue,
+        } else if budget.take_field(texts).is_break()
+            || tiff.number(field).is_some_and(|list| tiff.fields(list).any(|field| tiff.add(field, true, budget, texts).is_break()))
+        {
+            return;
+        }
+    }
+}
+
+impl ExifBudget {
+    /// Takes a field; the reading ends where there are no more, or no more texts are kept.
+    fn take_field(&mut self, texts: &mut Texts) -> ControlFlow<()> {
+        let Some(fields) = self.fields.checked_sub(1) else {
+            texts.pass_over("EXIF", TOO_MUCH);
+            return ControlFlow::Break(());
         };
+        self.fields = fields;
+        if texts.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// A TIFF structure. Offsets count from its start.
+#[derive(Clone, Copy)]
+struct Tiff<'a> {
+    block: &'a [u8],
+    is_little_endian: bool,
+}
+
+/// A field in a list.
+#[derive(Clone, Copy)]
+struct Field {
+    tag: u16,
+    kind: FieldKind,
+    count: u32,
+    /// Where its value is, or where the offset of its value is.
+    at: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum FieldKind {
+    Byte,
+    /// Texts, each with a zero at its end; the first one counts.
+    Ascii,
+    Short,
+    Long,
+    Undefined,
+    Other,
+}
+
+impl<'a> Tiff<'a> {
+    fn of(block: &'a [u8]) -> Option<Self> {
+        let is_little_endian = match block.get(..2)? {
+            b"II" => true,
+            b"MM" => false,
+            _ => return None,
+        };
+        let tiff = Self { block, is_little_endian };
+        (tiff.u16(2)? == 42).then_some(tiff)
+    }
+
+    fn u16(self, at: usize) -> Option<u16> {
+        let bytes = self.block.get(at..)?.first_chunk().copied()?;
+        Some(if self.is_little_endian { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) })
+    }
+
+    fn u32(self, at: usize) -> Option<u32> {
+        let bytes = self.block.get(at..)?.first_chunk().copied()?;
+        Some(if self.is_little_endian { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
+    }
+
+    /// The fields of a list, as far as the list goes.
+    fn fields(self, list: u32) -> impl Iterator<Item = Field> + use<'a> {
+        let start = list as usize;
+        let count = self.u16(start).unwrap_or_default();
+        (0..usize::from(count)).map_while(move |index| {
+            let at = start + 2 + index * FIELD_BYTES;
+            let kind = match self.u16(at + 2)? {
+                1 => FieldKind::Byte,
+                2 => FieldKind::Ascii,
+                3 => FieldKind::Short,
+                4 => FieldKind::Long,
+                7 => FieldKind::Undefined,
+                _ => FieldKind::Other,
+            };
+            Some(Field { tag: self.u16(at)?, kind, count: self.u32(at + 4)?, at: at + 8 })
+        })
+    }
+
+    /// The number in a field of one.
+    fn number(self, field: Field) -> Option<u32> {
+        match field.kind {
+            FieldKind::Short => self.u16(field.at).map(u32::from),
+            FieldKind::Long => self.u32(field.at),
+            _ => None,
+        }
+    }
+
+    /// The bytes that a field names; of texts, the first one.
+    fn bytes(self, field: Field) -> Option<&'a [u8]> {
+        let count = field.count as usize;
+        let at = if count <= 4 { field.at } else { self.u32(field.at)? as usize };
+        let bytes = self.block.get(at..)?.get(..count)?;
+        match field.kind {
+            FieldKind::Ascii => bytes.split(|byte| *byte == 0).next(),
+            FieldKind::Byte | FieldKind::Undefined => Some(bytes),
+            FieldKind::Short | FieldKind::Long | FieldKind::Other => None,
+        }
+    }
+
+    /// Adds the text of a field. `is_inner`: of the list of EXIF's own fields.
+    fn add(self, field: Field, is_inner: bool, budget: &mut ExifBudget, texts: &mut Texts) -> ControlFlow<()> {
+        budget.take_field(texts)?;
+        if let Some(key) = Self::key(field, is_inner)
+            && let Some(bytes) = self.bytes(field)
+        {
+            match budget.bytes.checked_sub(bytes.len()) {
+                Some(left) => {
+                    budget.bytes = left;
+                    self.add_text(key, bytes, texts);
+                }
+                None => texts.pass_over("EXIF", TOO_MUCH),
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// The key of a field's text; `None` where the field is not used.
+    fn key(field: Field, is_inner: bool) -> Option<&'static str> {
+        Some(match (is_inner, field.tag) {
+            (true, USER_COMMENT_TAG) => USER_COMMENT,
+            (true, MAKER_NOTE) => "MakerNote",
+            (false, SOFTWARE) => "Software",
+            (false, IMAGE_DESCRIPTION) => "ImageDescription",
+            (false, MAKE) => "Make",
+            (false, MODEL) => "Model",
+            (false, _) if field.kind == FieldKind::Ascii => "EXIF",
+            _ => return None,
+        })
+    }
+
+    fn add_text(self, key: &str, bytes: &[u8], texts: &mut Texts) {
+        if key == USER_COMMENT {
+            return texts.push(USER_COMMENT, user_comment(bytes, self.is_little_endian));
+        }
         let text = latin1(bytes);
         let text = text.trim_end_matches('\0');
         let graph = ["prompt", "workflow"].into_iter().find_map(|name| {
@@ -84,6 +240,65 @@ fn utf16(bytes: &[u8], is_little_endian: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A structure whose first list has these fields (number, kind, count, offset or value), with `rest` behind it.
+    fn tiff(fields: &[(u16, u16, u32, u32)], rest: &[u8]) -> Vec<u8> {
+        let mut block = b"II*\0\x08\0\0\0".to_vec();
+        block.extend((fields.len() as u16).to_le_bytes());
+        for (tag, kind, count, value) in fields {
+            block.extend(tag.to_le_bytes());
+            block.extend(kind.to_le_bytes());
+            block.extend(count.to_le_bytes());
+            block.extend(value.to_le_bytes());
+        }
+        block.extend([0; 4]);
+        block.extend(rest);
+        block
+    }
+
+    fn texts_of(block: &[u8]) -> Texts {
+        let mut texts = Texts::default();
+        read(block, &mut ExifBudget::default(), &mut texts);
+        texts
+    }
+
+    #[test]
+    fn fields_that_name_the_same_bytes_are_read_within_the_budget_and_the_rest_is_told() {
+        let at = |fields: usize| 8 + 2 + fields as u32 * 12 + 4;
+        let words = vec![b'a'; 1 << 20];
+        // Each would be a megabyte; zeros are empty texts.
+        for (rest, expected) in [(&words[..], 4), (&vec![0; 1 << 20][..], 0)] {
+            let fields: Vec<_> = (0..100).map(|n| (0x9c00 + n, 2, 1 << 20, at(100))).collect();
+            let texts = texts_of(&tiff(&fields, rest));
+            assert_eq!(texts.iter().count(), expected);
+            assert_eq!(texts.passed_over().len(), usize::from(expected > 0), "what was not read is told");
+        }
+        let many: Vec<_> = (0..60_000).map(|n| (n, 2, 5, at(60_000))).collect();
+        let texts = texts_of(&tiff(&many, b"text\0"));
+        assert_eq!((texts.iter().count(), texts.passed_over().len()), (64, 1));
+        // Lists that name each other are gone through within the budget too.
+        let lists = vec![(EXIF_LIST, 4, 1, 8); 60_000];
+        assert_eq!(texts_of(&tiff(&lists, b"")).passed_over().len(), 1);
+        // A list that names itself, and lists and values behind the end.
+        assert_eq!(texts_of(&tiff(&[(EXIF_LIST, 4, 1, 8), (EXIF_LIST, 4, 1, u32::MAX), (MAKE, 2, u32::MAX, 8)], b"")).iter().count(), 0);
+    }
+
+    #[test]
+    fn used_fields_are_read_in_either_order_of_bytes_and_graphs_get_their_keys() {
+        let at: u32 = 8 + 2 + 4 * 12 + 4;
+        let inner = [&1_u16.to_le_bytes()[..], &USER_COMMENT_TAG.to_le_bytes(), &7_u16.to_le_bytes(), &14_u32.to_le_bytes()].concat();
+        let rest = [&b"Prompt: {\"a\": 1}\0more"[..], b"artist", &inner, &(at + 21 + 6 + 18).to_le_bytes(), &[0; 4], b"ASCII\0\0\0a lake"]
+            .concat();
+        let fields =
+            [(MAKE, 2, 21, at), (SOFTWARE, 2, 3, u32::from_le_bytes(*b"abc\0")), (0x13b, 2, 6, at + 21), (EXIF_LIST, 4, 1, at + 27)];
+        let block = tiff(&fields, &rest);
+        let texts = texts_of(&block);
+        let found: Vec<(&str, &str)> = texts.iter().collect();
+        assert_eq!(found, [("prompt", "{\"a\": 1}"), ("Software", "abc"), ("EXIF", "artist"), (USER_COMMENT, "a lake")]);
+        for length in 0..block.len() {
+            texts_of(&block[..length]);
+        }
+    }
 
     #[test]
     fn a_comment_is_read_in_either_byte_order_whatever_the_file_says() {

@@ -1,11 +1,23 @@
 //! Fields of a JSON object, each taken once.
 
+use atelier_core::json::has_more_values;
 use serde_json::{Map, Value};
 
-/// Reads a JSON object of a stranger. `NaN` and `Infinity`, which Python writes and JSON does not have, become null.
+use crate::stored_recipe::MAX_VALUES;
+
+/// True where a text looks like a JSON object.
+pub(super) fn is_object(text: &str) -> bool {
+    trimmed(text).starts_with('{')
+}
+
+fn trimmed(text: &str) -> &str {
+    text.trim_matches(['\0', '\u{feff}', ' ', '\n', '\r', '\t'])
+}
+
+/// Reads a JSON object of a stranger; one of too many values is none. `NaN` and `Infinity`, which Python writes and JSON does not have, become null.
 pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
-    let text = text.trim_matches(['\0', '\u{feff}', ' ', '\n', '\r', '\t']);
-    if !text.starts_with('{') {
+    let text = trimmed(text);
+    if !text.starts_with('{') || has_more_values(text.as_bytes(), MAX_VALUES) {
         return None;
     }
     let value = serde_json::from_str(text).or_else(|_| serde_json::from_str(&without_nan(text))).ok()?;
@@ -173,6 +185,14 @@ mod tests {
         assert_eq!(fields.size("width", "height"), None);
         let left: Vec<String> = fields.left().into_iter().map(|(key, _)| key).collect();
         assert_eq!(left, ["height", "seed", "width"]);
+    }
+
+    #[test]
+    fn what_has_too_many_values_is_no_object_and_commas_in_texts_do_not_count() {
+        let list = |item: &str| format!("{{\"a\": [{}0]}}", item.repeat(MAX_VALUES));
+        assert!(object(&list("0,")).is_none() && object(&list("{},")).is_none());
+        assert!(object(&format!("{{\"a\": \"{}\"}}", ",".repeat(MAX_VALUES + 1))).is_some());
+        assert!(object(&format!("{{\"a\": [{}0]}}", "0,".repeat(1000))).is_some());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use atelier_core::recipe::Rng;
 use serde_json::Value;
 
+use super::MAX_LORAS;
 use super::a1111;
 use super::fields::{Fields, decimal};
 use super::settings::{PictureLora, PictureModel, PictureSettings, Tool};
@@ -46,6 +47,7 @@ fn settings(mut fields: Fields) -> PictureSettings {
     // `lora_combined_1` and `lora_1` say the same as `loras`.
     for key in fields.keys().into_iter().filter(|key| key.starts_with("lora_")) {
         if let Some(lora) = fields.take(&key, |value| value.as_str().and_then(named_strength))
+            && loras.len() <= MAX_LORAS
             && !loras.iter().any(|it| it.name == lora.name)
         {
             loras.push(lora);

@@ -1,7 +1,8 @@
 //! Settings in a picture file, whichever program wrote it.
 //!
 //! `container` finds the texts of a file, and one reader for each program makes settings of them. Invariants: a file is known by its
-//! signature; each text is bounded (4 MiB), and so is the depth of JSON; what a reader does not understand is listed, nothing is guessed.
+//! signature; each text is bounded (4 MiB), and so are depth and values of JSON, fields of EXIF, and the ways through a graph, so that time and
+//! memory follow the file's bytes; what a reader does not understand or pass is listed, nothing is guessed.
 
 mod a1111;
 mod atelier;
@@ -25,10 +26,21 @@ mod xmp;
 
 use std::path::Path;
 
+use atelier_core::json::has_more_values;
+
+pub(crate) use container::webp_exif;
 pub use settings::{PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
 use texts::Texts;
 
 use crate::PictureError;
+use crate::stored_recipe::MAX_VALUES;
+
+/// LoRAs of a picture that are read.
+const MAX_LORAS: usize = 64;
+/// Fields that are listed as not understood, and bytes of a name and of a value there; the file's own texts have all of it.
+const MAX_LISTED: usize = 256;
+const MAX_NAME: usize = 200;
+const MAX_LISTED_BYTES: usize = 64 << 10;
 
 /// A reader of one program's texts; `None` where they are not that program's.
 type Reader = fn(&Texts) -> Option<PictureSettings>;
@@ -91,6 +103,33 @@ pub fn settings_of_texts(texts: Vec<(String, String)>) -> PictureSettings {
 }
 
 fn settings_of(texts: &Texts) -> PictureSettings {
-    let found = READERS.iter().find_map(|read| read(texts));
-    PictureSettings { raw_texts: texts.iter().map(|(key, text)| (key.to_owned(), text.to_owned())).collect(), ..found.unwrap_or_default() }
+    let found = READERS.iter().find_map(|read| read(texts)).unwrap_or_default();
+    let mut settings = PictureSettings { raw_texts: texts.iter().map(|(key, text)| (key.to_owned(), text.to_owned())).collect(), ..found };
+    let mut told: Vec<(String, String)> = texts.passed_over().iter().map(|(part, why)| ((*part).to_owned(), (*why).to_owned())).collect();
+    for (key, _) in texts.iter().filter(|(_, text)| fields::is_object(text) && has_more_values(text.as_bytes(), MAX_VALUES)) {
+        told.push((bounded(key, MAX_NAME), format!("it has more than {MAX_VALUES} values, so it is passed over")));
+    }
+    for (count, part) in [(cut(&mut settings.loras, MAX_LORAS), "LoRAs"), (cut(&mut settings.not_understood, MAX_LISTED), "fields")] {
+        if count > 0 {
+            told.push((part.to_owned(), format!("{count} more are passed over")));
+        }
+    }
+    for (name, value) in &mut settings.not_understood {
+        (*name, *value) = (bounded(name, MAX_NAME), bounded(value, MAX_LISTED_BYTES));
+    }
+    settings.not_understood.extend(told);
+    settings
+}
+
+/// Leaves so many entries, and returns how many it took away.
+fn cut<T>(list: &mut Vec<T>, most: usize) -> usize {
+    let count = list.len().saturating_sub(most);
+    list.truncate(most);
+    list.shrink_to_fit();
+    count
+}
+
+/// The beginning of a text, of at most so many bytes.
+fn bounded(text: &str, most: usize) -> String {
+    if text.len() <= most { text.to_owned() } else { text[..text.floor_char_boundary(most)].to_owned() + "..." }
 }

@@ -37,6 +37,9 @@ fn texts(text: &str) -> Texts {
         texts.push(PARAMETERS, text);
         // Easy Diffusion has one field a line.
         for (key, value) in text.lines().filter_map(|line| line.split_once(':')) {
+            if texts.is_full() {
+                break;
+            }
             texts.push(key.trim(), value.trim());
         }
         return texts;

@@ -3,6 +3,7 @@
 use atelier_core::recipe::Rng;
 use serde_json::Value;
 
+use super::MAX_LORAS;
 use super::fields::{Fields, decimal, shown};
 use super::settings::{PictureLora, PictureModel, PictureSettings, Tool};
 use super::texts::{Texts, USER_COMMENT};
@@ -24,7 +25,8 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
         let strength = strengths.get(at).and_then(decimal).unwrap_or(1.0);
         Some(PictureLora { hash: hash_of(&name, "loras"), name, strength })
     };
-    let loras = names.iter().enumerate().filter_map(lora).collect();
+    // The hash of each is looked for among all files. One more than is read, so that it is told.
+    let loras = names.iter().take(MAX_LORAS + 1).enumerate().filter_map(lora).collect();
     let model = fields.name("model");
     let hash = model.as_deref().and_then(|name| hash_of(name, "model"));
     fields.drop(&["swarm_version", "images", "aspectratio", "automaticvae"]);
@@ -55,7 +57,7 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
 fn list(value: Option<Value>) -> Vec<Value> {
     match value {
         Some(Value::Array(list)) => list,
-        Some(other) => shown(&other).split(',').filter(|it| !it.trim().is_empty()).map(Value::from).collect(),
+        Some(other) => shown(&other).split(',').filter(|it| !it.trim().is_empty()).take(MAX_LORAS + 1).map(Value::from).collect(),
         None => Vec::new(),
     }
 }

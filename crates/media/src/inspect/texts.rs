@@ -12,17 +12,41 @@ pub(super) const USER_COMMENT: &str = "UserComment";
 pub(super) struct Texts {
     texts: Vec<(String, String)>,
     bytes: usize,
+    is_full: bool,
+    passed_over: Vec<(&'static str, &'static str)>,
 }
 
 impl Texts {
-    /// Adds a text; what goes beyond the bounds is left out, and so is an empty one.
+    /// Adds a text; what goes beyond the bounds is passed over, and an empty one left out.
     pub(super) fn push(&mut self, key: impl Into<String>, text: impl Into<String>) {
         let (key, text) = (key.into(), text.into());
         let bytes = key.len() + text.len();
-        if !text.is_empty() && self.texts.len() < MOST_TEXTS && self.bytes + bytes <= MOST_BYTES {
-            self.bytes += bytes;
-            self.texts.push((key, text));
+        if text.is_empty() {
+            return;
         }
+        if self.is_full || self.texts.len() >= MOST_TEXTS || self.bytes + bytes > MOST_BYTES {
+            self.is_full = true;
+            return self.pass_over("texts", "the file has more or longer texts than are read; the others are passed over");
+        }
+        self.bytes += bytes;
+        self.texts.push((key, text));
+    }
+
+    /// True once a text was passed over: whoever reads the file need not go on.
+    pub(super) const fn is_full(&self) -> bool {
+        self.is_full
+    }
+
+    /// Notes that a part of the file is not read: which, and why.
+    pub(super) fn pass_over(&mut self, part: &'static str, why: &'static str) {
+        if !self.passed_over.contains(&(part, why)) {
+            self.passed_over.push((part, why));
+        }
+    }
+
+    /// Parts of the file that were not read, each with the reason.
+    pub(super) fn passed_over(&self) -> &[(&'static str, &'static str)] {
+        &self.passed_over
     }
 
     /// The first text with this key.

@@ -34,3 +34,18 @@ fn a_damaged_cache_is_an_empty_one() {
         assert_eq!(FactsCache::open(&path).get(&found("/a", 1, 1)), None, "{text}");
     }
 }
+
+#[test]
+fn lists_without_end_are_read_to_their_limit() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("files.json");
+    let (words, tags) = (vec!["\"a\""; 100_000].join(","), vec!["[\"a\",1]"; 100_000].join(","));
+    let text = format!(
+        "{{\"version\":1,\"files\":{{\"/a\":{{\"bytes\":1,\"modified\":1,\"about\":{{\"known\":{{\"role\":null,\"family\":null,\"name\":\"a\",\"parameters\":1,\
+        \"quantisation\":\"F16\",\"contains\":[],\"text_width\":null,\"vocabulary\":null,\"latent_channels\":null,\"reads\":null,\
+        \"training\":{{\"trigger_words\":[{words}],\"tags\":[{tags}]}}}}}}}}}}}}"
+    );
+    std::fs::write(&path, text).unwrap();
+    let Some(FileStatus::Known(facts)) = FactsCache::open(&path).get(&found("/a", 1, 1)) else { panic!("it is known") };
+    assert!(!facts.training.tags.is_empty() && facts.training.tags.len() <= 300 && facts.training.trigger_words.len() <= 300);
+}

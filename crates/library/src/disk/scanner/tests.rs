@@ -17,6 +17,7 @@ fn options(dir: &Path, added: &[&str], watch: bool) -> ScannerOptions {
         models_root: dir.join("models"),
         added: added.iter().map(|it| dir.join(it)).collect(),
         cache_file: dir.join("data/files.json"),
+        marks: dir.join("data/reading"),
         watch,
     }
 }
@@ -32,10 +33,11 @@ fn wait(scanner: &Scanner, wanted: impl Fn(&ScanResult) -> bool) -> Arc<ScanResu
     result
 }
 
-fn write(dir: &Path, name: &str) {
+fn write(dir: &Path, name: &str) -> PathBuf {
     let path = dir.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, "x").unwrap();
+    fs::write(&path, "x").unwrap();
+    path
 }
 
 #[test]
@@ -164,4 +166,24 @@ fn a_scanner_that_is_dropped_ends_its_thread_at_once() {
     gate.1.notify_all();
     drop(scanner);
     assert_eq!(read.load(Ordering::SeqCst), 1, "the file in hand was the last");
+}
+
+#[test]
+fn a_file_that_ended_the_program_is_left_out_and_named_and_the_others_are_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let (bad, good) = (write(dir.path(), "plain/bad.safetensors"), write(dir.path(), "plain/good.safetensors"));
+    let metadata = fs::metadata(&bad).unwrap();
+    let modified = metadata.modified().unwrap().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64;
+    let marker = serde_json::json!({ "path": bad, "bytes": metadata.len(), "modified_ns": modified });
+    fs::create_dir_all(dir.path().join("data/reading")).unwrap();
+    fs::write(dir.path().join("data/reading/1-1.reading"), format!("{marker}\n")).unwrap();
+    for _ in 0..2 {
+        let scan = Scanner::start_with(options(dir.path(), &["plain"], false), |_| FileStatus::Pickle, || ()).complete(&|| true);
+        let FileStatus::Faulty { fault: Fault::Unreadable, advice } = &scan.at(&bad).unwrap().status else { panic!("{scan:?}") };
+        assert!(advice.sentence.contains("bad.safetensors is left out"), "{advice}");
+        assert_eq!(scan.at(&good).unwrap().status, FileStatus::Pickle);
+    }
+    fs::write(&bad, "another").unwrap();
+    let scan = Scanner::start_with(options(dir.path(), &["plain"], false), |_| FileStatus::Pickle, || ()).complete(&|| true);
+    assert_eq!(scan.at(&bad).unwrap().status, FileStatus::Pickle, "a changed file is tried again");
 }

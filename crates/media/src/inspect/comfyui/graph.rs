@@ -1,5 +1,6 @@
 //! A graph of nodes by id. Nothing in it is trusted: links may lead nowhere or in circles.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
@@ -8,6 +9,10 @@ use serde_json::{Map, Value};
 pub(super) const MOST_NODES: usize = 4096;
 /// Nodes that are gone through for one value.
 const MOST_HOPS: usize = 64;
+/// Steps through a graph, of all ways together: a link that is followed, or [`STEP_BYTES`] of a text that is copied. Large workflows take some
+/// ten thousand.
+const MAX_STEPS: usize = 1 << 20;
+const STEP_BYTES: usize = 16;
 
 /// A node.
 #[derive(Clone, Debug, Default)]
@@ -47,8 +52,13 @@ fn as_link(value: &Value) -> Option<Link<'_>> {
 }
 
 /// Nodes by id.
-#[derive(Debug, Default)]
-pub(super) struct Graph(BTreeMap<String, Node>);
+#[derive(Debug)]
+pub(super) struct Graph {
+    nodes: BTreeMap<String, Node>,
+    /// Steps that may still be taken.
+    steps: Cell<usize>,
+    is_cut: Cell<bool>,
+}
 
 impl Graph {
     /// The graph that ran: `{"3": {"class_type": "KSampler", "inputs": {...}}}`.
@@ -62,20 +72,46 @@ impl Graph {
             };
             Some((id, Node { class, inputs }))
         };
-        Self::of_nodes(map.into_iter().take(MOST_NODES).filter_map(node).collect())
+        let is_cut = map.len() > MOST_NODES;
+        Self::of_nodes(map.into_iter().take(MOST_NODES).filter_map(node).collect(), is_cut)
     }
 
-    /// `None` without nodes.
-    pub(super) fn of_nodes(nodes: BTreeMap<String, Node>) -> Option<Self> {
-        (!nodes.is_empty()).then_some(Self(nodes))
+    /// `None` without nodes. `is_cut`: there were more of them.
+    pub(super) fn of_nodes(nodes: BTreeMap<String, Node>, is_cut: bool) -> Option<Self> {
+        (!nodes.is_empty()).then_some(Self { nodes, steps: Cell::new(MAX_STEPS), is_cut: Cell::new(is_cut) })
+    }
+
+    /// True where not all nodes were read, or not all ways followed.
+    pub(super) const fn is_cut(&self) -> bool {
+        self.is_cut.get()
+    }
+
+    /// Takes so many steps; false where there are no more, and whoever walks turns back.
+    pub(super) fn walk(&self, steps: usize) -> bool {
+        let left = self.steps.get().checked_sub(steps);
+        self.steps.set(left.unwrap_or_default());
+        if left.is_none() {
+            self.cut();
+        }
+        left.is_some()
+    }
+
+    /// Takes the steps that a copy of this text costs.
+    pub(super) fn copy(&self, text: &str) -> Option<String> {
+        self.walk(1 + text.len() / STEP_BYTES).then(|| text.to_owned())
+    }
+
+    /// Notes that something of the graph is left out.
+    pub(super) fn cut(&self) {
+        self.is_cut.set(true);
     }
 
     pub(super) fn get(&self, id: &str) -> Option<&Node> {
-        self.0.get(id)
+        self.nodes.get(id)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Node)> {
-        self.0.iter().map(|(id, node)| (id.as_str(), node))
+        self.nodes.iter().map(|(id, node)| (id.as_str(), node))
     }
 
     /// Ids of the node and of all nodes that it depends on.
@@ -85,6 +121,9 @@ impl Graph {
             if let Some(node) = self.get(id)
                 && found.insert(id)
             {
+                if !self.walk(1 + node.inputs.len()) {
+                    break;
+                }
                 open.extend(node.links().map(|(_, link)| link.node));
             }
         }
@@ -96,6 +135,9 @@ impl Graph {
         let mut value = node.inputs.get(input)?;
         for _ in 0..MOST_HOPS {
             let Some(link) = as_link(value) else { return Some(value) };
+            if !self.walk(1) {
+                return None;
+            }
             let source = self.get(link.node)?;
             let named = ["value", input, "text", "string", "int", "float", "number"].into_iter().find_map(|name| source.inputs.get(name));
             let mut values = source.inputs.values();

@@ -14,8 +14,12 @@ use graph::Graph;
 
 pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     let ran = || Graph::of_prompt(object(texts.get("prompt")?)?);
-    let drawn = || Graph::of_nodes(workflow::nodes(&object(texts.get("workflow")?)?)?);
-    let mut settings = walk::settings(&ran().or_else(drawn)?);
+    let drawn = || workflow::graph(&object(texts.get("workflow")?)?);
+    let graph = ran().or_else(drawn)?;
+    let mut settings = walk::settings(&graph);
+    if graph.is_cut() {
+        settings.not_understood.insert(0, ("graph".to_owned(), "it has more nodes, links or texts than are followed".to_owned()));
+    }
     // Some nodes that save pictures write A1111's text too.
     if let Some(parameters) = a1111::read(texts) {
         settings.fill(PictureSettings { rng: None, ..parameters });

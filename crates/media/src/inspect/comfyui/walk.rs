@@ -1,6 +1,7 @@
 //! From a graph to settings: back from the node that saves, over its samplers, to texts, model and size.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use serde_json::Value;
 
@@ -10,6 +11,10 @@ use crate::inspect::settings::{PictureLora, PictureModel, PictureSettings};
 
 /// Nodes that are gone through on the way to one thing.
 const MOST_HOPS: usize = 256;
+/// Samplers of a graph that are looked at: those of pictures that were saved from one graph.
+const MAX_SAMPLERS: usize = 64;
+/// LoRAs on the way to one sampler after which no others are taken.
+const MAX_LORAS: usize = 256;
 /// Characters of a value that is only listed.
 const MOST_SHOWN: usize = 400;
 
@@ -24,8 +29,13 @@ pub(super) fn settings(graph: &Graph) -> PictureSettings {
         let ancestors = graph.ancestors(end);
         let first: Vec<&str> = first_samplers(graph, &ancestors);
         for id in first {
+            if !graph.walk(ancestors.len()) {
+                break;
+            }
+            let is_full = samplers.len() == MAX_SAMPLERS;
             match samplers.iter_mut().find(|(it, _)| *it == id) {
                 Some((_, all)) => all.extend(&ancestors),
+                None if is_full => graph.cut(),
                 None => samplers.push((id, ancestors.clone())),
             }
         }
@@ -45,11 +55,12 @@ pub(super) fn settings(graph: &Graph) -> PictureSettings {
 
 /// Samplers that start from no other sampler's picture.
 fn first_samplers<'a>(graph: &'a Graph, ancestors: &BTreeSet<&'a str>) -> Vec<&'a str> {
+    // In order, as the ids are.
     let samplers: Vec<&str> = ancestors.iter().copied().filter(|id| graph.get(id).is_some_and(is_sampler)).collect();
     let starts_first = |id: &&str| {
         let latent = graph.get(id).and_then(latent_of);
         let before = latent.map(|link| graph.ancestors(link.node)).unwrap_or_default();
-        !samplers.iter().any(|other| other != id && before.contains(other))
+        !before.iter().any(|other| other != id && samplers.binary_search(other).is_ok())
     };
     samplers.iter().copied().filter(starts_first).collect()
 }
@@ -69,8 +80,15 @@ fn other_nodes<'a>(graph: &'a Graph, ids: impl Iterator<Item = &'a str>, underst
     let node = |id: &'a str| {
         let node = graph.get(id).filter(|_| !understood.contains(id))?;
         let values = node.inputs.iter().filter(|(_, value)| !value.is_array() && !value.is_null());
-        let values: Vec<String> = values.map(|(name, value)| format!("{name}: {}", shown(value))).collect();
-        Some((format!("{} (node {id})", node.class), values.join(", ").chars().take(MOST_SHOWN).collect()))
+        let mut line = String::new();
+        for (name, value) in values {
+            let comma = if line.is_empty() { "" } else { ", " };
+            line += &format!("{comma}{name}: {}", shown(value));
+            if line.len() > 4 * MOST_SHOWN {
+                break;
+            }
+        }
+        Some((format!("{} (node {id})", node.class), line.chars().take(MOST_SHOWN).collect()))
     };
     ids.filter_map(node).collect()
 }
@@ -80,13 +98,19 @@ impl PictureSettings {
     fn keep_shared(&mut self, other: &Self) {
         macro_rules! keep {
             ($($field:ident),*) => { $(if self.$field != other.$field {
-                self.not_understood.push((stringify!($field).to_owned(), format!("{:?} or {:?}: the file does not tell which", self.$field, other.$field)));
+                let (one, two) = (begin_of(&self.$field), begin_of(&other.$field));
+                self.not_understood.push((stringify!($field).to_owned(), format!("{one} or {two}: the file does not tell which")));
                 self.$field = Default::default();
             })* };
         }
         keep!(size, prompt, negative_prompt, seed, steps, guidance, distilled_guidance, flow_shift, clip_skip, strength);
         keep!(sampler, scheduler, model, vae, loras);
     }
+}
+
+/// The beginning of a value.
+fn begin_of(value: &impl fmt::Debug) -> String {
+    format!("{value:?}").chars().take(MOST_SHOWN).collect()
 }
 
 /// The way back from one sampler, with the nodes that were understood on it.
@@ -146,7 +170,7 @@ impl<'a> Walk<'a> {
         let value = self.value(node, input)?;
         // Some loaders have the name with its picture.
         let value = value.get("content").unwrap_or(value);
-        value.as_str().map(str::to_owned)
+        self.graph.copy(value.as_str()?)
     }
 
     fn decimal(&mut self, node: &'a Node, input: &str) -> Option<f32> {
@@ -265,7 +289,8 @@ impl<'a> Walk<'a> {
             }
             return Some(parts?.join(&delimiter));
         }
-        self.value(node, input)?.as_str().map(str::to_owned)
+        let text = self.value(node, input)?.as_str()?;
+        self.graph.copy(text)
     }
 
     /// The way of the text encoder, for what is left out of it.
@@ -291,10 +316,15 @@ impl<'a> Walk<'a> {
             if seen.len() >= MOST_HOPS || !seen.insert(link.node) {
                 return;
             }
+            if !self.graph.walk(source.inputs.len()) {
+                return;
+            }
             let loras = self.loras(source);
             let is_known = !loras.is_empty();
-            // The one that is nearest to the sampler was added last.
-            self.settings.loras.splice(0..0, loras);
+            if self.settings.loras.len() < MAX_LORAS {
+                // The one that is nearest to the sampler was added last.
+                self.settings.loras.splice(0..0, loras);
+            }
             let shift = if source.class.contains("Sampling") { self.decimal(source, "shift") } else { None };
             let name = ["ckpt_name", "unet_name", "model_name", "model_path"].into_iter().find_map(|name| self.name(source, name));
             if is_known || shift.is_some() || name.is_some() || source.class == "Reroute" {
