@@ -33,7 +33,7 @@ impl Studio {
         let deadline = Instant::now() + LONG;
         while !holds(self.app()) {
             assert!(Instant::now() < deadline, "waited in vain for {what}");
-            self.step_after(1e-4);
+            self.step_after(1e-6);
             std::thread::yield_now();
         }
     }

@@ -11,9 +11,9 @@ pub(super) const MAX_LIST_BYTES: u64 = 16 << 20;
 /// Most bytes of pixels of all layers, unpacked.
 pub(super) const MAX_PIXEL_BYTES: u64 = 4 << 30;
 /// Most pictures of all layers: each holds a tile at least.
-const MAX_PICTURES: usize = (MAX_PIXEL_BYTES / (TILE_SIDE as u64 * TILE_SIDE as u64 * 4)) as usize;
-/// Most bytes that the archive's list of contents is read from: 128 for the entry of a picture, and what lies around the list.
-pub(super) const MAX_CONTENTS_BYTES: u64 = MAX_PICTURES as u64 * 128 + (1 << 20);
+pub(super) const MAX_PICTURES: usize = (MAX_PIXEL_BYTES / (TILE_SIDE as u64 * TILE_SIDE as u64 * 4)) as usize;
+/// Bytes that the archive's list of contents is read from: an entry of at most so many bytes for each picture.
+pub(super) const MAX_CONTENTS_BYTES: u64 = (1 << 20) + MAX_PICTURES as u64 * 160;
 /// Most characters of a name and of a region's words.
 pub(super) const MAX_TEXT: usize = LayerKind::MAX_WORDS;
 /// Bytes of a picture beside its pixels.

@@ -10,6 +10,7 @@ use zip::{CompressionMethod, ZipArchive};
 
 use super::*;
 use crate::PictureError;
+use atelier_core::bounded_reader::BoundedReader;
 use atelier_core::canvas::{
     Document, DocumentContent, DocumentEdit, Ink, Layer, LayerChoice, LayerId, LayerKind, MAX_LAYERS, PixelRect, Shape, TileImage,
 };
@@ -290,6 +291,19 @@ fn a_backup_is_its_owners_alone() {
     let path = folder.path().join("a.atelier");
     write_private_canvas(&path, &canvas()).unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn the_list_of_contents_of_the_most_pictures_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("many.zip");
+    let mut zip = ZipWriter::new(fs::File::create(&path).unwrap());
+    for picture in 0..=limits::MAX_PICTURES {
+        zip.start_file(stored::picture_name(MAX_LAYERS, picture), write::options()).unwrap();
+    }
+    zip.finish().unwrap();
+    let (file, _) = BoundedReader::new(fs::File::open(&path).unwrap(), limits::MAX_CONTENTS_BYTES);
+    assert_eq!(ZipArchive::new(std::io::BufReader::new(file)).unwrap().len(), limits::MAX_PICTURES + 1);
 }
 
 #[test]
