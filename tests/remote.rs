@@ -17,13 +17,13 @@ use atelier::cli::json::Line;
 use atelier_core::device::DeviceKind;
 use atelier_core::paths::HOME_VARIABLE;
 use atelier_core::placement::Module;
-use atelier_core::recipe::{FileRole, PlacementText, Recipe};
-use atelier_engine::{Cause, End, Event, OutOfMemory, Phase, RemoteError, probe};
+use atelier_core::recipe::{FileRole, ImageSource, PlacementText, Recipe, Rgb8};
+use atelier_engine::{Cause, End, Event, OutOfMemory, Phase, RemoteError, Task, probe};
 use support::engine::Engine;
 use support::lender::Server;
 use support::proxy::Stock;
 use support::{files, folder, recipe};
-use testkit::tiny;
+use testkit::{families, tiny};
 
 /// The event at which something is done to a job.
 type Moment = fn(&Event) -> bool;
@@ -186,6 +186,51 @@ fn a_remote_device_without_room_is_named() {
     };
     assert_eq!(*device, rpc);
     assert!(bytes_wanted > bytes_free && *bytes_free > 0, "{:?}", said.failure());
+}
+
+/// What is lent in total is less than the device has.
+#[test]
+fn a_lender_that_lends_too_little_is_named_as_short_of_memory() {
+    let _alone = alone();
+    let engine = Engine::start();
+    let server = Server::start(&["--device", "CPU", "--memory", "0.004"]);
+    let rpc = borrow(&engine, &server);
+    engine.handle().list_devices().unwrap();
+    let device = engine.devices().into_iter().find(|device| device.name == rpc).unwrap();
+    assert_eq!(device.memory_total_bytes, 4_294_967);
+    let failure = engine.run(&on(&format!("all={rpc}"), "")).failure().clone();
+    let Some(Cause::OutOfMemory(OutOfMemory { device, bytes_wanted, bytes_free, .. })) = failure.cause else { panic!("{failure:?}") };
+    assert_eq!(device, rpc);
+    assert!(bytes_wanted > bytes_free && bytes_free <= 4_294_967, "{bytes_wanted} of {bytes_free}");
+}
+
+/// All that the engine sends is something that a lender takes.
+#[test]
+fn every_family_of_tiny_models_makes_the_same_picture_with_a_lender() {
+    let _alone = alone();
+    let engine = Engine::start();
+    let server = Server::start(&["--device", "CPU"]);
+    let rpc = borrow(&engine, &server);
+    let everywhere = PlacementText { backend: format!("all={rpc}"), ..PlacementText::default() };
+    for name in ["zimage", "zimage-vae", "zimage-gguf", "ovis", "sd15", "sdxl", "sd3"] {
+        let dir = folder(name);
+        let parts = families::family(name, &dir).unwrap();
+        let files = parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect();
+        let recipe = Recipe { files, steps: 1, guidance: 2.0, negative_prompt: "fog".into(), ..on("cpu", "") };
+        let cpu = engine.run(&recipe).pixels().to_vec();
+        engine.handle().unload().unwrap();
+        let remote = engine.run(&Recipe { placement: everywhere.clone(), ..recipe });
+        assert_eq!(remote.pixels(), cpu, "{name}");
+        engine.handle().unload().unwrap();
+    }
+    let model = tiny::upscaler(&folder("upscaler"), 2, 1).unwrap();
+    let upscale = |backend: String| {
+        let (image, placement) = (Rgb8::new(32, 32, vec![90; 32 * 32 * 3]).unwrap(), PlacementText { backend, ..PlacementText::default() });
+        let (image, model) = (ImageSource::Pixels(image), model.clone());
+        engine.run_task(Task::Upscale { image, model, allow_pickle: false, placement, threads: Some(1) }).pixels().to_vec()
+    };
+    assert_eq!(upscale(format!("upscaler={rpc}")), upscale("cpu".into()));
+    assert!(!server.words.contains("cut off"));
 }
 
 #[test]
@@ -399,6 +444,11 @@ fn lending_to_a_network_is_asked_for_and_warned_of() {
     let server = Server::start(&["--host", "0.0.0.0", "--allow-network", "--device", "CPU"]);
     server.words.wait_for("WARNING");
     server.words.wait_for("ssh -N -L");
+    // This machine's kernel has what confines a lender.
+    #[cfg(target_os = "linux")]
+    server.words.wait_for("has given up your files");
+    #[cfg(target_os = "linux")]
+    assert!(!server.words.contains("take over"));
     let help = atelier(&["serve-device", "--help"]);
     let help = String::from_utf8_lossy(&help.stdout);
     assert!(help.contains("no encryption and no login") && help.contains("ssh -N -L"), "{help}");
