@@ -124,6 +124,7 @@ fn a_bad_model_is_a_sentence_and_exit_code_1() {
 #[test]
 fn too_little_ram_is_told_as_that() {
     let home = home("little-ram");
+    let mut failed = 0;
     for kibibytes in ["600000", "800000", "1000000"] {
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("ulimit -v {kibibytes} && exec \"$0\" \"$@\"")]);
@@ -134,10 +135,16 @@ fn too_little_ram_is_told_as_that() {
         }
         let output = shell.stdin(Stdio::null()).output().unwrap();
         let err = text(&output.stderr);
+        if output.status.success() {
+            // Decoded in tiles, for which there was enough.
+            continue;
+        }
+        failed += 1;
         assert_eq!(output.status.code(), Some(1), "{kibibytes}: {err}");
         let told = &err[err.find("error: ").unwrap_or_default()..];
         assert!(told.contains("memory") && !told.contains("belong together"), "{kibibytes}: {err}");
     }
+    assert!(failed > 0, "there was enough");
 }
 
 #[test]

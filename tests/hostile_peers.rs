@@ -195,7 +195,8 @@ fn a_borrower_gets_no_more_than_is_lent() {
     let memory: Vec<u64> = devices.iter().flat_map(|device| [device.memory_total_bytes, device.memory_free_bytes]).collect();
     assert_eq!(memory, [256 << 20; 4]);
     server.words.wait_for("256.00 MiB");
-    let buffer = |device: u32, mebibytes: u64| message(ALLOC_BUFFER, &[&device.to_le_bytes()[..], &(mebibytes << 20).to_le_bytes()].concat());
+    let buffer =
+        |device: u32, mebibytes: u64| message(ALLOC_BUFFER, &[&device.to_le_bytes()[..], &(mebibytes << 20).to_le_bytes()].concat());
     // Of each device alone there would be more.
     let wanted = [(0, 200), (1, 100), (1, 56), (0, 1)];
     let requests: Vec<u8> = wanted.iter().flat_map(|(device, size)| buffer(*device, *size)).collect();

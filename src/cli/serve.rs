@@ -153,12 +153,16 @@ fn listening(address: SocketAddr, devices: &[Device], confinement: &Confinement)
 /// What the process that lends is kept from, should a borrower take it over.
 fn walls(confinement: &Confinement) -> String {
     match confinement {
-        Confinement::Strict => "The process that lends has given up your files, other programs and new connections. It keeps the devices and the \
+        Confinement::Strict => {
+            "The process that lends has given up your files, other programs and new connections. It keeps the devices and the \
                                 folder of weights."
-            .to_owned(),
-        Confinement::Drivers => "The process that lends has given up your files, other programs and new connections. For graphics drivers it still \
+                .to_owned()
+        }
+        Confinement::Drivers => {
+            "The process that lends has given up your files, other programs and new connections. For graphics drivers it still \
                                  reads system folders, and writes to /dev, /tmp and the drivers' caches."
-            .to_owned(),
+                .to_owned()
+        }
         Confinement::None(reason) => format!("The process that lends is not confined: {reason}."),
     }
 }

@@ -105,6 +105,10 @@ pub enum Command {
     /// The connection has no encryption and no login: whoever reaches the port can use the devices and read what is sent. So only this
     /// machine itself is listened to, unless --allow-network is given. The safe way from another machine is an SSH tunnel; there, run
     /// `ssh -N -L 50052:127.0.0.1:50052 USER@THIS_MACHINE` and use the server 127.0.0.1:50052.
+    ///
+    /// What is sent is checked before it is computed. Should a fault be left all the same, whoever finds it could take over this account; on
+    /// Linux, where the kernel has Landlock, the process that lends has given up files, programs and connections by then. It says so when it
+    /// starts.
     ServeDevice(ServeFlags),
 }
 

@@ -247,7 +247,10 @@ const WORDS: &[(&str, &str)] = &[
 
 fn check_words(engine: &Path) {
     for (path, words) in WORDS {
-        assert!(read(&engine.join(path)).contains(words), "{ENGINE} has moved: {path} no longer says {words:?}; see vendor/ggml-sys/shim/job.cpp");
+        assert!(
+            read(&engine.join(path)).contains(words),
+            "{ENGINE} has moved: {path} no longer says {words:?}; see vendor/ggml-sys/shim/job.cpp"
+        );
     }
 }
 

@@ -32,11 +32,12 @@ constexpr const char* FAILED_MALLOC    = "ggml_aligned_malloc: ";
 constexpr const char* WANTED_MEGABYTES = "attempted to allocate ";
 constexpr const char* NO_MEMORY_ASSERT = "ctx->mem_buffer != NULL";
 
-// Memory of the system, which no device's buffer counts.
+// Memory of the system, which no device's buffer counts. The engine writes its own place in front of ggml's words.
 void note_failed_malloc(Job& job, const char* text) {
-    const char* wanted        = std::strstr(text, WANTED_MEGABYTES);
+    const char* said          = text == nullptr ? nullptr : std::strstr(text, FAILED_MALLOC);
+    const char* wanted        = said == nullptr ? nullptr : std::strstr(said, WANTED_MEGABYTES);
     ggml_backend_dev_t device = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
-    if (std::strncmp(text, FAILED_MALLOC, std::strlen(FAILED_MALLOC)) == 0 && wanted != nullptr && device != nullptr) {
+    if (wanted != nullptr && device != nullptr) {
         const double megabytes = std::strtod(wanted + std::strlen(WANTED_MEGABYTES), nullptr);
         job.record_shortage(ggml_backend_dev_name(device), static_cast<uint64_t>(megabytes * 1024.0 * 1024.0), 0);
     }

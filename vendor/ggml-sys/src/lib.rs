@@ -556,10 +556,18 @@ pub struct atelier_cpu_kernels {
     pub convolve: unsafe extern "C" fn(convolution: *const atelier_convolution, index: usize, count: usize) -> atelier_status,
     pub attend: unsafe extern "C" fn(attention: *const atelier_attention, index: usize, count: usize) -> atelier_status,
     pub normalise: unsafe extern "C" fn(norm: *const atelier_group_norm, index: usize, count: usize) -> atelier_status,
-    pub apply_constant: unsafe extern "C" fn(multiplies: bool, from: *const f32, count: usize, constant: f32, to: *mut f32) -> atelier_status,
+    pub apply_constant:
+        unsafe extern "C" fn(multiplies: bool, from: *const f32, count: usize, constant: f32, to: *mut f32) -> atelier_status,
     pub combine: unsafe extern "C" fn(multiplies: bool, from: *const f32, other: *const f32, count: usize, to: *mut f32) -> atelier_status,
     pub spread: unsafe extern "C" fn(from: *const f32, stride: usize, count: usize, times: usize, to: *mut f32) -> atelier_status,
-    pub transpose: unsafe extern "C" fn(from: *const f32, from_stride: usize, rows: usize, columns: usize, to: *mut f32, to_stride: usize) -> atelier_status,
+    pub transpose: unsafe extern "C" fn(
+        from: *const f32,
+        from_stride: usize,
+        rows: usize,
+        columns: usize,
+        to: *mut f32,
+        to_stride: usize,
+    ) -> atelier_status,
 }
 
 unsafe extern "C" {

@@ -11,8 +11,8 @@ use atelier_kernels::planes::{GroupNorm, Operation, apply_constant, combine, gro
 use atelier_kernels::product::{Product, multiply};
 use atelier_kernels::{Epilogue, Kernels, Level, NoMemory, Rows, Thread, Values, gain_of_bf16};
 use ggml_sys::{
-    ATELIER_ABORTED, ATELIER_NO_MEMORY, ATELIER_OK, ATELIER_VALUES_BF16, ATELIER_VALUES_F16, ATELIER_VALUES_F32, atelier_attention, atelier_convolution, atelier_cpu_kernels,
-    atelier_epilogue, atelier_group_norm, atelier_product, atelier_rows, atelier_status,
+    ATELIER_ABORTED, ATELIER_NO_MEMORY, ATELIER_OK, ATELIER_VALUES_BF16, ATELIER_VALUES_F16, ATELIER_VALUES_F32, atelier_attention,
+    atelier_convolution, atelier_cpu_kernels, atelier_epilogue, atelier_group_norm, atelier_product, atelier_rows, atelier_status,
 };
 
 /// The functions that the ones below call. Written before they are registered.
@@ -192,7 +192,14 @@ unsafe extern "C" fn spread_values(from: *const f32, stride: usize, count: usize
     computed(|_| unsafe { spread(from, stride, count, times, to) })
 }
 
-unsafe extern "C" fn transpose_values(from: *const f32, from_stride: usize, rows: usize, columns: usize, to: *mut f32, to_stride: usize) -> atelier_status {
+unsafe extern "C" fn transpose_values(
+    from: *const f32,
+    from_stride: usize,
+    rows: usize,
+    columns: usize,
+    to: *mut f32,
+    to_stride: usize,
+) -> atelier_status {
     // SAFETY: see above.
     computed(|kernels| unsafe { transpose(kernels, from, from_stride, rows, columns, to, to_stride) })
 }

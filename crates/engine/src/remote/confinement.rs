@@ -34,7 +34,8 @@ impl<'a> Confining<'a> {
 
     /// The last step, once the address is listened at.
     pub(super) fn finish(self, has_drivers: bool) -> Confinement {
-        match self.begun.and_then(|()| finish(self.cache, has_drivers)) {
+        let finished = finish(self.cache, has_drivers);
+        match self.begun.and(finished) {
             Ok(()) if has_drivers => Confinement::Drivers,
             Ok(()) => Confinement::Strict,
             Err(reason) => Confinement::None(reason),

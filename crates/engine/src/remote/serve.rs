@@ -264,10 +264,8 @@ impl Server<'_> {
         now.retain(|device| self.names.contains(&device.name));
         now.sort_by_key(|device| self.names.iter().position(|name| *name == device.name));
         let used = now.iter().map(|device| device.memory_allocated_bytes).sum();
-        let lent = |device: Device| LentDevice {
-            convolves_directly: ffi::convolves_directly(&device.name),
-            device: self.limited(device, used),
-        };
+        let lent =
+            |device: Device| LentDevice { convolves_directly: ffi::convolves_directly(&device.name), device: self.limited(device, used) };
         now.into_iter().map(lent).collect()
     }
 

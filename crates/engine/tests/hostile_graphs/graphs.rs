@@ -4,9 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use rand::rngs::StdRng;
-use rand::{RngExt, SeedableRng};
-
 /// Numbers of commands.
 const ALLOC_BUFFER: u8 = 0;
 const BUFFER_GET_BASE: u8 = 3;
@@ -20,8 +17,8 @@ const HELLO: u8 = 14;
 /// Bytes of a tensor in a message.
 const TENSOR_BYTES: usize = 360;
 /// Operations of ggml, and a few more than there are.
-const OPERATIONS: u32 = 100;
-const TYPES: u32 = 42;
+pub(crate) const OPERATIONS: u32 = 100;
+pub(crate) const TYPES: u32 = 42;
 
 /// Numbers of operations.
 pub(crate) const ADD: u32 = 2;
@@ -118,7 +115,7 @@ impl Tensor {
     }
 
     /// Gives it the strides of a contiguous one.
-    fn pack(&mut self) {
+    pub(crate) fn pack(&mut self) {
         let (values, bytes) = block(self.kind);
         let mut stride = bytes;
         for axis in 0..4 {
@@ -156,7 +153,9 @@ impl Tensor {
         self.params.iter().for_each(|number| out.extend(number.to_le_bytes()));
         out.extend(self.flags.to_le_bytes());
         self.src.iter().for_each(|number| out.extend(number.to_le_bytes()));
-        [self.view_src, self.view_offs, self.data].iter().for_each(|number| out.extend(number.to_le_bytes()));
+        for number in [self.view_src, self.view_offs, self.data] {
+            out.extend(number.to_le_bytes());
+        }
         out.extend(b"x");
         out.resize(begin + TENSOR_BYTES, 0);
     }
@@ -174,6 +173,9 @@ impl Tensor {
         self.ne.iter().map(|size| u64::from(*size)).product()
     }
 }
+
+/// Operation, type, dimensions and parameters of each tensor.
+pub(crate) type Shape = Vec<(u32, u32, [u32; 4], [i32; 16])>;
 
 /// Tensors, and which of them are computed.
 #[derive(Clone, Debug)]
@@ -225,7 +227,8 @@ impl Graph {
         for node in nodes.iter().filter_map(|id| self.tensor(*id)) {
             wanted.extend(node.src.iter().filter(|id| **id != 0));
         }
-        let wholes: Vec<u64> = wanted.iter().filter_map(|id| self.tensor(*id)).map(|tensor| tensor.view_src).filter(|id| *id != 0).collect();
+        let wholes: Vec<u64> =
+            wanted.iter().filter_map(|id| self.tensor(*id)).map(|tensor| tensor.view_src).filter(|id| *id != 0).collect();
         wanted.extend(wholes);
         let mut tensors: Vec<Tensor> = self.tensors.iter().filter(|tensor| wanted.contains(&tensor.id)).cloned().collect();
         for tensor in tensors.iter_mut().filter(|tensor| !nodes.contains(&tensor.id)) {
@@ -242,7 +245,7 @@ impl Graph {
     }
 
     /// What makes it another case: operations, their parameters, types and shapes.
-    pub(crate) fn shape(&self) -> Vec<(u32, u32, [u32; 4], [i32; 16])> {
+    pub(crate) fn shape(&self) -> Shape {
         self.tensors.iter().map(|it| (it.op, it.kind, it.ne, if self.nodes.contains(&it.id) { it.params } else { [0; 16] })).collect()
     }
 
@@ -283,77 +286,6 @@ impl Graph {
     pub(crate) fn memory(&self) -> u64 {
         self.spans().iter().map(|span| span.end - span.begin).sum()
     }
-
-    /// Changes it in one to four places.
-    pub(crate) fn mutate(&mut self, random: &mut StdRng) {
-        for _ in 0..random.random_range(1..5) {
-            self.mutate_once(random);
-        }
-    }
-
-    fn mutate_once(&mut self, random: &mut StdRng) {
-        let ids: Vec<u64> = self.tensors.iter().map(|tensor| tensor.id).collect();
-        let any_id = |random: &mut StdRng| *[0, 1, ids[random.random_range(0..ids.len())], ids[random.random_range(0..ids.len())]]
-            .get(random.random_range(0..4))
-            .unwrap();
-        let count = self.tensors.len();
-        let other = self.tensors[random.random_range(0..count)].clone();
-        // Nodes rather than what they read.
-        let at = if random.random() { random.random_range(0..count) } else { self.tensors.iter().position(|it| self.nodes.contains(&it.id)).unwrap_or(0) };
-        let axis = random.random_range(0..4);
-        let factor = [2, 3, 16, 1000][random.random_range(0..4)];
-        match random.random_range(0..17) {
-            0 => self.tensors[at].op = random.random_range(0..OPERATIONS),
-            1 => self.tensors[at].op = other.op,
-            2 => self.tensors[at].kind = random.random_range(0..TYPES),
-            3 => self.tensors[at].kind = other.kind,
-            4 | 5 => self.tensors[at].ne[axis] = wrong_size(random, self.tensors[at].ne[axis], other.ne[axis]),
-            6 => self.tensors[at].nb[axis] = wrong_size(random, self.tensors[at].nb[axis], other.nb[axis]),
-            7 => self.tensors[at].ne.swap(axis, random.random_range(0..4)),
-            8 => self.tensors[at].nb.swap(axis, random.random_range(0..4)),
-            9 | 10 => {
-                let place = random.random_range(0..16);
-                let old = self.tensors[at].params[place];
-                self.tensors[at].params[place] = wrong_number(random, old);
-            }
-            11 => self.tensors[at].src[random.random_range(0..5)] = any_id(random),
-            12 => {
-                self.tensors[at].view_src = any_id(random);
-                self.tensors[at].view_offs = [0, 4, 64, self.tensors[at].view_offs.wrapping_add(4), u64::MAX - 3][random.random_range(0..5)];
-            }
-            13 => {
-                let moved: u64 = [1, 2, 4, 32, 4096, self.tensors[at].data][random.random_range(0..6)];
-                self.tensors[at].data = if random.random() { self.tensors[at].data.wrapping_add(moved) } else { self.tensors[at].data.wrapping_sub(moved) };
-            }
-            14 => (self.tensors[at].buffer, self.tensors[at].data) = if random.random() { (other.buffer, other.data) } else { (0, self.tensors[at].data) },
-            15 => {
-                // The same change of all, so that shapes still fit each other.
-                let shrinks: bool = random.random();
-                for tensor in &mut self.tensors {
-                    tensor.ne[axis] = if shrinks { tensor.ne[axis].div_ceil(factor) } else { tensor.ne[axis].saturating_mul(factor) };
-                    if matches!(tensor.kind, 0..=3 | 6..=8 | 10..=14 | 24..=28 | 30) && random.random_range(0..8) != 0 {
-                        tensor.pack();
-                    }
-                }
-            }
-            _ => match random.random_range(0..3) {
-                0 => self.nodes.push(any_id(random)),
-                1 => self.nodes.reverse(),
-                _ => self.tensors[at].flags = random.random(),
-            },
-        }
-    }
-}
-
-fn wrong_size(random: &mut StdRng, old: u32, other: u32) -> u32 {
-    let sizes = [0, 1, 2, 3, 4, old / 2, old.wrapping_add(1), old.wrapping_sub(1), old.saturating_mul(2), other, 1 << 16, i32::MAX.cast_unsigned(), u32::MAX, random.random()];
-    sizes[random.random_range(0..sizes.len())]
-}
-
-fn wrong_number(random: &mut StdRng, old: i32) -> i32 {
-    let float = [f32::NAN, f32::INFINITY, -1.0, 0.0, 1e30][random.random_range(0..5)].to_bits().cast_signed();
-    let numbers = [0, 1, 2, 3, 8, 24, 40, -1, old.wrapping_add(1), old.wrapping_sub(1), -old.saturating_abs(), 4096, i32::MAX, i32::MIN, float, random.random()];
-    numbers[random.random_range(0..numbers.len())]
 }
 
 pub(crate) fn message(command: u8, body: &[u8]) -> Vec<u8> {
@@ -421,7 +353,8 @@ impl Session {
     pub(crate) fn placed(&self, graph: &Graph) -> Graph {
         let mut graph = graph.clone();
         for tensor in &mut graph.tensors {
-            let holds = |span: &Span| span.buffer == tensor.buffer && (span.begin == tensor.data || (span.begin..span.end).contains(&tensor.data));
+            let holds =
+                |span: &Span| span.buffer == tensor.buffer && (span.begin == tensor.data || (span.begin..span.end).contains(&tensor.data));
             let place = self.places.iter().find(|(span, ..)| holds(span));
             if let Some((span, base, buffer)) = place {
                 (tensor.data, tensor.buffer) = (base + (tensor.data - span.begin), *buffer);
@@ -451,7 +384,7 @@ impl Session {
 }
 
 /// Graphs in what a borrower sent, each kind once.
-pub(crate) fn graphs_in(sent: &[u8], known: &mut BTreeMap<Vec<(u32, u32, [u32; 4], [i32; 16])>, Graph>) {
+pub(crate) fn graphs_in(sent: &[u8], known: &mut BTreeMap<Shape, Graph>) {
     let mut at = 10 + usize::from(sent[9]);
     while let Some(length) = sent.get(at + 1..at + 9) {
         let end = at + 9 + usize::try_from(u64::from_le_bytes(length.try_into().unwrap())).unwrap();
@@ -463,8 +396,4 @@ pub(crate) fn graphs_in(sent: &[u8], known: &mut BTreeMap<Vec<(u32, u32, [u32; 4
         }
         at = end;
     }
-}
-
-pub(crate) fn seeded(seed: u64) -> StdRng {
-    StdRng::seed_from_u64(seed)
 }

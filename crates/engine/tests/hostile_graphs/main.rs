@@ -1,9 +1,9 @@
-//! Graphs that a borrower changed: a lender in this process refuses or computes them, and reads and writes nothing else. Run with AddressSanitizer
+//! Graphs that a borrower changed: a lender in this process refuses or computes them, and reads and writes nothing else. Run with `AddressSanitizer`
 //! (`cargo xtask sanitize`), which stops at the first byte beyond a buffer; each tensor of a graph has a buffer of its own size.
 //!
 //! `ATELIER_FUZZ_MUTATIONS` sets how many are tried.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 #[path = "../../../../tests/support/engine.rs"]
 #[allow(dead_code, reason = "each test binary uses a part")]
@@ -11,6 +11,7 @@ mod engine;
 mod graphs;
 #[path = "../../../../tests/support/handle.rs"]
 mod handle;
+mod mutations;
 #[path = "../../../../tests/support/proxy.rs"]
 #[allow(dead_code, reason = "each test binary uses a part")]
 mod proxy;
@@ -26,13 +27,14 @@ use std::thread;
 use atelier_core::device::SimulatedDevices;
 use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, PlacementText, Recipe, Rgb8};
 use atelier_engine::{ServeEvent, ServeOptions, Task, probe, serve, simulate_devices};
-use rand::RngExt;
 use engine::Engine;
 use graphs::{
-    ADD, ADD_ID, ARGSORT, CONCAT, CONV_2D, CPY, F16, F32, FLASH_ATTN_EXT, GET_ROWS, GROUP_NORM, Graph, I32, IM2COL, MAP_CUSTOM1, MUL_MAT_ID, POOL_2D, ROPE,
-    SCALE, Session, Tensor, UNARY, UPSCALE, VIEW, graphs_in, seeded,
+    ADD, ADD_ID, ARGSORT, CONCAT, CONV_2D, CPY, F16, F32, FLASH_ATTN_EXT, GET_ROWS, GROUP_NORM, Graph, I32, IM2COL, MAP_CUSTOM1,
+    MUL_MAT_ID, POOL_2D, ROPE, SCALE, Session, Tensor, UNARY, UPSCALE, VIEW, graphs_in,
 };
 use proxy::Proxy;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use testkit::{families, tiny};
 
 /// A folder of this name, the same in every run.
@@ -164,15 +166,36 @@ fn what_does_not_fit_is_refused_with_the_name_of_its_operation() {
         ("CONCAT", leak()),
         ("GROUP_NORM", Graph::of(vec![f32s(1, &[1 << 20]), f32s(2, &[1]).computed(GROUP_NORM, &[1], &[1, epsilon])])),
         ("GROUP_NORM", Graph::of(vec![f32s(1, &[16, 1, 4]), f32s(2, &[16, 1, 4]).computed(GROUP_NORM, &[1], &[0, epsilon])])),
-        ("IM2COL", Graph::of(vec![Tensor::new(1, F16, &[3, 3, 4, 4]), f32s(2, &[8, 8, 4]), Tensor::new(3, F16, &[36, 8, 8]).computed(IM2COL, &[1, 2], &[1, 1, 64, 64, 1, 1, 1])])),
-        ("IM2COL", Graph::of(vec![Tensor::new(1, F16, &[3, 3, 4, 4]), f32s(2, &[8, 8, 4]), Tensor::new(3, F16, &[36, 8, 8]).computed(IM2COL, &[1, 2], &[0, 0, 1, 1, 1, 1, 1])])),
+        (
+            "IM2COL",
+            Graph::of(vec![
+                Tensor::new(1, F16, &[3, 3, 4, 4]),
+                f32s(2, &[8, 8, 4]),
+                Tensor::new(3, F16, &[36, 8, 8]).computed(IM2COL, &[1, 2], &[1, 1, 64, 64, 1, 1, 1]),
+            ]),
+        ),
+        (
+            "IM2COL",
+            Graph::of(vec![
+                Tensor::new(1, F16, &[3, 3, 4, 4]),
+                f32s(2, &[8, 8, 4]),
+                Tensor::new(3, F16, &[36, 8, 8]).computed(IM2COL, &[1, 2], &[0, 0, 1, 1, 1, 1, 1]),
+            ]),
+        ),
         ("MAP_CUSTOM1", Graph::of(vec![f32s(1, &[4]), f32s(2, &[4]).computed(MAP_CUSTOM1, &[1], &[0x4141_4141, 0, 1, 0])])),
         ("POOL_2D", Graph::of(vec![f32s(1, &[8, 8]), f32s(2, &[4, 4]).computed(POOL_2D, &[1], &[0, 2, 2, 2, 2, 0, 0])])),
         ("UNARY", Graph::of(vec![f32s(1, &[8]), f32s(2, &[8]).computed(UNARY, &[1], &[4096])])),
         // A kernel would divide by them.
         ("ADD", Graph::of(vec![f32s(1, &[8]), f32s(2, &[0]), f32s(3, &[8]).computed(ADD, &[1, 2], &[])])),
         ("ROPE", Graph::of(vec![f32s(1, &[8, 1, 2]), ints(2, &[8]), f32s(3, &[8, 1, 2]).computed(ROPE, &[1, 2], &[0, 8, 8])])),
-        ("CONV_2D", Graph::of(vec![f32s(1, &[3, 3, 1 << 19]), f32s(2, &[3, 3, 1 << 19]), f32s(3, &[1]).computed(CONV_2D, &[1, 2], &[1, 1, 0, 0, 1, 1])])),
+        (
+            "CONV_2D",
+            Graph::of(vec![
+                f32s(1, &[3, 3, 1 << 19]),
+                f32s(2, &[3, 3, 1 << 19]),
+                f32s(3, &[1]).computed(CONV_2D, &[1, 2], &[1, 1, 0, 0, 1, 1]),
+            ]),
+        ),
         ("FLASH_ATTN_EXT", attention(&[64, 32, 2, 2], &[32, 16])),
         ("FLASH_ATTN_EXT", attention(&[64, 32, 2], &[16, 16])),
         ("FLASH_ATTN_EXT", attention(&[64, 48, 2], &[48, 16])),
@@ -181,14 +204,20 @@ fn what_does_not_fit_is_refused_with_the_name_of_its_operation() {
         ("VIEW", moved(view(), |view| view.view_offs = 8)),
         // Rows that lie one value apart where there is one of them.
         ("SCALE", moved(Graph::of(vec![f32s(1, &[4, 1, 100]), f32s(2, &[4, 1, 100]).computed(SCALE, &[1], &[])]), |it| it.nb[1] = 1000)),
-        ("CPY", Graph::of(vec![f32s(1, &[8, 2]), f32s(2, &[4, 4]), {
-            let mut copy = f32s(2, &[4, 4]).computed(CPY, &[1, 2], &[]);
-            (copy.id, copy.view_src, copy.nb) = (3, 2, [4, 16, 64, 64]);
-            copy.nb[1] = 20;
-            copy
-        }])),
+        (
+            "CPY",
+            Graph::of(vec![f32s(1, &[8, 2]), f32s(2, &[4, 4]), {
+                let mut copy = f32s(2, &[4, 4]).computed(CPY, &[1, 2], &[]);
+                (copy.id, copy.view_src, copy.nb) = (3, 2, [4, 16, 64, 64]);
+                copy.nb[1] = 20;
+                copy
+            }]),
+        ),
         ("GET_ROWS", Graph::of(vec![f32s(1, &[8, 4]), ints(2, &[3]), f32s(3, &[8, 9]).computed(GET_ROWS, &[1, 2], &[])])),
-        ("ADD_ID", Graph::of(vec![f32s(1, &[8, 2, 2]), f32s(2, &[8, 4]), f32s(4, &[2, 2]), f32s(3, &[8, 2, 2]).computed(ADD_ID, &[1, 2, 4], &[])])),
+        (
+            "ADD_ID",
+            Graph::of(vec![f32s(1, &[8, 2, 2]), f32s(2, &[8, 4]), f32s(4, &[2, 2]), f32s(3, &[8, 2, 2]).computed(ADD_ID, &[1, 2, 4], &[])]),
+        ),
     ] {
         let refused = lender.computes(&graph, 0, &[]).expect_err(name);
         assert!(refused.contains("refused") && refused.contains(name), "{name}: {refused}");
@@ -203,7 +232,12 @@ fn indices_and_values_in_memory_lead_nowhere() {
     let lender = lender();
     let f32s = |id, ne: &[u32]| Tensor::new(id, F32, ne);
     let rows = Graph::of(vec![f32s(1, &[8, 4]), Tensor::new(2, I32, &[3]), f32s(3, &[8, 3]).computed(GET_ROWS, &[1, 2], &[])]);
-    let chosen = [f32s(1, &[32, 16, 4]), f32s(2, &[32, 2, 3]), Tensor::new(4, I32, &[2, 3]), f32s(3, &[16, 2, 3]).computed(MUL_MAT_ID, &[1, 2, 4], &[])];
+    let chosen = [
+        f32s(1, &[32, 16, 4]),
+        f32s(2, &[32, 2, 3]),
+        Tensor::new(4, I32, &[2, 3]),
+        f32s(3, &[16, 2, 3]).computed(MUL_MAT_ID, &[1, 2, 4], &[]),
+    ];
     let chosen = Graph::of(chosen.to_vec());
     for device in [0, 1] {
         for (graph, indices, count) in [(&rows, 2, 3), (&chosen, 4, 6)] {
@@ -231,9 +265,20 @@ fn recorded() -> Vec<Graph> {
     for (name, elsewhere) in [("zimage", ""), ("zimage-gguf", ""), ("zimage-vae", ""), ("ovis", ""), ("sd15", ",te=cpu")] {
         let dir = folder(name);
         let parts = families::family(name, &dir).unwrap();
-        let files: ModelFiles = parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect();
+        let files: ModelFiles =
+            parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect();
         let placement = placed(format!("all={rpc}{elsewhere}"));
-        let recipe = Recipe { files, prompt: "a lake".into(), width: 64, height: 64, steps: 1, guidance: 2.0, threads: Some(1), placement, ..Recipe::default() };
+        let recipe = Recipe {
+            files,
+            prompt: "a lake".into(),
+            width: 64,
+            height: 64,
+            steps: 1,
+            guidance: 2.0,
+            threads: Some(1),
+            placement,
+            ..Recipe::default()
+        };
         assert!(!engine.run(&recipe).pixels().is_empty(), "{name}");
         engine.handle().unload().unwrap();
         engine.residency(|residency| residency.models.is_empty());
@@ -273,7 +318,7 @@ fn changed_graphs_of_the_engine_are_refused_or_computed_within_their_buffers() {
     let graphs: Vec<Graph> = graphs.into_iter().filter(|graph| graph.memory() <= MOST_MEMORY && graph.work() <= MOST_WORK).collect();
     println!("{} of {count} pieces with operations {operations:?}", graphs.len());
     let lender = lender();
-    let mut random = seeded(SEED);
+    let mut random = StdRng::seed_from_u64(SEED);
     let (mut refused, mut computed, mut reasons) = (0, 0, BTreeMap::<String, usize>::new());
     while refused + computed < mutations {
         let graph = &graphs[random.random_range(0..graphs.len())];
@@ -282,9 +327,8 @@ fn changed_graphs_of_the_engine_are_refused_or_computed_within_their_buffers() {
         let mut session = lender.open(graph, device, 0);
         // As the engine sends it, with indices that are there.
         let honest = session.placed(graph);
-        if !session.compute(&honest, device, true) {
-            panic!("{honest:?}: {:?}", lender.end_of(session));
-        }
+        let is_computed = session.compute(&honest, device, true);
+        assert!(is_computed, "{honest:?}: {:?}", lender.end_of(session));
         for _ in 0..IN_A_ROW {
             let mut changed = session.placed(graph);
             changed.mutate(&mut random);

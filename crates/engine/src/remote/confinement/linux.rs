@@ -23,7 +23,18 @@ const X32: i64 = 0x4000_0000;
 const OF_THE_LENDER: &[&str] = &["/proc/meminfo", "/proc/stat", "/proc/cpuinfo", "/proc/self", "/sys/fs/cgroup", "/sys/devices/system"];
 /// Where drivers lie and look. Not `/run`, `/var` and `/home`, but for the drivers of `NixOS`.
 const OF_DRIVERS: &[&str] = &[
-    "/usr", "/lib", "/lib32", "/lib64", "/bin", "/etc", "/opt", "/nix/store", "/run/opengl-driver", "/run/opengl-driver-32", "/proc", "/sys",
+    "/usr",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/bin",
+    "/etc",
+    "/opt",
+    "/nix/store",
+    "/run/opengl-driver",
+    "/run/opengl-driver-32",
+    "/proc",
+    "/sys",
 ];
 /// Where drivers write. `/dev` has the devices themselves, and shared memory.
 const WRITTEN_BY_DRIVERS: &[&str] = &["/dev", "/tmp"];
@@ -33,7 +44,8 @@ const CACHES_AT_HOME: &[&str] = &[".nv", ".cache/mesa_shader_cache", ".cache/mes
 
 pub(super) fn begin(cache: Option<&Path>) -> Result<(), String> {
     let home = env::var_os("HOME").map(PathBuf::from);
-    let at_home = |names: &[&str]| -> Vec<OsString> { home.iter().flat_map(|home| names.iter().map(|name| home.join(name).into())).collect() };
+    let at_home =
+        |names: &[&str]| -> Vec<OsString> { home.iter().flat_map(|home| names.iter().map(|name| home.join(name).into())).collect() };
     let mut read: Vec<OsString> = OF_THE_LENDER.iter().chain(OF_DRIVERS).map(OsString::from).collect();
     read.extend(at_home(OF_DRIVERS_AT_HOME));
     let mut written: Vec<OsString> = WRITTEN_BY_DRIVERS.iter().map(OsString::from).collect();
@@ -44,22 +56,23 @@ pub(super) fn begin(cache: Option<&Path>) -> Result<(), String> {
 }
 
 pub(super) fn finish(cache: Option<&Path>, has_drivers: bool) -> Result<(), String> {
-    if has_drivers {
-        let everywhere = [OsString::from("/")];
-        confine_files(&everywhere, &everywhere, AccessNet::from_all(LANDLOCK))?;
-    } else {
-        let read: Vec<OsString> = OF_THE_LENDER.iter().map(OsString::from).collect();
-        let written: Vec<OsString> = cache.map(OsString::from).into_iter().collect();
-        confine_files(&read, &written, AccessNet::from_all(LANDLOCK))?;
-    }
-    confine_calls(has_drivers).map_err(|error| format!("system calls cannot be filtered: {error}"))
+    let everywhere = [OsString::from("/")];
+    let own: Vec<OsString> = OF_THE_LENDER.iter().map(OsString::from).collect();
+    let written: Vec<OsString> = cache.map(OsString::from).into_iter().collect();
+    // What drivers may read and write was said in the first step.
+    let (read, written) = if has_drivers { (&everywhere[..], &everywhere[..]) } else { (&own[..], &written[..]) };
+    let files = confine_files(read, written, AccessNet::from_all(LANDLOCK));
+    // Also where the other wall is not there: it is better than none.
+    let calls = confine_calls(has_drivers).map_err(|error| format!("system calls cannot be filtered: {error}"));
+    files.and(calls)
 }
 
 /// From now on this thread and those that it starts read and write files only there, and open no connections where those are named.
 fn confine_files(read: &[OsString], written: &[OsString], connections: BitFlags<AccessNet>) -> Result<(), String> {
     let restrict = || -> Result<RestrictionStatus, RulesetError> {
         let ruleset = Ruleset::default().handle_access(AccessFs::from_all(LANDLOCK))?;
-        let ruleset = if connections.is_empty() { ruleset } else { ruleset.handle_access(connections)?.scope(Scope::from_all(LANDLOCK))? };
+        let ruleset =
+            if connections.is_empty() { ruleset } else { ruleset.handle_access(connections)?.scope(Scope::from_all(LANDLOCK))? };
         // A folder that is not there is left out.
         ruleset
             .create()?
@@ -142,8 +155,16 @@ const FORBIDDEN: &[i64] = &[
 
 /// The same under the numbers that only x86-64 has.
 #[cfg(target_arch = "x86_64")]
-const FORBIDDEN_HERE: &[i64] =
-    &[libc::SYS_fork, libc::SYS_vfork, libc::SYS_chmod, libc::SYS_chown, libc::SYS_lchown, libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat];
+const FORBIDDEN_HERE: &[i64] = &[
+    libc::SYS_fork,
+    libc::SYS_vfork,
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+];
 #[cfg(not(target_arch = "x86_64"))]
 const FORBIDDEN_HERE: &[i64] = &[];
 

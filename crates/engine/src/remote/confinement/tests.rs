@@ -1,5 +1,7 @@
 //! A process of its own gives up the rights that a lender gives up, and tries what somebody who has taken it over would try.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::env;
 use std::fs::{self, Permissions};
 use std::io::{Read as _, Write as _};
@@ -73,6 +75,11 @@ fn the_process_that_is_confined() {
     let address = outside.local_addr().unwrap();
     // What it was given before stays: this end will be accepted.
     let mut borrower = TcpStream::connect(address).unwrap();
+    // All of it works until then.
+    assert!(
+        fs::read(home.join("letter.txt")).is_ok() && Command::new("/bin/true").status().is_ok() && UnixStream::connect(&socket).is_ok()
+    );
+    assert!(TcpListener::bind("127.0.0.1:0").is_ok() && fs::read("/etc/passwd").is_ok());
     let confining = Confining::begin(Some(&cache));
     let confinement = confining.finish(has_drivers);
     if let Confinement::None(reason) = &confinement {
