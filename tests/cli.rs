@@ -119,6 +119,34 @@ fn a_bad_model_is_a_sentence_and_exit_code_1() {
     assert!(!home.join("Pictures").exists(), "nothing was made");
 }
 
+/// Memory that no device counts: what the engine writes its graphs into, and what the system gives the processor.
+#[cfg(target_os = "linux")]
+#[test]
+fn too_little_ram_is_told_as_that() {
+    let home = home("little-ram");
+    let mut failed = 0;
+    for kibibytes in ["600000", "800000", "1000000"] {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("ulimit -v {kibibytes} && exec \"$0\" \"$@\"")]);
+        let wanted = generate(&home, &["-W", "512", "-H", "512", "--steps", "1"]);
+        shell.arg(wanted.get_program()).args(wanted.get_args());
+        for (name, value) in wanted.get_envs() {
+            shell.env(name, value.unwrap_or_default());
+        }
+        let output = shell.stdin(Stdio::null()).output().unwrap();
+        let err = text(&output.stderr);
+        if output.status.success() {
+            // Decoded in tiles, for which there was enough.
+            continue;
+        }
+        failed += 1;
+        assert_eq!(output.status.code(), Some(1), "{kibibytes}: {err}");
+        let told = &err[err.find("error: ").unwrap_or_default()..];
+        assert!(told.contains("memory") && !told.contains("belong together"), "{kibibytes}: {err}");
+    }
+    assert!(failed > 0, "there was enough");
+}
+
 #[test]
 fn a_photomaker_beside_a_model_of_another_family_is_a_sentence_and_exit_code_1() {
     let home = home("photomaker");

@@ -24,6 +24,7 @@ use testkit::tiny;
 /// Number of commands of ggml's protocol that are used here.
 const SET_TENSOR: u8 = 6;
 const ALLOC_BUFFER: u8 = 0;
+const GET_DEVICE_MEMORY: u8 = 11;
 const HELLO: u8 = 14;
 
 /// The devices of this process are shared by its tests.
@@ -120,12 +121,24 @@ fn answers(server: &Server) -> bool {
     probe("127.0.0.1", server.port().parse().unwrap()).is_ok()
 }
 
+/// The process that lends; another one has taken its place where it died.
+#[cfg(target_os = "linux")]
+fn process_of(server: &Server) -> u32 {
+    server.lending_process()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn process_of(server: &Server) -> bool {
+    server.words.contains("crashed")
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_lender_allocates_for_a_borrower_only_what_arrives() {
     const ROOM: u64 = 256 << 20;
     let server = Server::start(&["--device", "CPU"]);
     let hello = hello(&server);
+    let process = process_of(&server);
     let before = server.peak_memory_bytes();
     // Nine bytes that announce 64 GiB, without a buffer for them and with one.
     let announced = [&[SET_TENSOR][..], &(60_u64 << 30).to_le_bytes()].concat();
@@ -138,6 +151,7 @@ fn a_lender_allocates_for_a_borrower_only_what_arrives() {
         assert!(grown < ROOM, "{grown} bytes");
         assert!(answers(&server));
     }
+    assert_eq!(process_of(&server), process);
 }
 
 #[cfg(target_os = "linux")]
@@ -175,6 +189,27 @@ fn a_borrower_gets_no_more_than_the_devices_memory() {
 }
 
 #[test]
+fn a_borrower_gets_no_more_than_is_lent() {
+    let server = Server::start(&["--simulate-devices", "GPU0:0.5,GPU1:0.5", "--device", "GPU0,GPU1", "--memory", "0.25"]);
+    let devices = probe("127.0.0.1", server.port().parse().unwrap()).unwrap().devices;
+    let memory: Vec<u64> = devices.iter().flat_map(|device| [device.memory_total_bytes, device.memory_free_bytes]).collect();
+    assert_eq!(memory, [256 << 20; 4]);
+    server.words.wait_for("256.00 MiB");
+    let buffer =
+        |device: u32, mebibytes: u64| message(ALLOC_BUFFER, &[&device.to_le_bytes()[..], &(mebibytes << 20).to_le_bytes()].concat());
+    // Of each device alone there would be more.
+    let wanted = [(0, 200), (1, 100), (1, 56), (0, 1)];
+    let requests: Vec<u8> = wanted.iter().flat_map(|(device, size)| buffer(*device, *size)).collect();
+    let memory = message(GET_DEVICE_MEMORY, &1_u32.to_le_bytes());
+    let answer = send_all(&server.address, &[hello(&server), requests, memory].concat());
+    let (buffers, memory) = answer[answer.len() - (wanted.len() + 1) * 24..].split_at(wanted.len() * 24);
+    let given: Vec<bool> = buffers.chunks_exact(24).map(|answer| answer[8..16] != [0; 8]).collect();
+    assert_eq!(given, [true, false, true, false]);
+    let numbers: Vec<u64> = memory[8..].chunks_exact(8).map(|number| u64::from_le_bytes(number.try_into().unwrap())).collect();
+    assert_eq!(numbers, [0, 256 << 20], "free and in total");
+}
+
+#[test]
 fn connections_that_say_nothing_shut_nobody_out() {
     let server = Server::start(&["--device", "CPU"]);
     let silent: Vec<TcpStream> = (0..100).map(|_| TcpStream::connect(&server.address).unwrap()).collect();
@@ -191,6 +226,7 @@ fn a_recorded_borrower_replayed_and_spoilt_does_not_end_the_lender() {
     const MUTATIONS: usize = 200;
     let _alone = alone();
     let (engine, server, proxy, rpc) = engine_with_lender();
+    let process = process_of(&server);
     proxy.record();
     let expected = engine.run(&on(&format!("all=cpu,vae={rpc}"))).pixels().to_vec();
     engine.handle().unload().unwrap();
@@ -220,6 +256,7 @@ fn a_recorded_borrower_replayed_and_spoilt_does_not_end_the_lender() {
     }
     println!("seed {SEED}, {MUTATIONS} mutations of {} messages", messages.len());
     assert!(answers(&server));
+    assert_eq!(process_of(&server), process, "it died, and was started again");
     assert_eq!(engine.run(&on(&format!("all=cpu,vae={rpc}"))).pixels(), expected);
 }
 

@@ -6,7 +6,7 @@ mod support;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,12 +17,13 @@ use atelier::cli::json::Line;
 use atelier_core::device::DeviceKind;
 use atelier_core::paths::HOME_VARIABLE;
 use atelier_core::placement::Module;
-use atelier_core::recipe::{FileRole, PlacementText, Recipe};
-use atelier_engine::{Cause, End, Event, OutOfMemory, Phase, RemoteError, probe};
+use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, Rgb8};
+use atelier_engine::{Cause, End, Event, OutOfMemory, Phase, RemoteError, Task, probe};
 use support::engine::Engine;
 use support::lender::Server;
 use support::proxy::Stock;
 use support::{files, folder, recipe};
+use testkit::families::{self, Part};
 use testkit::tiny;
 
 /// The event at which something is done to a job.
@@ -186,6 +187,97 @@ fn a_remote_device_without_room_is_named() {
     };
     assert_eq!(*device, rpc);
     assert!(bytes_wanted > bytes_free && *bytes_free > 0, "{:?}", said.failure());
+}
+
+/// What is lent in total is less than the device has.
+#[test]
+fn a_lender_that_lends_too_little_is_named_as_short_of_memory() {
+    let _alone = alone();
+    let engine = Engine::start();
+    let server = Server::start(&["--device", "CPU", "--memory", "0.004"]);
+    let rpc = borrow(&engine, &server);
+    engine.handle().list_devices().unwrap();
+    let device = engine.devices().into_iter().find(|device| device.name == rpc).unwrap();
+    assert_eq!(device.memory_total_bytes, 4_294_967);
+    let failure = engine.run(&on(&format!("all={rpc}"), "")).failure().clone();
+    let Some(Cause::OutOfMemory(OutOfMemory { device, bytes_wanted, bytes_free, .. })) = failure.cause else { panic!("{failure:?}") };
+    assert_eq!(device, rpc);
+    assert!(bytes_wanted > bytes_free && bytes_free <= 4_294_967, "{bytes_wanted} of {bytes_free}");
+    for wrong in ["0", "-1", "much", "NaN", "inf"] {
+        assert_eq!(atelier(&["serve-device", &format!("--memory={wrong}")]).status.code(), Some(2), "{wrong}");
+    }
+}
+
+fn picture(width: u32, height: u32) -> ImageSource {
+    let pixels = (0..width * height * 3).map(|n| (n / 7 % 256) as u8).collect();
+    ImageSource::Pixels(Rgb8::new(width, height, pixels).unwrap())
+}
+
+fn written(parts: Vec<(&'static str, Part)>, dir: &Path) -> ModelFiles {
+    parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(dir, role).unwrap())).collect()
+}
+
+fn family(name: &str) -> ModelFiles {
+    let dir = folder(name);
+    written(families::family(name, &dir).unwrap(), &dir)
+}
+
+fn with_photomaker() -> ModelFiles {
+    let dir = folder("photomaker");
+    let mut files = written(families::reading("sdxl"), &dir);
+    let path = dir.join("photomaker.safetensors");
+    families::photomaker().write(&path).unwrap();
+    files.set(FileRole::Photomaker, path);
+    files
+}
+
+/// All that the engine sends is something that a lender takes.
+#[test]
+fn every_family_of_tiny_models_makes_the_same_picture_with_a_lender() {
+    let _alone = alone();
+    let engine = Engine::start();
+    let server = Server::start(&["--device", "CPU"]);
+    let rpc = borrow(&engine, &server);
+    let everywhere = PlacementText { backend: format!("all={rpc}"), ..PlacementText::default() };
+    for name in ["zimage", "zimage-vae", "zimage-gguf", "ovis", "sd15", "sdxl", "sd3"] {
+        let recipe = Recipe { files: family(name), steps: 1, guidance: 2.0, negative_prompt: "fog".into(), ..on("cpu", "") };
+        let cpu = engine.run(&recipe).pixels().to_vec();
+        engine.handle().unload().unwrap();
+        let remote = engine.run(&Recipe { placement: everywhere.clone(), ..recipe });
+        assert_eq!(remote.pixels(), cpu, "{name}");
+        engine.handle().unload().unwrap();
+    }
+    // What only some pictures need: an encoder, LoRAs (of quantised weights too), a person.
+    let encoded = Recipe { init: Some(InitImage { image: picture(64, 64), strength: 0.9 }), ..on("cpu", "") };
+    let lora = |name: &str| {
+        let path = folder("lora").join("lora.safetensors");
+        families::lora().write(&path).unwrap();
+        Recipe { files: family(name), loras: vec![Lora { path, strength: 0.8 }], ..on("cpu", "") }
+    };
+    let person = Recipe {
+        files: with_photomaker(),
+        prompt: "a woman img by a lake".into(),
+        person: Person { images: vec![picture(96, 61)], ..Person::default() },
+        ..on("cpu", "")
+    };
+    for (name, recipe) in
+        [("start picture", encoded), ("LoRA", lora("zimage")), ("LoRA of quantised weights", lora("zimage-gguf")), ("person", person)]
+    {
+        let recipe = Recipe { steps: 1, ..recipe };
+        let cpu = engine.run(&recipe).pixels().to_vec();
+        engine.handle().unload().unwrap();
+        let remote = engine.run(&Recipe { placement: everywhere.clone(), ..recipe });
+        assert_eq!(remote.pixels(), cpu, "{name}");
+        engine.handle().unload().unwrap();
+    }
+    let model = tiny::upscaler(&folder("upscaler"), 2, 1).unwrap();
+    let upscale = |backend: String| {
+        let placement = PlacementText { backend, ..PlacementText::default() };
+        let (image, model) = (picture(32, 32), model.clone());
+        engine.run_task(Task::Upscale { image, model, allow_pickle: false, placement, threads: Some(1) }).pixels().to_vec()
+    };
+    assert_eq!(upscale(format!("upscaler={rpc}")), upscale("cpu".into()));
+    assert!(!server.words.contains("cut off"));
 }
 
 #[test]
@@ -399,6 +491,11 @@ fn lending_to_a_network_is_asked_for_and_warned_of() {
     let server = Server::start(&["--host", "0.0.0.0", "--allow-network", "--device", "CPU"]);
     server.words.wait_for("WARNING");
     server.words.wait_for("ssh -N -L");
+    // This machine's kernel has what confines a lender.
+    #[cfg(target_os = "linux")]
+    server.words.wait_for("has given up your files");
+    #[cfg(target_os = "linux")]
+    assert!(!server.words.contains("take over"));
     let help = atelier(&["serve-device", "--help"]);
     let help = String::from_utf8_lossy(&help.stdout);
     assert!(help.contains("no encryption and no login") && help.contains("ssh -N -L"), "{help}");

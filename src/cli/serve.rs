@@ -17,7 +17,7 @@ use super::exit::Exit;
 use super::flags::ServeFlags;
 use super::resolve::threads;
 use atelier_core::device::Device;
-use atelier_engine::{ServeEvent, ServeOptions, serve as serve_devices};
+use atelier_engine::{Confinement, ServeEvent, ServeOptions, serve as serve_devices};
 
 /// Set for the process that lends: the port to listen at, or nothing for the one that was asked for.
 const LENDER_VARIABLE: &str = "ATELIER_LENDER_PORT";
@@ -28,7 +28,6 @@ const SHORT_LIFE: Duration = Duration::from_secs(5);
 pub(super) fn serve(flags: ServeFlags, out: &mut (dyn Write + Send), err: &mut (dyn Write + Send)) -> anyhow::Result<Exit> {
     match env::var(LENDER_VARIABLE) {
         Ok(port) => {
-            end_with_parent();
             let port = port.parse().unwrap_or(flags.port);
             Err(lend(ServeFlags { port, ..flags }, out, err))
         }
@@ -84,20 +83,31 @@ fn start_lender(port: &str) -> io::Result<Child> {
 }
 
 fn lend(flags: ServeFlags, out: &mut (dyn Write + Send), err: &mut (dyn Write + Send)) -> anyhow::Error {
-    let ServeFlags { host, port, device, cache, cache_limit, allow_network, threads: requested_threads } = flags;
+    let ServeFlags { host, port, device, cache, cache_limit, memory, allow_network, threads: requested_threads } = flags;
     if let Some(folder) = &cache
         && let Err(error) = std::fs::create_dir_all(folder)
     {
         return anyhow::Error::new(error).context(format!("the folder {} cannot be made", folder.display()));
     }
     let cache_limit_bytes = u64::from(cache_limit) << 30;
-    let options =
-        ServeOptions { host, port, devices: device, cache, cache_limit_bytes, threads: threads(requested_threads), allow_network };
+    let options = ServeOptions {
+        host,
+        port,
+        devices: device,
+        cache,
+        cache_limit_bytes,
+        memory_bytes: memory,
+        threads: threads(requested_threads),
+        allow_network,
+        confines_process: true,
+    };
     let outputs = Mutex::new((out, err));
     let report = |event| {
         let mut outputs = outputs.lock().unwrap_or_else(PoisonError::into_inner);
         let (out, err) = &mut *outputs;
         if let ServeEvent::Listening { address, .. } = &event {
+            // Not before: a thread that is older than the confinement would not be confined.
+            end_with_parent();
             // Whoever started it may not listen; it lends all the same.
             let _ = writeln!(out, "{address}").and_then(|()| out.flush());
         }
@@ -111,7 +121,7 @@ fn lend(flags: ServeFlags, out: &mut (dyn Write + Send), err: &mut (dyn Write + 
 
 fn words(event: &ServeEvent) -> String {
     match event {
-        ServeEvent::Listening { address, devices } => listening(*address, devices),
+        ServeEvent::Listening { address, devices, confinement } => listening(*address, devices, confinement),
         ServeEvent::Borrowed(peer) => format!("Lent to {peer}.\n"),
         ServeEvent::Returned(peer, None) => format!("{peer} has left.\n"),
         ServeEvent::Returned(peer, Some(why)) => format!("{peer} was cut off: {why}\n"),
@@ -119,22 +129,42 @@ fn words(event: &ServeEvent) -> String {
     }
 }
 
-fn listening(address: SocketAddr, devices: &[Device]) -> String {
+fn listening(address: SocketAddr, devices: &[Device], confinement: &Confinement) -> String {
     let port = address.port();
     let lent = |it: &Device| format!("Lending {} ({}, {}).", it.name, it.description, HumanBytes(it.memory_total_bytes));
     let mut lines: Vec<String> = devices.iter().map(lent).collect();
     lines.push("The connection has no encryption and no login.".to_owned());
+    let is_confined = !matches!(confinement, Confinement::None(_));
+    let takes_over = if is_confined { "" } else { ", and could take over this account" };
     lines.push(if address.ip().is_loopback() {
-        "Only this machine can connect. From another one, through an SSH tunnel:".to_owned()
+        format!("Only programs on this machine can connect: they can use these devices{takes_over}. From another machine, through an SSH tunnel:")
     } else {
         format!(
-            "WARNING: every machine that reaches {address} can use these devices and read what is sent. Safer, without --allow-network:"
+            "WARNING: every machine that reaches {address} can use these devices, and read what is sent{takes_over}. Safer, without --allow-network:"
         )
     });
     lines.push(format!("  ssh -N -L {port}:127.0.0.1:{port} USER@THIS_MACHINE"));
     lines.push(format!("  atelier generate --rpc-servers 127.0.0.1:{port} --backend rpc0 ..."));
+    lines.push(walls(confinement));
     lines.push(format!("Listening at {address}. Press Ctrl-C to stop.\n"));
     lines.join("\n")
+}
+
+/// What the process that lends is kept from, should a borrower take it over.
+fn walls(confinement: &Confinement) -> String {
+    match confinement {
+        Confinement::Strict => {
+            "The process that lends has given up your files, other programs and new connections. It keeps the devices and the \
+                                folder of weights."
+                .to_owned()
+        }
+        Confinement::Drivers => {
+            "The process that lends has given up your files, other programs and new connections. For graphics drivers it still \
+                                 reads system folders, and writes to /dev, /tmp and the drivers' caches."
+                .to_owned()
+        }
+        Confinement::None(reason) => format!("The process that lends is not confined: {reason}."),
+    }
 }
 
 #[cfg(test)]
@@ -153,13 +183,19 @@ mod tests {
             memory_free_bytes: 1,
             memory_allocated_bytes: 0,
         };
-        let said = |address: &str| words(&ServeEvent::Listening { address: address.parse().unwrap(), devices: vec![device.clone()] });
-        let (here, everywhere) = (said("127.0.0.1:7"), said("0.0.0.0:7"));
-        for text in [&here, &everywhere] {
+        let said = |address: &str, confinement: Confinement| {
+            words(&ServeEvent::Listening { address: address.parse().unwrap(), devices: vec![device.clone()], confinement })
+        };
+        let (here, everywhere) = (said("127.0.0.1:7", Confinement::Strict), said("0.0.0.0:7", Confinement::Drivers));
+        let open = said("0.0.0.0:7", Confinement::None("this kernel has no Landlock".into()));
+        for text in [&here, &everywhere, &open] {
             assert!(text.contains("Lending CUDA0 (A card, 8.00 GiB).") && text.contains("no encryption and no login"), "{text}");
             assert!(text.contains("ssh -N -L 7:127.0.0.1:7"), "{text}");
         }
-        assert!(here.contains("Only this machine") && !here.contains("WARNING"));
-        assert!(everywhere.contains("WARNING: every machine"));
+        assert!(here.contains("Only programs on this machine") && !here.contains("WARNING"));
+        assert!(everywhere.contains("WARNING: every machine") && !everywhere.contains("take over") && everywhere.contains("/tmp"));
+        assert!(open.contains("could take over this account") && open.contains("not confined: this kernel has no Landlock."), "{open}");
+        let unconfined = said("127.0.0.1:7", Confinement::None("why".into()));
+        assert!(unconfined.contains("could take over this account"), "{unconfined}");
     }
 }

@@ -84,7 +84,7 @@ impl Server {
 
     /// The process that lends, which the one that was started watches.
     #[cfg(target_os = "linux")]
-    fn lending_process(&self) -> u32 {
+    pub(crate) fn lending_process(&self) -> u32 {
         let parent = format!("PPid:\t{}", self.child.id());
         let is_ours = |process: &u32| {
             std::fs::read_to_string(format!("/proc/{process}/status")).is_ok_and(|status| status.lines().any(|line| line == parent))

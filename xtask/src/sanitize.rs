@@ -26,7 +26,7 @@ const RUST_FLAGS: &str = "-Zsanitizer=address -Cforce-frame-pointers=yes";
 /// Crates with `unsafe` code or around it, and the application, whose tests go through the engine.
 const PACKAGES: [&str; 3] = ["atelier-kernels", "atelier-engine", "atelier"];
 /// Not those that limit the address space of a process, most of which a sanitizer takes.
-const TESTS: [&str; 11] = [
+const TESTS: [&str; 12] = [
     "products",
     "attention",
     "convolutions",
@@ -38,6 +38,7 @@ const TESTS: [&str; 11] = [
     "device_limits",
     "remote",
     "hostile_peers",
+    "hostile_graphs",
 ];
 
 /// Builds the tests and runs them; arguments after `--` go to them.

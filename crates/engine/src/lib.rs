@@ -45,7 +45,7 @@ pub use protocol::{
     MeasuredRates, OutOfMemory, Peak, Phase, PhaseKind, Picture, Preview, PreviewOptions, Query, RememberedTexts, RemoteError, Request,
     Residency, Resident, ResidentId, ResidentPart, ServerAddress, Step, Task, Timings,
 };
-pub use remote::{RemoteReport, ServeError, ServeEvent, ServeOptions, probe, serve};
+pub use remote::{Confinement, RemoteReport, ServeError, ServeEvent, ServeOptions, probe, serve};
 pub use start::{start, start_remembering};
 
 /// Name and version of the C++ engine that is linked.

@@ -53,6 +53,7 @@ pub use epilogue::Epilogue;
 pub use gemm::Thread;
 pub use rate::gain_of_bf16;
 pub use rows::{Rows, Unpack, Values, f16_to_f32};
+pub use scratch::NoMemory;
 pub use table::Kernels;
 
 /// An instruction set and form of factors, in order of speed.

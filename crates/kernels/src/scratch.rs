@@ -1,7 +1,8 @@
 //! Working memory of a thread, kept from call to call.
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc, dealloc};
 use std::cell::RefCell;
+use std::panic::resume_unwind;
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 use std::thread::LocalKey;
@@ -13,6 +14,10 @@ const ALIGN: usize = 64;
 /// its own.
 static UNUSED: Mutex<Vec<Buffer>> = Mutex::new(Vec::new());
 
+/// What a kernel unwinds with where the system gives it no working memory; its caller says so.
+#[derive(Clone, Copy, Debug)]
+pub struct NoMemory;
+
 struct Buffer {
     start: NonNull<u8>,
     layout: Layout,
@@ -23,9 +28,9 @@ unsafe impl Send for Buffer {}
 
 impl Buffer {
     fn new(bytes: usize) -> Self {
-        let Ok(layout) = Layout::from_size_align(bytes.max(1), ALIGN) else { handle_alloc_error(Layout::new::<u8>()) };
+        let Ok(layout) = Layout::from_size_align(bytes.max(1), ALIGN) else { resume_unwind(Box::new(NoMemory)) };
         // SAFETY: the layout has at least one byte.
-        let Some(start) = NonNull::new(unsafe { alloc(layout) }) else { handle_alloc_error(layout) };
+        let Some(start) = NonNull::new(unsafe { alloc(layout) }) else { resume_unwind(Box::new(NoMemory)) };
         Self { start, layout }
     }
 

@@ -105,6 +105,10 @@ pub enum Command {
     /// The connection has no encryption and no login: whoever reaches the port can use the devices and read what is sent. So only this
     /// machine itself is listened to, unless --allow-network is given. The safe way from another machine is an SSH tunnel; there, run
     /// `ssh -N -L 50052:127.0.0.1:50052 USER@THIS_MACHINE` and use the server 127.0.0.1:50052.
+    ///
+    /// What is sent is checked before it is computed. Should a fault be left all the same, whoever finds it could take over this account; on
+    /// Linux, where the kernel has Landlock, the process that lends has given up files, programs and connections by then. It says so when it
+    /// starts.
     ServeDevice(ServeFlags),
 }
 
@@ -567,6 +571,14 @@ pub struct DoctorFlags {
     pub(super) sums: bool,
 }
 
+/// Only Linux confines the process that lends, where its kernel can; the first lines of a lender say whether it does.
+const ALLOW_NETWORK: &str = if cfg!(target_os = "linux") {
+    "Let other machines connect: no encryption, no login; where this system does not confine the lender, as it says when it starts, whoever \
+     connects could take over this account"
+} else {
+    "Let other machines connect: no encryption, no login, and whoever connects could take over this account"
+};
+
 /// Flags of `serve-device`.
 #[derive(Debug, Args)]
 pub struct ServeFlags {
@@ -585,8 +597,10 @@ pub struct ServeFlags {
     /// The most that this folder may hold, in GiB; weights that were used longest ago go first
     #[arg(long, value_name = "GIB", default_value_t = 32)]
     pub(super) cache_limit: u32,
-    /// Let other machines connect: no encryption, no login, so only in a network you trust
-    #[arg(long)]
+    /// Most memory to lend, in GiB, over all devices together; a borrower that wants more is told that there is none
+    #[arg(long, value_name = "GIB", value_parser = gib)]
+    pub(super) memory: Option<u64>,
+    #[arg(long, help = ALLOW_NETWORK)]
     pub(super) allow_network: bool,
     /// CPU threads; 0 or less: every core, or all but one where there are more than four
     #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
@@ -604,6 +618,14 @@ fn one_of<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> String {
 /// The help of a flag whose default depends on the model.
 fn suits(what: &str, usual: impl std::fmt::Display) -> String {
     format!("{what} [default: {usual}, or what suits the built-in model]")
+}
+
+/// Bytes of a number of GiB.
+fn gib(text: &str) -> Result<u64, String> {
+    const GIB: f64 = (1_u64 << 30) as f64;
+    let number = text.parse().ok().filter(|value: &f64| (1e-6..=1e6).contains(value));
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and far below the largest number")]
+    number.map(|number| (number * GIB) as u64).ok_or_else(|| "write a number of GiB, as 6 or 0.5".to_owned())
 }
 
 fn finite(text: &str) -> Result<f32, String> {

@@ -65,6 +65,9 @@ const SHIM_SOURCES: &[&str] = &[
     "simulated_device",
     "transport",
     "remote",
+    "borrowed_graph",
+    "operation_rules",
+    "image_rules",
 ];
 
 fn main() {
@@ -78,6 +81,7 @@ fn main() {
     let out = PathBuf::from(variable("OUT_DIR"));
 
     write(&out.join("engine_layout.h"), &engine_layout(&engine));
+    check_words(&engine);
     for header in PATCHED_HEADERS {
         write_patched(&engine, header, &out);
     }
@@ -233,6 +237,21 @@ fn engine_layout(engine: &Path) -> String {
          struct ControlNet;\nstruct GenerationExtension;\nstruct LoraModel;\nnamespace LTXV {{ struct LTXAudioVAERunner; }}\n\
          class StableDiffusionGGML {{\npublic:\n{members}}};\n{handle}"
     )
+}
+
+/// Words by which the shim knows what happened (`shim/job.cpp`).
+const WORDS: &[(&str, &str)] = &[
+    ("ggml/src/ggml.c", "GGML_LOG_ERROR(\"%s: %s (attempted to allocate %6.2f MB)\\n\", __func__, error_desc"),
+    ("ggml/src/ggml.c", "GGML_ASSERT(ctx->mem_buffer != NULL)"),
+];
+
+fn check_words(engine: &Path) {
+    for (path, words) in WORDS {
+        assert!(
+            read(&engine.join(path)).contains(words),
+            "{ENGINE} has moved: {path} no longer says {words:?}; see vendor/ggml-sys/shim/job.cpp"
+        );
+    }
 }
 
 fn between<'a>(text: &'a str, begin: &str, end: &str) -> Option<&'a str> {

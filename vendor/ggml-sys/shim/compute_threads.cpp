@@ -2,6 +2,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -17,18 +18,24 @@ std::mutex& failures_mutex() {
     return mutex;
 }
 
+// Why a thread failed.
+struct ThreadFailure {
+    std::string message;
+    bool lacks_memory = false;
+};
+
 // The first failure of each pool of threads. Never destroyed: threads may still run when the program ends.
-std::map<const void*, std::string>& failures() {
-    static auto& map = *new std::map<const void*, std::string>;
+std::map<const void*, ThreadFailure>& failures() {
+    static auto& map = *new std::map<const void*, ThreadFailure>;
     return map;
 }
 
-void record(const void* threadpool, const char* message) noexcept {
+void record(const void* threadpool, const char* message, bool lacks_memory = false) noexcept {
     try {
         std::lock_guard<std::mutex> lock(failures_mutex());
-        failures().emplace(threadpool, message);
+        failures().emplace(threadpool, ThreadFailure{message, lacks_memory});
     } catch (...) {
-        // Without memory the graph fails without a reason.
+        // A graph without a reason lacks memory too: see atelier_rethrow_computation.
     }
 }
 
@@ -43,6 +50,8 @@ bool atelier_compute_on_thread(void (*compute)(void*), void* thread, const void*
         return false;
     } catch (const atelier::EngineAbort& aborted) {
         record(threadpool, aborted.message.c_str());
+    } catch (const std::bad_alloc& exception) {
+        record(threadpool, exception.what(), true);
     } catch (const std::exception& exception) {
         record(threadpool, exception.what());
     } catch (...) {
@@ -56,16 +65,20 @@ void atelier_leave_computation(void) {
 }
 
 void atelier_rethrow_computation(const void* threadpool) {
-    std::string message = "a graph failed";
+    // Where there was no memory to note a reason.
+    ThreadFailure failure{"", true};
     {
         std::lock_guard<std::mutex> lock(failures_mutex());
         const auto it = failures().find(threadpool);
         if (it != failures().end()) {
-            message = std::move(it->second);
+            failure = std::move(it->second);
             failures().erase(it);
         }
     }
     if (atelier::can_throw()) {
-        throw atelier::EngineAbort{std::move(message)};
+        if (failure.lacks_memory) {
+            throw std::bad_alloc();
+        }
+        throw atelier::EngineAbort{std::move(failure.message)};
     }
 }

@@ -5,7 +5,10 @@
 // Where ggml looks for operations to compute at once (`ggml_cpu_try_fuse_ops`), it asks here first.
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
+#include <new>
+#include <numeric>
 
 #include "cpu_fusion.h"
 #include "ggml-backend-impl.h"
@@ -57,6 +60,16 @@ float* floats_at(const ggml_tensor* tensor, int64_t i1, int64_t i2, int64_t i3) 
     return reinterpret_cast<float*>(static_cast<char*>(tensor->data) + i1 * tensor->nb[1] + i2 * tensor->nb[2] + i3 * tensor->nb[3]);
 }
 
+// A kernel that failed ends its graph.
+void check_done(atelier_status status) {
+    if (status == ATELIER_NO_MEMORY) {
+        throw std::bad_alloc();
+    }
+    if (status != ATELIER_OK) {
+        throw EngineAbort{"a kernel of the processor failed"};
+    }
+}
+
 constexpr atelier_epilogue NO_EPILOGUE = {nullptr, nullptr, 1.0f};
 
 // The epilogue of the part of a result that is `values` values further on. Constants are the same for each part.
@@ -75,6 +88,10 @@ bool multiply(const atelier_cpu_kernels& kernels, const ggml_compute_params& par
         ggml_get_op_params_i32(out, 1) == GGML_HINT_SRC0_IS_HADAMARD || !rows_of(weights, 0, &product.weights)) {
         return false;
     }
+    // ggml's own product says what it lacks.
+    if (activations->ne[2] < weights->ne[2] || activations->ne[3] < weights->ne[3]) {
+        return false;
+    }
     product.out_stride = out->nb[1] / sizeof(float);
     product.tokens     = activations->ne[1];
     product.features   = weights->ne[1];
@@ -89,7 +106,7 @@ bool multiply(const atelier_cpu_kernels& kernels, const ggml_compute_params& par
             }
             product.out      = floats_at(out, 0, i2, i3);
             product.epilogue = moved(epilogue, product.out - floats_at(out, 0, 0, 0));
-            kernels.multiply(&product, params.ith, params.nth);
+            check_done(kernels.multiply(&product, params.ith, params.nth));
         }
     }
     return true;
@@ -150,7 +167,7 @@ bool convolve(const atelier_cpu_kernels& kernels, const ggml_compute_params& par
         convolution.image    = floats_at(image, 0, 0, i3);
         convolution.out      = floats_at(out, 0, 0, i3);
         convolution.epilogue = moved(epilogue, convolution.out - floats_at(out, 0, 0, 0));
-        kernels.convolve(&convolution, params.ith, params.nth);
+        check_done(kernels.convolve(&convolution, params.ith, params.nth));
     }
     return true;
 }
@@ -166,6 +183,10 @@ bool attend(const atelier_cpu_kernels& kernels, const ggml_compute_params& param
     const bool is_mask_known = mask == nullptr || (mask->type == GGML_TYPE_F16 && mask->nb[0] == sizeof(ggml_fp16_t) && mask->ne[1] >= queries->ne[1]);
     if (settings[1] != 0.0f || settings[2] != 0.0f || sinks != nullptr || !is_mask_known || !has_f32_rows(queries) || !has_f32_rows(out) ||
         queries->ne[1] < MIN_TOKENS || out->nb[1] % sizeof(float) != 0 || out->nb[2] % sizeof(float) != 0 || keys->ne[2] != values->ne[2]) {
+        return false;
+    }
+    // Batches are divided by; ggml's own attention says what they lack.
+    if (queries->ne[3] < keys->ne[3] || queries->ne[3] < values->ne[3]) {
         return false;
     }
     atelier_attention attention = {};
@@ -202,7 +223,7 @@ bool attend(const atelier_cpu_kernels& kernels, const ggml_compute_params& param
         }
         attention.mask = mask == nullptr ? nullptr : static_cast<const char*>(mask->data) + (i3 % mask->ne[3]) * mask->nb[3];
         attention.out  = floats_at(out, 0, 0, i3);
-        kernels.attend(&attention, params.ith, params.nth);
+        check_done(kernels.attend(&attention, params.ith, params.nth));
     }
     return true;
 }
@@ -226,7 +247,7 @@ bool normalise(const atelier_cpu_kernels& kernels, const ggml_compute_params& pa
     for (int64_t i3 = 0; i3 < image->ne[3]; ++i3) {
         norm.from = floats_at(image, 0, 0, i3);
         norm.to   = floats_at(out, 0, 0, i3);
-        kernels.normalise(&norm, params.ith, params.nth);
+        check_done(kernels.normalise(&norm, params.ith, params.nth));
     }
     return true;
 }
@@ -248,7 +269,7 @@ bool apply_constants(const atelier_cpu_kernels& kernels, const ggml_compute_para
         const int64_t i2     = row / rows % from->ne[2];
         const int64_t i3     = row / rows / from->ne[2];
         const float constant = *floats_at(constants, i1 % constants->ne[1], i2 % constants->ne[2], i3 % constants->ne[3]);
-        kernels.apply_constant(out->op == GGML_OP_MUL, floats_at(from, i1, i2, i3), count, constant, floats_at(out, i1, i2, i3));
+        check_done(kernels.apply_constant(out->op == GGML_OP_MUL, floats_at(from, i1, i2, i3), count, constant, floats_at(out, i1, i2, i3)));
     }
     return true;
 }
@@ -289,7 +310,7 @@ bool combine(const atelier_cpu_kernels& kernels, const ggml_compute_params& para
     while (begin < end) {
         const int64_t at    = begin % period;
         const int64_t count = std::min(period - at, end - begin);
-        kernels.combine(out->op == GGML_OP_MUL, floats_at(from, 0, 0, 0) + begin, floats_at(other, 0, 0, 0) + at, count, floats_at(out, 0, 0, 0) + begin);
+        check_done(kernels.combine(out->op == GGML_OP_MUL, floats_at(from, 0, 0, 0) + begin, floats_at(other, 0, 0, 0) + at, count, floats_at(out, 0, 0, 0) + begin));
         begin += count;
     }
     return true;
@@ -302,7 +323,7 @@ bool repeat(const atelier_cpu_kernels& kernels, const ggml_compute_params& param
         return false;
     }
     const auto [begin, end] = share_of(ggml_nelements(from), params);
-    kernels.spread(floats_at(from, 0, 0, 0) + begin, 1, end - begin, out->ne[0], floats_at(out, 0, 0, 0) + begin * out->ne[0]);
+    check_done(kernels.spread(floats_at(from, 0, 0, 0) + begin, 1, end - begin, out->ne[0], floats_at(out, 0, 0, 0) + begin * out->ne[0]));
     return true;
 }
 
@@ -348,7 +369,7 @@ bool copy_permuted(const atelier_cpu_kernels& kernels, const ggml_compute_params
         while (begin < end) {
             const int64_t at    = begin % sizes[1];
             const int64_t count = std::min(sizes[1] - at, end - begin);
-            kernels.transpose(start_of(1, begin), strides[0], sizes[0], count, floats_at(out, 0, 0, 0) + begin * sizes[0], sizes[0]);
+            check_done(kernels.transpose(start_of(1, begin), strides[0], sizes[0], count, floats_at(out, 0, 0, 0) + begin * sizes[0], sizes[0]));
             begin += count;
         }
         return true;
@@ -358,7 +379,7 @@ bool copy_permuted(const atelier_cpu_kernels& kernels, const ggml_compute_params
         const int64_t at    = begin % sizes[0];
         const int64_t count = std::min(sizes[0] - at, end - begin);
         const float* start  = start_of(1, begin / sizes[0]) + at * strides[0];
-        kernels.spread(start, strides[0], count, 1, floats_at(out, 0, 0, 0) + begin);
+        check_done(kernels.spread(start, strides[0], count, 1, floats_at(out, 0, 0, 0) + begin));
         begin += count;
     }
     return true;
@@ -377,7 +398,7 @@ bool enlarge(const atelier_cpu_kernels& kernels, const ggml_compute_params& para
     // Rows of all planes; each becomes `repeats` rows.
     const auto [begin, end] = share_of(ggml_nrows(out), params);
     for (int64_t row = begin; row < end; ++row) {
-        kernels.spread(floats_at(from, 0, 0, 0) + row / repeats * from->ne[0], 1, from->ne[0], times, floats_at(out, 0, 0, 0) + row * out->ne[0]);
+        check_done(kernels.spread(floats_at(from, 0, 0, 0) + row / repeats * from->ne[0], 1, from->ne[0], times, floats_at(out, 0, 0, 0) + row * out->ne[0]));
     }
     return true;
 }
@@ -402,11 +423,47 @@ int compute_fused(const atelier_cpu_kernels& kernels, const ggml_compute_params&
     return fusion.nodes > 0 && compute(kernels, params, node, fusion.epilogue) ? fusion.nodes : 0;
 }
 
+// ggml's own sort leaves its rows where a value is no number, which compares with nothing. Those come first here, else it is the same sort.
+void sort(const ggml_compute_params& params, const ggml_tensor* out) {
+    const ggml_tensor* from = out->src[0];
+    const bool is_ascending = ggml_get_op_params_i32(out, 0) == GGML_SORT_ORDER_ASC;
+    for (int64_t row = params.ith; row < ggml_nrows(from); row += params.nth) {
+        const auto* values = reinterpret_cast<const float*>(static_cast<const char*>(from->data) + row * from->nb[1]);
+        auto* places       = reinterpret_cast<int32_t*>(static_cast<char*>(out->data) + row * out->nb[1]);
+        std::iota(places, places + out->ne[0], 0);
+        std::sort(places, places + out->ne[0], [=](int32_t a, int32_t b) {
+            if (std::isnan(values[a]) || std::isnan(values[b])) {
+                return std::isnan(values[a]) && !std::isnan(values[b]);
+            }
+            return is_ascending ? values[a] < values[b] : values[a] > values[b];
+        });
+    }
+}
+
+// ggml's product with chosen matrices trusts their indices, which may come from a borrower.
+void check_choice(const ggml_tensor* out) {
+    const ggml_tensor* indices = out->src[2];
+    for (int64_t i1 = 0; i1 < indices->ne[1]; ++i1) {
+        for (int64_t i0 = 0; i0 < indices->ne[0]; ++i0) {
+            const int32_t index = *reinterpret_cast<const int32_t*>(static_cast<const char*>(indices->data) + i1 * indices->nb[1] + i0 * indices->nb[0]);
+            GGML_ASSERT(index >= 0 && index < out->src[0]->ne[2] && "an index is beyond the last matrix");
+        }
+    }
+}
+
 class KernelTraits final : public ggml::cpu::tensor_traits {
 public:
     bool work_size(int, const ggml_tensor*, size_t&) override { return false; }
 
     bool compute_forward(ggml_compute_params* params, ggml_tensor* out) override {
+        if (out->op == GGML_OP_ARGSORT && out->src[0]->type == GGML_TYPE_F32) {
+            sort(*params, out);
+            return true;
+        }
+        if (out->op == GGML_OP_MUL_MAT_ID) {
+            check_choice(out);
+            return false;
+        }
         const atelier_cpu_kernels* kernels = registered.load(std::memory_order_acquire);
         if (kernels == nullptr || params->use_ref) {
             return false;

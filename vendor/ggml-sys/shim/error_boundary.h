@@ -58,7 +58,7 @@ atelier_status run_guarded(Job* job, Work work) noexcept {
         return ATELIER_DEVICE_LOST;
     } catch (const std::bad_alloc&) {
         last_error = "out of memory";
-        return ATELIER_NO_MEMORY;
+        return status_of_failure(ATELIER_NO_MEMORY);
     } catch (const std::exception& exception) {
         last_error = exception.what();
         return status_of_failure(ATELIER_ABORTED);

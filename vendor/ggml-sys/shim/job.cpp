@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <new>
 #include <utility>
 
+#include "ggml-backend.h"
 #include "ggml.h"
 #include "step_records.h"
 
@@ -24,8 +27,27 @@ constexpr const char* LORA = "lora.";
 // Words of the engine (load_lora_model in stable-diffusion.cpp) after which it goes on without the LoRA.
 constexpr const char* FAILED_LORA = "load lora tensors from ";
 
+// Words of ggml (ggml_aligned_malloc and ggml_init in ggml.c) where the system gives it no memory; build/main.rs looks for them.
+constexpr const char* FAILED_MALLOC    = "ggml_aligned_malloc: ";
+constexpr const char* WANTED_MEGABYTES = "attempted to allocate ";
+constexpr const char* NO_MEMORY_ASSERT = "ctx->mem_buffer != NULL";
+
+// Memory of the system, which no device's buffer counts. The engine writes its own place in front of ggml's words.
+void note_failed_malloc(Job& job, const char* text) {
+    const char* said          = text == nullptr ? nullptr : std::strstr(text, FAILED_MALLOC);
+    const char* wanted        = said == nullptr ? nullptr : std::strstr(said, WANTED_MEGABYTES);
+    ggml_backend_dev_t device = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
+    if (wanted != nullptr && device != nullptr) {
+        const double megabytes = std::strtod(wanted + std::strlen(WANTED_MEGABYTES), nullptr);
+        job.record_shortage(ggml_backend_dev_name(device), static_cast<uint64_t>(megabytes * 1024.0 * 1024.0), 0);
+    }
+}
+
 void on_log(sd_log_level_t level, const char* text, void*) {
     if (Job* job = current_job()) {
+        if (level == SD_LOG_ERROR) {
+            note_failed_malloc(*job, text);
+        }
         job->log(level, text);
     }
 }
@@ -45,6 +67,9 @@ void on_preview(int step, int frames, sd_image_t* images, bool, void*) {
 
 void on_abort(const char* message) {
     if (can_throw()) {
+        if (std::strstr(message, NO_MEMORY_ASSERT) != nullptr) {
+            throw std::bad_alloc();
+        }
         throw EngineAbort{message};
     }
     if (Job* job = current_job()) {

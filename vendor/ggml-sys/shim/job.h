@@ -211,7 +211,8 @@ void set_simulated_threads(int n);
 bool connect_server(const char* endpoint);
 bool add_server(const char* endpoint);
 bool is_remote(ggml_backend_device* device);
-bool serve_client(int64_t socket, const char* const* devices, size_t count, int threads, const atelier_weights_cache* cache);
+bool serve_client(int64_t socket, const char* const* devices, size_t count, int threads, uint64_t memory_bytes,
+                  const atelier_weights_cache* cache);
 
 }  // namespace atelier
 

@@ -25,132 +25,13 @@ std::atomic<atelier_hasher> hasher{nullptr};
 // Of the borrower that this thread serves; null without a cache.
 thread_local const atelier_weights_cache* weights_cache = nullptr;
 
-// Sources that an operation reads without looking whether they are there. 0 for those that have none, or take a function's address.
-int sources_of(ggml_op op) {
-    switch (op) {
-        case GGML_OP_NONE:
-        case GGML_OP_ARANGE:
-            return 0;
-        case GGML_OP_ADD:
-        case GGML_OP_ADD1:
-        case GGML_OP_ACC:
-        case GGML_OP_SUB:
-        case GGML_OP_MUL:
-        case GGML_OP_DIV:
-        case GGML_OP_COUNT_EQUAL:
-        case GGML_OP_CONCAT:
-        case GGML_OP_SILU_BACK:
-        case GGML_OP_RMS_NORM_BACK:
-        case GGML_OP_MUL_MAT:
-        case GGML_OP_OUT_PROD:
-        case GGML_OP_SET:
-        case GGML_OP_CPY:
-        case GGML_OP_GET_ROWS:
-        case GGML_OP_GET_ROWS_BACK:
-        case GGML_OP_SET_ROWS:
-        case GGML_OP_SOFT_MAX_BACK:
-        case GGML_OP_ROPE:
-        case GGML_OP_ROPE_BACK:
-        case GGML_OP_CONV_TRANSPOSE_1D:
-        case GGML_OP_IM2COL:
-        case GGML_OP_IM2COL_BACK:
-        case GGML_OP_IM2COL_3D:
-        case GGML_OP_CONV_2D:
-        case GGML_OP_CONV_3D:
-        case GGML_OP_CONV_2D_DW:
-        case GGML_OP_CONV_TRANSPOSE_2D:
-        case GGML_OP_POOL_2D_BACK:
-        case GGML_OP_SSM_CONV:
-        case GGML_OP_SOLVE_TRI:
-        case GGML_OP_CROSS_ENTROPY_LOSS:
-            return 2;
-        case GGML_OP_ADD_ID:
-        case GGML_OP_MUL_MAT_ID:
-        case GGML_OP_FLASH_ATTN_EXT:
-        case GGML_OP_ADD_REL_POS:
-        case GGML_OP_CROSS_ENTROPY_LOSS_BACK:
-        case GGML_OP_OPT_STEP_SGD:
-            return 3;
-        case GGML_OP_FLASH_ATTN_BACK:
-            return 4;
-        case GGML_OP_GATED_LINEAR_ATTN:
-        case GGML_OP_OPT_STEP_ADAMW:
-            return 5;
-        case GGML_OP_RWKV_WKV6:
-        case GGML_OP_GATED_DELTA_NET:
-            return 6;
-        case GGML_OP_SSM_SCAN:
-        case GGML_OP_RWKV_WKV7:
-            return 7;
-        default:
-            return 1;
-    }
-}
-
-bool has_memory(const ggml_tensor* tensor) {
-    return tensor->buffer != nullptr || ggml_nelements(tensor) == 0;
-}
+// See lent_bytes.
+thread_local uint64_t lent_bytes_of_thread = UINT64_MAX;
 
 }  // namespace
 
-bool is_within_buffer(const ggml_tensor* tensor) {
-    const uint64_t begin = reinterpret_cast<uint64_t>(ggml_backend_buffer_get_base(tensor->buffer));
-    const uint64_t size  = ggml_backend_buffer_get_size(tensor->buffer);
-    const uint64_t data  = reinterpret_cast<uint64_t>(tensor->data);
-    if (data < begin || data - begin > size) {
-        return false;
-    }
-    // Of unsigned 32-bit shapes and strides: a product does not overflow, the sum is bounded at each step.
-    const uint64_t block = ggml_blck_size(tensor->type);
-    const uint64_t left  = size - (data - begin);
-    uint64_t bytes       = ggml_type_size(tensor->type);
-    for (int i = 0; i < GGML_MAX_DIMS; ++i) {
-        if (tensor->ne[i] < 0) {
-            return false;
-        }
-        if (tensor->ne[i] == 0) {
-            return true;
-        }
-        const uint64_t steps = i == 0 && block > 1 ? static_cast<uint64_t>(tensor->ne[0] + block - 1) / block - 1 : static_cast<uint64_t>(tensor->ne[i] - 1);
-        // The rows of a quantised tensor are contiguous, whatever its first stride says.
-        const uint64_t stride = i == 0 && block > 1 ? ggml_type_size(tensor->type) : static_cast<uint64_t>(tensor->nb[i]);
-        if (steps > (uint64_t(1) << 32) || stride > (uint64_t(1) << 31) * 2 || steps * stride > left) {
-            return false;
-        }
-        bytes += steps * stride;
-        if (bytes > left) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool is_computable(const ggml_tensor* node) {
-    switch (node->op) {
-        case GGML_OP_MAP_CUSTOM1:
-        case GGML_OP_MAP_CUSTOM2:
-        case GGML_OP_MAP_CUSTOM3:
-        case GGML_OP_CUSTOM:
-            return false;  // their parameters are addresses of functions
-        case GGML_OP_UNARY:
-            if (static_cast<uint32_t>(node->op_params[0]) >= GGML_UNARY_OP_COUNT) {
-                return false;
-            }
-            break;
-        case GGML_OP_GLU:
-            if (static_cast<uint32_t>(node->op_params[0]) >= GGML_GLU_OP_COUNT) {
-                return false;
-            }
-            break;
-        default:
-            break;
-    }
-    for (int i = 0; i < GGML_MAX_SRC; ++i) {
-        if (node->src[i] == nullptr ? i < sources_of(node->op) : !has_memory(node->src[i])) {
-            return false;
-        }
-    }
-    return has_memory(node);
+uint64_t lent_bytes() {
+    return lent_bytes_of_thread;
 }
 
 bool sha256(const void* data, size_t size, uint8_t* hash) {
@@ -219,14 +100,22 @@ struct Backends {
     }
 };
 
-struct WeightsCacheScope {
-    explicit WeightsCacheScope(const atelier_weights_cache* cache) { weights_cache = cache; }
-    ~WeightsCacheScope() { weights_cache = nullptr; }
+// What this thread lends, while it serves.
+struct LendingScope {
+    LendingScope(const atelier_weights_cache* cache, uint64_t memory_bytes) {
+        weights_cache        = cache;
+        lent_bytes_of_thread = memory_bytes;
+    }
+    ~LendingScope() {
+        weights_cache        = nullptr;
+        lent_bytes_of_thread = UINT64_MAX;
+    }
 };
 
 }  // namespace
 
-bool serve_client(int64_t socket, const char* const* devices, size_t count, int threads, const atelier_weights_cache* cache) {
+bool serve_client(int64_t socket, const char* const* devices, size_t count, int threads, uint64_t memory_bytes,
+                  const atelier_weights_cache* cache) {
     const socket_ptr client = socket_t::from_socket(socket, "", false);
     set_simulated_threads(threads);
     Backends backends;
@@ -241,7 +130,7 @@ bool serve_client(int64_t socket, const char* const* devices, size_t count, int 
             ggml_backend_cpu_set_n_threads(backend, threads > 0 ? threads : 1);
         }
     }
-    const WeightsCacheScope scope(cache);
+    const LendingScope scope(cache, memory_bytes);
     atelier_rpc_serve_client(backends.all, client);
     return true;
 }

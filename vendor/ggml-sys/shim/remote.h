@@ -10,7 +10,6 @@
 #include <vector>
 
 struct ggml_backend_buffer;
-struct ggml_tensor;
 struct socket_t;
 
 namespace atelier {
@@ -69,10 +68,8 @@ constexpr size_t MAX_BUFFERS = 1 << 16;
 // What a message holds beside the bytes of a tensor.
 constexpr uint64_t MESSAGE_OVERHEAD_BYTES = 4096;
 
-// True where the elements of a tensor lie within its buffer. Shapes and strides come from a borrower.
-bool is_within_buffer(const ggml_tensor* tensor);
-// True where a node can be computed without reading what is not there: a borrower's graph may hold anything.
-bool is_computable(const ggml_tensor* node);
+// Bytes that this thread lends to its borrower in total; the largest number without a limit.
+uint64_t lent_bytes();
 
 // A lender's cache of weights by their SHA-256, which Rust keeps.
 constexpr size_t SHA256_BYTES = 32;

@@ -556,13 +556,27 @@ atelier_status atelier_rpc_add_server(const char* endpoint) {
     return call_server(endpoint, atelier::add_server);
 }
 
-atelier_status atelier_rpc_serve(int64_t socket, const char* const* devices, size_t count, int threads, const atelier_weights_cache* cache) {
+atelier_status atelier_device_warm_up(const char* name) {
+    atelier_init();
+    return run_guarded(nullptr, [=] {
+        ggml_backend_dev_t device = name == nullptr ? nullptr : ggml_backend_dev_by_name(name);
+        ggml_backend_t backend    = device == nullptr ? nullptr : ggml_backend_dev_init(device, nullptr);
+        if (backend == nullptr) {
+            return ATELIER_FAILED;
+        }
+        ggml_backend_free(backend);
+        return ATELIER_OK;
+    });
+}
+
+atelier_status atelier_rpc_serve(int64_t socket, const char* const* devices, size_t count, int threads, uint64_t memory_bytes,
+                                 const atelier_weights_cache* cache) {
     if (devices == nullptr || count == 0) {
         return reject("nothing to lend");
     }
     atelier_init();
     return run_guarded(nullptr, [=] {
-        if (!atelier::serve_client(socket, devices, count, threads, cache)) {
+        if (!atelier::serve_client(socket, devices, count, threads, memory_bytes, cache)) {
             last_error = "a device could not be used";
             return ATELIER_FAILED;
         }

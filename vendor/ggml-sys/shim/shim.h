@@ -298,19 +298,20 @@ typedef struct {
     void (*activate)(int count, float* to, const float* from);
 } atelier_group_norm;
 
+// ATELIER_OK, ATELIER_NO_MEMORY, or ATELIER_ABORTED; the latter two end the graph.
 typedef struct {
-    void (*multiply)(const atelier_product* product, size_t index, size_t count);
-    void (*convolve)(const atelier_convolution* convolution, size_t index, size_t count);
-    void (*attend)(const atelier_attention* attention, size_t index, size_t count);
-    void (*normalise)(const atelier_group_norm* norm, size_t index, size_t count);
+    atelier_status (*multiply)(const atelier_product* product, size_t index, size_t count);
+    atelier_status (*convolve)(const atelier_convolution* convolution, size_t index, size_t count);
+    atelier_status (*attend)(const atelier_attention* attention, size_t index, size_t count);
+    atelier_status (*normalise)(const atelier_group_norm* norm, size_t index, size_t count);
     // to[i] = from[i] + constant, or from[i] * constant
-    void (*apply_constant)(bool multiplies, const float* from, size_t count, float constant, float* to);
+    atelier_status (*apply_constant)(bool multiplies, const float* from, size_t count, float constant, float* to);
     // to[i] = from[i] + other[i], or from[i] * other[i]; `to` may be `from` or `other`
-    void (*combine)(bool multiplies, const float* from, const float* other, size_t count, float* to);
+    atelier_status (*combine)(bool multiplies, const float* from, const float* other, size_t count, float* to);
     // to[i * times + j] = from[i * stride] for j below `times`; nothing overlaps
-    void (*spread)(const float* from, size_t stride, size_t count, size_t times, float* to);
+    atelier_status (*spread)(const float* from, size_t stride, size_t count, size_t times, float* to);
     // to[column * to_stride + row] = from[row * from_stride + column]; nothing overlaps
-    void (*transpose)(const float* from, size_t from_stride, size_t rows, size_t columns, float* to, size_t to_stride);
+    atelier_status (*transpose)(const float* from, size_t from_stride, size_t rows, size_t columns, float* to, size_t to_stride);
 } atelier_cpu_kernels;
 
 // From now on the processor computes with these functions what they can, and with ggml's own the rest; null: everything with ggml's own.
@@ -537,6 +538,9 @@ atelier_status atelier_rpc_connect(const char* endpoint);
 // connected.
 atelier_status atelier_rpc_add_server(const char* endpoint);
 
+// Uses a device once, so that its driver has opened and started what it needs.
+atelier_status atelier_device_warm_up(const char* name);
+
 // Weights that a lender keeps. All functions may be called on any thread.
 typedef struct {
     void* user;
@@ -546,8 +550,10 @@ typedef struct {
     bool (*load)(void* user, const uint8_t* hash, uint8_t* data, size_t size);
 } atelier_weights_cache;
 
-// Serves devices to one client after the handshake, and closes the socket. Returns when the client disconnects. `cache` may be null.
-atelier_status atelier_rpc_serve(int64_t socket, const char* const* devices, size_t count, int threads, const atelier_weights_cache* cache);
+// Serves devices to one client after the handshake, and closes the socket. Returns when the client disconnects. `memory_bytes` is what all devices
+// lend together. `cache` may be null.
+atelier_status atelier_rpc_serve(int64_t socket, const char* const* devices, size_t count, int threads, uint64_t memory_bytes,
+                                 const atelier_weights_cache* cache);
 
 #ifdef __cplusplus
 }

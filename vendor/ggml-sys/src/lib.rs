@@ -552,14 +552,22 @@ pub struct atelier_group_norm {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct atelier_cpu_kernels {
-    pub multiply: unsafe extern "C" fn(product: *const atelier_product, index: usize, count: usize),
-    pub convolve: unsafe extern "C" fn(convolution: *const atelier_convolution, index: usize, count: usize),
-    pub attend: unsafe extern "C" fn(attention: *const atelier_attention, index: usize, count: usize),
-    pub normalise: unsafe extern "C" fn(norm: *const atelier_group_norm, index: usize, count: usize),
-    pub apply_constant: unsafe extern "C" fn(multiplies: bool, from: *const f32, count: usize, constant: f32, to: *mut f32),
-    pub combine: unsafe extern "C" fn(multiplies: bool, from: *const f32, other: *const f32, count: usize, to: *mut f32),
-    pub spread: unsafe extern "C" fn(from: *const f32, stride: usize, count: usize, times: usize, to: *mut f32),
-    pub transpose: unsafe extern "C" fn(from: *const f32, from_stride: usize, rows: usize, columns: usize, to: *mut f32, to_stride: usize),
+    pub multiply: unsafe extern "C" fn(product: *const atelier_product, index: usize, count: usize) -> atelier_status,
+    pub convolve: unsafe extern "C" fn(convolution: *const atelier_convolution, index: usize, count: usize) -> atelier_status,
+    pub attend: unsafe extern "C" fn(attention: *const atelier_attention, index: usize, count: usize) -> atelier_status,
+    pub normalise: unsafe extern "C" fn(norm: *const atelier_group_norm, index: usize, count: usize) -> atelier_status,
+    pub apply_constant:
+        unsafe extern "C" fn(multiplies: bool, from: *const f32, count: usize, constant: f32, to: *mut f32) -> atelier_status,
+    pub combine: unsafe extern "C" fn(multiplies: bool, from: *const f32, other: *const f32, count: usize, to: *mut f32) -> atelier_status,
+    pub spread: unsafe extern "C" fn(from: *const f32, stride: usize, count: usize, times: usize, to: *mut f32) -> atelier_status,
+    pub transpose: unsafe extern "C" fn(
+        from: *const f32,
+        from_stride: usize,
+        rows: usize,
+        columns: usize,
+        to: *mut f32,
+        to_stride: usize,
+    ) -> atelier_status,
 }
 
 unsafe extern "C" {
@@ -700,11 +708,13 @@ unsafe extern "C" {
     pub fn atelier_rpc_tensor_bytes() -> u32;
     pub fn atelier_rpc_connect(endpoint: *const c_char) -> atelier_status;
     pub fn atelier_rpc_add_server(endpoint: *const c_char) -> atelier_status;
+    pub fn atelier_device_warm_up(name: *const c_char) -> atelier_status;
     pub fn atelier_rpc_serve(
         socket: i64,
         devices: *const *const c_char,
         count: usize,
         threads: c_int,
+        memory_bytes: u64,
         cache: *const atelier_weights_cache,
     ) -> atelier_status;
 }

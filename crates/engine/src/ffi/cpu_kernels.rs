@@ -1,5 +1,6 @@
 //! Registers the kernels of `atelier-kernels` with the shim, which hands them operations of the CPU backend.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use atelier_core::cpu_math::CpuMath;
@@ -8,10 +9,10 @@ use atelier_kernels::attention::{Attention, attend};
 use atelier_kernels::convolution::{Convolution, Shape, convolve};
 use atelier_kernels::planes::{GroupNorm, Operation, apply_constant, combine, group_norm, spread, transpose};
 use atelier_kernels::product::{Product, multiply};
-use atelier_kernels::{Epilogue, Kernels, Level, Rows, Thread, Values, gain_of_bf16};
+use atelier_kernels::{Epilogue, Kernels, Level, NoMemory, Rows, Thread, Values, gain_of_bf16};
 use ggml_sys::{
-    ATELIER_VALUES_BF16, ATELIER_VALUES_F16, ATELIER_VALUES_F32, atelier_attention, atelier_convolution, atelier_cpu_kernels,
-    atelier_epilogue, atelier_group_norm, atelier_product, atelier_rows,
+    ATELIER_ABORTED, ATELIER_NO_MEMORY, ATELIER_OK, ATELIER_VALUES_BF16, ATELIER_VALUES_F16, ATELIER_VALUES_F32, atelier_attention,
+    atelier_convolution, atelier_cpu_kernels, atelier_epilogue, atelier_group_norm, atelier_product, atelier_rows, atelier_status,
 };
 
 /// The functions that the ones below call. Written before they are registered.
@@ -95,21 +96,32 @@ fn epilogue(raw: atelier_epilogue) -> Epilogue {
     Epilogue { constants, addend, negative_slope }
 }
 
+/// Computes a part with the chosen functions. Where there are none, or one of them panics, the graph ends with an error: nothing may unwind into
+/// C.
+fn computed(compute: impl FnOnce(&'static Kernels)) -> atelier_status {
+    let Some(kernels) = chosen() else { return ATELIER_ABORTED };
+    match catch_unwind(AssertUnwindSafe(|| compute(kernels))) {
+        Ok(()) => ATELIER_OK,
+        Err(reason) if reason.is::<NoMemory>() => ATELIER_NO_MEMORY,
+        Err(_) => ATELIER_ABORTED,
+    }
+}
+
 // SAFETY of all functions below: the shim passes a struct whose pointers and sizes are those of ggml's tensors, and each index once.
 
-unsafe extern "C" fn multiply_product(product: *const atelier_product, index: usize, count: usize) {
+unsafe extern "C" fn multiply_product(product: *const atelier_product, index: usize, count: usize) -> atelier_status {
     // SAFETY: see above.
-    let (Some(kernels), Some(raw)) = (chosen(), unsafe { product.as_ref() }) else { return };
+    let Some(raw) = (unsafe { product.as_ref() }) else { return ATELIER_ABORTED };
     let &atelier_product { ref weights, ref activations, out, out_stride, tokens, features, depth, epilogue: last } = raw;
     let (weights, activations) = (rows(weights), rows(activations));
     let product = Product { weights, activations, out, out_stride, tokens, features, depth, epilogue: epilogue(last) };
     // SAFETY: see above.
-    unsafe { multiply(kernels, &product, Thread { index, count }) };
+    computed(|kernels| unsafe { multiply(kernels, &product, Thread { index, count }) })
 }
 
-unsafe extern "C" fn convolve_image(convolution: *const atelier_convolution, index: usize, count: usize) {
+unsafe extern "C" fn convolve_image(convolution: *const atelier_convolution, index: usize, count: usize) -> atelier_status {
     // SAFETY: see above.
-    let (Some(kernels), Some(raw)) = (chosen(), unsafe { convolution.as_ref() }) else { return };
+    let Some(raw) = (unsafe { convolution.as_ref() }) else { return ATELIER_ABORTED };
     let shape = Shape {
         width: raw.width,
         height: raw.height,
@@ -125,12 +137,12 @@ unsafe extern "C" fn convolve_image(convolution: *const atelier_convolution, ind
     let convolution =
         Convolution { shape: &shape, weights: rows(&raw.weights), image: raw.image, out: raw.out, epilogue: epilogue(raw.epilogue) };
     // SAFETY: see above.
-    unsafe { convolve(kernels, &convolution, Thread { index, count }) };
+    computed(|kernels| unsafe { convolve(kernels, &convolution, Thread { index, count }) })
 }
 
-unsafe extern "C" fn attend_heads(attention: *const atelier_attention, index: usize, count: usize) {
+unsafe extern "C" fn attend_heads(attention: *const atelier_attention, index: usize, count: usize) -> atelier_status {
     // SAFETY: see above.
-    let (Some(kernels), Some(raw)) = (chosen(), unsafe { attention.as_ref() }) else { return };
+    let Some(raw) = (unsafe { attention.as_ref() }) else { return ATELIER_ABORTED };
     let attention = Attention {
         queries: rows(&raw.queries),
         query_head_stride: raw.query_head_stride,
@@ -153,41 +165,95 @@ unsafe extern "C" fn attend_heads(attention: *const atelier_attention, index: us
         value_size: raw.value_size,
     };
     // SAFETY: see above.
-    unsafe { attend(kernels, &attention, Thread { index, count }) };
+    computed(|kernels| unsafe { attend(kernels, &attention, Thread { index, count }) })
 }
 
-unsafe extern "C" fn normalise_groups(norm: *const atelier_group_norm, index: usize, count: usize) {
+unsafe extern "C" fn normalise_groups(norm: *const atelier_group_norm, index: usize, count: usize) -> atelier_status {
     // SAFETY: see above.
-    let (Some(kernels), Some(raw)) = (chosen(), unsafe { norm.as_ref() }) else { return };
+    let Some(raw) = (unsafe { norm.as_ref() }) else { return ATELIER_ABORTED };
     let &atelier_group_norm { from, to, group_size, total, epsilon, channel_size, row_size, factors, terms, activate } = raw;
     let norm = GroupNorm { from, to, group_size, total, epsilon, channel_size, row_size, factors, terms, activate };
     // SAFETY: see above.
-    unsafe { group_norm(kernels, &norm, Thread { index, count }) };
+    computed(|kernels| unsafe { group_norm(kernels, &norm, Thread { index, count }) })
 }
 
-unsafe extern "C" fn apply_row_constant(multiplies: bool, from: *const f32, count: usize, constant: f32, to: *mut f32) {
-    let Some(kernels) = chosen() else { return };
+unsafe extern "C" fn apply_row_constant(multiplies: bool, from: *const f32, count: usize, constant: f32, to: *mut f32) -> atelier_status {
     // SAFETY: see above.
-    unsafe { apply_constant(kernels, operation(multiplies), from, count, constant, to) };
+    computed(|kernels| unsafe { apply_constant(kernels, operation(multiplies), from, count, constant, to) })
 }
 
-unsafe extern "C" fn combine_values(multiplies: bool, from: *const f32, other: *const f32, count: usize, to: *mut f32) {
-    let Some(kernels) = chosen() else { return };
+unsafe extern "C" fn combine_values(multiplies: bool, from: *const f32, other: *const f32, count: usize, to: *mut f32) -> atelier_status {
     // SAFETY: see above.
-    unsafe { combine(kernels, operation(multiplies), from, other, count, to) };
+    computed(|kernels| unsafe { combine(kernels, operation(multiplies), from, other, count, to) })
 }
 
-unsafe extern "C" fn spread_values(from: *const f32, stride: usize, count: usize, times: usize, to: *mut f32) {
+unsafe extern "C" fn spread_values(from: *const f32, stride: usize, count: usize, times: usize, to: *mut f32) -> atelier_status {
     // SAFETY: see above.
-    unsafe { spread(from, stride, count, times, to) };
+    computed(|_| unsafe { spread(from, stride, count, times, to) })
 }
 
-unsafe extern "C" fn transpose_values(from: *const f32, from_stride: usize, rows: usize, columns: usize, to: *mut f32, to_stride: usize) {
-    let Some(kernels) = chosen() else { return };
+unsafe extern "C" fn transpose_values(
+    from: *const f32,
+    from_stride: usize,
+    rows: usize,
+    columns: usize,
+    to: *mut f32,
+    to_stride: usize,
+) -> atelier_status {
     // SAFETY: see above.
-    unsafe { transpose(kernels, from, from_stride, rows, columns, to, to_stride) };
+    computed(|kernels| unsafe { transpose(kernels, from, from_stride, rows, columns, to, to_stride) })
 }
 
 const fn operation(multiplies: bool) -> Operation {
     if multiplies { Operation::Multiply } else { Operation::Add }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::resume_unwind;
+
+    use super::*;
+    use crate::ffi::Status;
+    use crate::ffi::tests::{Recorder, context_params, lock_engine, open, picture, write_model};
+
+    fn of_a_panic() -> atelier_status {
+        computed(|_| resume_unwind(Box::new("an index is beyond the end")))
+    }
+
+    fn of_no_memory() -> atelier_status {
+        computed(|_| resume_unwind(Box::new(NoMemory)))
+    }
+
+    unsafe extern "C" fn panicking(_: *const atelier_product, _: usize, _: usize) -> atelier_status {
+        of_a_panic()
+    }
+
+    unsafe extern "C" fn without_memory(_: *const atelier_product, _: usize, _: usize) -> atelier_status {
+        of_no_memory()
+    }
+
+    #[test]
+    fn a_kernel_that_panics_ends_its_graph_and_not_the_program() {
+        let _lock = lock_engine();
+        let dir = tempfile::tempdir().unwrap();
+        let params = context_params(&write_model(dir.path()));
+        set_cpu_math(Some(CpuMath::F32), CpuLevel::Avx2);
+        if !has_cpu_kernels() {
+            return;
+        }
+        assert_eq!([computed(|_| {}), of_a_panic(), of_no_memory()], [ATELIER_OK, ATELIER_ABORTED, ATELIER_NO_MEMORY]);
+        let made = |multiply: unsafe extern "C" fn(*const atelier_product, usize, usize) -> atelier_status| {
+            let table = atelier_cpu_kernels { multiply, ..TABLE };
+            // SAFETY: the table outlives its use, which ends below.
+            unsafe { ggml_sys::atelier_set_cpu_kernels(&raw const table) };
+            let made = picture(&mut open(&params).unwrap(), &Recorder::default());
+            // SAFETY: no table.
+            unsafe { ggml_sys::atelier_set_cpu_kernels(std::ptr::null()) };
+            made
+        };
+        assert_eq!(made(panicking).unwrap_err().status, Status::Aborted);
+        assert_eq!(made(without_memory).unwrap_err().status, Status::NoMemory);
+        assert!(made(multiply_product).is_ok());
+        set_cpu_math(Some(CpuMath::Exact), CpuLevel::Baseline);
+    }
 }

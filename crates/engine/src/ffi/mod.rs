@@ -40,7 +40,9 @@ pub(super) use measure::{DeviceMeasurement, Operation, OperationKind};
 pub(super) use params::{AreaParams, ContextParams, GenerateParams, Limits, PERSON_SIDE};
 #[cfg(test)]
 pub(super) use remote::set_response_timeout;
-pub(super) use remote::{SHA256_BYTES, WeightsStore, add_server, connect_server, is_cancelled, rpc_tensor_bytes, serve, wire_versions};
+pub(super) use remote::{
+    SHA256_BYTES, WeightsStore, add_server, connect_server, is_cancelled, rpc_tensor_bytes, serve, warm_up, wire_versions,
+};
 pub(super) use step_records::{StepRecords, StepsParams};
 pub(super) use upscaler::Upscaler;
 

@@ -70,8 +70,24 @@ pub(crate) fn wire_versions() -> (String, String) {
     (rpc, ggml_sys::ENGINE.to_owned())
 }
 
+/// Uses a device once, so that its driver has opened and started what it needs. One that fails here fails again where it is lent.
+pub(crate) fn warm_up(device: &str) {
+    if let Ok(name) = CString::new(device) {
+        // SAFETY: the shim does not keep the name.
+        unsafe { ggml_sys::atelier_device_warm_up(name.as_ptr()) };
+    }
+}
+
 /// Serves devices to one client, after the handshake, until it disconnects.
-pub(crate) fn serve(stream: TcpStream, devices: &[String], threads: u32, cache: Option<&dyn WeightsStore>) -> Result<(), CallError> {
+///
+/// They lend `memory_bytes` together; what is wanted beyond is refused, and told as a lack of memory.
+pub(crate) fn serve(
+    stream: TcpStream,
+    devices: &[String],
+    threads: u32,
+    memory_bytes: u64,
+    cache: Option<&dyn WeightsStore>,
+) -> Result<(), CallError> {
     let mut strings = Strings::default();
     let names = devices.iter().map(|name| strings.text(name)).collect::<Result<Vec<_>, _>>()?;
     let threads = i32::try_from(threads).unwrap_or(1).max(1);
@@ -84,7 +100,7 @@ pub(crate) fn serve(stream: TcpStream, devices: &[String], threads: u32, cache: 
     });
     let raw = raw.as_ref().map_or(std::ptr::null(), |raw| &raw const *raw);
     // SAFETY: the shim takes ownership of the socket; `strings`, `names` and `cache` outlive the call.
-    CallError::check(unsafe { ggml_sys::atelier_rpc_serve(into_raw(stream), names.as_ptr(), names.len(), threads, raw) })
+    CallError::check(unsafe { ggml_sys::atelier_rpc_serve(into_raw(stream), names.as_ptr(), names.len(), threads, memory_bytes, raw) })
 }
 
 /// Calls a store of C's pointer; `otherwise` where it panics.

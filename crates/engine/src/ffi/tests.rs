@@ -18,13 +18,13 @@ use atelier_core::placement::{Module, Placement};
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Recipe, Rgb8, Sampler};
 
 /// Serialises the tests: the engine's callbacks and the hook's settings are global.
-fn lock_engine() -> MutexGuard<'static, ()> {
+pub(super) fn lock_engine() -> MutexGuard<'static, ()> {
     static LOCK: Mutex<()> = Mutex::new(());
     LOCK.lock()
 }
 
 #[derive(Debug, Default)]
-struct Recorder {
+pub(super) struct Recorder {
     denoising: AtomicBool,
     /// Calls of `cancelled` while denoising.
     cancel_checks: AtomicU32,
@@ -49,7 +49,7 @@ impl JobCallbacks for Recorder {
     }
 }
 
-fn context_params(files: &tiny::TinyFiles) -> ContextParams {
+pub(super) fn context_params(files: &tiny::TinyFiles) -> ContextParams {
     ContextParams {
         files: [(FileRole::Diffusion, files.diffusion.clone()), (FileRole::Llm, files.llm.clone()), (FileRole::Taesd, files.taesd.clone())]
             .into_iter()
@@ -61,11 +61,11 @@ fn context_params(files: &tiny::TinyFiles) -> ContextParams {
     }
 }
 
-fn write_model(dir: &Path) -> tiny::TinyFiles {
+pub(super) fn write_model(dir: &Path) -> tiny::TinyFiles {
     tiny::zimage(dir, &tiny::Options::default()).unwrap()
 }
 
-fn open(params: &ContextParams) -> Result<Context, CallError> {
+pub(super) fn open(params: &ContextParams) -> Result<Context, CallError> {
     Context::new(params, &ConditioningCache::default(), "", &Recorder::default())
 }
 
@@ -88,7 +88,7 @@ fn from_noise(recipe: &Recipe) -> GenerateParams<'_> {
     }
 }
 
-fn picture(context: &mut Context, callbacks: &Recorder) -> Result<Rgb8, CallError> {
+pub(super) fn picture(context: &mut Context, callbacks: &Recorder) -> Result<Rgb8, CallError> {
     let recipe = Recipe { prompt: "a lake".into(), steps: 2, guidance: 1.0, ..Recipe::default() };
     context.generate(&from_noise(&recipe), PreviewOptions::Projection { every: 1 }, callbacks)
 }

@@ -6,6 +6,7 @@
 //! listened at when that was asked for. Not here: sockets while pictures are made (the shim's), and how it is shown.
 
 mod borrowed;
+mod confinement;
 mod deadline;
 mod dial;
 mod guests;
@@ -18,6 +19,7 @@ mod weights_cache;
 
 use atelier_core::device::Device;
 
+pub use confinement::Confinement;
 pub use probe::{RemoteReport, probe};
 pub use serve::{ServeError, ServeEvent, ServeOptions, serve};
 

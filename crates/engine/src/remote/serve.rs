@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
+use super::confinement::{Confinement, Confining};
 use super::deadline::DeadlineStream;
 use super::dial::our_version;
 use super::guests::Guests;
@@ -30,7 +31,7 @@ const HANDSHAKE_LIMIT: Duration = Duration::from_secs(5);
 const LEAVING_LIMIT: Duration = Duration::from_secs(3);
 /// Interval at which a transfer looks at its limit.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
-/// Graphs are rebuilt by recursion.
+/// A graph is computed on this thread too.
 const STACK_BYTES: usize = 64 << 20;
 
 /// Devices to serve, and the address to listen at.
@@ -46,10 +47,14 @@ pub struct ServeOptions {
     pub cache: Option<PathBuf>,
     /// Bytes of that folder; what was used longest ago goes first.
     pub cache_limit_bytes: u64,
+    /// Bytes that all devices lend together; `None`: all that they have.
+    pub memory_bytes: Option<u64>,
     /// CPU threads; `None`: every core, or all but one where there are more than four.
     pub threads: Option<u32>,
     /// Allows an address that other machines can reach: there is no encryption and no login.
     pub allow_network: bool,
+    /// This process does nothing but lend, and gives up what that does not need.
+    pub confines_process: bool,
 }
 
 /// Events of a server.
@@ -61,6 +66,8 @@ pub enum ServeEvent {
         address: SocketAddr,
         /// The devices that are served.
         devices: Vec<Device>,
+        /// What a borrower could do who takes this process over.
+        confinement: Confinement,
     },
     /// A borrower works.
     Borrowed(SocketAddr),
@@ -121,12 +128,19 @@ pub enum ServeError {
 /// # Errors
 /// If it cannot begin.
 pub fn serve(options: &ServeOptions, tell: &(dyn Fn(ServeEvent) + Sync)) -> Result<Infallible, ServeError> {
+    let confining = options.confines_process.then(|| Confining::begin(options.cache.as_deref()));
     // Exactly, where the program has not chosen.
     choose_cpu_math(None);
     let devices = chosen(&options.devices, &devices::list())?;
+    let has_drivers = devices.iter().any(|device| device.kind.is_graphics() && !ffi::is_simulated(device));
+    for device in devices.iter().filter(|_| has_drivers) {
+        // Drivers look for their files when they are used first.
+        ffi::warm_up(&device.name);
+    }
     let address = address(options)?;
     let listener = TcpListener::bind(address).map_err(|error| ServeError::Listen { address, error })?;
     let address = listener.local_addr().unwrap_or(address);
+    let confinement = confining.map_or_else(|| Confinement::None("it does more than lend".into()), |it| it.finish(has_drivers));
     let server = Server {
         options,
         names: devices.iter().map(|it| it.name.clone()).collect(),
@@ -136,7 +150,8 @@ pub fn serve(options: &ServeOptions, tell: &(dyn Fn(ServeEvent) + Sync)) -> Resu
         lent: Mutex::new(false),
         returned: Condvar::new(),
     };
-    tell(ServeEvent::Listening { address, devices });
+    let devices = devices.into_iter().map(|device| server.limited(device, 0)).collect();
+    tell(ServeEvent::Listening { address, devices, confinement });
     thread::scope(|scope| {
         loop {
             let Ok((stream, peer)) = listener.accept() else {
@@ -248,7 +263,18 @@ impl Server<'_> {
         let mut now = devices::list();
         now.retain(|device| self.names.contains(&device.name));
         now.sort_by_key(|device| self.names.iter().position(|name| *name == device.name));
-        now.into_iter().map(|device| LentDevice { convolves_directly: ffi::convolves_directly(&device.name), device }).collect()
+        let used = now.iter().map(|device| device.memory_allocated_bytes).sum();
+        let lent =
+            |device: Device| LentDevice { convolves_directly: ffi::convolves_directly(&device.name), device: self.limited(device, used) };
+        now.into_iter().map(lent).collect()
+    }
+
+    /// A device with the memory that is lent of it, of which `used` bytes are in use on all devices.
+    fn limited(&self, mut device: Device, used: u64) -> Device {
+        let limit = self.options.memory_bytes.unwrap_or(u64::MAX);
+        device.memory_total_bytes = device.memory_total_bytes.min(limit);
+        device.memory_free_bytes = device.memory_free_bytes.min(limit.saturating_sub(used));
+        device
     }
 
     fn serve(&self, stream: TcpStream) -> Option<String> {
@@ -256,7 +282,8 @@ impl Server<'_> {
             return Some(error.to_string());
         }
         let cache = self.cache.as_ref().map(|cache| -> &dyn ffi::WeightsStore { cache });
-        ffi::serve(stream, &self.names, cpu_threads(self.options.threads), cache).err().map(|error| error.message)
+        let memory_bytes = self.options.memory_bytes.unwrap_or(u64::MAX);
+        ffi::serve(stream, &self.names, cpu_threads(self.options.threads), memory_bytes, cache).err().map(|error| error.message)
     }
 
     /// Reserves the devices for this client; false if another one has them.
@@ -277,7 +304,17 @@ mod tests {
     use super::*;
 
     fn options(host: &str, allow_network: bool) -> ServeOptions {
-        ServeOptions { host: host.into(), port: 7, devices: Vec::new(), cache: None, cache_limit_bytes: 0, threads: None, allow_network }
+        ServeOptions {
+            host: host.into(),
+            port: 7,
+            devices: Vec::new(),
+            cache: None,
+            cache_limit_bytes: 0,
+            memory_bytes: None,
+            threads: None,
+            allow_network,
+            confines_process: false,
+        }
     }
 
     #[test]
