@@ -5,6 +5,7 @@
 //! it.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, Write};
 use std::sync::LazyLock;
@@ -61,7 +62,8 @@ fn without_names(line: &str) -> String {
             text.push_str(name);
         } else {
             // Half of the hash tells the few names of a log apart.
-            text.push_str(&format!("{MARK}{:08x}", MARKS.hash_one(name) as u32));
+            // Writing to a string never fails.
+            let _ = write!(text, "{MARK}{:08x}", MARKS.hash_one(name) as u32);
         }
         text.push_str(&rest[dot..after]);
         rest = &rest[after..];

@@ -88,10 +88,10 @@ fn importing_a_list_asks_before_it_touches_a_style_of_the_same_name() {
     import(&mut studio);
     assert!(studio.sees("You have a style of this name") && studio.sees("Ink."));
     studio.harness.check_accessibility();
-    assert_eq!(styles(&folder), [own.clone()]);
+    assert_eq!(styles(&folder), std::slice::from_ref(&own));
     studio.press(Modifiers::NONE, Key::Escape);
     assert!(studio.app().state.create.presets.import.is_none());
-    assert_eq!(styles(&folder), [own.clone()]);
+    assert_eq!(styles(&folder), std::slice::from_ref(&own));
 
     import(&mut studio);
     studio.click("Skip");

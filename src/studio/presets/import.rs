@@ -148,8 +148,9 @@ fn names_of<T>(presets: &[(Preset, T)]) -> BTreeSet<String> {
 
 /// The name with the first number that is free.
 fn free_name(name: &str, names: &BTreeSet<String>) -> String {
-    let numbered = (2_u64..).map(|n| format!("{name} ({n})")).find(|it| !names.contains(it));
-    numbered.unwrap_or_else(|| name.to_owned())
+    // One more than there are names.
+    let mut numbered = (2..names.len() + 3).map(|n| format!("{name} ({n})"));
+    numbered.find(|it| !names.contains(it)).unwrap_or_else(|| name.to_owned())
 }
 
 #[cfg(test)]

@@ -71,13 +71,13 @@ fn a_version_is_unpacked_once_and_held() {
     assert_eq!(fs::read_to_string(folder.join("AppRun")).unwrap(), "#!/bin/sh\necho 1\n");
     assert_eq!(fs::read_to_string(folder.join("atelier.desktop")).unwrap(), "[Desktop Entry]\n");
     let inode = fs::metadata(folder.join("usr/library.so")).unwrap().ino();
-    let (again, _second) = unpacked(&mut version(1), &cache).unwrap();
+    let (again, second) = unpacked(&mut version(1), &cache).unwrap();
     assert_eq!((&again, contents(&again)), (&folder, whole));
     assert_eq!(fs::metadata(folder.join("usr/library.so")).unwrap().ino(), inode, "nothing is written twice");
     // Another version lets it be while it runs.
     let (other, _held) = unpacked(&mut version(2), &cache).unwrap();
     assert!(folder.is_dir() && other != folder);
-    drop((lock, _second));
+    drop((lock, second));
     unpacked(&mut version(3), &cache).unwrap();
     assert!(!folder.exists() && other.is_dir());
     assert!(names(&cache).iter().all(|name| !name.ends_with(PART_ENDING)), "{:?}", names(&cache));
