@@ -2,15 +2,17 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::Duration;
 
 use rustix::io::{FdFlags, fcntl_setfd};
 
-use crate::squashfs::{Fields, Image};
+use crate::squashfs::{Fields, Image, PART_ENDING, new_part_name, sync_folder};
 
 const HELP: &str = "\
 Atelier as an AppImage. All arguments go to Atelier, except these:
@@ -22,8 +24,12 @@ Atelier as an AppImage. All arguments go to Atelier, except these:
 
 /// Beneath the cache folder.
 const FOLDER: &str = "atelier-appimage";
-/// In each unpacked version; locked while it runs.
+/// In each unpacked version, locked while it runs, and in each that is being unpacked.
 const LOCK: &str = ".running";
+/// What is being unpacked and has no lock is this old where its start was ended.
+const PART_MAX_AGE: Duration = Duration::from_hours(1);
+/// Tries to hold the unpacked image while other starts make and remove theirs.
+const MAX_TRIES: u32 = 20;
 
 pub(crate) fn main() -> ExitCode {
     match run() {
@@ -52,8 +58,8 @@ fn run() -> Result<ExitCode, String> {
         Some("--appimage-mount") => return Err("This AppImage is not mounted; use --appimage-extract.".to_owned()),
         _ => {
             let mut image = Image::open(file, start).map_err(damaged)?;
-            let folder = unpacked(&mut image, &cache_folder()?)?;
-            return Err(start_program(&folder, &itself, &arguments));
+            let (folder, lock) = unpacked(&mut image, &cache_folder()?)?;
+            return Err(start_program(&folder, &lock, &itself, &arguments));
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -77,29 +83,67 @@ fn cache_folder() -> Result<PathBuf, String> {
     cache.map(|it| it.join(FOLDER)).ok_or_else(|| "Atelier does not know where to unpack itself: set HOME or XDG_CACHE_HOME.".to_owned())
 }
 
-/// The folder with the unpacked image, which is made where it is not there yet.
-fn unpacked(image: &mut Image, cache: &Path) -> Result<PathBuf, String> {
+/// The folder with the unpacked image, which is made where it is not there yet, and completed where something of it was removed. It stays
+/// for as long as the file is open.
+fn unpacked(image: &mut Image, cache: &Path) -> Result<(PathBuf, File), String> {
     let folder = cache.join(format!("{:016x}", hash(image.superblock())));
-    if folder.join(LOCK).is_file() {
-        return Ok(folder);
-    }
     let failed = |error: io::Error| {
         let cache = cache.display();
         format!("Atelier could not unpack itself into {cache}: {error}. Free some space there, or set XDG_CACHE_HOME to another folder.")
     };
-    fs::create_dir_all(cache).map_err(failed)?;
-    remove_unused(cache);
-    // Whole or not there, also where two start at once.
-    let part = cache.join(format!("{}.part", std::process::id()));
-    let _ = fs::remove_dir_all(&part);
-    let made = image.extract(&part).and_then(|()| File::create(part.join(LOCK)).map(drop)).and_then(|()| fs::rename(&part, &folder));
-    if let Err(error) = made {
-        let _ = fs::remove_dir_all(&part);
-        if !folder.join(LOCK).is_file() {
-            return Err(failed(error));
+    for _ in 0..MAX_TRIES {
+        if let Some(lock) = hold(&folder).map_err(failed)? {
+            image.complete(&folder).map_err(failed)?;
+            return Ok((folder, lock));
+        }
+        fs::create_dir_all(cache).map_err(failed)?;
+        remove_unused(cache);
+        if let Some(lock) = unpack(image, cache, &folder).map_err(failed)? {
+            return Ok((folder, lock));
         }
     }
-    Ok(folder)
+    Err(failed(io::Error::other("other programs change that folder all the time")))
+}
+
+/// Holds a folder of the cache, so that nobody removes it; `None` where it is not there.
+fn hold(folder: &Path) -> io::Result<Option<File>> {
+    let path = folder.join(LOCK);
+    // A cleaner may have removed it alone.
+    let made = || File::options().create(true).append(true).open(&path);
+    let opened = File::open(&path).or_else(|error| if error.kind() == io::ErrorKind::NotFound { made() } else { Err(error) });
+    let lock = match opened {
+        Ok(lock) => lock,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    lock.lock_shared()?;
+    // While this waited, another version may have removed the folder, and another start may have made it again.
+    let is_same = |there: fs::Metadata, held: &fs::Metadata| (there.dev(), there.ino()) == (held.dev(), held.ino());
+    let held = lock.metadata()?;
+    Ok(fs::metadata(&path).is_ok_and(|there| is_same(there, &held)).then_some(lock))
+}
+
+/// Unpacks the image into this folder, whole or not at all, and holds it. `None` where another start was faster.
+fn unpack(image: &mut Image, cache: &Path, folder: &Path) -> io::Result<Option<File>> {
+    let part = cache.join(new_part_name());
+    fs::create_dir(&part)?;
+    let unpacked = (|| {
+        // The part is held too: what nobody holds was left by a start that was ended.
+        let Some(_part_lock) = hold(&part)? else { return Ok(None) };
+        let whole = part.join("whole");
+        image.extract(&whole)?;
+        let Some(lock) = hold(&whole)? else { return Ok(None) };
+        sync_folder(&whole)?;
+        match fs::rename(&whole, folder) {
+            Ok(()) => {}
+            Err(error) if matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists) => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        sync_folder(cache)?;
+        Ok(Some(lock))
+    })();
+    let _ = fs::remove_dir_all(&part);
+    unpacked
 }
 
 /// FNV-1a.
@@ -107,24 +151,43 @@ fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Removes the versions that no process holds. What cannot be removed stays; it costs only space.
+/// Removes the versions that no process holds, and what starts left that were ended. What cannot be removed stays; it costs only space.
 fn remove_unused(cache: &Path) {
     for folder in fs::read_dir(cache).into_iter().flatten().flatten().map(|entry| entry.path()) {
-        let Ok(lock) = File::open(folder.join(LOCK)) else { continue };
-        match lock.try_lock() {
-            Ok(()) => drop(fs::remove_dir_all(&folder)),
-            Err(TryLockError::WouldBlock | TryLockError::Error(_)) => {}
+        match File::open(folder.join(LOCK)) {
+            Ok(lock) => {
+                if lock.try_lock().is_ok() {
+                    remove(&folder);
+                }
+            }
+            // One that has just been made has no lock for a moment.
+            Err(_) if is_part(&folder) && age(&folder).is_some_and(|age| age > PART_MAX_AGE) => remove(&folder),
+            Err(_) => {}
         }
     }
 }
 
+/// Removes a folder, which is no version any more from the first moment on.
+fn remove(folder: &Path) {
+    let part = folder.with_file_name(new_part_name());
+    if fs::rename(folder, &part).is_ok() {
+        let _ = fs::remove_dir_all(part);
+    }
+}
+
+fn is_part(folder: &Path) -> bool {
+    folder.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with(PART_ENDING))
+}
+
+fn age(folder: &Path) -> Option<Duration> {
+    fs::symlink_metadata(folder).ok()?.modified().ok()?.elapsed().ok()
+}
+
 /// Becomes the program, which holds the lock until it ends. Returns only the reason why not.
-fn start_program(folder: &Path, itself: &Path, arguments: &[OsString]) -> String {
-    let lock = File::open(folder.join(LOCK)).and_then(|lock| lock.lock_shared().map(|()| lock));
-    let lock = match lock.and_then(|lock| fcntl_setfd(&lock, FdFlags::empty()).map(|()| lock).map_err(io::Error::from)) {
-        Ok(lock) => lock,
-        Err(error) => return format!("{} cannot be used: {error}. Delete it and start Atelier again.", folder.display()),
-    };
+fn start_program(folder: &Path, lock: &File, itself: &Path, arguments: &[OsString]) -> String {
+    if let Err(error) = fcntl_setfd(lock, FdFlags::empty()) {
+        return format!("{} cannot be used: {error}. Delete it and start Atelier again.", folder.display());
+    }
     let program = folder.join("AppRun");
     let mut command = Command::new(&program);
     command.args(arguments.iter().skip(1)).env("APPIMAGE", itself).env("APPDIR", folder);
@@ -132,7 +195,6 @@ fn start_program(folder: &Path, itself: &Path, arguments: &[OsString]) -> String
         command.env("ARGV0", name);
     }
     let error = command.exec();
-    drop(lock);
     format!(
         "{} cannot be started: {error}. If that folder forbids programs, set XDG_CACHE_HOME to one that allows them.",
         program.display()
@@ -140,35 +202,4 @@ fn start_program(folder: &Path, itself: &Path, arguments: &[OsString]) -> String
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_that_run_stay_and_others_go() {
-        let cache = tempfile::tempdir().unwrap();
-        let [running, old, foreign] = ["running", "old", "foreign"].map(|name| cache.path().join(name));
-        for folder in [&running, &old, &foreign] {
-            fs::create_dir(folder).unwrap();
-        }
-        let held = File::create(running.join(LOCK)).unwrap();
-        held.lock_shared().unwrap();
-        File::create(old.join(LOCK)).unwrap();
-        remove_unused(cache.path());
-        assert!(running.exists() && foreign.exists() && !old.exists());
-    }
-
-    #[test]
-    fn this_test_ends_where_its_sections_do() {
-        let itself = env::current_exe().unwrap();
-        let end = end_of_elf(&mut File::open(&itself).unwrap()).unwrap();
-        assert_eq!(end, fs::metadata(&itself).unwrap().len());
-    }
-
-    #[test]
-    fn what_is_no_image_is_an_error() {
-        let file = tempfile::tempfile().unwrap();
-        assert!(Image::open(file.try_clone().unwrap(), 0).is_err());
-        file.set_len(4096).unwrap();
-        assert!(Image::open(file, 0).is_err());
-    }
-}
+mod tests;

@@ -4,6 +4,7 @@
 //! the block that it starts in and its offset there. What is damaged is an error, never a panic.
 
 use std::fs::{self, File};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path};
@@ -21,6 +22,11 @@ const NO_FRAGMENT: u32 = u32::MAX;
 const METADATA_PLAIN: u16 = 1 << 15;
 /// Bit of a data block's size.
 const DATA_PLAIN: u32 = 1 << 24;
+
+/// The bits of a mode that are kept.
+const PERMISSIONS: u32 = 0o777;
+/// The end of the names of what is being written.
+pub(crate) const PART_ENDING: &str = ".part";
 
 /// An image in a file, behind something else.
 pub(crate) struct Image {
@@ -74,32 +80,58 @@ impl Image {
         &self.superblock
     }
 
-    /// Writes everything in the image into a folder, which is created.
+    /// Writes everything in the image into a folder, which is created, and flushes it to the disk.
     pub(crate) fn extract(&mut self, folder: &Path) -> io::Result<()> {
-        let root = self.node(self.root >> 16, self.root & 0xffff)?;
-        self.write(root, folder)
+        fs::create_dir(folder)?;
+        self.complete(folder)
     }
 
-    fn write(&mut self, node: Node, path: &Path) -> io::Result<()> {
+    /// Puts back what a folder lacks of the image, by kind, size, permissions and the target of links, and flushes it to the disk. What is
+    /// there stays, and programs that run from it are not disturbed.
+    pub(crate) fn complete(&mut self, folder: &Path) -> io::Result<()> {
+        let root = self.node(self.root >> 16, self.root & 0xffff)?;
+        self.put_back(root, folder)
+    }
+
+    fn put_back(&mut self, node: Node, path: &Path) -> io::Result<()> {
+        let found = fs::symlink_metadata(path).ok();
         match node {
-            Node::Link { target } => symlink(target, path),
+            Node::Link { target } => {
+                if fs::read_link(path).is_ok_and(|it| it == Path::new(&target)) {
+                    return Ok(());
+                }
+                replace(path, |part| symlink(&target, part))
+            }
             Node::File { size, data, fragment, blocks, mode } => {
-                let mut file = io::BufWriter::new(File::create_new(path)?);
-                self.copy_file(&mut file, size, data, fragment, &blocks)?;
-                let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-                file.set_permissions(fs::Permissions::from_mode(u32::from(mode & 0o777)))
+                let mode = u32::from(mode) & PERMISSIONS;
+                if found.is_some_and(|it| it.is_file() && it.len() == size && it.permissions().mode() & PERMISSIONS == mode) {
+                    return Ok(());
+                }
+                replace(path, |part| {
+                    let mut file = io::BufWriter::new(File::create_new(part)?);
+                    self.copy_file(&mut file, size, data, fragment, &blocks)?;
+                    let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+                    file.set_permissions(fs::Permissions::from_mode(mode))?;
+                    // A name for bytes that are not on the disk yet is an empty file after a power cut.
+                    file.sync_all()
+                })
             }
             Node::Folder { block, offset, size } => {
-                fs::create_dir(path)?;
+                if !found.as_ref().is_some_and(fs::Metadata::is_dir) {
+                    if found.is_some() {
+                        fs::remove_file(path)?;
+                    }
+                    fs::create_dir(path)?;
+                }
                 for (name, block, offset) in self.entries(block, offset, size)? {
                     let mut parts = Path::new(&name).components();
                     if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
                         return Err(damaged("a name that is none"));
                     }
                     let node = self.node(block, offset)?;
-                    self.write(node, &path.join(name))?;
+                    self.put_back(node, &path.join(name))?;
                 }
-                Ok(())
+                sync_folder(path)
             }
         }
     }
@@ -213,6 +245,31 @@ impl Image {
         }
         Ok(bytes)
     }
+}
+
+/// Writes something under another name, which then takes the place of what is there.
+fn replace(path: &Path, write: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    let part = path.with_file_name(format!(".{}", new_part_name()));
+    let replaced = write(&part).and_then(|()| {
+        if fs::symlink_metadata(path).is_ok_and(|it| it.is_dir()) {
+            fs::remove_dir_all(path)?;
+        }
+        fs::rename(&part, path)
+    });
+    if replaced.is_err() {
+        let _ = fs::remove_file(&part);
+    }
+    replaced
+}
+
+/// A name that no other process makes, in whatever namespace of processes it is.
+pub(crate) fn new_part_name() -> String {
+    format!("{:016x}{PART_ENDING}", RandomState::new().build_hasher().finish())
+}
+
+/// Makes the names in a folder outlast a power cut.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
 }
 
 /// A stream of metadata that begins in the middle of a block.
