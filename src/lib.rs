@@ -7,6 +7,7 @@
 pub mod cli;
 pub mod logging;
 pub mod studio;
+pub mod terminal;
 
 #[cfg(feature = "gui")]
 pub mod gui;

@@ -1,5 +1,7 @@
-//! Where the program's log goes: to standard error, and for the window into files too.
+//! Where the program's log goes: to standard error, and for the window into files too; and what is said of a panic.
 
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::io::Write as _;
 use std::path::Path;
 
 use tracing_appender::non_blocking::WorkerGuard;
@@ -7,7 +9,9 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::studio::{logs, version};
+use crate::studio::log_text::LogWriter;
+use crate::studio::{crash_report, logs, version};
+use crate::terminal;
 
 /// Environment variable with the filter of standard error, as of `env_logger`: `warn`, `atelier=debug`...
 const LOG_VARIABLE: &str = "ATELIER_LOG";
@@ -18,12 +22,14 @@ pub fn start(folder: Option<&Path>) -> Option<WorkerGuard> {
     let (file, guard) = match folder.map(logs::open) {
         Some(Ok((file, guard))) => (Some(file), Some(guard)),
         Some(Err(error)) => {
-            eprintln!("There is no log file this time: {error}.");
+            // Nothing can be said where standard error is closed.
+            let _ = writeln!(terminal::stderr(), "There is no log file this time: {error}.");
             (None, None)
         }
         None => (None, None),
     };
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    // Without colours, which the writer would take for a stranger's.
+    let lines = tracing_subscriber::fmt::layer().with_ansi(false).with_writer(|| LogWriter(terminal::stderr()));
     let filed = file.map(|file| tracing_subscriber::fmt::layer().with_ansi(false).with_writer(file).with_filter(logs::filter()));
     let filter = log_filter(std::env::var(LOG_VARIABLE).ok().as_deref());
     tracing_subscriber::registry().with(lines.with_filter(filter)).with(filed).init();
@@ -31,6 +37,19 @@ pub fn start(folder: Option<&Path>) -> Option<WorkerGuard> {
         tracing::info!("Atelier {} starts, with {}", version::FULL, atelier_engine::version());
     }
     guard
+}
+
+/// Tells panics on standard error as everything else is told there.
+pub fn hook_panics() {
+    std::panic::set_hook(Box::new(|info| {
+        let mut err = terminal::stderr();
+        // Nothing can be said where standard error is closed.
+        let _ = writeln!(err, "{}", crash_report::panic_words(info, str::to_owned));
+        let backtrace = Backtrace::capture();
+        if backtrace.status() == BacktraceStatus::Captured {
+            let _ = writeln!(err, "{backtrace}");
+        }
+    }));
 }
 
 /// Levels by target prefix; the default where the variable is not set or not a list of them.

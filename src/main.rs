@@ -4,17 +4,20 @@
 #![cfg_attr(all(windows, not(debug_assertions)), windows_subsystem = "windows")]
 
 #[cfg(feature = "gui")]
-use std::io::IsTerminal as _;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use atelier::studio::{logs, start_engine};
+#[cfg(feature = "gui")]
+use atelier::terminal;
 use atelier::{cli, logging};
 use atelier_core::paths::Paths;
 
 fn main() -> ExitCode {
     #[cfg(windows)]
     attach_to_console();
+    logging::hook_panics();
     // First: everything below may run the engine.
     if let Err((text, code)) = cli::choose_processor() {
         show_error(&text);
@@ -40,7 +43,7 @@ fn main() -> ExitCode {
 /// Shows an error in a dialog to a person who started the program by a click: without a command, and without a terminal.
 #[cfg(feature = "gui")]
 fn show_error(text: &str) {
-    if std::env::args_os().len() == 1 && !std::io::stderr().is_terminal() {
+    if std::env::args_os().len() == 1 && !terminal::is_seen() {
         rfd::MessageDialog::new().set_level(rfd::MessageLevel::Error).set_title("Atelier").set_description(text).show();
     }
 }
@@ -65,7 +68,8 @@ fn window(files: &[PathBuf]) -> ExitCode {
     match atelier::gui::run(&atelier::gui::Options::usual(), files, start_engine) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{error}");
+            // Nothing can be said where standard error is closed.
+            let _ = writeln!(terminal::stderr(), "{error}");
             // Nobody sees the line above where there is no console.
             #[cfg(windows)]
             rfd::MessageDialog::new().set_level(rfd::MessageLevel::Error).set_title("Atelier").set_description(error.to_string()).show();

@@ -366,6 +366,36 @@ const RULES: &[Rule] = &[
         good: "use std::fs::{self, File}; fn f() { fs::read_dir(path); File::open(path); }",
     },
     Rule {
+        says: "standard output and standard error are written to through the filter of strangers' text alone",
+        within: &["src/", "crates/core/src/", "crates/engine/src/", "crates/gallery/src/", "crates/library/src/", "crates/media/src/"],
+        except: &["src/terminal.rs"],
+        forbids: Forbidden::Paths(&[
+            // Called by the module's name, or brought in by their own.
+            "io::stderr",
+            "std::io::stderr",
+            "io::stdout",
+            "std::io::stdout",
+        ]),
+        bad: "use std::io; fn f() { io::stderr().write_all(words); }",
+        good: "use crate::terminal; fn f() { terminal::stderr().write_all(words); }",
+    },
+    Rule {
+        says: "standard error is written to through the filter of strangers' text, also in passing",
+        within: &["src/", "crates/core/src/", "crates/engine/src/", "crates/gallery/src/", "crates/library/src/", "crates/media/src/"],
+        except: &[],
+        forbids: Forbidden::Word("eprintln"),
+        bad: "fn f() { eprintln!(\"{error}\"); }",
+        good: "fn f() { writeln!(terminal::stderr(), \"{error}\"); }",
+    },
+    Rule {
+        says: "standard output is written to through the filter of strangers' text, also in passing",
+        within: &["src/", "crates/core/src/", "crates/engine/src/", "crates/gallery/src/", "crates/library/src/", "crates/media/src/"],
+        except: &["crates/media/src/inspect/tests.rs", "src/gui/tests/create.rs"],
+        forbids: Forbidden::Word("println"),
+        bad: "fn f() { println!(\"{path}\"); }",
+        good: "fn f() { writeln!(out, \"{path}\"); }",
+    },
+    Rule {
         says: "the engine does not know who asks",
         within: &["crates/engine/src/"],
         except: &[],

@@ -1,12 +1,15 @@
 //! `atelier devices`: what models can run on.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use indicatif::HumanBytes;
 
 use super::json::Line;
+use super::reporter::write_message;
 use atelier_core::device::{Device, cards};
+use atelier_core::plain_text::plain_line;
 use atelier_core::processor::{CPU_LEVEL_VARIABLE, Processor};
 use atelier_engine::{Event, Handle, LogLevel, ServerAddress};
 
@@ -25,8 +28,8 @@ pub(super) fn query(handle: &Handle, servers: &[ServerAddress], err: &mut dyn Wr
         match handle.next_within(left) {
             Some(Event::Devices(devices)) => return Ok(devices),
             // The table is worth having without it, and where nobody reads the warning too.
-            Some(Event::Server { added: Err(problem), .. }) => drop(writeln!(err, "warning: {problem}")),
-            Some(Event::Log { job: None, level: LogLevel::Warn, text }) => drop(writeln!(err, "{text}")),
+            Some(Event::Server { added: Err(problem), .. }) => write_message(err, &format!("warning: {problem}")),
+            Some(Event::Log { job: None, level: LogLevel::Warn, text }) => write_message(err, &text),
             _ => {}
         }
     }
@@ -76,16 +79,17 @@ pub(super) fn table(devices: &[Device]) -> String {
     aligned(&std::iter::once(title).chain(rows).collect::<Vec<_>>())
 }
 
-/// Rows with their columns under each other.
+/// Rows with their columns under each other, whatever is in their cells.
 pub(super) fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
+    let rows: Vec<[Cow<'_, str>; COLUMNS]> = rows.iter().map(|row| row.each_ref().map(|cell| plain_line(cell))).collect();
     let mut widths = [0; COLUMNS];
-    for row in rows {
+    for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = cell.chars().count().max(*width);
         }
     }
     let mut table = String::new();
-    for row in rows {
+    for row in &rows {
         let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
         table.push_str(cells.join("  ").trim_end());
         table.push('\n');

@@ -10,6 +10,7 @@ use super::exit::Exit;
 use super::flags::DoctorFlags;
 use super::interrupt::Interrupt;
 use super::printer::Printer;
+use super::reporter::write_message;
 use crate::studio::doctor::{Display, Finding, Health, Subject, examine};
 use atelier_core::paths::{NoHome, Paths};
 use atelier_engine::Handle;
@@ -58,8 +59,7 @@ pub(super) fn run(flags: &DoctorFlags, handle: &Handle, env: Env<'_>) -> Exit {
     if let Err(error) = ended
         && error.kind() != std::io::ErrorKind::BrokenPipe
     {
-        // The exit code says it too.
-        let _ = writeln!(err, "error: {error}");
+        write_message(err, &format!("error: {error}"));
         return Exit::Failed;
     }
     if broken == 0 { Exit::Done } else { Exit::Failed }

@@ -7,6 +7,8 @@ use super::exit::Exit;
 use super::flags::InspectFlags;
 use super::json::{Inspected, InspectedModel, Line};
 use super::printer::Printer;
+use super::reporter::write_message;
+use atelier_core::plain_text::indented;
 use atelier_media::{PictureSettings, Tool, read_settings, read_stealth_settings};
 
 /// Prints what each file says. A file that cannot be read is reported on standard error, and the others are still read.
@@ -20,12 +22,11 @@ pub(super) fn run(flags: &InspectFlags, out: &mut dyn Write, err: &mut dyn Write
             // Nobody reads any more.
             Ok(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => return Exit::Done,
             Ok(Err(error)) => {
-                let _ = writeln!(err, "error: {error}");
+                write_message(err, &format!("error: {error}"));
                 return Exit::Failed;
             }
             Err(error) => {
-                // The exit code says it too, where standard error is closed.
-                let _ = writeln!(err, "error: {error}");
+                write_message(err, &format!("error: {error}"));
                 exit = Exit::Failed;
             }
         }
@@ -39,18 +40,16 @@ fn print(printer: &mut Printer<'_>, path: &Path, settings: PictureSettings) -> i
     if printer.is_json() {
         return printer.json(&Line::Inspect(Box::new(it)));
     }
-    for line in lines(tool, &it) {
-        printer.text(&line)?;
-    }
-    Ok(())
+    printer.path(path)?;
+    lines(tool, &it).iter().try_for_each(|line| printer.lines(line))
 }
 
 /// The lines for people; fields that the file does not tell are left out.
 fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
-    let mut lines = vec![plain(&it.path)];
+    let mut lines = Vec::new();
     let mut add = |name: &str, value: Option<String>| {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
-            lines.push(format!("  {name}: {}", plain(&value).replace('\n', "\n    ")));
+            lines.push(format!("  {name}: {}", indented(&value, 4)));
         }
     };
     let number = |value: Option<f32>| value.map(|it| it.to_string());
@@ -97,11 +96,6 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
         add("raw text", Some(format!("{}: {}", text.key, text.text)));
     }
     lines
-}
-
-/// A stranger's text without characters that steer a terminal.
-fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect()
 }
 
 #[cfg(test)]
@@ -156,10 +150,5 @@ mod tests {
         assert_eq!(exit, Exit::Failed);
         assert!(err.contains("a.txt") && err.lines().count() == 1, "{err}");
         assert!(out.contains("b.png\n  tool: none"), "{out}");
-    }
-
-    #[test]
-    fn a_text_does_not_steer_the_terminal() {
-        assert_eq!(plain("a\u{1b}[31m\tb\nc\u{7}"), "a\u{fffd}[31m\tb\nc\u{fffd}");
     }
 }

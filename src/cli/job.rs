@@ -111,7 +111,7 @@ pub(super) fn run_job(engine: &Arc<Handle>, job: Job, index: &mut PictureIndex, 
                         output.reporter.message(&note.sentence);
                     }
                     output.json(&Line::picture(job, &picture, &path));
-                    output.print(|printer| printer.text(&path.display().to_string()));
+                    output.print(|printer| printer.path(&path));
                     if let Some(sentence) = warning {
                         output.reporter.message(&format!("warning: {sentence}"));
                     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::devices::{aligned, query};
 use super::flags::DevicesFlags;
 use super::json::Line;
+use super::reporter::write_message;
 use atelier_core::time::{DeviceRates, NodeSize, WeightType, WorkClass, WorkKind};
 use atelier_engine::{Event, Handle, MeasureDevices, MeasuredDevice, MeasuredRates};
 
@@ -32,7 +33,7 @@ pub(super) fn run(flags: &DevicesFlags, handle: &Handle, out: &mut dyn Write, er
             Some(Event::Rates { devices, .. }) => {
                 if let Some(device) = devices.last() {
                     // The table is worth having without it.
-                    let _ = writeln!(err, "{}", progress(device));
+                    write_message(err, &progress(device));
                 }
             }
             Some(_) => {}

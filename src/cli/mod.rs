@@ -2,7 +2,8 @@
 //!
 //! Flags are parsed first (`flags`) and resolved second (`resolve`); then one job runs to its end (`job`). Invariants: standard
 //! output carries paths or, with `--json`, one event a line (`json`), and nothing else; the exit code is 0 done, 1 failed, 2 wrong flags,
-//! 130 cancelled. Not here: how pictures are made (the engine is reached by its [`Handle`] alone) and anything of the window.
+//! 130 cancelled; both outputs go through one filter (`plain_text`), so no stranger's text steers a terminal. Not here: how pictures are
+//! made (the engine is reached by its [`Handle`] alone) and anything of the window.
 
 mod devices;
 mod doctor;
@@ -23,7 +24,6 @@ mod queue;
 mod reporter;
 mod resolve;
 mod serve;
-mod stdout;
 mod usage_error;
 
 use std::ffi::OsString;
@@ -43,15 +43,17 @@ use flags::{CommonFlags, ServerFlags};
 use interrupt::{Interrupt, Press};
 use job::JobOutput;
 use printer::Printer;
-use reporter::{ProgressLine, quiet_reporter, reporter};
+use reporter::{ProgressLine, quiet_reporter, reporter, write_message};
 use usage_error::UsageError;
 
 use crate::studio::EngineWake;
 use crate::studio::picture_index::PictureIndex;
+use crate::terminal;
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::device::SimulatedDevices;
 use atelier_core::paths::Paths;
 use atelier_core::placement::Placement;
+use atelier_core::plain_text::{PlainWriter, plain, plain_line};
 use atelier_core::processor::{CPU_LEVEL_VARIABLE, ProcessorError};
 use atelier_core::recipe::PlacementText;
 use atelier_core::sd_cli::CommandLine;
@@ -74,13 +76,25 @@ pub const SIMULATE_VARIABLE: &str = "ATELIER_SIMULATE_DEVICES";
 
 /// Parses the flags. `Err`: help or an error was printed; the program ends with this code.
 pub fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Invocation, ExitCode> {
-    let cli = flags::Cli::try_parse_from(args).map_err(|error| {
+    parse_to(args, &mut terminal::stderr()).map_err(ExitCode::from)
+}
+
+fn parse_to(args: impl IntoIterator<Item = OsString>, err: &mut dyn Write) -> Result<Invocation, Exit> {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let cli = flags::Cli::try_parse_from(&args).map_err(|error| {
         // The exit code is enough where neither output can be written to.
+        if error.use_stderr() {
+            // It repeats words of the command line, which may be names of files: the same error about harmless words.
+            let shown = args.iter().map(|arg| plain_line(&arg.to_string_lossy()).into_owned());
+            let error = flags::Cli::try_parse_from(shown).err().unwrap_or(error);
+            let _ = write!(err, "{}", error.render());
+            return Exit::Usage;
+        }
         let _ = error.print();
-        if error.use_stderr() { ExitCode::from(Exit::Usage) } else { Exit::Done.into() }
+        Exit::Done
     })?;
     if let Some(sentence) = cli.files.iter().find_map(|file| mistyped_command(file)) {
-        return Err(refused(&UsageError::NoSuchCommand(sentence), &mut io::stderr()).into());
+        return Err(refused(&UsageError::NoSuchCommand(sentence), err));
     }
     Ok(Invocation { command: cli.command, files: cli.files, simulate: cli.simulate_devices, cpu_math: cli.cpu_math })
 }
@@ -105,17 +119,16 @@ fn mistyped_command(file: &Path) -> Option<String> {
 /// which was printed on standard error; the program ends with this code.
 pub fn choose_processor() -> Result<(), (String, ExitCode)> {
     let variable = std::env::var(CPU_LEVEL_VARIABLE).ok();
-    // The exit code says it too, where standard error is closed.
     match choose_processor_level(variable.as_deref()) {
         Ok(warning) => {
             if let Some(text) = warning {
-                let _ = writeln!(io::stderr(), "warning: {text}");
+                write_message(&mut terminal::stderr(), &format!("warning: {text}"));
             }
             Ok(())
         }
         Err(error) => {
             let text = error.advice().to_string();
-            let _ = writeln!(io::stderr(), "error: {text}");
+            write_message(&mut terminal::stderr(), &format!("error: {text}"));
             let exit = if matches!(error, ProcessorError::UnknownLevel(_)) { Exit::Usage } else { Exit::Failed };
             Err((text, exit.into()))
         }
@@ -131,8 +144,7 @@ pub fn add_simulated_devices(invocation: &Invocation) -> Result<(), ExitCode> {
         (None, Err(_)) => Ok(()),
     };
     added.map_err(|error| {
-        // The exit code says it too.
-        let _ = writeln!(io::stderr(), "error: {error}");
+        write_message(&mut terminal::stderr(), &format!("error: {error}"));
         Exit::Usage.into()
     })
 }
@@ -142,7 +154,8 @@ pub fn choose_cpu_math(invocation: &Invocation) {
     if let Some(wanted) = invocation.cpu_math {
         let used = atelier_engine::choose_cpu_math(Some(wanted));
         if used != wanted {
-            let _ = writeln!(io::stderr(), "warning: this processor cannot compute with {wanted}; it computes with {used}");
+            let words = format!("warning: this processor cannot compute with {wanted}; it computes with {used}");
+            write_message(&mut terminal::stderr(), &words);
         }
     }
 }
@@ -157,12 +170,12 @@ pub fn help() -> ExitCode {
 /// Runs a command with the engine that `start_engine` starts, if it needs one.
 pub fn run(command: Command, start_engine: impl FnOnce(EngineWake) -> Handle) -> ExitCode {
     let interrupt = Arc::new(Interrupt::default());
-    let err: Box<dyn Write + Send> = Box::new(io::stderr());
-    let terminal = io::stderr().is_terminal();
+    let err: Box<dyn Write + Send> = Box::new(terminal::stderr());
+    let terminal = terminal::is_seen();
     // Not locked: a lender reads it on another thread, to end with the process that started it.
     let mut stdin = BufReader::new(io::stdin());
     let answers: Option<&mut dyn BufRead> = if terminal && io::stdin().is_terminal() { Some(&mut stdin) } else { None };
-    let out = &mut *stdout::own();
+    let out = &mut *terminal::own_stdout();
     let env = Env { out, err, terminal, answers, paths: Paths::find, builtin: Builtin::find, interrupt, listen: listen_for_ctrl_c };
     run_in(command, start_engine, env).into()
 }
@@ -185,18 +198,26 @@ fn run_in<P>(command: Command, start_engine: impl FnOnce(EngineWake) -> Handle, 
 where
     P: Fn() -> Result<Paths, atelier_core::paths::NoHome>,
 {
-    let Env { out, mut err, terminal, answers, paths, builtin, interrupt, listen } = env;
+    let Env { out, err, terminal, answers, paths, builtin, interrupt, listen } = env;
+    // Nothing below has to think of what a stranger's text does to a terminal.
+    let mut err: Box<dyn Write + Send> = Box::new(PlainWriter::new(err));
+    let mut plain_out;
+    let out: &mut (dyn Write + Send) = if command.prints_raw_paths() {
+        out
+    } else {
+        plain_out = PlainWriter::new(out);
+        &mut plain_out
+    };
     // The loop waits for events on the handle itself.
     let start = || Arc::new(start_engine(Box::new(|| ())));
-    let (job, servers, report, automatic) = match command {
+    let (job, servers, report, path_flags, automatic) = match command {
         Command::Models(flags) => {
             let paths = match paths() {
                 Ok(paths) => paths,
                 Err(error) => return failed(&error.into(), err.as_mut()),
             };
             if let Err(error) = listen(&interrupt) {
-                // Nothing can be said where standard error is closed.
-                let _ = writeln!(err, "warning: Ctrl-C will end the program at once: {error}");
+                write_message(&mut err, &format!("warning: Ctrl-C will end the program at once: {error}"));
             }
             let trash = atelier_library::to_trash;
             return models::run(*flags, models::Env { out, err: err.as_mut(), terminal, paths, interrupt, trash });
@@ -207,8 +228,7 @@ where
                 Err(error) => return failed(&error.into(), err.as_mut()),
             };
             if let Err(error) = listen(&interrupt) {
-                // Nothing can be said where standard error is closed.
-                let _ = writeln!(err, "warning: Ctrl-C will end the program at once: {error}");
+                write_message(&mut err, &format!("warning: Ctrl-C will end the program at once: {error}"));
             }
             let trash = &mut atelier_gallery::SystemTrash;
             return gallery::run(*flags, gallery::Env { out, err: err.as_mut(), terminal, paths, interrupt, trash });
@@ -241,12 +261,12 @@ where
                 }
             }
             let job = with_lookup(&flags.common, &paths, &builtin, |lookup| resolve::generate(&flags, &paths, lookup));
-            (job, flags.common.servers, flags.report, !flags.no_auto_placement)
+            (job, flags.common.servers, flags.report, flags.paths, !flags.no_auto_placement)
         }
         Command::Upscale(flags) => {
             let find = |name: &str| models::find_upscaler(name, &flags.library, &paths);
             let pickles = || models::allows_pickles(&paths);
-            (resolve::upscale(&flags, find, pickles), flags.servers, flags.report, true)
+            (resolve::upscale(&flags, find, pickles), flags.servers, flags.report, flags.paths, true)
         }
         Command::Plan(flags) => {
             return match with_lookup(&flags.common, &paths, &builtin, |lookup| resolve::plan(&flags, lookup)) {
@@ -268,8 +288,7 @@ where
         Command::Devices(flags) => return list_devices(&flags.servers, flags.json, &start(), out, err.as_mut()),
         Command::Doctor(flags) => {
             if let Err(error) = listen(&interrupt) {
-                // Nothing can be said where standard error is closed.
-                let _ = writeln!(err, "warning: Ctrl-C will end the program at once: {error}");
+                write_message(&mut err, &format!("warning: Ctrl-C will end the program at once: {error}"));
             }
             let env = doctor::Env { out, err: err.as_mut(), paths: paths(), builtin: builtin(), interrupt };
             return doctor::run(&flags, &start(), env);
@@ -287,7 +306,8 @@ where
     interrupt.watch(&handle);
     let mut reporter = if report.json { quiet_reporter(err) } else { reporter(err, terminal) };
     reporter.update(&ProgressLine::new("Starting"));
-    let mut output = JobOutput { printer: Printer::new(out, report.json), reporter, verbose: report.verbose, is_closed: false };
+    let printer = Printer::new(out, report.json).with_null(path_flags.null);
+    let mut output = JobOutput { printer, reporter, verbose: report.verbose, is_closed: false };
     if let Err(error) = listen(&interrupt) {
         output.reporter.message(&format!("warning: Ctrl-C will end the program at once: {error}"));
     }
@@ -351,16 +371,18 @@ fn listen_for_ctrl_c(interrupt: &Arc<Interrupt>) -> Result<(), ctrlc::Error> {
 }
 
 fn refused(error: &UsageError, err: &mut dyn Write) -> Exit {
-    // The exit code says it too.
-    let _ = writeln!(err, "error: {error}");
+    write_message(err, &format!("error: {error}"));
     if error.is_missing_resource() { Exit::Failed } else { Exit::Usage }
 }
 
 /// Prints a command line on standard output, and on standard error what it cannot express.
 fn print_command(copied: &CommandLine, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
     for note in &copied.left_out {
-        // Nothing can be said where standard error is closed.
-        let _ = writeln!(err, "{note}");
+        write_message(err, note);
+    }
+    if plain(&copied.line) != copied.line {
+        let words = "note: the command has characters that steer a terminal; they stand as numbers in it, such as \\u001b";
+        write_message(err, words);
     }
     match writeln!(out, "{}", copied.line).and_then(|()| out.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => failed(&error.into(), err),
@@ -378,8 +400,7 @@ fn list_devices(servers: &ServerFlags, json: bool, handle: &Handle, out: &mut dy
 }
 
 fn failed(error: &anyhow::Error, err: &mut dyn Write) -> Exit {
-    // The exit code says it too.
-    let _ = writeln!(err, "error: {error:#}");
+    write_message(err, &format!("error: {error:#}"));
     Exit::Failed
 }
 

@@ -7,8 +7,10 @@ use super::exit::Exit;
 use super::flags::{LibraryFlags, ModelFlags, ModelsCommand, ModelsFlags, PullFlags, is_model_name};
 use super::interrupt::Interrupt;
 use super::models;
+use super::reporter::write_message;
 use atelier_core::format::file_size;
 use atelier_core::paths::Paths;
+use atelier_core::plain_text::plain_line;
 use atelier_library::Manifest;
 
 /// System that the download runs on.
@@ -63,8 +65,7 @@ pub(super) fn download(
     listen: fn(&Arc<Interrupt>) -> Result<(), ctrlc::Error>,
 ) -> Exit {
     if let Err(error) = listen(interrupt) {
-        // Nothing can be said where standard error is closed.
-        let _ = writeln!(err, "warning: Ctrl-C will end the program at once: {error}");
+        write_message(err, &format!("warning: Ctrl-C will end the program at once: {error}"));
     }
     let command = ModelsCommand::Pull { names: vec![name.to_owned()], accept_licence };
     let flags = ModelsFlags { command, library: library.clone(), json: is_json };
@@ -85,7 +86,10 @@ fn is_agreed(entry: &Manifest, answers: &mut dyn BufRead, err: &mut dyn Write) -
         None => "Nobody says under which licence it is.".to_owned(),
     };
     // Without a question there is no answer.
-    if write!(err, "{} is not on this disk. {terms}\nDownload it now ({size})? [y/N] ", entry.name).and_then(|()| err.flush()).is_err() {
+    if write!(err, "{} is not on this disk. {}\nDownload it now ({size})? [y/N] ", plain_line(&entry.name), plain_line(&terms))
+        .and_then(|()| err.flush())
+        .is_err()
+    {
         return false;
     }
     let mut answer = String::new();

@@ -5,7 +5,10 @@
 use std::io::Write;
 use std::time::Duration;
 
+use atelier_core::plain_text::{indented, plain_line};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::printer::CONTINUATION_INDENT;
 
 /// Parts of a full bar.
 const FULL: u64 = 1000;
@@ -48,6 +51,13 @@ pub(super) trait Reporter {
     fn finish(&mut self);
     /// Calls `write` while nothing of the reporter's is on the screen.
     fn suspend(&mut self, write: &mut dyn FnMut());
+}
+
+/// Writes a line that stays to standard error. Where it goes on in further lines, they are indented: no name passes for a message.
+///
+/// Nothing can be said where standard error is closed; the exit code says it too.
+pub(super) fn write_message(err: &mut dyn Write, line: &str) {
+    let _ = writeln!(err, "{}", indented(line, CONTINUATION_INDENT));
 }
 
 /// The reporter for this standard error: a bar on a terminal, a line for each stage elsewhere.
@@ -97,7 +107,7 @@ impl BarReporter<'_> {
 impl Reporter for BarReporter<'_> {
     fn message(&mut self, line: &str) {
         let Self { err, bar } = self;
-        let mut write = || drop(writeln!(err, "{line}"));
+        let mut write = || write_message(err, line);
         match bar {
             Some(bar) => bar.widget.suspend(write),
             None => write(),
@@ -110,14 +120,15 @@ impl Reporter for BarReporter<'_> {
 
     fn update(&mut self, line: &ProgressLine) {
         let bar = self.bar(if line.fraction.is_some() { FRACTION } else { SPINNER }, "", Some(FULL));
-        bar.set_message(line.message.clone());
-        bar.set_prefix(line.detail.clone());
+        // A bar writes to the terminal by itself.
+        bar.set_message(plain_line(&line.message).into_owned());
+        bar.set_prefix(plain_line(&line.detail).into_owned());
         bar.set_position((line.fraction.unwrap_or(0.0).clamp(0.0, 1.0) * FULL as f64) as u64);
     }
 
     fn bytes(&mut self, name: &str, done: u64, total: Option<u64>) {
         let bar = self.bar(BYTES, name, total);
-        bar.set_prefix(name.to_owned());
+        bar.set_prefix(plain_line(name).into_owned());
         bar.set_length(total.unwrap_or(done));
         bar.set_position(done);
     }
@@ -142,7 +153,7 @@ struct LineReporter<'a> {
 
 impl Reporter for LineReporter<'_> {
     fn message(&mut self, line: &str) {
-        let _ = writeln!(self.err, "{line}");
+        write_message(&mut self.err, line);
     }
 
     fn begin_stage(&mut self, line: &ProgressLine) {
@@ -167,7 +178,7 @@ struct QuietReporter<'a> {
 
 impl Reporter for QuietReporter<'_> {
     fn message(&mut self, line: &str) {
-        let _ = writeln!(self.err, "{line}");
+        write_message(&mut self.err, line);
     }
 
     fn begin_stage(&mut self, _: &ProgressLine) {}

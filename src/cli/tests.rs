@@ -15,6 +15,8 @@ use atelier_engine::{
     Begin, End, EngineEnd, Event, Failure, JobId, LogLevel, Phase, Picture, Preview, Query, Request, Step, Task, Timings, channel,
 };
 
+mod strangers;
+
 /// A writer whose text can be read by its clones.
 #[derive(Clone, Default)]
 pub(super) struct SharedBuffer(Arc<Mutex<Vec<u8>>>);

@@ -7,7 +7,7 @@
 use std::backtrace::Backtrace;
 use std::fmt::Write as _;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::panic::PanicHookInfo;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,10 +18,13 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use time::macros::format_description;
 
+use super::log_text::{log_text, without_quotations};
 use crate::studio::{logs, version};
+use crate::terminal;
 use atelier_core::device::Device;
 use atelier_core::format::memory_size;
-use atelier_core::paths::{Paths, remove_if_there, write_atomic_bytes, write_new};
+use atelier_core::paths::{Paths, remove_if_there, write_new, write_private};
+use atelier_core::plain_text::quoted_path;
 
 /// Name of the marker in the folder of data.
 const MARKER_NAME: &str = "window-is-open.json";
@@ -110,7 +113,7 @@ impl Watch {
         let before = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             before(info);
-            let words = panic_words(info);
+            let words = panic_words(info, without_quotations);
             tracing::error!("{words}");
             if std::thread::current().id() == window {
                 watch.panicked(&words, &Backtrace::force_capture());
@@ -122,7 +125,9 @@ impl Watch {
         let Some(mut marker) = self.marker.try_lock() else { return };
         let report = write_report(&self.paths, &marker, &format!("{words}\n\n{backtrace}"));
         if let Ok(path) = report {
-            eprintln!("Atelier ended by a fault of its own. What happened is written down in {}; nothing was sent.", path.display());
+            let words = format!("Atelier crashed. A report was saved to {}; nothing was sent.", quoted_path(&path));
+            // Nothing can be said where standard error is closed.
+            let _ = writeln!(terminal::stderr(), "{words}");
             marker.report = Some(path);
             drop(marker);
             self.write();
@@ -136,7 +141,7 @@ impl Watch {
     fn write(&self) {
         let written = serde_json::to_vec_pretty(&*self.marker.lock())
             .map_err(io::Error::from)
-            .and_then(|text| write_atomic_bytes(&self.marker_path(), &text));
+            .and_then(|text| write_private(&self.marker_path(), &text));
         if let Err(error) = written {
             tracing::warn!("the mark of an open window could not be written: {error}");
         }
@@ -170,11 +175,15 @@ fn take_crash(paths: &Paths, booted_secs: u64) -> Option<LastCrash> {
 /// Writes a report and returns its path. Old ones are deleted.
 fn write_report(paths: &Paths, marker: &Marker, words: &str) -> io::Result<PathBuf> {
     let folder = folder(paths);
-    let text = without_home(&report_text(paths, marker, words), std::env::home_dir().as_deref());
+    // The log's lines were written by the rule already; one of an older version, or a panic's words, were not.
+    let text = log_text(&without_home(&report_text(paths, marker, words), std::env::home_dir().as_deref()));
     let now = OffsetDateTime::now_local().unwrap_or_else(|_| OffsetDateTime::now_utc());
     let stamp = now.format(format_description!("[year]-[month]-[day]_[hour]-[minute]-[second]")).unwrap_or_default();
     let names = (1..100).map(|n| if n == 1 { format!("crash_{stamp}.txt") } else { format!("crash_{stamp}_{n}.txt") });
-    let path = write_new(&folder, names, |file| io::Write::write_all(file, text.as_bytes()))?;
+    let path = write_new(&folder, names, |file| {
+        logs::make_private(file)?;
+        file.write_all(text.as_bytes())
+    })?;
     delete_old(&folder);
     Ok(path)
 }
@@ -228,9 +237,10 @@ fn is_report(path: &Path) -> bool {
         .is_some_and(|name| name.strip_prefix("crash_").is_some_and(|rest| rest.strip_suffix(".txt").is_some()))
 }
 
-fn panic_words(info: &PanicHookInfo<'_>) -> String {
+/// A panic in a sentence; `edit` is done with its message.
+pub fn panic_words(info: &PanicHookInfo<'_>, edit: impl FnOnce(&str) -> String) -> String {
     let thread = std::thread::current();
-    let message = info.payload_as_str().unwrap_or("a panic without words");
+    let message = edit(info.payload_as_str().unwrap_or("a panic without words"));
     let place = info.location().map_or_else(String::new, |it| format!(" at {it}"));
     format!("The thread \"{}\" panicked{place}: {message}", thread.name().unwrap_or("without a name"))
 }

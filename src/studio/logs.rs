@@ -1,7 +1,8 @@
 //! Log files of the window: bounded in size and number, written on a thread of their own.
 //!
 //! They hold what the program itself says from `info` on, and warnings of others. Prompts are said at no level that gets here, tokens at
-//! none at all; file names are, because they are what goes wrong.
+//! none at all; names of files are, because they are what goes wrong, but not of pictures, which are words of prompts (`log_text`). They are
+//! their owner's alone.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -11,6 +12,8 @@ use tracing_appender::non_blocking::{NonBlocking, WorkerGuard};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 
 use atelier_core::paths::{Paths, remove_if_there};
+
+use super::log_text::LogWriter;
 
 /// Largest log file, in bytes; a little more where one line is long.
 const MAX_FILE_BYTES: u64 = 512 << 10;
@@ -35,7 +38,7 @@ pub fn filter() -> Targets {
 /// # Errors
 /// If the folder cannot be written to.
 pub fn open(folder: &Path) -> io::Result<(NonBlocking, WorkerGuard)> {
-    Ok(tracing_appender::non_blocking(RotatingFile::open(folder, MAX_FILE_BYTES, MAX_FILES)?))
+    Ok(tracing_appender::non_blocking(LogWriter(RotatingFile::open(folder, MAX_FILE_BYTES, MAX_FILES)?)))
 }
 
 /// The last lines of the logs, at most so many bytes. Empty where there are none.
@@ -65,6 +68,16 @@ fn read_end(path: &Path, max_bytes: u64) -> Vec<u8> {
 /// `atelier.log`, then `atelier.1.log` and so on, the older the larger the number.
 fn path_of(folder: &Path, age: usize) -> PathBuf {
     folder.join(if age == 0 { "atelier.log".to_owned() } else { format!("atelier.{age}.log") })
+}
+
+/// Makes a file its owner's alone. On Windows the folder is that already.
+#[cfg_attr(not(unix), expect(clippy::unnecessary_wraps, reason = "it may fail elsewhere"))]
+pub(crate) fn make_private(file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(())
 }
 
 /// A file that is put aside once it is large enough; the oldest of those put aside is deleted.
@@ -98,6 +111,7 @@ impl RotatingFile {
 
 fn append(path: &Path) -> io::Result<(File, u64)> {
     let file = File::options().create(true).append(true).open(path)?;
+    make_private(&file)?;
     let bytes = file.metadata()?.len();
     Ok((file, bytes))
 }
@@ -152,6 +166,22 @@ mod tests {
         }
         assert_eq!(tail(folder.path(), 1000), "start 0\nstart 1\nstart 2\n");
         assert_eq!(names(folder.path()), ["atelier.log"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_reads_a_log_also_one_that_an_older_version_left() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(path_of(folder.path(), 0), "old\n").unwrap();
+        fs::set_permissions(path_of(folder.path(), 0), fs::Permissions::from_mode(0o644)).unwrap();
+        let mut log = RotatingFile::open(folder.path(), 1, 3).unwrap();
+        for n in 0..3 {
+            writeln!(log, "line {n}").unwrap();
+        }
+        for name in names(folder.path()) {
+            assert_eq!(fs::metadata(folder.path().join(&name)).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
+        }
     }
 
     #[test]

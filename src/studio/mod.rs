@@ -9,6 +9,7 @@ pub mod gallery_service;
 pub mod installed;
 pub mod instance;
 pub mod library_service;
+pub mod log_text;
 pub mod logs;
 pub mod opened_picture;
 pub mod picture_index;

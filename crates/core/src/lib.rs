@@ -13,6 +13,7 @@ pub mod format;
 pub mod mailbox;
 pub mod module;
 pub mod picture_note;
+pub mod plain_text;
 pub mod processor;
 pub mod recipe;
 pub mod sentences;

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Endings of picture files; the files themselves are known by their first bytes.
-const ENDINGS: [&str; 4] = ["png", "jpg", "jpeg", "webp"];
+pub const PICTURE_ENDINGS: [&str; 4] = ["png", "jpg", "jpeg", "webp"];
 /// Files of a folder that are looked at.
 const MOST_FILES: usize = 10_000;
 
@@ -14,7 +14,7 @@ const MOST_FILES: usize = 10_000;
 #[must_use]
 pub fn is_picture_name(name: &OsStr) -> bool {
     let ending = Path::new(name).extension().and_then(OsStr::to_str);
-    ending.is_some_and(|ending| ENDINGS.iter().any(|it| ending.eq_ignore_ascii_case(it)))
+    ending.is_some_and(|ending| PICTURE_ENDINGS.iter().any(|it| ending.eq_ignore_ascii_case(it)))
 }
 
 /// The picture files that lie in a folder, not in those inside it, in the order of their names. Hidden ones are left out.

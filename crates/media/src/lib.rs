@@ -22,7 +22,7 @@ mod thumbnail;
 pub use decode::{MAX_SIDE, fit_image, fit_mask, image_size, read_image, read_mask};
 pub use error::PictureError;
 pub use export::{ExportFormat, export_bytes, export_picture};
-pub use folder::{is_picture_name, picture_files};
+pub use folder::{PICTURE_ENDINGS, is_picture_name, picture_files};
 pub use inspect::{
     PictureHires, PictureLora, PictureModel, PictureSettings, Tool, read_settings, read_stealth_settings, settings_of_texts,
 };

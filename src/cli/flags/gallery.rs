@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::PathFlags;
 use atelier_gallery::{FIELDS, Order, PictureFlag};
 
 /// Flags of `gallery`.
@@ -44,6 +45,8 @@ pub(in crate::cli) enum GalleryCommand {
         /// List no more than so many
         #[arg(long, value_name = "N")]
         limit: Option<usize>,
+        #[command(flatten)]
+        paths: PathFlags,
     },
     /// Say everything that the gallery knows of pictures.
     Info {
@@ -59,6 +62,8 @@ pub(in crate::cli) enum GalleryCommand {
         /// The pictures
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
+        #[command(flatten)]
+        paths: PathFlags,
     },
     /// Give pictures a tag.
     Tag {
@@ -71,6 +76,8 @@ pub(in crate::cli) enum GalleryCommand {
         /// Take the tag away
         #[arg(long)]
         remove: bool,
+        #[command(flatten)]
+        paths: PathFlags,
     },
     /// Move pictures to the system's trash.
     Rm {
@@ -80,6 +87,8 @@ pub(in crate::cli) enum GalleryCommand {
         /// Move them back from the trash to where they were
         #[arg(long)]
         restore: bool,
+        #[command(flatten)]
+        paths: PathFlags,
     },
     /// Write copies of pictures into a folder. Nothing there is replaced.
     Export {
@@ -98,7 +107,23 @@ pub(in crate::cli) enum GalleryCommand {
         /// Leave prompt and settings out of the copies
         #[arg(long)]
         strip: bool,
+        #[command(flatten)]
+        paths: PathFlags,
     },
+}
+
+impl GalleryCommand {
+    /// How paths are printed.
+    pub(in crate::cli) fn paths(&self) -> PathFlags {
+        match self {
+            Self::Search { paths, .. }
+            | Self::Rate { paths, .. }
+            | Self::Tag { paths, .. }
+            | Self::Rm { paths, .. }
+            | Self::Export { paths, .. } => *paths,
+            Self::Scan { .. } | Self::Info { .. } => PathFlags::default(),
+        }
+    }
 }
 
 /// A person's verdict of a picture.

@@ -108,6 +108,19 @@ pub enum Command {
     ServeDevice(ServeFlags),
 }
 
+impl Command {
+    /// True where standard output is a list of paths for a program, which gets their bytes as they are.
+    pub(super) fn prints_raw_paths(&self) -> bool {
+        match self {
+            Self::Generate(flags) => flags.paths.null && !flags.report.json,
+            Self::Upscale(flags) => flags.paths.null && !flags.report.json,
+            Self::Queue(flags) => flags.command.paths().null && !flags.json,
+            Self::Gallery(flags) => flags.command.paths().null && !flags.json,
+            Self::Plan(_) | Self::Inspect(_) | Self::Models(_) | Self::Devices(_) | Self::Doctor(_) | Self::ServeDevice(_) => false,
+        }
+    }
+}
+
 /// Flags of `generate`.
 #[derive(Debug, Args)]
 pub struct GenerateFlags {
@@ -122,10 +135,10 @@ pub struct GenerateFlags {
     #[arg(long, value_name = "COMMAND", help_heading = MODEL, conflicts_with_all = SETTINGS, conflicts_with = "like")]
     pub(super) from_command: Option<String>,
     /// List the devices, and make no picture: as `atelier devices`
-    #[arg(long, help_heading = OUTPUT)]
+    #[arg(long, conflicts_with = "null", help_heading = OUTPUT)]
     pub(super) list_devices: bool,
     /// Print a command line of sd-cli that makes the same, and make no picture
-    #[arg(long, help_heading = OUTPUT)]
+    #[arg(long, conflicts_with = "null", help_heading = OUTPUT)]
     pub(super) as_command: bool,
     /// Write the picture to exactly this PNG file, or into this folder. The further pictures of a batch become OUT_2.png, OUT_3.png.
     /// Without it they go into your pictures folder, under names of their own
@@ -147,6 +160,8 @@ pub struct GenerateFlags {
     pub(super) no_auto_placement: bool,
     #[command(flatten)]
     pub(super) report: ReportFlags,
+    #[command(flatten)]
+    pub(super) paths: PathFlags,
 }
 
 /// Flags that `generate` and `plan` share.
@@ -454,6 +469,14 @@ pub(super) struct ReportFlags {
     pub(super) verbose: bool,
 }
 
+/// Flags of commands that print paths.
+#[derive(Clone, Copy, Debug, Default, Args)]
+pub(super) struct PathFlags {
+    /// End each path with a NUL character instead of a line break, and escape nothing in it, for "xargs -0"
+    #[arg(short = '0', long, conflicts_with = "json", help_heading = OUTPUT)]
+    pub(super) null: bool,
+}
+
 /// Flags of `upscale`.
 #[derive(Debug, Args)]
 pub struct UpscaleFlags {
@@ -479,6 +502,8 @@ pub struct UpscaleFlags {
     pub(super) library: LibraryFlags,
     #[command(flatten)]
     pub(super) report: ReportFlags,
+    #[command(flatten)]
+    pub(super) paths: PathFlags,
 }
 
 /// Flags of `plan`.

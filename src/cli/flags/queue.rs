@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{CommonFlags, DEVICES, LibraryFlags, LikeFlags, OUTPUT, PICTURE, PictureFlags, ServerFlags, side, suits};
+use super::{CommonFlags, DEVICES, LibraryFlags, LikeFlags, OUTPUT, PICTURE, PathFlags, PictureFlags, ServerFlags, side, suits};
 use atelier_core::placement::one_device;
 use atelier_core::recipe::Recipe;
 use atelier_gallery::queue::QueuedJobId;
@@ -63,7 +63,19 @@ pub(in crate::cli) enum QueueCommand {
         servers: ServerFlags,
         #[command(flatten)]
         library: LibraryFlags,
+        #[command(flatten)]
+        paths: PathFlags,
     },
+}
+
+impl QueueCommand {
+    /// How paths are printed.
+    pub(in crate::cli) fn paths(&self) -> PathFlags {
+        match self {
+            Self::Run { paths, .. } => *paths,
+            Self::List | Self::Add(_) | Self::Pause { .. } | Self::Resume { .. } | Self::Clear { .. } => PathFlags::default(),
+        }
+    }
 }
 
 /// Flags of `queue add`.

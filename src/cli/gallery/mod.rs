@@ -66,7 +66,8 @@ impl From<GalleryError> for CommandError {
 pub(super) fn run(flags: GalleryFlags, env: Env<'_>) -> Exit {
     let Env { out, err, terminal, paths, interrupt, trash } = env;
     let reporter = if flags.json { quiet_reporter(Box::new(err)) } else { reporter(Box::new(err), terminal) };
-    let mut report = GalleryReport { printer: Printer::new(out, flags.json), reporter };
+    let printer = Printer::new(out, flags.json).with_null(flags.command.paths().null);
+    let mut report = GalleryReport { printer, reporter };
     let result = CommandRunner::open(&paths, interrupt, &mut report).and_then(|mut runner| runner.run(flags.command, &mut report, trash));
     report.reporter.finish();
     let (exit, problem) = match result {
@@ -106,7 +107,7 @@ impl CommandRunner {
     fn run(&mut self, command: GalleryCommand, report: &mut GalleryReport<'_>, trash: &mut dyn Trash) -> Result<Exit, CommandError> {
         match command {
             GalleryCommand::Scan { folder, forget } => self.scan(folder, forget, report),
-            GalleryCommand::Search { query, order, limit } => self.search(&query.join(" "), order, limit, report),
+            GalleryCommand::Search { query, order, limit, .. } => self.search(&query.join(" "), order, limit, report),
             GalleryCommand::Info { files } => {
                 for id in self.pictures(&files)? {
                     if let Some(details) = self.database.picture(id)? {
@@ -117,7 +118,7 @@ impl CommandRunner {
                 }
                 Ok(Exit::Done)
             }
-            GalleryCommand::Rate { verdict, files } => {
+            GalleryCommand::Rate { verdict, files, .. } => {
                 let ids = self.pictures(&files)?;
                 match verdict {
                     Verdict::Rating(rating) => self.database.set_rating(&ids, rating)?,
@@ -125,7 +126,7 @@ impl CommandRunner {
                 }
                 self.print(&ids, report)
             }
-            GalleryCommand::Tag { tag, files, remove } => {
+            GalleryCommand::Tag { tag, files, remove, .. } => {
                 let ids = self.pictures(&files)?;
                 if remove {
                     self.database.remove_tag(&ids, &tag)?;
@@ -134,7 +135,7 @@ impl CommandRunner {
                 }
                 self.print(&ids, report)
             }
-            GalleryCommand::Rm { files, restore } => {
+            GalleryCommand::Rm { files, restore, .. } => {
                 let ids = self.pictures(&files)?;
                 let TrashReport { moved, failed } =
                     if restore { self.database.restore_from_trash(&ids, trash)? } else { self.database.move_to_trash(&ids, trash)? };
@@ -144,7 +145,7 @@ impl CommandRunner {
                 }
                 Ok(if failed.is_empty() { Exit::Done } else { Exit::Failed })
             }
-            GalleryCommand::Export { files, output, format, quality, strip } => {
+            GalleryCommand::Export { files, output, format, quality, strip, .. } => {
                 Self::export(&files, &output, format, quality, strip, report)
             }
         }

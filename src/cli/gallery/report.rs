@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use crate::cli::printer::Printer;
 use crate::cli::reporter::Reporter;
 
+use atelier_core::plain_text::{indented, quoted_path};
 use atelier_gallery::{PictureDetails, PictureFlag, PictureSummary, ScanReport};
 use atelier_media::Tool;
 
@@ -40,7 +41,7 @@ impl GalleryReport<'_> {
 
     pub(super) fn picture(&mut self, picture: &PictureSummary) -> io::Result<()> {
         self.printer.json(&picture_line(picture))?;
-        self.text(&picture.path.display().to_string())
+        self.path(&picture.path)
     }
 
     pub(super) fn details(
@@ -78,6 +79,7 @@ impl GalleryReport<'_> {
         self.printer.json(&line)?;
 
         let number = |value: Option<String>| value.unwrap_or_default();
+        let quoted = |of: &[PictureSummary]| of.iter().map(|it| quoted_path(&it.path).into_owned()).collect::<Vec<_>>();
         let lines = [
             ("state:     ", summary.state.key().to_owned()),
             ("made with: ", summary.tool.map(|it| it.label().to_owned()).unwrap_or_default()),
@@ -96,13 +98,13 @@ impl GalleryReport<'_> {
             ("tags:      ", details.tags.join(", ")),
             ("boards:    ", details.boards.join(", ")),
             ("note:      ", details.note.clone()),
-            ("made from: ", paths(parent).join(", ")),
-            ("became:    ", paths(children).join("\n           ")),
-            ("its batch: ", paths(batch).join("\n           ")),
+            ("made from: ", quoted(parent).join(", ")),
+            ("became:    ", quoted(children).join("\n")),
+            ("its batch: ", quoted(batch).join("\n")),
         ];
-        self.text(&summary.path.display().to_string())?;
+        self.path(&summary.path)?;
         for (label, text) in lines.iter().filter(|(_, text)| !text.is_empty()) {
-            self.text(&format!("{label}{text}"))?;
+            self.print(|printer| printer.lines(&format!("{label}{}", indented(text, label.len()))))?;
         }
         Ok(())
     }
@@ -157,15 +159,19 @@ impl GalleryReport<'_> {
     }
 
     pub(super) fn exported(&mut self, source: &Path, path: &Path) -> io::Result<()> {
-        let (source, path) = (source.display().to_string(), path.display().to_string());
-        self.printer.json(&json!({"event": "exported", "source": source, "path": path}))?;
-        self.text(&path)
+        let line = json!({"event": "exported", "source": source.display().to_string(), "path": path.display().to_string()});
+        self.printer.json(&line)?;
+        self.path(path)
     }
 
-    /// A line for people, while the reporter's bar is out of the way.
-    fn text(&mut self, line: &str) -> io::Result<()> {
+    fn path(&mut self, path: &Path) -> io::Result<()> {
+        self.print(|printer| printer.path(path))
+    }
+
+    /// Prints while the reporter's bar is out of the way.
+    fn print(&mut self, mut print: impl FnMut(&mut Printer<'_>) -> io::Result<()>) -> io::Result<()> {
         let (mut result, printer) = (Ok(()), &mut self.printer);
-        self.reporter.suspend(&mut || result = printer.text(line));
+        self.reporter.suspend(&mut || result = print(printer));
         result
     }
 }

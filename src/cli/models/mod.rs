@@ -27,6 +27,7 @@ use super::printer::Printer;
 use super::reporter::{quiet_reporter, reporter};
 use atelier_core::format::file_size;
 use atelier_core::paths::Paths;
+use atelier_core::plain_text::quoted_path;
 use atelier_library::disk::{ScanResult, inspect_file};
 use atelier_library::{
     DownloadRecord, InstalledItem, LibraryConfig, ModelCard, Models, Problem, Verdict, card_named, downloaded, model_cards, usage,
@@ -205,7 +206,7 @@ impl CommandRunner<'_> {
             let verified = chosen.verify(&sum_of, &mut watch);
             reporter.finish();
             for file in verified.ok_or(CommandError::Cancelled)? {
-                let path = file.path.display().to_string();
+                let (path, shown) = (file.path.display().to_string(), quoted_path(&file.path));
                 let (verdict, sum, problem) = match &file.verdict {
                     Verdict::Right => ("right", None, None),
                     Verdict::Unknown(sum) => ("unknown", Some(sum.to_string()), None),
@@ -216,11 +217,11 @@ impl CommandRunner<'_> {
                 self.report.printer.json(&line)?;
                 if let Some(problem) = problem {
                     exit = Exit::Failed;
-                    self.report.printer.text(&format!("wrong    {path}: {problem}"))?;
+                    self.report.printer.text(&format!("wrong    {shown}: {problem}"))?;
                 } else if let Some(sum) = sum {
-                    self.report.printer.text(&format!("unknown  {path}: nobody wrote its sum down; it is {sum}"))?;
+                    self.report.printer.text(&format!("unknown  {shown}: nobody wrote its sum down; it is {sum}"))?;
                 } else {
-                    self.report.printer.text(&format!("right    {path}"))?;
+                    self.report.printer.text(&format!("right    {shown}"))?;
                 }
             }
         }
@@ -237,20 +238,20 @@ impl CommandRunner<'_> {
         }
         for plan in plans {
             let going: Vec<String> = plan.going.iter().map(|it| it.display().to_string()).collect();
-            let staying: Vec<(String, String)> =
-                plan.staying.iter().map(|(path, why)| (path.display().to_string(), why.sentence())).collect();
             if !dry_run {
                 plan.carry_out(&mut self.trash).map_err(failed)?;
             }
-            let stays: Vec<_> = staying.iter().map(|(path, why)| json!({"path": path, "why": why})).collect();
+            let stays: Vec<_> =
+                plan.staying.iter().map(|(path, why)| json!({"path": path.display().to_string(), "why": why.sentence()})).collect();
             self.report.printer.json(&json!({
                 "event": "removed", "id": plan.model, "dry_run": dry_run, "going": going, "staying": stays, "bytes": plan.bytes,
             }))?;
-            for path in &going {
-                self.report.printer.text(&format!("{}  {path}", if dry_run { "would go" } else { "in the trash" }))?;
+            for path in &plan.going {
+                let place = if dry_run { "would go" } else { "in the trash" };
+                self.report.printer.text(&format!("{place}  {}", quoted_path(path)))?;
             }
-            for (path, why) in &staying {
-                self.report.printer.text(&format!("{path} {why}"))?;
+            for (path, why) in &plan.staying {
+                self.report.printer.text(&format!("{} {}", quoted_path(path), why.sentence()))?;
             }
             let what = if dry_run { "would go to the trash" } else { "went to the trash; empty it to have the room" };
             self.report.printer.text(&format!("{}: {} {what}", plan.model, file_size(plan.bytes)))?;

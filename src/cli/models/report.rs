@@ -25,6 +25,7 @@ use crate::cli::printer::Printer;
 use crate::cli::reporter::Reporter;
 
 use atelier_core::format::file_size;
+use atelier_core::plain_text::quoted_path;
 use atelier_library::disk::{Facts, FileStatus, ScanResult};
 use atelier_library::{CardVariant, Licence, ModelCard, Usage};
 
@@ -80,7 +81,7 @@ impl LibraryReport<'_> {
             self.printer.text(&format!("size:     {}", file_size(bytes)))?;
         }
         for (at, file) in card.files.iter().enumerate() {
-            let place = file.path.as_deref().map_or_else(|| file.name.clone(), |it| it.display().to_string());
+            let place = file.path.as_deref().map_or_else(|| file.name.clone(), |it| quoted_path(it).into_owned());
             let bytes = file.bytes.map_or_else(|| "?".into(), file_size);
             let head = if at == 0 { "files:    " } else { "          " };
             self.printer.text(&format!("{head}{}: {place} ({bytes})", file.role.label()))?;
@@ -94,10 +95,10 @@ impl LibraryReport<'_> {
     }
 
     pub(super) fn file(&mut self, path: &Path, bytes: u64, about: &FileStatus) -> io::Result<()> {
-        let shown = path.display().to_string();
+        let (raw, shown) = (path.display().to_string(), quoted_path(path));
         match about {
             FileStatus::Known(facts) => {
-                self.printer.json(&json!({"event": "file", "path": shown, "bytes": bytes, "facts": **facts}))?;
+                self.printer.json(&json!({"event": "file", "path": raw, "bytes": bytes, "facts": **facts}))?;
                 self.facts(&shown, bytes, facts)
             }
             other => {
@@ -105,8 +106,9 @@ impl LibraryReport<'_> {
                     FileStatus::Faulty { advice, .. } => advice.to_string(),
                     _ => "It is a pickle, which can run programs where it is opened, so it is not looked into. Look for the same model as .safetensors.".into(),
                 };
-                self.printer.json(&json!({"event": "file", "path": shown, "bytes": bytes, "problem": problem}))?;
-                self.printer.text(&format!("{shown} ({})\n{problem}", file_size(bytes)))
+                self.printer.json(&json!({"event": "file", "path": raw, "bytes": bytes, "problem": problem}))?;
+                self.printer.text(&format!("{shown} ({})", file_size(bytes)))?;
+                self.printer.text(&problem)
             }
         }
     }
@@ -148,7 +150,7 @@ impl LibraryReport<'_> {
             [it.id.clone(), file_size(it.bytes), shared]
         });
         self.table(["MODEL", "SIZE", ""], rows.collect())?;
-        let rows = usage.folders.iter().map(|it| [it.path.display().to_string(), file_size(it.bytes), format!("{} files", it.files)]);
+        let rows = usage.folders.iter().map(|it| [quoted_path(&it.path).into_owned(), file_size(it.bytes), format!("{} files", it.files)]);
         self.table(["FOLDER", "SIZE", "FILES"], rows.collect())?;
         self.printer.text(&format!("{} in all", file_size(usage.total)))
     }
@@ -164,11 +166,11 @@ impl LibraryReport<'_> {
             &json!({"event": "folder", "path": path.display().to_string(), "layout": layout, "files": counts, "forgotten": forgotten}),
         )?;
         if forgotten {
-            return self.printer.text(&format!("{} is not used any longer. Its files are as they were.", path.display()));
+            return self.printer.text(&format!("{} is not used any longer. Its files are as they were.", quoted_path(path)));
         }
         let parts: Vec<String> = counts.iter().map(|(role, count)| format!("{count} {role}")).collect();
         let parts = if parts.is_empty() { "no model files yet".into() } else { parts.join(", ") };
-        self.printer.text(&format!("{} ({layout}) is used where it is: {parts}.", path.display()))
+        self.printer.text(&format!("{} ({layout}) is used where it is: {parts}.", quoted_path(path)))
     }
 
     /// A table with aligned columns; nothing where it has no rows.
@@ -177,7 +179,7 @@ impl LibraryReport<'_> {
             return Ok(());
         }
         let rows: Vec<[String; N]> = std::iter::once(head.map(str::to_owned)).chain(rows).collect();
-        self.printer.text(aligned(&rows).trim_end_matches('\n'))
+        self.printer.lines(aligned(&rows).trim_end_matches('\n'))
     }
 }
 

@@ -8,7 +8,6 @@ mod environment;
 mod report;
 mod run;
 
-use std::io::Write;
 use std::sync::Arc;
 
 pub(super) use environment::Env;
@@ -17,6 +16,7 @@ use environment::{CommandError, open};
 use super::exit::Exit;
 use super::flags::{QueueCommand, QueueFlags};
 use super::printer::Printer;
+use super::reporter::write_message;
 use atelier_core::paths::Paths;
 use atelier_engine::Handle;
 use atelier_gallery::queue::{JobState, PauseMode, QueuedJobId};
@@ -26,8 +26,8 @@ use crate::studio::queue::list_jobs;
 /// Runs a command of `atelier queue`.
 pub(super) fn run(flags: QueueFlags, start_engine: impl FnOnce() -> Arc<Handle>, mut env: Env<'_>) -> Exit {
     let result = match flags.command {
-        QueueCommand::Run { pull, no_auto_placement, servers, library } => {
-            return run::run(&pull, servers, &library, !no_auto_placement, flags.json, start_engine, env);
+        QueueCommand::Run { pull, no_auto_placement, servers, library, paths } => {
+            return run::run(&pull, servers, &library, !no_auto_placement, flags.json, paths, start_engine, env);
         }
         QueueCommand::List => list(&env.paths, &mut Printer::new(env.out, flags.json)),
         QueueCommand::Add(add) => add::add(&add, &env.paths, env.builtin, &mut Printer::new(env.out, flags.json)),
@@ -44,8 +44,7 @@ pub(super) fn run(flags: QueueFlags, start_engine: impl FnOnce() -> Arc<Handle>,
         Err(error) => {
             let exit = error.exit();
             if exit != Exit::Done {
-                // The exit code says it too.
-                let _ = writeln!(env.err, "error: {error}");
+                write_message(&mut env.err, &format!("error: {error}"));
             }
             exit
         }

@@ -1,5 +1,6 @@
 //! Jobs in words and as JSON.
 
+use atelier_core::plain_text::plain_line;
 use serde_json::{Value, json};
 
 use crate::studio::queue::{EndedJob, QueueListing, QueueRow, WaitReason};
@@ -38,7 +39,7 @@ pub(super) fn row_text(row: &QueueRow) -> String {
     let why = row.reason.as_ref().map(WaitReason::sentence).or_else(|| job.reason.clone());
     let why = why.map_or_else(String::new, |why| format!("  ({why})"));
     let pictures = format!("{}/{}", job.pictures.len(), job.picture_count());
-    format!("{:>4}  {:9}  {pictures:>7}  {:20}  {}{why}", job.id.0, job.state.key(), job.model, shortened(&job.recipe.prompt))
+    format!("{:>4}  {:9}  {pictures:>7}  {:20}  {}{why}", job.id.0, job.state.key(), plain_line(&job.model), shortened(&job.recipe.prompt))
 }
 
 /// The queue as a whole.
@@ -82,11 +83,12 @@ pub(super) fn ended(job: &EndedJob) -> Value {
     })
 }
 
-/// The beginning of a prompt.
+/// The beginning of a prompt, in one line.
 pub(super) fn shortened(prompt: &str) -> String {
+    let prompt = prompt.split_whitespace().collect::<Vec<_>>().join(" ");
     match prompt.char_indices().nth(PROMPT_CHARACTERS) {
         Some((at, _)) => format!("{}…", prompt[..at].trim_end()),
-        None => prompt.to_owned(),
+        None => prompt,
     }
 }
 

@@ -8,11 +8,11 @@ use std::time::Duration;
 use super::environment::Env;
 use super::report;
 use crate::cli::exit::Exit;
-use crate::cli::flags::{LibraryFlags, PullFlags, ServerFlags};
+use crate::cli::flags::{LibraryFlags, PathFlags, PullFlags, ServerFlags};
 use crate::cli::job_progress::JobProgress;
 use crate::cli::printer::Printer;
 use crate::cli::pull_first;
-use crate::cli::reporter::{Reporter, quiet_reporter, reporter};
+use crate::cli::reporter::{Reporter, quiet_reporter, reporter, write_message};
 use crate::studio::queue::{ModelLookup, QueueEvent, QueueOptions, QueueService, QueueSnapshot, list_jobs};
 use atelier_engine::{Event, Handle};
 use atelier_gallery::queue::{JobState, PauseMode, QueuedJobId};
@@ -23,12 +23,14 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const END_WITHIN: Duration = Duration::from_secs(10);
 
 /// Runs the queue until nothing more can be made. `automatic`: jobs without a placement get the quickest that fits.
+#[expect(clippy::too_many_arguments, reason = "the flags of one command")]
 pub(super) fn run(
     pull: &PullFlags,
     servers: ServerFlags,
     library: &LibraryFlags,
     automatic: bool,
     json: bool,
+    path_flags: PathFlags,
     start_engine: impl FnOnce() -> Arc<Handle>,
     env: Env<'_>,
 ) -> Exit {
@@ -48,28 +50,28 @@ pub(super) fn run(
     }
     let handle = start_engine();
     if !automatic && let Err(busy) = handle.place_automatically(false) {
-        let _ = writeln!(err, "warning: {busy}");
+        write_message(&mut err, &format!("warning: {busy}"));
     }
     for server in servers.rpc_servers {
         if let Err(busy) = handle.add_server(server) {
-            let _ = writeln!(err, "warning: {busy}");
+            write_message(&mut err, &format!("warning: {busy}"));
         }
     }
     if let Err(error) = listen(&interrupt) {
-        let _ = writeln!(err, "warning: Ctrl-C will end the program at once: {error}");
+        write_message(&mut err, &format!("warning: Ctrl-C will end the program at once: {error}"));
     }
     let models = ModelLookup::new(paths.clone()).with(library.models_root.clone(), library.catalogue.clone());
     let options = QueueOptions { models: Some(models), ..QueueOptions::of_command(&paths) };
     let service = match QueueService::start(options, Arc::clone(&handle), || {}) {
         Ok(service) => service,
         Err(error) => {
-            let _ = writeln!(err, "error: {error}");
+            write_message(&mut err, &format!("error: {error}"));
             return Exit::Failed;
         }
     };
     let reporter = if json { quiet_reporter(err) } else { reporter(err, terminal) };
-    let mut follower =
-        Follower { printer: Printer::new(out, json), reporter, told: None, progress: JobProgress::default(), exit: Exit::Done };
+    let printer = Printer::new(out, json).with_null(path_flags.null);
+    let mut follower = Follower { printer, reporter, told: None, progress: JobProgress::default(), exit: Exit::Done };
     let exit = loop {
         if interrupt.pressed() {
             follower.reporter.message("Stopping. What was begun is made again by: atelier queue run");
@@ -148,7 +150,7 @@ impl Follower<'_> {
         for (id, picture) in pictures.filter(|(id, picture)| told.pictures.insert((*id, picture.index))).collect::<Vec<_>>() {
             self.printer.json(&report::picture(id, picture.index, &picture.path))?;
             let (printer, mut result) = (&mut self.printer, Ok(()));
-            self.reporter.suspend(&mut || result = printer.text(&picture.path.display().to_string()));
+            self.reporter.suspend(&mut || result = printer.path(&picture.path));
             result?;
         }
         if !snapshot.is_owner && !told.is_follower {
