@@ -90,7 +90,13 @@ macro_rules! define_features {
         }
 
         impl App {
-            /// Calls a feature with what it may change, then carries out the commands that it has for others.
+            /// The threads, to which a test brings what a file dialog would have.
+    #[cfg(test)]
+    pub(crate) const fn workers(&self) -> &Workers {
+        &self.workers
+    }
+
+    /// Calls a feature with what it may change, then carries out the commands that it has for others.
             fn with(&mut self, ctx: &egui::Context, call: impl FnOnce(Features<'_>, &mut Context<'_>)) {
                 let mut commands = Commands::default();
                 let mut context = Context {
@@ -654,7 +660,7 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         Report::Identified(files) => create::added_files::identified(files, context),
         Report::Opened { files, dropped } => create::open::opened(create, files, dropped, context),
         Report::Pasted(image) => create::open::offer_pasted(create, image, context),
-        Report::Presets(presets, words) => create::update::presets_read(create, presets, words, context),
+        Report::Presets(presets, outcome) => create::update::presets_read(create, presets, outcome, context),
         Report::Missing(paths) => context.shared.missing_files = paths.into_iter().collect(),
         Report::Saved(Ok(path)) => context.notice(format!("Saved as {}", path.display())),
         Report::Saved(Err(error)) => {

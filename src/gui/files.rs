@@ -20,7 +20,7 @@ use crate::studio::crash_report::{LastCrash, Watch};
 use crate::studio::library_service::LibrarySnapshot;
 use crate::studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
 use crate::studio::picture_index::PictureIndex;
-use crate::studio::presets::{PresetTask, Presets, read_presets};
+use crate::studio::presets::{PresetOutcome, PresetTask, Presets, read_presets};
 use crate::studio::results::Destination;
 use crate::studio::updates::{Release, UpdateError};
 use crate::studio::{installed, preloading, results};
@@ -33,7 +33,7 @@ use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, RecallPart, Recip
 use atelier_engine::{JobId, Picture, Preview, RemoteError, RemoteReport, ServerAddress};
 use atelier_gallery::PictureId as GalleryId;
 use atelier_media::canvas_file::CANVAS_ENDING;
-use atelier_media::{PictureError, Tool, picture_files};
+use atelier_media::{PICTURE_ENDINGS, PictureError, Tool, picture_files};
 
 /// Longest side of a preview for the screen, in pixels.
 const PREVIEW_SIDE_PX: usize = 2048;
@@ -245,8 +245,8 @@ pub enum Report {
     Recalled(RecallPart, Option<Box<OpenedPicture>>),
     /// Pictures of which others are made, with their recipes as far as their files tell them.
     RecipesRead(Remake, Vec<(PathBuf, Recipe)>),
-    /// The presets, and what was done with them, in a sentence.
-    Presets(Presets, Option<String>),
+    /// The presets, and what was done with them.
+    Presets(Presets, PresetOutcome),
     /// Of the files asked about, those that are not there.
     Missing(Vec<PathBuf>),
     /// The picture was written where the person wanted it.
@@ -451,8 +451,8 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
             Some(Report::RecipesRead(remake, files.into_iter().map(|path| (path.clone(), recipe(&path))).collect()))
         }
         FileTask::Presets(folder, task) => {
-            let words = task.run(&folder, atelier_library::to_trash);
-            Some(Report::Presets(read_presets(&folder), words))
+            let outcome = task.run(&folder, atelier_library::to_trash);
+            Some(Report::Presets(read_presets(&folder), outcome))
         }
         FileTask::Check(paths) => Some(Report::Missing(paths.into_iter().filter(|path| !path.is_file()).collect())),
         FileTask::ListPerson(folder) => {
@@ -498,7 +498,6 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
 
 pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
     const MODELS: [&str; 6] = ["safetensors", "gguf", "ckpt", "pth", "pt", "bin"];
-    const PICTURES: [&str; 4] = ["png", "jpg", "jpeg", "webp"];
     let opened = Instant::now();
     let dialog = rfd::FileDialog::new();
     let one = |path: Option<PathBuf>| path.map(|path| vec![path]);
@@ -514,11 +513,11 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
         DialogKind::Styles => one(dialog.set_title("Choose A1111's styles.csv").add_filter("Lists of styles", &["csv"]).pick_file()),
         DialogKind::Lora => one(dialog.set_title("Choose a LoRA").add_filter("Model files", &MODELS).pick_file()),
         DialogKind::Embedding => one(dialog.set_title("Choose an embedding").add_filter("Model files", &MODELS).pick_file()),
-        DialogKind::Start => one(dialog.set_title("Choose a picture to start from").add_filter("Pictures", &PICTURES).pick_file()),
-        DialogKind::Mask => one(dialog.set_title("Choose a mask").add_filter("Pictures", &PICTURES).pick_file()),
-        DialogKind::Reference => dialog.set_title("Add reference pictures").add_filter("Pictures", &PICTURES).pick_files(),
-        DialogKind::Control => one(dialog.set_title("Choose a control picture").add_filter("Pictures", &PICTURES).pick_file()),
-        DialogKind::Person => dialog.set_title("Add pictures of the person").add_filter("Pictures", &PICTURES).pick_files(),
+        DialogKind::Start => one(dialog.set_title("Choose a picture to start from").add_filter("Pictures", &PICTURE_ENDINGS).pick_file()),
+        DialogKind::Mask => one(dialog.set_title("Choose a mask").add_filter("Pictures", &PICTURE_ENDINGS).pick_file()),
+        DialogKind::Reference => dialog.set_title("Add reference pictures").add_filter("Pictures", &PICTURE_ENDINGS).pick_files(),
+        DialogKind::Control => one(dialog.set_title("Choose a control picture").add_filter("Pictures", &PICTURE_ENDINGS).pick_file()),
+        DialogKind::Person => dialog.set_title("Add pictures of the person").add_filter("Pictures", &PICTURE_ENDINGS).pick_files(),
         DialogKind::ModelsFolder => one(dialog.set_title("Use the models of a folder").pick_folder()),
         DialogKind::ModelsRoot => one(dialog.set_title("Choose where downloaded models go").pick_folder()),
         DialogKind::PicturesFolder => one(dialog.set_title("Show the pictures of a folder").pick_folder()),

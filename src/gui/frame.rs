@@ -119,6 +119,7 @@ fn dialogs(ui: &mut Ui, state: &State, commands: &mut Commands) {
     overlays::drop_hint(ui, state.shared.screen);
     create::view::dropped::dropped_card(ui, state, commands);
     create::view::presets::preset_dialog(ui, state, commands);
+    create::view::presets::import_dialog(ui, state, commands);
     program::view::about(ui, state, commands);
     palette::view::palette(ui, state, commands);
     if state.closing != Closing::No && state.closing != Closing::Now {

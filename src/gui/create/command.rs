@@ -14,6 +14,7 @@ use crate::gui::shared::{Screen, Shared, UnmetRequirement};
 use crate::gui::shortcut::Shortcut;
 use crate::gui::viewport::View;
 use crate::settings::PreviewChoice;
+use crate::studio::presets::TakenNames;
 use atelier_core::placement::Change;
 use atelier_core::recipe::{FileRole, ImageSource, Person, RecallPart, Recipe};
 use atelier_engine::JobId;
@@ -82,6 +83,8 @@ pub enum Command {
     DeletePreset(String),
     /// Show the file dialog for A1111's list of styles.
     ImportStyles,
+    /// Import the styles of a list, with this for those whose names are taken; or none of them.
+    AnswerImport(Option<TakenNames>),
     /// Identify files that were dropped, pasted or typed: each takes its place, and of a picture it is asked what it is for.
     TakePaths(Vec<PathBuf>),
     /// Ask what a pasted picture is for.
@@ -309,6 +312,14 @@ impl Command {
             Self::EditPreset(None) => ("Cancel", "Save nothing."),
             Self::SavePreset => ("Save style", "Save these parts of the settings under this name."),
             Self::DeletePreset(_) => ("Delete style", "Move this style to your system's trash."),
+            Self::AnswerImport(Some(TakenNames::Replace)) => {
+                ("Replace", "Replace your styles of these names. They go to your system's trash.")
+            }
+            Self::AnswerImport(Some(TakenNames::KeepBoth)) => {
+                ("Keep both", "Keep your styles, and add these with a number behind the name.")
+            }
+            Self::AnswerImport(Some(TakenNames::Skip)) => ("Skip", "Keep your styles, and import only the others."),
+            Self::AnswerImport(None) => ("Cancel", "Import nothing."),
             Self::ImportStyles => ("Import styles.csv…", "Add the styles of A1111's list."),
             Self::UseBuiltin => (
                 "Use the built-in model",
@@ -426,6 +437,7 @@ impl Command {
             }
             Self::AddFiles
             | Self::ImportStyles
+            | Self::AnswerImport(_)
             | Self::ChooseFile(_)
             | Self::ChooseStart
             | Self::ChooseMask

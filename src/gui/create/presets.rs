@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::studio::presets::{Preset, PresetPart, Presets};
+use crate::studio::presets::{Preset, PresetPart, Presets, StyleImport};
 use atelier_core::recipe::{PartialRecipe, Recipe, changed_settings};
 
 /// State of the presets.
@@ -15,6 +15,8 @@ pub struct PresetState {
     pub list: Presets,
     /// The preset that is being put together, where its dialog is open.
     pub draft: Option<PresetDraft>,
+    /// The styles of a list that wait for an answer, where their dialog is open.
+    pub import: Option<StyleImport>,
     /// The preset that was applied last.
     pub applied: Option<AppliedPreset>,
 }

@@ -17,7 +17,7 @@ use crate::gui::create::steps;
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, parse_path};
 use crate::gui::shared::random_seed;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
-use crate::studio::presets::{Preset, PresetTask, Presets};
+use crate::studio::presets::{Preset, PresetOutcome, PresetTask, Presets};
 use crate::studio::queue::QueueRequest;
 use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe, SeedBlend, changed_settings};
 use atelier_engine::JobId;
@@ -100,6 +100,11 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::SavePreset => save_preset(state, context),
         Command::DeletePreset(name) => preset_task(state, PresetTask::Delete(name), context),
+        Command::AnswerImport(answer) => {
+            if let (Some(import), Some(taken)) = (state.presets.import.take(), answer) {
+                preset_task(state, PresetTask::Write(Box::new(import), taken), context);
+            }
+        }
         Command::ImportStyles => context.open_dialog(DialogKind::Styles, String::new()),
         Command::TakeImage(image) => context.workers.pixel(PixelTask::Pasted(image)),
         Command::UseDropped(purpose) => open::use_dropped(state, purpose, context),
@@ -265,7 +270,7 @@ fn preset_task(state: &State, task: PresetTask, context: &Context<'_>) {
 }
 
 /// The presets have been read.
-pub(crate) fn presets_read(state: &mut State, presets: Presets, words: Option<String>, context: &mut Context<'_>) {
+pub(crate) fn presets_read(state: &mut State, presets: Presets, outcome: PresetOutcome, context: &mut Context<'_>) {
     for path in presets.presets.iter().filter_map(|(_, picture)| picture.clone()) {
         // A preset may have got another picture.
         state.thumbnails.retain(|(of, _)| *of != path);
@@ -273,7 +278,10 @@ pub(crate) fn presets_read(state: &mut State, presets: Presets, words: Option<St
         context.workers.file(FileTask::Thumbnail(path));
     }
     state.presets.list = presets;
-    if let Some(words) = words {
+    if outcome.question.is_some() {
+        state.presets.import = outcome.question;
+    }
+    if let Some(words) = outcome.words {
         context.notice(words);
     }
 }

@@ -1,7 +1,8 @@
 //! Presets and earlier prompts, used as a person uses them.
 
+use crate::gui::files::FileTask;
 use crate::gui::tests::*;
-use crate::studio::presets::read_presets;
+use crate::studio::presets::{PresetTask, read_presets};
 
 fn recipe(studio: &Studio) -> &Recipe {
     &studio.app().state.shared.recipe
@@ -62,6 +63,46 @@ fn a_damaged_style_is_named_and_the_others_are_there() {
     assert!(studio.sees("bad.json could not be read"));
     studio.click("Oil");
     assert_eq!(recipe(&studio).prompt, "a lake, oil on canvas");
+}
+
+/// Names and prompts of the styles in this folder.
+fn styles(folder: &Path) -> Vec<(String, String)> {
+    read_presets(folder).presets.into_iter().map(|(it, _)| (it.name, it.settings.prompt.unwrap_or_default())).collect()
+}
+
+#[test]
+fn importing_a_list_asks_before_it_touches_a_style_of_the_same_name() {
+    let mut studio = Studio::open(ready());
+    let folder = studio.folder.path().join("styles");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("ink.json"), r#"{"name":"Ink","settings":{"prompt":"my ink"}}"#).unwrap();
+    let list = studio.folder.path().join("styles.csv");
+    std::fs::write(&list, "name,prompt\nInk,other ink\nFog,fog\n").unwrap();
+    let import = |studio: &mut Studio| {
+        // As a closed file dialog does it.
+        studio.app().workers().file(FileTask::Presets(folder.clone(), PresetTask::Import(list.clone())));
+        studio.until("the question", |app| app.state.create.presets.import.is_some());
+    };
+    let own = ("Ink".to_owned(), "my ink".to_owned());
+
+    import(&mut studio);
+    assert!(studio.sees("You have a style of this name") && studio.sees("Ink."));
+    studio.harness.check_accessibility();
+    assert_eq!(styles(&folder), std::slice::from_ref(&own));
+    studio.press(Modifiers::NONE, Key::Escape);
+    assert!(studio.app().state.create.presets.import.is_none());
+    assert_eq!(styles(&folder), std::slice::from_ref(&own));
+
+    import(&mut studio);
+    studio.click("Skip");
+    studio.until_notice("1 style was added and 1 style was skipped.");
+    let fog = ("Fog".to_owned(), "fog".to_owned());
+    assert_eq!(styles(&folder), [fog.clone(), own.clone()]);
+
+    import(&mut studio);
+    studio.click("Keep both");
+    studio.until("the styles", |app| app.state.create.presets.get("Ink (2)").is_some());
+    assert_eq!(styles(&folder), [fog, own, ("Ink (2)".to_owned(), "other ink".to_owned())]);
 }
 
 #[test]

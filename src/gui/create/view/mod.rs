@@ -21,5 +21,5 @@ pub(crate) use settings_panel::settings_panel as side_panel;
 
 /// True while a dialog of this view is open.
 pub(crate) fn has_dialog(state: &crate::gui::state::State) -> bool {
-    state.create.dropped.is_some() || state.create.presets.draft.is_some()
+    state.create.dropped.is_some() || state.create.presets.draft.is_some() || state.create.presets.import.is_some()
 }

@@ -13,12 +13,15 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{self, ROW_HEIGHT, bold, command_button, command_control, icon_button, row};
 use crate::gui::window_command::WindowCommand;
-use crate::studio::presets::{PLACEHOLDER, PresetPart};
+use crate::studio::presets::{PLACEHOLDER, PresetPart, TakenNames};
+use atelier_core::sentences::list as list_of;
 
 /// Width of the list and of the dialog, and most height of the list, in points.
 const LIST_WIDTH: f32 = 300.0;
 const LIST_HEIGHT: f32 = 320.0;
 const DIALOG_WIDTH: f32 = 380.0;
+/// Names that a question lists.
+const MAX_NAMES: usize = 6;
 
 /// Draws the row: the list of presets, the button that saves one, and what the last one changed.
 pub(crate) fn preset_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -151,5 +154,34 @@ pub(crate) fn preset_dialog(ui: &mut Ui, state: &State, commands: &mut Commands)
     }
     if modal.should_close() {
         commands.push(Command::EditPreset(None));
+    }
+}
+
+/// Draws the question about styles of a list whose names are taken, where there is one.
+pub(crate) fn import_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let Some(import) = &state.create.presets.import else { return };
+    let palette = theme::palette(ui);
+    let closes = widgets::modal(ui, "import styles", |ui| {
+        let count = import.taken().count();
+        let title = if count == 1 { "You have a style of this name".to_owned() } else { format!("You have {count} styles of these names") };
+        ui.label(bold(title).size(theme::TITLE).color(palette.strong));
+        let mut names: Vec<String> = import.taken().take(MAX_NAMES).map(str::to_owned).collect();
+        if count > MAX_NAMES {
+            names.push(format!("{} more", count - MAX_NAMES));
+        }
+        ui.add(Label::new(list_of(&names) + ".").wrap());
+        let words = "Replace yours with those of the list, keep both, or skip them?";
+        ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
+        ui.add_space(8.0);
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::AnswerImport(Some(TakenNames::KeepBoth))));
+            for taken in [TakenNames::Replace, TakenNames::Skip] {
+                command_button(ui, state, commands, Command::AnswerImport(Some(taken)));
+            }
+            command_button(ui, state, commands, Command::AnswerImport(None));
+        });
+    });
+    if closes {
+        commands.push(Command::AnswerImport(None));
     }
 }
