@@ -141,14 +141,14 @@ mod bounded {
         command.output().unwrap()
     }
 
-    /// What a process said of itself in its last line.
-    fn last_line(output: &Output) -> String {
+    /// What a process said of the file that it read.
+    fn told(output: &Output) -> String {
         let text = String::from_utf8_lossy(&output.stdout);
-        text.lines().rfind(|line| line.starts_with(LINE)).unwrap_or_default().to_owned()
+        text.lines().find_map(|line| line.split_once(MARK)).map_or_else(String::new, |(_, told)| told.to_owned())
     }
 
-    /// Start of a line about a file that was read.
-    const LINE: &str = "read: ";
+    /// What stands before the words about a file that was read.
+    const MARK: &str = "read: ";
 
     #[test]
     #[ignore = "the other tests run it"]
@@ -160,7 +160,7 @@ mod bounded {
         let before = peak_mib();
         let is_taken = read(&bytes);
         let word = if is_taken { "taken" } else { "refused" };
-        println!("{LINE}{word:<8} {:6.2} s {:5} MiB at most, {before} before", processor_secs(), peak_mib());
+        println!("{MARK}{word:<8} {:6.2} s {:5} MiB at most, {before} before", processor_secs(), peak_mib());
     }
 
     /// The most memory that this process has taken, in MiB.
@@ -201,7 +201,7 @@ mod bounded {
                 }
                 fs::write(&path, &bytes).unwrap();
                 let output = run(name, Some(&path), BOMB_SECS);
-                let line = last_line(&output);
+                let line = told(&output);
                 println!("{name:<17} {bomb:<60} {:>10} bytes {line}", bytes.len());
                 if !output.status.success() {
                     failed.push(format!("{name}, {bomb}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));

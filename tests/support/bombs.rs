@@ -146,7 +146,8 @@ fn jpeg(exif: &[u8]) -> Vec<u8> {
 fn webp(kind: &[u8; 4], length: u32, data: &[u8]) -> Vec<u8> {
     let mut picture = Vec::new();
     image::codecs::webp::WebPEncoder::new_lossless(&mut picture).encode(&[9; 3], 1, 1, image::ExtendedColorType::Rgb8).unwrap();
-    let extended = [&b"VP8X\x0a\0\0\0\x0c\0\0\0\0\0\0\0\0\0"[..], &picture[12..], kind, &length.to_le_bytes(), data].concat();
+    let flag = if kind == b"EXIF" { 8 } else { 4 };
+    let extended = [&b"VP8X\x0a\0\0\0"[..], &[flag, 0, 0, 0, 0, 0, 0, 0, 0, 0], &picture[12..], kind, &length.to_le_bytes(), data].concat();
     [&b"RIFF"[..], &(u32::MAX - 9).to_le_bytes(), b"WEBP", &extended].concat()
 }
 
@@ -214,8 +215,8 @@ fn recipes() -> Vec<Bomb> {
 
 /// Settings of other programs with long lists.
 fn tool_texts() -> Vec<Bomb> {
-    let loras = run("\"a\",", TEXT / 3);
-    let files = run("{\"name\":\"b\",\"param\":\"loras\",\"hash\":\"0x1\"},", TEXT / 3);
+    let loras = run("\"a\",", 120_000);
+    let files = run("{\"name\":\"b\",\"param\":\"loras\",\"hash\":\"0x1\"},", 800_000);
     let fooocus: String = (0..120_000).fold(String::new(), |mut all, n| {
         write!(all, "\"lora_{n:x}\":\"n{n:x} : 1\",").unwrap();
         all
@@ -226,14 +227,14 @@ fn tool_texts() -> Vec<Bomb> {
             "SwarmUI: LoRAs by files",
             format!(
                 "{{\"sui_image_params\":{{\"loras\":[{loras}\"a\"],\"loraweights\":[{}1]}},\"sui_models\":[{files}{{}}]}}",
-                run("1,", TEXT / 6)
+                run("1,", 20_000)
             ),
         ),
         bomb("SwarmUI: LoRAs as a text", format!("{{\"sui_image_params\":{{\"loras\":\"{}\"}},\"sui_models\":[]}}", run("a,", TEXT))),
         bomb("Fooocus: many LoRAs", format!("{{{fooocus}\"performance\":\"Speed\",\"base_model\":\"m\"}}")),
         bomb(
             "Draw Things: many LoRAs",
-            format!("{{\"c\":\"\",\"seed\":1,\"uc\":\"\",\"lora\":[{}0]}}", run("{\"model\":\"a\",\"weight\":1},", TEXT)),
+            format!("{{\"c\":\"\",\"seed\":1,\"uc\":\"\",\"lora\":[{}0]}}", run("{\"model\":\"a\",\"weight\":1},", 1_000_000)),
         ),
         bomb(
             "Easy Diffusion: many LoRAs",
@@ -241,7 +242,7 @@ fn tool_texts() -> Vec<Bomb> {
         ),
         bomb(
             "InvokeAI: many LoRAs",
-            format!("{{\"positive_prompt\":\"a\",\"loras\":[{}0]}}", run("{\"lora\":{\"name\":\"a\"},\"weight\":1},", TEXT)),
+            format!("{{\"positive_prompt\":\"a\",\"loras\":[{}0]}}", run("{\"lora\":{\"name\":\"a\"},\"weight\":1},", 1_000_000)),
         ),
     ]
 }
@@ -253,9 +254,9 @@ fn graphs() -> Vec<Bomb> {
         format!("{{{}}}", all.join(","))
     };
     let sampler = |links: String| format!("{{\"class_type\":\"KSampler\",\"inputs\":{{\"seed\":1,\"steps\":4,{links}}}}}");
-    let chain = graph(20_000, &|n| sampler(format!("\"latent_image\":[\"{0}\",0],\"positive\":[\"{0}\",0],\"model\":[\"{0}\",0]", n + 1)));
-    let dense = graph(2600, &|n| {
-        let links: Vec<String> = (0..40).map(|j| format!("\"x{j}\":[\"{}\",0]", (n * 7 + j) % 2600)).collect();
+    let chain = graph(9000, &|n| sampler(format!("\"latent_image\":[\"{0}\",0],\"positive\":[\"{0}\",0],\"model\":[\"{0}\",0]", n + 1)));
+    let dense = graph(1500, &|n| {
+        let links: Vec<String> = (0..22).map(|j| format!("\"x{j}\":[\"{}\",0]", (n * 7 + j) % 1500)).collect();
         sampler(format!("\"latent_image\":[\"0\",0],{}", links.join(",")))
     });
     let saves = graph(4000, &|n| {
@@ -286,8 +287,8 @@ fn graphs() -> Vec<Bomb> {
     vec![
         bomb("a graph whose texts are all the same", wide),
         bomb("a drawn graph", drawn),
-        bomb("a chain of 20,000 samplers", chain),
-        bomb("2,600 samplers with 40 links each", dense),
+        bomb("a chain of 9,000 samplers", chain),
+        bomb("1,500 samplers with 22 links each", dense),
         bomb("2,000 saved pictures of 2,000 samplers", saves),
     ]
 }

@@ -131,7 +131,7 @@ fn headers_with_more_tensors_notes_or_dimensions_than_are_read_are_refused_with_
     let empty = r#"{"dtype":"F32","shape":[0],"data_offsets":[0,0]}"#;
     let many: Vec<String> = (0..40_000).map(|n| format!("\"t{n}\":{empty}")).collect();
     let notes: Vec<String> = (0..20_000).map(|n| format!("\"n{n}\":{n}")).collect();
-    let gguf = [&b"GGUF\x03\0\0\0"[..], &40_000_u64.to_le_bytes(), &0_u64.to_le_bytes(), &[0; 1 << 20]].concat();
+    let gguf = [&b"GGUF\x03\0\0\0"[..], &40_000_u64.to_le_bytes(), &0_u64.to_le_bytes(), &vec![0; 1 << 20]].concat();
     for (bytes, words) in [
         (safetensors(&format!("{{{}}}", many.join(","))), "40000 tensors"),
         (safetensors(&format!("{{\"__metadata__\":{{{}}},\"a\":{ENTRY}}}", notes.join(","))), "20000 notes"),

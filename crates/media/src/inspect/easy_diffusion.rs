@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 
-use super::MAX_LORAS;
 use super::fields::{Fields, decimal, file_name};
-use super::settings::{PictureLora, PictureModel, PictureSettings, Tool};
+use super::settings::{MAX_LORAS, PictureLora, PictureModel, PictureSettings, Tool};
 use super::texts::Texts;
 
 /// The names in the interface, and those of requests, which both are keys.

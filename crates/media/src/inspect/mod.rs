@@ -29,14 +29,13 @@ use std::path::Path;
 use atelier_core::json::has_more_values;
 
 pub(crate) use container::webp_exif;
+use settings::MAX_LORAS;
 pub use settings::{PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
 use texts::Texts;
 
 use crate::PictureError;
 use crate::stored_recipe::MAX_VALUES;
 
-/// LoRAs of a picture that are read.
-const MAX_LORAS: usize = 64;
 /// Fields that are listed as not understood, and bytes of a name and of a value there; the file's own texts have all of it.
 const MAX_LISTED: usize = 256;
 const MAX_NAME: usize = 200;

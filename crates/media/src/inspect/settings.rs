@@ -4,6 +4,9 @@ use atelier_core::recipe::Rng;
 
 use crate::StoredRecipe;
 
+/// LoRAs of a picture that are read.
+pub(super) const MAX_LORAS: usize = 64;
+
 /// Program that wrote a picture's metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tool {

@@ -3,9 +3,8 @@
 use atelier_core::recipe::Rng;
 use serde_json::Value;
 
-use super::MAX_LORAS;
 use super::fields::{Fields, decimal, shown};
-use super::settings::{PictureLora, PictureModel, PictureSettings, Tool};
+use super::settings::{MAX_LORAS, PictureLora, PictureModel, PictureSettings, Tool};
 use super::texts::{Texts, USER_COMMENT};
 use crate::png::PARAMETERS;
 

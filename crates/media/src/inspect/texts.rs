@@ -10,7 +10,7 @@ pub(super) const USER_COMMENT: &str = "UserComment";
 /// The texts of a picture file in their order. The number and the bytes of all are bounded.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Texts {
-    texts: Vec<(String, String)>,
+    entries: Vec<(String, String)>,
     bytes: usize,
     is_full: bool,
     passed_over: Vec<(&'static str, &'static str)>,
@@ -24,12 +24,12 @@ impl Texts {
         if text.is_empty() {
             return;
         }
-        if self.is_full || self.texts.len() >= MOST_TEXTS || self.bytes + bytes > MOST_BYTES {
+        if self.is_full || self.entries.len() >= MOST_TEXTS || self.bytes + bytes > MOST_BYTES {
             self.is_full = true;
             return self.pass_over("texts", "the file has more or longer texts than are read; the others are passed over");
         }
         self.bytes += bytes;
-        self.texts.push((key, text));
+        self.entries.push((key, text));
     }
 
     /// True once a text was passed over: whoever reads the file need not go on.
@@ -51,11 +51,11 @@ impl Texts {
 
     /// The first text with this key.
     pub(super) fn get(&self, key: &str) -> Option<&str> {
-        self.texts.iter().find(|(it, _)| it == key).map(|(_, text)| text.as_str())
+        self.entries.iter().find(|(it, _)| it == key).map(|(_, text)| text.as_str())
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.texts.iter().map(|(key, text)| (key.as_str(), text.as_str()))
+        self.entries.iter().map(|(key, text)| (key.as_str(), text.as_str()))
     }
 }
 

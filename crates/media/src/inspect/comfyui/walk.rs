@@ -83,7 +83,7 @@ fn other_nodes<'a>(graph: &'a Graph, ids: impl Iterator<Item = &'a str>, underst
         let mut line = String::new();
         for (name, value) in values {
             let comma = if line.is_empty() { "" } else { ", " };
-            line += &format!("{comma}{name}: {}", shown(value));
+            line.extend([comma, name, ": ", &shown(value)]);
             if line.len() > 4 * MOST_SHOWN {
                 break;
             }
