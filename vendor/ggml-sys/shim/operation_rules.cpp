@@ -69,21 +69,22 @@ ggml_tensor* map(ggml_context* context, const Node& node) {
 
 ggml_tensor* activate(ggml_context* context, const Node& node) {
     node.check_sources(1, 1);
-    const auto kind = static_cast<ggml_unary_op>(node.number(0));
-    static constexpr ggml_unary_op KINDS[] = {GGML_UNARY_OP_SILU,    GGML_UNARY_OP_GELU, GGML_UNARY_OP_GELU_QUICK, GGML_UNARY_OP_GELU_ERF, GGML_UNARY_OP_RELU, GGML_UNARY_OP_TANH,
-                            GGML_UNARY_OP_SIGMOID, GGML_UNARY_OP_NEG,  GGML_UNARY_OP_EXP};
+    // Compared as the number that it is: as one of an enum, any other would be undefined.
+    const int32_t kind             = node.number(0);
+    static constexpr int32_t KINDS[] = {GGML_UNARY_OP_SILU, GGML_UNARY_OP_GELU, GGML_UNARY_OP_GELU_QUICK, GGML_UNARY_OP_GELU_ERF, GGML_UNARY_OP_RELU,
+                                        GGML_UNARY_OP_TANH, GGML_UNARY_OP_SIGMOID, GGML_UNARY_OP_NEG, GGML_UNARY_OP_EXP};
     node.require(std::find(std::begin(KINDS), std::end(KINDS), kind) != std::end(KINDS), "models do not need this operation");
     node.check_type(node.source(0), FLOATS);
     node.check_rows(node.source(0));
     node.check_rows(node.tensor());
-    return (node.is_in_place() ? ggml_unary_inplace : ggml_unary)(context, node.source(0), kind);
+    return (node.is_in_place() ? ggml_unary_inplace : ggml_unary)(context, node.source(0), static_cast<ggml_unary_op>(kind));
 }
 
 ggml_tensor* gate(ggml_context* context, const Node& node) {
     node.check_sources(1, 2);
     ggml_tensor* from  = node.source(0);
     ggml_tensor* other = node.source(1);
-    const auto kind    = static_cast<ggml_glu_op>(node.number(0));
+    const int32_t kind = node.number(0);
     const bool is_limited = kind == GGML_GLU_OP_SWIGLU_OAI;
     node.require(kind == GGML_GLU_OP_SWIGLU || is_limited, "models do not need this operation");
     node.require(other != nullptr || from->ne[0] % 2 == 0, "its sources do not fit each other");
@@ -98,7 +99,7 @@ ggml_tensor* gate(ggml_context* context, const Node& node) {
         return ggml_swiglu_oai(context, from, other, node.real(2), node.real(3));
     }
     node.require(node.number(1) == 0 || node.number(1) == 1, "its parameters are not its own");
-    return other != nullptr ? ggml_glu_split(context, from, other, kind) : ggml_glu(context, from, kind, node.number(1) == 1);
+    return other != nullptr ? ggml_glu_split(context, from, other, GGML_GLU_OP_SWIGLU) : ggml_glu(context, from, GGML_GLU_OP_SWIGLU, node.number(1) == 1);
 }
 
 void check_norm(const Node& node) {
