@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::finding::Finding;
+use atelier_core::json::has_more_values;
 use atelier_core::paths::Paths;
 use atelier_library::LibraryConfig;
 use atelier_library::disk::{FileStatus, inspect_file};
 
 const TOPIC: &str = "Settings";
-/// Largest settings file that is read, in bytes.
+/// Largest settings file that is read, in bytes, and values in it; as the window reads it.
 const MAX_BYTES: u64 = 4 << 20;
+const MAX_VALUES: usize = 1 << 17;
 /// Version of the settings that this program reads.
 const VERSION: u64 = 1;
 
@@ -55,6 +57,9 @@ fn read(path: &Path) -> Result<Option<Value>, String> {
         Ok(None) => return Err("is too large for settings.".into()),
         Ok(Some(text)) => text,
     };
+    if has_more_values(&text, MAX_VALUES) {
+        return Err("has too many values for settings.".into());
+    }
     let settings: Value = serde_json::from_slice(&text).map_err(|error| format!("is damaged: {error}."))?;
     match settings.get("version").and_then(Value::as_u64) {
         Some(VERSION) => Ok(Some(settings)),
