@@ -70,7 +70,7 @@ ggml_tensor* map(ggml_context* context, const Node& node) {
 ggml_tensor* activate(ggml_context* context, const Node& node) {
     node.check_sources(1, 1);
     // Compared as the number that it is: as one of an enum, any other would be undefined.
-    const int32_t kind             = node.number(0);
+    const int32_t kind               = node.number(0);
     static constexpr int32_t KINDS[] = {GGML_UNARY_OP_SILU, GGML_UNARY_OP_GELU, GGML_UNARY_OP_GELU_QUICK, GGML_UNARY_OP_GELU_ERF, GGML_UNARY_OP_RELU,
                                         GGML_UNARY_OP_TANH, GGML_UNARY_OP_SIGMOID, GGML_UNARY_OP_NEG, GGML_UNARY_OP_EXP};
     node.require(std::find(std::begin(KINDS), std::end(KINDS), kind) != std::end(KINDS), "models do not need this operation");
@@ -82,9 +82,9 @@ ggml_tensor* activate(ggml_context* context, const Node& node) {
 
 ggml_tensor* gate(ggml_context* context, const Node& node) {
     node.check_sources(1, 2);
-    ggml_tensor* from  = node.source(0);
-    ggml_tensor* other = node.source(1);
-    const int32_t kind = node.number(0);
+    ggml_tensor* from     = node.source(0);
+    ggml_tensor* other    = node.source(1);
+    const int32_t kind    = node.number(0);
     const bool is_limited = kind == GGML_GLU_OP_SWIGLU_OAI;
     node.require(kind == GGML_GLU_OP_SWIGLU || is_limited, "models do not need this operation");
     node.require(other != nullptr || from->ne[0] % 2 == 0, "its sources do not fit each other");
