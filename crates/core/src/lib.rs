@@ -1,7 +1,7 @@
 //! The vocabulary of Atelier: recipes, devices, placement, text forms of other programs, formats and sentences for people, folders and
 //! atomic files.
 //!
-//! Pure but for [`paths`]. No engine, no network, no interface, no picture or model formats.
+//! Pure but for [`paths`], [`owner_only`] and [`stored_file`]. No engine, no network, no interface, no picture or model formats.
 
 #![forbid(unsafe_code)]
 
@@ -12,10 +12,12 @@ pub mod device;
 pub mod format;
 pub mod mailbox;
 pub mod module;
+pub mod owner_only;
 pub mod picture_note;
 pub mod processor;
 pub mod recipe;
 pub mod sentences;
+pub mod stored_file;
 pub mod time;
 
 pub mod placement;
