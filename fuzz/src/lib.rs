@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use atelier_core::canvas::StartFit;
 use atelier_core::recipe::{FileRole, ImageSource, ModelFiles};
 use atelier_library::disk::{FactsCache, FileEntry, inspect_file, sections_of_model_paths};
-use atelier_library::downloads::{UnpackList, downloaded_files, unpack_archive};
+use atelier_library::downloads::{UnpackList, downloaded_files, is_download_list, unpack_archive};
 use atelier_library::{Catalogue, FileName, HeaderCache, Link, Manifest, read_header};
 use atelier_media::{
     RestoredRecipe, StoredRecipe, a1111, fit_image, image_size, read_image, read_mask, read_metadata, read_stealth_settings,
@@ -167,8 +167,7 @@ pub fn catalogue(bytes: &[u8]) -> bool {
 pub fn download_queue(bytes: &[u8]) -> bool {
     let scratch = Scratch::new("downloads.json", bytes);
     let _ = downloaded_files(scratch.folder.path());
-    // A file that is no queue was put aside.
-    scratch.path.exists()
+    is_download_list(scratch.folder.path())
 }
 
 /// What the library remembers of files.
