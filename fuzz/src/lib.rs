@@ -9,7 +9,7 @@ use atelier_core::reading::ReadingMarks;
 use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Rgb8};
 use atelier_gallery::{Database, FolderKind, Order, Query};
 use atelier_library::disk::{FactsCache, FileEntry, inspect_file, sections_of_model_paths};
-use atelier_library::downloads::{UnpackList, downloaded_files, unpack_archive};
+use atelier_library::downloads::{UnpackList, downloaded_files, is_download_list, unpack_archive};
 use atelier_library::{Catalogue, FileName, HeaderCache, Link, Manifest, read_header};
 use atelier_media::canvas_file::read_canvas;
 use atelier_media::{
@@ -172,8 +172,7 @@ pub fn catalogue(bytes: &[u8]) -> bool {
 pub fn download_queue(bytes: &[u8]) -> bool {
     let scratch = Scratch::new("downloads.json", bytes);
     let _ = downloaded_files(scratch.folder.path());
-    // A file that is no queue was put aside.
-    scratch.path.exists()
+    is_download_list(scratch.folder.path())
 }
 
 /// What the library remembers of files.

@@ -1,6 +1,5 @@
 //! Reads and writes the settings file. It is written whole or not at all; where it is read, a field that makes no sense costs itself alone.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +11,7 @@ use super::stored::StoredSettings;
 use crate::studio::settings_file::{SettingsProblem, read_settings_file};
 use atelier_core::advice::Advice;
 use atelier_core::paths;
+use atelier_core::stored_file::put_aside;
 
 /// Most parts of a damaged file that are tried, and values that are gone through for all of them.
 const MAX_TRIALS: u32 = 2000;
@@ -49,9 +49,8 @@ pub fn load(path: &Path) -> LoadedSettings {
     let SettingsProblem::Damaged { .. } = problem else {
         return LoadedSettings { problem: Some(advice), is_left_alone: true, ..LoadedSettings::default() };
     };
-    let backup = bad_path(path);
-    let (hint, is_left_alone) = match fs::rename(path, &backup) {
-        Ok(()) => (format!("Atelier begins with the usual settings. The old file is kept as {}.", backup.display()), false),
+    let (hint, is_left_alone) = match put_aside(path) {
+        Ok(backup) => (format!("Atelier begins with the usual settings. The old file is kept as {}.", backup.display()), false),
         Err(error) => (format!("It could not be put aside ({error}), so Atelier keeps no settings. Remove or repair it."), true),
     };
     LoadedSettings { problem: Some(Advice::new(advice.sentence, hint)), is_left_alone, ..LoadedSettings::default() }
@@ -126,20 +125,6 @@ fn values_in(value: &Value) -> usize {
     }
 }
 
-/// `settings.json.bad`, or `.bad2` and so on where that is taken: nothing that was kept is overwritten.
-fn bad_path(path: &Path) -> PathBuf {
-    let name = |suffix: &str| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        PathBuf::from(name)
-    };
-    let first = name(".bad");
-    if !first.exists() {
-        return first;
-    }
-    (2..100).map(|n| name(&format!(".bad{n}"))).find(|it| !it.exists()).unwrap_or(first)
-}
-
 /// Writes the settings whole or not at all.
 ///
 /// # Errors
@@ -156,6 +141,8 @@ fn write(path: &Path, settings: &Settings) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::settings::{NamedPlacement, PreviewChoice, ThemeChoice, WindowPlace, Zoom};
     use crate::studio::updates::{UpdateChoice, UpdateSettings};

@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use atelier_core::owner_only;
 use atelier_core::paths;
 use atelier_core::reading::ReadingMarks;
 use atelier_media::canvas_file::CANVAS_ENDING;
@@ -32,7 +33,7 @@ impl OwnFolder {
     /// If the system refuses it or its lock.
     pub fn create(canvases: &Path) -> io::Result<Self> {
         let path = canvases.join(format!("{OWN_PREFIX}{:016x}", rand::random::<u64>()));
-        paths::ensure_private_folder(&path)?;
+        owner_only::ensure_folder(&path)?;
         let lock = File::create(path.join(LOCK_NAME))?;
         lock.lock()?;
         Ok(Self { path, _lock: lock })

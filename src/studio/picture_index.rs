@@ -11,6 +11,8 @@ use atelier_gallery::{Database, DatabaseState, FolderKind, GalleryError, NewPict
 pub struct PictureIndex {
     paths: Option<Paths>,
     database: Option<Database>,
+    /// What a person is to know of the index as it was found.
+    warning: Option<String>,
     /// The job that a batch number was given to last.
     last_batch: Option<(JobId, i64)>,
 }
@@ -19,7 +21,7 @@ impl PictureIndex {
     /// The index of the person with these folders; without any, nothing is added.
     #[must_use]
     pub const fn new(paths: Option<Paths>) -> Self {
-        Self { paths, database: None, last_batch: None }
+        Self { paths, database: None, warning: None, last_batch: None }
     }
 
     /// Number for the pictures of a job: the time at which its first one is kept, so that no two runs of the program share one.
@@ -33,20 +35,26 @@ impl PictureIndex {
     /// one; `parent` is the picture that it was made from. Blocks.
     ///
     /// # Errors
-    /// A sentence for a person, where it could not be added; its file is there all the same, and the next scan of its folder adds it.
+    /// A sentence for a person, where it could not be added; its file is there all the same, and the next scan of its folder adds it. Also
+    /// where it was added to an index that was found damaged.
     pub fn add(&mut self, path: &Path, own_folder: Option<&Path>, parent: Option<PathBuf>, batch: Option<i64>) -> Result<(), String> {
         self.try_add(path, own_folder, parent, batch).map_err(|error| {
             self.database = None;
-            tracing::warn!("{} was not added to the gallery: {error}", path.display());
+            tracing::warn!("a picture was not added to the gallery: {error}");
             format!("The picture is kept, but not in the gallery yet: {error}. Scan its folder to add it.")
-        })
+        })?;
+        self.warning.take().map_or(Ok(()), Err)
     }
 
     fn try_add(&mut self, path: &Path, own_folder: Option<&Path>, parent: Option<PathBuf>, batch: Option<i64>) -> Result<(), GalleryError> {
         let Some(paths) = &self.paths else { return Ok(()) };
         let database = match &mut self.database {
             Some(database) => database,
-            none => none.insert(open_gallery(paths)?.0),
+            none => {
+                let (database, state) = open_gallery(paths)?;
+                self.warning = state.warning();
+                none.insert(database)
+            }
         };
         if let Some(folder) = own_folder {
             add_own_folder(database, folder)?;
@@ -54,7 +62,10 @@ impl PictureIndex {
         let parent = parent.and_then(|path| std::path::absolute(path).ok());
         let picture = NewPicture { parent, batch, ..NewPicture::read(path, PictureKind::Kept)? };
         database.record_picture(&picture)?;
-        database.write_journals()
+        if let Err(error) = database.write_journals() {
+            tracing::warn!("the gallery's journals were not written: {error}");
+        }
+        Ok(())
     }
 }
 

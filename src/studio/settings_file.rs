@@ -3,14 +3,15 @@
 //! Invariant: only what was read and makes no sense counts as damaged. What a newer Atelier wrote, and what cannot be read at the moment, is
 //! somebody's and is left alone.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::cmp::Ordering;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use atelier_core::advice::Advice;
 use atelier_core::json::has_more_values;
+use atelier_core::stored_file::{Unreadable, read_stored};
 
 /// Version of the format that this program reads and writes.
 pub const VERSION: u32 = 1;
@@ -74,31 +75,25 @@ impl SettingsProblem {
 /// # Errors
 /// Where this program cannot use them.
 pub fn read_settings_file(path: &Path) -> Result<Option<Value>, SettingsProblem> {
-    let text = match read(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(SettingsProblem::Unreadable { path: path.to_owned(), source }),
-    };
-    let damaged = |reason: String| SettingsProblem::Damaged { path: path.to_owned(), reason };
-    if text.len() as u64 > MAX_BYTES {
-        return Err(damaged("the file is too large for settings".into()));
-    }
-    if has_more_values(&text, MAX_VALUES) {
-        return Err(damaged("the file has too many values for settings".into()));
-    }
-    let settings: Value = serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
-    match settings.get("version").and_then(Value::as_u64) {
-        Some(version) if version == u64::from(VERSION) => Ok(Some(settings)),
-        Some(version) if version > u64::from(VERSION) => Err(SettingsProblem::Newer { path: path.to_owned(), version }),
-        Some(_) | None => Err(damaged("they name no version".into())),
-    }
-}
-
-/// The bytes of the file, one more than may be at most.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut text)?;
-    Ok(text)
+    let mut version = 0;
+    let read = read_stored(path, MAX_BYTES, |text| {
+        if has_more_values(text, MAX_VALUES) {
+            return Err(Unreadable::damaged("the file has too many values for settings"));
+        }
+        let settings: Value = serde_json::from_slice(text).map_err(Unreadable::damaged)?;
+        version = settings.get("version").and_then(Value::as_u64).unwrap_or_default();
+        match version.cmp(&u64::from(VERSION)) {
+            Ordering::Equal => Ok(settings),
+            Ordering::Greater => Err(Unreadable::Newer),
+            Ordering::Less => Err(Unreadable::damaged("they name no version")),
+        }
+    });
+    let path = path.to_owned();
+    read.map_err(|problem| match problem {
+        Unreadable::Newer => SettingsProblem::Newer { path, version },
+        Unreadable::Now(source) => SettingsProblem::Unreadable { path, source },
+        Unreadable::Damaged(reason) => SettingsProblem::Damaged { path, reason: reason.to_string() },
+    })
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 
 mod connection;
 mod faults;
+#[cfg(target_os = "linux")]
+mod full_disk;
 mod kills;
 mod queue;
 mod refusals;

@@ -52,23 +52,23 @@ fn zlib(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-fn chunk(kind: &[u8; 4], data: &[u8]) -> Vec<u8> {
+fn chunk(kind: [u8; 4], data: &[u8]) -> Vec<u8> {
     let mut crc = Crc::new();
-    crc.update(kind);
+    crc.update(&kind);
     crc.update(data);
-    [&(data.len() as u32).to_be_bytes()[..], kind, data, &crc.sum().to_be_bytes()].concat()
+    [&(data.len() as u32).to_be_bytes()[..], &kind, data, &crc.sum().to_be_bytes()].concat()
 }
 
 /// A picture of 8 x 8 pixels with these chunks before its pixels.
 fn png(chunks: &[Vec<u8>]) -> Vec<u8> {
     let header = [0, 0, 0, 8, 0, 0, 0, 8, 8, 2, 0, 0, 0];
     let rows = [&[0][..], &[9; 24]].concat().repeat(8);
-    let ends = [chunk(b"IDAT", &zlib(&rows)), chunk(b"IEND", b"")].concat();
-    [b"\x89PNG\r\n\x1a\n".to_vec(), chunk(b"IHDR", &header), chunks.concat(), ends].concat()
+    let ends = [chunk(*b"IDAT", &zlib(&rows)), chunk(*b"IEND", b"")].concat();
+    [b"\x89PNG\r\n\x1a\n".to_vec(), chunk(*b"IHDR", &header), chunks.concat(), ends].concat()
 }
 
 fn packed(keyword: &str, text: &[u8]) -> Vec<u8> {
-    chunk(b"iTXt", &[keyword.as_bytes(), b"\0\x01\0\0\0", &zlib(text)].concat())
+    chunk(*b"iTXt", &[keyword.as_bytes(), b"\0\x01\0\0\0", &zlib(text)].concat())
 }
 
 /// A TIFF structure whose fields are texts that all are the same bytes.
@@ -101,13 +101,13 @@ fn pictures() -> Vec<Bomb> {
     let empty = vec![0; TEXT];
     let profile = [b"a\0\0".to_vec(), zlib(&vec![0; 256 << 20])].concat();
     let mut all = vec![
-        bomb("EXIF: 40 fields of the same MiB of zeros", png(&[chunk(b"eXIf", &tiff(40, 0, 1 << 20))])),
-        bomb("EXIF: 60,000 fields of the same 3 MiB of zeros", png(&[chunk(b"eXIf", &tiff(60_000, 0, 3 << 20))])),
-        bomb("EXIF: 60,000 fields of the same 3 MiB of text", png(&[chunk(b"eXIf", &tiff(60_000, b'a', 3 << 20))])),
-        bomb("EXIF: 100 blocks", png(&vec![chunk(b"eXIf", &tiff(250, b'a', 60_000)); 100])),
+        bomb("EXIF: 40 fields of the same MiB of zeros", png(&[chunk(*b"eXIf", &tiff(40, 0, 1 << 20))])),
+        bomb("EXIF: 60,000 fields of the same 3 MiB of zeros", png(&[chunk(*b"eXIf", &tiff(60_000, 0, 3 << 20))])),
+        bomb("EXIF: 60,000 fields of the same 3 MiB of text", png(&[chunk(*b"eXIf", &tiff(60_000, b'a', 3 << 20))])),
+        bomb("EXIF: 100 blocks", png(&vec![chunk(*b"eXIf", &tiff(250, b'a', 60_000)); 100])),
         bomb("EXIF in JPEG: 2,600 fields of the same 33 KB", jpeg(&tiff(2600, 0, 33_700))),
-        bomb("EXIF in WebP that says it has 4 GiB", webp(b"EXIF", u32::MAX, b"II*\0")),
-        bomb("XMP in WebP that says it has 4 GiB", webp(b"XMP ", u32::MAX, b"<a/>")),
+        bomb("EXIF in WebP that says it has 4 GiB", webp(*b"EXIF", u32::MAX, b"II*\0")),
+        bomb("XMP in WebP that says it has 4 GiB", webp(*b"XMP ", u32::MAX, b"<a/>")),
         bomb("XMP: 32,000 nested properties", png(&[packed(XMP, nested_xmp(32_000).as_bytes())])),
         bomb("XMP: 1,000 packets of them", png(&vec![packed(XMP, nested_xmp(32_000).as_bytes()); 1000])),
         bomb("XMP: 400,000 attributes of an element", png(&[packed(XMP, format!("<x{attributes}/>").as_bytes())])),
@@ -116,8 +116,8 @@ fn pictures() -> Vec<Bomb> {
         bomb("PNG: 1,000 texts that unpack to 4 MB", png(&vec![packed("parameters", &empty); 1000])),
         bomb("PNG: 1,000 texts that unpack to no text", png(&vec![packed("parameters", &vec![0xff; TEXT]); 1000])),
         bomb("PNG: a text that unpacks to 200 MiB", png(&[packed("parameters", &vec![b'a'; 200 << 20])])),
-        bomb("PNG: 300,000 texts of a byte", png(&vec![chunk(b"tEXt", b"a\0b"); 300_000])),
-        bomb("PNG: a colour profile that unpacks to 256 MiB", png(&[chunk(b"iCCP", &profile)])),
+        bomb("PNG: 300,000 texts of a byte", png(&vec![chunk(*b"tEXt", b"a\0b"); 300_000])),
+        bomb("PNG: a colour profile that unpacks to 256 MiB", png(&[chunk(*b"iCCP", &profile)])),
         bomb("PNG: 100,000 x 100,000 pixels", huge_png()),
         bomb("JPEG: 60,000 comments", [b"\xff\xd8".to_vec(), b"\xff\xfe\0\x04ab".repeat(60_000), jpeg(b"")[2..].to_vec()].concat()),
     ];
@@ -131,7 +131,7 @@ fn pictures() -> Vec<Bomb> {
 
 fn huge_png() -> Vec<u8> {
     let header = [&100_000_u32.to_be_bytes()[..], &100_000_u32.to_be_bytes(), &[8, 6, 0, 0, 0]].concat();
-    [b"\x89PNG\r\n\x1a\n".to_vec(), chunk(b"IHDR", &header), chunk(b"IDAT", &zlib(&[0; 1000])), chunk(b"IEND", b"")].concat()
+    [b"\x89PNG\r\n\x1a\n".to_vec(), chunk(*b"IHDR", &header), chunk(*b"IDAT", &zlib(&[0; 1000])), chunk(*b"IEND", b"")].concat()
 }
 
 /// A grey JPEG of 8 x 8 pixels with this EXIF.
@@ -143,11 +143,11 @@ fn jpeg(exif: &[u8]) -> Vec<u8> {
 }
 
 /// A WebP of a pixel with a chunk that says that it is so long.
-fn webp(kind: &[u8; 4], length: u32, data: &[u8]) -> Vec<u8> {
+fn webp(kind: [u8; 4], length: u32, data: &[u8]) -> Vec<u8> {
     let mut picture = Vec::new();
     image::codecs::webp::WebPEncoder::new_lossless(&mut picture).encode(&[9; 3], 1, 1, image::ExtendedColorType::Rgb8).unwrap();
-    let flag = if kind == b"EXIF" { 8 } else { 4 };
-    let extended = [&b"VP8X\x0a\0\0\0"[..], &[flag, 0, 0, 0, 0, 0, 0, 0, 0, 0], &picture[12..], kind, &length.to_le_bytes(), data].concat();
+    let flag = if kind == *b"EXIF" { 8 } else { 4 };
+    let extended = [&b"VP8X\x0a\0\0\0"[..], &[flag, 0, 0, 0, 0, 0, 0, 0, 0, 0], &picture[12..], &kind, &length.to_le_bytes(), data].concat();
     [&b"RIFF"[..], &(u32::MAX - 9).to_le_bytes(), b"WEBP", &extended].concat()
 }
 
@@ -418,7 +418,7 @@ fn canvases() -> Vec<Bomb> {
         bomb("canvas: a layer that unpacks to 300 MiB", canvas(list(64, &layer(64)), vec![0; 300 << 20])),
         bomb(
             "canvas: a layer with a profile of 256 MiB",
-            canvas(list(8, &layer(8)), png(&[chunk(b"iCCP", &[b"a\0\0".to_vec(), zlib(&vec![0; 256 << 20])].concat())])),
+            canvas(list(8, &layer(8)), png(&[chunk(*b"iCCP", &[b"a\0\0".to_vec(), zlib(&vec![0; 256 << 20])].concat())])),
         ),
     ]
 }

@@ -1,7 +1,7 @@
 //! The vocabulary of Atelier: recipes, devices, placement, text forms of other programs, formats and sentences for people, folders and
 //! atomic files.
 //!
-//! Pure but for [`paths`] and [`reading`]. No engine, no network, no interface, no picture or model formats.
+//! Pure but for [`paths`], [`owner_only`], [`reading`] and [`stored_file`]. No engine, no network, no interface, no picture or model formats.
 
 #![forbid(unsafe_code)]
 
@@ -14,12 +14,14 @@ pub mod format;
 pub mod json;
 pub mod mailbox;
 pub mod module;
+pub mod owner_only;
 pub mod picture_note;
 pub mod plain_text;
 pub mod processor;
 pub mod reading;
 pub mod recipe;
 pub mod sentences;
+pub mod stored_file;
 pub mod time;
 
 pub mod placement;

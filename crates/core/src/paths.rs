@@ -192,39 +192,6 @@ fn write_whole(path: &Path, readers: Readers, write: impl FnOnce(&mut File) -> i
     persist(temp, &path)
 }
 
-/// Makes a folder that nobody but its owner can look into, and those above it that are missing. One that is there stays as it is.
-pub fn create_private_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-/// [`create_private_folder`], which also makes a folder so that is there already, where its file system knows permissions.
-pub fn ensure_private_folder(folder: &Path) -> io::Result<()> {
-    create_private_folder(folder)?;
-    // Best effort: a folder on a stick, or another person's, takes files all the same.
-    let _ = make_private(folder);
-    Ok(())
-}
-
-/// Takes the right to a file or folder from everybody but its owner. Where there is no such right (Windows), the person's own folders hold
-/// others off.
-pub fn make_private(path: &Path) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = fs::metadata(path)?.permissions().mode();
-        if mode & 0o077 != 0 {
-            fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o700))?;
-        }
-    }
-    #[cfg(not(unix))]
-    fs::metadata(path)?;
-    Ok(())
-}
-
 /// Gives a file that is whole its name, replacing the one there. Both are in one folder, and the file has been flushed.
 pub fn rename_whole(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)?;
@@ -414,8 +381,6 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("a/b");
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        create_private_folder(&folder).unwrap();
-        assert_eq!((mode(&folder), mode(&home.path().join("a"))), (0o700, 0o700));
         let path = folder.join("prompts");
         write_private_with(&path, |file| {
             let inside = entries(&folder);
@@ -431,13 +396,6 @@ mod tests {
         write_private(&link, b"a hut").unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!((fs::read(&path).unwrap(), mode(&path)), (b"a hut".to_vec(), 0o600));
-
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-        create_private_folder(&folder).unwrap();
-        assert_eq!(mode(&folder), 0o755, "one that is there stays as it is");
-        ensure_private_folder(&folder).unwrap();
-        assert_eq!(mode(&folder), 0o700);
-        assert!(make_private(&folder.join("none")).is_err());
     }
 
     #[cfg(unix)]

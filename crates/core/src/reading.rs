@@ -9,7 +9,7 @@
 //! writes and no flush (the system keeps what an ended process wrote); without a folder that can be written to, files are read unmarked.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,6 +18,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
+use crate::owner_only;
 use crate::paths::{remove_if_there, write_private};
 
 /// Held while markers are made and looked through.
@@ -110,7 +111,7 @@ impl Marker {
         loop {
             let number = NEXT_MARKER.fetch_add(1, Ordering::Relaxed);
             let path = folder.join(format!("{}-{number}.{MARKER_ENDING}", std::process::id()));
-            match private_file(OpenOptions::new().create_new(true), &path) {
+            match owner_only::options().read(true).write(true).create_new(true).open(&path) {
                 Ok(file) => {
                     file.lock()?;
                     return Ok(Self { path, file });
@@ -268,8 +269,8 @@ impl ReadingMarks {
 
     /// Does this while no other process or thread looks through the markers.
     fn locked<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        fs::create_dir_all(&self.folder)?;
-        let lock = private_file(OpenOptions::new().create(true).truncate(false), &self.folder.join(LOCK_NAME))?;
+        owner_only::create_folder(&self.folder)?;
+        let lock = owner_only::options().read(true).write(true).create(true).truncate(false).open(self.folder.join(LOCK_NAME))?;
         lock.lock()?;
         work()
     }
@@ -285,13 +286,6 @@ impl Drop for ReadingMarks {
     fn drop(&mut self) {
         std::mem::take(self.free.get_mut()).into_iter().for_each(Marker::remove);
     }
-}
-
-/// Opens a file that only its owner may read: names of pictures begin with their prompts.
-fn private_file(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options.read(true).write(true).open(path)
 }
 
 /// The markers whose processes are gone, locked. The caller has the folder's lock.

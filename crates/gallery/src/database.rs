@@ -1,15 +1,20 @@
 //! The file of the database: opening, versions, and what happens to a damaged one.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use atelier_core::owner_only;
+use atelier_core::stored_file::aside_name;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::GalleryError;
 use crate::schema::STEPS;
+use crate::use_lock::UseLock;
 
 /// Longest wait for another connection or process that writes.
 const BUSY_WAIT: Duration = Duration::from_secs(10);
@@ -17,11 +22,20 @@ const BUSY_WAIT: Duration = Duration::from_secs(10);
 /// Time between two tries to open a database that another connection makes.
 const BUSY_INTERVAL: Duration = Duration::from_millis(10);
 
+/// Files that SQLite keeps beside the database, by what is added to its name.
+const BESIDE: [&str; 2] = ["-wal", "-shm"];
+
+/// What a file of SQLite begins with, and bytes up to the end of its `user_version` (SQLite's file format, 1.3).
+const MAGIC: &[u8] = b"SQLite format 3\0";
+const HEAD: usize = 64;
+
 /// A connection to the database; several, also of other processes, may be open at once. A thread has one of its own.
 pub struct Database {
     connection: Connection,
     /// Folder of the journals of folders that are not Atelier's own; `None` for a database that is in no file.
     journals: Option<PathBuf>,
+    /// Dropped behind the connection: while it is held nobody puts the file aside.
+    in_use: Option<UseLock>,
 }
 
 /// State of the contents as one connection sees it; see [`Database::version`].
@@ -38,46 +52,95 @@ pub enum DatabaseState {
     Whole,
     /// It was not there, or empty; the pictures' folders are to be scanned.
     New,
-    /// It was damaged or of a newer version and was put aside, here; the pictures' folders are to be scanned.
+    /// It was damaged and was put aside, here; the pictures' folders are to be scanned.
     PutAside(PathBuf),
+}
+
+impl DatabaseState {
+    /// What a person is to know of it, in sentences.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let Self::PutAside(aside) = self else { return None };
+        Some(format!(
+            "The index of your pictures was damaged and is made again from them; the old file is kept as {}. Jobs that wait are still in the queue.",
+            aside.display()
+        ))
+    }
 }
 
 impl Database {
     /// Opens the database in this file, with its folder made where it is missing. A damaged one, also one that [`Self::report_damage`] was
-    /// called for, or one of a newer version, is put aside under another name and begun anew. Blocks.
+    /// called for, is put aside under another name and begun anew once nobody else has it open. Blocks.
     ///
     /// # Errors
-    /// If the folder cannot be written to, or another process holds the database for too long.
+    /// If the folder cannot be written to, a newer Atelier wrote the database, or others hold it for too long.
     pub fn open(path: &Path) -> Result<(Self, DatabaseState), GalleryError> {
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(|error| GalleryError::file(folder, error))?;
+            owner_only::create_folder(folder).map_err(|error| GalleryError::file(folder, error))?;
         }
-        let report = damage_report(path);
-        let is_reported = report.exists() && is_unused(path);
         let deadline = Instant::now() + BUSY_WAIT;
-        let opened = loop {
+        let report = damage_report(path);
+        let mut is_reported = report.exists();
+        refuse_newer(path)?;
+        let mut lock = UseLock::on(&lock_file(path));
+        loop {
+            if !lock.share() {
+                // Another process puts it aside just now.
+                wait_until(deadline, path)?;
+                continue;
+            }
+            if !is_reported {
+                match Self::open_restored(path) {
+                    Ok(opened) => return Ok(Self::begin(opened, lock)),
+                    // SQLite does not wait by itself where two connections make a database at the same time.
+                    Err(error) if error.is_busy() && Instant::now() < deadline => {
+                        thread::sleep(BUSY_INTERVAL);
+                        continue;
+                    }
+                    Err(error) if error.is_damage() => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            // Whoever has the file alone looks once more: another process may have begun it anew meanwhile.
+            if !lock.own() || !is_unused(path) {
+                if !std::mem::take(&mut is_reported) {
+                    wait_until(deadline, path)?;
+                }
+                continue;
+            }
+            is_reported = is_reported && report.exists();
+            let (opened, state) = match Self::open_restored(path) {
+                Ok(opened) if !is_reported => (opened, DatabaseState::Whole),
+                Err(error) if !error.is_damage() => return Err(error),
+                found => {
+                    // It is closed before its file gets another name.
+                    drop(found);
+                    Self::begin_anew(path)?
+                }
+            };
             if is_reported {
-                break Ok(None);
+                fs::remove_file(&report).map_err(|error| GalleryError::file(report, error))?;
             }
-            match Self::open_as_it_is(path) {
-                // SQLite does not wait by itself where two connections make a database at the same time.
-                Err(error) if error.is_busy() && Instant::now() < deadline => thread::sleep(BUSY_INTERVAL),
-                opened => break opened,
-            }
-        };
-        let (mut database, state) = match opened {
-            Ok(Some((database, is_new))) => (database, if is_new { DatabaseState::New } else { DatabaseState::Whole }),
-            Ok(None) => Self::begin_anew(path)?,
-            Err(error) if error.is_damage() => Self::begin_anew(path)?,
-            Err(error) => return Err(error),
-        };
-        if state != DatabaseState::Whole {
-            database.restore_collections()?;
+            let (database, found) = Self::begin(opened, lock);
+            return Ok((database, if state == DatabaseState::Whole { found } else { state }));
         }
-        if is_reported {
-            fs::remove_file(&report).map_err(|error| GalleryError::file(report, error))?;
+    }
+
+    /// [`Self::open_as_it_is`], with what the journals have where the tables are new.
+    fn open_restored(path: &Path) -> Result<(Self, bool), GalleryError> {
+        let (mut database, is_new) = Self::open_as_it_is(path)?;
+        database.restore()?;
+        Ok((database, is_new))
+    }
+
+    /// The open database, which holds the lock while it is used.
+    fn begin((mut database, is_new): (Self, bool), mut lock: UseLock) -> (Self, DatabaseState) {
+        while !lock.share() {
+            // Another process finds just now that there is nothing to put aside any more.
+            thread::sleep(BUSY_INTERVAL);
         }
-        Ok((database, state))
+        database.in_use = Some(lock);
+        (database, if is_new { DatabaseState::New } else { DatabaseState::Whole })
     }
 
     /// Looks through the whole file for damage that opening does not see. Blocks, for about a second where there are 100,000 pictures.
@@ -120,44 +183,54 @@ impl Database {
         for step in STEPS {
             connection.execute_batch(step)?;
         }
-        Ok(Self { connection, journals: None })
+        Ok(Self { connection, journals: None, in_use: None })
     }
 
-    /// The open database, and true where it had no tables; `None` where it is of a newer version.
-    fn open_as_it_is(path: &Path) -> Result<Option<(Self, bool)>, GalleryError> {
+    /// The open database, and true where it had no tables.
+    ///
+    /// # Errors
+    /// [`GalleryError::Newer`], with nothing changed; the database's.
+    fn open_as_it_is(path: &Path) -> Result<(Self, bool), GalleryError> {
+        if !path.exists() {
+            // SQLite gives the files beside it the same rights.
+            let made = owner_only::options().write(true).create(true).truncate(false).open(path);
+            made.map_err(|error| GalleryError::file(path, error))?;
+        }
+        refuse_newer(path)?;
         let mut connection = Connection::open(path)?;
         connection.busy_timeout(BUSY_WAIT)?;
+        // The last connection to close writes the log into the database; that of a newer version is none of ours.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        if version_of(&connection)? > STEPS.len() {
+            return Err(GalleryError::Newer(path.to_owned()));
+        }
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+        for file in std::iter::once(path.to_owned()).chain(BESIDE.map(|it| with_suffix(path, it))) {
+            if let Err(error) = owner_only::restrict(&file) {
+                tracing::warn!("others may read {}: {error}", file.display());
+            }
+        }
         connection.pragma_update(None, "journal_mode", "wal")?;
         // With a write-ahead log the last transactions may be lost to a power cut unless each is flushed; a person's work is worth 3 ms.
         connection.pragma_update(None, "synchronous", "full")?;
         connection.pragma_update(None, "foreign_keys", true)?;
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let version: usize = transaction.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))?.try_into().unwrap_or(usize::MAX);
-        if version > STEPS.len() {
-            return Ok(None);
-        }
-        for step in &STEPS[version..] {
-            transaction.execute_batch(step)?;
-        }
-        transaction.pragma_update(None, "user_version", STEPS.len() as i64)?;
-        transaction.commit()?;
+        let is_new = migrate(&mut connection, path)?;
         let journals = path.parent().unwrap_or(Path::new(".")).join("gallery-journals");
-        Ok(Some((Self { connection, journals: Some(journals) }, version == 0)))
+        Ok((Self { connection, journals: Some(journals), in_use: None }, is_new))
     }
 
-    fn begin_anew(path: &Path) -> Result<(Self, DatabaseState), GalleryError> {
-        let aside = free_name(path);
-        fs::rename(path, &aside).map_err(|error| GalleryError::file(path, error))?;
-        for suffix in ["-wal", "-shm"] {
+    /// Puts the file aside and makes a new one. Only for who has it alone.
+    fn begin_anew(path: &Path) -> Result<((Self, bool), DatabaseState), GalleryError> {
+        let aside = aside_name(path);
+        // The log first: beside a new database it would be taken for that one's.
+        for suffix in BESIDE {
             let (from, to) = (with_suffix(path, suffix), with_suffix(&aside, suffix));
             if from.exists() {
                 fs::rename(&from, &to).map_err(|error| GalleryError::file(from, error))?;
             }
         }
-        match Self::open_as_it_is(path)? {
-            Some((database, _)) => Ok((database, DatabaseState::PutAside(aside))),
-            None => unreachable!("a new file has no version"),
-        }
+        fs::rename(path, &aside).map_err(|error| GalleryError::file(path, error))?;
+        Ok((Self::open_restored(path)?, DatabaseState::PutAside(aside)))
     }
 
     /// Folder of the journals of folders that are not Atelier's own; `None` where nothing is written beside the database.
@@ -185,9 +258,65 @@ impl Database {
     }
 }
 
+/// # Errors
+/// [`GalleryError::Newer`] where the file's head says so: SQLite, which also reads the log, would make files beside it.
+fn refuse_newer(path: &Path) -> Result<(), GalleryError> {
+    let mut head = [0; HEAD];
+    let is_read = File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok();
+    let version = head[HEAD - 4..].iter().fold(0_u32, |version, byte| (version << 8) | u32::from(*byte));
+    // A negative one is none of ours.
+    if is_read && head.starts_with(MAGIC) && (version as i32 > STEPS.len() as i32) {
+        return Err(GalleryError::Newer(path.to_owned()));
+    }
+    Ok(())
+}
+
+/// Version of the tables.
+fn version_of(connection: &Connection) -> Result<usize, GalleryError> {
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    Ok(version.try_into().unwrap_or(usize::MAX))
+}
+
+/// Brings the tables to today's version; true where there were none. Writes nothing where they are of it: the disk may be full.
+fn migrate(connection: &mut Connection, path: &Path) -> Result<bool, GalleryError> {
+    if version_of(connection)? == STEPS.len() {
+        return Ok(false);
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let version = version_of(&transaction)?;
+    let missing = STEPS.get(version..).ok_or_else(|| GalleryError::Newer(path.to_owned()))?;
+    for step in missing {
+        transaction.execute_batch(step)?;
+    }
+    if version > 0 {
+        // Nothing was lost.
+        transaction.execute("UPDATE restoration SET is_due = 0", [])?;
+    }
+    transaction.pragma_update(None, "user_version", STEPS.len() as i64)?;
+    transaction.commit()?;
+    Ok(version == 0)
+}
+
+/// Sleeps for a moment.
+///
+/// # Errors
+/// At the end of the patience.
+fn wait_until(deadline: Instant, path: &Path) -> Result<(), GalleryError> {
+    if Instant::now() >= deadline {
+        return Err(GalleryError::DamagedInUse(path.to_owned()));
+    }
+    thread::sleep(BUSY_INTERVAL);
+    Ok(())
+}
+
 /// File whose presence says that the database is damaged inside.
 fn damage_report(path: &Path) -> PathBuf {
     with_suffix(path, ".damaged")
+}
+
+/// File that says who has the database open.
+fn lock_file(path: &Path) -> PathBuf {
+    with_suffix(path, ".lock")
 }
 
 /// True where no other connection, also of another process, has the database open: one that locks it for itself alone shares it with nobody.
@@ -201,18 +330,6 @@ fn is_unused(path: &Path) -> bool {
     !lock().map_err(GalleryError::from).is_err_and(|error| error.is_busy())
 }
 
-/// `gallery.sqlite.bad`, or the first with a number that is free.
-fn free_name(path: &Path) -> PathBuf {
-    let first = with_suffix(path, ".bad");
-    let mut name = first.clone();
-    let mut number = 2_u32;
-    while name.exists() {
-        name = with_suffix(&first, &number.to_string());
-        number += 1;
-    }
-    name
-}
-
 fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
@@ -220,76 +337,4 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_new_database_has_tables_and_is_found_whole_the_next_time() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("deep/gallery.sqlite");
-        let (database, state) = Database::open(&path).unwrap();
-        assert_eq!(state, DatabaseState::New);
-        assert_eq!(database.connection().query_row("SELECT count(*) FROM picture", [], |row| row.get::<_, i64>(0)).unwrap(), 0);
-        drop(database);
-        assert_eq!(Database::open(&path).unwrap().1, DatabaseState::Whole);
-    }
-
-    #[test]
-    fn the_version_differs_after_a_change_of_this_connection_or_of_another_one_and_not_otherwise() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("gallery.sqlite");
-        let [database, other] = [(); 2].map(|()| Database::open(&path).unwrap().0);
-        let add = |database: &Database, tag: i64| {
-            database.connection().execute("INSERT INTO tag VALUES (?1, 'tag ' || ?1)", [tag]).unwrap();
-            database.version().unwrap()
-        };
-        let first = database.version().unwrap();
-        assert_eq!(database.version().unwrap(), first);
-        let second = add(&database, 1);
-        assert_ne!(second, first);
-        add(&other, 2);
-        assert_ne!(database.version().unwrap(), second);
-    }
-
-    #[test]
-    fn damage_inside_the_file_is_found_and_the_database_begun_anew() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("gallery.sqlite");
-        let (database, _) = Database::open(&path).unwrap();
-        database.check().unwrap();
-        let fill = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
-            INSERT INTO tag SELECT i, 'tag ' || i FROM n";
-        database.connection().execute_batch(fill).unwrap();
-        drop(database);
-        let mut bytes = fs::read(&path).unwrap();
-        let middle = bytes.len() / 2;
-        bytes[middle..].fill(0x5a);
-        fs::write(&path, bytes).unwrap();
-        let (database, state) = Database::open(&path).unwrap();
-        assert_eq!(state, DatabaseState::Whole, "the first pages are");
-        assert!(database.check().unwrap_err().is_damage());
-        Database::report_damage(&path).unwrap();
-        assert_eq!(Database::open(&path).unwrap().1, DatabaseState::Whole, "another connection uses it");
-        drop(database);
-        let (database, state) = Database::open(&path).unwrap();
-        assert_eq!(state, DatabaseState::PutAside(folder.path().join("gallery.sqlite.bad")));
-        database.check().unwrap();
-        drop(database);
-        assert_eq!(Database::open(&path).unwrap().1, DatabaseState::Whole, "it is reported once");
-    }
-
-    #[test]
-    fn a_damaged_database_and_one_of_a_newer_version_are_put_aside() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("gallery.sqlite");
-        fs::write(&path, [7; 9000]).unwrap();
-        let aside = folder.path().join("gallery.sqlite.bad");
-        assert_eq!(Database::open(&path).unwrap().1, DatabaseState::PutAside(aside.clone()));
-        assert_eq!(fs::read(&aside).unwrap(), [7; 9000]);
-
-        let (database, _) = Database::open(&path).unwrap();
-        database.connection().pragma_update(None, "user_version", 1000).unwrap();
-        drop(database);
-        assert_eq!(Database::open(&path).unwrap().1, DatabaseState::PutAside(folder.path().join("gallery.sqlite.bad2")));
-    }
-}
+mod tests;

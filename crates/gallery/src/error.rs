@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use atelier_core::reading::LeftOut;
+use atelier_core::stored_file::is_disk_trouble;
 use atelier_media::PictureError;
 use rusqlite::ErrorCode;
 
@@ -11,7 +12,7 @@ use rusqlite::ErrorCode;
 #[derive(Debug, thiserror::Error)]
 pub enum GalleryError {
     /// The database refused.
-    #[error("the index of your pictures could not be used: {0}")]
+    #[error("the index of your pictures could not be used: {}", reason(.0))]
     Database(#[from] rusqlite::Error),
     /// A file could not be read or written.
     #[error("{path} could not be used: {source}", path = path.display())]
@@ -21,6 +22,12 @@ pub enum GalleryError {
         /// The cause.
         source: io::Error,
     },
+    /// A newer Atelier wrote the database; it stays as it is.
+    #[error("{path} was written by a newer version of Atelier, so this one leaves it as it is; update this Atelier to use it", path = .0.display())]
+    Newer(PathBuf),
+    /// The database is damaged, and others have it open.
+    #[error("{path} is damaged, and another Atelier has it open; close that one, then try again", path = .0.display())]
+    DamagedInUse(PathBuf),
     /// A path has characters that are no text.
     #[error("{path} has characters that cannot be stored; rename it", path = .0.display())]
     PathIsNoText(PathBuf),
@@ -62,6 +69,27 @@ impl GalleryError {
         }
     }
 
+    /// True where the same may succeed later: the disk is full, protected against changes or away, or another connection writes for long.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::Database(error) => matches!(
+                error.sqlite_error_code(),
+                Some(
+                    ErrorCode::DiskFull
+                        | ErrorCode::ReadOnly
+                        | ErrorCode::SystemIoFailure
+                        | ErrorCode::CannotOpen
+                        | ErrorCode::DatabaseBusy
+                        | ErrorCode::DatabaseLocked
+                )
+            ),
+            Self::File { source, .. } | Self::Picture(PictureError::Write { source, .. }) => is_disk_trouble(source),
+            Self::DamagedInUse(_) => true,
+            _ => false,
+        }
+    }
+
     /// True where the database itself is damaged: it is to be begun anew ([`crate::Database::report_damage`]).
     #[must_use]
     pub fn is_damage(&self) -> bool {
@@ -69,6 +97,18 @@ impl GalleryError {
             Self::Database(error) => matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)),
             _ => false,
         }
+    }
+}
+
+/// The database's reason in words for a person.
+fn reason(error: &rusqlite::Error) -> String {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => "its disk is full".into(),
+        Some(ErrorCode::ReadOnly) => "its disk is protected against changes".into(),
+        Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => {
+            format!("its disk is full, protected against changes or away ({error})")
+        }
+        _ => error.to_string(),
     }
 }
 

@@ -9,6 +9,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use atelier_core::owner_only;
+use atelier_core::stored_file::{Unreadable, put_aside, read_stored};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -81,35 +83,29 @@ impl Journal {
         journals.join(format!("{}.jsonl", FileHash(name)))
     }
 
-    /// Reads a journal; empty where there is none, or none that can be read.
-    pub(crate) fn read(path: &Path) -> Self {
+    /// Reads a journal; empty where there is none.
+    ///
+    /// # Errors
+    /// If it cannot be read now.
+    pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let mut journal = Self::default();
-        // A folder or a pipe of this name is no journal, and a pipe would hold us for ever.
-        let is_file = fs::metadata(path).is_ok_and(|it| it.is_file());
-        let Some(file) = is_file.then(|| File::open(path).ok()).flatten() else { return journal };
-        let mut file = BufReader::new(file.take(MAX_BYTES));
-        let mut line = Vec::new();
-        while journal.lines < MOST_LINES {
-            line.clear();
-            match (&mut file).take(MOST_LINE).read_until(b'\n', &mut line) {
-                Ok(0) | Err(_) => break,
-                Ok(_) => journal.lines += 1,
-            }
-            let Ok(mut entry) = serde_json::from_slice::<JournalEntry>(&line) else { continue };
+        read_lines(path, MOST_LINE, |line| {
+            journal.lines += 1;
+            let Ok(mut entry) = serde_json::from_slice::<JournalEntry>(line) else { return };
             entry.tags.truncate(MAX_NAMES);
             entry.boards.truncate(MAX_NAMES);
             entry.tags.shrink_to_fit();
             entry.boards.shrink_to_fit();
             let is_known = journal.entries.contains_key(&entry.file);
             if entry.file.is_empty() || (!is_known && journal.entries.len() >= MOST_ENTRIES) {
-                continue;
+                return;
             }
             if let Some(hash) = FileHash::parse(&entry.hash) {
                 journal.by_hash.insert(hash, entry.file.clone());
             }
             journal.entries.insert(entry.file.clone(), entry);
-        }
-        journal
+        })?;
+        Ok(journal)
     }
 
     /// The entry about a file: by its hash, else by its path in the folder.
@@ -127,29 +123,6 @@ impl Journal {
         self.entries.keys().map(String::as_str)
     }
 
-    /// Appends lines and flushes them to the disk. A line that was cut off before is closed first.
-    pub(crate) fn append(path: &Path, entries: &[JournalEntry]) -> io::Result<()> {
-        let mut text = Vec::new();
-        for entry in entries {
-            serde_json::to_writer(&mut text, entry)?;
-            text.push(b'\n');
-        }
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
-        if file.metadata()?.len() > 0 {
-            let mut last = [0];
-            file.seek(SeekFrom::End(-1))?;
-            file.read_exact(&mut last)?;
-            if last != *b"\n" {
-                text.insert(0, b'\n');
-            }
-        }
-        file.write_all(&text)?;
-        file.sync_data()
-    }
-
     /// Writes a journal anew where most of its lines are out of date. Nobody else may write to it meanwhile.
     pub(crate) fn compact(&self, path: &Path) -> io::Result<()> {
         if self.lines <= 2 * self.entries.len() + MOST_STALE_LINES {
@@ -164,6 +137,57 @@ impl Journal {
         }
         atelier_core::paths::write_atomic_bytes(path, &text)
     }
+}
+
+/// Gives each line of a file to `each`, of at most so many bytes; none where there is no such file.
+///
+/// # Errors
+/// If it cannot be read now: what follows is not known.
+pub(crate) fn read_lines(path: &Path, max_line: u64, mut each: impl FnMut(&[u8])) -> io::Result<()> {
+    // A folder or a pipe of this name is no journal, and a pipe would hold us for ever.
+    match fs::metadata(path) {
+        Ok(file) if file.is_file() => {}
+        Ok(_) => return Ok(()),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(()),
+        Err(error) => return Err(error),
+    }
+    let mut file = BufReader::new(File::open(path)?.take(MAX_BYTES));
+    let mut line = Vec::new();
+    for _ in 0..MOST_LINES {
+        line.clear();
+        if (&mut file).take(max_line).read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        each(&line);
+    }
+    Ok(())
+}
+
+/// Appends lines and flushes them to the disk. A line that was cut off before is closed first. `is_private`: the file is its owner's alone.
+pub(crate) fn append_lines<T: Serialize>(path: &Path, lines: &[T], is_private: bool) -> io::Result<()> {
+    let mut text = Vec::new();
+    for line in lines {
+        serde_json::to_writer(&mut text, line)?;
+        text.push(b'\n');
+    }
+    let mut options = if is_private { owner_only::options() } else { OpenOptions::new() };
+    if let Some(folder) = path.parent() {
+        if is_private { owner_only::create_folder(folder)? } else { fs::create_dir_all(folder)? }
+    }
+    let mut file = options.read(true).append(true).create(true).open(path)?;
+    if is_private {
+        owner_only::restrict(path)?;
+    }
+    if file.metadata()?.len() > 0 {
+        let mut last = [0];
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+        if last != *b"\n" {
+            text.insert(0, b'\n');
+        }
+    }
+    file.write_all(&text)?;
+    file.sync_data()
 }
 
 /// Path in a folder as journals have it.
@@ -198,23 +222,34 @@ impl Collections {
         journals.join("collections.json")
     }
 
-    /// Reads them; empty where there are none, or none that can be read.
-    pub(crate) fn read(path: &Path) -> Self {
-        let is_file = fs::metadata(path).is_ok_and(|it| it.is_file());
-        let mut bytes = Vec::new();
-        let file = is_file.then(|| File::open(path).ok()).flatten();
-        match file.map(|file| file.take(Self::MOST_BYTES).read_to_end(&mut bytes)) {
-            Some(Ok(_)) => serde_json::from_slice(&bytes).unwrap_or_default(),
-            _ => Self::default(),
+    /// Reads them; empty where there are none, or where they were damaged, which are put aside.
+    ///
+    /// # Errors
+    /// If they cannot be read now.
+    pub(crate) fn read(path: &Path) -> io::Result<Self> {
+        if path.is_dir() {
+            return Ok(Self::default());
+        }
+        match read_stored(path, Self::MOST_BYTES, |bytes| serde_json::from_slice(bytes).map_err(Unreadable::damaged)) {
+            Ok(read) => Ok(read.unwrap_or_default()),
+            Err(Unreadable::Now(error)) => Err(error),
+            Err(error) => {
+                let aside = put_aside(path)?;
+                tracing::warn!("boards and searches begin anew, the old file is {}: {error}", aside.display());
+                Ok(Self::default())
+            }
         }
     }
 
-    /// Writes them, where they differ from those there.
+    /// Writes them for their owner alone, where they differ from those there.
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
-        if Self::read(path) == *self && path.exists() {
-            return Ok(());
+        if Self::read(path)? == *self && path.exists() {
+            return owner_only::restrict(path);
         }
-        atelier_core::paths::write_atomic_bytes(path, &serde_json::to_vec_pretty(self)?)
+        if let Some(folder) = path.parent() {
+            owner_only::create_folder(folder)?;
+        }
+        atelier_core::paths::write_private(path, &serde_json::to_vec_pretty(self)?)
     }
 }
 

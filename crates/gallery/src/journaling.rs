@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use atelier_core::stored_file::is_disk_trouble;
 use rusqlite::{Connection, params};
 
 use crate::checked_name::checked_name;
 use crate::file_identity::FileHash;
 use crate::folders::{Folder, FolderKind, all_folders, register_folder};
-use crate::journal::{CollectedFolder, Collections, Journal, JournalEntry, journal_name};
+use crate::journal::{CollectedFolder, Collections, Journal, JournalEntry, append_lines, journal_name};
 use crate::picture::{PictureFlag, PictureKind};
 use crate::record::index_text;
 use crate::stored_path::StoredPath;
-use crate::{Database, GalleryError};
+use crate::{Database, GalleryError, queue};
 
 /// Most tags, and most boards, of a picture that are read from a journal.
 const MOST_NAMES: usize = 1000;
@@ -22,13 +23,27 @@ impl Database {
     /// marks themselves are in the database. Blocks.
     ///
     /// # Errors
-    /// The database's.
+    /// The database's; a disk that takes nothing now, and may later.
     pub fn write_journals(&mut self) -> Result<(), GalleryError> {
         let Some(journals) = self.journals().map(Path::to_owned) else { return Ok(()) };
+        let mut trouble = None;
+        let mut note = |path: &Path, error: std::io::Error| {
+            if is_disk_trouble(&error) {
+                trouble = Some(GalleryError::file(path, error));
+            }
+        };
         // The transaction also keeps other processes from writing to the same journals.
         self.write(|transaction| {
-            if let Err(error) = collections(transaction)?.write(&Collections::path(&journals)) {
+            // What is still to be read from there is not overwritten.
+            if !is_restoration_due(transaction)?
+                && let Err(error) = collections(transaction)?.write(&Collections::path(&journals))
+            {
                 tracing::warn!("boards and searches could not be written beside the index: {error}");
+                note(&journals, error);
+            }
+            if let Err(error) = queue::journal::write_due(transaction, &journals)? {
+                tracing::warn!("jobs could not be written beside the index: {error}");
+                note(&journals, error);
             }
             let mut due: BTreeMap<i64, Vec<(i64, JournalEntry)>> = BTreeMap::new();
             for (folder, id) in due_pictures(transaction)? {
@@ -41,8 +56,9 @@ impl Database {
                 if folder.kind == FolderKind::Own && !folder.path.is_dir() {
                     continue;
                 }
-                if let Err(error) = Journal::append(&path, &entries) {
+                if let Err(error) = append_lines(&path, &entries, folder.kind != FolderKind::Own) {
                     tracing::warn!("marks of {} pictures wait until {} can be written to: {error}", ids.len(), path.display());
+                    note(&path, error);
                     continue;
                 }
                 for id in ids {
@@ -50,14 +66,28 @@ impl Database {
                 }
             }
             Ok(())
-        })
+        })?;
+        trouble.map_or(Ok(()), Err)
     }
 
-    /// Boards, searches and folders of an index that was lost.
-    pub(crate) fn restore_collections(&mut self) -> Result<(), GalleryError> {
+    /// Boards, searches, folders and jobs of an index that was lost, once. Where they cannot be read now, the next opening tries again.
+    pub(crate) fn restore(&mut self) -> Result<(), GalleryError> {
         let Some(journals) = self.journals() else { return Ok(()) };
-        let collections = Collections::read(&Collections::path(journals));
+        if !is_restoration_due(self.connection())? {
+            return Ok(());
+        }
+        let read = Collections::read(&Collections::path(journals)).and_then(|it| Ok((it, queue::journal::read(journals)?)));
+        let (collections, jobs) = match read {
+            Ok(read) => read,
+            Err(error) => {
+                tracing::warn!("boards, searches and jobs cannot be read from {} now: {error}", journals.display());
+                return Ok(());
+            }
+        };
         self.write(|transaction| {
+            if !is_restoration_due(transaction)? {
+                return Ok(());
+            }
             for folder in &collections.folders {
                 if let Some(kind) = FolderKind::from_key(&folder.kind).filter(|_| Path::new(&folder.path).is_absolute()) {
                     register_folder(transaction, folder.path.as_ref(), kind)?;
@@ -69,8 +99,18 @@ impl Database {
             for (name, query) in &collections.saved_searches {
                 transaction.execute("INSERT OR IGNORE INTO saved_search (name, query) VALUES (?1, ?2)", [name, query])?;
             }
+            jobs.restore(transaction)?;
+            transaction.execute("UPDATE restoration SET is_due = 0", [])?;
             Ok(())
         })
+    }
+
+    /// True where all that the journals had of a lost database is in this one.
+    ///
+    /// # Errors
+    /// If the database cannot be read.
+    pub fn is_restored(&self) -> Result<bool, GalleryError> {
+        Ok(!is_restoration_due(self.connection())?)
     }
 
     /// The journal of a folder, written anew first where most of its lines are out of date.
@@ -78,13 +118,18 @@ impl Database {
         let Some(journals) = self.journals() else { return Ok(Journal::default()) };
         let path = Journal::path(folder, journals);
         self.write(|_| {
-            let journal = Journal::read(&path);
+            let journal = Journal::read(&path).map_err(|error| GalleryError::file(&path, error))?;
             if let Err(error) = journal.compact(&path) {
                 tracing::warn!("{} could not be shortened: {error}", path.display());
             }
             Ok(journal)
         })
     }
+}
+
+/// True where the journals are still to be read into new tables.
+fn is_restoration_due(connection: &Connection) -> Result<bool, GalleryError> {
+    Ok(connection.query_row("SELECT is_due FROM restoration", [], |row| row.get(0))?)
 }
 
 /// Folders and ids of pictures whose marks are in no journal yet.

@@ -29,6 +29,7 @@ mod search_key;
 mod stored_path;
 mod thumbnails;
 mod trash;
+mod use_lock;
 
 pub use database::{Database, DatabaseState, DatabaseVersion};
 pub use error::GalleryError;

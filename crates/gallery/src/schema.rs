@@ -1,9 +1,9 @@
 //! Tables of the database, as SQL by version.
 //!
-//! A database of an older version gets the steps that it lacks; one of a newer version is put aside, as a damaged one is.
+//! A database of an older version gets the steps that it lacks; one of a newer version is refused.
 
 /// Steps from an empty database to today's; the index of a step, plus 1, is the version (`PRAGMA user_version`) that it leads to.
-pub(crate) const STEPS: &[&str] = &[PICTURES, QUEUE];
+pub(crate) const STEPS: &[&str] = &[PICTURES, QUEUE, QUEUE_JOURNAL];
 
 /// Pictures: a row a file.
 ///
@@ -184,4 +184,32 @@ CREATE TABLE pace (
     start_secs REAL NOT NULL,
     PRIMARY KEY (model, device)
 );
+";
+
+/// `job_due` has jobs that changed and are not in the queue's journal so; what only tells how far a running job is needs no line. `restoration`
+/// says whether the journals are still to be read into new tables. The indexes are the list of ended jobs, the ends
+/// of a lane, and the reserved names.
+const QUEUE_JOURNAL: &str = "
+CREATE INDEX job_ended ON job (ended_ms DESC, id DESC) WHERE state IN ('done', 'failed', 'cancelled');
+CREATE INDEX job_lane ON job (lane, order_key);
+CREATE INDEX job_picture_reserved ON job_picture (job_id) WHERE picture_id IS NULL;
+CREATE TABLE restoration (is_due INTEGER NOT NULL);
+INSERT INTO restoration VALUES (1);
+CREATE TABLE job_due (job_id INTEGER PRIMARY KEY);
+INSERT INTO job_due SELECT id FROM job WHERE state IN ('waiting', 'running', 'held');
+CREATE TRIGGER job_due_added AFTER INSERT ON job BEGIN
+    INSERT OR IGNORE INTO job_due VALUES (new.id);
+END;
+CREATE TRIGGER job_due_changed AFTER UPDATE OF lane, order_key, recipe, model, wanted_model, device, first_seed ON job BEGIN
+    INSERT OR IGNORE INTO job_due VALUES (new.id);
+END;
+CREATE TRIGGER job_due_state AFTER UPDATE OF state ON job WHEN new.state <> 'running' BEGIN
+    INSERT OR IGNORE INTO job_due VALUES (new.id);
+END;
+CREATE TRIGGER job_due_gone AFTER DELETE ON job WHEN old.state IN ('waiting', 'running', 'held') BEGIN
+    INSERT OR IGNORE INTO job_due VALUES (old.id);
+END;
+CREATE TRIGGER job_due_picture AFTER UPDATE OF picture_id ON job_picture BEGIN
+    INSERT OR IGNORE INTO job_due VALUES (new.job_id);
+END;
 ";

@@ -1,9 +1,9 @@
 //! Small pictures for the screen, in a database of their own that may be deleted at any time.
 
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use atelier_core::owner_only;
 use atelier_core::paths::remove_if_there;
 use atelier_core::reading::ReadingMarks;
 use atelier_core::recipe::{ImageSource, Rgb8};
@@ -20,6 +20,9 @@ const QUALITY: u8 = 82;
 const MOST_BYTES: u64 = 2 << 30;
 /// Thumbnails that are removed at once where there are too many bytes.
 const REMOVED_AT_ONCE: i64 = 256;
+
+/// Version of the tables.
+const VERSION: i64 = 1;
 
 /// `made` says which are oldest; `total` has the bytes of all.
 const TABLES: &str = "
@@ -68,18 +71,20 @@ pub struct Thumbnails {
 }
 
 impl Thumbnails {
-    /// Opens the database in this file. One that is damaged or of another version is deleted and begun anew. Blocks.
+    /// Opens the database in this file. One that is damaged is deleted and begun anew; one of a newer version stays as it is, and thumbnails
+    /// last as long as the process. Blocks.
     ///
     /// # Errors
     /// If the folder cannot be written to.
     pub fn open(path: &Path) -> Result<Self, GalleryError> {
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(|error| GalleryError::file(folder, error))?;
+            owner_only::create_folder(folder).map_err(|error| GalleryError::file(folder, error))?;
         }
         match Self::open_as_it_is(path) {
             Ok(Some(thumbnails)) => return Ok(thumbnails),
+            Ok(None) => return Self::with_tables(Connection::open_in_memory()?),
             Err(error) if !error.is_damage() => return Err(error),
-            Ok(None) | Err(_) => {}
+            Err(_) => {}
         }
         for suffix in ["", "-wal", "-shm"] {
             let mut name = path.as_os_str().to_owned();
@@ -90,17 +95,23 @@ impl Thumbnails {
     }
 
     fn open_as_it_is(path: &Path) -> Result<Option<Self>, GalleryError> {
+        let made = owner_only::options().write(true).create(true).truncate(false).open(path).and_then(|_| owner_only::restrict(path));
+        made.map_err(|error| GalleryError::file(path, error))?;
         let connection = Connection::open(path)?;
         connection.busy_timeout(BUSY_WAIT)?;
+        let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        if !(0..=VERSION).contains(&version) {
+            return Ok(None);
+        }
         connection.pragma_update(None, "journal_mode", "wal")?;
         // What a power cut takes can be made again.
         connection.pragma_update(None, "synchronous", "off")?;
-        let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        if !(0..=1).contains(&version) {
-            return Ok(None);
-        }
+        Self::with_tables(connection).map(Some)
+    }
+
+    fn with_tables(connection: Connection) -> Result<Self, GalleryError> {
         connection.execute_batch(TABLES)?;
-        Ok(Some(Self { connection, most_bytes: MOST_BYTES }))
+        Ok(Self { connection, most_bytes: MOST_BYTES })
     }
 
     /// With another limit of bytes; the thumbnails that were made first go first.
@@ -176,6 +187,8 @@ impl Thumbnails {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::FileIdentity;
 
@@ -221,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_or_newer_database_is_begun_anew() {
+    fn a_damaged_database_is_begun_anew_and_a_newer_one_stays_as_it_is() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("t.sqlite");
         fs::write(&path, [9; 5000]).unwrap();
@@ -230,6 +243,11 @@ mod tests {
         assert_eq!(thumbnails.bytes().unwrap(), 1);
         thumbnails.connection.pragma_update(None, "user_version", 7).unwrap();
         drop(thumbnails);
-        assert_eq!(Thumbnails::open(&path).unwrap().bytes().unwrap(), 0);
+        let before = fs::read(&path).unwrap();
+        let newer = Thumbnails::open(&path).unwrap();
+        assert_eq!(newer.bytes().unwrap(), 0);
+        newer.store_jpeg(FileHash([1; 16]), ThumbnailSize::Small, &[1]).unwrap();
+        drop(newer);
+        assert_eq!(fs::read(&path).unwrap(), before);
     }
 }

@@ -19,7 +19,7 @@ use super::reporter::{ProgressLine, quiet_reporter, reporter};
 use crate::studio::picture_index::open_gallery;
 use atelier_core::paths::Paths;
 use atelier_core::reading::ReadingMarks;
-use atelier_gallery::{Database, DatabaseState, Folder, FolderKind, GalleryError, Order, PictureId, Query, Trash, TrashReport};
+use atelier_gallery::{Database, Folder, FolderKind, GalleryError, Order, PictureId, Query, Trash, TrashReport};
 use atelier_media::{ExportFormat, export_picture};
 
 /// Quality of JPEG where nobody says otherwise.
@@ -93,9 +93,8 @@ impl CommandRunner {
     /// Opens the index; folders that were never looked through to their end are, so that a lost index is whole again.
     fn open(paths: &Paths, interrupt: Arc<Interrupt>, report: &mut GalleryReport<'_>) -> Result<Self, CommandError> {
         let (database, state) = open_gallery(paths)?;
-        if let DatabaseState::PutAside(path) = state {
-            let path = path.display();
-            report.warning(&format!("The index of your pictures was damaged and is now {path}; it is made again from your pictures."))?;
+        if let Some(warning) = state.warning() {
+            report.warning(&warning)?;
         }
         let marks = ReadingMarks::open(&paths.reading_marks());
         let mut runner = Self { database, marks, interrupt };

@@ -139,6 +139,7 @@ impl CommandRunner<'_> {
                     self.report.printer.text(&format!("{id} is on this disk now. {next}"))?;
                     open.retain(|it| *it != id);
                 }
+                Event::Notice(sentence) => self.report.reporter.message(&format!("warning: {sentence}")),
                 Event::Cancelled { id } => open.retain(|it| *it != id),
                 _ => {}
             }

@@ -1,5 +1,6 @@
 //! `atelier queue add`.
 
+use std::io::Write;
 use std::path::{Path, PathBuf, absolute};
 
 use super::environment::{CommandError, open};
@@ -19,6 +20,7 @@ pub(super) fn add(
     paths: &Paths,
     builtin: fn() -> Result<Builtin, BuiltinError>,
     printer: &mut Printer<'_>,
+    err: &mut (dyn Write + Send),
 ) -> Result<(), CommandError> {
     let common = &flags.common;
     if !common.servers.rpc_servers.is_empty() {
@@ -48,7 +50,7 @@ pub(super) fn add(
     let lane = if flags.first { Lane::Interactive } else { Lane::Batch };
     let wanted_model = missing.map(|entry| entry.id);
     let job = NewJob { recipe, lane, folder, model, wanted_model: wanted_model.clone(), device: flags.pin.clone(), preview: String::new() };
-    let id = open(paths)?.add_job(&job)?;
+    let id = open(paths, err)?.add_job(&job)?;
     printer.json(&report::added(id, wanted_model.as_deref(), &notes))?;
     for note in &notes {
         printer.text(note)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use atelier_core::paths::Paths;
 use atelier_gallery::queue::QueuedJobId;
-use atelier_gallery::{Database, GalleryError};
+use atelier_gallery::{Database, DatabaseState, GalleryError};
 use atelier_library::{Builtin, BuiltinError};
 
 use crate::cli::exit::Exit;
@@ -50,7 +50,17 @@ impl CommandError {
     }
 }
 
-/// Opens the database of jobs.
-pub(super) fn open(paths: &Paths) -> Result<Database, CommandError> {
-    Ok(Database::open(&paths.gallery_file())?.0)
+/// Opens the database of jobs, and warns where it was damaged.
+pub(super) fn open(paths: &Paths, err: &mut (dyn Write + Send)) -> Result<Database, CommandError> {
+    let (database, state) = Database::open(&paths.gallery_file())?;
+    warn(&state, err);
+    Ok(database)
+}
+
+/// Says what a person is to know of the database as it was found.
+pub(super) fn warn(state: &DatabaseState, err: &mut (dyn Write + Send)) {
+    if let Some(warning) = state.warning() {
+        // Nobody reads standard error where this fails; the file that was put aside is there all the same.
+        let _ = writeln!(err, "warning: {warning}");
+    }
 }

@@ -8,10 +8,11 @@ mod environment;
 mod report;
 mod run;
 
+use std::io::Write;
 use std::sync::Arc;
 
 pub(super) use environment::Env;
-use environment::{CommandError, open};
+use environment::{CommandError, open, warn};
 
 use super::exit::Exit;
 use super::flags::{QueueCommand, QueueFlags};
@@ -21,7 +22,10 @@ use atelier_core::paths::Paths;
 use atelier_engine::Handle;
 use atelier_gallery::queue::{JobState, PauseMode, QueuedJobId};
 
-use crate::studio::queue::list_jobs;
+use crate::studio::queue::{list_jobs, settle_queue};
+
+/// Standard error.
+type ErrorOutput<'a> = &'a mut (dyn Write + Send);
 
 /// Runs a command of `atelier queue`.
 pub(super) fn run(flags: QueueFlags, start_engine: impl FnOnce() -> Arc<Handle>, mut env: Env<'_>) -> Exit {
@@ -29,15 +33,17 @@ pub(super) fn run(flags: QueueFlags, start_engine: impl FnOnce() -> Arc<Handle>,
         QueueCommand::Run { pull, no_auto_placement, servers, library, paths } => {
             return run::run(&pull, servers, &library, !no_auto_placement, flags.json, paths, start_engine, env);
         }
-        QueueCommand::List => list(&env.paths, &mut Printer::new(env.out, flags.json)),
-        QueueCommand::Add(add) => add::add(&add, &env.paths, env.builtin, &mut Printer::new(env.out, flags.json)),
+        QueueCommand::List => list(&env.paths, &mut Printer::new(env.out, flags.json), env.err.as_mut()),
+        QueueCommand::Add(add) => add::add(&add, &env.paths, env.builtin, &mut Printer::new(env.out, flags.json), env.err.as_mut()),
         QueueCommand::Pause { now } => {
             let pause = if now { PauseMode::Now } else { PauseMode::AfterPicture };
-            set_pause(&env.paths, pause, &mut Printer::new(env.out, flags.json))
+            set_pause(&env.paths, pause, &mut Printer::new(env.out, flags.json), env.err.as_mut())
         }
-        QueueCommand::Resume { jobs } if jobs.is_empty() => set_pause(&env.paths, PauseMode::No, &mut Printer::new(env.out, flags.json)),
-        QueueCommand::Resume { jobs } => resume(&env.paths, &jobs, &mut Printer::new(env.out, flags.json)),
-        QueueCommand::Clear { jobs, ended } => clear(&env.paths, &jobs, ended, &mut Printer::new(env.out, flags.json)),
+        QueueCommand::Resume { jobs } if jobs.is_empty() => {
+            set_pause(&env.paths, PauseMode::No, &mut Printer::new(env.out, flags.json), env.err.as_mut())
+        }
+        QueueCommand::Resume { jobs } => resume(&env.paths, &jobs, &mut Printer::new(env.out, flags.json), env.err.as_mut()),
+        QueueCommand::Clear { jobs, ended } => clear(&env.paths, &jobs, ended, &mut Printer::new(env.out, flags.json), env.err.as_mut()),
     };
     match result {
         Ok(()) => Exit::Done,
@@ -51,8 +57,9 @@ pub(super) fn run(flags: QueueFlags, start_engine: impl FnOnce() -> Arc<Handle>,
     }
 }
 
-fn list(paths: &Paths, printer: &mut Printer<'_>) -> Result<(), CommandError> {
+fn list(paths: &Paths, printer: &mut Printer<'_>, err: ErrorOutput<'_>) -> Result<(), CommandError> {
     let listing = list_jobs(&paths.gallery_file())?;
+    warn(&listing.found, err);
     for row in &listing.rows {
         printer.json(&report::row(row))?;
         printer.text(&report::row_text(row))?;
@@ -67,8 +74,8 @@ fn list(paths: &Paths, printer: &mut Printer<'_>) -> Result<(), CommandError> {
     Ok(())
 }
 
-fn set_pause(paths: &Paths, pause: PauseMode, printer: &mut Printer<'_>) -> Result<(), CommandError> {
-    open(paths)?.set_queue_pause(pause)?;
+fn set_pause(paths: &Paths, pause: PauseMode, printer: &mut Printer<'_>, err: ErrorOutput<'_>) -> Result<(), CommandError> {
+    open(paths, err)?.set_queue_pause(pause)?;
     printer.json(&report::pause(pause))?;
     printer.text(match pause {
         PauseMode::No => "The queue goes on.",
@@ -78,8 +85,9 @@ fn set_pause(paths: &Paths, pause: PauseMode, printer: &mut Printer<'_>) -> Resu
     Ok(())
 }
 
-fn resume(paths: &Paths, jobs: &[QueuedJobId], printer: &mut Printer<'_>) -> Result<(), CommandError> {
-    let mut database = open(paths)?;
+fn resume(paths: &Paths, jobs: &[QueuedJobId], printer: &mut Printer<'_>, err: ErrorOutput<'_>) -> Result<(), CommandError> {
+    let mut database = open(paths, err)?;
+    settle_queue(&paths.gallery_file(), &mut database)?;
     for id in jobs {
         if !database.retry_job(*id)? {
             return Err(CommandError::Job(*id, "is not there, or neither held, failed nor cancelled"));
@@ -90,8 +98,9 @@ fn resume(paths: &Paths, jobs: &[QueuedJobId], printer: &mut Printer<'_>) -> Res
     Ok(())
 }
 
-fn clear(paths: &Paths, jobs: &[QueuedJobId], ended: bool, printer: &mut Printer<'_>) -> Result<(), CommandError> {
-    let mut database = open(paths)?;
+fn clear(paths: &Paths, jobs: &[QueuedJobId], ended: bool, printer: &mut Printer<'_>, err: ErrorOutput<'_>) -> Result<(), CommandError> {
+    let mut database = open(paths, err)?;
+    settle_queue(&paths.gallery_file(), &mut database)?;
     for id in jobs {
         let Some(state) = database.cancel_job(*id)? else { return Err(CommandError::Job(*id, "is not there")) };
         printer.json(&report::change(*id, state))?;

@@ -135,6 +135,7 @@ impl Follower<'_> {
                 self.exit = Exit::Failed;
                 self.reporter.message(&format!("error: {advice}"));
             }
+            QueueEvent::Notice(advice) => self.reporter.message(&format!("warning: {}", advice.sentence)),
             QueueEvent::NotSubmitted { .. } | QueueEvent::PictureKept { .. } => {}
         }
         Ok(false)
@@ -156,6 +157,11 @@ impl Follower<'_> {
         if !snapshot.is_owner && !told.is_follower {
             told.is_follower = true;
             self.reporter.message("Another Atelier runs the queue; this tells what it makes.");
+        }
+        if snapshot.is_blocked {
+            self.exit = Exit::Failed;
+            // What the engine has is given back first.
+            return Ok(snapshot.rows.iter().all(|row| row.engine_job.is_none()));
         }
         let waits = |row: &&crate::studio::queue::QueueRow| row.job.state == JobState::Waiting;
         let is_running = snapshot.rows.iter().any(|row| row.job.state == JobState::Running);

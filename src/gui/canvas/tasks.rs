@@ -13,6 +13,7 @@ use atelier_core::canvas::{
     AreaSettings, Borders, DocumentContent, DocumentEdit, LayerError, LayerId, Mask, ModelSizes, PixelRect, TileImage, borders_of,
     crop_picture, plan_crop, plan_outpaint,
 };
+use atelier_core::owner_only;
 use atelier_core::paths::{self, Paths};
 use atelier_core::reading::ReadingMarks;
 use atelier_core::recipe::{ImageSource, Rgb8};
@@ -370,7 +371,7 @@ impl CanvasFileTask {
 
 fn autosave(path: &Path, content: &DocumentContent) -> Result<(), PictureError> {
     if let Some(folder) = path.parent() {
-        paths::ensure_private_folder(folder).map_err(|source| PictureError::Write { path: folder.to_owned(), source })?;
+        owner_only::ensure_folder(folder).map_err(|source| PictureError::Write { path: folder.to_owned(), source })?;
     }
     write_private_canvas(path, content)
 }

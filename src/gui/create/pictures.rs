@@ -133,8 +133,11 @@ fn take_kept(state: &mut State, job: JobId, index: u32, context: &mut Context<'_
         return;
     }
     let (Some(result), Some(id)) = (state.kept.remove(&key), state.being_kept.remove(&key)) else { return };
-    let hint = "The picture is still here: save it somewhere else with \"Save as\" before you close Atelier. The queue is paused.";
-    stored(state, id, result.map_err(|advice| Advice::new(advice.sentence, hint)), context);
+    if result.is_err() {
+        // One that waits for room on the disk is kept later.
+        state.being_kept.insert(key, id);
+    }
+    stored(state, id, result, context);
 }
 
 /// A picture was written to a file, or could not be.

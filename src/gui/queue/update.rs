@@ -76,7 +76,7 @@ pub(crate) fn queue_event(state: &mut State, create: &mut create::State, event: 
         }
         QueueEvent::PictureKept { engine_job, index, result } => create::pictures::kept(create, engine_job, index, result, context),
         QueueEvent::Ended(job) => ended(&job, context),
-        QueueEvent::Problem(advice) => context.shared.error = Some(ErrorCard::of(advice)),
+        QueueEvent::Problem(advice) | QueueEvent::Notice(advice) => context.shared.error = Some(ErrorCard::of(advice)),
     }
 }
 

@@ -78,4 +78,26 @@ mod tests {
         assert_eq!(read_metadata(&export.folder.join("a.png")).unwrap(), Metadata::default());
         assert_eq!(read_metadata(&picture).unwrap(), metadata);
     }
+
+    #[test]
+    fn on_a_full_disk_the_sentence_says_what_was_not_exported_and_nothing_half_written_is_left() {
+        let Some(disk) = testkit::disk::SmallDisk::mount(1 << 20) else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let picture = folder.path().join("a.png");
+        write_picture(
+            &picture,
+            &Rgb8::new(64, 64, (0..64 * 64 * 3).map(|n| (n * 31 % 251) as u8).collect()).unwrap(),
+            &Metadata::default(),
+        )
+        .unwrap();
+        let out = disk.path().join("out");
+        fs::create_dir(&out).unwrap();
+        let export = Export { folder: out.clone(), format: ExportFormat::Png, strips_metadata: false };
+        disk.fill();
+        let said = export_all(std::slice::from_ref(&picture), &export);
+        assert!(said.starts_with("0 pictures were exported") && said.contains("1 were not: ") && said.contains("No space"), "{said}");
+        assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
+        disk.make_room();
+        assert!(export_all(&[picture], &export).starts_with("1 picture was exported"));
+    }
 }

@@ -56,12 +56,17 @@ impl Images {
     /// Works until [`ImageRequest::Stop`].
     pub(super) fn run(self) {
         let mut request = self.requests.wait();
-        // The other thread makes the database and says what is wrong with it.
-        let (Ok((database, _)), Ok(thumbnails)) =
-            (Database::open(&self.paths.gallery_file()), Thumbnails::open(&self.paths.thumbnails_file()))
-        else {
-            tracing::warn!("no thumbnails can be made");
-            return;
+        let (database, thumbnails) = loop {
+            // The other thread makes the database and says what is wrong with it.
+            match (Database::open(&self.paths.gallery_file()), Thumbnails::open(&self.paths.thumbnails_file())) {
+                (Ok((database, _)), Ok(thumbnails)) => break (database, thumbnails),
+                (Err(error), _) | (_, Err(error)) => tracing::warn!("no thumbnails can be made now: {error}"),
+            }
+            if matches!(request, ImageRequest::Stop) {
+                return;
+            }
+            // A disk may have come back by then.
+            request = self.requests.wait();
         };
         let marks = ReadingMarks::open(&self.paths.reading_marks());
         let mut wanted = Wanted::default();

@@ -102,3 +102,6 @@ impl Drop for GalleryService {
         self.stop();
     }
 }
+
+#[cfg(test)]
+mod tests;

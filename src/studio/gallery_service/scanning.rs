@@ -18,6 +18,9 @@ const PUBLISH_EVERY: Duration = Duration::from_millis(700);
 /// Time without a task after which the database is looked through for damage, once: its whole file is read.
 const QUIET_BEFORE_CHECK: Duration = Duration::from_secs(30);
 
+/// Time between two tries of a task that a disk refused.
+const RETRY_INTERVAL: Duration = Duration::from_secs(5);
+
 /// Task of this thread; a newer one of the same kind takes the place of an older one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Task {
@@ -87,8 +90,14 @@ fn run(
     let (mut database, _) = Database::open(&paths.gallery_file())?;
     let marks = ReadingMarks::open(&paths.reading_marks());
     let (mut is_checked, mut is_damage_reported) = (false, false);
+    // What a disk refused, which was told.
+    let (mut refused, mut is_told): (Option<Task>, bool) = (None, false);
     loop {
-        let task = if is_checked { Some(tasks.wait()) } else { tasks.next_within(QUIET_BEFORE_CHECK) };
+        let task = match refused {
+            Some(_) => tasks.next_within(RETRY_INTERVAL).or(refused),
+            None if is_checked => Some(tasks.wait()),
+            None => tasks.next_within(QUIET_BEFORE_CHECK),
+        };
         let result = match task {
             Some(Task::Stop) => return Ok(()),
             Some(Task::WriteJournals) => database.write_journals(),
@@ -98,8 +107,21 @@ fn run(
                 database.check()
             }
         };
-        let Err(error) = result else { continue };
+        let Err(error) = result else {
+            if task == refused {
+                (refused, is_told) = (None, false);
+            }
+            continue;
+        };
         let mut sentence = error.to_string();
+        if error.is_temporary() {
+            // A scan also writes the journals.
+            refused = if refused == Some(Task::Scan) { refused } else { task };
+            if std::mem::replace(&mut is_told, true) {
+                continue;
+            }
+            sentence.push_str(". It is tried again by itself.");
+        }
         if error.is_damage() {
             if std::mem::replace(&mut is_damage_reported, true) {
                 continue;

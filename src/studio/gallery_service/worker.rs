@@ -1,12 +1,14 @@
 //! The thread that asks the database.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
-use atelier_gallery::{Database, DatabaseState, DatabaseVersion, FolderKind, GalleryError, PictureId, Query, SystemTrash};
+use atelier_gallery::{Database, DatabaseVersion, FolderKind, GalleryError, PictureId, Query, SystemTrash};
 
 use super::files;
 use super::message::{FolderSummary, Found, GalleryEvent, GalleryRequest, Mark, Overview, Search, send_event};
@@ -14,6 +16,8 @@ use super::scanning::Scanning;
 
 /// Pictures of the filmstrip at the start.
 const NEWEST: usize = 60;
+/// Time between two tries of what a disk refused.
+const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Message to this thread.
 pub(super) enum Message {
@@ -38,6 +42,10 @@ pub(super) struct Worker {
     overview: Option<(DatabaseVersion, Arc<Overview>)>,
     /// What went to the trash last.
     trashed: Vec<PictureId>,
+    /// Marks that are to be written, in order.
+    marks: VecDeque<(Vec<PictureId>, Mark)>,
+    /// A person knows that marks wait for the disk.
+    are_marks_told: bool,
 }
 
 impl Worker {
@@ -60,28 +68,14 @@ impl Worker {
             found_at: None,
             overview: None,
             trashed: Vec::new(),
+            marks: VecDeque::new(),
+            are_marks_told: false,
         }
     }
 
     /// Works until [`Message::Stop`].
     pub(super) fn run(mut self) {
-        let mut database = match Database::open(&self.paths.gallery_file()) {
-            Ok((database, state)) => {
-                if let DatabaseState::PutAside(aside) = state {
-                    let words = format!(
-                        "The index of your pictures was damaged. It is built again from the pictures; the old one is kept as {}.",
-                        aside.display()
-                    );
-                    self.notice(words);
-                }
-                database
-            }
-            Err(error) => {
-                self.notice(format!("The gallery cannot be used now: {error}. Your pictures are in {}.", self.pictures_folder.display()));
-                send_event(&self.events, GalleryEvent::Found(Arc::default()));
-                return;
-            }
-        };
+        let Some(mut database) = self.open() else { return };
         if let Err(error) = database.add_folder(&self.pictures_folder, FolderKind::Own) {
             self.notice(error.to_string());
         }
@@ -92,9 +86,11 @@ impl Worker {
         self.publish(&database, true);
         scanning.rescan();
         loop {
-            let result = match self.messages.wait() {
-                Message::Stop => break,
-                Message::Scanned => {
+            let message = if self.marks.is_empty() { Some(self.messages.wait()) } else { self.messages.next_within(RETRY_INTERVAL) };
+            let result = match message {
+                Some(Message::Stop) => break,
+                None => self.write_marks(&mut database, &scanning),
+                Some(Message::Scanned) => {
                     if self.found.total == 0 {
                         // An index that was just begun knew nothing at the start.
                         self.publish_newest(&database);
@@ -103,13 +99,74 @@ impl Worker {
                     self.send(GalleryEvent::Changed);
                     Ok(())
                 }
-                Message::Request(request) => self.answer(&mut database, &scanning, request),
+                Some(Message::Request(request)) => self.answer(&mut database, &scanning, request),
             };
             if let Err(error) = result {
                 self.notice(error.to_string());
             }
         }
+        if self.write_marks(&mut database, &scanning).is_err() || !self.marks.is_empty() {
+            tracing::warn!("{} marks could not be written", self.marks.len());
+        }
         scanning.finish();
+    }
+
+    /// Opens the database, also where the disk gives it only later; `None` at the end of the program, or where a newer Atelier wrote it.
+    fn open(&mut self) -> Option<Database> {
+        let mut is_told = false;
+        loop {
+            let error = match Database::open(&self.paths.gallery_file()) {
+                Ok((database, state)) => {
+                    if let Some(warning) = state.warning() {
+                        self.notice(warning);
+                    }
+                    return Some(database);
+                }
+                Err(error) => error,
+            };
+            if !std::mem::replace(&mut is_told, true) {
+                self.notice(format!("The gallery cannot be used now: {error}. Your pictures are in {}.", self.pictures_folder.display()));
+                self.send(GalleryEvent::Found(Arc::default()));
+            }
+            if !error.is_temporary() {
+                return None;
+            }
+            match self.messages.next_within(RETRY_INTERVAL) {
+                Some(Message::Stop) => return None,
+                Some(Message::Request(GalleryRequest::Search(search))) => self.search = search,
+                Some(Message::Request(_) | Message::Scanned) | None => {}
+            }
+        }
+    }
+
+    /// Writes the marks of a person in their order. What the disk refuses stays, and is tried again.
+    fn write_marks(&mut self, database: &mut Database, scanning: &Scanning) -> Result<(), GalleryError> {
+        let mut result = Ok(());
+        while let Some((ids, mark)) = self.marks.pop_front() {
+            let written = match &mark {
+                Mark::Rating(stars) => database.set_rating(&ids, *stars),
+                Mark::Flag(flag) => database.set_flag(&ids, *flag),
+                Mark::AddTag(tag) => database.add_tag(&ids, tag),
+                Mark::RemoveTag(tag) => database.remove_tag(&ids, tag),
+                Mark::Note(note) => database.set_note(&ids, note),
+            };
+            let Err(error) = written else { continue };
+            if error.is_temporary() {
+                self.marks.push_front((ids, mark));
+                if !std::mem::replace(&mut self.are_marks_told, true) {
+                    self.notice(format!("Your marks cannot be written now: {error}. They are kept, and written once the disk takes them."));
+                }
+                return result;
+            }
+            // The caller shows marks before they are written; a summary after each would take newer ones back for a moment.
+            self.send(GalleryEvent::Changed);
+            result = Err(error);
+        }
+        if std::mem::take(&mut self.are_marks_told) {
+            self.send(GalleryEvent::Changed);
+        }
+        scanning.write_journals();
+        result
     }
 
     fn send(&self, event: GalleryEvent) {
@@ -135,19 +192,8 @@ impl Worker {
                 }
             }
             GalleryRequest::Mark(ids, mark) => {
-                let result = match mark {
-                    Mark::Rating(stars) => database.set_rating(&ids, stars),
-                    Mark::Flag(flag) => database.set_flag(&ids, flag),
-                    Mark::AddTag(tag) => database.add_tag(&ids, &tag),
-                    Mark::RemoveTag(tag) => database.remove_tag(&ids, &tag),
-                    Mark::Note(note) => database.set_note(&ids, &note),
-                };
-                scanning.write_journals();
-                if result.is_err() {
-                    // The caller shows marks before they are written; a summary after each would take newer ones back for a moment.
-                    self.send(GalleryEvent::Changed);
-                }
-                result?;
+                self.marks.push_back((ids, mark));
+                self.write_marks(database, scanning)?;
             }
             GalleryRequest::Trash(ids) => self.trash(database, &ids)?,
             GalleryRequest::RestoreTrashed => self.restore(database)?,

@@ -21,7 +21,7 @@ use interprocess::local_socket::Listener;
 use interprocess::local_socket::prelude::*;
 
 use atelier_core::mailbox::Mailbox;
-use atelier_core::paths;
+use atelier_core::owner_only;
 use socket::Address;
 
 /// Name of the lock in the folder of data.
@@ -105,7 +105,7 @@ fn claim_within(data: &Path, files: &[PathBuf], patience: Duration) -> Claim {
 }
 
 fn open_lock(data: &Path) -> io::Result<File> {
-    paths::create_private_folder(data)?;
+    owner_only::create_folder(data)?;
     File::options().create(true).append(true).open(data.join(LOCK_NAME))
 }
 

@@ -12,6 +12,7 @@ use interprocess::local_socket::{ConnectOptions, Listener, ListenerOptions, Name
 
 use super::message;
 #[cfg(unix)]
+use atelier_core::owner_only;
 use atelier_core::paths;
 
 /// The first start's word that it has read a message.
@@ -64,7 +65,7 @@ impl Address {
         self.remove();
         #[cfg(unix)]
         if let Some(folder) = self.path.parent() {
-            paths::create_private_folder(folder)?;
+            owner_only::create_folder(folder)?;
         }
         let listener = ListenerOptions::new().name(self.name()?).reclaim_name(false).create_sync()?;
         #[cfg(unix)]

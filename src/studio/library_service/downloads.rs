@@ -102,6 +102,7 @@ impl Worker {
                     let name = self.download_names.remove(&id).unwrap_or_else(|| id.clone());
                     self.send(LibraryEvent::Downloaded(id, name));
                 }
+                Event::Notice(sentence) => self.notice(sentence),
                 Event::Found { text, answer } => {
                     self.send(LibraryEvent::SearchResults(text, answer.map_err(|it| it.to_string())));
                 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use atelier_core::owner_only;
 use atelier_core::paths;
 use atelier_core::recipe::Rgb8;
 use atelier_media::Metadata;
@@ -100,7 +101,7 @@ pub fn save_preset(folder: &Path, preset: &Preset, picture: Option<&Rgb8>) -> Re
     let failed = |source: io::Error| PresetError::Write { path: path.clone(), source };
     let text = serde_json::to_vec_pretty(preset).map_err(|error| failed(error.into()))?;
     // A style holds prompts.
-    paths::ensure_private_folder(folder).and_then(|()| paths::write_private(&path, &text)).map_err(failed)?;
+    owner_only::ensure_folder(folder).and_then(|()| paths::write_private(&path, &text)).map_err(failed)?;
     let look = path.with_extension("png");
     match picture {
         Some(picture) => atelier_media::write_picture(&look, &atelier_media::thumbnail(picture, PICTURE_PX), &Metadata::default())

@@ -5,6 +5,7 @@ use atelier_gallery::GalleryError;
 use atelier_gallery::queue::{JobState, NewJob, QueuedJobId};
 
 use super::active::StopReason;
+use super::change::Change;
 use super::message::{CrashAnswer, QueueRequest};
 use super::sources::write_pixels;
 use super::worker::Worker;
@@ -13,20 +14,31 @@ use super::worker::Worker;
 const LEFT: &str = "It waits until you ask for it.";
 
 impl Worker {
+    /// Carries a request out: what needs no disk at once, the rest in its order.
+    pub(super) fn receive(&mut self, request: QueueRequest) {
+        match request {
+            QueueRequest::SetPredictedPace { model, place, pace: Some(pace) } => drop(self.predicted_paces.insert((model, place), pace)),
+            QueueRequest::SetPredictedPace { model, place, pace: None } => drop(self.predicted_paces.remove(&(model, place))),
+            QueueRequest::SetAwaited(is_awaited) => self.is_awaited = is_awaited,
+            QueueRequest::StopForEnd => self.is_ending = true,
+            request => self.write(Change::Request(Box::new(request))),
+        }
+    }
+
     /// Carries a request out; one about a job that cannot be changed any more changes nothing.
-    pub(super) fn request(&mut self, request: QueueRequest) -> Result<(), GalleryError> {
+    pub(super) fn request(&mut self, request: &mut QueueRequest) -> Result<(), GalleryError> {
         // One that the engine has and has not begun is given back first.
-        if let QueueRequest::Move(id, _) | QueueRequest::Edit(id, ..) | QueueRequest::SetDevice(id, _) = &request
+        if let QueueRequest::Move(id, _) | QueueRequest::Edit(id, ..) | QueueRequest::SetDevice(id, _) = &*request
             && self.active.values().any(|active| active.id == *id && active.begin.is_none())
         {
             let id = *id;
-            self.deferred.push((id, request));
+            self.deferred.push((id, request.clone()));
             self.stop(id, StopReason::Suspended);
             return Ok(());
         }
         match request {
-            QueueRequest::Add(job) => self.add(*job)?,
-            QueueRequest::Cancel(id) => self.cancel(id)?,
+            QueueRequest::Add(job) => self.add(job)?,
+            QueueRequest::Cancel(id) => self.cancel(*id)?,
             QueueRequest::CancelWaiting => {
                 self.cancel_unbegun();
                 self.database.cancel_waiting_jobs()?;
@@ -38,31 +50,29 @@ impl Worker {
                     self.cancel(id)?;
                 }
             }
-            QueueRequest::Retry(id) => drop(self.database.retry_job(id)?),
-            QueueRequest::Duplicate(id) => drop(self.database.duplicate_job(id)?),
-            QueueRequest::Move(id, before) => drop(self.database.move_job(id, before)?),
-            QueueRequest::Edit(id, recipe, model) => drop(self.database.edit_job(id, &recipe, &model)?),
-            QueueRequest::SetDevice(id, device) => drop(self.database.set_job_device(id, device.as_deref())?),
-            QueueRequest::SetPause(pause) => self.database.set_queue_pause(pause)?,
-            QueueRequest::SetFollowsModel(follows) => self.database.set_follows_model(follows)?,
-            QueueRequest::AnswerCrash(answer) => self.answer_crash(answer)?,
+            QueueRequest::Retry(id) => drop(self.database.retry_job(*id)?),
+            QueueRequest::Duplicate(id) => drop(self.database.duplicate_job(*id)?),
+            QueueRequest::Move(id, before) => drop(self.database.move_job(*id, *before)?),
+            QueueRequest::Edit(id, recipe, model) => drop(self.database.edit_job(*id, recipe, model)?),
+            QueueRequest::SetDevice(id, device) => drop(self.database.set_job_device(*id, device.as_deref())?),
+            QueueRequest::SetPause(pause) => self.database.set_queue_pause(*pause)?,
+            QueueRequest::SetFollowsModel(follows) => self.database.set_follows_model(*follows)?,
+            QueueRequest::AnswerCrash(answer) => self.answer_crash(*answer)?,
             QueueRequest::ForgetEnded => drop(self.database.forget_ended_jobs()?),
             QueueRequest::LookForModels => drop(self.look_for_models(true)?),
-            QueueRequest::SetPredictedPace { model, place, pace } => {
-                match pace {
-                    Some(pace) => self.predicted_paces.insert((model, place), pace),
-                    None => self.predicted_paces.remove(&(model, place)),
-                };
-            }
-            QueueRequest::SetAwaited(is_awaited) => self.is_awaited = is_awaited,
-            QueueRequest::StopForEnd => self.is_ending = true,
+            // Carried out as it came.
+            QueueRequest::SetPredictedPace { .. } | QueueRequest::SetAwaited(_) | QueueRequest::StopForEnd => {}
         }
         Ok(())
     }
 
-    fn add(&mut self, mut job: NewJob) -> Result<(), GalleryError> {
+    fn add(&mut self, job: &mut NewJob) -> Result<(), GalleryError> {
         if let Err(error) = write_pixels(&mut job.recipe, &self.sources()) {
-            self.problem(Advice::new(error.to_string(), "Make room on the disk, then try again."));
+            let error = GalleryError::from(error);
+            if error.is_temporary() {
+                return Err(error);
+            }
+            self.problem(Advice::new(error.to_string(), "Check that the folder may be written to, then try again."));
             return Ok(());
         }
         if let (Some(models), Some(name)) = (&self.options.models, &job.wanted_model)
@@ -70,7 +80,7 @@ impl Worker {
         {
             defaults.apply(&mut job.recipe);
         }
-        self.database.add_job(&job)?;
+        self.database.add_job(job)?;
         if job.wanted_model.is_some() {
             // It may have come meanwhile.
             self.reload()?;

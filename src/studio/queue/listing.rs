@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use atelier_gallery::queue::{JobState, PauseMode};
-use atelier_gallery::{Database, GalleryError};
+use atelier_gallery::queue::{JobState, LastEnd, PauseMode, as_recovered};
+use atelier_gallery::{Database, DatabaseState, GalleryError};
 
 use super::lock::EngineLock;
 use super::message::QueueRow;
@@ -18,16 +18,22 @@ pub struct QueueListing {
     pub pause: PauseMode,
     /// True where a process runs the queue.
     pub is_running: bool,
+    /// State in which the database was found.
+    pub found: DatabaseState,
 }
 
-/// Reads the queue in this database. Blocks.
+/// Reads the queue in this database. Where the process that ran it is gone, jobs are told as the next one finds them. Blocks.
 ///
 /// # Errors
 /// If the database cannot be read.
 pub fn list_jobs(database: &Path) -> Result<QueueListing, GalleryError> {
-    let is_running = !EngineLock::beside(Some(database)).try_take();
-    let (database, _) = Database::open(database)?;
-    let (jobs, control) = (database.jobs()?, database.queue_control()?);
+    let mut lock = EngineLock::beside(Some(database));
+    let is_running = !lock.try_take();
+    let (database, found) = Database::open(database)?;
+    let (mut jobs, control) = (database.jobs()?, database.queue_control()?);
+    if !is_running {
+        as_recovered(&mut jobs, lock.last_end());
+    }
     let nothing = std::collections::BTreeMap::default();
     let situation = Situation {
         jobs: &jobs,
@@ -36,6 +42,7 @@ pub fn list_jobs(database: &Path) -> Result<QueueListing, GalleryError> {
         pause: control.pause,
         follows_model: control.follows_model,
         is_awaited: false,
+        is_blocked: false,
         is_owner: true,
         moved_up: &nothing,
     };
@@ -45,5 +52,20 @@ pub fn list_jobs(database: &Path) -> Result<QueueListing, GalleryError> {
         before += usize::from(job.state == JobState::Running || (job.state == JobState::Waiting && job.wanted_model.is_none()));
         QueueRow { job: job.clone(), engine_job: None, is_waiting, reason, ends_in_secs: None }
     });
-    Ok(QueueListing { rows: rows.collect(), pause: control.pause, is_running })
+    Ok(QueueListing { rows: rows.collect(), pause: control.pause, is_running, found })
+}
+
+/// Sets the queue right where the process that ran it is gone, so that nothing counts as running that nobody makes. Blocks.
+///
+/// # Errors
+/// If the database cannot be written to.
+pub fn settle_queue(path: &Path, database: &mut Database) -> Result<(), GalleryError> {
+    let mut lock = EngineLock::beside(Some(path));
+    if lock.try_take() {
+        if lock.last_end() == LastEnd::Killed || database.jobs()?.iter().any(|job| job.state == JobState::Running) {
+            database.recover_queue(lock.last_end())?;
+        }
+        lock.release();
+    }
+    Ok(())
 }

@@ -10,7 +10,7 @@ use atelier_engine::{Event, JobId};
 use atelier_gallery::queue::{JobState, NewJob, Pace, PauseMode, QueuedJob, QueuedJobId};
 
 /// Request to the queue.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum QueueRequest {
     /// Add a job.
     Add(Box<NewJob>),
@@ -100,6 +100,8 @@ pub enum QueueEvent {
     Ended(EndedJob),
     /// Something went wrong that is about no single picture.
     Problem(Advice),
+    /// Something that a person is to know; nothing is lost.
+    Notice(Advice),
 }
 
 /// A job that ended.
@@ -132,13 +134,15 @@ pub struct QueueSnapshot {
     pub follows_model: bool,
     /// False where another process runs the queue.
     pub is_owner: bool,
+    /// The disk takes nothing now: nothing begins until what happened is written.
+    pub is_blocked: bool,
     /// Time of this snapshot, from which predicted ends count.
     pub at: Instant,
 }
 
 impl Default for QueueSnapshot {
     fn default() -> Self {
-        Self { rows: Vec::new(), pause: PauseMode::No, follows_model: true, is_owner: true, at: Instant::now() }
+        Self { rows: Vec::new(), pause: PauseMode::No, follows_model: true, is_owner: true, is_blocked: false, at: Instant::now() }
     }
 }
 
@@ -210,6 +214,8 @@ pub enum WaitReason {
     Paused,
     /// A question about a job before it has no answer yet.
     Question,
+    /// What happened cannot be written to the disk now.
+    Disk,
     /// Its model is being downloaded, or is to be.
     Model(String),
     /// Models of other jobs hold the memory that it needs.
@@ -232,6 +238,7 @@ impl WaitReason {
             Self::Live => "Waits for the live picture".into(),
             Self::Paused => "The queue is paused".into(),
             Self::Question => "Waits for your answer about the job above".into(),
+            Self::Disk => "Waits for room on the disk".into(),
             Self::Model(model) => format!("Waits for the download of {model}"),
             Self::Memory(models) => format!("Waits for the memory of {}", models.join(", ")),
             Self::Held(reason) => reason.clone(),

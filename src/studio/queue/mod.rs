@@ -2,12 +2,15 @@
 //!
 //! One thread has the database and decides; a caller sends [`QueueRequest`]s and reads [`QueueEvent`]s. Of several processes one owns the
 //! engine, by a lock of the system's; the others change rows, which that one notices. Invariants: a job is on the disk before the engine has
-//! it; its pictures are kept whether or not anybody reads events; the caller's reading of engine events is not disturbed.
+//! it; its pictures are kept whether or not anybody reads events; what the disk does not take now is
+//! kept in memory and tried again, and nothing begins until then; the caller's reading of engine events is not disturbed.
 //!
 //! The engine cannot go on within a picture: a pause "after this picture" stops behind it, a pause "at once" begins that picture again later.
 
 mod active;
 mod answers;
+mod change;
+mod changes;
 mod keep;
 mod listing;
 mod lock;
@@ -16,6 +19,7 @@ mod model_lookup;
 mod options;
 mod policy;
 mod predict;
+mod publish;
 mod sources;
 mod worker;
 
@@ -28,7 +32,7 @@ use std::time::{Duration, Instant};
 use atelier_core::mailbox::Mailbox;
 use atelier_engine::{Event, Handle};
 
-pub use listing::{QueueListing, list_jobs};
+pub use listing::{QueueListing, list_jobs, settle_queue};
 use message::Message;
 pub use message::{CrashAnswer, EndedJob, QueueEvent, QueueRequest, QueueRow, QueueSnapshot, WaitReason};
 pub use model_lookup::ModelLookup;

@@ -30,6 +30,8 @@ pub(super) struct Situation<'a> {
     pub(super) is_owner: bool,
     /// A person waits for a picture that is not in the queue.
     pub(super) is_awaited: bool,
+    /// The disk takes nothing now.
+    pub(super) is_blocked: bool,
     /// Jobs in a row that went before the first of their lane, by device.
     pub(super) moved_up: &'a BTreeMap<Option<String>, usize>,
 }
@@ -76,7 +78,7 @@ impl Situation<'_> {
     pub(super) fn decide(&self) -> Decision {
         let mut decision = Decision::default();
         let unbegun = || self.jobs.iter().filter(|job| self.active(job.id).is_some_and(|it| !it.has_begun && !it.is_stopping));
-        if !self.is_owner || self.pause != PauseMode::No {
+        if !self.is_owner || self.is_blocked || self.pause != PauseMode::No {
             // Behind a pause nothing begins, not even what the engine has already.
             decision.withdraw.extend(unbegun().map(|job| job.id));
             return decision;
@@ -161,6 +163,7 @@ impl Situation<'_> {
             JobState::Waiting => Some(match &job.wanted_model {
                 Some(model) => WaitReason::Model(model.clone()),
                 None if self.pause != PauseMode::No => WaitReason::Paused,
+                None if self.is_blocked => WaitReason::Disk,
                 None if !self.is_owner => WaitReason::OtherProcess,
                 None if job.lane == Lane::Batch && self.is_asking() => WaitReason::Question,
                 None if job.lane == Lane::Batch && self.is_awaited => WaitReason::Live,

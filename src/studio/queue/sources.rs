@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use atelier_core::recipe::{ImageSource, Recipe};
-use atelier_gallery::queue::QueuedJob;
 use atelier_media::{Metadata, PictureError, write_picture};
 
 /// Gives every picture of a recipe a file, in this folder. Blocks.
@@ -24,10 +23,10 @@ pub(super) fn write_pixels(recipe: &mut Recipe, folder: &Path) -> Result<(), Pic
     Ok(())
 }
 
-/// Removes the files in this folder that no job needs and that are older than `least_age`: another process may be about to add their job.
+/// Removes the files in this folder that none of these recipes needs and that are older than `least_age`: another process may be about to add their job.
 /// Blocks.
-pub(super) fn remove_unused(folder: &Path, jobs: &[QueuedJob], least_age: Duration) {
-    let used: BTreeSet<PathBuf> = jobs.iter().flat_map(|job| files_of(&job.recipe)).collect();
+pub(super) fn remove_unused<'a>(folder: &Path, recipes: impl Iterator<Item = &'a Recipe>, least_age: Duration) {
+    let used: BTreeSet<PathBuf> = recipes.flat_map(files_of).collect();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         let age = entry.metadata().and_then(|file| file.modified()).ok().and_then(|time| time.elapsed().ok()).unwrap_or_default();
@@ -63,9 +62,9 @@ mod tests {
         let ImageSource::File(path) = &recipe.init.as_ref().unwrap().image else { panic!("still pixels") };
         assert_eq!(atelier_media::read_image(&ImageSource::File(path.clone())).unwrap(), pixels);
         assert_eq!(recipe.mask, Some(ImageSource::File("/mask.png".into())));
-        remove_unused(folder.path(), &[], Duration::from_hours(1));
+        remove_unused(folder.path(), std::iter::empty(), Duration::from_hours(1));
         assert!(path.exists(), "its job may come yet");
-        remove_unused(folder.path(), &[], Duration::ZERO);
+        remove_unused(folder.path(), std::iter::empty(), Duration::ZERO);
         assert!(!path.exists());
     }
 }

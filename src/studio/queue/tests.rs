@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, PictureInfo, Recipe, Rgb8};
 use atelier_engine::{Begin, Control, End, EngineEnd, Event, JobId, Picture, Request, Task, Timings, channel};
-use atelier_gallery::queue::{JobState, Lane, NewJob, PauseMode, QueuedJobId};
+use atelier_gallery::queue::{JobState, Lane, LastEnd, NewJob, PauseMode, QueuedJobId};
 
 use super::*;
+
+mod full_disk;
 
 /// Longest wait for a thread to answer; a machine that is busy may need it.
 const LONG: Duration = Duration::from_mins(1);
@@ -289,7 +291,7 @@ fn leave_as_after_a_kill(folder: &Path, id: QueuedJobId) {
     let path = atelier_core::paths::Paths::beneath(folder).gallery_file();
     let (mut database, _) = atelier_gallery::Database::open(&path).unwrap();
     assert_eq!(database.job(id).unwrap().unwrap().state, JobState::Running);
-    database.recover_queue().unwrap();
+    database.recover_queue(LastEnd::Killed).unwrap();
 }
 
 #[test]
@@ -371,6 +373,14 @@ fn a_second_process_adds_rows_and_a_window_takes_the_engine_over_behind_the_pict
     assert_eq!(recipe.prompt, "mine");
     window.until("the right", |snapshot| snapshot.is_owner);
     command.until("the other right", |snapshot| !snapshot.is_owner);
+    // The models went first: the window wants their memory.
+    loop {
+        match command.engine.next().unwrap() {
+            Request::Control(Control::UnloadAll) => break,
+            Request::Control(Control::Cancel(_)) => {}
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The queue's thread: owns the database, gives jobs to the engine, keeps their pictures, publishes snapshots.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -9,52 +9,64 @@ use std::time::{Duration, Instant};
 use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::recipe::{ModelFiles, PlacementText};
-use atelier_engine::{Busy, End, Event, Handle, JobId, Picture, PreviewOptions, Task};
-use atelier_gallery::queue::{JobOutcome, JobState, Pace, PauseMode, QueueControl, QueuedJob, QueuedJobId};
-use atelier_gallery::{Database, DatabaseState, GalleryError};
+use atelier_engine::{Busy, Event, Handle, JobId, PreviewOptions, Task};
+use atelier_gallery::queue::{JobOutcome, JobState, NewJob, Pace, PauseMode, QueueControl, QueuedJob, QueuedJobId};
+use atelier_gallery::{Database, GalleryError};
 
 use super::active::{ActiveJob, StopReason};
-use super::keep::keep_picture;
+use super::change::{Change, DiskTrouble};
 use super::lock::EngineLock;
-use super::message::{EndedJob, Message, QueueEvent, QueueRequest, QueueRow, QueueSnapshot};
+use super::message::{Message, QueueEvent, QueueRequest};
 use super::options::{CrashedJobs, QueueOptions};
 use super::policy::Situation;
-use super::predict::{ends_in_secs, known_pace};
 use super::sources;
 
 /// Time between two looks for changes of other processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Time between two looks for models that jobs wait for.
 const MODEL_INTERVAL: Duration = Duration::from_secs(10);
-/// Age at which a picture that no job needs is removed.
+/// Age at which a picture that no job needs is removed, and time between two looks for such.
 const SOURCE_AGE: Duration = Duration::from_hours(1);
+/// Time between two tries to open a database that could not be opened.
+const OPEN_INTERVAL: Duration = Duration::from_secs(5);
 /// Looks at a free lock that a window asked for, before a command takes it all the same.
 const PATIENCE_POLLS: u32 = 40;
-/// Characters of a prompt in messages.
-const PROMPT_CHARACTERS: usize = 60;
 
 /// State of the queue's thread.
 pub(super) struct Worker {
     pub(super) options: QueueOptions,
     pub(super) database: Database,
     pub(super) engine: Arc<Handle>,
-    events: Arc<Mailbox<QueueEvent>>,
+    pub(super) events: Arc<Mailbox<QueueEvent>>,
     lock: EngineLock,
+    /// What the process before left is still to be set right.
+    is_recovery_due: bool,
+    /// False for a queue in memory that knows nothing of the one on the disk.
+    is_kept: bool,
+    /// The next try to open the database that could not be opened.
+    open_at: Option<Instant>,
     pub(super) jobs: Vec<QueuedJob>,
     pub(super) control: QueueControl,
     pub(super) active: BTreeMap<JobId, ActiveJob>,
+    /// What is to be written, in order.
+    pub(super) changes: VecDeque<Change>,
+    pub(super) disk_trouble: Option<DiskTrouble>,
+    /// A person was told that the disk takes nothing, and that is not over as far as is known.
+    pub(super) is_trouble_told: bool,
     resident: Vec<ModelFiles>,
     moved_up: BTreeMap<Option<String>, usize>,
     data_version: i64,
     looked_for_models: Option<Instant>,
+    /// When pictures that no job needs were looked for last.
+    cleaned: Option<Instant>,
     polls_of_free_lock: u32,
     /// The last problem: one that stays is told once.
-    last_problem: Option<Advice>,
+    pub(super) last_problem: Option<Advice>,
     /// Changes of jobs that the engine is to give back first.
     pub(super) deferred: Vec<(QueuedJobId, QueueRequest)>,
-    /// A person waits for a picture that is not in the queue.
     /// By model and place.
     pub(super) predicted_paces: BTreeMap<(String, String), Pace>,
+    /// A person waits for a picture that is not in the queue.
     pub(super) is_awaited: bool,
     /// Nothing more begins: the program is about to end.
     pub(super) is_ending: bool,
@@ -62,20 +74,29 @@ pub(super) struct Worker {
 
 impl Worker {
     /// Opens the database; where that fails, the queue lasts as long as the process, and an event says so.
-    pub(super) fn open(options: QueueOptions, engine: Arc<Handle>, events: Arc<Mailbox<QueueEvent>>) -> Self {
-        let problem = |advice: Advice| events.send(QueueEvent::Problem(advice));
-        let opened = options.database.as_deref().map(Database::open).transpose();
-        let database = match opened {
-            Ok(Some((database, DatabaseState::PutAside(aside)))) => {
-                let sentence = format!("The queue and the index were damaged. They begin anew; the old file is {}.", aside.display());
-                problem(Advice::new(sentence, "Your pictures are all there."));
+    pub(super) fn open(mut options: QueueOptions, engine: Arc<Handle>, events: Arc<Mailbox<QueueEvent>>) -> Self {
+        let (mut open_at, mut is_kept) = (None, true);
+        let database = match options.database.as_deref().map(Database::open).transpose() {
+            Ok(Some((database, state))) => {
+                if let Some(warning) = state.warning() {
+                    events.send(QueueEvent::Notice(Advice::new(warning, "Your pictures are all there.")));
+                }
                 Ok(database)
             }
-            Ok(Some((database, DatabaseState::New | DatabaseState::Whole))) => Ok(database),
             Ok(None) => Database::in_memory(),
             Err(error) => {
+                is_kept = false;
+                open_at = (error.is_temporary() && options.is_window).then(|| Instant::now() + OPEN_INTERVAL);
+                if open_at.is_none() {
+                    // Nothing is written among the data of a newer Atelier.
+                    options.sources = None;
+                }
                 let sentence = format!("The queue cannot be kept on the disk: {error}.");
-                problem(Advice::new(sentence, "It works until you close Atelier. Make room on the disk, then start again."));
+                let hint = match open_at {
+                    Some(_) => "It works until you close Atelier, and is written to the disk as soon as that is possible.",
+                    None => "It works until you close Atelier; nothing on the disk is changed.",
+                };
+                events.send(QueueEvent::Problem(Advice::new(sentence, hint)));
                 Database::in_memory()
             }
         };
@@ -83,20 +104,28 @@ impl Worker {
             Ok(database) => database,
             Err(error) => unreachable!("a database in memory needs nothing but memory: {error}"),
         };
-        let lock = EngineLock::beside(options.database.as_deref());
+        // A queue in memory knows nothing of the jobs on the disk, so it touches neither their lock nor their pictures.
+        let lock = EngineLock::beside(options.database.as_deref().filter(|_| is_kept));
         let mut worker = Self {
             options,
             database,
             engine,
             events,
+            is_recovery_due: lock.is_held() && is_kept,
             lock,
+            is_kept,
+            open_at,
             jobs: Vec::new(),
             control: QueueControl::default(),
             active: BTreeMap::new(),
+            changes: VecDeque::new(),
+            disk_trouble: None,
+            is_trouble_told: false,
             resident: Vec::new(),
             moved_up: BTreeMap::new(),
             data_version: 0,
             looked_for_models: None,
+            cleaned: None,
             polls_of_free_lock: 0,
             last_problem: None,
             deferred: Vec::new(),
@@ -104,18 +133,50 @@ impl Worker {
             is_awaited: false,
             is_ending: false,
         };
-        let begun = worker.begin();
-        worker.report(begun);
+        worker.begin();
         worker
     }
 
-    fn begin(&mut self) -> Result<(), GalleryError> {
-        self.take_lock()?;
-        self.reload()?;
-        if let Some(folder) = &self.options.sources {
-            sources::remove_unused(folder, &self.jobs, SOURCE_AGE);
+    fn begin(&mut self) {
+        let taken = self.take_lock();
+        self.value_or_wait(taken);
+        self.refresh();
+        self.clean();
+    }
+
+    /// Opens the database that could not be opened, and gives it the jobs that came meanwhile.
+    fn open_again(&mut self) -> Result<bool, GalleryError> {
+        let is_due = self.open_at.is_some_and(|at| Instant::now() >= at) && self.active.is_empty() && self.changes.is_empty();
+        let Some(path) = self.options.database.clone().filter(|_| is_due) else { return Ok(false) };
+        self.open_at = Some(Instant::now() + OPEN_INTERVAL);
+        let Ok((database, _)) = Database::open(&path) else { return Ok(false) };
+        let waiting = self.database.jobs()?.into_iter().filter(|job| matches!(job.state, JobState::Waiting | JobState::Held));
+        let before = std::mem::replace(&mut self.database, database);
+        for job in waiting {
+            let QueuedJob { recipe, lane, folder, model, wanted_model, device, preview, .. } = job;
+            let recipe = Arc::unwrap_or_clone(recipe);
+            let job = NewJob { recipe, lane, folder, model, wanted_model, device, preview };
+            self.changes.push_back(Change::Request(Box::new(QueueRequest::Add(Box::new(job)))));
         }
-        Ok(())
+        drop(before);
+        (self.is_kept, self.open_at, self.last_problem) = (true, None, None);
+        self.lock = EngineLock::beside(Some(&path));
+        self.is_recovery_due = self.lock.is_held();
+        self.begin();
+        self.write_changes();
+        Ok(true)
+    }
+
+    /// Removes pictures that no job needs any more.
+    fn clean(&mut self) {
+        let is_due = self.cleaned.is_none_or(|cleaned| cleaned.elapsed() >= SOURCE_AGE);
+        if !is_due || !self.lock.is_held() || !self.is_kept {
+            return;
+        }
+        self.cleaned = Some(Instant::now());
+        if let (Some(folder), Ok(jobs), Ok(true)) = (&self.options.sources, self.database.jobs(), self.database.is_restored()) {
+            sources::remove_unused(folder, jobs.iter().map(|job| &*job.recipe).chain(self.unwritten_recipes()), SOURCE_AGE);
+        }
     }
 
     /// Runs until the caller is gone.
@@ -134,70 +195,92 @@ impl Worker {
 
     /// Does what is to be done now, and publishes a snapshot where something has changed.
     fn step(&mut self, mut is_changed: bool) {
-        let result = (|| {
-            // What was decided may decide more: a job that begins makes room for the next.
-            while is_changed {
-                self.reload()?;
-                self.look_for_models(false)?;
-                let has_acted = self.act()?;
-                self.publish()?;
-                is_changed = has_acted;
+        // What was decided may decide more: a job that begins makes room for the next.
+        while is_changed {
+            self.refresh();
+            let acted = self.look_for_models(false).and_then(|_| self.act());
+            is_changed = self.value_or_wait(acted).unwrap_or(false);
+            if !self.is_blocked() && std::mem::take(&mut self.is_trouble_told) {
+                self.last_problem = None;
             }
-            Ok(())
-        })();
-        self.report(result);
+            self.publish();
+        }
     }
 
     fn message(&mut self, message: Message) -> bool {
-        let result = match message {
-            Message::Request(request) => self.request(request).map(|()| true),
+        match message {
+            Message::Request(request) => {
+                self.receive(request);
+                true
+            }
             Message::Engine(event) => self.engine_event(event),
-            Message::Stop => Ok(false),
-        };
-        self.report(result).unwrap_or(true)
+            Message::Stop => false,
+        }
     }
 
-    /// Notices what other processes changed.
+    /// Notices what other processes changed, and tries again what the disk refused.
     fn poll(&mut self) -> bool {
+        let is_tried = self.is_try_due();
+        if is_tried {
+            self.write_changes();
+        }
+        self.clean();
         let result = (|| {
-            let took = !self.lock.is_held() && self.take_lock()?;
+            let opened = self.open_again()?;
+            let took = (!self.lock.is_held() || self.is_recovery_due) && self.take_lock()?;
             let version = self.database.data_version()?;
             let changed = std::mem::replace(&mut self.data_version, version) != version;
             let waits = self.jobs.iter().any(|job| job.wanted_model.is_some() && job.state == JobState::Waiting);
             let looks = waits && self.looked_for_models.is_none_or(|looked| looked.elapsed() >= MODEL_INTERVAL);
-            Ok(took | changed | (looks && self.look_for_models(true)?))
+            Ok(opened | took | changed | (looks && self.look_for_models(true)?))
         })();
-        self.report(result).unwrap_or(false)
+        self.value_or_wait(result).unwrap_or(false) | is_tried
     }
 
     /// Takes the right to run the queue where it is free, and sets right what the process before left. Returns true if it was taken now.
     fn take_lock(&mut self) -> Result<bool, GalleryError> {
         let control = self.database.queue_control()?;
-        if !self.options.is_window && control.is_wanted {
-            // A window comes for it; one that never does has ended.
-            self.polls_of_free_lock += 1;
-            if self.polls_of_free_lock < PATIENCE_POLLS {
+        if !self.lock.is_held() {
+            if !self.options.is_window && control.is_wanted {
+                // A window comes for it; one that never does has ended.
+                self.polls_of_free_lock += 1;
+                if self.polls_of_free_lock < PATIENCE_POLLS {
+                    return Ok(false);
+                }
+            }
+            if !self.lock.try_take() {
+                if self.options.is_window && !control.is_wanted {
+                    self.database.set_queue_wanted(true)?;
+                }
                 return Ok(false);
             }
+            self.is_recovery_due = true;
         }
-        if !self.lock.try_take() {
-            if self.options.is_window && !control.is_wanted {
-                self.database.set_queue_wanted(true)?;
-            }
+        if !self.is_recovery_due {
             return Ok(false);
         }
         self.polls_of_free_lock = 0;
-        self.database.set_queue_wanted(false)?;
-        let recovery = self.database.recover_queue()?;
-        for path in &recovery.found {
-            tracing::info!("{} was written before the program ended, and is in the index now", path.display());
+        if control.is_wanted {
+            self.database.set_queue_wanted(false)?;
+        }
+        let recovery = self.database.recover_queue(self.lock.last_end())?;
+        if !recovery.found.is_empty() {
+            tracing::info!("{} pictures were written before the program ended, and are in the index now", recovery.found.len());
         }
         if self.options.crashed == CrashedJobs::BeginAgain {
             for job in self.database.jobs()?.iter().filter(|job| job.is_question()) {
                 self.database.retry_job(job.id)?;
             }
         }
+        self.database.compact_queue_journal()?;
+        self.is_recovery_due = false;
+        self.lock.mark();
         Ok(true)
+    }
+
+    /// True where this process may give jobs to the engine.
+    pub(super) fn is_owner(&self) -> bool {
+        self.lock.is_held() && !self.is_recovery_due
     }
 
     pub(super) fn reload(&mut self) -> Result<(), GalleryError> {
@@ -224,15 +307,16 @@ impl Worker {
         Ok(has_come)
     }
 
-    fn situation<'a>(&'a self, active: &'a [super::policy::ActiveState]) -> Situation<'a> {
+    pub(super) fn situation<'a>(&'a self, active: &'a [super::policy::ActiveState]) -> Situation<'a> {
         Situation {
             jobs: &self.jobs,
             active,
             resident: &self.resident,
             pause: self.control.pause,
             follows_model: self.control.follows_model,
-            is_owner: self.lock.is_held(),
+            is_owner: self.is_owner(),
             is_awaited: self.is_awaited,
+            is_blocked: self.is_blocked(),
             moved_up: &self.moved_up,
         }
     }
@@ -243,10 +327,14 @@ impl Worker {
         let is_wanted = self.control.is_wanted && !self.options.is_window;
         if is_wanted && self.active.is_empty() && self.lock.is_held() {
             self.polls_of_free_lock = 0;
+            // The window wants the memory for its own.
+            if let Err(busy) = self.engine.unload() {
+                tracing::warn!("the models stay in memory: {busy}");
+            }
             self.lock.release();
             return Ok(true);
         }
-        if self.is_ending || !self.lock.is_held() {
+        if self.is_ending || !self.is_owner() {
             return Ok(false);
         }
         let states: Vec<_> = self.active.values().map(ActiveJob::state).collect();
@@ -278,7 +366,7 @@ impl Worker {
             for id in all {
                 self.stop(id, StopReason::Suspended);
             }
-        } else if is_wanted || self.control.pause == PauseMode::AfterPicture {
+        } else if is_wanted || self.is_blocked() || self.control.pause == PauseMode::AfterPicture {
             let unbegun: Vec<_> = self.active.values().filter(|active| active.begin.is_none()).map(|active| active.id).collect();
             for id in unbegun {
                 self.stop(id, StopReason::Suspended);
@@ -306,13 +394,13 @@ impl Worker {
     }
 
     fn submit(&mut self, id: QueuedJobId, moved_up: bool) -> Result<bool, GalleryError> {
-        let Some(job) = self.jobs.iter().find(|job| job.id == id) else { return Ok(false) };
+        let Some(job) = self.jobs.iter().find(|job| job.id == id).cloned() else { return Ok(false) };
         if !self.database.start_job(id)? {
             return Ok(true);
         }
         let Some(pictures) = job.missing_pictures() else {
             // A cancelled job that has all its pictures and was asked for again: it would stand in the way of all others.
-            self.database.end_job(id, &JobOutcome::Done)?;
+            self.write(Change::Outcome(id, JobOutcome::Done));
             return Ok(true);
         };
         let device = job.device.clone();
@@ -322,8 +410,8 @@ impl Worker {
             recipe.placement = PlacementText { backend: device.clone(), ..PlacementText::default() };
         }
         let preview = serde_json::from_str(&job.preview).unwrap_or(PreviewOptions::Off);
-        if moved_up {
-            self.database.mark_moved_up(id)?;
+        if moved_up && let Err(error) = self.database.mark_moved_up(id) {
+            tracing::warn!("job {id} went before others, which was not noted: {error}");
         }
         let passed = self.moved_up.entry(device).or_default();
         *passed = if moved_up { *passed + 1 } else { 0 };
@@ -340,162 +428,67 @@ impl Worker {
                 Busy::Gone => JobOutcome::Held(format!("{busy}")),
                 Busy::Full => JobOutcome::Withdrawn,
             };
-            self.database.end_job(id, &outcome)?;
             self.events.send(QueueEvent::NotSubmitted { engine_job, reason: busy.to_string() });
+            self.write(Change::Outcome(id, outcome));
             return Ok(false);
         }
         Ok(true)
     }
 
     /// Returns true if the state of the queue has changed by an event.
-    fn engine_event(&mut self, event: Event) -> Result<bool, GalleryError> {
+    fn engine_event(&mut self, event: Event) -> bool {
         match event {
             Event::Begin { job, begin } => {
-                let Some(active) = self.active.get_mut(&job) else { return Ok(false) };
+                let Some(active) = self.active.get_mut(&job) else { return false };
                 let first_seed = begin.seeds.first().map_or(0, |seed| seed.saturating_sub(i64::from(active.pictures.start)));
                 active.begin(begin);
-                self.database.begin_job(active.id, first_seed)?;
+                let id = active.id;
+                self.write(Change::Begin(id, first_seed));
             }
             Event::Step { job, step } => {
-                let Some(active) = self.active.get_mut(&job) else { return Ok(false) };
+                let Some(active) = self.active.get_mut(&job) else { return false };
                 let is_first_pace = active.first_pace().is_none();
-                if let Some(noted) = active.step(step, Instant::now()) {
-                    self.database.note_step(active.id, noted)?;
-                    return Ok(true);
-                }
-                return Ok(is_first_pace && active.first_pace().is_some());
+                let Some(noted) = active.step(step, Instant::now()) else { return is_first_pace && active.first_pace().is_some() };
+                let id = active.id;
+                self.write(Change::Step(id, noted));
             }
-            Event::Picture { job, picture } => return self.picture(job, &picture).map(|()| true),
+            Event::Picture { job, picture } => self.picture(job, picture),
             Event::Waiting { job, behind } => {
-                let Some(active) = self.active.get_mut(&job) else { return Ok(false) };
+                let Some(active) = self.active.get_mut(&job) else { return false };
                 active.behind = behind;
             }
             Event::Residency(residency) => self.resident = residency.models.into_iter().map(|model| model.files).collect(),
-            Event::End { job, end } => return self.engine_end(job, &end),
-            _ => return Ok(false),
+            Event::End { job, end } => self.engine_end(job, end),
+            _ => return false,
         }
-        Ok(true)
-    }
-
-    fn picture(&mut self, engine_job: JobId, picture: &Picture) -> Result<(), GalleryError> {
-        let Some(active) = self.active.get_mut(&engine_job) else { return Ok(()) };
-        let Some(job) = self.database.job(active.id)? else { return Ok(()) };
-        let index = active.pictures.start + picture.info.index;
-        let result = keep_picture(&mut self.database, &job, index, picture);
-        match &result {
-            Ok(_) => {
-                active.count_picture();
-                if active.stops_after_picture && active.has_more_pictures() && active.stop.is_none() {
-                    active.stop = Some(StopReason::Suspended);
-                    self.engine.cancel(engine_job);
-                }
-            }
-            Err(advice) => {
-                // The next ones could not be kept either.
-                active.keep_error = Some(advice.clone());
-                self.engine.cancel(engine_job);
-                self.database.set_queue_pause(PauseMode::AfterPicture)?;
-            }
-        }
-        self.events.send(QueueEvent::PictureKept { engine_job, index: picture.info.index, result });
-        Ok(())
-    }
-
-    fn engine_end(&mut self, engine_job: JobId, end: &End) -> Result<bool, GalleryError> {
-        let Some(active) = self.active.remove(&engine_job) else { return Ok(false) };
-        let Some(job) = self.database.job(active.id)? else { return Ok(true) };
-        if let End::Done { timings, .. } = end
-            && let Some(pace) = active.pace(timings)
-            // Branches and drafts do not compute all of their steps.
-            && job.recipe.earlier_steps.is_empty()
-            && job.recipe.draft_step().is_none()
-        {
-            self.database.record_pace(&job.model, place_of(&job), &pace)?;
-        }
-        let state = self.database.end_job(active.id, &active.outcome(end, &job))?.unwrap_or(job.state);
-        for (_, request) in self.deferred.extract_if(.., |(id, _)| *id == active.id).collect::<Vec<_>>() {
-            self.request(request)?;
-        }
-        if state.is_ended() || state == JobState::Held {
-            let jobs = self.database.jobs()?;
-            let is_last = !jobs.iter().any(|job| matches!(job.state, JobState::Waiting | JobState::Running));
-            let reason = jobs.iter().find(|it| it.id == job.id).and_then(|job| job.reason.clone());
-            self.events.send(QueueEvent::Ended(EndedJob {
-                job: job.id,
-                state,
-                prompt: job.recipe.prompt.chars().take(PROMPT_CHARACTERS).collect(),
-                pictures: job.pictures.len(),
-                secs: active.began.map_or(0.0, |began| began.elapsed().as_secs_f64()),
-                is_last,
-                reason,
-            }));
-        }
-        Ok(true)
-    }
-
-    /// Sends a snapshot in place of the unread one.
-    fn publish(&mut self) -> Result<(), GalleryError> {
-        self.reload()?;
-        let mut paces: BTreeMap<(&str, &str), Option<Pace>> = BTreeMap::new();
-        for job in self.jobs.iter().filter(|job| !job.state.is_ended()) {
-            let key = (job.model.as_str(), place_of(job));
-            if let std::collections::btree_map::Entry::Vacant(entry) = paces.entry(key) {
-                let live = self.active.values().find(|active| active.id == job.id).and_then(ActiveJob::first_pace);
-                let predicted = self.predicted_paces.get(&(job.model.clone(), place_of(job).to_owned())).copied();
-                entry.insert(known_pace(self.database.pace(key.0, key.1)?, live, predicted));
-            }
-        }
-        let active_of = |id: QueuedJobId| self.active.iter().find(|(_, active)| active.id == id);
-        let pace = |job: &QueuedJob| paces.get(&(job.model.as_str(), place_of(job))).copied().flatten();
-        let ends = ends_in_secs(&self.jobs, pace, |job| active_of(job.id).map(|(_, active)| active.progressed()));
-        let states: Vec<_> = self.active.values().map(ActiveJob::state).collect();
-        let situation = self.situation(&states);
-        let mut before = 0;
-        let rows = self.jobs.iter().zip(ends).map(|(job, ends_in_secs)| {
-            let row = QueueRow {
-                engine_job: active_of(job.id).map(|(number, _)| *number),
-                is_waiting: situation.is_waiting(job),
-                reason: situation.reason(job, before),
-                ends_in_secs,
-                job: job.clone(),
-            };
-            before += usize::from(job.state == JobState::Running || (job.state == JobState::Waiting && job.wanted_model.is_none()));
-            row
-        });
-        let snapshot = QueueSnapshot {
-            rows: rows.collect(),
-            pause: self.control.pause,
-            follows_model: self.control.follows_model,
-            is_owner: self.lock.is_held(),
-            at: Instant::now(),
-        };
-        let is_snapshot = |unread: &QueueEvent| matches!(unread, QueueEvent::Snapshot(_));
-        self.events.send_replacing(QueueEvent::Snapshot(Arc::new(snapshot)), is_snapshot);
-        Ok(())
+        true
     }
 
     /// What runs goes on at the next start.
     fn end(&mut self) {
         for (engine_job, active) in std::mem::take(&mut self.active) {
             self.engine.cancel(engine_job);
-            let result = self.database.end_job(active.id, &JobOutcome::Suspended).map(drop);
-            self.report(result);
+            self.changes.push_back(Change::Outcome(active.id, JobOutcome::Suspended));
+        }
+        self.write_changes();
+        if !self.changes.is_empty() {
+            tracing::warn!("{} changes of the queue were not written; the next start sets it right", self.changes.len());
         }
         self.lock.release();
     }
 
     /// The value, or a problem for the person.
     pub(super) fn report<T>(&mut self, result: Result<T, GalleryError>) -> Option<T> {
-        result
-            .map_err(|error| {
-                let hint = if error.is_disk_full() {
-                    "Make room on the disk, then start Atelier again: what is in the queue goes on."
-                } else {
-                    "Try again; if it stays, start Atelier again."
-                };
-                self.problem(Advice::new(format!("The queue: {error}."), hint));
-            })
-            .ok()
+        result.inspect_err(|error| self.problem_of(error)).ok()
+    }
+
+    pub(super) fn problem_of(&mut self, error: &GalleryError) {
+        let hint = if error.is_temporary() {
+            "Make room on the disk: what is in the queue goes on."
+        } else {
+            "Try again; if it stays, start Atelier again."
+        };
+        self.problem(Advice::new(format!("The queue: {error}."), hint));
     }
 
     pub(super) fn problem(&mut self, advice: Advice) {
@@ -513,6 +506,6 @@ impl Worker {
 }
 
 /// Where a job runs, in words that are the same for the same place.
-fn place_of(job: &QueuedJob) -> &str {
+pub(super) fn place_of(job: &QueuedJob) -> &str {
     job.device.as_deref().unwrap_or(&job.recipe.placement.backend)
 }

@@ -6,6 +6,7 @@
 //! mistakes.
 
 pub mod broken;
+pub mod disk;
 pub mod draft;
 pub mod families;
 pub mod headers;

@@ -14,7 +14,7 @@ impl Database {
     /// # Errors
     /// If the database cannot be written to.
     pub fn move_job(&mut self, id: QueuedJobId, before: Option<QueuedJobId>) -> Result<bool, GalleryError> {
-        self.write(|transaction| {
+        self.change_jobs(|transaction| {
             let place = match before {
                 Some(before) if before == id => return Ok(false),
                 Some(before) => match place_before(transaction, id, before)? {
@@ -39,7 +39,7 @@ impl Database {
     /// # Errors
     /// If the database cannot be written to.
     pub fn mark_moved_up(&mut self, id: QueuedJobId) -> Result<(), GalleryError> {
-        self.write(|transaction| {
+        self.change_jobs(|transaction| {
             transaction.execute("UPDATE job SET is_moved_up = 1 WHERE id = ?1", [id.0])?;
             Ok(())
         })

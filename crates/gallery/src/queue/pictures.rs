@@ -5,10 +5,10 @@ use std::io::{self, Read as _};
 use std::path::PathBuf;
 
 use atelier_core::recipe::ImageSource;
-use rusqlite::params;
+use rusqlite::{OptionalExtension as _, params};
 use sha2::{Digest as _, Sha256};
 
-use super::job::QueuedJobId;
+use super::job::{QueuedJob, QueuedJobId};
 use super::rows::path_text;
 use crate::record::record_picture;
 use crate::{Database, GalleryError, NewPicture, PictureId, PictureKind};
@@ -63,7 +63,7 @@ impl Database {
     /// If the database cannot be written to, or the path is no text.
     pub fn reserve_picture(&mut self, reservation: &PictureReservation) -> Result<bool, GalleryError> {
         let path = path_text(&reservation.path)?;
-        self.write(|transaction| {
+        self.change_jobs(|transaction| {
             let taken = "SELECT EXISTS (SELECT 1 FROM job_picture WHERE path = ?1 AND NOT (job_id = ?2 AND picture_index = ?3))";
             if transaction.query_row(taken, params![path, reservation.job.0, reservation.index], |row| row.get(0))? {
                 return Ok(false);
@@ -78,20 +78,30 @@ impl Database {
         })
     }
 
+    /// The reservation of a picture whose file is written and which is not recorded.
+    ///
+    /// # Errors
+    /// If the database or the file cannot be read.
+    pub fn written_picture(&self, job: QueuedJobId, index: u32) -> Result<Option<PictureReservation>, GalleryError> {
+        let query = "SELECT path, sha256 FROM job_picture WHERE job_id = ?1 AND picture_index = ?2 AND picture_id IS NULL";
+        let reserved = self.connection().prepare_cached(query)?.query_row(params![job.0, index], |row| {
+            Ok(PictureReservation { job, index, path: row.get::<_, String>(0)?.into(), sha256: row.get(1)? })
+        });
+        let Some(reservation) = reserved.optional()? else { return Ok(None) };
+        let is_written = reservation.is_written().map_err(|error| GalleryError::file(&reservation.path, error))?;
+        Ok(is_written.then_some(reservation))
+    }
+
     /// Records the picture of a reservation whose file is written: its row in the index and the progress of its job, in one transaction.
     ///
     /// # Errors
     /// If the file or the database cannot be used.
     pub fn record_job_picture(&mut self, reservation: &PictureReservation) -> Result<PictureId, GalleryError> {
-        let job = self.job(reservation.job)?;
-        let parent = job.as_ref().and_then(|job| match &job.recipe.init.as_ref()?.image {
-            ImageSource::File(path) => Some(path.clone()),
-            ImageSource::Pixels(_) => None,
-        });
-        // The time, so that no two databases of this person give one number to two jobs.
-        let batch = job.filter(|job| job.picture_count() > 1).map(|job| job.created_ms);
-        let picture = NewPicture { parent, batch, ..NewPicture::read(&reservation.path, PictureKind::Kept)? };
-        self.write(|transaction| {
+        let picture = match self.job(reservation.job)? {
+            Some(job) => new_picture(&job, reservation)?,
+            None => NewPicture::read(&reservation.path, PictureKind::Kept)?,
+        };
+        self.change_jobs(|transaction| {
             let id = record_picture(transaction, &picture)?;
             transaction.execute(
                 "UPDATE job_picture SET picture_id = ?3 WHERE job_id = ?1 AND picture_index = ?2",
@@ -100,4 +110,18 @@ impl Database {
             Ok(id)
         })
     }
+}
+
+/// The picture of a job that is in this file, for the index.
+///
+/// # Errors
+/// If the file cannot be read.
+pub(super) fn new_picture(job: &QueuedJob, reservation: &PictureReservation) -> Result<NewPicture, GalleryError> {
+    let parent = job.recipe.init.as_ref().and_then(|init| match &init.image {
+        ImageSource::File(path) => Some(path.clone()),
+        ImageSource::Pixels(_) => None,
+    });
+    // The time, so that no two databases of this person give one number to two jobs.
+    let batch = (job.picture_count() > 1).then_some(job.created_ms);
+    Ok(NewPicture { parent, batch, ..NewPicture::read(&reservation.path, PictureKind::Kept)? })
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use rusqlite::params;
 
-use super::job::{JobState, QueuedJobId};
+use super::job::{JobState, QueuedJob, QueuedJobId};
 use super::order::put_first;
 use super::pictures::PictureReservation;
 use super::rows::now_ms;
@@ -13,6 +13,15 @@ use crate::{Database, GalleryError};
 
 /// Sentence about a job that is not begun by itself any more.
 const CRASHED_TWICE: &str = "Atelier ended twice while it made this. It waits until you ask for it.";
+
+/// How the process that ran the queue last ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastEnd {
+    /// Without a word: it was killed, or a job made it crash.
+    Killed,
+    /// By itself, though it may have been unable to write what became of its jobs.
+    ByItself,
+}
 
 /// Result of a recovery.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,39 +32,59 @@ pub struct Recovery {
     pub found: Vec<PathBuf>,
 }
 
+/// Gives jobs that still have the state of a running one, though no process makes them, the state that [`Database::recover_queue`] gives
+/// them. Pure.
+pub fn as_recovered(jobs: &mut [QueuedJob], last_end: LastEnd) {
+    let any_begun = jobs.iter().any(|job| job.state == JobState::Running && job.began_ms.is_some());
+    for job in jobs.iter_mut().filter(|job| job.state == JobState::Running) {
+        let is_suspect = last_end == LastEnd::Killed && (job.began_ms.is_some() || !any_begun);
+        job.state = if job.missing_pictures().is_none() {
+            JobState::Done
+        } else if job.cancel_requested {
+            JobState::Cancelled
+        } else if is_suspect {
+            job.reason = (job.crashes > 0).then(|| CRASHED_TWICE.to_owned());
+            job.crashes += 1;
+            JobState::Held
+        } else {
+            JobState::Waiting
+        };
+    }
+}
+
 impl Database {
-    /// Sets the queue right after a process that ran it ended without a word. Only for the process that has the right to run it. Blocks.
+    /// Sets the queue right after a process that ran it. Only for the process that has the right to run it. Blocks.
     ///
     /// # Errors
     /// If the database cannot be written to.
-    pub fn recover_queue(&mut self) -> Result<Recovery, GalleryError> {
+    pub fn recover_queue(&mut self, last_end: LastEnd) -> Result<Recovery, GalleryError> {
         let found = self.record_written_pictures()?;
-        let running: Vec<(QueuedJobId, bool)> = {
-            let mut query = self
-                .connection()
-                .prepare("SELECT id, began_ms IS NOT NULL FROM job WHERE state = 'running' ORDER BY lane DESC, order_key DESC")?;
-            query.query_map([], |row| Ok((QueuedJobId(row.get(0)?), row.get(1)?)))?.collect::<Result<_, _>>()?
-        };
-        let any_begun = running.iter().any(|(_, begun)| *begun);
+        let mut running: Vec<QueuedJob> = self.jobs()?.into_iter().filter(|job| job.state == JobState::Running).collect();
+        as_recovered(&mut running, last_end);
         let mut held = Vec::new();
-        for (id, begun) in running {
-            let Some(job) = self.job(id)? else { continue };
-            let is_complete = job.missing_pictures().is_none();
-            let is_suspect = begun || !any_begun;
-            self.write(|transaction| {
-                if is_complete || job.cancel_requested {
-                    let state = if is_complete { JobState::Done } else { JobState::Cancelled };
-                    let change = "UPDATE job SET state = ?2, ended_ms = ?3, cancel_requested = 0 WHERE id = ?1";
-                    transaction.execute(change, params![id.0, state.key(), now_ms()])?;
-                } else if is_suspect {
-                    put_first(transaction, id)?;
-                    let reason = (job.crashes > 0).then_some(CRASHED_TWICE);
-                    let change = "UPDATE job SET state = 'held', crashes = crashes + 1, reason = ?2 WHERE id = ?1";
-                    transaction.execute(change, params![id.0, reason])?;
-                    held.insert(0, id);
-                } else {
-                    let change = "UPDATE job SET state = 'waiting', attempts = max(attempts - 1, 0) WHERE id = ?1";
-                    transaction.execute(change, [id.0])?;
+        // Who is put first last is first.
+        for job in running.iter().rev() {
+            let id = job.id;
+            self.change_jobs(|transaction| {
+                match job.state {
+                    JobState::Held => {
+                        put_first(transaction, id)?;
+                        let change = "UPDATE job SET state = 'held', crashes = ?2, reason = ?3 WHERE id = ?1";
+                        transaction.execute(change, params![id.0, job.crashes, job.reason])?;
+                        held.insert(0, id);
+                    }
+                    JobState::Waiting => {
+                        let is_unbegun = job.began_ms.is_none();
+                        if !is_unbegun {
+                            put_first(transaction, id)?;
+                        }
+                        let change = "UPDATE job SET state = 'waiting', attempts = max(attempts - ?2, 0) WHERE id = ?1";
+                        transaction.execute(change, params![id.0, is_unbegun])?;
+                    }
+                    state => {
+                        let change = "UPDATE job SET state = ?2, ended_ms = ?3, cancel_requested = 0 WHERE id = ?1";
+                        transaction.execute(change, params![id.0, state.key(), now_ms()])?;
+                    }
                 }
                 Ok(())
             })?;
@@ -80,7 +109,7 @@ impl Database {
             if let Err(error) = atelier_core::paths::remove_if_there(&part)
                 && error.kind() != io::ErrorKind::NotADirectory
             {
-                tracing::warn!("{} stays: {error}", part.display());
+                tracing::warn!("what was begun of picture {} of job {} stays: {error}", reservation.index, reservation.job);
             }
             match reservation.is_written() {
                 Ok(true) => {
@@ -90,9 +119,11 @@ impl Database {
                 }
                 Ok(false) => {}
                 // A disk that is not there now: the picture would be made again, under another name, and nothing is lost.
-                Err(error) => tracing::warn!("{} was not looked at: {error}", reservation.path.display()),
+                Err(error) => {
+                    tracing::warn!("picture {} of job {} was not looked at: {error}", reservation.index, reservation.job);
+                }
             }
-            self.write(|transaction| {
+            self.change_jobs(|transaction| {
                 transaction.execute(
                     "DELETE FROM job_picture WHERE job_id = ?1 AND picture_index = ?2 AND picture_id IS NULL",
                     params![reservation.job.0, reservation.index],

@@ -1,6 +1,5 @@
 //! Jobs as rows: reading, adding and editing.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,7 +11,9 @@ use super::job::{JobPicture, JobState, Lane, NewJob, QueuedJob, QueuedJobId, Ste
 use crate::{Database, GalleryError, PictureId};
 
 /// Jobs that ended and are still listed.
-const MOST_ENDED: i64 = 50;
+const MAX_LISTED: i64 = 50;
+/// Jobs that ended and can still be asked for by their number; older ones are forgotten. Their pictures stay.
+pub(super) const MAX_ENDED: i64 = 1000;
 
 const COLUMNS: &str = "id, state, lane, recipe, folder, model, wanted_model, device, preview, first_seed, attempts, crashes, resumes, \
      progress_picture, progress_step, progress_steps, reason, is_moved_up, is_placed, cancel_requested, created_ms, began_ms, ended_ms";
@@ -25,7 +26,7 @@ impl Database {
     pub fn add_job(&mut self, job: &NewJob) -> Result<QueuedJobId, GalleryError> {
         let recipe = to_text(&job.recipe)?;
         let folder = path_text(&job.folder)?;
-        self.write(|transaction| {
+        self.change_jobs(|transaction| {
             transaction.execute(
                 "INSERT INTO job (state, lane, order_key, recipe, folder, model, wanted_model, device, preview, created_ms)
                  VALUES ('waiting', ?1, (SELECT coalesce(max(order_key), 0) + 1 FROM job WHERE lane = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -40,19 +41,16 @@ impl Database {
     /// # Errors
     /// If the database cannot be read.
     pub fn jobs(&self) -> Result<Vec<QueuedJob>, GalleryError> {
+        let connection = self.connection();
         let mut jobs = Vec::new();
-        for (condition, order) in [
-            ("state IN ('waiting', 'running', 'held')", "lane, order_key".to_owned()),
-            ("state IN ('done', 'failed', 'cancelled')", format!("ended_ms DESC, id DESC LIMIT {MOST_ENDED}")),
-        ] {
-            let mut query = self.connection().prepare_cached(&format!("SELECT {COLUMNS} FROM job WHERE {condition} ORDER BY {order}"))?;
+        for query in [open_jobs(), ended_jobs()] {
+            let mut query = connection.prepare_cached(&query)?;
             for row in query.query_map([], read)? {
                 jobs.push(row?);
             }
         }
-        let mut pictures = pictures(self.connection())?;
         for job in &mut jobs {
-            job.pictures = pictures.remove(&job.id).unwrap_or_default();
+            job.pictures = pictures(connection, job.id)?;
         }
         Ok(jobs)
     }
@@ -62,12 +60,7 @@ impl Database {
     /// # Errors
     /// If the database cannot be read.
     pub fn job(&self, id: QueuedJobId) -> Result<Option<QueuedJob>, GalleryError> {
-        let query = format!("SELECT {COLUMNS} FROM job WHERE id = ?1");
-        let mut job = self.connection().query_row(&query, [id.0], read).optional()?;
-        if let Some(job) = &mut job {
-            job.pictures = pictures(self.connection())?.remove(&id).unwrap_or_default();
-        }
-        Ok(job)
+        job_in(self.connection(), id)
     }
 
     /// Replaces the recipe of a job that the engine does not have; pictures that it made before no longer count. Returns true if it was
@@ -77,7 +70,7 @@ impl Database {
     /// If the database cannot be written to, or a path of the recipe is no text.
     pub fn edit_job(&mut self, id: QueuedJobId, recipe: &Recipe, model: &str) -> Result<bool, GalleryError> {
         let text = to_text(recipe)?;
-        self.write(|transaction| {
+        self.change_jobs(|transaction| {
             let changed = transaction.execute(
                 "UPDATE job SET recipe = ?2, model = ?3, wanted_model = CASE WHEN ?4 THEN wanted_model END, first_seed = NULL,
                  progress_picture = NULL WHERE id = ?1 AND state IN ('waiting', 'held')",
@@ -96,7 +89,7 @@ impl Database {
     /// If the database cannot be written to, or a path of the recipe is no text.
     pub fn set_job_model(&mut self, id: QueuedJobId, recipe: &Recipe) -> Result<bool, GalleryError> {
         let text = to_text(recipe)?;
-        self.write(|transaction| {
+        self.change_jobs(|transaction| {
             let change = "UPDATE job SET recipe = ?2, wanted_model = NULL WHERE id = ?1 AND state IN ('waiting', 'held')";
             Ok(transaction.execute(change, params![id.0, text])? > 0)
         })
@@ -107,7 +100,7 @@ impl Database {
     /// # Errors
     /// If the database cannot be written to.
     pub fn set_job_device(&mut self, id: QueuedJobId, device: Option<&str>) -> Result<bool, GalleryError> {
-        self.write(|transaction| {
+        self.change_jobs(|transaction| {
             let change = "UPDATE job SET device = ?2 WHERE id = ?1 AND state IN ('waiting', 'held')";
             Ok(transaction.execute(change, params![id.0, device])? > 0)
         })
@@ -119,7 +112,7 @@ impl Database {
     /// # Errors
     /// If the database cannot be written to.
     pub fn duplicate_job(&mut self, id: QueuedJobId) -> Result<Option<QueuedJobId>, GalleryError> {
-        self.write(|transaction| {
+        self.change_jobs(|transaction| {
             let added = transaction.execute(
                 "INSERT INTO job (state, lane, order_key, recipe, folder, model, wanted_model, device, preview, is_placed, created_ms)
                  SELECT 'waiting', lane,
@@ -196,18 +189,52 @@ fn read(row: &Row<'_>) -> rusqlite::Result<QueuedJob> {
     })
 }
 
-fn pictures(connection: &Connection) -> Result<BTreeMap<QueuedJobId, Vec<JobPicture>>, GalleryError> {
-    let mut by_job = BTreeMap::<_, Vec<_>>::new();
-    let mut query = connection.prepare_cached(
-        "SELECT job_id, picture_index, path, picture_id FROM job_picture WHERE picture_id IS NOT NULL ORDER BY job_id, picture_index",
-    )?;
-    let rows = query.query_map([], |row| {
-        let picture = JobPicture { index: row.get(1)?, path: row.get::<_, String>(2)?.into(), picture: PictureId(row.get(3)?) };
-        Ok((QueuedJobId(row.get(0)?), picture))
-    })?;
-    for row in rows {
-        let (job, picture) = row?;
-        by_job.entry(job).or_default().push(picture);
-    }
-    Ok(by_job)
+/// The jobs that have not ended, in their order.
+fn open_jobs() -> String {
+    format!("SELECT {COLUMNS} FROM job WHERE state IN ('waiting', 'running', 'held') ORDER BY lane, order_key")
 }
+
+/// The jobs that ended last, newest first: as the index `job_ended` has them.
+fn ended_jobs() -> String {
+    format!(
+        "SELECT {COLUMNS} FROM job INDEXED BY job_ended WHERE state IN ('done', 'failed', 'cancelled') ORDER BY ended_ms DESC, id DESC LIMIT {MAX_LISTED}"
+    )
+}
+
+/// Kept pictures of a job.
+const PICTURES: &str =
+    "SELECT picture_index, path, picture_id FROM job_picture WHERE job_id = ?1 AND picture_id IS NOT NULL ORDER BY picture_index";
+
+/// Jobs that ended longest ago, beyond those that are kept.
+const FORGOTTEN: &str = "SELECT id FROM job INDEXED BY job_ended WHERE state IN ('done', 'failed', 'cancelled') ORDER BY ended_ms DESC, id DESC LIMIT -1 OFFSET ?1";
+
+/// The job of this number, on any connection.
+pub(super) fn job_in(connection: &Connection, id: QueuedJobId) -> Result<Option<QueuedJob>, GalleryError> {
+    let query = format!("SELECT {COLUMNS} FROM job WHERE id = ?1");
+    let mut job = connection.prepare_cached(&query)?.query_row([id.0], read).optional()?;
+    if let Some(job) = &mut job {
+        job.pictures = pictures(connection, id)?;
+    }
+    Ok(job)
+}
+
+fn pictures(connection: &Connection, id: QueuedJobId) -> Result<Vec<JobPicture>, GalleryError> {
+    let mut query = connection.prepare_cached(PICTURES)?;
+    let rows = query.query_map([id.0], |row| {
+        Ok(JobPicture { index: row.get(0)?, path: row.get::<_, String>(1)?.into(), picture: PictureId(row.get(2)?) })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// Forgets the jobs that ended longest ago; their pictures stay.
+pub(super) fn forget_oldest(transaction: &Transaction<'_>) -> Result<(), GalleryError> {
+    let ids: Vec<i64> = transaction.prepare_cached(FORGOTTEN)?.query_map([MAX_ENDED], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    for id in ids {
+        transaction.prepare_cached("DELETE FROM job_picture WHERE job_id = ?1")?.execute([id])?;
+        transaction.prepare_cached("DELETE FROM job WHERE id = ?1")?.execute([id])?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

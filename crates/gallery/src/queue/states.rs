@@ -4,7 +4,7 @@ use rusqlite::params;
 
 use super::job::{JobState, QueuedJobId, StepProgress};
 use super::order::put_first;
-use super::rows::{now_ms, state_of};
+use super::rows::{forget_oldest, now_ms, state_of};
 use crate::{Database, GalleryError};
 
 /// Outcome of a job that the engine had.
@@ -30,7 +30,7 @@ impl Database {
     /// # Errors
     /// If the database cannot be written to.
     pub fn start_job(&mut self, id: QueuedJobId) -> Result<bool, GalleryError> {
-        self.write(|transaction| {
+        self.change_jobs(|transaction| {
             let change = "UPDATE job SET state = 'running', attempts = attempts + 1, began_ms = NULL, reason = NULL, cancel_requested = 0
                           WHERE id = ?1 AND state = 'waiting'";
             Ok(transaction.execute(change, [id.0])? > 0)
@@ -42,7 +42,7 @@ impl Database {
     /// # Errors
     /// If the database cannot be written to.
     pub fn begin_job(&mut self, id: QueuedJobId, first_seed: i64) -> Result<(), GalleryError> {
-        self.write(|transaction| {
+        self.change_jobs(|transaction| {
             transaction.execute(
                 "UPDATE job SET began_ms = ?2, first_seed = coalesce(first_seed, ?3),
                  resumes = resumes + (EXISTS (SELECT 1 FROM job_picture WHERE job_id = ?1 AND picture_id IS NOT NULL) OR crashes > 0)
@@ -58,7 +58,7 @@ impl Database {
     /// # Errors
     /// If the database cannot be written to.
     pub fn note_step(&mut self, id: QueuedJobId, step: StepProgress) -> Result<(), GalleryError> {
-        self.write(|transaction| {
+        self.change_jobs(|transaction| {
             transaction.execute(
                 "UPDATE job SET progress_picture = ?2, progress_step = ?3, progress_steps = ?4 WHERE id = ?1 AND state = 'running'",
                 params![id.0, step.picture, step.done, step.total],
@@ -74,7 +74,7 @@ impl Database {
     /// If the database cannot be written to.
     pub fn end_job(&mut self, id: QueuedJobId, outcome: &JobOutcome) -> Result<Option<JobState>, GalleryError> {
         let is_complete = self.job(id)?.is_some_and(|job| job.missing_pictures().is_none());
-        self.write(|transaction| {
+        self.change_jobs(|transaction| {
             if state_of(transaction, id)? != Some(JobState::Running) {
                 return state_of(transaction, id);
             }
@@ -98,6 +98,9 @@ impl Database {
                     end(JobState::Waiting, None)?
                 }
             };
+            if state.is_ended() {
+                forget_oldest(transaction)?;
+            }
             Ok(Some(state))
         })
     }
@@ -107,7 +110,7 @@ impl Database {
     /// # Errors
     /// If the database cannot be written to.
     pub fn cancel_job(&mut self, id: QueuedJobId) -> Result<Option<JobState>, GalleryError> {
-        self.write(|transaction| {
+        self.change_jobs(|transaction| {
             transaction.execute("UPDATE job SET cancel_requested = 1 WHERE id = ?1 AND state = 'running'", [id.0])?;
             transaction.execute(
                 "UPDATE job SET state = 'cancelled', reason = NULL, ended_ms = ?2 WHERE id = ?1 AND state IN ('waiting', 'held')",
@@ -122,7 +125,7 @@ impl Database {
     /// # Errors
     /// If the database cannot be written to.
     pub fn cancel_waiting_jobs(&mut self) -> Result<usize, GalleryError> {
-        self.write(|transaction| {
+        self.change_jobs(|transaction| {
             let change = "UPDATE job SET state = 'cancelled', reason = NULL, ended_ms = ?1 WHERE state IN ('waiting', 'held')";
             Ok(transaction.execute(change, [now_ms()])?)
         })
@@ -134,7 +137,7 @@ impl Database {
     /// # Errors
     /// If the database cannot be written to.
     pub fn retry_job(&mut self, id: QueuedJobId) -> Result<bool, GalleryError> {
-        self.write(|transaction| {
+        self.change_jobs(|transaction| {
             let change = "UPDATE job SET order_key = CASE WHEN state = 'held' THEN order_key
                               ELSE (SELECT max(order_key) + 1 FROM job AS last WHERE last.lane = job.lane) END,
                           state = 'waiting', reason = NULL, ended_ms = NULL, cancel_requested = 0
@@ -148,7 +151,7 @@ impl Database {
     /// # Errors
     /// If the database cannot be written to.
     pub fn leave_held_jobs(&mut self, reason: &str) -> Result<(), GalleryError> {
-        self.write(|transaction| {
+        self.change_jobs(|transaction| {
             transaction.execute("UPDATE job SET reason = ?1 WHERE state = 'held' AND reason IS NULL", [reason])?;
             Ok(())
         })
@@ -159,7 +162,7 @@ impl Database {
     /// # Errors
     /// If the database cannot be written to.
     pub fn forget_ended_jobs(&mut self) -> Result<usize, GalleryError> {
-        self.write(|transaction| {
+        self.change_jobs(|transaction| {
             const ENDED: &str = "state IN ('done', 'failed', 'cancelled')";
             transaction.execute(&format!("DELETE FROM job_picture WHERE job_id IN (SELECT id FROM job WHERE {ENDED})"), [])?;
             Ok(transaction.execute(&format!("DELETE FROM job WHERE {ENDED}"), [])?)

@@ -17,20 +17,20 @@ fn new_job(prompt: &str, lane: Lane) -> NewJob {
     NewJob { recipe, lane, folder, model, wanted_model: None, device: None, preview: String::new() }
 }
 
-fn add(database: &mut Database, prompt: &str) -> QueuedJobId {
+pub(super) fn add(database: &mut Database, prompt: &str) -> QueuedJobId {
     database.add_job(&new_job(prompt, Lane::Batch)).unwrap()
 }
 
-fn prompts(database: &Database) -> Vec<String> {
+pub(super) fn prompts(database: &Database) -> Vec<String> {
     database.jobs().unwrap().into_iter().filter(|job| !job.state.is_ended()).map(|job| job.recipe.prompt.clone()).collect()
 }
 
-fn job(database: &Database, id: QueuedJobId) -> QueuedJob {
+pub(super) fn job(database: &Database, id: QueuedJobId) -> QueuedJob {
     database.job(id).unwrap().unwrap()
 }
 
 /// Writes a picture of a job as the studio does, up to its row.
-fn written(database: &mut Database, folder: &Path, id: QueuedJobId, index: u32) -> PictureReservation {
+pub(super) fn written(database: &mut Database, folder: &Path, id: QueuedJobId, index: u32) -> PictureReservation {
     let image = Rgb8::new(8, 4, vec![index as u8; 96]).unwrap();
     let path = folder.join(format!("{id} {index}.png"));
     let made = folder.join("made.png");
@@ -126,7 +126,7 @@ fn after_a_kill_the_running_job_is_held_first_in_line_and_a_written_picture_is_f
     drop(database);
 
     let mut database = Database::open(&path).unwrap().0;
-    let recovery = database.recover_queue().unwrap();
+    let recovery = database.recover_queue(LastEnd::Killed).unwrap();
     assert_eq!(recovery, Recovery { held: vec![second], found: vec![found.path.clone()] });
     assert_eq!(prompts(&database), ["second", "first", "third"]);
     let held = job(&database, second);
@@ -136,7 +136,7 @@ fn after_a_kill_the_running_job_is_held_first_in_line_and_a_written_picture_is_f
     assert_eq!((waiting.state, waiting.crashes, waiting.attempts), (JobState::Waiting, 0, 0), "the engine had not begun it");
     assert_eq!(job(&database, first).state, JobState::Waiting);
     assert!(found.path.is_file() && !folder.path().join(lost.part_name()).exists());
-    assert_eq!(database.recover_queue().unwrap(), Recovery::default(), "nothing is left to do");
+    assert_eq!(database.recover_queue(LastEnd::Killed).unwrap(), Recovery::default(), "nothing is left to do");
 
     assert!(database.retry_job(second).unwrap());
     assert_eq!(prompts(&database)[0], "second", "it stays first");
@@ -155,7 +155,7 @@ fn a_job_that_ended_but_for_its_row_is_done_and_one_that_was_to_be_cancelled_is(
         written(&mut database, folder.path(), whole, index);
     }
     database.cancel_job(unwanted).unwrap();
-    assert_eq!(database.recover_queue().unwrap().held, []);
+    assert_eq!(database.recover_queue(LastEnd::Killed).unwrap().held, []);
     assert_eq!((job(&database, whole).state, job(&database, unwanted).state), (JobState::Done, JobState::Cancelled));
     assert_eq!(job(&database, whole).pictures.len(), 3);
 }
@@ -168,7 +168,7 @@ fn a_file_of_the_reserved_name_with_other_bytes_is_not_taken_for_the_picture() {
     assert!(database.start_job(id).unwrap());
     let reservation = written(&mut database, folder.path(), id, 0);
     fs::write(&reservation.path, b"a stranger's").unwrap();
-    assert_eq!(database.recover_queue().unwrap().found, [] as [PathBuf; 0]);
+    assert_eq!(database.recover_queue(LastEnd::Killed).unwrap().found, [] as [PathBuf; 0]);
     assert_eq!(fs::read(&reservation.path).unwrap(), b"a stranger's");
     let other = PictureReservation { index: 1, ..reservation.clone() };
     assert!(database.reserve_picture(&reservation).unwrap());
@@ -247,7 +247,7 @@ proptest! {
                 Action::Cancel(at) => { database.cancel_job(id(at)).unwrap(); }
                 Action::Retry(at) => { database.retry_job(id(at)).unwrap(); }
                 Action::Move(at, before) => { database.move_job(id(at), Some(id(before))).unwrap(); }
-                Action::Recover => { database.recover_queue().unwrap(); }
+                Action::Recover => { database.recover_queue(LastEnd::Killed).unwrap(); }
             }
             let mut listed: Vec<_> = database.jobs().unwrap().iter().map(|job| job.id).collect();
             listed.sort();

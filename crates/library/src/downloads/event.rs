@@ -32,6 +32,8 @@ pub enum Event {
         /// The job.
         id: String,
     },
+    /// Something that a person is to know and that is about no single job, in a sentence.
+    Notice(String),
     /// Results of a search on Hugging Face. Only the newest answer is kept for a slow reader.
     Found {
         /// The text of the search.
@@ -124,7 +126,7 @@ impl PauseReason {
         match self {
             Self::ByPerson => "Paused. Resume it whenever you like; what is there is kept.".into(),
             Self::DiskFull { needed, free } => format!(
-                "The disk is full: {} are still to come and {} are free. Make room and resume; what is there is kept.",
+                "The disk is full: {} are still to come and {} are free. Make room: it goes on by itself, and what is there is kept.",
                 atelier_core::format::file_size(*needed),
                 atelier_core::format::file_size(*free)
             ),

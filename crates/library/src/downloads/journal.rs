@@ -3,7 +3,7 @@
 //! The progress of a file is not in it: the part beside its path says so. One job that cannot be read loses one job, not all.
 
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,7 @@ use super::index::DownloadIndex;
 use super::job::Job;
 use atelier_core::json::has_more_values;
 use atelier_core::paths;
+use atelier_core::stored_file::{Unreadable, aside_name, put_aside, read_stored};
 
 /// The version that this program writes.
 const VERSION: u32 = 1;
@@ -137,43 +138,50 @@ pub(super) fn path(folder: &Path) -> PathBuf {
     folder.join("downloads.json")
 }
 
-/// Reads what is remembered. A file that cannot be read is kept beside as `.bad`.
-pub(super) fn read(path: &Path) -> StoredQueue {
-    let text = match read_text(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return StoredQueue::default(),
-        Err(error) => return bad(path, &error),
-    };
-    if has_more_values(&text, MAX_VALUES) {
-        return bad(path, &"it has too many values");
-    }
-    let file: File = match serde_json::from_slice(&text) {
-        Ok(file) => file,
-        Err(error) => return bad(path, &error),
-    };
-    let job = |value| match serde_json::from_value::<StoredJob>(value) {
-        Ok(stored) if stored.job.check().is_ok() => Some(stored),
-        Ok(_) => None,
-        Err(error) => {
-            tracing::warn!(%error, "a job of the download queue could not be read");
-            None
+/// Reads what is remembered, and how many jobs of it make no sense, which are left out.
+///
+/// # Errors
+/// If it cannot be read now, a newer Atelier wrote it, or it makes no sense.
+pub(super) fn read(path: &Path) -> Result<(StoredQueue, usize), Unreadable> {
+    let file = read_stored(path, MAX_BYTES, |text| {
+        if has_more_values(text, MAX_VALUES) {
+            return Err(Unreadable::damaged("it has too many values"));
         }
-    };
-    StoredQueue { jobs: file.jobs.into_iter().filter_map(job).collect(), index: serde_json::from_value(file.index).unwrap_or_default() }
+        let file: File = serde_json::from_slice(text).map_err(Unreadable::damaged)?;
+        if file.version > VERSION { Err(Unreadable::Newer) } else { Ok(file) }
+    })?;
+    let Some(file) = file else { return Ok((StoredQueue::default(), 0)) };
+    let count = file.jobs.len();
+    let jobs: Vec<StoredJob> =
+        file.jobs.into_iter().filter_map(|job| serde_json::from_value::<StoredJob>(job).ok().filter(|it| it.job.check().is_ok())).collect();
+    let left_out = count - jobs.len();
+    Ok((StoredQueue { jobs, index: serde_json::from_value(file.index).unwrap_or_default() }, left_out))
 }
 
-fn read_text(path: &Path) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    fs::File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut text)?;
-    if text.len() as u64 > MAX_BYTES { Err(io::Error::new(io::ErrorKind::InvalidData, "it is too long")) } else { Ok(text) }
-}
-
-fn bad(path: &Path, error: &dyn std::fmt::Display) -> StoredQueue {
-    tracing::warn!(path = %path.display(), %error, "the download queue could not be read and is kept aside");
-    if let Err(error) = fs::rename(path, path.with_extension("json.bad")) {
-        tracing::warn!(%error, "it could not be kept aside");
+/// [`read`] for who writes it from now on: what makes no sense is kept beside, as a sentence for a person says.
+///
+/// # Errors
+/// If it is not to be written: it cannot be read now, a newer Atelier wrote it, or it cannot be kept beside.
+pub(super) fn take_over(path: &Path) -> Result<(StoredQueue, Option<String>), Unreadable> {
+    match read(path) {
+        Ok((remembered, 0)) => Ok((remembered, None)),
+        Ok((remembered, left_out)) => {
+            let aside = aside_name(path);
+            fs::copy(path, &aside).map_err(Unreadable::Now)?;
+            let files = if left_out == 1 { "1 download makes".to_owned() } else { format!("{left_out} downloads make") };
+            Ok((remembered, Some(format!("{files} no sense and was left out of the list; the old list is kept as {}.", aside.display()))))
+        }
+        Err(Unreadable::Damaged(reason)) => {
+            let aside = put_aside(path).map_err(Unreadable::Now)?;
+            let sentence = format!(
+                "The list of downloads was damaged and begins anew; the old one is kept as {}. What came is still there.",
+                aside.display()
+            );
+            tracing::warn!("{sentence} {reason}");
+            Ok((StoredQueue::default(), Some(sentence)))
+        }
+        Err(error) => Err(error),
     }
-    StoredQueue::default()
 }
 
 /// The text that [`read`] reads.
@@ -211,15 +219,32 @@ mod tests {
     fn one_bad_job_is_lost_alone_and_a_bad_file_is_kept_aside() {
         let folder = tempfile::tempdir().unwrap();
         let path = path(folder.path());
-        assert!(read(&path).jobs.is_empty());
+        let taken = || take_over(&path).unwrap();
+        assert!(taken().0.jobs.is_empty());
         let good = r#"{"job":{"id":"a","name":"A","folder":"a","files":[{"source":{"url":"http://x/y"},"filename":"y"}]}}"#;
         fs::write(&path, format!(r#"{{"version":1,"jobs":[{{"job":7}},{good}]}}"#)).unwrap();
-        let found = read(&path);
+        let (found, said) = taken();
         assert_eq!((found.jobs.len(), found.jobs[0].state.clone()), (1, StoredState::Waiting));
+        assert!(said.unwrap().contains("downloads.json.bad"), "what was left out is kept");
         write(&path, &text(&found).unwrap()).unwrap();
-        assert_eq!(read(&path).jobs.len(), 1);
+        let (found, said) = taken();
+        assert_eq!((found.jobs.len(), said), (1, None));
         fs::write(&path, "{ broken").unwrap();
-        assert!(read(&path).jobs.is_empty());
-        assert_eq!(fs::read(folder.path().join("downloads.json.bad")).unwrap(), b"{ broken");
+        let (found, said) = taken();
+        assert!(found.jobs.is_empty() && said.unwrap().contains("downloads.json.bad2"));
+        assert_eq!(fs::read(folder.path().join("downloads.json.bad2")).unwrap(), b"{ broken");
+    }
+
+    #[test]
+    fn what_cannot_be_read_now_or_is_of_a_newer_version_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = path(folder.path());
+        fs::write(&path, r#"{"version":2,"jobs":[]}"#).unwrap();
+        assert!(matches!(take_over(&path), Err(Unreadable::Newer)));
+        assert_eq!(fs::read_to_string(&path).unwrap(), r#"{"version":2,"jobs":[]}"#);
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert!(matches!(take_over(&path), Err(Unreadable::Now(_))));
+        assert!(path.is_dir() && fs::read_dir(folder.path()).unwrap().count() == 1, "nothing has another name");
     }
 }

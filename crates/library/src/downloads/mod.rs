@@ -30,12 +30,13 @@ mod unpack;
 mod web;
 mod writer;
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use atelier_core::owner_only;
 use tokio::sync::mpsc;
 
 pub use event::{Event, FileProgress, JobSnapshot, PauseReason, Progress, Stage, Status};
@@ -59,7 +60,20 @@ const LOCK: &str = "downloads.lock";
 /// The files that were downloaded and are remembered. Reads the journal; the queue need not run.
 #[must_use]
 pub fn downloaded_files(journal: &Path) -> Vec<DownloadedFile> {
-    journal::read(&journal::path(journal)).index.into_kept()
+    match journal::read(&journal::path(journal)) {
+        Ok((remembered, _)) => remembered.index.into_kept(),
+        Err(error) => {
+            tracing::warn!("what was downloaded is not known: {error}");
+            Vec::new()
+        }
+    }
+}
+
+/// True where the list of downloads in this folder can be read. For the fuzzing harness (`fuzz/`).
+#[doc(hidden)]
+#[must_use]
+pub fn is_download_list(journal: &Path) -> bool {
+    journal::read(&journal::path(journal)).is_ok()
 }
 
 /// Unpacks what the list names into the folder, with a limit of 1 GiB; true if all of it was there. For the fuzzing harness (`fuzz/`).
@@ -85,24 +99,29 @@ impl Downloads {
     /// If another process downloads, or the folder or the network's settings cannot be used.
     pub fn start(options: Options, wake: impl Fn() + Send + Sync + 'static) -> Result<Self, StartError> {
         let folder = |source| StartError::Folder { path: options.journal.clone(), source };
-        fs::create_dir_all(&options.journal).map_err(folder)?;
+        owner_only::create_folder(&options.journal).map_err(folder)?;
         let lock = File::options().write(true).create(true).truncate(false).open(options.journal.join(LOCK)).map_err(folder)?;
         match lock.try_lock() {
             Err(TryLockError::WouldBlock) => return Err(StartError::InUse),
             // Some network disks know no locks.
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
+        let list = journal::path(&options.journal);
+        let (remembered, notice) = journal::take_over(&list).map_err(|source| StartError::Journal { path: list, source })?;
         let web = web::Web::new(&options.endpoint, options.token.clone(), &options.proxy, &options.retry_policy);
         let web = web.map_err(StartError::Network)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().thread_name("download-disk").build().map_err(folder)?;
         let outbox = Arc::new(Outbox::new(wake));
         let (sender, commands) = mpsc::channel(COMMANDS);
+        if let Some(sentence) = notice {
+            outbox.send(Event::Notice(sentence));
+        }
         let outbox_of_thread = Arc::clone(&outbox);
         let journal = options.journal.clone();
         let thread = std::thread::Builder::new().name("downloads".into()).spawn(move || {
             let _lock = lock;
             let _guard = PanicGuard(Arc::clone(&outbox_of_thread));
-            let queue = Queue::new(options, web, outbox_of_thread);
+            let queue = Queue::new(options, remembered, web, outbox_of_thread);
             runtime.block_on(queue.run(commands));
         });
         let thread = thread.map_err(|source| StartError::Folder { path: journal, source })?;

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use atelier_core::stored_file::Unreadable;
+
 use super::space;
 use super::token::{Token, TokenStore};
 
@@ -119,6 +121,14 @@ pub enum StartError {
         path: PathBuf,
         /// The cause.
         source: io::Error,
+    },
+    /// The list of downloads cannot be read now, or is of a newer version.
+    #[error("{path} is left as it is: {source}. Downloads can be used once it can be read.", path = path.display())]
+    Journal {
+        /// The list.
+        path: PathBuf,
+        /// The cause.
+        source: Unreadable,
     },
     /// The endpoint, the proxy or the system's certificates cannot be used.
     #[error("{0}")]

@@ -31,7 +31,12 @@ impl Outbox {
                 let repo = repo.clone();
                 self.events.send_replacing(event, |it| matches!(it, Event::RepositoryFiles { repo: other, .. } if *other == repo));
             }
-            Event::Probed { .. } | Event::Paused { .. } | Event::Failed { .. } | Event::Done { .. } | Event::Cancelled { .. } => {
+            Event::Notice(_)
+            | Event::Probed { .. }
+            | Event::Paused { .. }
+            | Event::Failed { .. }
+            | Event::Done { .. }
+            | Event::Cancelled { .. } => {
                 self.events.send(event);
             }
         }

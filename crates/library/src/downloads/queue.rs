@@ -21,7 +21,7 @@ use super::job::{FileRequest, Job};
 use super::journal::{self, StoredFile, StoredJob, StoredQueue};
 use super::options::Options;
 use super::outbox::Outbox;
-use super::queued_job::{FollowUp, QueuedJob};
+use super::queued_job::{FollowUp, QueuedJob, WantedRoom};
 use super::task::{Context, FileTask};
 use super::token::Token;
 use super::transfer::{Transferred, transfer_file};
@@ -30,6 +30,10 @@ use super::web::Web;
 
 /// Interval of the snapshots while something runs.
 const TICK: Duration = Duration::from_millis(100);
+/// Time between two looks at a disk that had no room for a job.
+const ROOM_INTERVAL: Duration = Duration::from_secs(2);
+/// Time between two tries to remember the queue.
+const WRITE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Command for the queue.
 pub(super) enum Command {
@@ -52,10 +56,21 @@ pub(super) enum Command {
 
 /// Result of a background task of the queue.
 enum TaskResult {
-    File { queued: u64, index: usize, result: Result<Transferred, TransferError> },
-    Closed { queued: u64, result: io::Result<()> },
-    Removed { queued: u64 },
+    File {
+        queued: u64,
+        index: usize,
+        result: Result<Transferred, TransferError>,
+    },
+    Closed {
+        queued: u64,
+        result: io::Result<()>,
+    },
+    Removed {
+        queued: u64,
+    },
     Written(io::Result<()>),
+    /// Jobs whose disk has room again.
+    Room(Vec<u64>),
     Answered(Event),
 }
 
@@ -72,6 +87,10 @@ pub(super) struct Queue {
     /// True if the journal is out of date; true while it is being written.
     unwritten: bool,
     writing: bool,
+    /// The next try to write it, after one that failed, which a person was told of.
+    write_again: Option<tokio::time::Instant>,
+    /// True while the disks of jobs that wait for room are looked at.
+    looks_for_room: bool,
     /// Ends that are told once they are remembered, and those whose remembering is on its way: whoever hears of a file must find it in the
     /// journal.
     ends: Vec<Event>,
@@ -82,9 +101,9 @@ pub(super) struct Queue {
 
 impl Queue {
     /// The queue as it was when the last process stopped.
-    pub(super) fn new(options: Options, web: Web, outbox: Arc<Outbox>) -> Self {
+    pub(super) fn new(options: Options, remembered: StoredQueue, web: Web, outbox: Arc<Outbox>) -> Self {
         let journal = journal::path(&options.journal);
-        let StoredQueue { jobs, index } = journal::read(&journal);
+        let StoredQueue { jobs, index } = remembered;
         let context = Context {
             web,
             retry_policy: options.retry_policy,
@@ -103,6 +122,8 @@ impl Queue {
             next_number: 0,
             unwritten: false,
             writing: false,
+            write_again: None,
+            looks_for_room: false,
             ends: Vec::new(),
             ends_written: Vec::new(),
             unpublished: true,
@@ -122,11 +143,15 @@ impl Queue {
     pub(super) async fn run(mut self, mut commands: mpsc::Receiver<Command>) {
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+        let mut looks = tokio::time::interval(ROOM_INTERVAL);
+        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             self.start_transfers();
             self.write_soon();
             self.publish();
             let running = !self.of_task.is_empty();
+            let waits_for_room = !self.looks_for_room && self.jobs.iter().any(|queued| queued.wanted_room().is_some());
+            let write_again = self.write_again;
             tokio::select! {
                 biased;
                 command = commands.recv() => match command {
@@ -135,6 +160,11 @@ impl Queue {
                 },
                 Some(ended) = self.tasks.join_next_with_id() => self.ended(ended),
                 _ = ticks.tick(), if running => self.tick(),
+                _ = looks.tick(), if waits_for_room => self.look_for_room(),
+                () = sleep_until(write_again), if write_again.is_some() && !self.writing => {
+                    self.unwritten = true;
+                    self.write_now();
+                }
             }
         }
         for queued in &self.jobs {
@@ -237,6 +267,7 @@ impl Queue {
                     TaskResult::Closed { queued, result } => self.closed(queued, result),
                     TaskResult::Removed { queued } => self.removed(queued),
                     TaskResult::Written(result) => self.written(result),
+                    TaskResult::Room(jobs) => self.has_room(&jobs),
                     TaskResult::Answered(event) => self.outbox.send(event),
                 }
             }
@@ -256,9 +287,12 @@ impl Queue {
 
     /// Remembers the queue, unless that is being done: then once more when it is done.
     fn write_soon(&mut self) {
-        if !self.unwritten || self.writing {
-            return;
+        if self.unwritten && !self.writing && self.write_again.is_none() {
+            self.write_now();
         }
+    }
+
+    fn write_now(&mut self) {
         self.unwritten = false;
         match self.text() {
             Ok(text) => {
@@ -288,8 +322,41 @@ impl Queue {
     fn written(&mut self, result: io::Result<()>) {
         self.writing = false;
         self.send_ends();
+        let was_told = self.write_again.take().is_some();
         if let Err(error) = result {
-            tracing::error!(%error, "the download queue could not be remembered");
+            // Nothing is lost while the program runs.
+            self.write_again = Some(tokio::time::Instant::now() + WRITE_INTERVAL);
+            if !was_told {
+                tracing::error!(%error, "the download queue could not be remembered");
+                let path = self.journal.display();
+                self.outbox
+                    .send(Event::Notice(format!("The list of downloads, {path}, cannot be written now: {error}. It is tried again.")));
+            }
+        }
+    }
+
+    /// Looks whether the disks of jobs that wait for room have it.
+    fn look_for_room(&mut self) {
+        self.looks_for_room = true;
+        let wanted: Vec<_> = self.jobs.iter().filter_map(|it| Some((it.number, it.job.folder.clone(), it.wanted_room()?))).collect();
+        let context = Arc::clone(&self.context);
+        self.tasks.spawn(async move {
+            let looked = spawn_blocking(move || {
+                let has_room = |(_, folder, room): &(u64, PathBuf, WantedRoom)| {
+                    // More than there was when it stopped: a disk may refuse what it says it has.
+                    (context.free_space)(folder).is_ok_and(|free| free >= room.needed && free > room.free)
+                };
+                wanted.into_iter().filter(has_room).map(|(number, ..)| number).collect()
+            });
+            TaskResult::Room(looked.await.unwrap_or_default())
+        });
+    }
+
+    fn has_room(&mut self, numbers: &[u64]) {
+        self.looks_for_room = false;
+        for queued in self.jobs.iter_mut().filter(|it| numbers.contains(&it.number) && it.wanted_room().is_some()) {
+            queued.status = Status::Waiting;
+            (self.unwritten, self.unpublished) = (true, true);
         }
     }
 
@@ -311,6 +378,14 @@ impl Queue {
 
     fn snapshot(&self) -> Vec<JobSnapshot> {
         self.jobs.iter().map(QueuedJob::snapshot).collect()
+    }
+}
+
+/// Returns at this time; never where there is none.
+async fn sleep_until(at: Option<tokio::time::Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
     }
 }
 

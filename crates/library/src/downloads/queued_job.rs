@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use tokio::sync::watch;
 
-use super::event::{FileProgress, JobSnapshot, Progress, Stage, Status};
+use super::event::{FileProgress, JobSnapshot, PauseReason, Progress, Stage, Status};
 use super::job::{FileRequest, Job};
 use super::journal::{StoredFile, StoredJob, StoredState};
 use super::part;
@@ -39,6 +39,13 @@ pub(super) enum FollowUp {
     Replace(Box<Job>),
 }
 
+/// Room that a job waits for, in bytes.
+pub(super) struct WantedRoom {
+    pub(super) needed: u64,
+    /// What was free when it stopped.
+    pub(super) free: u64,
+}
+
 /// A file of a job.
 pub(super) struct FileState {
     pub(super) counter: Arc<ProgressCounter>,
@@ -66,6 +73,16 @@ impl QueuedJob {
     /// True if files of it may be started.
     pub(super) fn is_open(&self) -> bool {
         matches!(self.status, Status::Waiting | Status::Running) && !self.is_finalizing && matches!(self.follow_up, FollowUp::Nothing)
+    }
+
+    /// The room that it waits for.
+    pub(super) fn wanted_room(&self) -> Option<WantedRoom> {
+        match self.status {
+            Status::Paused(PauseReason::DiskFull { needed, free }) if matches!(self.follow_up, FollowUp::Nothing) => {
+                Some(WantedRoom { needed, free })
+            }
+            _ => None,
+        }
     }
 
     pub(super) fn is_idle(&self) -> bool {

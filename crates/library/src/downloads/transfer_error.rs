@@ -37,13 +37,18 @@ pub(super) fn mismatch(name: &str) -> Failure {
     )
 }
 
+/// True where a disk has no room, or none for this person.
+pub(super) fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
 pub(super) fn file_error(error: PartError, task: &FileTask) -> TransferError {
     let failed = |sentence: String, hint: &str| TransferError::Failed(Failure::new(Cause::Disk, sentence, hint));
     let folder: &Path = &task.folder;
     match error {
         PartError::Stopped => TransferError::Stopped,
         PartError::InUse => failed(format!("{} is being downloaded by another Atelier.", task.name()), "Wait until it is done there."),
-        PartError::Disk(error) if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
+        PartError::Disk(error) if is_full(&error) => {
             let needed = task.counter.total().unwrap_or_default().saturating_sub(task.counter.bytes());
             TransferError::Full { needed, free: 0 }
         }

@@ -14,7 +14,7 @@ use zip::result::ZipError;
 use super::failure::{Cause, Failure};
 use super::index::is_inside;
 use super::job::UnpackList;
-use super::transfer_error::TransferError;
+use super::transfer_error::{TransferError, is_full};
 
 use crate::{FileName, Sha256};
 use atelier_core::bounded_reader::BoundedReader;
@@ -125,9 +125,7 @@ pub(super) fn unpack(archive: &Path, folder: &Path, list: &UnpackList, around: &
                     let _ = fs::remove_file(path);
                 }
                 return Err(match error {
-                    UnpackError::Disk(error) if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) => {
-                        UnpackError::Full { needed, free: 0 }
-                    }
+                    UnpackError::Disk(error) if is_full(&error) => UnpackError::Full { needed, free: 0 },
                     other => other,
                 });
             }

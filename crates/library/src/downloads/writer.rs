@@ -9,7 +9,7 @@ use super::options::FreeSpace;
 use super::part::{Part, PartMetadata};
 use super::progress_counter::ProgressCounter;
 use super::task::FileTask;
-use super::transfer_error::{TransferError, file_error};
+use super::transfer_error::{TransferError, file_error, is_full};
 
 /// After so many bytes the free space is looked at again.
 const SPACE_EVERY: u64 = 64 << 20;
@@ -76,9 +76,9 @@ pub(super) struct WriteError {
 
 impl WriteError {
     pub(super) fn file_error(self, task: &FileTask) -> TransferError {
-        match self.error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => TransferError::Full { needed: self.needed, free: self.free },
-            _ => file_error(self.error.into(), task),
+        if is_full(&self.error) {
+            return TransferError::Full { needed: self.needed, free: self.free };
         }
+        file_error(self.error.into(), task)
     }
 }

@@ -46,7 +46,17 @@ fn active(job: &mut QueuedJob, has_begun: bool) -> ActiveState {
 static NONE: BTreeMap<Option<String>, usize> = BTreeMap::new();
 
 fn situation<'a>(jobs: &'a [QueuedJob], active: &'a [ActiveState], resident: &'a [ModelFiles]) -> Situation<'a> {
-    Situation { jobs, active, resident, pause: PauseMode::No, follows_model: true, is_owner: true, is_awaited: false, moved_up: &NONE }
+    Situation {
+        jobs,
+        active,
+        resident,
+        pause: PauseMode::No,
+        follows_model: true,
+        is_owner: true,
+        is_awaited: false,
+        is_blocked: false,
+        moved_up: &NONE,
+    }
 }
 
 fn started(decision: &Decision) -> Vec<i64> {
@@ -159,4 +169,14 @@ fn pauses_questions_downloads_and_other_processes_hold_jobs_and_say_so() {
     assert_eq!(started(&waits.decide()), [3]);
     assert_eq!(waits.reason(&jobs[1], 0), Some(WaitReason::Model("z-image-turbo".into())));
     assert_eq!(waits.reason(&jobs[2], 4), Some(WaitReason::Behind(4)));
+}
+
+#[test]
+fn while_the_disk_takes_nothing_none_begins_and_what_has_not_begun_is_given_back() {
+    let mut jobs = [job(1, "a"), job(2, "a"), job(3, "a")];
+    assert_eq!(started(&situation(&jobs, &[], &[]).decide()), [1], "otherwise the first one begins");
+    let active = [active(&mut jobs[0], true), active(&mut jobs[1], false)];
+    let blocked = Situation { is_blocked: true, ..situation(&jobs, &active, &[]) };
+    assert_eq!(blocked.decide(), Decision { withdraw: vec![jobs[1].id], ..Decision::default() });
+    assert_eq!(blocked.reason(&jobs[2], 0), Some(WaitReason::Disk));
 }

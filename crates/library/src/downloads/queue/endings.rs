@@ -13,7 +13,7 @@ use crate::downloads::finalize::{finish, remove_all};
 use crate::downloads::journal::{StoredFile, StoredJob, StoredState};
 use crate::downloads::queued_job::{FollowUp, QueuedJob};
 use crate::downloads::transfer::Transferred;
-use crate::downloads::transfer_error::TransferError;
+use crate::downloads::transfer_error::{TransferError, is_full};
 
 impl Queue {
     pub(super) fn file_ended(&mut self, number: u64, index: usize, result: Result<Transferred, TransferError>) {
@@ -122,6 +122,12 @@ impl Queue {
                 self.jobs.retain(|queued| queued.number != number);
                 self.ends.push(Event::Done { id });
                 self.changed();
+            }
+            Err(error) if is_full(&error) => {
+                let needed = queued.job.manifest.as_ref().map_or(0, |text| text.len() as u64);
+                let why = PauseReason::DiskFull { needed, free: 0 };
+                queued.status = Status::Paused(why.clone());
+                self.send(vec![Event::Paused { id, why }]);
             }
             Err(error) => {
                 let folder = &queued.job.folder;
