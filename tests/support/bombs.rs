@@ -147,7 +147,8 @@ fn webp(kind: [u8; 4], length: u32, data: &[u8]) -> Vec<u8> {
     let mut picture = Vec::new();
     image::codecs::webp::WebPEncoder::new_lossless(&mut picture).encode(&[9; 3], 1, 1, image::ExtendedColorType::Rgb8).unwrap();
     let flag = if kind == *b"EXIF" { 8 } else { 4 };
-    let extended = [&b"VP8X\x0a\0\0\0"[..], &[flag, 0, 0, 0, 0, 0, 0, 0, 0, 0], &picture[12..], &kind, &length.to_le_bytes(), data].concat();
+    let extended =
+        [&b"VP8X\x0a\0\0\0"[..], &[flag, 0, 0, 0, 0, 0, 0, 0, 0, 0], &picture[12..], &kind, &length.to_le_bytes(), data].concat();
     [&b"RIFF"[..], &(u32::MAX - 9).to_le_bytes(), b"WEBP", &extended].concat()
 }
 
