@@ -133,7 +133,7 @@ fn no_log_and_no_crash_report_holds_a_word_of_a_prompt() {
     assert!(Watch::new(&paths).begin().is_some());
 
     let log = fs::read_to_string(logs::folder(&paths).join("atelier.log")).unwrap();
-    for words in ["was written before the program ended", "was not added to the gallery", "panicked at", "picture-"] {
+    for words in ["written before the program ended", "was not added to the gallery", "panicked at", "picture-"] {
         assert!(log.contains(words), "{words}: {log}");
     }
     let reports = files(&crash_report::folder(&paths));

@@ -2,7 +2,7 @@
 //!
 //! Plain data. Pictures are numbers; their summaries and thumbnails come from the gallery's threads for what is in sight alone.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use atelier_core::recipe::Rgb8;
@@ -14,7 +14,7 @@ use crate::gui::files::Remake;
 use crate::gui::gallery::compare::CompareMode;
 use crate::gui::gallery::thumbnails::Thumbnails;
 use crate::gui::viewport::View;
-use crate::studio::gallery_service::{Export, ExportFormat, Found, Overview, Search};
+use crate::studio::gallery_service::{Export, ExportFormat, Found, Mark, Overview, Search};
 
 /// Summaries kept beyond those in sight.
 const MOST_SUMMARIES: usize = 4096;
@@ -33,6 +33,8 @@ pub struct State {
     pub overview: Arc<Overview>,
     /// Summaries of pictures in and near sight.
     pub summaries: HashMap<PictureId, PictureSummary>,
+    /// Marks that are on their way to the index, in their order.
+    pub(crate) unwritten_marks: VecDeque<(Vec<PictureId>, Mark)>,
     /// Thumbnails on the graphics card.
     pub thumbnails: Thumbnails,
     /// Least side of a cell, in points.
@@ -155,6 +157,7 @@ impl Default for State {
             is_known: false,
             overview: Arc::default(),
             summaries: HashMap::new(),
+            unwritten_marks: VecDeque::new(),
             thumbnails: Thumbnails::default(),
             cell_side: USUAL_CELL_SIDE,
             selection: BTreeSet::new(),
@@ -208,7 +211,36 @@ impl State {
             let near: BTreeSet<PictureId> = self.in_sight().collect();
             self.summaries.retain(|id, _| near.contains(id));
         }
-        self.summaries.extend(summaries.into_iter().map(|it| (it.id, it)));
+        for mut summary in summaries {
+            self.unwritten_marks(summary.id).for_each(|mark| mark_summary(mark, &mut summary));
+            self.summaries.insert(summary.id, summary);
+        }
+    }
+
+    /// Adds what is known of a picture.
+    pub(crate) fn add_details(&mut self, id: PictureId, mut details: Box<PictureDetails>) {
+        self.unwritten_marks(id).for_each(|mark| mark_details(mark, &mut details));
+        self.details.insert(id, details);
+    }
+
+    /// Shows a mark at once. `is_sent`: it is on its way to the index, and what is read from there may not have it yet.
+    pub(crate) fn mark(&mut self, ids: &[PictureId], mark: &Mark, is_sent: bool) {
+        for id in ids {
+            if let Some(summary) = self.summaries.get_mut(id) {
+                mark_summary(mark, summary);
+            }
+            if let Some(details) = self.details.get_mut(id) {
+                mark_details(mark, details);
+            }
+        }
+        if is_sent {
+            self.unwritten_marks.push_back((ids.to_vec(), mark.clone()));
+        }
+    }
+
+    /// The marks of a picture that the index may not have yet, in their order.
+    fn unwritten_marks(&self, id: PictureId) -> impl Iterator<Item = &Mark> {
+        self.unwritten_marks.iter().filter(move |(ids, _)| ids.contains(&id)).map(|(_, mark)| mark)
     }
 
     /// Pictures in sight, in order.
@@ -325,5 +357,62 @@ impl State {
             Some(Dialog::Export(format, strips_metadata)) => Some(Export { folder, format: *format, strips_metadata: *strips_metadata }),
             Some(Dialog::SaveSearch(_)) | None => None,
         }
+    }
+}
+
+fn mark_summary(mark: &Mark, summary: &mut PictureSummary) {
+    match mark {
+        Mark::Rating(stars) => summary.rating = *stars,
+        Mark::Flag(flag) => summary.flag = *flag,
+        Mark::AddTag(_) | Mark::RemoveTag(_) | Mark::Note(_) => {}
+    }
+}
+
+fn mark_details(mark: &Mark, details: &mut PictureDetails) {
+    mark_summary(mark, &mut details.summary);
+    match mark {
+        Mark::AddTag(tag) if !details.tags.contains(tag) => details.tags.push(tag.clone()),
+        Mark::RemoveTag(tag) => details.tags.retain(|it| it != tag),
+        Mark::Note(note) => details.note.clone_from(note),
+        Mark::AddTag(_) | Mark::Rating(_) | Mark::Flag(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use atelier_gallery::{FileHash, PictureKind, PictureState};
+
+    use super::*;
+
+    #[test]
+    fn what_was_read_before_a_mark_was_written_does_not_take_it_back() {
+        let summary = PictureSummary {
+            id: PictureId(7),
+            path: "a.png".into(),
+            file_hash: FileHash([0; 16]),
+            bytes: 1,
+            width: 64,
+            height: 64,
+            state: PictureState::Here,
+            kind: PictureKind::Kept,
+            tool: None,
+            rating: 0,
+            flag: None,
+            created_ms: 0,
+            prompt_start: "a lake".into(),
+        };
+        let id = summary.id;
+        let mut state = State::default();
+        state.add_summaries(vec![summary.clone()]);
+        state.mark(&[id], &Mark::Rating(4), true);
+        state.mark(&[id], &Mark::Rating(5), true);
+        state.add_summaries(vec![summary.clone()]);
+        assert_eq!(state.summaries[&id].rating, 5);
+        state.unwritten_marks.pop_front();
+        state.add_summaries(vec![PictureSummary { rating: 4, ..summary.clone() }]);
+        assert_eq!(state.summaries[&id].rating, 5, "the second one is still on its way");
+        state.unwritten_marks.pop_front();
+        state.add_summaries(vec![PictureSummary { rating: 3, ..summary }]);
+        assert_eq!(state.summaries[&id].rating, 3, "from here on the index knows");
     }
 }

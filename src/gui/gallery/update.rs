@@ -245,34 +245,18 @@ fn mark(state: &mut State, mark: Mark, context: &mut Context<'_>) {
     if targets.is_empty() {
         return;
     }
-    for id in &targets {
-        let summaries = [state.summaries.get_mut(id), state.details.get_mut(id).map(|it| &mut it.summary)];
-        for summary in summaries.into_iter().flatten() {
-            match &mark {
-                Mark::Rating(stars) => summary.rating = *stars,
-                Mark::Flag(flag) => summary.flag = *flag,
-                Mark::AddTag(_) | Mark::RemoveTag(_) | Mark::Note(_) => {}
-            }
-        }
-        if let Some(details) = state.details.get_mut(id) {
-            match &mark {
-                Mark::AddTag(tag) if !details.tags.contains(tag) => details.tags.push(tag.clone()),
-                Mark::RemoveTag(tag) => details.tags.retain(|it| it != tag),
-                Mark::Note(note) => details.note.clone_from(note),
-                Mark::AddTag(_) | Mark::Rating(_) | Mark::Flag(_) => {}
-            }
-        }
-    }
-    send(GalleryRequest::Mark(targets, mark), context);
+    send_mark(state, targets, mark, context);
+}
+
+fn send_mark(state: &mut State, ids: Vec<PictureId>, mark: Mark, context: &mut Context<'_>) {
+    state.mark(&ids, &mark, context.gallery.is_some());
+    send(GalleryRequest::Mark(ids, mark), context);
 }
 
 /// Keeps the note that was typed.
 fn save_note(state: &mut State, context: &mut Context<'_>) {
     let Some((id, text)) = state.note_text.take() else { return };
-    if let Some(details) = state.details.get_mut(&id) {
-        details.note.clone_from(&text);
-    }
-    send(GalleryRequest::Mark(vec![id], Mark::Note(text)), context);
+    send_mark(state, vec![id], Mark::Note(text), context);
 }
 
 fn with_comparison(state: &mut State, change: impl FnOnce(&mut Comparison)) {
@@ -384,6 +368,7 @@ pub(crate) fn gallery_event(state: &mut State, event: GalleryEvent, context: &mu
     match event {
         GalleryEvent::Found(found) => state.set_found(found),
         GalleryEvent::Changed => state.is_outdated = true,
+        GalleryEvent::Marked => drop(state.unwritten_marks.pop_front()),
         GalleryEvent::Summaries(summaries) => {
             for summary in &summaries {
                 let is_other = |old: &PictureSummary| (old.state, old.file_hash) != (summary.state, summary.file_hash);
@@ -396,7 +381,7 @@ pub(crate) fn gallery_event(state: &mut State, event: GalleryEvent, context: &mu
         }
         GalleryEvent::SummariesOf(number, summaries) => files_known(state, number, &summaries, context),
         GalleryEvent::Details(id, details) => match details {
-            Some(details) => drop(state.details.insert(id, details)),
+            Some(details) => state.add_details(id, details),
             None => drop(state.details.remove(&id)),
         },
         GalleryEvent::Thumbnail(id, pixels) => {

@@ -108,6 +108,8 @@ pub enum GalleryEvent {
     Found(Arc<Found>),
     /// Pictures that were found before may have changed.
     Changed,
+    /// The first mark that was not answered yet is written, or given up: what is read from here on has it.
+    Marked,
     /// Summaries that were asked for.
     Summaries(Vec<PictureSummary>),
     /// Summaries for the command of this number.

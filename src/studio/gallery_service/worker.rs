@@ -150,17 +150,20 @@ impl Worker {
                 Mark::RemoveTag(tag) => database.remove_tag(&ids, tag),
                 Mark::Note(note) => database.set_note(&ids, note),
             };
-            let Err(error) = written else { continue };
-            if error.is_temporary() {
+            if let Err(error) = &written
+                && error.is_temporary()
+            {
                 self.marks.push_front((ids, mark));
                 if !std::mem::replace(&mut self.are_marks_told, true) {
                     self.notice(format!("Your marks cannot be written now: {error}. They are kept, and written once the disk takes them."));
                 }
                 return result;
             }
-            // The caller shows marks before they are written; a summary after each would take newer ones back for a moment.
-            self.send(GalleryEvent::Changed);
-            result = Err(error);
+            self.send(GalleryEvent::Marked);
+            if let Err(error) = written {
+                self.send(GalleryEvent::Changed);
+                result = Err(error);
+            }
         }
         if std::mem::take(&mut self.are_marks_told) {
             self.send(GalleryEvent::Changed);

@@ -265,7 +265,7 @@ impl Worker {
         }
         let recovery = self.database.recover_queue(self.lock.last_end())?;
         if !recovery.found.is_empty() {
-            tracing::info!("{} pictures were written before the program ended, and are in the index now", recovery.found.len());
+            tracing::info!("pictures written before the program ended, and in the index now: {}", recovery.found.len());
         }
         if self.options.crashed == CrashedJobs::BeginAgain {
             for job in self.database.jobs()?.iter().filter(|job| job.is_question()) {
