@@ -198,7 +198,7 @@ fn a_lender_that_lends_too_little_is_named_as_short_of_memory() {
     let rpc = borrow(&engine, &server);
     engine.handle().list_devices().unwrap();
     let device = engine.devices().into_iter().find(|device| device.name == rpc).unwrap();
-    assert_eq!(device.memory_total_bytes, 4_294_967);
+    assert_eq!(device.memory_total_bytes, 4_294_967, "{device:?} {}", server.address);
     let failure = engine.run(&on(&format!("all={rpc}"), "")).failure().clone();
     let Some(Cause::OutOfMemory(OutOfMemory { device, bytes_wanted, bytes_free, .. })) = failure.cause else { panic!("{failure:?}") };
     assert_eq!(device, rpc);
