@@ -23,6 +23,7 @@ use crate::studio::{logs, version};
 use crate::terminal;
 use atelier_core::device::Device;
 use atelier_core::format::memory_size;
+use atelier_core::owner_only;
 use atelier_core::paths::{Paths, remove_if_there, write_new, write_private};
 use atelier_core::plain_text::quoted_path;
 
@@ -181,7 +182,7 @@ fn write_report(paths: &Paths, marker: &Marker, words: &str) -> io::Result<PathB
     let stamp = now.format(format_description!("[year]-[month]-[day]_[hour]-[minute]-[second]")).unwrap_or_default();
     let names = (1..100).map(|n| if n == 1 { format!("crash_{stamp}.txt") } else { format!("crash_{stamp}_{n}.txt") });
     let path = write_new(&folder, names, |file| {
-        logs::make_private(file)?;
+        owner_only::restrict_file(file)?;
         file.write_all(text.as_bytes())
     })?;
     delete_old(&folder);

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use tracing_appender::non_blocking::{NonBlocking, WorkerGuard};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 
+use atelier_core::owner_only;
 use atelier_core::paths::{Paths, remove_if_there};
 
 use super::log_text::LogWriter;
@@ -70,16 +71,6 @@ fn path_of(folder: &Path, age: usize) -> PathBuf {
     folder.join(if age == 0 { "atelier.log".to_owned() } else { format!("atelier.{age}.log") })
 }
 
-/// Makes a file its owner's alone. On Windows the folder is that already.
-#[cfg_attr(not(unix), expect(clippy::unnecessary_wraps, reason = "it may fail elsewhere"))]
-pub(crate) fn make_private(file: &File) -> io::Result<()> {
-    #[cfg(unix)]
-    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
-    #[cfg(not(unix))]
-    let _ = file;
-    Ok(())
-}
-
 /// A file that is put aside once it is large enough; the oldest of those put aside is deleted.
 struct RotatingFile {
     folder: PathBuf,
@@ -111,7 +102,7 @@ impl RotatingFile {
 
 fn append(path: &Path) -> io::Result<(File, u64)> {
     let file = File::options().create(true).append(true).open(path)?;
-    make_private(&file)?;
+    owner_only::restrict_file(&file)?;
     let bytes = file.metadata()?.len();
     Ok((file, bytes))
 }

@@ -1,6 +1,6 @@
 //! Files and folders that their owner alone may look into, where the system knows owners (Unix): they hold prompts, or keys in links.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
@@ -50,6 +50,16 @@ pub fn restrict(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Makes an open file its owner's alone, to read and to write. On Windows its folder is that already.
+#[cfg_attr(not(unix), expect(clippy::unnecessary_wraps, reason = "it may fail elsewhere"))]
+pub fn restrict_file(file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(())
+}
+
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
@@ -74,6 +84,9 @@ mod tests {
         restrict(&file).unwrap();
         assert_eq!(mode(&file), 0o600);
         restrict(&folder.path().join("nothing")).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        restrict_file(&File::open(&file).unwrap()).unwrap();
+        assert_eq!(mode(&file), 0o600);
 
         fs::set_permissions(&deep, fs::Permissions::from_mode(0o755)).unwrap();
         create_folder(&deep).unwrap();
