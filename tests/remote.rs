@@ -208,6 +208,21 @@ fn a_lender_that_lends_too_little_is_named_as_short_of_memory() {
     }
 }
 
+/// An address says nothing of who listens there now.
+#[test]
+fn a_lender_at_the_address_of_another_is_listed_with_its_own_memory() {
+    let _alone = alone();
+    let engine = Engine::start();
+    let first = Server::start(&["--device", "CPU"]);
+    let rpc = borrow(&engine, &first);
+    assert!(matches!(engine.run(&on(&format!("all={rpc}"), "")).end(), End::Done { .. }));
+    let port = first.port().to_owned();
+    drop(first);
+    let _second = Server::at(&port, &["--device", "CPU", "--memory", "0.004"]);
+    let devices = engine.add_server(&format!("127.0.0.1:{port}")).unwrap();
+    assert_eq!(devices.iter().map(|device| device.memory_total_bytes).collect::<Vec<_>>(), [4_294_967], "{devices:?}");
+}
+
 fn picture(width: u32, height: u32) -> ImageSource {
     let pixels = (0..width * height * 3).map(|n| (n / 7 % 256) as u8).collect();
     ImageSource::Pixels(Rgb8::new(width, height, pixels).unwrap())

@@ -164,7 +164,7 @@ impl App {
         ctx.add_plugin(InputQueue::default());
         let waker = ctx.clone();
         let wake: Wake = Arc::new(move || due::wake(&waker));
-        let workers = Workers::start(Arc::clone(&wake))?;
+        let workers = Workers::start(options.paths.as_ref().map(Paths::reading_marks), Arc::clone(&wake))?;
         let engine = Arc::new(engine);
         let queue_wake = Arc::clone(&wake);
         let queue = QueueService::start(QueueOptions::of_window(options.paths.as_ref()), Arc::clone(&engine), move || queue_wake())?;

@@ -30,6 +30,7 @@ use atelier_core::canvas::PixelRect;
 use atelier_core::device::Device;
 use atelier_core::paths::{self, Paths};
 use atelier_core::picture_note::PictureNote;
+use atelier_core::reading::{LeftOut, ReadingMarks};
 use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, RecallPart, Recipe, Rgb8};
 use atelier_engine::{JobId, Picture, Preview, RemoteError, RemoteReport, ServerAddress};
 use atelier_gallery::PictureId as GalleryId;
@@ -383,6 +384,9 @@ pub enum FileError {
     /// It is a picture file, and could not be read or written.
     #[error(transparent)]
     Picture(#[from] PictureError),
+    /// It ended the program.
+    #[error(transparent)]
+    LeftOut(#[from] LeftOut),
     /// The system could not show it.
     #[error("{path} could not be opened: {reason}", path = path.display())]
     Open {
@@ -413,8 +417,8 @@ pub(crate) fn pixel_task(task: PixelTask) -> Option<Report> {
     })
 }
 
-/// Does a task of the disk thread.
-pub(crate) fn file_task(task: FileTask) -> Option<Report> {
+/// Does a task of the disk thread. `marks` name what is read unasked.
+pub(crate) fn file_task(task: FileTask, marks: Option<&ReadingMarks>) -> Option<Report> {
     match task {
         FileTask::Identify(paths) => {
             let identified = paths.into_iter().map(|path| {
@@ -470,7 +474,8 @@ pub(crate) fn file_task(task: FileTask) -> Option<Report> {
             Err(error) => Report::ClipboardFailed(error),
         }),
         FileTask::Thumbnail(path) => {
-            let look = read_picture(&path).map(|pixels| pixels::thumbnail(&pixels));
+            let read = || read_picture(&path).map(|pixels| pixels::thumbnail(&pixels));
+            let look = marks.map_or_else(|| Ok(read()), |marks| marks.read(&path, read)).unwrap_or_else(|left_out| Err(left_out.into()));
             Some(Report::Thumbnail(path, look))
         }
         FileTask::OpenFolder(folder, file) => open_folder(&folder, file.as_deref()).err().map(Report::FolderNotOpened),

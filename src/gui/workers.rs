@@ -3,7 +3,9 @@
 //! Tasks go in, reports come out and wake the window. Invariants: no task is ever dropped; each task that has a report gets exactly one.
 //! The tasks themselves are in [`crate::gui::files`].
 
+use std::cell::LazyCell;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -13,6 +15,7 @@ use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, Report, f
 use crate::studio::desktop_notification::DesktopNotification;
 use crate::studio::updates::{Feed, UpdateError, Version};
 use atelier_core::mailbox::Mailbox;
+use atelier_core::reading::ReadingMarks;
 use atelier_engine::{DEFAULT_PORT, RemoteError, ServerAddress, probe};
 
 /// Something that wakes the window; may be called from any thread.
@@ -26,13 +29,14 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// Starts the threads.
+    /// Starts the threads. `reading_marks`: the folder of [`ReadingMarks`]; `None` where this person has no folders.
     ///
     /// # Errors
     /// Fails if the system can start no thread.
-    pub(crate) fn start(wake: Wake) -> io::Result<Self> {
+    pub(crate) fn start(reading_marks: Option<PathBuf>, wake: Wake) -> io::Result<Self> {
         let reports = Arc::new(Mailbox::new(move || wake()));
-        let files = WorkerQueue::start("files", &reports, file_task)?;
+        let marks = LazyCell::new(move || reading_marks.map(|folder| ReadingMarks::open(&folder)));
+        let files = WorkerQueue::start("files", &reports, move |task| file_task(task, marks.as_ref()))?;
         let pixels = WorkerQueue::start("pixels", &reports, pixel_task)?;
         Ok(Self { files, pixels, reports })
     }
@@ -150,7 +154,7 @@ mod tests {
     #[test]
     fn no_task_is_lost_when_more_come_than_the_queue_holds() {
         let folder = tempfile::tempdir().unwrap();
-        let workers = Workers::start(Arc::new(|| {})).unwrap();
+        let workers = Workers::start(None, Arc::new(|| {})).unwrap();
         let tasks = 192;
         for n in 0..tasks {
             workers.file(FileTask::SaveAs {

@@ -254,18 +254,36 @@ fn all_canvases_of_earlier_sessions_are_offered_one_by_one_and_those_that_cannot
     assert!(!studio.sees("can be opened again"));
 }
 
+/// Leaves the mark of a process that ended while it read the file.
+fn mark_as_ending(paths: &Paths, file: &Path) {
+    let metadata = std::fs::metadata(file).unwrap();
+    let modified_ns = metadata.modified().unwrap().duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
+    let mark = serde_json::json!({"path": file, "bytes": metadata.len(), "modified_ns": modified_ns});
+    std::fs::create_dir_all(paths.reading_marks()).unwrap();
+    std::fs::write(paths.reading_marks().join("1-0.reading"), mark.to_string()).unwrap();
+}
+
+#[test]
+fn a_start_picture_that_ended_the_program_is_not_read_at_the_next_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = folder.path().join("start.png");
+    std::fs::write(&start, "whatever ended it").unwrap();
+    mark_as_ending(&Paths::beneath(folder.path()), &start);
+    let init = Some(InitImage { image: ImageSource::File(start), strength: 0.5 });
+    let recipe = Recipe { init, ..ready() };
+    let mut studio = Studio::at(folder, Settings { recipe, ..Settings::default() }, Err(String::new()), [1440.0, 900.0]);
+    studio.until_told("why it is not shown", |app| {
+        app.state.notices.shown().is_some_and(|it| it.text.contains("Atelier ended while it read"))
+    });
+}
+
 #[test]
 fn a_canvas_that_ended_the_program_is_left_out_and_named() {
     let folder = tempfile::tempdir().unwrap();
     let paths = Paths::beneath(folder.path());
     leave_canvas(&paths.canvases(), "good.atelier", 64, 1000);
     let bad = leave_canvas(&paths.canvases(), "bad.atelier", 70, 2000);
-    // As a process leaves it that ends while it reads the file.
-    let metadata = std::fs::metadata(&bad).unwrap();
-    let modified_ns = metadata.modified().unwrap().duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap().as_nanos() as u64;
-    let mark = serde_json::json!({"path": bad, "bytes": metadata.len(), "modified_ns": modified_ns});
-    std::fs::create_dir_all(paths.reading_marks()).unwrap();
-    std::fs::write(paths.reading_marks().join("1-0.reading"), mark.to_string()).unwrap();
+    mark_as_ending(&paths, &bad);
     let mut studio = Studio::at(folder, Settings { recipe: ready(), ..Settings::default() }, Err(String::new()), [1440.0, 900.0]);
     studio.until("the canvas", |app| app.state.canvas.edited().is_some());
     assert_eq!(studio.content().width(), 64);

@@ -61,6 +61,8 @@ bool load_cached_weights(const uint8_t* hash, size_t size, std::vector<uint8_t>&
 }
 
 bool connect_server(const char* endpoint) {
+    // Another server may listen there by now; it has described itself a moment ago.
+    connection_to(endpoint)->forget_memory();
     ggml_backend_reg_t reg = ggml_backend_rpc_add_server(endpoint);
     // The server's answer, which ggml stores: without it a device has no buffer type, and the engine's assert fails.
     for (size_t i = 0; reg != nullptr && i < ggml_backend_reg_dev_count(reg); ++i) {

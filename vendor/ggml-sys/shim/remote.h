@@ -45,6 +45,8 @@ public:
     std::weak_ptr<socket_t> socket;
 
     void store_memory(uint32_t device, size_t free, size_t total);
+    // What was said of the memory is not true any more.
+    void forget_memory();
     // The server's last answer; 0 where there is none, or where it is old and the connection not open.
     void load_memory(uint32_t device, bool is_open, size_t* free, size_t* total);
 

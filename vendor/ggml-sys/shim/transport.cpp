@@ -479,6 +479,11 @@ void Connection::store_memory(uint32_t device, size_t free, size_t total) {
     memory_[device] = {free, total, ggml_time_us()};
 }
 
+void Connection::forget_memory() {
+    std::lock_guard<std::mutex> lock(memory_mutex_);
+    memory_.clear();
+}
+
 void Connection::load_memory(uint32_t device, bool is_open, size_t* free, size_t* total) {
     std::lock_guard<std::mutex> lock(memory_mutex_);
     const Memory memory = memory_[device];
