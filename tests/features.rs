@@ -257,7 +257,7 @@ fn a_person_that_would_be_left_out_is_refused_before_anything_loads() {
     let header = [2i32, 0, 0, 512, 2].map(i32::to_le_bytes).concat();
     fs::write(&features, [header, vec![0; 2 * 512 * 4]].concat()).unwrap();
     let two_faces = Recipe { person: Person { id_embedding: Some(features), ..second.person.clone() }, ..second.clone() };
-    let many = vec![picture(8, 8, 1); Person::MOST_IMAGES + 1];
+    let many = vec![picture(8, 8, 1); Person::MAX_IMAGES + 1];
     for (recipe, says) in [
         (Recipe { person: Person::default(), ..first.clone() }, "PhotoMaker needs pictures of a person."),
         (good.clone(), "Pictures of a person need a PhotoMaker."),

@@ -270,7 +270,7 @@ where
         }
         Command::Plan(flags) => {
             return match with_lookup(&flags.common, &paths, &builtin, |lookup| resolve::plan(&flags, lookup)) {
-                Ok(recipe) => match plan::run(&recipe, &flags, &start(), out, err.as_mut()) {
+                Ok((recipe, changed)) => match plan::run(&recipe, changed, &flags, &start(), out, err.as_mut()) {
                     Ok(true) => Exit::Done,
                     Ok(false) => Exit::Failed,
                     Err(error) => failed(&error, err.as_mut()),

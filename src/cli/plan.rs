@@ -18,8 +18,15 @@ use atelier_engine::{Estimate, Event, Handle};
 /// Longest wait for an estimate: headers of a large model on a slow disk take a while to read.
 const TIMEOUT: Duration = Duration::from_mins(5);
 
-/// Predicts, plans and prints; `Ok(false)` where nothing fits.
-pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<bool> {
+/// Predicts, plans and prints; `Ok(false)` where nothing fits. `changed`: sentences on settings that were brought into their limits.
+pub(super) fn run(
+    recipe: &Recipe,
+    changed: Vec<String>,
+    flags: &PlanFlags,
+    handle: &Handle,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+) -> anyhow::Result<bool> {
     let listed = devices::query(handle, &flags.common.servers.rpc_servers, err)?;
     let placement = Placement::parse(&recipe.placement, &listed)?;
     let estimate = query_estimate(recipe, handle)?;
@@ -44,7 +51,8 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
         Err(PlanError::Short(short)) => (short.nearest.clone(), Some(sentence(&short.to_string())), short.fixes),
         Err(error @ PlanError::Device(_)) => return Err(error.into()),
     };
-    let mut notes = placement::notes(&placement, &listed, &in_use);
+    let mut notes = changed;
+    notes.extend(placement::notes(&placement, &listed, &in_use));
     for (device, share) in placement.split_batch.iter().zip(placement.shares()).skip(1) {
         let missing = placement::Prediction::of(&share, &estimate.needs, &rooms)?.missing_bytes;
         notes.push(match missing {

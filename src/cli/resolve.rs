@@ -136,7 +136,9 @@ fn recipe(flags: &GenerateFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Vec<Str
         if let Some(folder) = person_folder {
             recipe.person.images = person::images(&folder)?;
         }
-        (recipe, left_out.iter().map(|it| format!("left out: {it}")).collect(), None)
+        let mut notes: Vec<String> = left_out.iter().map(|it| format!("left out: {it}")).collect();
+        notes.extend(recipe.clamp());
+        (recipe, notes, None)
     } else {
         recipe_like(&flags.like, &flags.picture, &flags.common, lookup)?
     };
@@ -145,8 +147,8 @@ fn recipe(flags: &GenerateFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Vec<Str
     Ok((recipe, left_out, name))
 }
 
-/// The recipe that `plan` predicts.
-pub(super) fn plan(flags: &PlanFlags, lookup: &Lookup<'_>) -> Result<Recipe, UsageError> {
+/// The recipe that `plan` predicts, and a sentence on each setting that was changed.
+pub(super) fn plan(flags: &PlanFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Vec<String>), UsageError> {
     let picture = PictureFlags {
         prompt: Some(flags.prompt.clone()),
         negative_prompt: Some(flags.negative_prompt.clone()),
@@ -155,9 +157,10 @@ pub(super) fn plan(flags: &PlanFlags, lookup: &Lookup<'_>) -> Result<Recipe, Usa
         seed: Some(0),
         batch_count: 1,
     };
-    let (recipe, _) = recipe_of_flags(&picture, &flags.common, None, lookup)?;
+    let (mut recipe, _) = recipe_of_flags(&picture, &flags.common, None, lookup)?;
+    let notes = recipe.clamp();
     check_complete(&recipe)?;
-    Ok(recipe)
+    Ok((recipe, notes))
 }
 
 /// The recipe of a job of the queue, what could not be taken from the picture that it is like, and the name of its model of the library; one
@@ -184,7 +187,7 @@ fn recipe_like(
     lookup: &Lookup<'_>,
 ) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
     let opened = like.like.as_deref().map(|path| (lookup.like)(path)).transpose()?;
-    let notes = opened.as_ref().map(|picture| picture.sentences().collect()).unwrap_or_default();
+    let mut notes: Vec<String> = opened.as_ref().map(|picture| picture.sentences().collect()).unwrap_or_default();
     let (mut recipe, name) = recipe_of_flags(picture, common, opened.as_ref(), lookup)?;
     if let (Some(path), Some(opened)) = (&like.like, &opened)
         && (like.finish || like.from_step.is_some())
@@ -199,6 +202,7 @@ fn recipe_like(
         recipe.last_step = common.steps.last_step;
         recipe.earlier_steps = parent.steps_until(step, path.file_name().map(|name| name.to_string_lossy().into_owned()));
     }
+    notes.extend(recipe.clamp());
     Ok((recipe, notes, name))
 }
 

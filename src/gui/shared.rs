@@ -14,7 +14,9 @@ use crate::settings::{ThemeChoice, Zoom};
 use crate::studio::library_service::LibrarySnapshot;
 use crate::studio::queue::QueueSnapshot;
 use atelier_core::advice::Advice;
-use atelier_core::recipe::{FileRole, ImageSource, Lora, ModelFiles, PartialRecipe, Person, RecallPart, Recipe, take_loras, take_loras_if};
+use atelier_core::recipe::{
+    FileRole, ImageSource, Lora, ModelFiles, Part, PartialRecipe, Person, RecallPart, Recipe, take_loras, take_loras_if,
+};
 use atelier_engine::{JobId, Residency, Resident};
 use atelier_library::{Builtin, Family, ModelCard, ModelKind, Role, lora_named};
 
@@ -209,7 +211,7 @@ impl Shared {
         }
         let pictures = &mut self.recipe.person.images;
         pictures.extend(images);
-        pictures.truncate(Person::MOST_IMAGES);
+        pictures.truncate(Person::MAX_IMAGES);
     }
 
     /// Removes a picture of the person, and after the last one a `PhotoMaker` that the library has at hand.
@@ -286,7 +288,7 @@ impl Shared {
     pub fn use_own_files(&mut self) {
         let own = self.custom_recipe.take().map(|own| *own).unwrap_or_default();
         let now = std::mem::take(&mut self.recipe);
-        self.recipe = with_model_of(now, own);
+        self.recipe = with_model_of(&now, own);
     }
 
     /// Takes a part of a picture's settings over; where it is computed stays as it is.
@@ -377,24 +379,10 @@ impl UnmetRequirement {
 
 /// The recipe `other`, with prompt, seed, pictures and placement of `now`: everything that does not depend on the model.
 #[must_use]
-pub fn with_model_of(now: Recipe, other: Recipe) -> Recipe {
-    Recipe {
-        prompt: now.prompt,
-        negative_prompt: now.negative_prompt,
-        seed: now.seed,
-        rng: now.rng,
-        batch_count: now.batch_count,
-        init: now.init,
-        mask: now.mask,
-        start_fit: now.start_fit,
-        area: now.area,
-        outpaint: now.outpaint,
-        hires: now.hires,
-        reference_images: now.reference_images,
-        placement: now.placement,
-        threads: now.threads,
-        ..other
-    }
+pub fn with_model_of(now: &Recipe, mut other: Recipe) -> Recipe {
+    let kept = [Part::Prompt, Part::NegativePrompt, Part::Seed, Part::Count, Part::Start, Part::References, Part::Upscale, Part::Machine];
+    other.take_parts(now, &kept);
+    other
 }
 
 /// True if these are the same files, in whatever roles: the engine corrects roles.

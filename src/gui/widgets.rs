@@ -156,12 +156,25 @@ pub(crate) const WHOLE: Scale = Scale { step: 1.0, decimals: 0, logarithmic: fal
 
 /// A row with a slider and its number.
 pub(crate) fn slider_row<N: Numeric>(ui: &mut Ui, label: &str, value: &mut N, range: RangeInclusive<N>, scale: &Scale, hover: &str) {
+    setting_row(ui, label, value, range.clone(), range, scale, hover);
+}
+
+/// A row with a slider over the values that are used most, and a number within the limits of the setting.
+pub(crate) fn setting_row<N: Numeric>(
+    ui: &mut Ui,
+    label: &str,
+    value: &mut N,
+    range: RangeInclusive<N>,
+    limits: RangeInclusive<N>,
+    scale: &Scale,
+    hover: &str,
+) {
     row(ui, label, |ui| {
         let wide = ui.available_width();
         ui.spacing_mut().slider_width = (wide - NUMBER_WIDTH - 12.0).max(40.0);
         let accent = theme::palette(ui).accent;
         let before = value.to_f64();
-        let slider = Slider::new(value, range.clone())
+        let slider = Slider::new(value, range)
             .show_value(false)
             .step_by(scale.step)
             .logarithmic(scale.logarithmic)
@@ -175,7 +188,7 @@ pub(crate) fn slider_row<N: Numeric>(ui: &mut Ui, label: &str, value: &mut N, ra
         let speed = if scale.logarithmic { before.abs().max(1.0) * 0.01 } else { scale.step };
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let number =
-                DragValue::new(value).range(range).speed(speed).fixed_decimals(scale.decimals).min_size(vec2(NUMBER_WIDTH, ROW_HEIGHT));
+                DragValue::new(value).range(limits).speed(speed).fixed_decimals(scale.decimals).min_size(vec2(NUMBER_WIDTH, ROW_HEIGHT));
             ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), number).on_hover_text(hover).accessible_name(label);
         });
     });

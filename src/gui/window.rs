@@ -98,7 +98,7 @@ fn load_settings(options: &Options) -> LoadedSettings {
     match (&options.settings_path, &options.paths) {
         (Some(path), _) => settings::load(path),
         (None, Some(paths)) if options.beside.is_some() => {
-            let settings = settings::look(&paths.settings_file).unwrap_or_default();
+            let settings = settings::look(&paths.settings_file).unwrap_or_default().0;
             LoadedSettings { settings: Settings { preload: false, ..settings }, ..LoadedSettings::default() }
         }
         (None, _) => LoadedSettings::default(),

@@ -41,7 +41,10 @@ pub struct LoadedSettings {
 #[must_use]
 pub fn load(path: &Path) -> LoadedSettings {
     let problem = match look(path) {
-        Ok(settings) => return LoadedSettings { settings, ..LoadedSettings::default() },
+        Ok((settings, notes)) => {
+            let problem = (!notes.is_empty()).then(|| Advice::new("Some settings were not as this version needs them.", notes.join(" ")));
+            return LoadedSettings { settings, problem, is_left_alone: false };
+        }
         Err(problem) => problem,
     };
     tracing::warn!("{problem}");
@@ -56,22 +59,22 @@ pub fn load(path: &Path) -> LoadedSettings {
     LoadedSettings { problem: Some(Advice::new(advice.sentence, hint)), is_left_alone, ..LoadedSettings::default() }
 }
 
-/// The settings in a file, which stays as it is; the usual ones where there is none.
+/// The settings in a file, which stays as it is, and a sentence on each that was changed; the usual ones where there is no file.
 ///
 /// # Errors
 /// Where this program cannot use them.
-pub fn look(path: &Path) -> Result<Settings, SettingsProblem> {
-    let Some(value) = read_settings_file(path)? else { return Ok(Settings::default()) };
+pub fn look(path: &Path) -> Result<(Settings, Vec<String>), SettingsProblem> {
+    let Some(value) = read_settings_file(path)? else { return Ok(Default::default()) };
     parse(value).map_err(|error| SettingsProblem::Damaged { path: path.to_owned(), reason: error.to_string() })
 }
 
 /// The settings in this value, without the fields that make no sense.
-fn parse(value: Value) -> Result<Settings, serde_json::Error> {
+fn parse(value: Value) -> Result<(Settings, Vec<String>), serde_json::Error> {
     let stored: StoredSettings = match StoredSettings::deserialize(&value) {
         Ok(stored) => stored,
         Err(error) => repaired(value).ok_or(error)?,
     };
-    Ok(stored.into())
+    Ok(stored.restore())
 }
 
 /// What can be read of settings that cannot be read as a whole; `None` where that is nothing.
@@ -288,11 +291,12 @@ mod tests {
         let text = r#"{"version":1,"theme":"sepia","future":[1],"window":{"x":1e30,"y":0,"width":1,"height":1,"maximized":false},
             "recipe":{"prompt":"kept","sampler":"of the future","files":{"vae":"/v","novel":"/n"},"steps":0,"guidance":-3,"seed":-9}}"#;
         fs::write(&path, text).unwrap();
-        let settings = load(&path).settings;
+        let LoadedSettings { settings, problem, .. } = load(&path);
         assert_eq!((settings.theme, settings.window), (ThemeChoice::System, None));
         assert_eq!(settings.recipe.prompt, "kept");
         assert_eq!((settings.recipe.sampler, settings.recipe.steps, settings.recipe.seed), (None, 1, -1));
-        assert_eq!(settings.recipe.guidance, Recipe::default().guidance);
+        assert_eq!(settings.recipe.guidance, 0.0);
+        assert!(problem.unwrap().hint.contains("Steps: 1 instead of 0."));
         assert_eq!(settings.recipe.files.iter().count(), 1);
     }
 
@@ -305,7 +309,7 @@ mod tests {
         let with = |pointer: &str, value: Value| {
             let mut changed = whole.clone();
             *changed.pointer_mut(pointer).unwrap() = value;
-            parse(changed).unwrap()
+            parse(changed).unwrap().0
         };
         let usual = Recipe::default();
         // The window lacks its height, which is not made up.
@@ -328,7 +332,7 @@ mod tests {
     #[test]
     fn a_damaged_file_of_many_fields_is_given_up_at_once() {
         let many = serde_json::json!({"version": 1, "theme": "dark", "zoom": "x", "servers": vec![0; 100_000]});
-        assert_eq!(parse(many).unwrap().theme, ThemeChoice::Dark);
+        assert_eq!(parse(many).unwrap().0.theme, ThemeChoice::Dark);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::{NamedPlacement, PreviewChoice, Settings, ThemeChoice, WindowPlace, Z
 use crate::studio::settings_file::VERSION;
 use crate::studio::updates::{UpdateChoice, UpdateSettings};
 use atelier_core::placement::{Module, Reserve, module_named};
-use atelier_core::recipe::{LocalRecipe, PlacementText};
+use atelier_core::recipe::{LocalFile, PlacementText, Stored};
 
 /// Stored word for the built-in model, whose folder may be another one in the next version.
 const BUILTIN: &str = "built-in";
@@ -33,7 +33,7 @@ pub(super) struct StoredSettings {
     #[serde(default)]
     model: String,
     #[serde(default)]
-    recipe: LocalRecipe,
+    recipe: Option<Stored<LocalFile>>,
     #[serde(default)]
     pins: Option<Vec<String>>,
     #[serde(default)]
@@ -160,7 +160,7 @@ impl From<&Settings> for StoredSettings {
             window: settings.window,
             zoom: Some(settings.zoom.factor()),
             model: if settings.builtin { BUILTIN } else { "files" }.into(),
-            recipe: LocalRecipe::from(&settings.recipe),
+            recipe: Some(Stored::of(&settings.recipe, &LocalFile::of)),
             pins: settings.pins.as_ref().map(keys),
             placements: settings.placements.iter().map(StoredPlacement::from).collect(),
             place_automatically: Some(settings.places_automatically),
@@ -174,9 +174,12 @@ impl From<&Settings> for StoredSettings {
     }
 }
 
-impl From<StoredSettings> for Settings {
-    fn from(stored: StoredSettings) -> Self {
-        Self {
+impl StoredSettings {
+    /// The settings, and a sentence on each of the recipe that could not be read or was changed.
+    pub(super) fn restore(self) -> (Settings, Vec<String>) {
+        let stored = self;
+        let (recipe, notes) = stored.recipe.map_or_else(Default::default, |recipe| recipe.restore(&mut |_, file| Some(file.into_path())));
+        let settings = Settings {
             theme: match stored.theme.as_str() {
                 "light" => ThemeChoice::Light,
                 "dark" => ThemeChoice::Dark,
@@ -192,7 +195,7 @@ impl From<StoredSettings> for Settings {
             window: stored.window.and_then(WindowPlace::sane),
             zoom: stored.zoom.map_or_else(Zoom::default, Zoom::from_factor),
             builtin: stored.model == BUILTIN,
-            recipe: stored.recipe.into(),
+            recipe,
             pins: stored.pins.as_deref().map(modules),
             placements: stored.placements.into_iter().map(NamedPlacement::from).collect(),
             places_automatically: stored.place_automatically.unwrap_or(true),
@@ -205,12 +208,13 @@ impl From<StoredSettings> for Settings {
             cpu_math: stored.cpu_math.and_then(|name| name.parse().ok()),
             updates: stored.updates.into(),
             prompts: stored.prompts,
-        }
+        };
+        (settings, notes)
     }
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        StoredSettings::default().into()
+        StoredSettings::default().restore().0
     }
 }

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 use crate::ffi::{AreaParams, StepRecords};
 use crate::fingerprint::{Fingerprint, fingerprints};
 use atelier_core::canvas::Mask;
-use atelier_core::recipe::{ImageSource, PlacementText, Recipe, Rgb8};
+use atelier_core::recipe::{Affects, ImageSource, Recipe, Rgb8};
 
 /// Bytes of all records: 12 pictures of 20 steps at 1024 x 1024 with 16 channels (1 MiB a step), or 50 of SDXL.
 const MAX_BYTES: u64 = 256 << 20;
@@ -39,7 +39,7 @@ pub(crate) struct StepsInput<'a> {
 impl StepsKey {
     /// The key of an image of a recipe that was checked, which has the image's seed.
     pub(crate) fn new(recipe: &Recipe, input: &StepsInput<'_>) -> Self {
-        let mut recipe = recipe.clone();
+        let mut recipe = recipe.only(Affects::Steps);
         let earlier_loras = recipe.earlier_steps.iter().flat_map(|steps| &steps.loras);
         let loras: Vec<_> = recipe.loras.iter().chain(earlier_loras).cloned().collect();
         let embeddings: Vec<_> = recipe.embeddings.iter().map(|path| Fingerprint::of(path)).collect();
@@ -57,20 +57,7 @@ impl StepsKey {
         }
         let id_embedding = recipe.person.id_embedding.take().map(|path| Fingerprint::of(&path));
         recipe.person.images.clear();
-        let recipe = Recipe {
-            batch_count: 1,
-            mask: None,
-            last_step: None,
-            width: input.size.0,
-            height: input.size.1,
-            reference_images: Vec::new(),
-            hires: None,
-            disabled_loras: Vec::new(),
-            vae_tiling: false,
-            placement: PlacementText::default(),
-            threads: None,
-            ..recipe
-        };
+        (recipe.width, recipe.height) = input.size;
         let mut hasher = Sha256::new();
         let mut add = |bytes: &[u8]| {
             hasher.update((bytes.len() as u64).to_le_bytes());

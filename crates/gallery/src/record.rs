@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use atelier_core::recipe::ImageSource;
-use atelier_media::{PictureLora, PictureModel, PictureSettings, RequiredFile, Tool};
+use atelier_core::recipe::{ImageSource, RequiredFile};
+use atelier_media::{PictureLora, PictureModel, PictureSettings, Tool};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use sha2::{Digest, Sha256};
 

@@ -124,7 +124,7 @@ impl Parameters {
             recipe.seed = seed;
         }
         if let (Some(seed), Some(amount)) = (self.number("Variation seed"), self.decimal("Variation seed strength")) {
-            recipe.seed_blend = Some(SeedBlend { seed, amount }.clamped());
+            recipe.seed_blend = Some(SeedBlend { seed, amount });
         }
         // "NV" is "GPU", drawn on the processor.
         if let Some(rng) = self.get("RNG").and_then(|name| name.parse().ok()) {

@@ -28,5 +28,5 @@ pub use inspect::{
 };
 pub use jpeg::{decode_jpeg, encode_jpeg};
 pub use png::{Metadata, encode_picture, picture_file_names, read_metadata, save_picture, write_picture};
-pub use stored_recipe::{MissingFile, RequiredFile, RestoredRecipe, StoredFile, StoredRecipe};
+pub use stored_recipe::{MissingFile, RestoredRecipe, StoredRecipe};
 pub use thumbnail::thumbnail;

@@ -12,10 +12,10 @@ use time::OffsetDateTime;
 
 use super::a1111::{self, Parameters};
 use super::png_text::{self, Chunk};
-use super::{PictureError, StoredFile, StoredRecipe, file_names};
+use super::{PictureError, StoredRecipe, file_names};
 use atelier_core::paths;
 use atelier_core::picture_note::PictureNote;
-use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_core::recipe::{PictureInfo, Recipe, Rgb8, StoredFile};
 
 /// Keyword of the text of A1111 and others.
 pub(crate) const PARAMETERS: &str = "parameters";

@@ -9,31 +9,30 @@ use atelier_core::canvas::{AreaFill, AreaSettings, Borders, StartFit};
 
 #[derive(Debug, Default, Args)]
 pub(in crate::cli) struct AreaFlags {
-    /// Generate only what lies under the mask, at the model's own size (or --width x --height), and paste it back: the picture keeps its
-    /// size, and what is away from the mask every byte
+    /// Inpaint only the masked part, at the model's own size (or --width x --height), and paste it back: the start picture keeps its size,
+    /// and every byte away from the mask
     #[arg(long, requires = "mask", help_heading = INPUTS)]
     pub(in crate::cli) only_masked: bool,
-    /// Extend the picture by so many pixels at its sides: left=64,top=0,right=64,bottom=0. Wide borders are made in several steps
+    /// Outpaint: extend the start picture by these borders in pixels: left=64,top=0,right=64,bottom=0
     #[arg(long, value_name = "SIDE=PIXELS,...", value_parser = borders, requires = "init_img", conflicts_with = "mask", help_heading = INPUTS)]
     pub(in crate::cli) outpaint: Option<Borders>,
-    /// How much the model sees of the picture around the masked part, in sides of that part, 1 to 8 [default: 1.5]
+    /// Context around the masked part, as a multiple of its side, 1 to 8 [default: 1.5]
     #[arg(long, value_name = "X", value_parser = context, help_heading = INPUTS)]
     pub(in crate::cli) context: Option<f32>,
-    /// Width of the soft edge in pixels [default: a tenth of the masked part, less at lower strengths]
+    /// Feather: width of the mask's soft edge in pixels [default: a tenth of the masked part, less at lower denoising strengths]
     #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(0..=i64::from(AreaSettings::MAX_FEATHER)), help_heading = INPUTS)]
     pub(in crate::cli) feather: Option<u32>,
-    /// What the masked part holds at first: original, blur (the colours around), border (the nearest pixels, blurred), neutral (grey) or noise
-    /// [default: original; blur at strength 1; border for --outpaint]
+    /// Fill of the masked part before denoising: original, blur (the colours around), border (the nearest pixels, blurred), neutral (grey)
+    /// or noise [default: original; blur at denoising strength 1; border with --outpaint]
     #[arg(long, value_name = "FILL", value_parser = fill, help_heading = INPUTS)]
     pub(in crate::cli) fill: Option<AreaFill>,
-    /// Change the soft edge as much as the middle
+    /// Denoise the mask's soft edge as much as its middle
     #[arg(long, help_heading = INPUTS)]
     pub(in crate::cli) no_soft_mask: bool,
-    /// Paste the generated part as it is, without matching its colours to the picture
+    /// Paste the inpainted part without matching its colours to the start picture
     #[arg(long, help_heading = INPUTS)]
     pub(in crate::cli) no_seam_correction: bool,
-    /// How a start picture of another shape is brought to the size: crop, fit (all of it, its edges blurred beyond it) or stretch
-    /// [default: crop]
+    /// Fit of a start picture of another shape: crop, fit (whole picture, blurred edges beyond it) or stretch [default: crop]
     #[arg(long, value_name = "FIT", value_parser = start_fit, help_heading = INPUTS)]
     pub(in crate::cli) start_fit: Option<StartFit>,
 }
@@ -71,11 +70,11 @@ fn context(text: &str) -> Result<f32, String> {
 }
 
 fn fill(text: &str) -> Result<AreaFill, String> {
-    AreaFill::from_key(text).ok_or_else(|| format!("it is one of {}", AreaFill::ALL.map(AreaFill::key).join(", ")))
+    AreaFill::from_key(text).ok_or_else(|| format!("choose one of {}", AreaFill::ALL.map(AreaFill::key).join(", ")))
 }
 
 fn start_fit(text: &str) -> Result<StartFit, String> {
-    StartFit::from_key(text).ok_or_else(|| format!("it is one of {}", StartFit::ALL.map(StartFit::key).join(", ")))
+    StartFit::from_key(text).ok_or_else(|| format!("choose one of {}", StartFit::ALL.map(StartFit::key).join(", ")))
 }
 
 fn borders(text: &str) -> Result<Borders, String> {
@@ -87,7 +86,7 @@ fn borders(text: &str) -> Result<Borders, String> {
             "top" => &mut borders.top,
             "right" => &mut borders.right,
             "bottom" => &mut borders.bottom,
-            other => return Err(format!("\"{other}\" is no side; there are left, top, right and bottom")),
+            other => return Err(format!("\"{other}\" is not a side; there are left, top, right and bottom")),
         };
         let pixels = pixels.trim().parse().ok().filter(|pixels| *pixels <= Borders::MAX);
         *side = pixels.ok_or_else(|| format!("a side is extended by 0 to {} pixels", Borders::MAX))?;

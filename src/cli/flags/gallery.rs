@@ -15,7 +15,7 @@ use atelier_gallery::{FIELDS, Order, PictureFlag};
 pub struct GalleryFlags {
     #[command(subcommand)]
     pub(in crate::cli) command: GalleryCommand,
-    /// Print JSON, one object a line, and nothing else, on standard output
+    /// Print JSON to standard output, one object per line
     #[arg(long, global = true)]
     pub(in crate::cli) json: bool,
 }
@@ -23,57 +23,56 @@ pub struct GalleryFlags {
 /// Subcommands of `gallery`.
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum GalleryCommand {
-    /// Add a folder with all pictures in it, such as another program's; nothing in it is ever changed. Without a folder, look through all
-    /// folders again.
+    /// Add a folder of pictures to the gallery; its files are never changed. Without a folder, rescan all folders.
     Scan {
-        /// The folder
+        /// Folder to add
         #[arg(value_name = "FOLDER")]
         folder: Option<PathBuf>,
-        /// Leave its pictures out of the gallery from now on; its files stay as they are
+        /// Remove the folder from the gallery; its files are kept
         #[arg(long, requires = "folder")]
         forget: bool,
     },
-    /// List pictures, by path: all, or those that match every term.
+    /// Search pictures and list their paths; without a query, list all.
     #[command(after_help = fields())]
     Search {
-        /// Words and fields, in quotes where there is a minus, which leaves out what matches: "lake -night"
+        /// Words and fields to search for. A minus excludes matches; quote it: "lake -night"
         #[arg(value_name = "QUERY")]
         query: Vec<String>,
-        /// The order
+        /// Sort order
         #[arg(long, value_name = "ORDER", default_value = Order::default().key(), value_parser = order)]
         order: Order,
-        /// List no more than so many
+        /// Maximum number of pictures to list
         #[arg(long, value_name = "N")]
         limit: Option<usize>,
         #[command(flatten)]
         paths: PathFlags,
     },
-    /// Say everything that the gallery knows of pictures.
+    /// Show what the gallery knows about pictures.
     Info {
-        /// The pictures
+        /// Picture files
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
     },
-    /// Rate pictures, pick or reject them.
+    /// Rate, pick or reject pictures.
     Rate {
-        /// 0 (no rating) to 5, pick, reject, or none to take the flag away
+        /// Rating 0 (none) to 5, pick, reject, or none to clear the flag
         #[arg(value_name = "RATING", value_parser = verdict)]
         verdict: Verdict,
-        /// The pictures
+        /// Picture files
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         #[command(flatten)]
         paths: PathFlags,
     },
-    /// Give pictures a tag.
+    /// Tag pictures.
     Tag {
-        /// The tag
+        /// Tag to add
         #[arg(value_name = "TAG")]
         tag: String,
-        /// The pictures
+        /// Picture files
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
-        /// Take the tag away
+        /// Remove the tag instead
         #[arg(long)]
         remove: bool,
         #[command(flatten)]
@@ -81,30 +80,30 @@ pub(in crate::cli) enum GalleryCommand {
     },
     /// Move pictures to the system's trash.
     Rm {
-        /// The pictures
+        /// Picture files
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
-        /// Move them back from the trash to where they were
+        /// Restore the pictures from the trash instead
         #[arg(long)]
         restore: bool,
         #[command(flatten)]
         paths: PathFlags,
     },
-    /// Write copies of pictures into a folder. Nothing there is replaced.
+    /// Export copies of pictures to a folder. Existing files are never overwritten.
     Export {
-        /// The pictures
+        /// Picture files
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
-        /// The folder
+        /// Output folder
         #[arg(short, long, value_name = "DIR")]
         output: PathBuf,
-        /// Format of the copies; WebP is written without loss
+        /// Format of the copies; WebP is lossless
         #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Format::Png)]
         format: Format,
-        /// Quality of JPEG, 1 to 100 [default: 90]
+        /// JPEG quality, 1 to 100 [default: 90]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=100))]
         quality: Option<u8>,
-        /// Leave prompt and settings out of the copies
+        /// Strip prompt and settings from the copies
         #[arg(long)]
         strip: bool,
         #[command(flatten)]

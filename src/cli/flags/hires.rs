@@ -9,28 +9,28 @@ use clap::Args;
 use super::{finite, unit};
 use atelier_core::recipe::{Hires, RedrawTiles};
 
-const LARGER: &str = "Larger";
+const LARGER: &str = "Upscaling";
 
 #[derive(Debug, Default, Args)]
 pub(in crate::cli) struct HiresFlags {
-    /// Enlarge the picture by this factor, 1 to 4, and generate its details anew at the larger size. With --init-img and --strength 0 the
-    /// start picture itself is enlarged
+    /// Upscale the picture by this factor, 1 to 4, and regenerate its details at the larger size (hires fix). With --init-img and
+    /// --strength 0, the start picture itself is upscaled
     #[arg(long, value_name = "FACTOR", value_parser = scale, help_heading = LARGER)]
     pub(in crate::cli) hires: Option<f32>,
-    /// How much is generated anew at the larger size, 0 to 1; 0 only enlarges [default: 0.4]
+    /// Denoising strength of the second pass, 0 to 1; 0 only upscales [default: 0.4]
     #[arg(long, value_name = "X", value_parser = unit, requires = "hires", help_heading = LARGER)]
     pub(in crate::cli) hires_strength: Option<f32>,
-    /// Generate the details in tiles: the larger pass takes the memory of one tile, whatever the size, and goes on after an interruption. SIDE is
-    /// their side in pixels [default: what the model makes best]
+    /// Run the second pass in tiles of SIDE pixels: memory of one tile, whatever the size, and interrupted jobs resume [default: the model's
+    /// best size]
     #[arg(long, value_name = "SIDE", num_args = 0..=1, default_missing_value = "0", value_parser = tile_side, requires = "hires", help_heading = LARGER)]
     pub(in crate::cli) redraw_tiles: Option<u32>,
-    /// Prompt of every tile [default: highly detailed, sharp focus]
+    /// Prompt for every tile of the second pass [default: highly detailed, sharp focus]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, requires = "redraw_tiles", help_heading = LARGER)]
     pub(in crate::cli) tile_words: Option<String>,
-    /// ESRGAN model that enlarges: a file, or an upscaler of the library by its name [default: Lanczos]
+    /// Upscaler (ESRGAN model): a file, or the ID of an upscaler in the library [default: Lanczos]
     #[arg(long, value_name = "ID|FILE", requires = "hires", help_heading = LARGER)]
     pub(in crate::cli) upscaler: Option<PathBuf>,
-    /// Open the upscaler also where it is a pickle (.pth). Such files can be made to harm you: only for those whose maker you trust
+    /// Allow an upscaler that is a pickle file (.pth). Pickle files can execute code: use this only if you trust the author
     #[arg(long, requires = "upscaler", help_heading = LARGER)]
     pub(in crate::cli) allow_pickle: bool,
 }

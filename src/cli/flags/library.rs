@@ -16,7 +16,7 @@ pub(in crate::cli) struct LibraryFlags {
     /// Folder of downloaded models, in place of the one in the settings
     #[arg(long, global = true, value_name = "DIR", help_heading = LIBRARY)]
     pub(in crate::cli) models_root: Option<PathBuf>,
-    /// Catalogue of models, added to the one that comes with Atelier: a JSON array of entries. May be repeated
+    /// Additional model catalogue: a JSON array of entries. May be repeated
     #[arg(long, global = true, value_name = "FILE", help_heading = LIBRARY)]
     pub(in crate::cli) catalogue: Vec<PathBuf>,
 }
@@ -28,7 +28,7 @@ pub struct ModelsFlags {
     pub(in crate::cli) command: ModelsCommand,
     #[command(flatten)]
     pub(in crate::cli) library: LibraryFlags,
-    /// Print JSON, one object a line, and nothing else, on standard output
+    /// Print JSON to standard output, one object per line
     #[arg(long, global = true)]
     pub(in crate::cli) json: bool,
 }
@@ -36,58 +36,58 @@ pub struct ModelsFlags {
 /// Subcommands of `models`.
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum ModelsCommand {
-    /// List the models on this machine and those that can be downloaded.
+    /// List models on this machine and in the catalogue.
     List {
-        /// Only what is on this machine
+        /// List only models on this machine
         #[arg(long)]
         here: bool,
     },
-    /// List the models that have every one of these words in their name, family, description or licence.
+    /// Search models by words in name, family, description or licence.
     Search {
-        /// The words
+        /// Words to search for
         #[arg(required = true, value_name = "TEXT")]
         text: Vec<String>,
     },
-    /// Say everything that is known of a model, or of a file.
+    /// Show details of a model or file.
     Info {
-        /// ID, ID:VARIANT, or a file
+        /// Model to show: ID, ID:VARIANT, or a file
         #[arg(value_name = "ID")]
         name: String,
     },
-    /// Download models. What was begun goes on where it stopped.
+    /// Download models. Interrupted downloads resume.
     Pull {
-        /// ID, ID:VARIANT for another size, or the link of a file on Hugging Face or elsewhere
+        /// Model to download: ID, ID:VARIANT for another size, or the URL of a file on Hugging Face or elsewhere
         #[arg(required = true, value_name = "ID[:VARIANT]|LINK")]
         names: Vec<String>,
-        /// You read the terms of models that have some of their own, and accept them
+        /// Accept the licences of these models, which you have read
         #[arg(long)]
         accept_licence: bool,
     },
-    /// Read every byte of downloaded models and compare their sums.
+    /// Verify checksums of downloaded models.
     Verify {
-        /// The models; without any, all that were downloaded
+        /// Models to verify [default: all downloaded models]
         #[arg(value_name = "ID")]
         names: Vec<String>,
     },
-    /// Move a downloaded model to the system's trash. What Atelier did not download, or another model uses, stays.
+    /// Move downloaded models to the system's trash. Files that another model uses, or that Atelier did not download, are kept.
     Rm {
-        /// The models
+        /// Models to remove
         #[arg(required = true, value_name = "ID")]
         names: Vec<String>,
-        /// Only say what would go and what would stay
+        /// List the files to remove and to keep, without removing any
         #[arg(long)]
         dry_run: bool,
     },
-    /// Use the models of a folder where they are, such as those of ComfyUI or A1111. Nothing in it is ever changed.
+    /// Add a folder of models, such as that of ComfyUI or A1111. Its files stay in place and are never changed.
     Add {
-        /// The folder, or ComfyUI's extra_model_paths.yaml
+        /// Folder of models, or ComfyUI's extra_model_paths.yaml
         #[arg(value_name = "FOLDER")]
         folder: PathBuf,
-        /// Do not use it any longer; its files stay as they are
+        /// Remove the folder from the library; its files are kept
         #[arg(long)]
         forget: bool,
     },
-    /// Say what models take on disk, by model and by folder.
+    /// Show disk usage by model and folder.
     Du,
 }
 

@@ -2,6 +2,8 @@
 
 #![allow(clippy::doc_markdown, reason = "the documentation of a flag is its help text, in which backticks would show")]
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -28,14 +30,13 @@ pub(super) use steps::{LikeFlags, StepFlags};
 use atelier_core::cpu_math::{CpuMath, UnknownCpuMath};
 use atelier_core::device::SimulatedDevices;
 use atelier_core::placement::one_device;
-use atelier_core::recipe::{ControlImage, Lora, Recipe, Rng, Sampler, Scheduler};
+use atelier_core::recipe::{ControlImage, Lora, ROWS, Recipe, Rng, Row, Sampler, Scheduler};
 use atelier_engine::{DEFAULT_PORT, ServerAddress};
-use atelier_media::MAX_SIDE;
 
 const MODEL: &str = "Model";
 const PICTURE: &str = "Picture";
 const SAMPLING: &str = "Sampling";
-const INPUTS: &str = "Pictures to start from";
+const INPUTS: &str = "Input pictures";
 const DEVICES: &str = "Devices and memory";
 const OUTPUT: &str = "Output";
 
@@ -54,18 +55,17 @@ const SETTINGS: [&str; 11] = [
     "ModuleFlags",
 ];
 
-/// Make images on your own machine. Without a command the window opens, with these files. Without a model's file the built-in model is used.
+/// Generate images on your own machine. Without a command, the window opens.
 #[derive(Debug, Parser)]
 #[command(name = "atelier", version = crate::studio::version::FULL, args_override_self = true)]
 pub(super) struct Cli {
-    /// Add graphics cards that the processor plays, to try placements out: NAME:GIB[@CARD],...
+    /// Simulate GPUs on the CPU to try out placements: NAME:GIB[@CARD],...
     #[arg(long, global = true, value_name = "DEVICES", help_heading = DEVICES)]
     pub(super) simulate_devices: Option<SimulatedDevices>,
-    /// How the processor computes: "exact" is the engine's own code, "f32" and "bf16" are up to several times as fast. Without it, the
-    /// fastest that this processor computes well; the window has a setting of its own
+    /// CPU arithmetic: exact, f32 or bf16 [default: fastest supported]
     #[arg(long, global = true, value_name = "MATH", value_parser = cpu_math, help_heading = DEVICES)]
     pub(super) cpu_math: Option<CpuMath>,
-    /// Pictures and model files that the window opens. A picture that Atelier made brings its settings
+    /// Pictures and model files to open in the window. A picture that Atelier made restores its settings
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     #[command(subcommand)]
@@ -79,26 +79,26 @@ fn cpu_math(text: &str) -> Result<CpuMath, UnknownCpuMath> {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make pictures from a prompt. Without a model's file the built-in model is used, with the settings that suit it.
+    /// Generate pictures from a prompt. Without a model, the built-in model is used with its own settings.
     #[command(args_override_self = true)]
     Generate(Box<GenerateFlags>),
-    /// Enlarge a picture with an ESRGAN model.
+    /// Upscale a picture with an ESRGAN model.
     #[command(args_override_self = true)]
     Upscale(Box<UpscaleFlags>),
-    /// Tell what a picture would take of each device, and the placement that fits best; nothing is loaded or made.
+    /// Estimate memory and time per device and suggest a placement (dry run).
     #[command(args_override_self = true)]
     Plan(Box<PlanFlags>),
-    /// List, add and make jobs that wait: the same queue as the window's.
+    /// List, add and run queued jobs. The window shares this queue.
     Queue(Box<QueueFlags>),
-    /// Tell how pictures were made, whichever program made them: prompt, seed, settings, model.
+    /// Show prompt, seed, settings and model of pictures, whichever program made them.
     Inspect(InspectFlags),
-    /// Find, download, check and tidy up models.
+    /// Search, download, verify and remove models.
     Models(Box<ModelsFlags>),
-    /// Find, rate, export and tidy up pictures: Atelier's own, and those of folders that you add.
+    /// Search, rate, tag, export and remove pictures in the gallery.
     Gallery(Box<GalleryFlags>),
-    /// List the devices that models can run on.
+    /// List devices that models can run on.
     Devices(DevicesFlags),
-    /// Check drivers, folders, settings and model files, and say what to do. Exits with 1 where something is broken.
+    /// Check drivers, folders, settings and model files. Exits with status 1 if a check fails.
     Doctor(DoctorFlags),
     /// Lend this machine's devices to Atelier on another machine.
     ///
@@ -135,23 +135,23 @@ pub struct GenerateFlags {
 
     #[command(flatten)]
     pub(super) like: LikeFlags,
-    /// Take model, prompt, settings and placement from this command line of sd-cli, instead of from flags
+    /// Take model, prompt, settings and placement from this sd-cli command line instead of flags
     #[arg(long, value_name = "COMMAND", help_heading = MODEL, conflicts_with_all = SETTINGS, conflicts_with = "like")]
     pub(super) from_command: Option<String>,
-    /// List the devices, and make no picture: as `atelier devices`
+    /// List devices and exit, as `atelier devices` does
     #[arg(long, conflicts_with = "null", help_heading = OUTPUT)]
     pub(super) list_devices: bool,
-    /// Print a command line of sd-cli that makes the same, and make no picture
+    /// Print an equivalent sd-cli command line and exit
     #[arg(long, conflicts_with = "null", help_heading = OUTPUT)]
     pub(super) as_command: bool,
-    /// Write the picture to exactly this PNG file, or into this folder. The further pictures of a batch become OUT_2.png, OUT_3.png.
-    /// Without it they go into your pictures folder, under names of their own
+    /// Output PNG file or folder; further pictures of a batch become OUT_2.png, OUT_3.png [default: your pictures folder, with generated
+    /// names]
     #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
     pub(super) output: Option<PathBuf>,
-    /// Write the forming picture into this folder, one PNG a preview
+    /// Write previews to this folder, one PNG each
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub(super) preview: Option<PathBuf>,
-    /// How previews are made: roughly and for free, or with the tiny autoencoder where there is one
+    /// Preview method: proj (rough, free) or tae (tiny autoencoder, if the model has one)
     #[arg(long, value_name = "METHOD", value_enum, default_value_t = PreviewMethod::Tae, requires = "preview", help_heading = OUTPUT)]
     pub(super) preview_method: PreviewMethod,
     /// Steps between previews
@@ -159,7 +159,7 @@ pub struct GenerateFlags {
     pub(super) preview_interval: u32,
     #[command(flatten)]
     pub(super) pull: PullFlags,
-    /// Without a placement, use the first graphics card even where another placement is quicker, or it has too little memory
+    /// Without a placement, use the first GPU even if another placement is faster or fits better
     #[arg(long, help_heading = DEVICES)]
     pub(super) no_auto_placement: bool,
     #[command(flatten)]
@@ -208,17 +208,16 @@ pub(super) enum PreviewMethod {
 
 #[derive(Debug, Args)]
 pub(super) struct ModelFlags {
-    /// Model of the library, by its name (`atelier models list`), or a whole model in one file. Without it, and without a file of a model
-    /// below, the built-in model is used
+    /// Model: an ID of the library (see `atelier models list`), or a full model in one file [default: built-in model]
     #[arg(short, long, value_name = "ID|FILE", help_heading = MODEL)]
     pub(super) model: Option<PathBuf>,
-    /// Diffusion module alone
+    /// Diffusion model without text encoder and VAE
     #[arg(long, alias = "diffusion", value_name = "FILE", help_heading = MODEL)]
     pub(super) diffusion_model: Option<PathBuf>,
-    /// Language model used as text encoder
+    /// Text encoder: language model (LLM)
     #[arg(long, value_name = "FILE", help_heading = MODEL)]
     pub(super) llm: Option<PathBuf>,
-    /// Vision half of the language model
+    /// Vision projector of the LLM text encoder (mmproj)
     #[arg(long = "llm_vision", alias = "llm-vision", value_name = "FILE", help_heading = MODEL)]
     pub(super) llm_vision: Option<PathBuf>,
     /// VAE
@@ -261,69 +260,65 @@ pub(super) struct ModelFlags {
 
 #[derive(Debug, Args)]
 pub(super) struct PictureFlags {
-    /// What the picture should show. <lora:NAME:STRENGTH> in it adds a LoRA
+    /// Prompt: what the picture shows. <lora:NAME:STRENGTH> adds a LoRA
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present_any = ["from_command", "like", "list_devices"], help_heading = PICTURE)]
     pub(super) prompt: Option<String>,
-    /// What it should not show
+    /// Negative prompt: what the picture does not show
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
     pub(super) negative_prompt: Option<String>,
-    #[arg(short = 'W', long, value_name = "PIXELS", value_parser = side(), help_heading = PICTURE, help = suits("Width in pixels", Recipe::default().width))]
+    #[arg(short = 'W', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.width, Recipe::default().width))]
     pub(super) width: Option<u32>,
-    #[arg(short = 'H', long, value_name = "PIXELS", value_parser = side(), help_heading = PICTURE, help = suits("Height in pixels", Recipe::default().height))]
+    #[arg(short = 'H', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.height, Recipe::default().height))]
     pub(super) height: Option<u32>,
-    /// Seed of the first picture; the next ones take the following numbers. Negative, or none: drawn at random
+    /// Seed of the first picture; each further picture takes the next number. Negative or absent: random
     #[arg(short, long, value_name = "N", allow_negative_numbers = true, help_heading = PICTURE)]
     pub(super) seed: Option<i64>,
-    /// Number of pictures
-    #[arg(short, long, alias = "batch", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = PICTURE)]
+    #[arg(short, long, alias = "batch", value_name = "N", default_value_t = 1, help_heading = PICTURE, help = within(&ROWS.batch_count))]
     pub(super) batch_count: u32,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct SamplingFlags {
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = SAMPLING, help = suits("Denoising steps", Recipe::default().steps))]
+    #[arg(long, value_name = "N", help_heading = SAMPLING, help = suits(&ROWS.steps, Recipe::default().steps))]
     pub(super) steps: Option<u32>,
-    #[arg(long, alias = "cfg", value_name = "X", value_parser = finite, help_heading = SAMPLING, help = suits("Classifier-free guidance; 1 switches it off", Recipe::default().guidance))]
+    #[arg(long, alias = "cfg", value_name = "X", value_parser = finite, help_heading = SAMPLING, help = suits(&ROWS.guidance, Recipe::default().guidance))]
     pub(super) cfg_scale: Option<f32>,
-    #[arg(long, value_name = "X", value_parser = finite, help_heading = SAMPLING, help = suits("Guidance that distilled models take as an input", Recipe::default().distilled_guidance))]
+    #[arg(long, value_name = "X", value_parser = finite, help_heading = SAMPLING, help = suits(&ROWS.distilled_guidance, Recipe::default().distilled_guidance))]
     pub(super) guidance: Option<f32>,
-    #[arg(long, alias = "sampler", value_name = "NAME", help_heading = SAMPLING, help = one_of("Sampler", Sampler::ALL.iter().map(|it| it.key())))]
+    #[arg(long, alias = "sampler", value_name = "NAME", help_heading = SAMPLING, help = one_of(ROWS.sampler.help(), Sampler::ALL.iter().map(|it| it.key())))]
     pub(super) sampling_method: Option<Sampler>,
-    #[arg(long, value_name = "NAME", help_heading = SAMPLING, help = one_of("Scheduler", Scheduler::ALL.iter().map(|it| it.key())))]
+    #[arg(long, value_name = "NAME", help_heading = SAMPLING, help = one_of(ROWS.scheduler.help(), Scheduler::ALL.iter().map(|it| it.key())))]
     pub(super) scheduler: Option<Scheduler>,
-    /// Random number generator of the noise: cuda (as A1111 has it), cpu (as ComfyUI and A1111's "RNG: CPU" have it) or std_default (the C++
-    /// library's) [default: cuda]
+    /// Random number generator: cuda (as in A1111), cpu (as in ComfyUI, and A1111 with "RNG: CPU") or std_default (C++ library)
+    /// [default: cuda]
     #[arg(long, value_name = "NAME", help_heading = SAMPLING)]
     pub(super) rng: Option<Rng>,
-    /// Noise added back at each step by ancestral samplers
-    #[arg(long, value_name = "X", value_parser = finite, help_heading = SAMPLING)]
+    #[arg(long, value_name = "X", value_parser = finite, help_heading = SAMPLING, help = within(&ROWS.eta))]
     pub(super) eta: Option<f32>,
-    /// Timestep shift of flow models
-    #[arg(long, value_name = "X", value_parser = finite, help_heading = SAMPLING)]
+    #[arg(long, value_name = "X", value_parser = finite, help_heading = SAMPLING, help = within(&ROWS.flow_shift))]
     pub(super) flow_shift: Option<f32>,
-    /// CLIP layers left out from the end; 0 or less is the model's own number
-    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = SAMPLING)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = SAMPLING, help = within(&ROWS.clip_skip) + "; 0 or less uses the model's default")]
     pub(super) clip_skip: Option<i32>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct InputFlags {
-    /// Picture to start from (PNG, JPEG or WebP)
+    /// Start picture for img2img (PNG, JPEG or WebP)
     #[arg(short, long, alias = "init", value_name = "IMAGE", help_heading = INPUTS)]
     pub(super) init_img: Option<PathBuf>,
-    /// How much of it is painted anew, 0 to 1 [default: 0.75; 1 for --outpaint]
+    /// Denoising strength, 0 to 1 [default: 0.75; 1 with --outpaint]
     #[arg(long, value_name = "X", value_parser = unit, requires = "init_img", help_heading = INPUTS)]
     pub(super) strength: Option<f32>,
-    /// Mask over it: white is painted anew, black is kept
+    /// Inpainting mask: white is regenerated, black is kept
     #[arg(long, value_name = "IMAGE", requires = "init_img", help_heading = INPUTS)]
     pub(super) mask: Option<PathBuf>,
-    /// Picture that an edit model looks at; may be repeated
+    /// Reference picture for edit models. May be repeated
     #[arg(short, long, value_name = "IMAGE", help_heading = INPUTS)]
     pub(super) ref_image: Vec<PathBuf>,
-    /// Picture for the ControlNet
+    /// Control picture for the ControlNet
     #[arg(long, value_name = "IMAGE", help_heading = INPUTS)]
     pub(super) control_image: Option<PathBuf>,
-    /// How strongly it steers, 0 to 1
+    /// ControlNet strength, 0 to 1
     #[arg(long, value_name = "X", default_value_t = ControlImage::USUAL_STRENGTH, value_parser = unit, requires = "control_image", help_heading = INPUTS)]
     pub(super) control_strength: f32,
 }
@@ -331,22 +326,22 @@ pub(super) struct InputFlags {
 // What `DeviceFlags` has for batches has no effect on an upscaler.
 #[derive(Debug, Args)]
 pub(super) struct UpscaleDeviceFlags {
-    /// Where the upscaler runs
+    /// Device on which the upscaler runs
     #[arg(long, value_name = "DEVICE", default_value = "", hide_default_value = true, help_heading = DEVICES)]
     pub(super) backend: String,
-    /// Where its weights live
+    /// Device that holds the upscaler's weights
     #[arg(long, value_name = "PLACE", default_value = "", hide_default_value = true, help_heading = DEVICES)]
     pub(super) params_backend: String,
-    /// Keep weights in the computer's memory: --params-backend '*=cpu'
+    /// Keep weights in RAM: --params-backend '*=cpu'
     #[arg(long, help_heading = DEVICES)]
     pub(super) offload_to_cpu: bool,
-    /// CPU threads; 0 or less: every core, or all but one where there are more than four
+    /// CPU threads; 0 or less: all cores, or all but one if there are more than four
     #[arg(short, long, value_name = "N", allow_negative_numbers = true, help_heading = DEVICES)]
     pub(super) threads: Option<i32>,
-    /// Most memory to use, in GiB: 2 on every graphics device, or cuda0=2; -1 leaves 1 GiB free
+    /// VRAM budget in GiB: 2 for every GPU, or cuda0=2; -1 leaves 1 GiB free
     #[arg(long, value_name = "GIB", default_value = "", hide_default_value = true, allow_hyphen_values = true, help_heading = DEVICES)]
     pub(super) max_vram: String,
-    /// Keep what fits in the budget and stream the rest
+    /// Stream layers that exceed the VRAM budget
     #[arg(long, help_heading = DEVICES)]
     pub(super) stream_layers: bool,
     // Refused with a sentence.
@@ -356,25 +351,25 @@ pub(super) struct UpscaleDeviceFlags {
 
 #[derive(Debug, Args)]
 pub(super) struct DeviceFlags {
-    /// Where modules run: a device, or a list such as all=cuda0,te=cpu
+    /// Devices on which modules run: one device, or a list such as all=cuda0,te=cpu
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, help_heading = DEVICES)]
     pub(super) backend: String,
-    /// Where their weights live: as above, and disk is a place too
+    /// Devices that hold modules' weights: one device or disk, or a list such as diffusion=cpu,te=disk
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, help_heading = DEVICES)]
     pub(super) params_backend: String,
-    /// Most memory to use, in GiB: 6 on every graphics device, or cuda0=6,vulkan0=2; -1 leaves 1 GiB free
+    /// VRAM budget in GiB: 6 for every GPU, or cuda0=6,vulkan0=2; -1 leaves 1 GiB free
     #[arg(long, value_name = "GIB", default_value = "", hide_default_value = true, allow_hyphen_values = true, help_heading = DEVICES)]
     pub(super) max_vram: String,
-    /// Keep what fits in the budget and stream the rest
+    /// Stream layers that exceed the VRAM budget
     #[arg(long, help_heading = DEVICES)]
     pub(super) stream_layers: bool,
-    /// Devices that make the pictures of a batch together: what runs on the first of them runs on each
+    /// Devices that share the pictures of a batch: modules on the first one run on each
     #[arg(long, value_name = "DEVICE,...", default_value = "", hide_default_value = true, help_heading = DEVICES)]
     pub(super) split_batch: String,
-    /// Keep weights in the computer's memory: --params-backend '*=cpu'
+    /// Keep weights in RAM: --params-backend '*=cpu'
     #[arg(long, help_heading = DEVICES)]
     pub(super) offload_to_cpu: bool,
-    /// CPU threads; 0 or less: every core, or all but one where there are more than four
+    /// CPU threads; 0 or less: all cores, or all but one if there are more than four
     #[arg(short, long, value_name = "N", allow_negative_numbers = true, help_heading = DEVICES)]
     pub(super) threads: Option<i32>,
 }
@@ -433,23 +428,23 @@ impl ModuleDeviceFlags {
 // Apart from `DeviceFlags`: servers are no setting of a recipe, so they may stand beside `--from-command`.
 #[derive(Debug, Args)]
 pub(super) struct ServerFlags {
-    /// Machines that lend their devices (`atelier serve-device`, or ggml's `rpc-server`), as RPC0, RPC1... in this order
+    /// Servers that lend devices (`atelier serve-device` or ggml's `rpc-server`), named RPC0, RPC1... in this order
     #[arg(long, alias = "rpc", value_name = "HOST:PORT,...", value_delimiter = ',', help_heading = DEVICES)]
     pub(super) rpc_servers: Vec<ServerAddress>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct ModuleFlags {
-    /// Decode in tiles: less memory, a little slower
+    /// Decode in VAE tiles: less memory, a little slower
     #[arg(long, help_heading = DEVICES)]
     pub(super) vae_tiling: bool,
-    /// Flash attention in the diffusion module (on unless switched off)
+    /// Enable flash attention in the diffusion module (the default)
     #[arg(long, overrides_with = "no_diffusion_fa", help_heading = DEVICES)]
     pub(super) diffusion_fa: bool,
-    /// Scale the convolutions of SDXL's VAE, where pictures come out black
+    /// Scale the convolutions of SDXL's VAE, for pictures that come out black
     #[arg(long = "force-sdxl-vae-conv-scale", help_heading = DEVICES)]
     pub(super) vae_conv_scale: bool,
-    /// No flash attention
+    /// Disable flash attention
     #[arg(long, overrides_with = "diffusion_fa", help_heading = DEVICES)]
     pub(super) no_diffusion_fa: bool,
     /// Old form of --backend te=cpu
@@ -465,10 +460,10 @@ pub(super) struct ModuleFlags {
 
 #[derive(Debug, Args)]
 pub(super) struct ReportFlags {
-    /// Print one line of JSON for each event, and nothing else, on standard output
+    /// Print JSON to standard output, one line per event
     #[arg(long, help_heading = OUTPUT)]
     pub(super) json: bool,
-    /// Show the engine's log
+    /// Print the engine's log
     #[arg(short, long, help_heading = OUTPUT)]
     pub(super) verbose: bool,
 }
@@ -476,7 +471,7 @@ pub(super) struct ReportFlags {
 /// Flags of commands that print paths.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(super) struct PathFlags {
-    /// End each path with a NUL character instead of a line break, and escape nothing in it, for "xargs -0"
+    /// End each path with NUL instead of a line break, unescaped, for "xargs -0"
     #[arg(short = '0', long, conflicts_with = "json", help_heading = OUTPUT)]
     pub(super) null: bool,
 }
@@ -484,16 +479,16 @@ pub(super) struct PathFlags {
 /// Flags of `upscale`.
 #[derive(Debug, Args)]
 pub struct UpscaleFlags {
-    /// ESRGAN model: a file, or an upscaler of the library by its name. It says by what factor it enlarges
+    /// Upscaler (ESRGAN model): a file, or the ID of an upscaler in the library. The model sets the upscale factor
     #[arg(short, long, alias = "upscale-model", value_name = "ID|FILE")]
     pub(super) model: PathBuf,
-    /// Open the model also where it is a pickle (.pth). Such files can be made to harm you: only for those whose maker you trust
+    /// Allow a model that is a pickle file (.pth). Pickle files can execute code: use this only if you trust the author
     #[arg(long)]
     pub(super) allow_pickle: bool,
-    /// Picture to enlarge (PNG, JPEG or WebP)
+    /// Picture to upscale (PNG, JPEG or WebP)
     #[arg(short, long, aliases = ["init", "init-img"], value_name = "IMAGE")]
     pub(super) input: PathBuf,
-    /// Write the picture to exactly this PNG file
+    /// Output PNG file
     #[arg(short, long, value_name = "FILE")]
     pub(super) output: PathBuf,
     #[command(flatten)]
@@ -513,19 +508,19 @@ pub struct UpscaleFlags {
 /// Flags of `plan`.
 #[derive(Debug, Args)]
 pub struct PlanFlags {
-    /// The prompt; a long one may take more memory
+    /// Prompt; a long prompt may take more memory
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, default_value = "", hide_default_value = true, help_heading = PICTURE)]
     pub(super) prompt: String,
-    /// What the picture should not show
+    /// Negative prompt: what the picture does not show
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, default_value = "", hide_default_value = true, help_heading = PICTURE)]
     pub(super) negative_prompt: String,
-    #[arg(short = 'W', long, value_name = "PIXELS", value_parser = side(), help_heading = PICTURE, help = suits("Width in pixels", Recipe::default().width))]
+    #[arg(short = 'W', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.width, Recipe::default().width))]
     pub(super) width: Option<u32>,
-    #[arg(short = 'H', long, value_name = "PIXELS", value_parser = side(), help_heading = PICTURE, help = suits("Height in pixels", Recipe::default().height))]
+    #[arg(short = 'H', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.height, Recipe::default().height))]
     pub(super) height: Option<u32>,
     #[command(flatten)]
     pub(super) common: CommonFlags,
-    /// Print one line of JSON
+    /// Print JSON to standard output, one line
     #[arg(long, help_heading = OUTPUT)]
     pub(super) json: bool,
 }
@@ -533,13 +528,13 @@ pub struct PlanFlags {
 /// Flags of `inspect`.
 #[derive(Debug, Args)]
 pub struct InspectFlags {
-    /// Pictures: PNG, JPEG or WebP
+    /// Picture files (PNG, JPEG or WebP)
     #[arg(required = true, value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
-    /// Print one line of JSON for each file
+    /// Print JSON to standard output, one line per file
     #[arg(long)]
     pub(super) json: bool,
-    /// Where a picture tells nothing else, look for a text that is hidden in its pixels
+    /// Search pictures without metadata for text hidden in their pixels (stealth metadata)
     #[arg(long)]
     pub(super) stealth: bool,
 }
@@ -547,13 +542,13 @@ pub struct InspectFlags {
 /// Flags of `devices`.
 #[derive(Debug, Args)]
 pub struct DevicesFlags {
-    /// Print one line of JSON
+    /// Print JSON to standard output, one line
     #[arg(long)]
     pub(super) json: bool,
-    /// Measure how fast they compute, some seconds each; pictures' times are predicted from that
+    /// Benchmark the devices, a few seconds each; time estimates use the result
     #[arg(long)]
     pub(super) measure: bool,
-    /// CPU threads to measure with; 0 or less: every core, or all but one where there are more than four
+    /// CPU threads for the benchmark; 0 or less: all cores, or all but one if there are more than four
     #[arg(short, long, value_name = "N", allow_negative_numbers = true, requires = "measure")]
     pub(super) threads: Option<i32>,
     #[command(flatten)]
@@ -563,10 +558,10 @@ pub struct DevicesFlags {
 /// Flags of `doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorFlags {
-    /// Print JSON, one object a line, and nothing else, on standard output
+    /// Print JSON to standard output, one object per line
     #[arg(long)]
     pub(super) json: bool,
-    /// Also read every byte of downloaded models and compare their sums; this may take minutes
+    /// Also verify checksums of downloaded models; this may take minutes
     #[arg(long)]
     pub(super) sums: bool,
 }
@@ -582,42 +577,43 @@ const ALLOW_NETWORK: &str = if cfg!(target_os = "linux") {
 /// Flags of `serve-device`.
 #[derive(Debug, Args)]
 pub struct ServeFlags {
-    /// Address to listen at
+    /// Address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub(super) host: String,
-    /// Port to listen at; 0 takes one that is free
+    /// Port to listen on; 0 picks a free port
     #[arg(long, value_name = "N", default_value_t = DEFAULT_PORT)]
     pub(super) port: u16,
-    /// Device to lend; may be repeated. Without it every graphics card, or the processor where there is none
+    /// Device to lend. May be repeated [default: every GPU, or the CPU if there is none]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(super) device: Vec<String>,
-    /// Keep large weights in this folder, so that they travel only once; it may be emptied at any time
+    /// Cache folder for large weights, so that each is sent only once; safe to empty at any time
     #[arg(long, value_name = "DIR")]
     pub(super) cache: Option<PathBuf>,
-    /// The most that this folder may hold, in GiB; weights that were used longest ago go first
+    /// Size limit of the cache folder in GiB; least recently used weights are removed first
     #[arg(long, value_name = "GIB", default_value_t = 32)]
     pub(super) cache_limit: u32,
-    /// Most memory to lend, in GiB, over all devices together; a borrower that wants more is told that there is none
+    /// Memory limit in GiB for all lent devices together
     #[arg(long, value_name = "GIB", value_parser = gib)]
     pub(super) memory: Option<u64>,
     #[arg(long, help = ALLOW_NETWORK)]
     pub(super) allow_network: bool,
-    /// CPU threads; 0 or less: every core, or all but one where there are more than four
+    /// CPU threads; 0 or less: all cores, or all but one if there are more than four
     #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
     pub(super) threads: Option<i32>,
 }
 
-fn side() -> clap::builder::RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(1..=i64::from(MAX_SIDE))
+fn one_of<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> String {
+    format!("{what}: {} [default: the model's own]", names.collect::<Vec<_>>().join(", "))
 }
 
-fn one_of<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> String {
-    format!("{what}: {}. Without it, the model's own", names.collect::<Vec<_>>().join(", "))
+/// The help of a flag with limits; values beyond them are brought to the nearest one with a note.
+fn within<T: Display>(row: &Row<RangeInclusive<T>>) -> String {
+    format!("{}, {} to {}", row.help(), row.limits.start(), row.limits.end())
 }
 
 /// The help of a flag whose default depends on the model.
-fn suits(what: &str, usual: impl std::fmt::Display) -> String {
-    format!("{what} [default: {usual}, or what suits the built-in model]")
+fn suits<T: Display>(row: &Row<RangeInclusive<T>>, usual: T) -> String {
+    format!("{} [default: {usual}, or what suits the built-in model]", within(row))
 }
 
 /// Bytes of a number of GiB.

@@ -11,10 +11,10 @@ use atelier_core::recipe::Person;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct PersonFlags {
-    /// Folder of pictures of a person, for the PhotoMaker. The prompt says where the person is by the word img: a woman img by a lake
+    /// Folder of pictures of a person for PhotoMaker. The prompt names the person with the word img: a woman img by a lake
     #[arg(long = "pm-id-images-dir", value_name = "DIR", help_heading = INPUTS)]
     pub(in crate::cli) id_images_dir: Option<PathBuf>,
-    /// File with features of the faces, which PhotoMaker v2 reads and face_detect.py of stable-diffusion.cpp makes
+    /// Face features for PhotoMaker v2, as face_detect.py of stable-diffusion.cpp writes them
     #[arg(long = "pm-id-embed-path", value_name = "FILE", help_heading = INPUTS)]
     pub(in crate::cli) id_embed_path: Option<PathBuf>,
     #[arg(long = "pm-style-strength", value_name = "PERCENT", value_parser = percent, help_heading = INPUTS, help = help())]
@@ -22,7 +22,7 @@ pub(in crate::cli) struct PersonFlags {
 }
 
 fn help() -> String {
-    format!("Percent of the steps that are made without the person, 0 to 100 [default: {}]", Person::USUAL_STYLE_STRENGTH)
+    format!("Style strength: percent of the steps that run without the person, 0 to 100 [default: {}]", Person::USUAL_STYLE_STRENGTH)
 }
 
 fn percent(text: &str) -> Result<f32, String> {

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{CommonFlags, DEVICES, LibraryFlags, LikeFlags, OUTPUT, PICTURE, PathFlags, PictureFlags, ServerFlags, side, suits};
+use super::{CommonFlags, DEVICES, LibraryFlags, LikeFlags, OUTPUT, PICTURE, PathFlags, PictureFlags, ServerFlags, suits, within};
 use atelier_core::placement::one_device;
-use atelier_core::recipe::Recipe;
+use atelier_core::recipe::{ROWS, Recipe};
 use atelier_gallery::queue::QueuedJobId;
 
 const DOWNLOAD: &str = "Downloading";
@@ -18,7 +18,7 @@ const DOWNLOAD: &str = "Downloading";
 pub struct QueueFlags {
     #[command(subcommand)]
     pub(in crate::cli) command: QueueCommand,
-    /// Print JSON, one object a line, and nothing else, on standard output
+    /// Print JSON to standard output, one object per line
     #[arg(long, global = true)]
     pub(in crate::cli) json: bool,
 }
@@ -26,37 +26,37 @@ pub struct QueueFlags {
 /// Subcommands of `queue`.
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum QueueCommand {
-    /// List the jobs that wait and run, and those that ended last.
+    /// List waiting and running jobs, and those that ended last.
     List,
-    /// Add a job. An open window makes it; else `atelier queue run` does.
+    /// Add a job. An open window runs it, otherwise `atelier queue run`.
     #[command(args_override_self = true)]
     Add(Box<QueueAddFlags>),
-    /// Begin no further picture.
+    /// Pause the queue after the current picture.
     Pause {
-        /// Stop the forming picture too; it is begun again later
+        /// Stop the current picture too; it restarts when the queue resumes
         #[arg(long)]
         now: bool,
     },
-    /// Go on; with numbers: let these jobs wait again that are held, failed or were cancelled.
+    /// Resume the queue, or requeue the given jobs that were held, failed or cancelled.
     Resume {
-        /// The jobs
+        /// Job numbers
         #[arg(value_name = "JOB")]
         jobs: Vec<QueuedJobId>,
     },
-    /// Cancel these jobs; without numbers, all that wait.
+    /// Cancel the given jobs, or all waiting ones.
     Clear {
-        /// The jobs
+        /// Job numbers
         #[arg(value_name = "JOB")]
         jobs: Vec<QueuedJobId>,
-        /// Forget the jobs that ended; their pictures stay
+        /// Remove ended jobs from the list; their pictures are kept
         #[arg(long, conflicts_with = "jobs")]
         ended: bool,
     },
-    /// Make the jobs that wait, until none is left. Where a window is open it makes them, and this tells what it does.
+    /// Run waiting jobs until none is left. If a window is open, it runs them, and progress is printed here.
     Run {
         #[command(flatten)]
         pull: PullFlags,
-        /// Run jobs without a placement on the first graphics card, even where another placement is quicker
+        /// Run jobs without a placement on the first GPU, even if another placement is faster
         #[arg(long, help_heading = DEVICES)]
         no_auto_placement: bool,
         #[command(flatten)]
@@ -81,33 +81,32 @@ impl QueueCommand {
 /// Flags of `queue add`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct QueueAddFlags {
-    /// What the picture should show. <lora:NAME:STRENGTH> in it adds a LoRA
+    /// Prompt: what the picture shows. <lora:NAME:STRENGTH> adds a LoRA
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "like", help_heading = PICTURE)]
     prompt: Option<String>,
     #[command(flatten)]
     pub(in crate::cli) like: LikeFlags,
-    /// What it should not show
+    /// Negative prompt: what the picture does not show
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
     negative_prompt: Option<String>,
-    #[arg(short = 'W', long, value_name = "PIXELS", value_parser = side(), help_heading = PICTURE, help = suits("Width in pixels", Recipe::default().width))]
+    #[arg(short = 'W', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.width, Recipe::default().width))]
     width: Option<u32>,
-    #[arg(short = 'H', long, value_name = "PIXELS", value_parser = side(), help_heading = PICTURE, help = suits("Height in pixels", Recipe::default().height))]
+    #[arg(short = 'H', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.height, Recipe::default().height))]
     height: Option<u32>,
-    /// Seed of the first picture; the next ones take the following numbers. Negative, or none: drawn at random
+    /// Seed of the first picture; each further picture takes the next number. Negative or absent: random
     #[arg(short, long, value_name = "N", allow_negative_numbers = true, help_heading = PICTURE)]
     seed: Option<i64>,
-    /// Number of pictures
-    #[arg(short, long, alias = "batch", value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = PICTURE)]
+    #[arg(short, long, alias = "batch", value_name = "N", default_value_t = 1, help_heading = PICTURE, help = within(&ROWS.batch_count))]
     batch_count: u32,
     #[command(flatten)]
     pub(in crate::cli) common: CommonFlags,
-    /// Folder of the pictures; without it, your pictures folder
+    /// Output folder [default: your pictures folder]
     #[arg(short, long, value_name = "DIR", help_heading = OUTPUT)]
     pub(in crate::cli) output: Option<PathBuf>,
-    /// Go before jobs that nobody waits for
+    /// Run before batch jobs
     #[arg(long, help_heading = OUTPUT)]
     pub(in crate::cli) first: bool,
-    /// Run on this device, whatever the placement says
+    /// Run the job on this device, overriding the placement
     #[arg(long, value_name = "DEVICE", value_parser = one_device, help_heading = DEVICES)]
     pub(in crate::cli) pin: Option<String>,
 }
@@ -129,10 +128,10 @@ impl QueueAddFlags {
 /// Flags by which a model that is not on this disk is downloaded first.
 #[derive(Clone, Debug, Default, Args)]
 pub(in crate::cli) struct PullFlags {
-    /// Download a model of the catalogue that is not on this disk, without asking
+    /// Download missing models of the catalogue without asking
     #[arg(long, help_heading = DOWNLOAD)]
     pub(in crate::cli) pull: bool,
-    /// You read the terms of models that have some of their own, and accept them
+    /// Accept the licences of these models, which you have read
     #[arg(long, requires = "pull", help_heading = DOWNLOAD)]
     pub(in crate::cli) accept_licence: bool,
 }

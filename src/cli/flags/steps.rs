@@ -12,14 +12,14 @@ use atelier_core::recipe::SeedBlend;
 /// Flags of commands that make pictures.
 #[derive(Debug, Default, Args)]
 pub(in crate::cli) struct LikeFlags {
-    /// Take prompt, seed, settings and model from this picture, whichever program made it; other flags change them
+    /// Take prompt, seed, settings and model from this picture, whichever program made it; other flags override them
     #[arg(long, value_name = "PICTURE", help_heading = PICTURE)]
     pub(in crate::cli) like: Option<PathBuf>,
-    /// Keep the first STEP steps of the picture of --like, and go on from there with the prompt and settings given here. With another --seed
-    /// the rest gets other noise: the same picture with other details
+    /// Branch off after STEP steps of the picture of --like, with the prompt and settings given here. Another --seed changes the noise of
+    /// the remaining steps: the same composition with other details
     #[arg(long, value_name = "STEP", value_parser = clap::value_parser!(u32).range(1..), requires = "like", help_heading = PICTURE)]
     pub(in crate::cli) from_step: Option<u32>,
-    /// Finish the draft of --like, which --last-step stopped
+    /// Finish the draft of --like that --last-step stopped
     #[arg(long, requires = "like", conflicts_with = "from_step", help_heading = PICTURE)]
     pub(in crate::cli) finish: bool,
 }
@@ -27,13 +27,13 @@ pub(in crate::cli) struct LikeFlags {
 /// Flags of a picture's steps and start noise.
 #[derive(Debug, Default, Args)]
 pub(in crate::cli) struct StepFlags {
-    /// Stop after this step and show the picture as it is: a draft, which --like DRAFT --finish finishes
-    #[arg(long, value_name = "STEP", value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = SAMPLING)]
+    /// Stop after this step: a draft, which --like DRAFT --finish completes
+    #[arg(long, value_name = "STEP", help_heading = SAMPLING)]
     pub(in crate::cli) last_step: Option<u32>,
-    /// Turn the start noise of the seed towards that of this one
+    /// Second seed, blended into the start noise (variation seed)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..), help_heading = SAMPLING)]
     pub(in crate::cli) blend_seed: Option<i64>,
-    /// How far, 0 to 1: 0.1 changes details, 1 is the other seed's picture [default: 0.2]
+    /// Strength of the second seed, 0 to 1: 0.1 changes details, 1 is the picture of the second seed [default: 0.2]
     #[arg(long, value_name = "X", value_parser = unit, requires = "blend_seed", help_heading = SAMPLING)]
     pub(in crate::cli) blend: Option<f32>,
 }

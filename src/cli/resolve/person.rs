@@ -26,8 +26,8 @@ pub(super) fn images(folder: &Path) -> Result<Vec<ImageSource>, UsageError> {
     let files = picture_files(folder).map_err(|error| problem(error.to_string()))?;
     match files.len() {
         0 => Err(problem("there is no picture in this folder".to_owned())),
-        count if count > Person::MOST_IMAGES => {
-            Err(problem(format!("there are {count} pictures in this folder, and a person has {} at most", Person::MOST_IMAGES)))
+        count if count > Person::MAX_IMAGES => {
+            Err(problem(format!("there are {count} pictures in this folder, and a person has {} at most", Person::MAX_IMAGES)))
         }
         _ => Ok(files.into_iter().map(ImageSource::File).collect()),
     }

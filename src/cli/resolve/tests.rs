@@ -80,7 +80,7 @@ fn a_picture_gives_its_settings_and_flags_change_them() {
     };
     let same = recipe(&[]);
     assert_eq!((same.prompt.as_str(), same.negative_prompt.as_str(), same.seed, same.steps), ("a lake", "fog", 7, 9));
-    assert_eq!((same.width, same.height, same.sampler, same.rng), (64, 32, Some(Sampler::EulerA), Rng::Cpu));
+    assert_eq!((same.width, same.height, same.sampler, same.rng), (64, 64, Some(Sampler::EulerA), Rng::Cpu));
     assert_eq!((same.files.main(), same.loras.len()), (Some(Path::new("/m/d.gguf")), 1));
     let changed = recipe(&["-p", "a hut", "-n", "", "-s", "8", "--steps", "3", "--rng", "cuda"]);
     assert_eq!((changed.prompt.as_str(), changed.negative_prompt.as_str(), changed.seed, changed.steps), ("a hut", "", 8, 3));
@@ -197,7 +197,7 @@ fn a_photomaker_without_a_person_and_a_person_without_words_are_refused() {
         let said = error(&[&words[..], &["--pm-id-images-dir", folder.to_str().unwrap()]].concat());
         assert!(said.contains(says), "{said}");
     }
-    for number in 0..=Person::MOST_IMAGES {
+    for number in 0..=Person::MAX_IMAGES {
         std::fs::write(empty.join(format!("{number}.png")), "").unwrap();
     }
     assert!(error(&[&words[..], &["--pm-id-images-dir", empty.to_str().unwrap()]].concat()).contains("17 pictures"));
@@ -340,7 +340,7 @@ fn every_flag_reaches_the_recipe() {
         eta: Some(0.5),
         flow_shift: Some(3.0),
         clip_skip: Some(2),
-        seed: -3,
+        seed: -1,
         seed_blend: None,
         rng: Rng::Cpu,
         batch_count: 2,
@@ -422,6 +422,16 @@ fn previews_are_made_as_asked() {
 }
 
 #[test]
+fn numbers_beyond_their_limits_are_brought_into_them_and_told() {
+    let job = job(&["generate", "-p", "x", "-m", "m.gguf", "-W", "20000", "-H", "0", "--steps", "0", "--cfg", "150", "-b", "0"]).unwrap();
+    let Task::Generate { recipe, .. } = &job.task else { panic!("no recipe") };
+    assert_eq!((recipe.width, recipe.height, recipe.steps, recipe.guidance, recipe.batch_count), (16_384, 64, 1, 100.0, 1));
+    let told = ["Width: 16384 instead of 20000.", "Height: 64 instead of 0.", "Steps: 1 instead of 0.", "Guidance: 100 instead of 150."];
+    assert_eq!(job.notes[..4], told);
+    assert_eq!(job.notes[4..], ["Number of pictures: 1 instead of 0."]);
+}
+
+#[test]
 fn what_cannot_be_meant_is_refused() {
     use clap::error::ErrorKind;
     assert!(matches!(job(&["generate", "-p", "x", "--vae", "v"]), Err(UsageError::NoModel)));
@@ -437,7 +447,7 @@ fn what_cannot_be_meant_is_refused() {
         assert!(matches!(refused, Err(UsageError::Placement(_))), "{placement:?}");
     }
     assert_eq!(refused(&["-m", "m.gguf"]), ErrorKind::MissingRequiredArgument);
-    for bad in [["--sampler", "eular"], ["-W", "0"], ["-W", "20000"], ["--steps", "0"], ["--cfg", "nan"], ["-b", "0"]] {
+    for bad in [["--sampler", "eular"], ["-W", "wide"], ["--steps", "1.5"], ["--cfg", "nan"], ["-b", "some"]] {
         assert_eq!(refused(&[&["-p", "x", "-m", "m.gguf"], &bad[..]].concat()), ErrorKind::ValueValidation, "{bad:?}");
     }
     assert_eq!(refused(&["-p", "x", "-m", "m.gguf", "--mask", "m.png"]), ErrorKind::MissingRequiredArgument);

@@ -450,7 +450,7 @@ impl Command {
             }
             Self::AddPerson => {
                 shared.takes_person()?;
-                let has_room = shared.recipe.person.images.len() < Person::MOST_IMAGES;
+                let has_room = shared.recipe.person.images.len() < Person::MAX_IMAGES;
                 has_room.then_some(()).ok_or("There are as many pictures of the person as PhotoMaker takes.")?;
                 (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")
             }

@@ -74,7 +74,7 @@ fn use_resident(id: ResidentId, context: &mut Context<'_>) {
     }
     if let Some(last) = last {
         let placement = last.placement.clone();
-        shared.recipe = Recipe { placement, ..with_model_of(now, last) };
+        shared.recipe = Recipe { placement, ..with_model_of(&now, last) };
     }
 }
 

@@ -325,7 +325,7 @@ fn a_pasted_command_brings_its_model_and_placement_and_lists_what_it_could_not_s
     assert_eq!(recipe.files.get(FileRole::Diffusion), Some(Path::new("/m/other.gguf")));
     assert_eq!((recipe.seed, recipe.steps, recipe.flash_attention), (before.seed, before.steps, before.flash_attention), "not named");
     assert!(studio.sees("--color-purple 3"));
-    assert!(studio.sees("Taken over from the command: prompt, model, size, placement."));
+    assert!(studio.sees("Taken over from the command: model, prompt, size, placement."));
     studio.click("Put this list away");
     assert!(!studio.sees("--color-purple"));
 }

@@ -42,7 +42,7 @@ fn the_settings_of_another_program_are_listed_used_and_undone() {
     studio.harness.check_accessibility();
     studio.click("Use its settings");
     let after = recipe(&studio).clone();
-    let expected = ["prompt", "negative prompt", "size", "steps", "guidance", "sampler", "scheduler", "seed", "enlarging", "CLIP skip"];
+    let expected = ["prompt", "negative prompt", "size", "steps", "guidance", "sampler", "scheduler", "CLIP skip", "seed", "upscaling"];
     assert_eq!(changed_settings(&ready(), &after), expected);
     assert_eq!((after.sampler, after.scheduler, after.steps), (Some(Sampler::Dpmpp2m), Some(Scheduler::Karras), 28));
     assert!(studio.app().state.create.dropped.is_none() && studio.sees("as far as they are understood, are set."));

@@ -2,14 +2,11 @@
 
 use atelier_core::recipe::{Hires, Lora, PartialRecipe};
 use atelier_library::{ModelKind, lora_named};
-use atelier_media::{MAX_SIDE, PictureHires, PictureSettings, Tool};
+use atelier_media::{PictureHires, PictureSettings, Tool};
 
 use super::models::{KnownModels, MissingModel, find};
 use super::sampling::{sampler_named, scheduler_named};
 
-/// Most steps and strongest LoRAs that a recipe takes.
-const STEPS: std::ops::RangeInclusive<u32> = 1..=10_000;
-const STRONGEST: f32 = 10.0;
 /// Characters of a prompt that a line shows.
 const MOST_CHARACTERS: usize = 200;
 
@@ -49,6 +46,7 @@ pub(super) fn translate(from: &PictureSettings, tool: Tool, known: &KnownModels<
     model(from, known, &mut it);
     sampling(from, tool, known, &mut it);
     noise(from, tool, &mut it);
+    it.differences.extend(it.settings.clamp());
     for (name, value) in &from.not_understood {
         it.leave(name, shortened(value));
     }
@@ -109,9 +107,8 @@ fn model(from: &PictureSettings, known: &KnownModels<'_>, it: &mut Translation) 
         let path = found.as_ref().ok().and_then(|card| card.files.iter().find_map(|file| file.path.clone())).or_else(by_name);
         match (path, found) {
             (Some(path), _) => {
-                let strength = lora.strength.clamp(-STRONGEST, STRONGEST);
-                it.understand("LoRA", format!("{} {strength}", lora.name));
-                loras.push(Lora { path, strength });
+                it.understand("LoRA", format!("{} {}", lora.name, lora.strength));
+                loras.push(Lora { path, strength: lora.strength });
             }
             (None, found) => {
                 it.missing.push(MissingModel { kind: ModelKind::Lora, name: lora.name.clone(), remedy: found.err().flatten() });
@@ -126,20 +123,12 @@ fn model(from: &PictureSettings, known: &KnownModels<'_>, it: &mut Translation) 
 
 fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mut Translation) {
     if let Some((width, height)) = from.size {
-        if width <= MAX_SIDE && height <= MAX_SIDE {
-            (it.settings.width, it.settings.height) = (Some(width), Some(height));
-            it.understand("Size", format!("{width} × {height}"));
-        } else {
-            it.leave("Size", format!("{width} × {height}"));
-        }
+        (it.settings.width, it.settings.height) = (Some(width), Some(height));
+        it.understand("Size", format!("{width} × {height}"));
     }
-    match from.steps {
-        Some(steps) if STEPS.contains(&steps) => {
-            it.settings.steps = Some(steps);
-            it.understand("Steps", steps.to_string());
-        }
-        Some(steps) => it.leave("Steps", steps.to_string()),
-        None => {}
+    if let Some(steps) = from.steps {
+        it.settings.steps = Some(steps);
+        it.understand("Steps", steps.to_string());
     }
     if let Some(guidance) = from.guidance {
         it.settings.guidance = Some(guidance);
@@ -201,7 +190,7 @@ fn second_pass(from: &PictureHires, known: &KnownModels<'_>, it: &mut Translatio
         it.differences.push(format!("It was enlarged by {name}: here Lanczos enlarges it."));
     }
     let usual = Hires::default();
-    let hires = Hires { scale: from.scale, strength: from.strength.unwrap_or(usual.strength), upscaler, ..usual }.clamped();
+    let hires = Hires { scale: from.scale, strength: from.strength.unwrap_or(usual.strength), upscaler, ..usual };
     it.understand("Enlarged", format!("{} times, strength {}", hires.scale, hires.strength));
     it.settings.hires = Some(Some(hires));
 }

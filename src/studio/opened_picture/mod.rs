@@ -9,9 +9,9 @@ use std::fs;
 use std::path::Path;
 
 use atelier_core::picture_note::PictureNote;
-use atelier_core::recipe::{PartialRecipe, PictureInfo, Recipe};
+use atelier_core::recipe::{PartialRecipe, PictureInfo, Recipe, RequiredFile};
 use atelier_library::ModelKind;
-use atelier_media::{MissingFile, PictureSettings, RequiredFile, StoredRecipe, Tool, read_settings};
+use atelier_media::{MissingFile, PictureSettings, StoredRecipe, Tool, read_settings};
 
 pub use foreign::SettingLine;
 pub use models::{KnownModels, MissingModel, ModelRemedy};
@@ -181,7 +181,7 @@ mod tests {
         let before = recipe.clone();
         opened.settings.apply(&mut recipe);
         let changed = atelier_core::recipe::changed_settings(&before, &recipe);
-        let expected = ["prompt", "negative prompt", "size", "steps", "guidance", "sampler", "scheduler", "seed", "enlarging", "CLIP skip"];
+        let expected = ["prompt", "negative prompt", "size", "steps", "guidance", "sampler", "scheduler", "CLIP skip", "seed", "upscaling"];
         assert_eq!(changed, expected);
         assert_eq!((recipe.sampler, recipe.scheduler), (Some(Sampler::Dpmpp2m), Some(Scheduler::Karras)));
         assert_eq!(opened.differences, ["It was enlarged by 4x-UltraSharp: here Lanczos enlarges it."], "its noise is ours");

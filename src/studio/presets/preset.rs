@@ -1,6 +1,6 @@
 //! A preset: some settings under a name, and what they come to beside a person's own. Pure.
 
-use atelier_core::recipe::{PartialRecipe, Recipe};
+use atelier_core::recipe::{Part, PartialRecipe, Recipe};
 use serde::{Deserialize, Serialize};
 
 /// Stands for the person's prompt in a preset's words.
@@ -53,23 +53,16 @@ impl PresetPart {
         }
     }
 
-    /// Copies this part from one to the other.
-    fn copy(self, from: &PartialRecipe, to: &mut PartialRecipe) {
+    /// The parts of the settings that it consists of.
+    const fn parts(self) -> &'static [Part] {
         match self {
-            Self::Prompt => to.prompt.clone_from(&from.prompt),
-            Self::NegativePrompt => to.negative_prompt.clone_from(&from.negative_prompt),
-            Self::Model => {
-                to.files.clone_from(&from.files);
-                to.negative_in_prompt = from.negative_in_prompt;
-            }
-            Self::Size => (to.width, to.height) = (from.width, from.height),
-            Self::Sampling => {
-                (to.steps, to.guidance, to.distilled_guidance) = (from.steps, from.guidance, from.distilled_guidance);
-                (to.sampler, to.scheduler) = (from.sampler, from.scheduler);
-                (to.eta, to.flow_shift, to.clip_skip) = (from.eta, from.flow_shift, from.clip_skip);
-            }
-            Self::Loras => to.loras.clone_from(&from.loras),
-            Self::Seed => (to.seed, to.rng) = (from.seed, from.rng),
+            Self::Prompt => &[Part::Prompt],
+            Self::NegativePrompt => &[Part::NegativePrompt],
+            Self::Model => &[Part::Model],
+            Self::Size => &[Part::Size],
+            Self::Sampling => &[Part::Sampling],
+            Self::Loras => &[Part::Loras],
+            Self::Seed => &[Part::Seed],
         }
     }
 }
@@ -78,10 +71,8 @@ impl Preset {
     /// These parts of a recipe, under a name.
     #[must_use]
     pub fn of(name: String, recipe: &Recipe, parts: impl IntoIterator<Item = PresetPart>) -> Self {
-        let (all, mut settings) = (PartialRecipe::of(recipe), PartialRecipe::default());
-        for part in parts {
-            part.copy(&all, &mut settings);
-        }
+        let parts: Vec<Part> = parts.into_iter().flat_map(PresetPart::parts).copied().collect();
+        let settings = PartialRecipe::of(recipe).of_parts(&parts);
         Self { name, settings }
     }
 
@@ -140,7 +131,7 @@ mod tests {
         assert_eq!(changed(&[PresetPart::Prompt, PresetPart::Sampling]), (vec!["prompt", "steps"], "a lake, ink".to_owned()));
         assert_eq!(changed(&[PresetPart::Size, PresetPart::Seed, PresetPart::Model]).0, ["model", "size", "seed"]);
         let all = changed(&PresetPart::ALL).0;
-        assert_eq!(all, ["prompt", "model", "size", "steps", "seed"]);
+        assert_eq!(all, ["model", "prompt", "size", "steps", "seed"]);
         assert!(Preset::of("Nothing".into(), &from, []).settings.is_empty());
     }
 }

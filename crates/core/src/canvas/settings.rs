@@ -1,6 +1,6 @@
 //! Settings of a job that changes a part of a picture, extends it, or starts from it.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::PixelRect;
 
@@ -11,10 +11,13 @@ pub struct AreaSettings {
     /// Side of the crop that the model sees, in sides of what is painted; 1.5 leaves a quarter on each side.
     pub context: f32,
     /// Width of the soft edge in pixels; `None`: a tenth of what is painted, less at lower strengths.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub feather: Option<u32>,
     /// What the masked part holds before it is denoised; `None`: the picture itself, or its surroundings where strength is 1.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "known_fill")]
     pub fill: Option<AreaFill>,
     /// The crop in pixels of the start picture, widened where the mask reaches out of it; `None`: from `context`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub crop: Option<PixelRect>,
     /// Denoise the soft edge less than the middle; without effect at strength 1.
     pub soft_mask: bool,
@@ -41,6 +44,11 @@ impl Default for AreaSettings {
     fn default() -> Self {
         Self { context: 1.5, feather: None, fill: None, crop: None, soft_mask: true, seam_correction: true }
     }
+}
+
+/// One of a later version is the usual one.
+fn known_fill<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<AreaFill>, D::Error> {
+    Ok(Option::<String>::deserialize(deserializer)?.as_deref().and_then(AreaFill::from_key))
 }
 
 /// What a masked part holds before it is denoised.

@@ -33,7 +33,7 @@ pub struct EarlierSteps {
 
 impl EarlierSteps {
     /// More branches of branches than these are no recipe.
-    pub const MOST: usize = 16;
+    pub const MAX: usize = 16;
 
     /// The first `until_step` steps of a recipe that is no branch itself.
     fn of(recipe: &Recipe, until_step: u32) -> Self {
@@ -48,22 +48,6 @@ impl EarlierSteps {
             distilled_guidance: recipe.distilled_guidance,
             control_strength: recipe.control.as_ref().map_or(1.0, |control| control.strength),
             loras: recipe.loras.clone(),
-        }
-    }
-
-    /// With numbers out of their range, or that are none, brought into it.
-    #[must_use]
-    pub fn clamped(self) -> Self {
-        let within = |value: f32, least: f32, most: f32| if value.is_finite() { value.clamp(least, most) } else { 1.0 };
-        let lora = |lora: Lora| Lora { strength: within(lora.strength, -10.0, 10.0), ..lora };
-        Self {
-            guidance: within(self.guidance, 0.0, 100.0),
-            distilled_guidance: within(self.distilled_guidance, 0.0, 100.0),
-            control_strength: within(self.control_strength, 0.0, 1.0),
-            loras: self.loras.into_iter().map(lora).collect(),
-            seed: self.seed.filter(|seed| *seed >= 0),
-            seed_blend: self.seed_blend.map(SeedBlend::clamped),
-            ..self
         }
     }
 }
@@ -122,7 +106,7 @@ impl Recipe {
     pub fn limit_earlier_steps(&mut self, last_step: u32) -> bool {
         let before = self.earlier_steps.clone();
         let mut end = 0;
-        self.earlier_steps.truncate(EarlierSteps::MOST);
+        self.earlier_steps.truncate(EarlierSteps::MAX);
         self.earlier_steps.retain_mut(|it| {
             it.until_step = it.until_step.min(last_step.saturating_sub(1));
             let is_later = it.until_step > end;
@@ -194,12 +178,14 @@ mod tests {
         assert_eq!(limited(&[2, 5], 8), (vec![2, 5], false));
         assert_eq!(limited(&[2, 2, 1, 9, 12], 8), (vec![2, 7], true));
         assert_eq!(limited(&[0, 3], 1), (vec![], true));
-        assert_eq!(limited(&(1..40).collect::<Vec<_>>(), 100).0.len(), EarlierSteps::MOST);
+        assert_eq!(limited(&(1..40).collect::<Vec<_>>(), 100).0.len(), EarlierSteps::MAX);
     }
 
     #[test]
     fn numbers_are_kept_in_their_range() {
-        let wild = EarlierSteps { guidance: f32::NAN, control_strength: 7.0, ..EarlierSteps::default() }.clamped();
-        assert_eq!((wild.guidance, wild.control_strength), (1.0, 1.0));
+        let wild = EarlierSteps { guidance: f32::NAN, control_strength: 7.0, ..EarlierSteps::default() };
+        let mut recipe = Recipe { earlier_steps: vec![wild; 20], ..Recipe::default() };
+        assert_eq!(recipe.clamp().len(), 1 + 2 * EarlierSteps::MAX);
+        assert!(recipe.earlier_steps.iter().all(|steps| (steps.guidance, steps.control_strength) == (1.0, 1.0)));
     }
 }

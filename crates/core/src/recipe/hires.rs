@@ -36,21 +36,14 @@ impl RedrawTiles {
     /// Words that suit every part of every picture.
     pub const USUAL_WORDS: &str = "highly detailed, sharp focus";
     /// Most characters of the words.
-    const MOST_WORDS: usize = 2000;
+    pub const MAX_CHARACTERS: usize = 2000;
     /// Least overlap of neighbours where tiles are large enough, in pixels: with half as many a seam shows.
-    const LEAST_OVERLAP: u32 = 96;
-
-    /// With numbers out of their range brought into it.
-    #[must_use]
-    pub fn clamped(self) -> Self {
-        let side = self.side.map(|side| side.clamp(Self::SIDES.0, Self::SIDES.1));
-        Self { side, words: self.words.chars().take(Self::MOST_WORDS).collect() }
-    }
+    const MIN_OVERLAP: u32 = 96;
 
     /// Pixels by which neighbours with this side overlap.
     #[must_use]
     pub fn overlap(side: u32) -> u32 {
-        (side / 8).max(Self::LEAST_OVERLAP).min(side / 4)
+        (side / 8).max(Self::MIN_OVERLAP).min(side / 4)
     }
 }
 
@@ -63,19 +56,6 @@ impl Default for RedrawTiles {
 impl Hires {
     /// Least and greatest factor.
     pub const SCALES: (f32, f32) = (1.0, 4.0);
-
-    /// With numbers out of their range, or that are none, brought into it.
-    #[must_use]
-    pub fn clamped(self) -> Self {
-        let within = |value: f32, (least, most): (f32, f32), usual: f32| if value.is_finite() { value.clamp(least, most) } else { usual };
-        let usual = Self::default();
-        Self {
-            scale: within(self.scale, Self::SCALES, usual.scale),
-            strength: within(self.strength, (0.0, 1.0), usual.strength),
-            tiles: self.tiles.map(RedrawTiles::clamped),
-            ..self
-        }
-    }
 
     /// Width and height in pixels after enlarging, before they are snapped to what a model can make.
     #[must_use]
@@ -96,13 +76,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_multiplied_and_numbers_kept_in_their_range() {
+    fn sizes_are_multiplied_and_tiles_overlap() {
         assert_eq!(Hires { scale: 1.5, ..Hires::default() }.size((512, 333)), (768, 500));
-        let wild = Hires { scale: f32::INFINITY, strength: 7.0, ..Hires::default() }.clamped();
-        assert_eq!((wild.scale, wild.strength), (2.0, 1.0));
-        assert_eq!(Hires { scale: 99.0, ..Hires::default() }.clamped().scale, 4.0);
-        let tiles = RedrawTiles { side: Some(7), words: "a".repeat(9000) }.clamped();
-        assert_eq!((tiles.side, tiles.words.len()), (Some(64), RedrawTiles::MOST_WORDS));
         assert_eq!([64, 512, 1024, 2048].map(RedrawTiles::overlap), [16, 96, 128, 256]);
     }
 }

@@ -6,119 +6,33 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::canvas::{AreaSettings, Borders, StartFit};
 use crate::cpu_math::CpuMath;
 
-mod changes;
 mod earlier_steps;
 mod embedding_words;
 mod files;
+mod form;
 mod hires;
 mod image;
-mod local;
 mod lora_tags;
-mod partial;
 mod person;
 mod recall;
 mod sampling;
 mod seed_blend;
-mod stored_area;
+mod settings;
 
-pub use changes::changed_settings;
 pub use earlier_steps::EarlierSteps;
 pub use embedding_words::{add_words, embedding_word, names_embedding, replace_embedding_words, without_embedding};
 pub use files::{FileRole, ModelFiles};
+pub use form::{FileForm, LocalFile, Reader, Setting, StoredFile, bare_name};
 pub use hires::{Hires, RedrawTiles};
 pub use image::{ImageSource, Rgb8};
-pub use local::LocalRecipe;
 pub use lora_tags::{take_loras, take_loras_if};
-pub use partial::PartialRecipe;
 pub use person::{Person, check_person_word};
 pub use recall::RecallPart;
 pub use sampling::{Rng, Sampler, Scheduler, UnknownName};
 pub use seed_blend::SeedBlend;
-pub use stored_area::StoredArea;
-
-/// Everything needed to make a picture again.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Recipe {
-    /// The files of the model, by role.
-    pub files: ModelFiles,
-    /// The prompt.
-    pub prompt: String,
-    /// What the picture should not show; without effect unless [`uses_negative_prompt`](Self::uses_negative_prompt).
-    pub negative_prompt: String,
-    /// The model reads in its prompt what a picture does not show ([`model_prompts`](Self::model_prompts)); guidance away from it is not what
-    /// it was trained for.
-    pub negative_in_prompt: bool,
-    /// Width in pixels, before it is snapped to what the model can make.
-    pub width: u32,
-    /// Height in pixels, before it is snapped to what the model can make.
-    pub height: u32,
-    /// Denoising steps.
-    pub steps: u32,
-    /// Classifier-free guidance (cfg); 1 switches it off and halves the work.
-    pub guidance: f32,
-    /// Guidance that distilled models (Flux dev) take as an input.
-    pub distilled_guidance: f32,
-    /// Sampler; `None` is the model's own default.
-    pub sampler: Option<Sampler>,
-    /// Scheduler; `None` is the model's own default.
-    pub scheduler: Option<Scheduler>,
-    /// Noise added back at each step by ancestral samplers; `None` is the sampler's default.
-    pub eta: Option<f32>,
-    /// Timestep shift of flow models; `None` is the model's default.
-    pub flow_shift: Option<f32>,
-    /// CLIP layers left out from the end; `None` is the model's default.
-    pub clip_skip: Option<u32>,
-    /// Seed of the first picture; the next ones take the following numbers. Negative: drawn at random.
-    pub seed: i64,
-    /// Another seed towards whose start noise that of the picture is turned.
-    pub seed_blend: Option<SeedBlend>,
-    /// Random number generator: the same seed gives other noise with another one.
-    pub rng: Rng,
-    /// Number of pictures, at least 1.
-    pub batch_count: u32,
-    /// Decode in tiles: less memory, a little slower.
-    pub vae_tiling: bool,
-    /// Flash attention in the diffusion module: less memory, often faster.
-    pub flash_attention: bool,
-    /// Scale the convolutions of SDXL's VAE, which otherwise overflows in half precision: black pictures.
-    pub vae_conv_scale: bool,
-    /// Picture to start from (img2img).
-    pub init: Option<InitImage>,
-    /// Mask over the init image: white is painted anew, black is kept.
-    pub mask: Option<ImageSource>,
-    /// How an init image of another shape is brought to the size; without effect where only a part of it changes.
-    pub start_fit: StartFit,
-    /// Generate only what lies under the mask, at `width` x `height` pixels or so, and paste it into the init image, which keeps its size.
-    pub area: Option<AreaSettings>,
-    /// Extend the init image by these borders instead; it keeps its scale.
-    pub outpaint: Option<Borders>,
-    /// Enlarge the picture, and generate its details anew at the larger size. An init image of strength 0 is enlarged as it is.
-    pub hires: Option<Hires>,
-    /// The first steps have the settings of another picture, of which this one is a branch; empty: it is none.
-    pub earlier_steps: Vec<EarlierSteps>,
-    /// The last step that is run: the picture is a draft, the model's estimate at that step. `None`: all of them.
-    pub last_step: Option<u32>,
-    /// Pictures that edit models look at.
-    pub reference_images: Vec<ImageSource>,
-    /// Picture for the ControlNet.
-    pub control: Option<ControlImage>,
-    /// Person for the `PhotoMaker`.
-    pub person: Person,
-    /// Low-rank adapters.
-    pub loras: Vec<Lora>,
-    /// Low-rank adapters that are switched off: without effect, but at hand with their strengths.
-    pub disabled_loras: Vec<Lora>,
-    /// Files of textual inversions: each works where a prompt names it ([`embedding_word`]).
-    pub embeddings: Vec<PathBuf>,
-    /// The devices on which modules run and weights live.
-    pub placement: PlacementText,
-    /// CPU threads; `None`: every core, or all but one where there are more than four.
-    pub threads: Option<u32>,
-}
+pub use settings::{Affects, Part, PartialRecipe, ROWS, Recipe, RequiredFile, Row, Rows, Stored, changed_settings};
 
 impl Recipe {
     /// True where classifier-free guidance is on: the negative prompt is encoded too, and each step denoises twice. As `resolve_guidance` of
@@ -287,55 +201,7 @@ impl Recipe {
     /// True where both use the same model, opened in the same way, so that one context serves both.
     #[must_use]
     pub fn opens_like(&self, other: &Self) -> bool {
-        self.files == other.files
-            && self.placement == other.placement
-            && self.flash_attention == other.flash_attention
-            && self.vae_conv_scale == other.vae_conv_scale
-            && self.threads == other.threads
-    }
-}
-
-impl Default for Recipe {
-    fn default() -> Self {
-        Self {
-            files: ModelFiles::default(),
-            prompt: String::new(),
-            negative_prompt: String::new(),
-            negative_in_prompt: false,
-            width: 512,
-            height: 512,
-            steps: 20,
-            guidance: 7.0,
-            distilled_guidance: 3.5,
-            sampler: None,
-            scheduler: None,
-            eta: None,
-            flow_shift: None,
-            clip_skip: None,
-            seed: -1,
-            seed_blend: None,
-            rng: Rng::default(),
-            batch_count: 1,
-            vae_tiling: false,
-            flash_attention: true,
-            vae_conv_scale: false,
-            init: None,
-            mask: None,
-            start_fit: StartFit::default(),
-            area: None,
-            outpaint: None,
-            hires: None,
-            earlier_steps: Vec::new(),
-            last_step: None,
-            reference_images: Vec::new(),
-            control: None,
-            person: Person::default(),
-            loras: Vec::new(),
-            disabled_loras: Vec::new(),
-            embeddings: Vec::new(),
-            placement: PlacementText::default(),
-            threads: None,
-        }
+        self.only(Affects::Opening) == other.only(Affects::Opening)
     }
 }
 
@@ -369,6 +235,11 @@ pub struct ControlImage {
     pub strength: f32,
 }
 
+impl InitImage {
+    /// The strength where nobody has chosen one; also sd-cli's.
+    pub const USUAL_STRENGTH: f32 = 0.75;
+}
+
 impl ControlImage {
     /// The strength where nobody has chosen one; also sd-cli's.
     pub const USUAL_STRENGTH: f32 = 0.9;
@@ -381,6 +252,11 @@ pub struct Lora {
     pub path: PathBuf,
     /// Its strength; 1 is what it was trained for.
     pub strength: f32,
+}
+
+impl Lora {
+    /// Strengths that a picture is made with; negative ones push away.
+    pub const STRENGTHS: std::ops::RangeInclusive<f32> = -10.0..=10.0;
 }
 
 /// The placement of modules and their weights in the text form of sd-cli (read by [`crate::placement`]).
@@ -402,6 +278,7 @@ pub struct PlacementText {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::canvas::AreaSettings;
 
     #[test]
     fn a_recipe_survives_json() {

@@ -23,7 +23,9 @@ impl Person {
     /// The word that a prompt has after the one for the person. Known to the engine (`photomaker_extension.cpp`).
     pub const TRIGGER_WORD: &str = "img";
     /// Each picture takes one of a prompt's tokens, or two.
-    pub const MOST_IMAGES: usize = 16;
+    pub const MAX_IMAGES: usize = 16;
+    /// Percent of the steps that can be made without the person.
+    pub const STYLE_STRENGTHS: std::ops::RangeInclusive<f32> = 0.0..=100.0;
     /// The strength where nobody has chosen one; also sd-cli's.
     pub const USUAL_STYLE_STRENGTH: f32 = 20.0;
 
@@ -31,15 +33,6 @@ impl Person {
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.images.is_empty()
-    }
-
-    /// With no more pictures than it may have, and a strength from 0 to 100.
-    #[must_use]
-    pub fn clamped(mut self) -> Self {
-        self.images.truncate(Self::MOST_IMAGES);
-        let strength = self.style_strength;
-        self.style_strength = if strength.is_finite() { strength.clamp(0.0, 100.0) } else { Self::USUAL_STYLE_STRENGTH };
-        self
     }
 }
 
@@ -65,8 +58,8 @@ impl Recipe {
                 "Pictures of a person need a PhotoMaker.",
                 "Add its file to the model, or remove the pictures of the person.",
             )),
-            (true, count) if count > Person::MOST_IMAGES => Err(Advice::new(
-                format!("There are {count} pictures of the person, and PhotoMaker takes {} at most.", Person::MOST_IMAGES),
+            (true, count) if count > Person::MAX_IMAGES => Err(Advice::new(
+                format!("There are {count} pictures of the person, and PhotoMaker takes {} at most.", Person::MAX_IMAGES),
                 "Keep those that show the face best.",
             )),
             _ => Ok(()),
@@ -131,7 +124,7 @@ mod tests {
         assert!(recipe.check_person().unwrap_err().sentence.contains("needs pictures"));
         recipe.person.images.push(image.clone());
         assert_eq!(recipe.check_person(), Ok(()));
-        recipe.person.images = vec![image; Person::MOST_IMAGES + 1];
+        recipe.person.images = vec![image; Person::MAX_IMAGES + 1];
         assert!(recipe.check_person().unwrap_err().sentence.contains("16 at most"));
         recipe.files.remove(FileRole::Photomaker);
         assert!(recipe.check_person().unwrap_err().sentence.contains("need a PhotoMaker"));
@@ -141,9 +134,14 @@ mod tests {
 
     #[test]
     fn numbers_from_a_file_are_brought_into_range() {
-        let of = |style_strength| Person { style_strength, ..Person::default() }.clamped().style_strength;
+        let clamped = |person| {
+            let mut recipe = Recipe { person, ..Recipe::default() };
+            recipe.clamp();
+            recipe.person
+        };
+        let of = |style_strength| clamped(Person { style_strength, ..Person::default() }).style_strength;
         assert_eq!([-3.0, 0.0, 55.0, 700.0, f32::NAN].map(of), [0.0, 0.0, 55.0, 100.0, 20.0]);
         let many = Person { images: vec![ImageSource::File("a.png".into()); 99], ..Person::default() };
-        assert_eq!(many.clamped().images.len(), Person::MOST_IMAGES);
+        assert_eq!(clamped(many).images.len(), Person::MAX_IMAGES);
     }
 }

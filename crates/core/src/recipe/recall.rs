@@ -1,6 +1,6 @@
 //! Taking over a part of another picture's settings.
 
-use super::PartialRecipe;
+use super::{Part, PartialRecipe};
 
 /// A part of a picture's settings that the next picture can take over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,19 +71,16 @@ impl RecallPart {
     /// This part of a picture's settings. Where modules run is about the machine and never among them.
     #[must_use]
     pub fn select(self, from: &PartialRecipe) -> PartialRecipe {
-        let none = PartialRecipe::default;
         match self {
             Self::All => from.clone(),
-            Self::AllButSeed => PartialRecipe { seed: None, seed_blend: None, batch_count: None, ..from.clone() },
-            Self::Prompt => PartialRecipe { prompt: from.prompt.clone(), negative_prompt: from.negative_prompt.clone(), ..none() },
-            Self::Seed => PartialRecipe { seed: from.seed, seed_blend: from.seed_blend, rng: from.rng, ..none() },
-            Self::Size => PartialRecipe { width: from.width, height: from.height, ..none() },
-            Self::Model => PartialRecipe {
-                files: from.files.clone(),
-                vae_conv_scale: from.vae_conv_scale,
-                negative_in_prompt: from.negative_in_prompt,
-                ..none()
-            },
+            Self::AllButSeed => {
+                // The generator of the noise belongs to the kind of picture.
+                PartialRecipe { rng: from.rng, ..from.without_parts(&[Part::Seed, Part::Count]) }
+            }
+            Self::Prompt => from.of_parts(&[Part::Prompt, Part::NegativePrompt]),
+            Self::Seed => from.of_parts(&[Part::Seed]),
+            Self::Size => from.of_parts(&[Part::Size]),
+            Self::Model => from.of_parts(&[Part::Model]),
         }
     }
 }
@@ -109,7 +106,7 @@ mod tests {
         assert_eq!(changed(RecallPart::Seed), ["seed", "noise"]);
         assert_eq!(changed(RecallPart::Size), ["size"]);
         assert_eq!(changed(RecallPart::Model), ["model"]);
-        assert_eq!(changed(RecallPart::AllButSeed), ["prompt", "model", "size", "steps", "LoRAs", "noise"]);
-        assert_eq!(changed(RecallPart::All), ["prompt", "model", "size", "steps", "seed", "number of pictures", "LoRAs", "noise"]);
+        assert_eq!(changed(RecallPart::AllButSeed), ["model", "prompt", "size", "steps", "noise", "LoRAs"]);
+        assert_eq!(changed(RecallPart::All), ["model", "prompt", "size", "steps", "seed", "noise", "number of pictures", "LoRAs"]);
     }
 }

@@ -11,7 +11,7 @@ use crate::protocol::Failure;
 use atelier_core::canvas::Mask;
 use atelier_core::device::Device;
 use atelier_core::placement::Placement;
-use atelier_core::recipe::{ImageSource, InitImage, Person, PlacementText, Recipe, Rgb8, Sampler, Scheduler};
+use atelier_core::recipe::{Affects, ImageSource, InitImage, Person, Recipe, Rgb8, Sampler, Scheduler};
 use atelier_library::{Checked, HeaderCache};
 use atelier_media::image_size;
 
@@ -67,6 +67,7 @@ impl EstimateRequest {
         let references = references.map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
         let has_guidance = recipe.uses_guidance() || recipe.earlier_steps.iter().any(|steps| steps.guidance != 1.0);
         let mut recipe = Recipe { files, ..recipe.clone() };
+        recipe.clamp();
         check_person(&recipe, needs_id_embedding).map_err(Failure::from)?;
         if recipe.check_person_word().is_err() {
             // Somebody is still writing it; its length counts.
@@ -78,20 +79,13 @@ impl EstimateRequest {
         recipe = Recipe {
             steps: 1,
             seed: 0,
-            batch_count: 1,
-            // Buffers depend on none of these; with one step these two always work.
+            // With one step these two always work.
             sampler: Some(Sampler::Euler),
             scheduler: Some(Scheduler::Discrete),
-            eta: None,
-            flow_shift: None,
-            distilled_guidance: 3.5,
             // Buffers depend on the number of halves, not on their weights.
             guidance: if has_guidance { 2.0 } else { 1.0 },
             loras,
-            earlier_steps: Vec::new(),
-            last_step: None,
-            seed_blend: None,
-            ..recipe
+            ..recipe.only(Affects::Memory)
         };
         if recipe.changes_part() {
             let size = image_size(&start_of(&recipe).map_err(Failure::from)?.image)
@@ -134,8 +128,6 @@ impl EstimateRequest {
         for reference in &references {
             check_reference(*reference, (recipe.width, recipe.height), family).map_err(Failure::from)?;
         }
-        // Locations of weights and budgets change nothing about what is needed.
-        recipe.placement = PlacementText::default();
         let tiling = is_tiled(&recipe);
         Ok(Self { recipe, size_multiple, ignores_references: !looks_at_references, tiling, tiles, references, embeddings })
     }

@@ -45,14 +45,15 @@ pub(crate) fn run(
     let monitor = JobMonitor::new(job, sender, cancel);
     let outcome = catch_unwind(AssertUnwindSafe(|| match task {
         Task::Generate { recipe, .. } if recipe.only_enlarges() => {
+            let mut recipe = recipe.clone();
+            recipe.clamp();
             let (Some(init), Some(hires)) = (&recipe.init, &recipe.hires) else { unreachable!("it enlarges its picture") };
-            let hires = hires.clone().clamped();
             let params = UpscaleParams {
                 image: &init.image,
                 model: hires.upscaler.as_deref(),
                 allow_pickle: hires.allow_pickle,
                 threads: recipe.threads,
-                scale: Some(&hires),
+                scale: Some(hires),
                 seed: recipe.seed.max(0),
             };
             upscale(engine, job, &params, placement, &monitor)

@@ -17,13 +17,9 @@ use atelier_core::canvas::{Mask, PixelRect, StartFit};
 use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::PlacementError;
-use atelier_core::recipe::{EarlierSteps, FileRole, Hires, ImageSource, Recipe, Rgb8, SeedBlend};
+use atelier_core::recipe::{FileRole, Hires, ImageSource, Recipe, Rgb8};
 use atelier_library::{Checked, Family};
 use atelier_media::{fit_image, read_image, read_mask};
-
-const STEPS: (u32, u32) = (1, 1000);
-/// Pictures of one job; more than anyone looks through.
-const MAX_PICTURES: u32 = 1000;
 
 /// Input of a job that generates pictures.
 pub(super) struct GenerationPlan {
@@ -84,6 +80,7 @@ pub(super) fn prepare(
     let embeddings =
         engine.with_headers(|headers| Embeddings::read(headers, recipe, family)).map_err(|problem| Failure::from(problem.advice))?;
     let mut recipe = Recipe { files, ..recipe.clone() };
+    notes.extend(recipe.clamp());
     check_person(&recipe, needs_id_embedding).map_err(Failure::from)?;
     recipe.check_person_word().map_err(Failure::from)?;
     let read = |source: &ImageSource| read_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."));
@@ -94,18 +91,16 @@ pub(super) fn prepare(
     if recipe.changes_part() && recipe.hires.take().is_some() {
         notes.push("The picture is not enlarged: only a part of it is generated.".to_owned());
     }
-    recipe.hires = recipe.hires.take().map(Hires::clamped);
     if recipe.draft_step().is_none() {
         recipe.last_step = None;
     } else if !recipe.enlarges_init() && recipe.hires.take().is_some() {
         notes.push("The draft is not enlarged: the finished picture is.".to_owned());
     }
-    recipe.seed_blend = recipe.seed_blend.map(SeedBlend::clamped);
     let enlarged = recipe.init.as_ref().filter(|_| recipe.enlarges_init()).map(|init| read(&init.image)).transpose()?;
     if let Some(image) = &enlarged {
         (recipe.width, recipe.height) = snapped((image.width(), image.height()), size_multiple);
     }
-    let vae_tiling = clamp_numbers(&mut recipe, size_multiple, &mut notes);
+    let vae_tiling = snap_size(&mut recipe, size_multiple, &mut notes);
     if recipe.enlarges_init() && recipe.hires.as_ref().is_some_and(|hires| hires.tiles.is_some()) {
         // Each tile has steps of its own.
         (recipe.last_step, recipe.earlier_steps) = (None, Vec::new());
@@ -152,7 +147,6 @@ pub(super) fn prepare(
         check_reference((reference.width(), reference.height()), (width, height), family).map_err(Failure::from)?;
     }
 
-    recipe.person = recipe.person.clamped();
     let person = read_person(&recipe, read)?;
 
     let devices = devices::list();
@@ -163,10 +157,7 @@ pub(super) fn prepare(
     let mut shards = shards(&recipe, &placement, &devices);
 
     let first = if recipe.seed < 0 { i64::from(rand::random::<u32>()) } else { recipe.seed };
-    let count = recipe.batch_count.clamp(1, MAX_PICTURES);
-    if count != recipe.batch_count {
-        notes.push(format!("{count} pictures instead of {}.", recipe.batch_count));
-    }
+    let count = recipe.batch_count;
     let seeds = (0..i64::from(count)).map(|n| first.saturating_add(n)).collect();
     let picture_notes = notes.iter().map(PictureNote::changed).collect();
     // Of the job, and of no picture.
@@ -213,31 +204,11 @@ fn part_of(recipe: &Recipe, family: Family, read: impl Fn(&ImageSource) -> Resul
     Ok(AreaJob::new(recipe, &start, family.model_sizes()).map_err(Failure::from)?)
 }
 
-/// Brings the numbers of a recipe into the range that the engine takes, with a note on each that changed. Returns whether the picture is
-/// decoded in tiles.
-fn clamp_numbers(recipe: &mut Recipe, size_multiple: u32, notes: &mut Vec<String>) -> bool {
+/// Snaps the size to what the model can make, with a note where that changed it. Returns whether the picture is decoded in tiles.
+fn snap_size(recipe: &mut Recipe, size_multiple: u32, notes: &mut Vec<String>) -> bool {
     let (width, height) = snapped_size(recipe, size_multiple);
     if (width, height) != (recipe.width, recipe.height) {
         notes.push(format!("The size is now {width} x {height}: this model makes multiples of {size_multiple} pixels."));
-    }
-    let steps = recipe.steps.clamp(STEPS.0, STEPS.1);
-    if steps != recipe.steps {
-        notes.push(format!("{steps} steps instead of {}.", recipe.steps));
-    }
-    recipe.steps = steps;
-    for (name, value, least, most) in
-        [("guidance", &mut recipe.guidance, 0.0, 100.0), ("distilled guidance", &mut recipe.distilled_guidance, 0.0, 100.0)]
-    {
-        let clamped = if value.is_finite() { value.clamp(least, most) } else { 1.0 };
-        if clamped.to_bits() != value.to_bits() {
-            notes.push(format!("{name} {clamped} instead of {value}."));
-            *value = clamped;
-        }
-    }
-    recipe.eta = recipe.eta.filter(|eta| eta.is_finite());
-    recipe.flow_shift = recipe.flow_shift.filter(|shift| shift.is_finite());
-    if let Some(init) = &mut recipe.init {
-        init.strength = if init.strength.is_finite() { init.strength.clamp(0.0, 1.0) } else { 0.75 };
     }
     (recipe.width, recipe.height) = (width, height);
     let vae_tiling = is_tiled(recipe);
@@ -249,7 +220,6 @@ fn clamp_numbers(recipe: &mut Recipe, size_multiple: u32, notes: &mut Vec<String
 
 /// Leaves out earlier steps that the picture cannot have, with a note.
 fn limit_earlier_steps(recipe: &mut Recipe, notes: &mut Vec<String>) {
-    recipe.earlier_steps = std::mem::take(&mut recipe.earlier_steps).into_iter().map(EarlierSteps::clamped).collect();
     if recipe.earlier_steps.is_empty() {
         return;
     }

@@ -245,8 +245,9 @@ impl Server<'_> {
                 if welcome() {
                     (self.tell)(ServeEvent::Borrowed(peer));
                     let left = self.serve(stream);
-                    self.give_back();
+                    // Before the next one borrows.
                     (self.tell)(ServeEvent::Returned(peer, left));
+                    self.give_back();
                 } else {
                     self.give_back();
                 }

@@ -101,7 +101,10 @@ fn lender() -> &'static Lender {
 
 impl Lender {
     fn open(&self, graph: &Graph, device: u32, fill: u8) -> Session {
-        Session::open(&self.address, &self.version, &graph.spans(), device, fill).expect("it lends")
+        let session = Session::open(&self.address, &self.version, &graph.spans(), device, fill).expect("it lends");
+        // Of a borrower that nobody waited for, which had this port before.
+        self.ends.reasons.lock().unwrap().remove(&session.address());
+        session
     }
 
     /// Waits until a borrower has left; why, where it was cut off.

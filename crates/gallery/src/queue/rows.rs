@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use atelier_core::recipe::{LocalRecipe, Recipe};
+use atelier_core::recipe::{LocalFile, Recipe, Stored};
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 use time::OffsetDateTime;
 
@@ -149,7 +149,7 @@ pub(super) fn state_of(transaction: &Transaction<'_>, id: QueuedJobId) -> Result
 }
 
 fn to_text(recipe: &Recipe) -> Result<String, GalleryError> {
-    serde_json::to_string(&LocalRecipe::from(recipe)).map_err(|_| {
+    serde_json::to_string(&Stored::of(recipe, &LocalFile::of)).map_err(|_| {
         let is_no_text = |(_, path): &(_, &Path)| path.to_str().is_none();
         GalleryError::PathIsNoText(recipe.files.iter().find(is_no_text).map(|(_, path)| path.to_owned()).unwrap_or_default())
     })
@@ -158,7 +158,13 @@ fn to_text(recipe: &Recipe) -> Result<String, GalleryError> {
 fn read(row: &Row<'_>) -> rusqlite::Result<QueuedJob> {
     let recipe: String = row.get("recipe")?;
     // A recipe that cannot be read is one without files, which the engine refuses with a sentence.
-    let recipe = serde_json::from_str::<LocalRecipe>(&recipe).unwrap_or_default();
+    let (recipe, notes) = match serde_json::from_str::<Stored<LocalFile>>(&recipe) {
+        Ok(stored) => stored.restore(&mut |_, file| Some(file.into_path())),
+        Err(error) => (Recipe::default(), vec![error.to_string()]),
+    };
+    for note in notes {
+        tracing::warn!("a job of the queue: {note}");
+    }
     let progress = match (row.get("progress_picture")?, row.get("progress_step")?, row.get("progress_steps")?) {
         (Some(picture), Some(done), Some(total)) => Some(StepProgress { picture, done, total }),
         _ => None,
@@ -167,7 +173,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<QueuedJob> {
         id: QueuedJobId(row.get("id")?),
         state: JobState::from_key(&row.get::<_, String>("state")?),
         lane: Lane::from_number(row.get("lane")?),
-        recipe: Arc::new(recipe.into()),
+        recipe: Arc::new(recipe),
         folder: row.get::<_, String>("folder")?.into(),
         model: row.get("model")?,
         wanted_model: row.get("wanted_model")?,

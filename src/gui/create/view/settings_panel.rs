@@ -23,9 +23,9 @@ use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, slider_row};
+use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, setting_row, slider_row};
 use crate::settings::PreviewChoice;
-use atelier_core::recipe::{Recipe, Rng, Sampler, Scheduler, changed_settings};
+use atelier_core::recipe::{ROWS, Recipe, Rng, Sampler, Scheduler, changed_settings};
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
@@ -207,29 +207,32 @@ fn text_box(ui: &mut Ui, salt: &str, most: f32, add: impl FnOnce(&mut Ui)) {
 
 fn sampling(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     heading(ui, "Sampling", |_| {});
-    slider_row(
+    setting_row(
         ui,
         "Steps",
         &mut recipe.steps,
         1..=100,
+        ROWS.steps.limits,
         &Scale { logarithmic: true, ..WHOLE },
         "How often the picture is refined. Fast models need 4 to 10, others 20 to 40.",
     );
     let guidance = Scale { step: 0.1, decimals: 1, logarithmic: false };
-    slider_row(
+    setting_row(
         ui,
         "Guidance",
         &mut recipe.guidance,
         1.0..=20.0,
+        ROWS.guidance.limits,
         &guidance,
         "How closely the picture follows the prompt. Fast models want 1, others 4 to 8.",
     );
     draft_row(ui, state, recipe, commands);
-    choice_row(ui, "Sampler", &mut recipe.sampler, Sampler::ALL, Sampler::label, "How the noise is taken away.");
-    choice_row(ui, "Scheduler", &mut recipe.scheduler, Scheduler::ALL, Scheduler::label, "How the noise is spread over the steps.");
+    choice_row(ui, "Sampler", &mut recipe.sampler, Sampler::ALL, Sampler::label, "Sampling method.");
+    choice_row(ui, "Scheduler", &mut recipe.scheduler, Scheduler::ALL, Scheduler::label, "Noise schedule.");
     seed_row(ui, state, recipe, commands);
     blend_rows(ui, state, recipe, commands);
-    slider_row(ui, "Pictures", &mut recipe.batch_count, 1..=16, &WHOLE, "How many pictures to make. Each gets the next seed.");
+    let hover = "How many pictures to make. Each gets the next seed.";
+    setting_row(ui, "Pictures", &mut recipe.batch_count, 1..=16, ROWS.batch_count.limits, &WHOLE, hover);
 }
 
 fn choice_row<T: Copy + PartialEq>(ui: &mut Ui, label: &str, value: &mut Option<T>, all: &[T], name: fn(T) -> &'static str, hover: &str) {
@@ -350,11 +353,12 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                     }
                 });
                 let distilled = Scale { step: 0.1, decimals: 1, logarithmic: false };
-                slider_row(
+                setting_row(
                     ui,
                     "Distilled",
                     &mut recipe.distilled_guidance,
                     0.0..=10.0,
+                    ROWS.distilled_guidance.limits,
                     &distilled,
                     "Guidance for models that were taught it, such as Flux dev.",
                 );
@@ -363,17 +367,17 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                     "Flow shift",
                     &mut recipe.flow_shift,
                     3.0,
-                    0.0..=20.0,
+                    ROWS.flow_shift.limits,
                     0.05,
                     "Flow models: more gives structure, less gives detail.",
                 );
-                optional_row(ui, "Eta", &mut recipe.eta, 1.0, 0.0..=1.0, 0.01, "How much noise ancestral samplers add back at each step.");
+                optional_row(ui, "Eta", &mut recipe.eta, 1.0, ROWS.eta.limits, 0.01, ROWS.eta.help());
                 optional_row(
                     ui,
                     "CLIP skip",
                     &mut recipe.clip_skip,
                     1,
-                    1..=12,
+                    ROWS.clip_skip.limits,
                     0.05,
                     "CLIP layers that are left out at the end. Some SD 1.5 models want 2.",
                 );
@@ -383,7 +387,7 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                     "Threads",
                     &mut recipe.threads,
                     4,
-                    1..=256,
+                    ROWS.threads.limits,
                     0.1,
                     "Threads of the processor that compute. Off: every core, or all but one where there are more than four.",
                 );

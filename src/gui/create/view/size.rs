@@ -7,8 +7,8 @@ use crate::gui::create::Command;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{Scale, heading, icon_button, slider_row};
-use atelier_core::recipe::Recipe;
+use crate::gui::widgets::{Scale, heading, icon_button, setting_row};
+use atelier_core::recipe::{ROWS, Recipe};
 
 /// Sizes are multiples of this, in pixels; the engine snaps further where a model wants it.
 const SNAP_PX: u32 = 16;
@@ -31,10 +31,16 @@ pub(crate) fn size_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, comm
         }
     });
     let scale = Scale { step: f64::from(SNAP_PX), decimals: 0, logarithmic: false };
-    slider_row(ui, "Width", &mut recipe.width, SIDES_PX, &scale, "Width in pixels.");
-    slider_row(ui, "Height", &mut recipe.height, SIDES_PX, &scale, "Height in pixels.");
-    recipe.width = snapped(recipe.width);
-    recipe.height = snapped(recipe.height);
+    let before = (recipe.width, recipe.height);
+    setting_row(ui, "Width", &mut recipe.width, SIDES_PX, ROWS.width.limits, &scale, "Width in pixels.");
+    setting_row(ui, "Height", &mut recipe.height, SIDES_PX, ROWS.height.limits, &scale, "Height in pixels.");
+    // A size that was recalled from a picture stays as it is.
+    if recipe.width != before.0 {
+        recipe.width = snapped(recipe.width);
+    }
+    if recipe.height != before.1 {
+        recipe.height = snapped(recipe.height);
+    }
 }
 
 fn shape_button(ui: &mut Ui, recipe: &mut Recipe, shape: (u32, u32), chosen: bool, width: f32) {

@@ -1,0 +1,656 @@
+//! The form of settings in files: of this machine, with paths; in pictures, with names and sizes of files alone.
+
+use std::collections::BTreeMap;
+use std::fmt::{Debug, Display};
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{
+    ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, RedrawTiles,
+    RequiredFile, Rng, Sampler, Scheduler, SeedBlend,
+};
+use crate::canvas::{AreaSettings, Borders, StartFit};
+
+/// Files of a kind that are read: more are no recipe.
+const MAX_FILES: usize = 64;
+
+/// The form in which a stored recipe names a file.
+pub trait FileForm: Clone + Debug + PartialEq + Serialize + DeserializeOwned {
+    /// Pixels that are in no file; `None` where they are left out.
+    fn of_pixels() -> Option<Self>;
+
+    /// True for a part of the settings that is stored.
+    fn stores(part: Part) -> bool;
+
+    /// Renames the fields of earlier versions.
+    fn upgrade(fields: &mut Map<String, Value>);
+}
+
+/// A file of this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LocalFile {
+    path: PathBuf,
+}
+
+impl LocalFile {
+    /// The form of a path.
+    #[must_use]
+    pub fn of(path: &Path) -> Self {
+        Self { path: path.to_owned() }
+    }
+
+    /// The path.
+    #[must_use]
+    pub fn into_path(self) -> PathBuf {
+        self.path
+    }
+}
+
+impl<'de> Deserialize<'de> for LocalFile {
+    /// Reads a path, or an object with one.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = match Value::deserialize(deserializer)? {
+            Value::Object(mut fields) => fields.remove("path").unwrap_or_default(),
+            value => value,
+        };
+        serde_json::from_value(value).map(|path| Self { path }).map_err(D::Error::custom)
+    }
+}
+
+impl FileForm for LocalFile {
+    fn of_pixels() -> Option<Self> {
+        None
+    }
+
+    fn stores(_: Part) -> bool {
+        true
+    }
+
+    fn upgrade(fields: &mut Map<String, Value>) {
+        for (old, new) in [("reference_pictures", "reference_images")] {
+            if let Some(value) = fields.remove(old) {
+                fields.entry(new).or_insert(value);
+            }
+        }
+        for (picture, strength, new) in [("start_picture", "start_strength", "init"), ("control_picture", "control_strength", "control")] {
+            let strength = fields.remove(strength);
+            if let Some(path) = fields.remove(picture).filter(|path| !path.is_null()) {
+                fields.entry(new).or_insert_with(|| match strength {
+                    Some(strength) => json!({"path": path, "strength": strength}),
+                    None => json!({"path": path}),
+                });
+            }
+        }
+        for (prefix, keys, new) in [
+            ("person_", &["pictures", "style_strength", "id_embedding"] as &[&str], "person"),
+            ("", &["backend", "params_backend", "max_vram", "stream_layers", "split_batch"], "placement"),
+        ] {
+            let mut parts = Map::new();
+            for key in keys {
+                if let Some(value) = fields.remove(&format!("{prefix}{key}")) {
+                    parts.insert(if *key == "pictures" { "images".to_owned() } else { (*key).to_owned() }, value);
+                }
+            }
+            if !parts.is_empty() {
+                fields.entry(new).or_insert(Value::Object(parts));
+            }
+        }
+    }
+}
+
+/// A file, known by its name and size.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StoredFile {
+    /// Its name, without folders. Empty: pixels that were in no file.
+    pub name: String,
+    /// Its size in bytes; 0 where not known.
+    pub bytes: u64,
+}
+
+impl FileForm for StoredFile {
+    fn of_pixels() -> Option<Self> {
+        Some(Self::default())
+    }
+
+    fn stores(part: Part) -> bool {
+        part.is_portable() && part != Part::Count
+    }
+
+    fn upgrade(_: &mut Map<String, Value>) {}
+}
+
+/// Finds the files of a stored recipe, and takes sentences on what could not be read.
+pub struct Reader<'a, F> {
+    pub(super) find: &'a mut dyn FnMut(RequiredFile, F) -> Option<PathBuf>,
+    pub(super) notes: &'a mut Vec<String>,
+}
+
+impl<F> Reader<'_, F> {
+    fn find(&mut self, kind: RequiredFile, file: F) -> Option<PathBuf> {
+        (self.find)(kind, file)
+    }
+
+    fn image(&mut self, file: F) -> Option<ImageSource> {
+        self.find(RequiredFile::Image, file).map(ImageSource::File)
+    }
+}
+
+/// The type of a setting.
+pub trait Setting: Clone + PartialEq {
+    /// Its values; `()` where its type says enough.
+    type Limits;
+    /// Its form in a file.
+    type Stored<F: FileForm>: Clone + Debug + PartialEq + Serialize + DeserializeOwned;
+
+    /// Brings it into its limits, with a sentence where that changed it.
+    fn limit(&mut self, name: &str, limits: &Self::Limits, usual: &Self, notes: &mut Vec<String>);
+
+    /// Its form in a file.
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F>;
+
+    /// The value of that form.
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self;
+}
+
+/// A sentence on a setting that was brought into its limits.
+fn changed(name: &str, used: impl Display, asked: impl Display) -> String {
+    let mut letters = name.chars();
+    let first = letters.next().map(char::to_uppercase);
+    format!("{}{}: {used} instead of {asked}.", first.into_iter().flatten().collect::<String>(), letters.as_str())
+}
+
+fn clamp_whole(value: &mut u32, name: &str, limits: &RangeInclusive<u32>, notes: &mut Vec<String>) {
+    let clamped = (*value).clamp(*limits.start(), *limits.end());
+    if clamped != *value {
+        notes.push(changed(name, clamped, *value));
+        *value = clamped;
+    }
+}
+
+/// What is no number becomes the usual one.
+fn clamp_real(value: &mut f32, name: &str, limits: &RangeInclusive<f32>, usual: f32, notes: &mut Vec<String>) {
+    let clamped = if value.is_finite() { value.clamp(*limits.start(), *limits.end()) } else { usual };
+    if clamped.to_bits() != value.to_bits() && clamped != *value {
+        notes.push(changed(name, clamped, *value));
+        *value = clamped;
+    }
+}
+
+/// Implements the form of types that are the same in every file.
+macro_rules! same_form {
+    () => {
+        type Stored<F: FileForm> = Self;
+
+        fn store<F: FileForm>(&self, _: &dyn Fn(&Path) -> F) -> Self {
+            self.clone()
+        }
+
+        fn restore<F: FileForm>(stored: Self, _: &mut Reader<'_, F>) -> Self {
+            stored
+        }
+    };
+}
+
+/// Types of which every value can be used.
+macro_rules! unlimited {
+    ($($type:ty),*) => {
+        $(impl Setting for $type {
+            type Limits = ();
+            same_form!();
+
+            fn limit(&mut self, _: &str, (): &(), _: &Self, _: &mut Vec<String>) {}
+        })*
+    };
+}
+
+unlimited!(bool, String, Option<Sampler>, Option<Scheduler>, Rng, StartFit, PlacementText);
+
+/// Every negative seed is drawn at random.
+impl Setting for i64 {
+    type Limits = ();
+    same_form!();
+
+    fn limit(&mut self, _: &str, (): &(), _: &Self, _: &mut Vec<String>) {
+        *self = (*self).max(-1);
+    }
+}
+
+impl Setting for u32 {
+    type Limits = RangeInclusive<Self>;
+    same_form!();
+
+    fn limit(&mut self, name: &str, limits: &Self::Limits, _: &Self, notes: &mut Vec<String>) {
+        clamp_whole(self, name, limits, notes);
+    }
+}
+
+impl Setting for Option<u32> {
+    type Limits = RangeInclusive<u32>;
+    same_form!();
+
+    fn limit(&mut self, name: &str, limits: &Self::Limits, _: &Self, notes: &mut Vec<String>) {
+        if let Some(value) = self {
+            clamp_whole(value, name, limits, notes);
+        }
+    }
+}
+
+impl Setting for f32 {
+    type Limits = RangeInclusive<Self>;
+    same_form!();
+
+    fn limit(&mut self, name: &str, limits: &Self::Limits, usual: &Self, notes: &mut Vec<String>) {
+        clamp_real(self, name, limits, *usual, notes);
+    }
+}
+
+impl Setting for Option<f32> {
+    type Limits = RangeInclusive<f32>;
+    same_form!();
+
+    fn limit(&mut self, name: &str, limits: &Self::Limits, _: &Self, notes: &mut Vec<String>) {
+        match self {
+            Some(value) if value.is_finite() => clamp_real(value, name, limits, *value, notes),
+            Some(value) => {
+                notes.push(changed(name, "the usual one", *value));
+                *self = None;
+            }
+            None => {}
+        }
+    }
+}
+
+impl Setting for Option<SeedBlend> {
+    type Limits = ();
+    same_form!();
+
+    fn limit(&mut self, name: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        if let Some(blend) = self {
+            blend.seed = blend.seed.max(0);
+            clamp_real(&mut blend.amount, name, &(0.0..=1.0), SeedBlend::default().amount, notes);
+        }
+    }
+}
+
+impl Setting for Option<Borders> {
+    type Limits = ();
+    same_form!();
+
+    fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        if let Some(Borders { left, top, right, bottom }) = self {
+            for (name, side) in [("left border", left), ("top border", top), ("right border", right), ("bottom border", bottom)] {
+                clamp_whole(side, name, &(0..=Borders::MAX), notes);
+            }
+        }
+    }
+}
+
+impl Setting for Option<AreaSettings> {
+    type Limits = ();
+    same_form!();
+
+    fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        let Some(area) = self else { return };
+        let (min, max) = AreaSettings::CONTEXT_RANGE;
+        clamp_real(&mut area.context, "surroundings of the masked part", &(min..=max), AreaSettings::default().context, notes);
+        if let Some(feather) = &mut area.feather {
+            clamp_whole(feather, "feather", &(0..=AreaSettings::MAX_FEATHER), notes);
+        }
+    }
+}
+
+impl Setting for ModelFiles {
+    type Limits = ();
+    type Stored<F: FileForm> = BTreeMap<String, F>;
+
+    fn limit(&mut self, _: &str, (): &(), _: &Self, _: &mut Vec<String>) {}
+
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+        self.iter().map(|(role, path)| (role.key().to_owned(), file(path))).collect()
+    }
+
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        let mut files = Self::default();
+        for (key, file) in stored.into_iter().take(MAX_FILES) {
+            let Some(role) = FileRole::from_key(&key) else {
+                reader.notes.push(format!("This version of Atelier does not know the part \"{key}\" of the model; it is left out."));
+                continue;
+            };
+            if let Some(path) = reader.find(RequiredFile::File(role), file) {
+                files.set(role, path);
+            }
+        }
+        files
+    }
+}
+
+fn store_image<F: FileForm>(image: &ImageSource, file: &dyn Fn(&Path) -> F) -> Option<F> {
+    match image {
+        ImageSource::File(path) => Some(file(path)),
+        ImageSource::Pixels(_) => F::of_pixels(),
+    }
+}
+
+impl Setting for Option<ImageSource> {
+    type Limits = ();
+    type Stored<F: FileForm> = Option<F>;
+
+    fn limit(&mut self, _: &str, (): &(), _: &Self, _: &mut Vec<String>) {}
+
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+        self.as_ref().and_then(|image| store_image(image, file))
+    }
+
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        stored.and_then(|file| reader.image(file))
+    }
+}
+
+impl Setting for Vec<ImageSource> {
+    type Limits = ();
+    type Stored<F: FileForm> = Vec<F>;
+
+    fn limit(&mut self, name: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        if self.len() > MAX_FILES {
+            notes.push(changed(name, MAX_FILES, self.len()));
+            self.truncate(MAX_FILES);
+        }
+    }
+
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+        self.iter().filter_map(|image| store_image(image, file)).collect()
+    }
+
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        stored.into_iter().take(MAX_FILES).filter_map(|file| reader.image(file)).collect()
+    }
+}
+
+/// A picture with a strength.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredImage<F> {
+    #[serde(flatten)]
+    file: F,
+    #[serde(default)]
+    strength: Option<f32>,
+}
+
+/// Implements the form of a picture with a strength.
+macro_rules! image_form {
+    ($($type:ident, $name:literal, $usual:expr;)*) => {
+        $(impl Setting for Option<$type> {
+            type Limits = ();
+            type Stored<F: FileForm> = Option<StoredImage<F>>;
+
+            fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+                if let Some(image) = self {
+                    clamp_real(&mut image.strength, $name, &(0.0..=1.0), $usual, notes);
+                }
+            }
+
+            fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+                let image = self.as_ref()?;
+                Some(StoredImage { file: store_image(&image.image, file)?, strength: Some(image.strength) })
+            }
+
+            fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+                let StoredImage { file, strength } = stored?;
+                Some($type { image: reader.image(file)?, strength: strength.unwrap_or($usual) })
+            }
+        })*
+    };
+}
+
+image_form! {
+    InitImage, "denoising strength", InitImage::USUAL_STRENGTH;
+    ControlImage, "control strength", ControlImage::USUAL_STRENGTH;
+}
+
+/// Pictures of a person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredPerson<F> {
+    #[serde(default = "Vec::new")]
+    images: Vec<F>,
+    #[serde(default)]
+    style_strength: Option<f32>,
+    #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
+    id_embedding: Option<F>,
+}
+
+impl Setting for Person {
+    type Limits = ();
+    type Stored<F: FileForm> = StoredPerson<F>;
+
+    fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        if self.images.len() > Self::MAX_IMAGES {
+            notes.push(changed("pictures of the person", Self::MAX_IMAGES, self.images.len()));
+            self.images.truncate(Self::MAX_IMAGES);
+        }
+        clamp_real(&mut self.style_strength, "style strength", &Self::STYLE_STRENGTHS, Self::USUAL_STYLE_STRENGTH, notes);
+    }
+
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+        StoredPerson {
+            images: self.images.store(file),
+            style_strength: Some(self.style_strength),
+            id_embedding: self.id_embedding.as_deref().map(file),
+        }
+    }
+
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        Self {
+            images: Setting::restore(stored.images, reader),
+            style_strength: stored.style_strength.unwrap_or(Self::USUAL_STYLE_STRENGTH),
+            id_embedding: stored.id_embedding.and_then(|file| reader.find(RequiredFile::IdEmbedding, file)),
+        }
+    }
+}
+
+/// An upscaled second pass.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredHires<F> {
+    #[serde(default)]
+    scale: Option<f32>,
+    #[serde(default)]
+    strength: Option<f32>,
+    #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
+    upscaler: Option<F>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    allow_pickle: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tiles: Option<RedrawTiles>,
+}
+
+impl Setting for Option<Hires> {
+    type Limits = ();
+    type Stored<F: FileForm> = Option<StoredHires<F>>;
+
+    fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        let Some(hires) = self else { return };
+        let usual = Hires::default();
+        let (min, max) = Hires::SCALES;
+        clamp_real(&mut hires.scale, "upscale factor", &(min..=max), usual.scale, notes);
+        clamp_real(&mut hires.strength, "denoising strength of the second pass", &(0.0..=1.0), usual.strength, notes);
+        if let Some(tiles) = &mut hires.tiles {
+            let (min, max) = RedrawTiles::SIDES;
+            if let Some(side) = &mut tiles.side {
+                clamp_whole(side, "tile side", &(min..=max), notes);
+            }
+            let words = tiles.words.chars().count();
+            if words > RedrawTiles::MAX_CHARACTERS {
+                notes.push(changed("characters of the tile prompt", RedrawTiles::MAX_CHARACTERS, words));
+                tiles.words = tiles.words.chars().take(RedrawTiles::MAX_CHARACTERS).collect();
+            }
+        }
+    }
+
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+        let Hires { scale, strength, upscaler, allow_pickle, tiles } = self.as_ref()?;
+        Some(StoredHires {
+            scale: Some(*scale),
+            strength: Some(*strength),
+            upscaler: upscaler.as_deref().map(file),
+            // The person of this machine agreed, and nobody else.
+            allow_pickle: *allow_pickle && F::stores(Part::Machine),
+            tiles: tiles.clone(),
+        })
+    }
+
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        let StoredHires { scale, strength, upscaler, allow_pickle, tiles } = stored?;
+        let usual = Hires::default();
+        Some(Hires {
+            scale: scale.unwrap_or(usual.scale),
+            strength: strength.unwrap_or(usual.strength),
+            upscaler: upscaler.and_then(|file| reader.find(RequiredFile::File(FileRole::Upscaler), file)),
+            allow_pickle: allow_pickle && F::stores(Part::Machine),
+            tiles,
+        })
+    }
+}
+
+/// A low-rank adapter with its strength.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredLora<F> {
+    #[serde(flatten)]
+    file: F,
+    strength: f32,
+}
+
+impl Setting for Vec<Lora> {
+    type Limits = ();
+    type Stored<F: FileForm> = Vec<StoredLora<F>>;
+
+    fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        for lora in self {
+            let name = lora.path.file_stem().map(|stem| format!("strength of {}", stem.to_string_lossy())).unwrap_or_default();
+            clamp_real(&mut lora.strength, &name, &Lora::STRENGTHS, 1.0, notes);
+        }
+    }
+
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+        self.iter().map(|lora| StoredLora { file: file(&lora.path), strength: lora.strength }).collect()
+    }
+
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        let mut restore =
+            |StoredLora { file, strength }: StoredLora<F>| Some(Lora { path: reader.find(RequiredFile::Lora, file)?, strength });
+        stored.into_iter().take(MAX_FILES).filter_map(&mut restore).collect()
+    }
+}
+
+impl Setting for Vec<PathBuf> {
+    type Limits = ();
+    type Stored<F: FileForm> = Vec<F>;
+
+    fn limit(&mut self, name: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        if self.len() > MAX_FILES {
+            notes.push(changed(name, MAX_FILES, self.len()));
+            self.truncate(MAX_FILES);
+        }
+    }
+
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+        self.iter().map(|path| file(path)).collect()
+    }
+
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        stored.into_iter().take(MAX_FILES).filter_map(|file| reader.find(RequiredFile::Embedding, file)).collect()
+    }
+}
+
+/// Earlier steps of a branch, with the settings in which they may differ from the others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredSteps<F> {
+    #[serde(default)]
+    until_step: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    picture: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    seed: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    seed_blend: Option<SeedBlend>,
+    #[serde(default)]
+    prompt: String,
+    #[serde(default)]
+    negative_prompt: String,
+    #[serde(default)]
+    guidance: f32,
+    #[serde(default)]
+    distilled_guidance: f32,
+    #[serde(default)]
+    control_strength: f32,
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    loras: Vec<StoredLora<F>>,
+}
+
+impl Setting for Vec<EarlierSteps> {
+    type Limits = ();
+    type Stored<F: FileForm> = Vec<StoredSteps<F>>;
+
+    fn limit(&mut self, name: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        if self.len() > EarlierSteps::MAX {
+            notes.push(changed(name, EarlierSteps::MAX, self.len()));
+            self.truncate(EarlierSteps::MAX);
+        }
+        let limits = super::ROWS;
+        for steps in self {
+            clamp_real(&mut steps.guidance, "guidance of the earlier steps", &limits.guidance.limits, 1.0, notes);
+            clamp_real(
+                &mut steps.distilled_guidance,
+                "distilled guidance of the earlier steps",
+                &limits.distilled_guidance.limits,
+                1.0,
+                notes,
+            );
+            clamp_real(&mut steps.control_strength, "control strength of the earlier steps", &(0.0..=1.0), 1.0, notes);
+            steps.seed = steps.seed.filter(|seed| *seed >= 0);
+            Setting::limit(&mut steps.seed_blend, "seed blend of the earlier steps", &(), &None, notes);
+            Setting::limit(&mut steps.loras, "LoRAs of the earlier steps", &(), &Vec::new(), notes);
+        }
+    }
+
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+        let store = |steps: &EarlierSteps| StoredSteps {
+            until_step: steps.until_step,
+            picture: steps.picture.clone(),
+            seed: steps.seed,
+            seed_blend: steps.seed_blend,
+            prompt: steps.prompt.clone(),
+            negative_prompt: steps.negative_prompt.clone(),
+            guidance: steps.guidance,
+            distilled_guidance: steps.distilled_guidance,
+            control_strength: steps.control_strength,
+            loras: steps.loras.store(file),
+        };
+        self.iter().map(store).collect()
+    }
+
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        let restore = |steps: StoredSteps<F>| EarlierSteps {
+            until_step: steps.until_step,
+            picture: steps.picture.as_deref().and_then(bare_name).map(str::to_owned),
+            seed: steps.seed,
+            seed_blend: steps.seed_blend,
+            prompt: steps.prompt,
+            negative_prompt: steps.negative_prompt,
+            guidance: steps.guidance,
+            distilled_guidance: steps.distilled_guidance,
+            control_strength: steps.control_strength,
+            loras: Setting::restore(steps.loras, reader),
+        };
+        stored.into_iter().take(EarlierSteps::MAX).map(restore).collect()
+    }
+}
+
+/// The name, where it is one and not a way into some folder; whichever system's separators it uses.
+#[must_use]
+pub fn bare_name(name: &str) -> Option<&str> {
+    let name = name.rsplit(['/', '\\']).next()?;
+    (!name.is_empty() && name != "." && name != ".." && !name.contains(['\0', ':'])).then_some(name)
+}

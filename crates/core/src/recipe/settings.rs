@@ -1,0 +1,404 @@
+//! The settings of a picture: one row each.
+//!
+//! A row is what everything else derives from: the field and its type, its usual value, the range that a picture is made with, its name, its
+//! help, the part of the settings that it belongs to, and what it affects. A field's own name is its key in files: it never changes.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use serde::de::DeserializeOwned;
+use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::form::{FileForm, Reader, Setting};
+use super::{
+    ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Rng, Sampler, Scheduler, SeedBlend,
+};
+use crate::canvas::{AreaSettings, Borders, StartFit};
+
+/// Sides of a picture in pixels; a model snaps them to a multiple of its own.
+const SIDES: RangeInclusive<u32> = 64..=16_384;
+/// Name of both of them together.
+const SIZE: &str = "size";
+const GUIDANCE: RangeInclusive<f32> = 0.0..=100.0;
+const STEPS: RangeInclusive<u32> = 1..=1000;
+
+/// A part of the settings that is taken over, kept or saved as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The prompt.
+    Prompt,
+    /// The negative prompt.
+    NegativePrompt,
+    /// The model, and how it is opened.
+    Model,
+    /// Width and height.
+    Size,
+    /// Steps, guidance, sampler and scheduler, and what belongs to them.
+    Sampling,
+    /// The seed, the seed blended into it, and the generator of the noise.
+    Seed,
+    /// The number of pictures.
+    Count,
+    /// Ways to take less memory or time.
+    Effort,
+    /// The start picture, its mask, and how it is used.
+    Start,
+    /// Reference pictures.
+    References,
+    /// What a model's own encoders read: a control picture, a person.
+    Control,
+    /// The upscaled second pass.
+    Upscale,
+    /// The steps that a branch or a draft has.
+    Steps,
+    /// LoRAs.
+    Loras,
+    /// LoRAs that are switched off: at hand, and of no picture.
+    DisabledLoras,
+    /// Embeddings.
+    Embeddings,
+    /// Devices and threads of this machine.
+    Machine,
+}
+
+impl Part {
+    /// True for what another picture or a preset can bring: where modules run is about a machine, and LoRAs that are switched off about a desk.
+    #[must_use]
+    pub const fn is_portable(self) -> bool {
+        !matches!(self, Self::Machine | Self::DisabledLoras)
+    }
+}
+
+/// What a setting affects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Affects {
+    /// The latents of the steps of a whole picture.
+    Steps,
+    /// The memory that a picture takes.
+    Memory,
+    /// How a model is opened: recipes that agree in these share a context.
+    Opening,
+}
+
+/// A row of the settings.
+#[derive(Clone, Debug)]
+pub struct Row<L> {
+    /// The field, and its key in files.
+    pub key: &'static str,
+    /// Its name in a sentence.
+    pub name: &'static str,
+    /// Values with which a picture is made; what is beyond them is brought to the nearest one.
+    pub limits: L,
+    help: &'static str,
+}
+
+impl<L> Row<L> {
+    /// Its effect, in a line without a full stop.
+    #[must_use]
+    pub fn help(&self) -> &'static str {
+        self.help.trim().trim_end_matches('.')
+    }
+}
+
+macro_rules! limits {
+    () => {
+        ()
+    };
+    ($limits:expr) => {
+        $limits
+    };
+}
+
+macro_rules! is_rare {
+    () => {
+        false
+    };
+    (rare) => {
+        true
+    };
+}
+
+/// A row: `field: type = usual value, in limits, name, part, what it affects`. A `rare` one is left out of files where it has its usual value.
+macro_rules! settings {
+    ($($(#[doc = $help:literal])+ $field:ident: $type:ty = $usual:expr, $(in $limits:expr,)? $name:literal, $part:ident, [$($affects:ident)*] $(, $rare:ident)?;)*) => {
+        /// Everything needed to make a picture again.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct Recipe {
+            $($(#[doc = $help])+ pub $field: $type,)*
+        }
+
+        impl Default for Recipe {
+            fn default() -> Self {
+                Self { $($field: $usual,)* }
+            }
+        }
+
+        impl Recipe {
+            /// Brings every setting into its limits. Returns a sentence on each that was changed.
+            pub fn clamp(&mut self) -> Vec<String> {
+                let mut notes = Vec::new();
+                $(Setting::limit(&mut self.$field, $name, &ROWS.$field.limits, &$usual, &mut notes);)*
+                notes
+            }
+
+            /// The settings that affect this; all others have their usual value. Equal results have the same effect.
+            #[must_use]
+            pub fn only(&self, effect: Affects) -> Self {
+                Self { $($field: if [$(Affects::$affects),*].contains(&effect) { self.$field.clone() } else { $usual },)* }
+            }
+
+            /// Takes these parts over from another recipe.
+            pub fn take_parts(&mut self, from: &Self, parts: &[Part]) {
+                $(if parts.contains(&Part::$part) {
+                    self.$field.clone_from(&from.$field);
+                })*
+            }
+        }
+
+        /// The rows of the settings.
+        #[derive(Clone, Debug)]
+        #[allow(missing_docs, reason = "the fields of `Recipe`")]
+        pub struct Rows {
+            $(pub $field: Row<<$type as Setting>::Limits>,)*
+        }
+
+        /// The rows of the settings.
+        pub const ROWS: Rows = Rows {
+            $($field: Row { key: stringify!($field), name: $name, limits: limits!($($limits)?), help: concat!($($help),+) },)*
+        };
+
+        /// Names of the settings in which the recipes differ, in the order of the rows.
+        #[must_use]
+        pub fn changed_settings(before: &Recipe, after: &Recipe) -> Vec<&'static str> {
+            let mut names = Vec::new();
+            $(let name = if matches!(Part::$part, Part::Size) { SIZE } else { $name };
+            if before.$field != after.$field && !names.contains(&name) {
+                names.push(name);
+            })*
+            names
+        }
+
+        /// Some of the settings of a recipe; never those of a machine.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
+        #[allow(missing_docs, reason = "the fields of `Recipe`")]
+        pub struct PartialRecipe {
+            $(#[serde(skip_serializing_if = "Option::is_none", deserialize_with = "present")] pub $field: Option<$type>,)*
+        }
+
+        impl PartialRecipe {
+            /// All settings of a recipe that another one can take over.
+            #[must_use]
+            pub fn of(recipe: &Recipe) -> Self {
+                Self { $($field: Part::$part.is_portable().then(|| recipe.$field.clone()),)* }
+            }
+
+            /// The settings of these parts.
+            #[must_use]
+            pub fn of_parts(&self, parts: &[Part]) -> Self {
+                Self { $($field: self.$field.clone().filter(|_| parts.contains(&Part::$part)),)* }
+            }
+
+            /// Without the settings of these parts.
+            #[must_use]
+            pub fn without_parts(&self, parts: &[Part]) -> Self {
+                Self { $($field: self.$field.clone().filter(|_| !parts.contains(&Part::$part)),)* }
+            }
+
+            /// Sets the settings that are here.
+            pub fn apply(&self, recipe: &mut Recipe) {
+                $(if let (true, Some(value)) = (Part::$part.is_portable(), &self.$field) {
+                    recipe.$field.clone_from(value);
+                })*
+            }
+
+            /// Brings every setting into its limits. Returns a sentence on each that was changed.
+            pub fn clamp(&mut self) -> Vec<String> {
+                let mut notes = Vec::new();
+                $(if let Some(value) = &mut self.$field {
+                    Setting::limit(value, $name, &ROWS.$field.limits, &$usual, &mut notes);
+                })*
+                notes
+            }
+
+            /// True without a setting.
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                $(self.$field.is_none())&&*
+            }
+        }
+
+        /// A recipe as a file stores it, with its files in the form `F`. A field that is absent has its usual value, and so has one that cannot
+        /// be read: it costs itself alone.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct Stored<F: FileForm> {
+            $($field: Option<<$type as Setting>::Stored<F>>,)*
+            /// Sentences on the fields that could not be read.
+            unreadable: Vec<String>,
+        }
+
+        impl<F: FileForm> Stored<F> {
+            /// The stored form of a recipe; `file` gives a file's.
+            pub fn of(recipe: &Recipe, file: &dyn Fn(&std::path::Path) -> F) -> Self {
+                let usual = Recipe::default();
+                Self {
+                    $($field: (F::stores(Part::$part) && !(is_rare!($($rare)?) && recipe.$field == usual.$field))
+                        .then(|| recipe.$field.store(file)),)*
+                    unreadable: Vec::new(),
+                }
+            }
+
+            /// The recipe within its limits, and a sentence on everything that was not read or was changed. `find` gives a file's path; what is
+            /// not found is left out.
+            pub fn restore(self, find: &mut dyn FnMut(RequiredFile, F) -> Option<PathBuf>) -> (Recipe, Vec<String>) {
+                let mut notes = self.unreadable;
+                let mut reader = Reader { find, notes: &mut notes };
+                let mut recipe = Recipe { $($field: self.$field.map_or_else(|| $usual, |it| Setting::restore(it, &mut reader)),)* };
+                notes.extend(recipe.clamp());
+                (recipe, notes)
+            }
+        }
+
+        impl<F: FileForm> Serialize for Stored<F> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut map = serializer.serialize_map(None)?;
+                $(if let Some(value) = &self.$field {
+                    map.serialize_entry(stringify!($field), value)?;
+                })*
+                map.end()
+            }
+        }
+
+        impl<'de, F: FileForm> Deserialize<'de> for Stored<F> {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let mut fields = Map::deserialize(deserializer)?;
+                F::upgrade(&mut fields);
+                let mut unreadable = Vec::new();
+                Ok(Self {
+                    $($field: fields.remove(stringify!($field)).and_then(|value| read($name, value, &mut unreadable)),)*
+                    unreadable,
+                })
+            }
+        }
+    };
+}
+
+settings! {
+    /// The files of the model, by role.
+    files: ModelFiles = ModelFiles::default(), "model", Model, [Steps Memory Opening];
+    /// What the picture shows.
+    prompt: String = String::new(), "prompt", Prompt, [Steps Memory];
+    /// What the picture does not show; no effect at guidance 1, unless the model reads it in its prompt.
+    negative_prompt: String = String::new(), "negative prompt", NegativePrompt, [Steps Memory];
+    /// Put the negative prompt into the prompt, as models without guidance read it.
+    negative_in_prompt: bool = false, "model", Model, [Steps Memory], rare;
+    /// Width in pixels, before it is snapped to a multiple that the model can make.
+    width: u32 = 512, in SIDES, "width", Size, [Memory];
+    /// Height in pixels, before it is snapped to a multiple that the model can make.
+    height: u32 = 512, in SIDES, "height", Size, [Memory];
+    /// Denoising steps.
+    steps: u32 = 20, in STEPS, "steps", Sampling, [Steps];
+    /// Classifier-free guidance (CFG scale); 1 switches it off and halves the time.
+    guidance: f32 = 7.0, in GUIDANCE, "guidance", Sampling, [Steps Memory];
+    /// Guidance that distilled models such as Flux dev take as an input.
+    distilled_guidance: f32 = 3.5, in GUIDANCE, "distilled guidance", Sampling, [Steps];
+    /// Sampling method.
+    sampler: Option<Sampler> = None, "sampler", Sampling, [Steps], rare;
+    /// Noise schedule.
+    scheduler: Option<Scheduler> = None, "scheduler", Sampling, [Steps], rare;
+    /// Noise that ancestral samplers add back at each step.
+    eta: Option<f32> = None, in 0.0..=10.0, "eta", Sampling, [Steps], rare;
+    /// Timestep shift of flow models.
+    flow_shift: Option<f32> = None, in 0.0..=100.0, "flow shift", Sampling, [Steps], rare;
+    /// CLIP layers to skip, counted from the end.
+    clip_skip: Option<u32> = None, in 1..=12, "CLIP skip", Sampling, [Steps], rare;
+    /// Seed of the first picture; each further picture of a batch takes the next number, and a negative seed is drawn at random.
+    seed: i64 = -1, "seed", Seed, [Steps];
+    /// Second seed, blended into the start noise.
+    seed_blend: Option<SeedBlend> = None, "seed blend", Seed, [Steps], rare;
+    /// Random number generator that draws the noise from the seed.
+    rng: Rng = Rng::Cuda, "noise", Seed, [Steps], rare;
+    /// Number of pictures.
+    batch_count: u32 = 1, in 1..=1000, "number of pictures", Count, [];
+    /// Decode in tiles: less memory, a little slower.
+    vae_tiling: bool = false, "VAE tiling", Effort, [Memory];
+    /// Flash attention in the diffusion module: less memory, often faster.
+    flash_attention: bool = true, "flash attention", Effort, [Steps Memory Opening];
+    /// Scale the convolutions of SDXL's VAE, which otherwise overflows in half precision and makes black pictures.
+    vae_conv_scale: bool = false, "VAE range", Model, [Steps Memory Opening], rare;
+    /// Start picture (img2img), and its denoising strength.
+    init: Option<InitImage> = None, "start picture", Start, [Steps Memory], rare;
+    /// Inpainting mask over the start picture: white is regenerated, black is kept.
+    mask: Option<ImageSource> = None, "mask", Start, [Memory], rare;
+    /// How a start picture of another shape is fitted to the size; no effect where only a part of it changes.
+    start_fit: StartFit = StartFit::Crop, "fit", Start, [Steps Memory], rare;
+    /// Inpaint only the masked part, at the model's own size, and paste it into the start picture, which keeps its size.
+    area: Option<AreaSettings> = None, "masked part", Start, [Steps Memory], rare;
+    /// Outpaint: extend the start picture by these borders; it keeps its scale.
+    outpaint: Option<Borders> = None, "borders", Start, [Steps Memory], rare;
+    /// Upscale the picture, and regenerate its details at the larger size; a start picture of strength 0 is upscaled as it is.
+    hires: Option<Hires> = None, "upscaling", Upscale, [Memory], rare;
+    /// First steps of a branch, with the settings of the picture that it branched off from.
+    earlier_steps: Vec<EarlierSteps> = Vec::new(), "earlier steps", Steps, [Steps], rare;
+    /// Last step of a draft, which shows the model's estimate at that step.
+    last_step: Option<u32> = None, in STEPS, "last step", Steps, [], rare;
+    /// Reference pictures of edit models.
+    reference_images: Vec<ImageSource> = Vec::new(), "reference pictures", References, [Memory], rare;
+    /// Picture for the ControlNet, and its strength.
+    control: Option<ControlImage> = None, "control picture", Control, [Steps Memory], rare;
+    /// Pictures of a person for `PhotoMaker`.
+    person: Person = Person::default(), "person", Control, [Steps Memory], rare;
+    /// Low-rank adapters.
+    loras: Vec<Lora> = Vec::new(), "LoRAs", Loras, [Steps Memory], rare;
+    /// Low-rank adapters that are switched off: no effect, but at hand with their strengths.
+    disabled_loras: Vec<Lora> = Vec::new(), "LoRAs", DisabledLoras, [], rare;
+    /// Textual inversions: each works where a prompt names its file.
+    embeddings: Vec<PathBuf> = Vec::new(), "embeddings", Embeddings, [Steps Memory], rare;
+    /// Devices on which modules run and weights live.
+    placement: PlacementText = PlacementText::default(), "placement", Machine, [Opening], rare;
+    /// CPU threads.
+    threads: Option<u32> = None, in 1..=4096, "threads", Machine, [Memory Opening], rare;
+}
+
+/// A kind of file that a stored recipe names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequiredFile {
+    /// A file of the model.
+    File(super::FileRole),
+    /// A low-rank adapter.
+    Lora,
+    /// A textual inversion.
+    Embedding,
+    /// A start, reference or control picture, a mask, or a picture of a person.
+    Image,
+    /// Features of the faces in pictures of a person.
+    IdEmbedding,
+}
+
+/// A field that is there; null is a value of those that may be empty.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
+}
+
+/// A field of a file; `None`, with a sentence, where it cannot be read.
+fn read<T: DeserializeOwned>(name: &str, value: Value, unreadable: &mut Vec<String>) -> Option<T> {
+    let word = value.as_str().map(str::to_owned);
+    match serde_json::from_value(value) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            tracing::debug!("{name}: {error}");
+            unreadable.push(match word {
+                Some(word) => format!("This version of Atelier does not have the {name} \"{word}\"; the usual one is used."),
+                None => format!("This version of Atelier cannot read the {name}; the usual one is used."),
+            });
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "settings_tests.rs"]
+mod tests;

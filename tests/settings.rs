@@ -1,0 +1,183 @@
+//! The same settings make the same picture, whichever way they come in: `generate`, the queue, a picture that is like another, a file of settings.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use atelier::settings;
+use atelier_core::paths::{HOME_VARIABLE, Paths};
+use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, Recipe, Rgb8, Sampler, Scheduler};
+use atelier_library::BUILTIN_VARIABLE;
+use atelier_media::{read_image, read_metadata};
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use serde_json::Value;
+use support::{files, folder, tiny};
+
+const SEED: u64 = 47;
+/// Sets of flags. The first ones take every way through the program, with pictures; the others are compared as settings.
+const SETS: usize = 200;
+const PICTURES: usize = 6;
+
+fn atelier(home: &Path, args: &[String]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
+    command.env(HOME_VARIABLE, home).env(BUILTIN_VARIABLE, home.join("none")).args(args).stdin(Stdio::null());
+    command.output().unwrap()
+}
+
+/// Values within their limits, at them and beyond them.
+fn random_flags(random: &mut StdRng) -> Vec<String> {
+    let mut flags = Vec::new();
+    let mut add = |random: &mut StdRng, name: &str, values: &[String]| {
+        if random.random_range(0..3) > 0 {
+            flags.push(format!("{name}={}", values[random.random_range(0..values.len())]));
+        }
+    };
+    let texts = |values: &[&str]| values.iter().map(|value| (*value).to_owned()).collect::<Vec<_>>();
+    add(random, "--steps", &texts(&["0", "1", "2", "3"]));
+    add(random, "--cfg-scale", &texts(&["-3", "0", "0.5", "1", "1.5", "7", "100", "150", "1e30"]));
+    add(random, "--guidance", &texts(&["-1", "0", "3.5", "100", "1000"]));
+    add(random, "--eta", &texts(&["-1", "0", "0.3", "1", "10", "11"]));
+    add(random, "--flow-shift", &texts(&["-2", "0.5", "3", "100", "101"]));
+    add(random, "--clip-skip", &texts(&["-1", "0", "1", "2", "12", "20"]));
+    add(random, "--width", &texts(&["1", "32", "64", "65", "72", "80"]));
+    add(random, "--height", &texts(&["48", "64", "70", "96"]));
+    add(random, "--sampling-method", &Sampler::ALL.iter().map(|it| it.key().to_owned()).collect::<Vec<_>>());
+    add(random, "--scheduler", &Scheduler::ALL.iter().map(|it| it.key().to_owned()).collect::<Vec<_>>());
+    add(random, "--rng", &texts(&["cuda", "cpu", "std_default"]));
+    add(random, "--negative-prompt", &texts(&["", "fog", "-7 \"quoted\""]));
+    if random.random_range(0..3) == 0 {
+        flags.push(format!("--blend-seed={}", random.random_range(0..9)));
+    }
+    for flag in ["--vae-tiling", "--no-diffusion-fa"] {
+        if random.random_range(0..4) == 0 {
+            flags.push(flag.to_owned());
+        }
+    }
+    flags.push(format!("--seed={}", random.random_range(0..1_i64 << 40)));
+    flags
+}
+
+fn model() -> Vec<String> {
+    let files = files();
+    let roles = [("--diffusion-model", FileRole::Diffusion), ("--llm", FileRole::Llm), ("--taesd", FileRole::Taesd)];
+    roles.iter().map(|(flag, role)| format!("{flag}={}", files.get(*role).unwrap().display())).collect()
+}
+
+fn common(flags: &[String]) -> Vec<String> {
+    let size = ["--width=64".to_owned(), "--height=64".to_owned(), "--steps=2".to_owned()];
+    let rest = ["-p".to_owned(), "a lake".to_owned(), "-t".to_owned(), "1".to_owned()];
+    [&size[..], &rest, &model(), flags].concat()
+}
+
+fn events(output: &Output) -> Vec<Value> {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Sentences that a command said, from all of its lines.
+fn notes(events: &[Value]) -> Vec<String> {
+    let lists = events.iter().filter_map(|event| event.get("notes")).filter_map(Value::as_array).flatten();
+    let single = events.iter().filter(|event| event["event"] == "note").filter_map(|event| event.get("text"));
+    lists.chain(single).filter_map(|note| Some(note.as_str()?.to_owned())).collect()
+}
+
+fn only_picture(folder: &Path) -> PathBuf {
+    let found: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(found.len(), 1, "{found:?}");
+    found[0].clone()
+}
+
+fn pixels(path: &Path) -> Rgb8 {
+    read_image(&ImageSource::File(path.to_owned())).unwrap()
+}
+
+/// What a picture says of itself.
+fn stored(path: &Path) -> Value {
+    serde_json::from_str(&read_metadata(path).unwrap().recipe.unwrap().to_json().unwrap()).unwrap()
+}
+
+#[test]
+fn random_flags_make_the_same_picture_and_notes_in_every_way() {
+    tiny();
+    let mut random = StdRng::seed_from_u64(SEED);
+    for set in 0..PICTURES {
+        let flags = random_flags(&mut random);
+        println!("seed {SEED}, set {set}: {flags:?}");
+        let home = folder(&format!("set-{set}"));
+        fs::remove_dir_all(&home).unwrap();
+        let [direct, queued, like] = ["direct", "queued", "like"].map(|name| home.join(name));
+        [&direct, &queued, &like].map(|folder| fs::create_dir_all(folder).unwrap());
+        let args = |words: &[&str], more: &[String], out: &Path| {
+            let words = words.iter().map(|word| (*word).to_owned());
+            words.chain(more.iter().cloned()).chain(["-o".to_owned(), out.display().to_string()]).collect::<Vec<_>>()
+        };
+        let made = events(&atelier(&home, &args(&["generate", "--json"], &common(&flags), &direct)));
+        let added = events(&atelier(&home, &args(&["queue", "--json", "add"], &common(&flags), &queued)));
+        let run = events(&atelier(&home, &["queue", "run", "--json"].map(str::to_owned)));
+        let first = only_picture(&direct);
+        let again = [&["--like".to_owned(), first.display().to_string(), "-t".to_owned(), "1".to_owned()][..], &model()].concat();
+        let copied = events(&atelier(&home, &args(&["generate", "--json"], &again, &like)));
+
+        let (second, third) = (only_picture(&queued), only_picture(&like));
+        assert_eq!(pixels(&first), pixels(&second), "the queue");
+        assert_eq!(pixels(&first), pixels(&third), "--like");
+        assert_eq!(stored(&first), stored(&second), "what the queue's picture says");
+        let said = notes(&made);
+        let of_flags = notes(&added);
+        assert!(of_flags.iter().all(|note| said.contains(note)), "{of_flags:?} in {said:?}");
+        let later: Vec<&String> = said.iter().filter(|note| !of_flags.contains(note)).collect();
+        assert!(later.iter().all(|note| notes(&run).contains(note) || stored(&second).to_string().contains(note.as_str())), "{later:?}");
+        assert!(of_flags.iter().all(|note| !notes(&copied).contains(note)), "what was used is what the picture says");
+    }
+}
+
+/// The same by the settings alone: what a queue and a file of settings keep is what `--as-command` and the engine get.
+#[test]
+fn random_settings_come_back_from_every_file() {
+    let mut random = StdRng::seed_from_u64(SEED + 1);
+    let home = folder("files");
+    let paths = Paths::beneath(&home);
+    for set in 0..SETS {
+        let mut asked = Recipe {
+            steps: [0, 1, 20, 1000, 5000][random.random_range(0..5)],
+            guidance: [-1.0, 0.0, 7.5, 100.0, 150.0, f32::INFINITY][random.random_range(0..6)],
+            distilled_guidance: [-1.0, 3.5, 1000.0][random.random_range(0..3)],
+            width: [1, 64, 520, 16_384, u32::MAX][random.random_range(0..5)],
+            height: [1, 64, 777, 16_384][random.random_range(0..4)],
+            clip_skip: [None, Some(0), Some(2), Some(20)][random.random_range(0..4)],
+            eta: [None, Some(-1.0), Some(0.5), Some(f32::NAN)][random.random_range(0..4)],
+            flow_shift: [None, Some(3.0), Some(1e9)][random.random_range(0..3)],
+            sampler: Some(Sampler::ALL[random.random_range(0..Sampler::ALL.len())]).filter(|_| random.random_range(0..2) == 0),
+            seed: random.random_range(-3..9),
+            vae_tiling: random.random_range(0..2) == 0,
+            ..Recipe::default()
+        };
+        let told = format!("seed {}, set {set}: {asked:?}", SEED + 1);
+        let notes = asked.clone().clamp();
+        let clamped = |recipe: &Recipe| {
+            let mut recipe = recipe.clone();
+            recipe.clamp();
+            recipe
+        };
+        let used = clamped(&asked);
+        assert_eq!(used.clone().clamp(), Vec::<String>::new(), "{told}");
+        // A file that holds what was asked for: its reader says the same and uses the same.
+        if asked.guidance.is_finite() && asked.eta.is_none_or(f32::is_finite) {
+            settings::save(&paths.settings_file, &settings::Settings { recipe: asked.clone(), ..settings::Settings::default() }).unwrap();
+            let loaded = settings::load(&paths.settings_file);
+            assert_eq!(loaded.settings.recipe, used, "{told}");
+            assert_eq!(loaded.problem.map(|problem| problem.hint).unwrap_or_default(), notes.join(" "), "{told}");
+            let info = PictureInfo { index: 0, seed: asked.seed.max(0), cpu_math: None };
+            let picture = atelier_media::StoredRecipe::of(&asked, info, asked.width, asked.height, |_| 0);
+            let restored = picture.into_recipe(|_, _, _| None);
+            asked.seed = asked.seed.max(0);
+            assert_eq!(restored.recipe, clamped(&asked), "{told}");
+            assert_eq!(restored.notes, notes, "{told}");
+        }
+    }
+}
