@@ -64,7 +64,7 @@ fn job_beside(args: &[&str], builtin: impl Fn() -> Result<Builtin, BuiltinError>
 #[expect(clippy::unnecessary_wraps, reason = "as the flags' own reader of pictures")]
 fn like(path: &Path) -> Result<OpenedPicture, UsageError> {
     let folder = tempfile::tempdir().unwrap();
-    let text = "a lake\nNegative prompt: fog\nSteps: 9, Seed: 7, Sampler: Euler a, Size: 64x32, RNG: CPU";
+    let text = "a lake\nNegative prompt: fog\nSteps: 9, Seed: 7, Sampler: Euler a, Size: 64x96, RNG: CPU";
     let model = if path == Path::new("gone.png") { ", Model: gone" } else { "" };
     let file = folder.path().join("a.png");
     std::fs::write(&file, testkit::pictures::png(&[("parameters", &format!("{text}{model}"))])).unwrap();
@@ -80,7 +80,7 @@ fn a_picture_gives_its_settings_and_flags_change_them() {
     };
     let same = recipe(&[]);
     assert_eq!((same.prompt.as_str(), same.negative_prompt.as_str(), same.seed, same.steps), ("a lake", "fog", 7, 9));
-    assert_eq!((same.width, same.height, same.sampler, same.rng), (64, 64, Some(Sampler::EulerA), Rng::Cpu));
+    assert_eq!((same.width, same.height, same.sampler, same.rng), (64, 96, Some(Sampler::EulerA), Rng::Cpu));
     assert_eq!((same.files.main(), same.loras.len()), (Some(Path::new("/m/d.gguf")), 1));
     let changed = recipe(&["-p", "a hut", "-n", "", "-s", "8", "--steps", "3", "--rng", "cuda"]);
     assert_eq!((changed.prompt.as_str(), changed.negative_prompt.as_str(), changed.seed, changed.steps), ("a hut", "", 8, 3));
