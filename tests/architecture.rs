@@ -47,6 +47,17 @@ const INTERFACE: &[&str] = &["egui", "eframe", "egui_extras", "winit", "crate::g
 const SYSTEM: &[&str] =
     &["std::fs", "std::net", "std::process", "std::env", "std::thread", "tempfile", "tokio", "reqwest", "rusqlite", "rfd"];
 
+/// What is part of the program that a person runs.
+const PRINTING: &[&str] = &[
+    "src/",
+    "crates/core/src/",
+    "crates/engine/src/",
+    "crates/gallery/src/",
+    "crates/library/src/",
+    "crates/media/src/",
+    "crates/studio/src/",
+];
+
 const RULES: &[Rule] = &[
     Rule {
         says: "only the wrappers of the engine and the processor's kernels are unsafe",
@@ -69,6 +80,7 @@ const RULES: &[Rule] = &[
             "crates/library/src/lib.rs",
             "crates/gallery/src/lib.rs",
             "crates/media/src/lib.rs",
+            "crates/studio/src/lib.rs",
         ],
         forbids: Forbidden::Word("unsafe_code"),
         bad: "#![allow(unsafe_code)]",
@@ -176,7 +188,7 @@ const RULES: &[Rule] = &[
             "eframe",
             "crate::gui::context",
             "crate::gui::frame",
-            "crate::studio::library_service::LibraryService",
+            "atelier_studio::library_service::LibraryService",
             "atelier_engine::Handle",
             "std::fs",
             "std::net",
@@ -184,12 +196,12 @@ const RULES: &[Rule] = &[
             "std::env",
             "std::thread",
         ]),
-        bad: "use crate::studio::library_service::{LibraryService, LibrarySnapshot};",
-        good: "use crate::studio::library_service::LibrarySnapshot;",
+        bad: "use atelier_studio::library_service::{LibraryService, LibrarySnapshot};",
+        good: "use atelier_studio::library_service::LibrarySnapshot;",
     },
     Rule {
         says: "which job is next and when it ends are worked out without threads, disk and engine",
-        within: &["src/studio/queue/policy", "src/studio/queue/predict.rs"],
+        within: &["crates/studio/src/queue/policy", "crates/studio/src/queue/predict.rs"],
         except: &[],
         forbids: Forbidden::Paths(&["atelier_engine::Handle", "atelier_gallery::Database", "std::fs", "std::thread", "std::env"]),
         bad: "use atelier_gallery::Database;",
@@ -197,7 +209,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         says: "the library service knows no engine",
-        within: &["src/studio/library_service/"],
+        within: &["crates/studio/src/library_service/"],
         except: &[],
         forbids: Forbidden::Paths(&["atelier_engine"]),
         bad: "use atelier_engine::Handle;",
@@ -220,20 +232,12 @@ const RULES: &[Rule] = &[
         good: "fn main() { atelier::gui::run(x); }",
     },
     Rule {
-        says: "the studio has no face: window and command line call it, it calls neither",
-        within: &["src/studio/"],
-        except: &[],
-        forbids: Forbidden::Paths(&["egui", "eframe", "winit", "rfd", "clap", "indicatif", "crate::gui", "crate::cli"]),
-        bad: "use crate::gui::State;",
-        good: "use atelier_engine::Handle;",
-    },
-    Rule {
         says: "the command line knows no window",
         within: &["src/cli/"],
         except: &[],
         forbids: Forbidden::Paths(&["crate::gui", "crate::settings"]),
         bad: "use crate::gui::App;",
-        good: "use crate::studio::results::Destination;",
+        good: "use atelier_studio::results::Destination;",
     },
     Rule {
         says: "the window knows no command line",
@@ -241,7 +245,7 @@ const RULES: &[Rule] = &[
         except: &[],
         forbids: Forbidden::Paths(&["crate::cli", "clap", "indicatif", "ctrlc"]),
         bad: "use crate::cli::Command;",
-        good: "use crate::studio::results;",
+        good: "use atelier_studio::results;",
     },
     Rule {
         says: "one place asks for later frames, where who waits asks again in each of them",
@@ -375,8 +379,8 @@ const RULES: &[Rule] = &[
     },
     Rule {
         says: "standard output and standard error are written to through the filter of strangers' text alone",
-        within: &["src/", "crates/core/src/", "crates/engine/src/", "crates/gallery/src/", "crates/library/src/", "crates/media/src/"],
-        except: &["src/terminal.rs"],
+        within: PRINTING,
+        except: &["crates/studio/src/terminal.rs"],
         forbids: Forbidden::Paths(&[
             // Called by the module's name, or brought in by their own.
             "io::stderr",
@@ -385,11 +389,11 @@ const RULES: &[Rule] = &[
             "std::io::stdout",
         ]),
         bad: "use std::io; fn f() { io::stderr().write_all(words); }",
-        good: "use crate::terminal; fn f() { terminal::stderr().write_all(words); }",
+        good: "use atelier_studio::terminal; fn f() { terminal::stderr().write_all(words); }",
     },
     Rule {
         says: "standard error is written to through the filter of strangers' text, also in passing",
-        within: &["src/", "crates/core/src/", "crates/engine/src/", "crates/gallery/src/", "crates/library/src/", "crates/media/src/"],
+        within: PRINTING,
         except: &["crates/engine/src/remote/confinement/tests.rs", "src/gui/tests/saving.rs"],
         forbids: Forbidden::Word("eprintln"),
         bad: "fn f() { eprintln!(\"{error}\"); }",
@@ -397,7 +401,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         says: "standard output is written to through the filter of strangers' text, also in passing",
-        within: &["src/", "crates/core/src/", "crates/engine/src/", "crates/gallery/src/", "crates/library/src/", "crates/media/src/"],
+        within: PRINTING,
         // Tests print what they measured or skipped.
         except: &[
             "crates/core/src/reading/tests.rs",
@@ -603,6 +607,7 @@ const FORBIDDEN_DEPENDENCIES: &[(&str, &[&str])] = &[
     ),
     ("library", &["eframe", "egui", "ggml-sys", "diffusion-rs-sys", "atelier-media", "atelier-engine"]),
     ("engine", &["eframe", "egui", "clap", "reqwest", "rfd"]),
+    ("studio", &["eframe", "egui", "winit", "rfd", "clap", "indicatif", "ggml-sys", "diffusion-rs-sys", "reqwest", "tokio", "rusqlite"]),
 ];
 
 /// Names in the dependency tables of a manifest, those of tests and builds left out.

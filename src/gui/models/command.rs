@@ -10,7 +10,7 @@ use crate::gui::models::filter::{Filter, Sort};
 use crate::gui::models::state::State;
 use crate::gui::shared::Shared;
 use crate::gui::shortcut::Shortcut;
-use crate::studio::library_service::{DownloadsState, FileCheck, TokenState};
+use atelier_studio::library_service::{DownloadsState, FileCheck, TokenState};
 
 /// A command of the Models view.
 #[derive(Clone, Debug, PartialEq)]

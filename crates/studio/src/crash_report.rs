@@ -19,8 +19,8 @@ use time::OffsetDateTime;
 use time::macros::format_description;
 
 use super::log_text::{log_text, without_quotations};
-use crate::studio::{logs, version};
 use crate::terminal;
+use crate::{logs, version};
 use atelier_core::device::Device;
 use atelier_core::format::memory_size;
 use atelier_core::owner_only;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::finding::Finding;
-use crate::studio::settings_file::read_settings_file;
+use crate::settings_file::read_settings_file;
 use atelier_core::paths::Paths;
 use atelier_library::LibraryConfig;
 use atelier_library::disk::{FileStatus, inspect_file};

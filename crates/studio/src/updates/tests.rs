@@ -1,57 +1,18 @@
-//! Tests against a server on the loopback, with files that a test key signed (`fixtures`):
-//! `minisign -G -W -p test.pub -s test.key`, then `minisign -S -s test.key -m newer.json -x newer.json.minisig` for each file.
+//! Tests against servers on the loopback.
 
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write;
 use std::thread;
 
+use testkit::version_feed::{NEWER, OLDER, OTHER_PRODUCT, STRANGERS, SignedFile, TEST_KEY, WRONG_PAGE, serve, serve_file};
+
 use super::*;
-
-/// The second line of `test.pub`.
-const TEST_KEY: &str = "RWRIf/akR5V0+BBcn+O/Qsl7NHHtJgg//3O1BX3fMqZ2U3+AJrdiEXaA";
-const NEWER: (&[u8], &[u8]) = (include_bytes!("fixtures/newer.json"), include_bytes!("fixtures/newer.json.minisig"));
-const OLDER: (&[u8], &[u8]) = (include_bytes!("fixtures/older.json"), include_bytes!("fixtures/older.json.minisig"));
-const OTHER_PRODUCT: (&[u8], &[u8]) =
-    (include_bytes!("fixtures/other_product.json"), include_bytes!("fixtures/other_product.json.minisig"));
-const WRONG_PAGE: (&[u8], &[u8]) = (include_bytes!("fixtures/wrong_page.json"), include_bytes!("fixtures/wrong_page.json.minisig"));
-const STRANGERS: &[u8] = include_bytes!("fixtures/stranger.json.minisig");
-
-/// Answers each request with the file or its signature, by the end of its path; then calls `answer` of the stream.
-fn serve(answer: impl Fn(&mut TcpStream, bool) + Send + 'static) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let mut request = [0; 4096];
-            let read = stream.read(&mut request).unwrap_or(0);
-            let head = String::from_utf8_lossy(&request[..read]).into_owned();
-            answer(&mut stream, head.lines().next().is_some_and(|line| line.contains(".minisig ")));
-        }
-    });
-    format!("http://{address}/atelier.json")
-}
-
-fn send(stream: &mut TcpStream, body: &[u8]) {
-    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
-    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body));
-}
 
 fn feed(url: &str) -> Feed {
     Feed { proxy: ProxyChoice::None, ..Feed::new(url, TEST_KEY).unwrap() }
 }
 
-fn served((text, signature): (&'static [u8], &'static [u8])) -> Feed {
-    feed(&serve(move |stream, is_signature| send(stream, if is_signature { signature } else { text })))
-}
-
-/// A feed that names a version newer than this program.
-pub(crate) fn newer_feed() -> Feed {
-    served(NEWER)
-}
-
-/// A feed that names a version older than this program.
-pub(crate) fn older_feed() -> Feed {
-    served(OLDER)
+fn served(file: SignedFile) -> Feed {
+    feed(&serve_file(file).unwrap())
 }
 
 fn version(text: &str) -> Version {
@@ -92,7 +53,8 @@ fn a_huge_answer_ends_early() {
     let url = serve(|stream, _| {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
         while stream.write_all(&[b'x'; 4096]).is_ok() {}
-    });
+    })
+    .unwrap();
     assert!(matches!(feed(&url).check(None), Err(UpdateError::Fetch(_))));
 }
 
@@ -103,10 +65,12 @@ fn a_server_that_drips_or_refuses_is_given_up() {
         while stream.write_all(b"x").is_ok() {
             thread::sleep(Duration::from_millis(20));
         }
-    });
+    })
+    .unwrap();
     let hurried = Feed { limit: Duration::from_millis(300), ..feed(&slow) };
     assert!(matches!(hurried.check(None), Err(UpdateError::Fetch(_))));
-    let refusing = serve(|stream, _| drop(stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")));
+    let refusing =
+        serve(|stream, _| drop(stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))).unwrap();
     assert!(matches!(feed(&refusing).check(None), Err(UpdateError::Fetch(_))));
     assert!(Feed::new("https://example.org", "no key").is_err());
 }

@@ -10,7 +10,7 @@ use atelier_engine::{JobId, Picture, Preview};
 use atelier_library::model_name;
 use atelier_media::{Metadata, PictureError};
 
-use crate::studio::picture_index::PictureIndex;
+use crate::picture_index::PictureIndex;
 
 /// Destination of the pictures of a job.
 #[derive(Debug, PartialEq)]

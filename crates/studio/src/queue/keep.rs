@@ -12,8 +12,8 @@ use atelier_gallery::queue::{PictureReservation, QueuedJob};
 use atelier_gallery::{Database, GalleryError};
 use atelier_media::picture_file_names;
 
-use crate::studio::picture_index::add_own_folder;
-use crate::studio::results;
+use crate::picture_index::add_own_folder;
+use crate::results;
 
 /// A picture was not kept.
 pub(super) struct KeepError {

@@ -30,7 +30,8 @@ pub struct Feed {
     url: String,
     key: PublicKey,
     limit: Duration,
-    proxy: ProxyChoice,
+    /// The proxy between this machine and the address.
+    pub proxy: ProxyChoice,
 }
 
 /// The newest version that is published.
@@ -144,4 +145,4 @@ impl UpdateSettings {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

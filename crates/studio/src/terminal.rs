@@ -20,7 +20,8 @@ pub fn is_seen() -> bool {
 ///
 /// The C++ engine prints a line of its own now and then. A script that reads `--json` must never see it: so, where the system can, the
 /// engine's standard output becomes standard error, and what the command line says goes to the real one.
-pub(crate) fn own_stdout() -> Box<dyn Write + Send> {
+#[must_use]
+pub fn own_stdout() -> Box<dyn Write + Send> {
     #[cfg(unix)]
     if let Ok(real) = divert() {
         return Box::new(real);

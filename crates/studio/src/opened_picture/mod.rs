@@ -130,7 +130,7 @@ mod tests {
     fn picture(folder: &Path, recipe: &Recipe) -> PathBuf {
         let pixels = Rgb8::new(8, 4, vec![9; 96]).unwrap();
         let info = PictureInfo { index: 2, seed: 77, cpu_math: Some(atelier_core::cpu_math::CpuMath::F32) };
-        crate::studio::results::store_picture(folder, recipe, info, &[], &pixels).unwrap()
+        crate::results::store_picture(folder, recipe, info, &[], &pixels).unwrap()
     }
 
     #[test]

@@ -68,7 +68,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::studio::presets::read_presets;
+    use crate::presets::read_presets;
 
     #[test]
     fn a_list_is_imported_and_a_style_goes_to_the_trash() {

@@ -1,5 +1,7 @@
 //! The product without a face: window and command line both call it. No egui, no clap.
 
+#![forbid(unsafe_code)]
+
 pub mod canvas_backups;
 pub mod crash_report;
 pub mod debounce;
@@ -19,6 +21,7 @@ pub mod presets;
 pub mod queue;
 pub mod results;
 pub mod settings_file;
+pub mod terminal;
 mod termination;
 pub mod trials;
 pub mod updates;

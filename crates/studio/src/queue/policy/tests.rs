@@ -7,11 +7,11 @@ use atelier_core::recipe::{FileRole, Recipe};
 
 use super::*;
 
-pub(in crate::studio::queue) fn model(name: &str) -> ModelFiles {
+pub(in crate::queue) fn model(name: &str) -> ModelFiles {
     ModelFiles::from_iter([(FileRole::Model, PathBuf::from(format!("/{name}.gguf")))])
 }
 
-pub(in crate::studio::queue) fn job(id: i64, model_name: &str) -> QueuedJob {
+pub(in crate::queue) fn job(id: i64, model_name: &str) -> QueuedJob {
     QueuedJob {
         id: QueuedJobId(id),
         state: JobState::Waiting,

@@ -160,7 +160,7 @@ mod tests {
     use atelier_core::recipe::{PartialRecipe, Rgb8};
 
     use super::*;
-    use crate::studio::presets::PresetTask;
+    use crate::presets::PresetTask;
 
     /// A folder with the person's "Ink", which has a picture, and "Oil"; and a list with another "Ink", the same "Oil", and new ones.
     struct World {

@@ -2,7 +2,7 @@
 
 use super::finding::Finding;
 use super::subject::{Display, Subject};
-use crate::studio::version;
+use crate::version;
 use atelier_core::device::{DeviceKind, cards};
 use atelier_core::format::memory_size;
 

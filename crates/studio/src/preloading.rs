@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use atelier_core::paths;
 use atelier_core::recipe::Recipe;
 
-use crate::studio::debounce::Debounce;
+use crate::debounce::Debounce;
 
 /// Seconds without another choice before a model is loaded: stepping through a list of models loads none of them.
 const PRELOAD_DELAY_SECS: f64 = 0.4;
@@ -149,14 +149,14 @@ impl Preloading {
     }
 
     /// True once the crash marker of the last run has been looked for.
-    #[cfg(test)]
-    pub(crate) fn has_checked_marker(&self) -> bool {
+    #[must_use]
+    pub const fn has_checked_marker(&self) -> bool {
         self.marker_checked
     }
 
     /// True while the crash marker is being written.
-    #[cfg(test)]
-    pub(crate) fn is_awaiting_marker(&self) -> bool {
+    #[must_use]
+    pub const fn is_awaiting_marker(&self) -> bool {
         self.awaiting_marker.is_some()
     }
 }
