@@ -51,6 +51,7 @@ const SYSTEM: &[&str] =
 const PRINTING: &[&str] = &[
     "src/",
     "crates/core/src/",
+    "crates/downloads/src/",
     "crates/engine/src/",
     "crates/gallery/src/",
     "crates/library/src/",
@@ -77,6 +78,7 @@ const RULES: &[Rule] = &[
             "crates/engine/src/lib.rs",
             // They forbid it.
             "crates/core/src/lib.rs",
+            "crates/downloads/src/lib.rs",
             "crates/library/src/lib.rs",
             "crates/gallery/src/lib.rs",
             "crates/media/src/lib.rs",
@@ -305,15 +307,15 @@ const RULES: &[Rule] = &[
     Rule {
         says: "only the downloads speak to servers of models, on a thread of their own",
         within: &["src/", "crates/"],
-        except: &["crates/library/src/downloads/"],
+        except: &["crates/downloads/src/"],
         forbids: Forbidden::Paths(&["tokio", "reqwest", "rustls"]),
         bad: "use tokio::sync::mpsc;",
-        good: "use atelier_library::downloads::Downloads;",
+        good: "use atelier_downloads::Downloads;",
     },
     Rule {
         says: "archives are unpacked in two places, each with its limits: downloads, and files of canvases",
         within: &["src/", "crates/"],
-        except: &["crates/library/src/downloads/", "crates/media/src/canvas_file/"],
+        except: &["crates/downloads/src/", "crates/media/src/canvas_file/"],
         forbids: Forbidden::Paths(&["zip"]),
         bad: "use zip::ZipArchive;",
         good: "use atelier_media::canvas_file::read_canvas;",
@@ -327,12 +329,12 @@ const RULES: &[Rule] = &[
         good: "use atelier_gallery::Database;",
     },
     Rule {
-        says: "the downloads know neither the engine nor what a model is",
-        within: &["crates/library/src/downloads/"],
+        says: "the downloads do not know what a model is",
+        within: &["crates/downloads/src/"],
         except: &[],
-        forbids: Forbidden::Paths(&["atelier_engine", "atelier_core::recipe", "atelier_media", "atelier_core::placement"]),
-        bad: "use atelier_engine::Handle;",
-        good: "use atelier_library::{FileName, Sha256};",
+        forbids: Forbidden::Paths(&["atelier_core::recipe", "atelier_core::placement"]),
+        bad: "use atelier_core::recipe::FileRole;",
+        good: "use atelier_core::advice::Advice;",
     },
     Rule {
         says: "a person's folders are only read: what is on the disk is looked at by those who cannot change it",
@@ -605,7 +607,8 @@ const FORBIDDEN_DEPENDENCIES: &[(&str, &[&str])] = &[
         "gallery",
         &["eframe", "egui", "ggml-sys", "diffusion-rs-sys", "reqwest", "tokio", "rustls", "image", "atelier-library", "atelier-engine"],
     ),
-    ("library", &["eframe", "egui", "ggml-sys", "diffusion-rs-sys", "atelier-media", "atelier-engine"]),
+    ("downloads", &["eframe", "egui", "ggml-sys", "diffusion-rs-sys", "image", "atelier-library", "atelier-media", "atelier-engine"]),
+    ("library", &["eframe", "egui", "ggml-sys", "diffusion-rs-sys", "reqwest", "tokio", "rustls", "atelier-media", "atelier-engine"]),
     ("engine", &["eframe", "egui", "clap", "reqwest", "rfd"]),
     ("studio", &["eframe", "egui", "winit", "rfd", "clap", "indicatif", "ggml-sys", "diffusion-rs-sys", "reqwest", "tokio", "rusqlite"]),
 ];

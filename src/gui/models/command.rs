@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use atelier_library::downloads::Status;
+use atelier_downloads::Status;
 use atelier_library::{Availability, ModelKind};
 use eframe::egui::{Key, Modifiers};
 

@@ -12,7 +12,7 @@ pub mod state;
 pub(crate) mod update;
 pub(crate) mod view;
 
-pub use atelier_library::downloads::{Cause, HubFile, JobSnapshot, Repository, Stage, Status};
+pub use atelier_downloads::{Cause, HubFile, JobSnapshot, Repository, Stage, Status};
 pub use atelier_library::{Availability, CardVariant, ModelCard, ModelKind};
 pub use command::Command;
 pub use filter::{CardStatus, Filter, FitFilter, Sort, StateFilter};

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use atelier_core::time::MachineRates;
+use atelier_downloads::{HubFile, JobSnapshot, Repository};
 use atelier_engine::Residency;
-use atelier_library::downloads::{HubFile, JobSnapshot, Repository};
 use atelier_library::{Availability, CardVariant, Licence, Machine, ModelCard};
 
 use crate::gui::models::filter::{CardStatus, Filter, Sort, visible_cards};

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use atelier_downloads::{Status, Token};
 use atelier_engine::{Estimate, MeasuredDevice};
-use atelier_library::downloads::{Status, Token};
 use atelier_library::{Availability, ModelCard, ModelKind, Runnable};
 use eframe::egui;
 

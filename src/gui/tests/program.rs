@@ -2,7 +2,7 @@
 
 use crate::gui::tests::*;
 use crate::settings::Zoom;
-use atelier_library::downloads::ProxyChoice;
+use atelier_downloads::ProxyChoice;
 use atelier_studio::crash_report::{self, Watch};
 use atelier_studio::results::store_picture;
 use atelier_studio::updates::{Feed, UpdateChoice};

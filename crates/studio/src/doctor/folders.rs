@@ -6,8 +6,8 @@ use std::path::Path;
 use super::finding::Finding;
 use atelier_core::format::file_size;
 use atelier_core::paths::Paths;
+use atelier_downloads::free_bytes;
 use atelier_library::LibraryConfig;
-use atelier_library::downloads::free_bytes;
 
 /// Less room than this is as good as none, in bytes.
 const LEAST_FREE: u64 = 64 << 20;

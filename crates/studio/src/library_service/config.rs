@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use atelier_library::downloads::Token;
+use atelier_downloads::Token;
 use atelier_library::{Catalogue, LibraryConfig, LibraryConfigError, Models};
 
 use super::message::Message;

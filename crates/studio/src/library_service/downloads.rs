@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use atelier_library::downloads::{Downloads, Event, HubFile, Job, Options, QueueError, StartError};
-use atelier_library::{Link, Problem, download_job, parts_job};
+use atelier_downloads::{Downloads, Event, HubFile, Job, Options, QueueError, StartError};
+use atelier_library::{Link, Problem, check_probed_name, download_job, parts_job};
 
 use super::message::{DownloadsState, LibraryEvent};
 use super::snapshot::TokenState;
@@ -106,8 +106,10 @@ impl Worker {
                 Event::Found { text, answer } => {
                     self.send(LibraryEvent::SearchResults(text, answer.map_err(|it| it.to_string())));
                 }
-                Event::Probed { url, answer: Ok(name) } => self.download_link(&Link::Direct(url), Some(&name)),
-                Event::Probed { answer: Err(failure), .. } => self.notice(failure.to_string()),
+                Event::Probed { url, answer } => match answer.map_err(|it| it.advice).and_then(check_probed_name) {
+                    Ok(name) => self.download_link(&Link::Direct(url), Some(&name)),
+                    Err(advice) => self.notice(advice.to_string()),
+                },
                 Event::RepositoryFiles { repo, answer } => {
                     let files = answer.map(|files| files.into_iter().filter(|it| is_model_file(&it.path)).collect());
                     self.send(LibraryEvent::RepositoryFiles(repo, files.map_err(|it| it.to_string())));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use atelier_core::mailbox::Mailbox;
 use atelier_core::recipe::ModelFiles;
-use atelier_library::downloads::{HubFile, JobSnapshot, Repository, Token};
+use atelier_downloads::{HubFile, JobSnapshot, Repository, Token};
 use atelier_library::{Defaults, Machine, Problem, Runnable, Usage};
 
 use super::snapshot::LibrarySnapshot;

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use atelier_core::paths::Paths;
+use atelier_downloads::{Options, TokenStore};
 use atelier_library::LibraryConfig;
-use atelier_library::downloads::{Options, TokenStore};
 
 /// Folders and collaborators of the library service; tests replace some of them.
 #[derive(Clone)]

@@ -11,8 +11,8 @@ use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::Instant;
 
+use atelier_downloads::Downloads;
 use atelier_library::disk::{ScanResult, Scanner};
-use atelier_library::downloads::Downloads;
 use atelier_library::{Catalogue, LibraryConfig, Machine, ModelCard, Models, Sha256, Usage, downloaded, usage};
 
 use super::message::{EventSender, LibraryEvent, Message};

@@ -10,7 +10,7 @@ use std::time::Duration;
 use minisign_verify::{PublicKey, Signature};
 use serde::Deserialize;
 
-use atelier_library::downloads::{ProxyChoice, fetch};
+use atelier_downloads::{ProxyChoice, fetch};
 pub use version::Version;
 
 /// Seconds between two checks: a week.

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use tokio::task::spawn_blocking;
 
 use super::{Queue, TaskResult};
-use crate::MANIFEST;
-use crate::downloads::event::{Event, PauseReason, Stage, Status};
-use crate::downloads::failure::{Cause, Failure};
-use crate::downloads::finalize::{finish, remove_all};
-use crate::downloads::journal::{StoredFile, StoredJob, StoredState};
-use crate::downloads::queued_job::{FollowUp, QueuedJob};
-use crate::downloads::transfer::Transferred;
-use crate::downloads::transfer_error::{TransferError, is_full};
+use crate::event::{Event, PauseReason, Stage, Status};
+use crate::failure::{Cause, Failure};
+use crate::finalize::{finish, remove_all};
+use crate::job::MANIFEST;
+use crate::journal::{StoredFile, StoredJob, StoredState};
+use crate::queued_job::{FollowUp, QueuedJob};
+use crate::transfer::Transferred;
+use crate::transfer_error::{TransferError, is_full};
 
 impl Queue {
     pub(super) fn file_ended(&mut self, number: u64, index: usize, result: Result<Transferred, TransferError>) {

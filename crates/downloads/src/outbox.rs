@@ -86,7 +86,7 @@ impl Drop for PanicGuard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::downloads::event::{PauseReason, Progress};
+    use crate::event::{PauseReason, Progress};
 
     fn job(id: &str, status: Status, bytes: u64) -> JobSnapshot {
         JobSnapshot { id: id.into(), name: id.into(), status, progress: Progress { bytes, ..Progress::default() } }

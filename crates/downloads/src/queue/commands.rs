@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::{Command, Queue, TaskResult};
-use crate::downloads::event::{Event, PauseReason, Status};
-use crate::downloads::hub;
-use crate::downloads::job::Job;
-use crate::downloads::journal::{StoredJob, StoredState};
-use crate::downloads::probe::probe;
-use crate::downloads::queued_job::{FollowUp, QueuedJob};
+use crate::event::{Event, PauseReason, Status};
+use crate::hub;
+use crate::job::Job;
+use crate::journal::{StoredJob, StoredState};
+use crate::probe::probe;
+use crate::queued_job::{FollowUp, QueuedJob};
 
 impl Queue {
     pub(super) fn handle(&mut self, command: Command) {

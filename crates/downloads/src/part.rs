@@ -13,7 +13,7 @@ use sha2::Digest;
 
 use super::job::{NOTE, PART, Source};
 use super::progress_counter::ProgressCounter;
-use crate::Sha256;
+use crate::names::Sha256;
 use atelier_core::paths;
 
 /// Bytes that are read at a time.

@@ -15,7 +15,7 @@ use super::failure::{Cause, Failure};
 use super::job::Source;
 use super::options::{ProxyChoice, RetryPolicy};
 use super::token::Token;
-use crate::Sha256;
+use crate::names::Sha256;
 
 /// Redirects that are followed for one request.
 const HOPS: usize = 10;

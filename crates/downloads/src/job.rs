@@ -7,7 +7,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{FileName, Sha256};
+use crate::names::{FileName, Sha256};
+
+/// The name of the file that a job's manifest becomes once all its files are there.
+pub const MANIFEST: &str = "manifest.json";
 
 /// The files of a model, which are downloaded together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,7 +96,7 @@ impl Job {
         for wanted in &self.files {
             let mut take = |place: FileName| {
                 let name = place.as_str().to_owned();
-                let reserved = name.ends_with(PART) || name.ends_with(NOTE) || name == crate::MANIFEST && self.manifest.is_some();
+                let reserved = name.ends_with(PART) || name.ends_with(NOTE) || name == MANIFEST && self.manifest.is_some();
                 // Some systems take `A` and `a` for one file.
                 if reserved || !places.insert(name.to_lowercase()) {
                     return Err(format!("Two files of {} are called \"{name}\", or it is a name that Atelier needs itself.", self.name));

@@ -5,6 +5,8 @@
 //! closure says that one came. Invariants: a file in its place is whole and has the size and hash that were asked for; bytes that came
 //! are not fetched again; every run of a job ends once. Not here: egui, the engine, what a model is.
 
+#![forbid(unsafe_code)]
+
 mod event;
 mod failure;
 mod fetch;
@@ -13,6 +15,8 @@ mod hub;
 mod index;
 mod job;
 mod journal;
+pub mod link_text;
+mod names;
 mod options;
 mod outbox;
 mod part;
@@ -44,7 +48,8 @@ pub use failure::{Cause, Failure};
 pub use fetch::fetch;
 pub use hub::{HubFile, Repository};
 pub use index::DownloadedFile;
-pub use job::{FileRequest, Job, Source, UnpackList};
+pub use job::{FileRequest, Job, MANIFEST, Source, UnpackList};
+pub use names::{FileName, Sha256};
 pub use options::{FreeSpace, Options, ProxyChoice, QueueError, RetryPolicy, StartError};
 pub use space::free_bytes;
 pub use token::{Token, TokenStore};

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::failure::{Cause, Failure};
 use super::web::{NoAnswer, Web, repository};
-use crate::Sha256;
+use crate::names::Sha256;
 
 /// Bytes of an answer that are read.
 const MOST_BYTES: usize = 8 << 20;

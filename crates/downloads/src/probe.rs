@@ -5,7 +5,7 @@ use reqwest::header::{self, HeaderMap};
 use super::failure::{Cause, Failure};
 use super::job::Source;
 use super::web::Web;
-use crate::link_text::{can_hold_a_model, name_in, unescaped};
+use crate::link_text::{name_in, unescaped};
 
 /// Name of the file at an address.
 pub(super) async fn probe(web: &Web, url: &str) -> Result<String, Failure> {
@@ -25,14 +25,8 @@ pub(super) async fn probe(web: &Web, url: &str) -> Result<String, Failure> {
         return Err(failure("This link leads to a page and not to a file.".into(), copy, Cause::Job));
     }
     // The body is not read: the connection ends with the answer.
-    let name = told_name(headers).or_else(|| name_in(answer.response.url().as_str())).unwrap_or_default();
-    if can_hold_a_model(&name) {
-        Ok(name)
-    } else {
-        let named = if name.is_empty() { "a file without a name".to_owned() } else { format!("\"{name}\"") };
-        let sentence = format!("This link leads to {named}, which is no model.");
-        Err(failure(sentence, "Models end in .safetensors or .gguf.", Cause::Job))
-    }
+    let name = told_name(headers).or_else(|| name_in(answer.response.url().as_str())).filter(|name| !name.is_empty());
+    name.ok_or_else(|| failure("This link leads to a file without a name.".into(), copy, Cause::Job))
 }
 
 /// True if a page was sent: what a server shows to who must sign in first, in the place of a file.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::job::FileRequest;
 use super::journal::StoredFile;
 use super::{index, part};
-use crate::MANIFEST;
+use crate::job::MANIFEST;
 use atelier_core::paths;
 
 /// Ends a job whose files are all there: its archives go, its manifest comes.

@@ -16,7 +16,7 @@ use super::index::is_inside;
 use super::job::UnpackList;
 use super::transfer_error::{TransferError, is_full};
 
-use crate::{FileName, Sha256};
+use crate::names::{FileName, Sha256};
 use atelier_core::bounded_reader::BoundedReader;
 use atelier_core::paths;
 

@@ -2,25 +2,17 @@
 //!
 //! Links are taken apart as they are written, not by the rules of browsers: those resolve `..` in a path, which is to be refused.
 
-use std::path::Path;
-
 use percent_encoding::percent_decode_str;
 
-use super::disk::is_model_file;
-
 /// The name of the file at this address, by the address; `None` where it is not escaped as it should be.
-pub(crate) fn name_in(url: &str) -> Option<String> {
+#[must_use]
+pub fn name_in(url: &str) -> Option<String> {
     unescaped(url.split(['?', '#']).next()?.rsplit('/').next()?)
 }
 
-/// True if a file of this name can be a model, or an archive of one.
-pub(crate) fn can_hold_a_model(name: &str) -> bool {
-    let name = Path::new(name);
-    is_model_file(name) || name.extension().is_some_and(|it| it.eq_ignore_ascii_case("zip"))
-}
-
 /// A part of an address in plain text: `%20` is a space. `None` where `%` is not followed by two hexadecimal digits, or the text is not UTF-8.
-pub(crate) fn unescaped(text: &str) -> Option<String> {
+#[must_use]
+pub fn unescaped(text: &str) -> Option<String> {
     let is_escape = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|it| it.is_ascii_hexdigit());
     if !text.split('%').skip(1).all(is_escape) {
         return None;
