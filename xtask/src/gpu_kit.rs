@@ -14,8 +14,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Failure;
-use crate::chores::{cargo, finish, root, target_folder};
+use crate::cargo::{cargo, finish, root, target_folder};
+use crate::failure::Failure;
 use crate::install::ensure;
 use crate::options::Options;
 use crate::package::stage::{self, TargetSystem, copy, copy_folder};

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Failure;
-use crate::chores::{cargo_program, finish, root, target_folder};
+use crate::cargo::{cargo_program, finish, root, target_folder};
+use crate::failure::Failure;
 use crate::gpu_kit::engine_sources;
 use crate::install::{ensure, ensure_installed};
 use crate::options::Options;

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Failure;
-use crate::chores::root;
+use crate::cargo::root;
+use crate::failure::Failure;
 use crate::options::Options;
 use crate::package::output;
 use crate::package::stage::write;

@@ -9,8 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Failure;
-use crate::chores::{cargo, cargo_program, finish};
+use crate::cargo::{cargo, cargo_program, finish};
+use crate::failure::Failure;
 use crate::install::ensure;
 use crate::options::Options;
 use crate::package::{create_folder, output, replace_folder};

@@ -7,7 +7,7 @@ use std::process::Command;
 use super::linux::{DESCRIPTION, Linkage, MAINTAINER, SUMMARY, install_tree, linkage, window_libraries};
 use super::stage::{Staged, read, write};
 use super::{create_folder, output, replace_folder};
-use crate::Failure;
+use crate::failure::Failure;
 use crate::requirements::window_requirements;
 
 /// Used where they are there: another display server, graphics cards, the desktop's file dialogs.
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_copyright_names_debians_copy_of_apaches_licence() {
-        let text = copyright(&read(&crate::chores::root().join("LICENSE")).unwrap()).unwrap();
+        let text = copyright(&read(&crate::cargo::root().join("LICENSE")).unwrap()).unwrap();
         assert!(text.contains("Copyright (c)") && text.contains("THE SOFTWARE IS PROVIDED"), "{text}");
         assert!(!text.contains("Derivative Works") && text.contains("/usr/share/common-licenses/Apache-2.0"));
     }

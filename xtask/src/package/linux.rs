@@ -7,8 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::stage::{Staged, copy, copy_folder, read, write};
 use super::{create_folder, output};
-use crate::Failure;
-use crate::chores::{cargo, finish, root, target_folder};
+use crate::cargo::{cargo, finish, root, target_folder};
+use crate::failure::Failure;
 use crate::install::ensure_installed;
 use crate::options::Options;
 use crate::requirements::{Os, Purpose, Requirement, linux, program, window_requirements};

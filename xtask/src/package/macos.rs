@@ -8,8 +8,8 @@ use std::process::Command;
 
 use super::stage::Staged;
 use super::{create_folder, output};
-use crate::Failure;
-use crate::chores::{cargo, finish, root, target_folder};
+use crate::cargo::{cargo, finish, root, target_folder};
+use crate::failure::Failure;
 use crate::install::ensure_installed;
 use crate::options::Options;
 use crate::requirements::{Os, Purpose};

@@ -21,8 +21,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Failure;
-use crate::chores::target_folder;
+use crate::cargo::target_folder;
+use crate::failure::Failure;
 use crate::install::ensure;
 use crate::options::Options;
 use crate::requirements::{DPKG_DEB, Requirement, XZ};

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::stage::{Staged, write};
 use super::windows::version_fields;
-use crate::Failure;
+use crate::failure::Failure;
 use crate::requirements::{Requirement, linux, program};
 
 pub(crate) const WIXL: Requirement = Requirement {

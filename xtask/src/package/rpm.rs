@@ -6,7 +6,7 @@ use std::process::Command;
 use super::linux::{DESCRIPTION, Linkage, MAINTAINER, SUMMARY, install_tree, linkage, window_libraries};
 use super::stage::{Staged, copy, write};
 use super::{output, replace_folder};
-use crate::Failure;
+use crate::failure::Failure;
 use crate::requirements::{Probe, Requirement, linux, program, window_requirements};
 
 pub(crate) const RPMBUILD: Requirement = Requirement {

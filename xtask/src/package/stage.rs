@@ -11,8 +11,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::licences;
-use crate::Failure;
-use crate::chores::root;
+use crate::cargo::root;
+use crate::failure::Failure;
 pub(crate) use crate::requirements::Os as TargetSystem;
 
 /// A folder with everything that is installed.

@@ -6,8 +6,8 @@ use std::process::Command;
 use super::linux::install_tree;
 use super::stage::{Staged, copy};
 use super::{output, replace_folder};
-use crate::Failure;
-use crate::chores::root;
+use crate::cargo::root;
+use crate::failure::Failure;
 
 /// Packs what is staged.
 pub(crate) fn package(staged: &Staged, out: &Path) -> Result<PathBuf, Failure> {

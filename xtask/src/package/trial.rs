@@ -3,8 +3,8 @@
 use std::process::Command;
 
 use super::{Format, make};
-use crate::Failure;
-use crate::chores::{finish, root};
+use crate::cargo::{finish, root};
+use crate::failure::Failure;
 use crate::install::ensure;
 use crate::options::Options;
 use crate::requirements::{Os, Requirement, XDOTOOL, XVFB, linux, program};

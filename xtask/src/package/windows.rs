@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::stage::{Staged, copy};
-use crate::Failure;
-use crate::chores::{cargo, finish, root, target_folder};
+use crate::cargo::{cargo, finish, root, target_folder};
+use crate::failure::Failure;
 use crate::install::{ensure, ensure_installed};
 use crate::options::Options;
 use crate::requirements::{GLSLC, Os, Packages, Purpose, Requirement, program};
