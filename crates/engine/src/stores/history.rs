@@ -13,7 +13,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
-use crate::faults::{Faults, FaultySetting};
+use super::faults::{Faults, FaultySetting};
 use crate::protocol::Peak;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::paths::write_atomic;

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::steps::StepsKey;
+use super::steps::StepsKey;
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::paths::write_atomic_bytes;
 use atelier_core::recipe::Rgb8;
