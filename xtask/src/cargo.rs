@@ -16,6 +16,18 @@ pub(crate) fn finish(command: &mut Command) -> Result<(), Failure> {
     }
 }
 
+/// Runs a program to its end and returns what it wrote to standard output; a failure says what it wrote to standard error.
+pub(crate) fn output(command: &mut Command) -> Result<String, Failure> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| Failure::new(format!("{program} could not be started: {error}")))?;
+    let [text, error] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    if output.status.success() {
+        Ok(text)
+    } else {
+        Err(Failure::new(format!("{program} did not succeed ({}).\n{text}{error}", output.status)))
+    }
+}
+
 /// The cargo that started this program.
 pub(crate) fn cargo_program() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())

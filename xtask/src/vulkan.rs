@@ -11,10 +11,10 @@ use std::process::Command;
 
 use crate::cargo::{cargo, finish, target_folder};
 use crate::failure::Failure;
+use crate::files::copy_folder;
 use crate::install::ensure_installed;
 use crate::installed::software_vulkan_driver;
 use crate::options::Options;
-use crate::package::stage::copy_folder;
 use crate::requirements::{Os, Purpose};
 
 /// The Debian release whose headers are new enough.

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::linux::{DESCRIPTION, Linkage, MAINTAINER, SUMMARY, install_tree, linkage, window_libraries};
-use super::stage::{Staged, read, write};
-use super::{create_folder, output, replace_folder};
+use super::stage::Staged;
+use crate::cargo::output;
 use crate::failure::Failure;
+use crate::files::{create_folder, read, replace_folder, write};
 use crate::requirements::window_requirements;
 
 /// Used where they are there: another display server, graphics cards, the desktop's file dialogs.
