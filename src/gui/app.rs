@@ -27,7 +27,7 @@ use crate::gui::history::{ChangeCause, History, Snapshot};
 use crate::gui::input_queue::InputQueue;
 use crate::gui::notices::Notices;
 use crate::gui::options::{Beside, Options};
-use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared};
+use crate::gui::shared::{Closing, ErrorCard, Jobs, Screen, Shared};
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Workers};
@@ -36,13 +36,12 @@ use crate::settings::{Settings, Zoom};
 use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
-use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Residency};
-use atelier_library::Builtin;
 use atelier_studio::crash_report::Watch;
 use atelier_studio::gallery_service::{GalleryEvent, GalleryService};
 use atelier_studio::instance::{Handover, Instance};
 use atelier_studio::library_service::{LibraryService, LibrarySnapshot};
+use atelier_studio::next_recipe::NextRecipe;
 use atelier_studio::queue::{QueueOptions, QueueService};
 
 /// Thumbnails that go to the graphics card in a frame, and the time after which no other one begins: a page is full after a few frames, and none is late.
@@ -136,24 +135,6 @@ macro_rules! define_features {
 
 with_features!(define_features);
 
-/// The recipe that the window opens with, and the person's own where that is another one. Who has chosen no model begins with the built-in
-/// one.
-fn first_recipe(settings: &Settings, builtin: Option<&Builtin>) -> (Recipe, Option<Box<Recipe>>) {
-    let mut recipe = settings.recipe.clone();
-    match builtin {
-        Some(builtin) if settings.builtin => {
-            let own: ModelFiles = std::mem::replace(&mut recipe.files, builtin.files().clone());
-            recipe.negative_in_prompt = builtin.manifest().defaults.negative_in_prompt;
-            (recipe, (!own.is_empty()).then(|| Box::new(Recipe { files: own, ..Recipe::default() })))
-        }
-        Some(builtin) if recipe.files.is_empty() => {
-            builtin.apply(&mut recipe);
-            (recipe, None)
-        }
-        Some(_) | None => (recipe, None),
-    }
-}
-
 impl App {
     /// A window for this engine.
     ///
@@ -178,17 +159,17 @@ impl App {
         // The window's own commands have these keys.
         ctx.options_mut(|options| options.zoom_with_keyboard = false);
         ctx.set_zoom_factor(settings.zoom.factor());
-        let (recipe, custom_recipe) = first_recipe(&settings, options.builtin.as_deref().ok());
+        let next = NextRecipe::new(settings.recipe.clone(), settings.builtin, options.builtin.clone());
         let pictures_folder = settings.pictures_folder.clone().unwrap_or_else(|| options.pictures_folder.clone());
         let state = State {
             shared: Shared {
                 screen: Screen::default(),
-                history: History::new(Snapshot { recipe: recipe.clone(), custom_recipe: custom_recipe.clone(), pins: BTreeSet::default() }),
-                recipe,
-                builtin: options.builtin.clone(),
-                custom_recipe,
-                recent_recipes: RecentRecipes::default(),
-                lora_files: Vec::new(),
+                history: History::new(Snapshot {
+                    recipe: next.recipe.clone(),
+                    custom_recipe: next.custom_recipe.clone(),
+                    pins: BTreeSet::default(),
+                }),
+                next,
                 library: Arc::new(LibrarySnapshot { cards: builtin.iter().cloned().collect(), ..LibrarySnapshot::default() }),
                 unplaced: Vec::new(),
                 missing_files: BTreeSet::new(),
@@ -419,21 +400,21 @@ impl App {
 
     /// Takes note of changes of the recipe, so that they can be undone.
     fn observe_recipe(&mut self, ctx: &egui::Context) {
-        let Shared { history, recipe, custom_recipe, .. } = &mut self.state.shared;
+        let Shared { history, next, .. } = &mut self.state.shared;
         let held = ctx.input(|input| input.pointer.any_down());
-        history.observe(recipe, custom_recipe.as_deref(), &self.state.devices.board.pins, self.cause, ctx.time(), held);
+        history.observe(&next.recipe, next.custom_recipe.as_deref(), &self.state.devices.board.pins, self.cause, ctx.time(), held);
     }
 
     /// Brings settings of the history back.
     fn restore(&mut self, ctx: &egui::Context, step: fn(&mut History) -> Option<&Snapshot>) {
         let Some(Snapshot { recipe, custom_recipe, pins }) = step(&mut self.state.shared.history).cloned() else { return };
-        let before = std::mem::replace(&mut self.state.shared.recipe, recipe);
-        self.state.shared.custom_recipe = custom_recipe;
+        let before = std::mem::replace(&mut self.state.shared.next.recipe, recipe);
+        self.state.shared.next.custom_recipe = custom_recipe;
         if self.state.devices.board.pins != pins {
             self.state.devices.board.pins = pins;
             self.state.devices.board.mark_stale();
         }
-        let after = &self.state.shared.recipe;
+        let after = &self.state.shared.next.recipe;
         settings_panel::text_restored(ctx, (&before.prompt, &after.prompt), (&before.negative_prompt, &after.negative_prompt));
     }
 

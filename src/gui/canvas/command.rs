@@ -7,9 +7,10 @@ use eframe::egui::{Key, Modifiers};
 use crate::gui::canvas::state::State;
 use crate::gui::canvas::tasks::CanvasExport;
 use crate::gui::canvas::tool::{Tool, ToolOptions};
-use crate::gui::shared::{Screen, Shared, UnmetRequirement};
+use crate::gui::shared::{Screen, Shared};
 use crate::gui::shortcut::Shortcut;
 use atelier_core::canvas::{LayerId, LayerKind, StrokePoint};
+use atelier_studio::next_recipe::UnmetRequirement;
 
 /// Something that the pointer did, in pixels of the document.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -332,14 +333,14 @@ impl Command {
             Self::Undo => edited.and_then(|it| it.document.next_undo().map(drop).ok_or("Nothing was changed yet.")),
             Self::Redo => edited.and_then(|it| it.document.next_redo().map(drop).ok_or("Nothing was undone.")),
             Self::SetKind(LayerKind::Control) | Self::AddLayer(LayerKind::Control) => {
-                edited.and(shared.recipe.has_control_net().then_some(()).ok_or("Choose a ControlNet among the model's files first."))
+                edited.and(shared.next.recipe.has_control_net().then_some(()).ok_or("Choose a ControlNet among the model's files first."))
             }
             Self::SetKind(LayerKind::Reference) | Self::AddLayer(LayerKind::Reference) => edited.and_then(|_| shared.takes_references()),
             Self::GenerateRegions if edited.is_ok_and(|it| it.regions().next().is_none()) => {
                 Err("There is no region with anything on it. Add one, and paint it.")
             }
             Self::Generate | Self::GenerateRegions => {
-                edited.and(shared.ready().or_else(without_prompt).map_err(UnmetRequirement::sentence))
+                edited.and(shared.next.ready().or_else(without_prompt).map_err(UnmetRequirement::sentence))
             }
             Self::Accept | Self::Discard | Self::DiscardAll | Self::NextCandidate | Self::PreviousCandidate => candidate(),
             Self::Open => no_dialog(),

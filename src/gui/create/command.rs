@@ -10,13 +10,14 @@ use crate::gui::create::larger::Enlargement;
 use crate::gui::create::presets::PresetDraft;
 use crate::gui::create::session::PictureId;
 use crate::gui::create::state::State;
-use crate::gui::shared::{Screen, Shared, UnmetRequirement};
+use crate::gui::shared::{Screen, Shared};
 use crate::gui::shortcut::Shortcut;
 use crate::gui::viewport::View;
 use crate::settings::PreviewChoice;
 use atelier_core::placement::Change;
 use atelier_core::recipe::{FileRole, ImageSource, Person, RecallPart, Recipe};
 use atelier_engine::JobId;
+use atelier_studio::next_recipe::UnmetRequirement;
 use atelier_studio::presets::TakenNames;
 
 /// A command of the Create view.
@@ -419,13 +420,13 @@ impl Command {
     /// The sentence about the first thing that is missing.
     pub fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         match self {
-            Self::Generate | Self::Enqueue => shared.ready().map_err(UnmetRequirement::sentence),
+            Self::Generate | Self::Enqueue => shared.next.ready().map_err(UnmetRequirement::sentence),
             Self::Cancel => shared.jobs.running().map(drop).ok_or("Nothing is forming now."),
             Self::ClearQueue => shared.queue.waiting().next().map(drop).ok_or("Nothing waits."),
             Self::CancelJob(id) => shared.jobs.at_work().find(|job| job.id == *id).map(drop).ok_or("It is over."),
-            Self::UseBuiltin if shared.builtin.is_err() => Err("The built-in model is not there. Reinstall Atelier to get it back."),
-            Self::UseBuiltin => (!shared.uses_builtin()).then_some(()).ok_or("The built-in model is in use."),
-            Self::UseOwnFiles => shared.uses_builtin().then_some(()).ok_or("Your own files are in use."),
+            Self::UseBuiltin if shared.next.builtin.is_err() => Err("The built-in model is not there. Reinstall Atelier to get it back."),
+            Self::UseBuiltin => (!shared.next.uses_builtin()).then_some(()).ok_or("The built-in model is in use."),
+            Self::UseOwnFiles => shared.next.uses_builtin().then_some(()).ok_or("Your own files are in use."),
             Self::OlderPrompt | Self::NewerPrompt if shared.screen != Screen::Create => Err("The prompt is in the Create view."),
             Self::OlderPrompt if state.prompts.prompts().is_empty() => Err("There is no earlier prompt."),
             Self::SavePreset => {
@@ -450,7 +451,7 @@ impl Command {
             }
             Self::AddPerson => {
                 shared.takes_person()?;
-                let has_room = shared.recipe.person.images.len() < Person::MOST_IMAGES;
+                let has_room = shared.next.recipe.person.images.len() < Person::MOST_IMAGES;
                 has_room.then_some(()).ok_or("There are as many pictures of the person as PhotoMaker takes.")?;
                 (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")
             }
@@ -468,7 +469,7 @@ impl Command {
             }
             Self::Enlarge(Enlargement::Redraw | Enlargement::Tiles) => {
                 let picture = state.session.shown().ok_or("There is no picture yet.")?;
-                let has_model = !picture.recipe.files.is_empty() || !shared.recipe.files.is_empty();
+                let has_model = !picture.recipe.files.is_empty() || !shared.next.recipe.files.is_empty();
                 has_model.then_some(()).ok_or("Choose a model first.")
             }
             Self::Recall(_) | Self::StartFromShown | Self::CopyPicture | Self::Enlarge(Enlargement::Plain) => {
@@ -497,17 +498,19 @@ impl Command {
                 let picture = state.session.get(shown.id).ok_or("There is no picture yet.")?;
                 (!picture.recipe.files.is_empty()).then_some(()).ok_or("The model of this picture is not on this machine.")
             }
-            Self::ClearEarlierSteps => (!shared.recipe.earlier_steps.is_empty()).then_some(()).ok_or("It begins with its own first step."),
+            Self::ClearEarlierSteps => {
+                (!shared.next.recipe.earlier_steps.is_empty()).then_some(()).ok_or("It begins with its own first step.")
+            }
             Self::FinishDraft => {
                 let picture = state.session.shown().ok_or("There is no picture yet.")?;
                 picture.recipe.draft_step().ok_or("This picture is finished. Drafts are made where pictures stop early.")?;
                 (!picture.recipe.files.is_empty()).then_some(()).ok_or("The model of this picture is not on this machine.")
             }
-            Self::BlendSeeds(true) => shared.recipe.seed_blend.is_none().then_some(()).ok_or("A second seed is blended in."),
-            Self::BlendSeeds(false) | Self::RollSecondSeed => shared.recipe.seed_blend.map(drop).ok_or("There is one seed only."),
-            Self::MakeDrafts(true) if shared.recipe.steps < 2 => Err("A picture of one step cannot stop earlier."),
-            Self::MakeDrafts(true) => shared.recipe.last_step.is_none().then_some(()).ok_or("Pictures stop early."),
-            Self::MakeDrafts(false) => shared.recipe.last_step.map(drop).ok_or("All steps are run."),
+            Self::BlendSeeds(true) => shared.next.recipe.seed_blend.is_none().then_some(()).ok_or("A second seed is blended in."),
+            Self::BlendSeeds(false) | Self::RollSecondSeed => shared.next.recipe.seed_blend.map(drop).ok_or("There is one seed only."),
+            Self::MakeDrafts(true) if shared.next.recipe.steps < 2 => Err("A picture of one step cannot stop earlier."),
+            Self::MakeDrafts(true) => shared.next.recipe.last_step.is_none().then_some(()).ok_or("Pictures stop early."),
+            Self::MakeDrafts(false) => shared.next.recipe.last_step.map(drop).ok_or("All steps are run."),
             Self::Newer => state.session.newer().map(drop).ok_or("This is the newest picture."),
             Self::Older => state.session.older().map(drop).ok_or("This is the oldest picture."),
             Self::ZoomIn | Self::ZoomOut | Self::ZoomFit | Self::ZoomActual => {

@@ -195,7 +195,7 @@ impl Command {
                     return Err("They are being tried.");
                 }
                 board.prediction.as_ref().map(drop).ok_or("It is not known yet what this model takes.")?;
-                shared.ready().map_err(|_| "Choose a model, and write a prompt first.")
+                shared.next.ready().map_err(|_| "Choose a model, and write a prompt first.")
             }
             Self::StopTrials => {
                 let is_trying = state.trials.as_ref().is_some_and(Trials::is_running);

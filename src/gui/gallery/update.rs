@@ -143,7 +143,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::UseForPerson => use_files(state, FilesUse::Person, context),
         Command::UseForControl => {
             if let Some(path) = current_file(state, context) {
-                context.shared.recipe.set_control_picture(ImageSource::File(path));
+                context.shared.next.recipe.set_control_picture(ImageSource::File(path));
                 context.follow_up(WindowCommand::SetScreen(Screen::Create));
             }
         }
@@ -215,7 +215,7 @@ fn files_known(state: &mut State, number: u64, summaries: &[PictureSummary], con
             context.workers.file(FileTask::ReadRecipes { files, known, library, remake });
         }
         FilesUse::Reference => {
-            context.shared.recipe.reference_images.extend(files.into_iter().map(ImageSource::File));
+            context.shared.next.recipe.reference_images.extend(files.into_iter().map(ImageSource::File));
             context.follow_up(WindowCommand::SetScreen(Screen::Create));
         }
         FilesUse::Person => {
@@ -421,7 +421,7 @@ pub(crate) fn recalled(part: RecallPart, picture: Option<OpenedPicture>, context
         context.notice("This file does not say how it was made.");
         return;
     };
-    context.shared.recall(part, &picture.settings);
+    context.shared.next.recall(part, &picture.settings);
     let mut words = part.notice().to_owned();
     if part.has_model() {
         for sentence in picture.sentences() {

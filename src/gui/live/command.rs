@@ -3,8 +3,9 @@
 use eframe::egui::{Key, Modifiers};
 
 use crate::gui::live::state::{LIVE_SECS, State};
-use crate::gui::shared::{Screen, Shared, UnmetRequirement};
+use crate::gui::shared::{Screen, Shared};
 use crate::gui::shortcut::Shortcut;
+use atelier_studio::next_recipe::UnmetRequirement;
 
 /// A command of Live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,14 +84,14 @@ const SIDE_MULTIPLE: u32 = 64;
 /// Steps that a picture of [`LIVE_SECS`] has; `None` where there are not fewer.
 pub(crate) fn fewer_steps(state: &State, shared: &Shared) -> Option<u32> {
     let secs = state.picture_secs.unwrap_or(LIVE_SECS * 2.0).max(LIVE_SECS * 1.25);
-    let steps = shared.recipe.steps;
+    let steps = shared.next.recipe.steps;
     let fewer = (f64::from(steps) * LIVE_SECS / secs).floor() as u32;
     Some(fewer.max(LEAST_STEPS)).filter(|fewer| *fewer < steps)
 }
 
 /// Three quarters of the width and height; `None` where both are small already.
 pub(crate) fn smaller_size(shared: &Shared) -> Option<(u32, u32)> {
-    let (width, height) = (shared.recipe.width, shared.recipe.height);
+    let (width, height) = (shared.next.recipe.width, shared.next.recipe.height);
     let smaller = |side: u32| (side * 3 / 4 / SIDE_MULTIPLE * SIDE_MULTIPLE).max(LEAST_SIDE).min(side);
     Some((smaller(width), smaller(height))).filter(|smaller| *smaller != (width, height))
 }

@@ -5,11 +5,11 @@ use eframe::egui::{Align, Label, Layout, Response, RichText, Role, Sense, Stroke
 use crate::gui::command::Commands;
 use crate::gui::icons::{self, Icon};
 use crate::gui::live::command::Command;
-use crate::gui::shared::UnmetRequirement;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bold, command_button, command_control};
 use atelier_core::format::duration;
+use atelier_studio::next_recipe::UnmetRequirement;
 
 /// Draws the switch, as high as the button beside it, in points.
 pub(crate) fn switch(ui: &mut Ui, state: &State, commands: &mut Commands, side: f32) {

@@ -234,7 +234,7 @@ impl Command {
             }
             Self::DownloadAndGenerate(id) => {
                 Self::Download(id.clone()).enabled(state, shared)?;
-                require(!shared.recipe.prompt.trim().is_empty(), "Describe the picture first, in the Create view.")
+                require(!shared.next.recipe.prompt.trim().is_empty(), "Describe the picture first, in the Create view.")
             }
             Self::DownloadMissing(id) => {
                 let card = card(id)?;

@@ -126,7 +126,7 @@ impl Command {
             Self::SaveEdit => match &state.editing {
                 Some(edited) => {
                     is(waits(&edited.id), "It has begun or is gone; its settings can be changed no more.")?;
-                    shared.ready().map_err(crate::gui::shared::UnmetRequirement::sentence)
+                    shared.next.ready().map_err(crate::gui::shared::UnmetRequirement::sentence)
                 }
                 None => Err("No job is being edited."),
             },

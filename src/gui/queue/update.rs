@@ -26,19 +26,19 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::Edit(id) => {
             if let Some(row) = context.shared.queue.row(id) {
                 let recipe = Recipe::clone(&row.job.recipe);
-                state.editing = Some(EditedJob { id, before: Box::new(std::mem::replace(&mut context.shared.recipe, recipe)) });
+                state.editing = Some(EditedJob { id, before: Box::new(std::mem::replace(&mut context.shared.next.recipe, recipe)) });
             }
             return;
         }
         Command::SaveEdit => {
             let Some(EditedJob { id, before }) = state.editing.take() else { return };
-            let recipe = std::mem::replace(&mut context.shared.recipe, *before);
-            let model = context.shared.model_name(&recipe.files);
+            let recipe = std::mem::replace(&mut context.shared.next.recipe, *before);
+            let model = context.shared.next.model_name(&recipe.files);
             QueueRequest::Edit(id, Box::new(recipe), model)
         }
         Command::StopEdit => {
             if let Some(edited) = state.editing.take() {
-                context.shared.recipe = *edited.before;
+                context.shared.next.recipe = *edited.before;
             }
             return;
         }

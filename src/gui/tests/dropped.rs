@@ -21,7 +21,7 @@ fn drop_paths(studio: &mut Studio, paths: &[PathBuf]) {
 }
 
 fn recipe(studio: &Studio) -> &Recipe {
-    &studio.app().state.shared.recipe
+    &studio.app().state.shared.next.recipe
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn guides_are_one_list_and_what_the_model_cannot_use_is_not_offered() {
     assert!(!studio.sees("Steer by it"), "there is no ControlNet");
     studio.click("Start from it");
 
-    studio.app_mut().state.shared.recipe.files.set(FileRole::Controlnet, "/models/canny.safetensors");
+    studio.app_mut().state.shared.next.recipe.files.set(FileRole::Controlnet, "/models/canny.safetensors");
     studio.harness.run_ok();
     studio.click("Add a guide");
     assert!(!studio.sees("Choose a picture to") && studio.sees("Choose a control picture"));

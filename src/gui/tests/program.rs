@@ -105,8 +105,8 @@ fn an_opened_picture_of_atelier_is_shown_and_brings_its_settings() {
 
     studio.press(Modifiers::COMMAND, Key::Num3);
     open_files(&mut studio, vec![picture.clone()]);
-    studio.until("the settings", |app| app.state.shared.recipe.prompt == "a red barn");
-    let now = studio.app().state.shared.recipe.clone();
+    studio.until("the settings", |app| app.state.shared.next.recipe.prompt == "a red barn");
+    let now = studio.app().state.shared.next.recipe.clone();
     assert_eq!((now.steps, now.seed, &now.files), (9, 99, &ready().files), "the model is not on this machine, as far as is known");
     assert!(studio.sees("is not on this machine.") && studio.sees("other"));
     studio.until("the picture", |app| {
@@ -117,10 +117,10 @@ fn an_opened_picture_of_atelier_is_shown_and_brings_its_settings() {
     });
 
     // Once the model is known, it is chosen too.
-    studio.app_mut().state.shared.recipe.files = recipe.files.clone();
+    studio.app_mut().state.shared.next.recipe.files = recipe.files.clone();
     open_files(&mut studio, vec![picture]);
     studio.until("the second", |app| app.state.create.session.len() == 2);
-    assert_eq!(studio.app().state.shared.recipe.files, recipe.files);
+    assert_eq!(studio.app().state.shared.next.recipe.files, recipe.files);
     assert!(studio.sees("Prompt, seed and settings of"));
 }
 
@@ -131,8 +131,8 @@ fn other_opened_files_are_taken_as_if_they_were_dropped() {
     let vae = folder.join("ae.sft");
     std::fs::write(&vae, "x").unwrap();
     open_files(&mut studio, vec![vae.clone(), folder.join("none.png")]);
-    studio.until("the file", |app| app.state.shared.recipe.files.get(FileRole::Vae).is_some());
-    assert_eq!(studio.app().state.shared.recipe.files.get(FileRole::Vae), Some(vae.as_path()));
+    studio.until("the file", |app| app.state.shared.next.recipe.files.get(FileRole::Vae).is_some());
+    assert_eq!(studio.app().state.shared.next.recipe.files.get(FileRole::Vae), Some(vae.as_path()));
     assert!(studio.sees("There is no file"));
 }
 
@@ -149,7 +149,7 @@ fn a_second_start_brings_the_window_forward_with_its_files() {
     assert!(matches!(claim(&data, std::slice::from_ref(&vae)), Claim::HandedOver));
     studio.harness.step();
     assert!(studio.window_commands().contains(&egui::ViewportCommand::Focus));
-    studio.until("the file", |app| app.state.shared.recipe.files.get(FileRole::Vae).is_some());
+    studio.until("the file", |app| app.state.shared.next.recipe.files.get(FileRole::Vae).is_some());
 }
 
 /// A window of a build that knows where versions are published: at a server of this file.

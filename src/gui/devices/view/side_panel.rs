@@ -36,13 +36,13 @@ pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 /// Model and size of the next picture, fit of its placement, and the planner's answer.
 fn fit_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let (palette, board, recipe) = (theme::palette(ui), &state.devices.board, &state.shared.recipe);
+    let (palette, board, recipe) = (theme::palette(ui), &state.devices.board, &state.shared.next.recipe);
     heading(ui, "Memory", |_| {});
     if board.modules.is_empty() {
         ui.label(RichText::new("Choose a model under Create to see what it takes.").color(palette.weak));
         return;
     }
-    let name = if state.shared.uses_builtin() { state.shared.model_name(&recipe.files) } else { board.model_key.clone() };
+    let name = if state.shared.next.uses_builtin() { state.shared.next.model_name(&recipe.files) } else { board.model_key.clone() };
     let what = format!("{name} at {} × {}", recipe.width, recipe.height);
     ui.add(Label::new(RichText::new(what).color(palette.weak)).truncate()).on_hover_text(&name);
     if let Some(failure) = &board.estimate_error {
@@ -100,7 +100,7 @@ fn time(ui: &mut Ui, board: &Board) {
 /// Whether Atelier places the modules, and what it chose.
 fn automatic(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let (palette, it) = (theme::palette(ui), &state.devices.board.automatic);
-    let mut is_on = it.places(&state.shared.recipe.placement);
+    let mut is_on = it.places(&state.shared.next.recipe.placement);
     let command = Command::SetAutomatic(!is_on);
     if ui.checkbox(&mut is_on, command.label()).on_hover_text(command.tooltip()).changed() {
         commands.push(command);
@@ -139,7 +139,7 @@ fn saved_placements(ui: &mut Ui, state: &State, commands: &mut Commands) {
     });
     for named in state.devices.placements_of_model() {
         ui.horizontal(|ui| {
-            let used = named.text == state.shared.recipe.placement;
+            let used = named.text == state.shared.next.recipe.placement;
             let command = Command::UsePlacement(named.name.clone());
             let wide = ui.available_width() - widgets::ROW_HEIGHT - ui.spacing().item_spacing.x;
             command_control(ui, state, commands, command, |ui| {

@@ -39,7 +39,7 @@ pub(crate) fn trials(ui: &mut Ui, state: &State, commands: &mut Commands) {
 fn remembered(state: &State) -> Vec<Trial> {
     let board = &state.devices.board;
     let trials = board.estimate.iter().flat_map(|estimate| &estimate.trials);
-    let steps = state.shared.recipe.steps_in_pass(0);
+    let steps = state.shared.next.recipe.steps_in_pass(0);
     let trials: Vec<Trial> = trials
         .filter(|it| it.steps == steps)
         .map(|it| Trial { placement: it.placement.clone(), predicted_secs: None, state: TrialState::Measured(it.secs) })

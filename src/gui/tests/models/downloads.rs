@@ -135,7 +135,7 @@ fn what_a_loose_model_lacks_comes_with_one_click() {
     studio.until("the whole model", |app| app.state.models.card("tiny-zimage").is_some_and(|it| it.availability == Availability::InPlace));
     studio.click("Use tiny-zimage");
     studio.until("the recipe", |app| {
-        app.state.shared.recipe.files.get(FileRole::Llm).is_some_and(|it| it.ends_with("tiny-qwen3.safetensors"))
+        app.state.shared.next.recipe.files.get(FileRole::Llm).is_some_and(|it| it.ends_with("tiny-qwen3.safetensors"))
     });
 }
 
