@@ -34,7 +34,7 @@ fn switch_icon(ui: &mut Ui, is_on: bool, side: f32) -> Response {
     } else {
         palette.text
     };
-    icons::paint(ui.painter(), rect, Icon::Live, Stroke::new(1.0, color));
+    icons::paint(ui.painter(), rect, Icon::Live, color);
     response
 }
 

@@ -137,7 +137,7 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) {
     ui.scope_builder(UiBuilder::new().max_rect(area).layout(Layout::top_down(Align::Center)), |ui| {
         let (rect, _) = ui.allocate_exact_size(vec2(48.0, 48.0), Sense::hover());
         ui.painter().rect_filled(rect, 12.0, palette.raised);
-        crate::gui::icons::paint(ui.painter(), rect, Icon::Picture, (1.0, palette.weak).into());
+        crate::gui::icons::paint(ui.painter(), rect, Icon::Picture, palette.weak);
         ui.add_space(6.0);
         let (title, text) = words(state);
         ui.label(bold(title).size(theme::HEADING).color(palette.strong));

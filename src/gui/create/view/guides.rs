@@ -177,7 +177,7 @@ fn picture_row(
                         ui.add(image.max_size(vec2(LOOK, LOOK)).corner_radius(4));
                     } else {
                         let (rect, _) = ui.allocate_exact_size(vec2(LOOK, LOOK), Sense::hover());
-                        crate::gui::icons::paint(ui.painter(), rect, Icon::Picture, (1.0, palette.weak).into());
+                        crate::gui::icons::paint(ui.painter(), rect, Icon::Picture, palette.weak);
                     }
                     ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                         ui.spacing_mut().item_spacing = vec2(2.0, 1.0);

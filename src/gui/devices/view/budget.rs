@@ -98,7 +98,7 @@ pub(crate) fn budget_row(ui: &mut Ui, state: &State, commands: &mut Commands, de
                     ui.label(small(format!("+{}", memory_size(bar.over())), palette.error)).on_hover_text("So much is missing.");
                 }
                 let (rect, _) = ui.allocate_exact_size(vec2(14.0, 14.0), Sense::hover());
-                icons::paint(ui.painter(), rect, Icon::Warning, Stroke::new(1.0, palette.error));
+                icons::paint(ui.painter(), rect, Icon::Warning, palette.error);
             });
         }
     });

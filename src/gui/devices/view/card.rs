@@ -106,7 +106,7 @@ fn small_button(ui: &Ui, rect: Rect, id: Id, icon: Icon, name: &str, color: Colo
         ui.painter().rect_filled(rect, 5.0, palette.control_hover);
     }
     let color = if response.hovered() { palette.strong } else { color };
-    icons::paint(ui.painter(), rect, icon, Stroke::new(1.0, color));
+    icons::paint(ui.painter(), rect, icon, color);
     response
 }
 

@@ -1,6 +1,6 @@
 //! Side panel: fit and suggestion, resident models, saved placements, servers.
 
-use eframe::egui::{Button, Frame, Label, Margin, RichText, ScrollArea, Sense, Stroke, Ui, vec2};
+use eframe::egui::{Button, Frame, Label, Margin, RichText, ScrollArea, Sense, Ui, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::devices::board::{Board, Suggestion, is_too_slow};
@@ -114,7 +114,7 @@ fn line(ui: &mut Ui, icon: Icon, color: eframe::egui::Color32, words: &str) {
     let palette = theme::palette(ui);
     ui.horizontal_top(|ui| {
         let (rect, _) = ui.allocate_exact_size(vec2(16.0, 18.0), Sense::hover());
-        icons::paint(ui.painter(), rect, icon, Stroke::new(1.0, color));
+        icons::paint(ui.painter(), rect, icon, color);
         ui.add(Label::new(RichText::new(words).color(palette.strong)).wrap());
     });
 }

@@ -70,7 +70,7 @@ fn marks(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureD
                 if is_set || response.hovered() || response.has_focus() {
                     ui.painter().rect_filled(rect, theme::RADIUS, palette.control_hover);
                 }
-                icons::paint(ui.painter(), rect, icon, Stroke::new(1.0, if is_set { colour } else { palette.weak }));
+                icons::paint(ui.painter(), rect, icon, if is_set { colour } else { palette.weak });
                 response
             });
         }

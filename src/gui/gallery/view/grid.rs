@@ -316,7 +316,7 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.add_space(ui.available_height() * 0.28);
         let (rect, _) = ui.allocate_exact_size(vec2(48.0, 48.0), Sense::hover());
         ui.painter().rect_filled(rect, 12.0, palette.raised);
-        icons::paint(ui.painter(), rect, Icon::Picture, Stroke::new(1.0, palette.weak));
+        icons::paint(ui.painter(), rect, Icon::Picture, palette.weak);
         ui.add_space(6.0);
         ui.label(bold(title).size(theme::HEADING).color(palette.strong));
         ui.label(RichText::new(text).color(palette.weak));

@@ -89,7 +89,7 @@ fn contents(ui: &mut Ui, state: &State, commands: &mut Commands, row: &QueueRow,
             Image::new(texture).paint_at(ui, Rect::from_center_size(rect.center(), size * scale));
         } else {
             ui.painter().rect_filled(rect, f32::from(theme::RADIUS), palette.panel);
-            icons::paint(ui.painter(), rect, Icon::Picture, Stroke::new(1.0, palette.weak));
+            icons::paint(ui.painter(), rect, Icon::Picture, palette.weak);
         }
         ui.with_layout(Layout::right_to_left(eframe::egui::Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = 0.0;
