@@ -109,6 +109,7 @@ const RULES: &[Rule] = &[
         within: &[
             "src/gui/create/view/",
             "src/gui/devices/view/",
+            "src/gui/guides/view",
             "src/gui/models/view/",
             "src/gui/frame.rs",
             "src/gui/overlays.rs",
@@ -148,6 +149,7 @@ const RULES: &[Rule] = &[
         within: &[
             "src/gui/create/view/",
             "src/gui/devices/view/",
+            "src/gui/guides/view",
             "src/gui/models/view/",
             "src/gui/frame.rs",
             "src/gui/overlays.rs",

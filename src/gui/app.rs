@@ -31,7 +31,7 @@ use crate::gui::shared::{Closing, ErrorCard, Jobs, Screen, Shared};
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Workers};
-use crate::gui::{canvas, create, devices, frame, gallery, live, memory, models, palette, program, queue, theme};
+use crate::gui::{canvas, create, devices, frame, gallery, guides, live, memory, models, palette, program, queue, theme};
 use crate::settings::{Settings, Zoom};
 use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
@@ -198,6 +198,7 @@ impl App {
                 None => canvas::State::new(options.paths.clone()),
                 Some(beside) => canvas::State::beside(beside.backups.as_ref().map(|own| own.path().to_owned())),
             },
+            guides: guides::State,
             live: live::State::new(options.paths.clone()),
             palette: palette::State::default(),
             memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
@@ -609,7 +610,7 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         Report::Kept(id, result) => create::pictures::stored(create, id, result, context),
         Report::Loaded(id, result) => create::pictures::loaded(create, id, result, context),
         Report::Thumbnail(path, result) => create::pictures::thumbnail_ready(create, path, result, context),
-        Report::PersonListed(folder, files) => create::update::person_listed(&folder, files, context),
+        Report::PersonListed(folder, files) => guides::update::person_listed(&folder, files, context),
         Report::FolderNotOpened(error) => {
             context.shared.error = Some(ErrorCard::new(error.to_string(), "Open it in your file manager instead."));
         }
@@ -661,17 +662,8 @@ fn dialog_closed(
         }
         DialogKind::PicturesFolder | DialogKind::ExportFolder => gallery::update::dialog_closed(gallery, kind, result, context),
         DialogKind::ModelsFolder | DialogKind::ModelsRoot => models::update::dialog_closed(kind, result, context),
-        DialogKind::Any
-        | DialogKind::Role(_)
-        | DialogKind::Start
-        | DialogKind::Mask
-        | DialogKind::Reference
-        | DialogKind::Control
-        | DialogKind::Person
-        | DialogKind::Lora
-        | DialogKind::Embedding
-        | DialogKind::Styles
-        | DialogKind::SaveAs(_) => {
+        DialogKind::Guide(kind) => guides::update::dialog_closed(kind, result, context),
+        DialogKind::Any | DialogKind::Role(_) | DialogKind::Lora | DialogKind::Embedding | DialogKind::Styles | DialogKind::SaveAs(_) => {
             create::update::dialog_closed(create, kind, result, context);
         }
     }

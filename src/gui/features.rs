@@ -18,6 +18,7 @@ macro_rules! with_features {
             }
             sections {
                 canvas Canvas;
+                guides Guides;
                 live Live;
                 memory Memory;
                 palette Palette;

@@ -318,13 +318,9 @@ pub enum Opened {
     Other(FileKind),
 }
 
-/// Purpose of a file dialog.
+/// A guide that is a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DialogKind {
-    /// Model files of any role.
-    Any,
-    /// A model file for this role.
-    Role(FileRole),
+pub enum GuideKind {
     /// The picture to start from.
     Start,
     /// The mask.
@@ -335,6 +331,17 @@ pub enum DialogKind {
     Control,
     /// Pictures of a person.
     Person,
+}
+
+/// Purpose of a file dialog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DialogKind {
+    /// Model files of any role.
+    Any,
+    /// A model file for this role.
+    Role(FileRole),
+    /// A guide of the next picture.
+    Guide(GuideKind),
     /// A LoRA.
     Lora,
     /// An embedding.
@@ -520,11 +527,19 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
         DialogKind::Styles => one(dialog.set_title("Choose A1111's styles.csv").add_filter("Lists of styles", &["csv"]).pick_file()),
         DialogKind::Lora => one(dialog.set_title("Choose a LoRA").add_filter("Model files", &MODELS).pick_file()),
         DialogKind::Embedding => one(dialog.set_title("Choose an embedding").add_filter("Model files", &MODELS).pick_file()),
-        DialogKind::Start => one(dialog.set_title("Choose a picture to start from").add_filter("Pictures", &PICTURE_ENDINGS).pick_file()),
-        DialogKind::Mask => one(dialog.set_title("Choose a mask").add_filter("Pictures", &PICTURE_ENDINGS).pick_file()),
-        DialogKind::Reference => dialog.set_title("Add reference pictures").add_filter("Pictures", &PICTURE_ENDINGS).pick_files(),
-        DialogKind::Control => one(dialog.set_title("Choose a control picture").add_filter("Pictures", &PICTURE_ENDINGS).pick_file()),
-        DialogKind::Person => dialog.set_title("Add pictures of the person").add_filter("Pictures", &PICTURE_ENDINGS).pick_files(),
+        DialogKind::Guide(GuideKind::Start) => {
+            one(dialog.set_title("Choose a picture to start from").add_filter("Pictures", &PICTURE_ENDINGS).pick_file())
+        }
+        DialogKind::Guide(GuideKind::Mask) => one(dialog.set_title("Choose a mask").add_filter("Pictures", &PICTURE_ENDINGS).pick_file()),
+        DialogKind::Guide(GuideKind::Reference) => {
+            dialog.set_title("Add reference pictures").add_filter("Pictures", &PICTURE_ENDINGS).pick_files()
+        }
+        DialogKind::Guide(GuideKind::Control) => {
+            one(dialog.set_title("Choose a control picture").add_filter("Pictures", &PICTURE_ENDINGS).pick_file())
+        }
+        DialogKind::Guide(GuideKind::Person) => {
+            dialog.set_title("Add pictures of the person").add_filter("Pictures", &PICTURE_ENDINGS).pick_files()
+        }
         DialogKind::ModelsFolder => one(dialog.set_title("Use the models of a folder").pick_folder()),
         DialogKind::ModelsRoot => one(dialog.set_title("Choose where downloaded models go").pick_folder()),
         DialogKind::PicturesFolder => one(dialog.set_title("Show the pictures of a folder").pick_folder()),

@@ -16,6 +16,7 @@ mod features;
 pub mod files;
 mod frame;
 pub mod gallery;
+pub mod guides;
 mod history;
 mod icons;
 pub mod identify;

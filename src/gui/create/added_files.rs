@@ -3,19 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::gui::context::Context;
+use crate::gui::guides::update::start_from;
 use crate::gui::identify::FileKind;
-use atelier_core::recipe::{ImageSource, InitImage, ModelFiles, embedding_word};
+use atelier_core::recipe::{ImageSource, ModelFiles, embedding_word};
 use atelier_studio::library_service::LibraryRequest;
-
-/// Strength of a new start picture, 0 (kept) to 1 (ignored).
-const START_STRENGTH: f32 = 0.75;
-
-/// Starts the next picture from this one.
-pub(crate) fn start_from(image: ImageSource, context: &mut Context<'_>) {
-    let init = &mut context.shared.next.recipe.init;
-    let strength = init.as_ref().map_or(START_STRENGTH, |init| init.strength);
-    *init = Some(InitImage { image, strength });
-}
 
 /// Takes files over, each in its role. One with a diffusion module is the model from now on, with the settings that suit it: the library finds
 /// the other parts and answers with `LibraryEvent::ModelAssembled`. Without a library, these files alone are the model.

@@ -15,7 +15,7 @@ use crate::gui::shortcut::Shortcut;
 use crate::gui::viewport::View;
 use crate::settings::PreviewChoice;
 use atelier_core::placement::Change;
-use atelier_core::recipe::{FileRole, ImageSource, Person, RecallPart, Recipe};
+use atelier_core::recipe::{FileRole, ImageSource, RecallPart, Recipe};
 use atelier_engine::JobId;
 use atelier_studio::next_recipe::UnmetRequirement;
 use atelier_studio::presets::TakenNames;
@@ -98,26 +98,6 @@ pub enum Command {
     PlaceFile(PathBuf, Option<FileRole>),
     /// Open, change or close the field for a typed path.
     TypePath(Option<String>),
-    /// Show the file dialog for the picture to start from.
-    ChooseStart,
-    /// Start from nothing again.
-    ClearStart,
-    /// Show the file dialog for the mask.
-    ChooseMask,
-    /// Paint the whole picture anew.
-    ClearMask,
-    /// Show the file dialog for a reference picture.
-    AddReference,
-    /// Remove the reference picture of this index.
-    RemoveReference(usize),
-    /// Show the file dialog for the picture of the ControlNet.
-    ChooseControl,
-    /// Remove the picture of the ControlNet.
-    ClearControl,
-    /// Show the file dialog for pictures of a person.
-    AddPerson,
-    /// Remove the picture of the person of this index.
-    RemovePerson(usize),
     /// Show the file dialog for a LoRA.
     AddLora,
     /// Add the LoRA of this file.
@@ -166,8 +146,6 @@ pub enum Command {
     Enlarge(Enlargement),
     /// Show this picture file and take its settings.
     OpenPicture(PathBuf),
-    /// Start the next picture from this file.
-    StartFromFile(PathBuf),
     /// Have the model look at the picture shown.
     ReferenceShown,
     /// Write the picture shown to a file.
@@ -229,14 +207,6 @@ impl Command {
         Self::UseOwnFiles,
         Self::ClearQueue,
         Self::ImportStyles,
-        Self::ChooseStart,
-        Self::ClearStart,
-        Self::ChooseMask,
-        Self::ClearMask,
-        Self::AddReference,
-        Self::ChooseControl,
-        Self::ClearControl,
-        Self::AddPerson,
         Self::AddLora,
         Self::AddEmbedding,
         Self::Follow,
@@ -349,18 +319,6 @@ impl Command {
             Self::PlaceFile(_, Some(_)) => ("Use this file", "Use this file for this part of the model."),
             Self::PlaceFile(_, None) => ("Leave this file out", "Do not use this file."),
             Self::TypePath(_) => ("Type a path", "Type or paste the path of a file."),
-            Self::ChooseStart => ("Choose a picture", "Choose a picture to start from."),
-            Self::ClearStart => ("Remove start picture", "Start from nothing. The file itself stays where it is."),
-            Self::ChooseMask => ("Choose a mask", "Choose a mask: white is painted anew, black is kept."),
-            Self::ClearMask => ("Remove mask", "Paint the whole picture anew."),
-            Self::AddReference => ("Add a reference picture", "Choose a picture that an edit model looks at."),
-            Self::RemoveReference(_) => ("Remove reference picture", "Do without this picture. The file itself stays where it is."),
-            Self::ChooseControl => ("Choose a control picture", "Choose the picture that steers through the ControlNet."),
-            Self::ClearControl => ("Remove control picture", "Do without this picture. The file itself stays where it is."),
-            Self::AddPerson => {
-                ("Add a picture of a person", "Choose pictures of a person whom the PhotoMaker brings into the next picture.")
-            }
-            Self::RemovePerson(_) => ("Remove picture of the person", "Do without this picture. The file itself stays where it is."),
             Self::AddLora => ("Choose a file…", "Choose the file of a LoRA that is not in the library."),
             Self::UseLora(_) => ("Add this LoRA", "Use this LoRA for the next pictures, with strength 1."),
             Self::AddEmbedding => ("Choose an embedding…", "Choose the file of an embedding that is not in the library."),
@@ -399,7 +357,7 @@ impl Command {
             Self::ClearEarlierSteps => ("Begin anew", "Begin the next picture with its own first step again."),
             Self::ShowNotes(true) => ("Show the notes", "Read what was changed for this picture or went wrong with it."),
             Self::ShowNotes(false) => ("Put the notes away", "Put the notes away. The mark on the picture stays."),
-            Self::StartFromShown | Self::StartFromFile(_) => ("Start from this picture", "Use this picture as the start of the next one."),
+            Self::StartFromShown => ("Start from this picture", "Use this picture as the start of the next one."),
             Self::Enlarge(way) => way.words(),
             Self::OpenPicture(_) => ("Open", "Show this picture and take over its settings."),
             Self::ReferenceShown => ("Use as reference", "Have an edit model look at this picture when it makes the next one."),
@@ -436,23 +394,7 @@ impl Command {
                 }
                 (!draft.parts.is_empty()).then_some(()).ok_or("Choose at least one part of the settings.")
             }
-            Self::AddFiles
-            | Self::ImportStyles
-            | Self::AnswerImport(_)
-            | Self::ChooseFile(_)
-            | Self::ChooseStart
-            | Self::ChooseMask
-            | Self::ChooseControl
-            | Self::AddLora
-            | Self::AddEmbedding => (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already."),
-            Self::AddReference => {
-                shared.takes_references()?;
-                (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")
-            }
-            Self::AddPerson => {
-                shared.takes_person()?;
-                let has_room = shared.next.recipe.person.images.len() < Person::MOST_IMAGES;
-                has_room.then_some(()).ok_or("There are as many pictures of the person as PhotoMaker takes.")?;
+            Self::AddFiles | Self::ImportStyles | Self::AnswerImport(_) | Self::ChooseFile(_) | Self::AddLora | Self::AddEmbedding => {
                 (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")
             }
             Self::ReferenceShown => {
@@ -542,11 +484,6 @@ impl Command {
             | Self::CloseDropped
             | Self::PlaceFile(..)
             | Self::TypePath(_)
-            | Self::ClearStart
-            | Self::ClearMask
-            | Self::RemoveReference(_)
-            | Self::ClearControl
-            | Self::RemovePerson(_)
             | Self::UseLora(_)
             | Self::UseEmbedding(_)
             | Self::SearchLoras(_)
@@ -554,7 +491,6 @@ impl Command {
             | Self::Show(_)
             | Self::OpenFolder
             | Self::OpenPicture(_)
-            | Self::StartFromFile(_)
             | Self::SetView(_) => Ok(()),
         }
     }

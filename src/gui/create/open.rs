@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::gui::context::Context;
-use crate::gui::create::added_files::{identified, start_from};
+use crate::gui::create::added_files::identified;
 use crate::gui::create::dropped::{DroppedPictures, DroppedUse};
 use crate::gui::create::state::State;
 use crate::gui::files::{FileTask, Opened};
 use crate::gui::gallery;
+use crate::gui::guides::update::start_from;
 use crate::gui::shared::Shared;
 use atelier_core::recipe::{ImageSource, ModelFiles, Rgb8};
 use atelier_media::Tool;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use eframe::egui;
 
 use crate::gui::context::Context;
-use crate::gui::create::added_files::{start_from, take_files};
+use crate::gui::create::added_files::take_files;
 use crate::gui::create::command::Command;
 use crate::gui::create::larger;
 use crate::gui::create::open;
@@ -15,6 +15,7 @@ use crate::gui::create::session::{PictureFile, PictureId};
 use crate::gui::create::state::State;
 use crate::gui::create::steps;
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, parse_path};
+use crate::gui::guides::update::start_from;
 use crate::gui::shared::random_seed;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
 use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe, SeedBlend, changed_settings};
@@ -116,21 +117,6 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             }
         }
         Command::TypePath(path) => state.typed_path = path,
-        Command::ChooseStart => context.open_dialog(DialogKind::Start, String::new()),
-        Command::ClearStart => context.shared.next.recipe.remove_init(),
-        Command::ChooseMask => context.open_dialog(DialogKind::Mask, String::new()),
-        Command::ClearMask => (context.shared.next.recipe.mask, context.shared.next.recipe.area) = (None, None),
-        Command::AddReference => context.open_dialog(DialogKind::Reference, String::new()),
-        Command::RemoveReference(index) => {
-            let references = &mut context.shared.next.recipe.reference_images;
-            if index < references.len() {
-                references.remove(index);
-            }
-        }
-        Command::ChooseControl => context.open_dialog(DialogKind::Control, String::new()),
-        Command::ClearControl => context.shared.next.recipe.control = None,
-        Command::AddPerson => context.open_dialog(DialogKind::Person, String::new()),
-        Command::RemovePerson(index) => context.shared.remove_person_picture(index),
         Command::AddLora => context.open_dialog(DialogKind::Lora, String::new()),
         Command::UseLora(path) => context.shared.next.use_lora(path),
         Command::AddEmbedding => context.open_dialog(DialogKind::Embedding, String::new()),
@@ -205,7 +191,6 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             }
         }
         Command::OpenPicture(path) => open::open(vec![path], false, context),
-        Command::StartFromFile(path) => start_from(ImageSource::File(path), context),
         Command::ReferenceShown => {
             if let Some(image) = shown_image(state) {
                 context.shared.next.recipe.reference_images.push(image);
@@ -393,18 +378,6 @@ pub(crate) fn refresh_files(state: &mut State, context: &mut Context<'_>) {
     }
 }
 
-/// The folder of a pasted command has been listed: its pictures are those of the person.
-pub(crate) fn person_listed(folder: &Path, files: Result<Vec<PathBuf>, String>, context: &mut Context<'_>) {
-    match files {
-        Ok(files) if files.is_empty() => context.notice(format!("There are no pictures of a person in {}.", folder.display())),
-        Ok(files) => {
-            context.shared.next.recipe.person.images.clear();
-            context.shared.add_person_pictures(files.into_iter().map(ImageSource::File));
-        }
-        Err(reason) => context.notice(format!("The pictures of the person in {} cannot be read: {reason}.", folder.display())),
-    }
-}
-
 /// A file dialog of this view was closed.
 pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogResult, context: &mut Context<'_>) {
     let paths = match result {
@@ -420,11 +393,6 @@ pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogR
     match kind {
         DialogKind::Any => context.workers.file(FileTask::Identify(paths)),
         DialogKind::Role(role) => context.shared.next.use_file(role, path),
-        DialogKind::Start => start_from(ImageSource::File(path), context),
-        DialogKind::Mask => context.shared.next.recipe.mask = Some(ImageSource::File(path)),
-        DialogKind::Reference => context.shared.next.recipe.reference_images.extend(paths.into_iter().map(ImageSource::File)),
-        DialogKind::Control => context.shared.next.recipe.set_control_picture(ImageSource::File(path)),
-        DialogKind::Person => context.shared.add_person_pictures(paths.into_iter().map(ImageSource::File)),
         DialogKind::Styles => preset_task(state, PresetTask::Import(path), context),
         DialogKind::Embedding => context.shared.next.use_embedding(path),
         DialogKind::Lora => {
@@ -432,7 +400,8 @@ pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogR
             context.shared.next.take_prompt_loras();
         }
         DialogKind::SaveAs(id) => save_as(state, id, path, context),
-        DialogKind::ModelsFolder
+        DialogKind::Guide(_)
+        | DialogKind::ModelsFolder
         | DialogKind::ModelsRoot
         | DialogKind::PicturesFolder
         | DialogKind::ExportFolder

@@ -14,6 +14,7 @@ use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, Remake};
 use crate::gui::gallery::command::Command;
 use crate::gui::gallery::compare::CompareMode;
 use crate::gui::gallery::state::{Comparison, Dialog, FilesUse, LargePicture, Mode, State};
+use crate::gui::guides;
 use crate::gui::pixels;
 use crate::gui::shared::Screen;
 use crate::gui::viewport::View;
@@ -136,7 +137,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::StartFrom => {
             if let Some(path) = current_file(state, context) {
                 context.follow_up(WindowCommand::SetScreen(Screen::Create));
-                context.follow_up(create::Command::StartFromFile(path));
+                context.follow_up(guides::Command::StartFromFile(path));
             }
         }
         Command::UseAsReference => use_files(state, FilesUse::Reference, context),
