@@ -21,6 +21,7 @@ use crate::gui::create::presets::PresetState;
 use crate::gui::create::prompt_history::PromptHistory;
 use crate::gui::create::view::settings_panel;
 use crate::gui::due::{self, Due};
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::features::with_features;
 use crate::gui::files::{DialogKind, DialogResult, Report};
 use crate::gui::history::{ChangeCause, History, Snapshot};

@@ -5,6 +5,7 @@
 
 use eframe::egui::Context;
 
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::features::with_features;
 use crate::gui::gallery::command::PLAIN_KEYS;
 use crate::gui::screen::Screen;

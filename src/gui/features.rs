@@ -3,7 +3,7 @@
 //! To add a view: a folder (`state`, `command`, `update`, `view`), its `mod` line in `gui/mod.rs`, a line in this list, and its first state in
 //! `App::new`. The list gives it a field of `State`, a variant of `Command` and `Screen`, its button and key, and its place in the frame loop.
 //!
-//! A screen has `State`, `Command` (with `KEYS`, `label`, `tooltip` and `enabled`), `update::update`, `view::side_panel` and
+//! A screen has `State`, `Command` (a `FeatureCommand`), `update::update`, `view::side_panel` and
 //! `view::main_panel`; a section has the first three and is drawn by screens.
 
 /// Passes the features on to another macro: screens in the order of their buttons, with label, tooltip and key; then sections.

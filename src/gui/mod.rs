@@ -12,6 +12,7 @@ mod context;
 pub mod create;
 pub mod devices;
 mod due;
+pub mod feature_command;
 mod features;
 pub mod files;
 mod frame;

@@ -6,6 +6,7 @@ use eframe::egui::{
 
 use crate::gui::command::Commands;
 use crate::gui::devices;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons;
 use crate::gui::icons::Icon;
 use crate::gui::shared::{Closing, Screen};

@@ -7,6 +7,7 @@ use eframe::egui::{Key, Modifiers};
 use crate::gui::canvas::state::State;
 use crate::gui::canvas::tasks::CanvasExport;
 use crate::gui::canvas::tool::{Tool, ToolOptions};
+use crate::gui::feature_command::FeatureCommand;
 use crate::gui::shared::{Screen, Shared};
 use crate::gui::shortcut::Shortcut;
 use atelier_core::canvas::{LayerId, LayerKind, StrokePoint};
@@ -152,9 +153,10 @@ pub enum Command {
     FullScreen,
 }
 
-impl Command {
-    /// The keys. Those with more modifiers come before those with fewer.
-    pub const KEYS: &[(Self, Shortcut)] = &[
+impl FeatureCommand for Command {
+    type State = State;
+
+    const KEYS: &'static [(Self, Shortcut)] = &[
         (Self::Reopen, Shortcut::while_typing(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::T)),
         (Self::Harder, Shortcut::when_idle(Modifiers::SHIFT, Key::CloseBracket)),
         (Self::Softer, Shortcut::when_idle(Modifiers::SHIFT, Key::OpenBracket)),
@@ -183,8 +185,7 @@ impl Command {
         (Self::FullScreen, Shortcut::while_typing(Modifiers::NONE, Key::F11)),
     ];
 
-    /// Commands without a key that the command palette offers.
-    pub const OFFERED: &[Self] = &[
+    const OFFERED: &'static [Self] = &[
         Self::Leave,
         Self::Resume,
         Self::NextDocument,
@@ -216,19 +217,7 @@ impl Command {
         Self::Export(CanvasExport::OpenRaster),
     ];
 
-    /// The words on its button or menu entry, which are its accessible name too.
-    #[must_use]
-    pub const fn label(&self) -> &'static str {
-        self.words().0
-    }
-
-    /// Its effect, in a sentence.
-    #[must_use]
-    pub const fn tooltip(&self) -> &'static str {
-        self.words().1
-    }
-
-    const fn words(&self) -> (&'static str, &'static str) {
+    fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::SetTool(tool) => tool.words(),
             Self::Leave => ("Leave the canvas", "Look at pictures again. The canvas stays as it is."),
@@ -303,11 +292,7 @@ impl Command {
         }
     }
 
-    /// `Ok` if it can be done now.
-    ///
-    /// # Errors
-    /// The sentence about the first thing that is missing.
-    pub fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
+    fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         const NONE: &str = "There is no canvas. Press B to paint on a picture.";
         match self {
             Self::OpenBackup if state.recovery.waiting.is_empty() => return Err("No canvas of an earlier session waits."),

@@ -10,6 +10,7 @@ use crate::gui::create::larger::Enlargement;
 use crate::gui::create::presets::PresetDraft;
 use crate::gui::create::session::PictureId;
 use crate::gui::create::state::State;
+use crate::gui::feature_command::FeatureCommand;
 use crate::gui::shared::{Screen, Shared};
 use crate::gui::shortcut::Shortcut;
 use crate::gui::viewport::View;
@@ -167,8 +168,28 @@ pub enum Command {
 }
 
 impl Command {
-    /// The keys. Those with more modifiers come before those with fewer.
-    pub const KEYS: &[(Self, Shortcut)] = &[
+    /// What can be done with a picture, in the order of its menu.
+    pub const OF_PICTURE: [Self; 13] = [
+        Self::Recall(RecallPart::All),
+        Self::Recall(RecallPart::AllButSeed),
+        Self::Recall(RecallPart::Prompt),
+        Self::Recall(RecallPart::Seed),
+        Self::Recall(RecallPart::Size),
+        Self::Recall(RecallPart::Model),
+        Self::StartFromShown,
+        Self::ReferenceShown,
+        Self::Enlarge(Enlargement::Plain),
+        Self::Enlarge(Enlargement::Redraw),
+        Self::Enlarge(Enlargement::Tiles),
+        Self::CopyPicture,
+        Self::SaveAs,
+    ];
+}
+
+impl FeatureCommand for Command {
+    type State = State;
+
+    const KEYS: &'static [(Self, Shortcut)] = &[
         (Self::OpenFolder, Shortcut::while_typing(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::O)),
         (Self::Enqueue, Shortcut::while_typing(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::Enter)),
         (Self::Generate, Shortcut::while_typing(Modifiers::COMMAND, Key::Enter)),
@@ -201,8 +222,7 @@ impl Command {
         (Self::Enlarge(Enlargement::Plain), Shortcut::when_idle(Modifiers::NONE, Key::U)),
     ];
 
-    /// Commands without a key that the command palette offers.
-    pub const OFFERED: &[Self] = &[
+    const OFFERED: &'static [Self] = &[
         Self::UseBuiltin,
         Self::UseOwnFiles,
         Self::ClearQueue,
@@ -222,36 +242,6 @@ impl Command {
         Self::Enlarge(Enlargement::Tiles),
     ];
 
-    /// What can be done with a picture, in the order of its menu.
-    pub const OF_PICTURE: [Self; 13] = [
-        Self::Recall(RecallPart::All),
-        Self::Recall(RecallPart::AllButSeed),
-        Self::Recall(RecallPart::Prompt),
-        Self::Recall(RecallPart::Seed),
-        Self::Recall(RecallPart::Size),
-        Self::Recall(RecallPart::Model),
-        Self::StartFromShown,
-        Self::ReferenceShown,
-        Self::Enlarge(Enlargement::Plain),
-        Self::Enlarge(Enlargement::Redraw),
-        Self::Enlarge(Enlargement::Tiles),
-        Self::CopyPicture,
-        Self::SaveAs,
-    ];
-
-    /// The words on its button or menu entry, which are its accessible name too.
-    #[must_use]
-    pub fn label(&self) -> &'static str {
-        self.words().0
-    }
-
-    /// Its effect, in a sentence.
-    #[must_use]
-    pub fn tooltip(&self) -> &'static str {
-        self.words().1
-    }
-
-    /// Label and tooltip.
     fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::Generate => ("Generate", "Make pictures with these settings. While one forms, the next waits its turn."),
@@ -372,11 +362,7 @@ impl Command {
         }
     }
 
-    /// `Ok` if it can be done now.
-    ///
-    /// # Errors
-    /// The sentence about the first thing that is missing.
-    pub fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
+    fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         match self {
             Self::Generate | Self::Enqueue => shared.next.ready().map_err(UnmetRequirement::sentence),
             Self::Cancel => shared.jobs.running().map(drop).ok_or("Nothing is forming now."),

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::gui::feature_command::FeatureCommand;
 use crate::gui::guides::state::State;
 use crate::gui::shared::Shared;
-use crate::gui::shortcut::Shortcut;
 use atelier_core::recipe::Person;
 
 /// A command of the guides.
@@ -34,12 +34,10 @@ pub enum Command {
     RemovePerson(usize),
 }
 
-impl Command {
-    /// The keys.
-    pub const KEYS: &[(Self, Shortcut)] = &[];
+impl FeatureCommand for Command {
+    type State = State;
 
-    /// Commands without a key that the command palette offers.
-    pub const OFFERED: &[Self] = &[
+    const OFFERED: &'static [Self] = &[
         Self::ChooseStart,
         Self::ClearStart,
         Self::ChooseMask,
@@ -50,19 +48,7 @@ impl Command {
         Self::AddPerson,
     ];
 
-    /// The words on its button or menu entry, which are its accessible name too.
-    #[must_use]
-    pub const fn label(&self) -> &'static str {
-        self.words().0
-    }
-
-    /// Its effect, in a sentence.
-    #[must_use]
-    pub const fn tooltip(&self) -> &'static str {
-        self.words().1
-    }
-
-    const fn words(&self) -> (&'static str, &'static str) {
+    fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::ChooseStart => ("Choose a picture", "Choose a picture to start from."),
             Self::ClearStart => ("Remove start picture", "Start from nothing. The file itself stays where it is."),
@@ -80,11 +66,7 @@ impl Command {
         }
     }
 
-    /// `Ok` if it can be done now.
-    ///
-    /// # Errors
-    /// The sentence about the first thing that is missing.
-    pub fn enabled(&self, _: &State, shared: &Shared) -> Result<(), &'static str> {
+    fn enabled(&self, _: &State, shared: &Shared) -> Result<(), &'static str> {
         let dialog = (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.");
         match self {
             Self::ChooseStart | Self::ChooseMask | Self::ChooseControl => dialog,

@@ -5,6 +5,7 @@ use std::path::Path;
 use eframe::egui::{Align, ComboBox, Frame, Image, Label, Layout, Margin, Popup, RichText, Sense, Ui, load::SizedTexture, vec2};
 
 use crate::gui::command::Commands;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::guides::command::Command;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;

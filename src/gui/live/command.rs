@@ -2,6 +2,7 @@
 
 use eframe::egui::{Key, Modifiers};
 
+use crate::gui::feature_command::FeatureCommand;
 use crate::gui::live::state::{LIVE_SECS, State};
 use crate::gui::shared::{Screen, Shared};
 use crate::gui::shortcut::Shortcut;
@@ -22,26 +23,14 @@ pub enum Command {
     SmallerSize,
 }
 
-impl Command {
-    /// The keys.
-    pub const KEYS: &[(Self, Shortcut)] = &[(Self::Toggle, Shortcut::while_typing(Modifiers::COMMAND, Key::G))];
+impl FeatureCommand for Command {
+    type State = State;
 
-    /// Commands without a key that the command palette offers.
-    pub const OFFERED: &[Self] = &[Self::Accept, Self::FewerSteps, Self::SmallerSize];
+    const KEYS: &'static [(Self, Shortcut)] = &[(Self::Toggle, Shortcut::while_typing(Modifiers::COMMAND, Key::G))];
 
-    /// The words on its button or menu entry, which are its accessible name too.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        self.words().0
-    }
+    const OFFERED: &'static [Self] = &[Self::Accept, Self::FewerSteps, Self::SmallerSize];
 
-    /// Its effect, in a sentence.
-    #[must_use]
-    pub const fn tooltip(self) -> &'static str {
-        self.words().1
-    }
-
-    const fn words(self) -> (&'static str, &'static str) {
+    fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::Toggle => {
                 ("Live", "Let the picture follow words, settings and strokes as you change them. Nothing is kept until you accept it.")
@@ -55,11 +44,7 @@ impl Command {
         }
     }
 
-    /// `Ok` if it can be done now.
-    ///
-    /// # Errors
-    /// The sentence about the first thing that is missing.
-    pub fn enabled(self, state: &State, shared: &Shared) -> Result<(), &'static str> {
+    fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         const OFF: &str = "Live is switched off.";
         if shared.screen != Screen::Create {
             return Err("Live is in the Create view.");

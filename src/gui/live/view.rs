@@ -3,6 +3,7 @@
 use eframe::egui::{Align, Label, Layout, Response, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, vec2};
 
 use crate::gui::command::Commands;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::{self, Icon};
 use crate::gui::live::command::Command;
 use crate::gui::state::State;

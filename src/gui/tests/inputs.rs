@@ -1,5 +1,6 @@
 //! What steers a picture beside its prompt: reference and control pictures, threads, LoRAs, dropped files.
 
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::tests::*;
 use atelier_core::recipe::{ControlImage, Rng};
 use atelier_library::{CardFile, ModelCard, ModelKind};

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::live::command::Command;
 use crate::gui::live::state::LIVE_SECS;
 use crate::gui::tests::*;

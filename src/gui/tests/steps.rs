@@ -1,6 +1,7 @@
 //! The slider through the steps of a finished picture, and going on from one of them.
 
 use crate::gui::create;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::tests::*;
 use atelier_core::canvas::{AreaSettings, PixelRect};
 use atelier_core::recipe::{ImageSource, InitImage};

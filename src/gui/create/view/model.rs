@@ -6,6 +6,7 @@ use eframe::egui::{Align, ComboBox, Frame, Id, Key, Label, Layout, Margin, Popup
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::memory;
 use crate::gui::shared::Screen;

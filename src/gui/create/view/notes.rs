@@ -5,6 +5,7 @@ use eframe::egui::{Area, Frame, Id, Label, Margin, Order, Rect, RichText, Ui, ve
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::session::SessionPicture;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme::{self, Palette};

@@ -15,6 +15,7 @@ use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::view::{embeddings, larger, loras, model, presets, prompt_history, size, steps};
 use crate::gui::devices;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::guides::view::guides_section;
 use crate::gui::history::caret_after_change;
 use crate::gui::icons::Icon;

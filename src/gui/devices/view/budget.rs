@@ -7,6 +7,7 @@ use eframe::egui::{
 use crate::gui::command::Commands;
 use crate::gui::devices::command::Command;
 use crate::gui::devices::view::memory_bar::{Bar, small};
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::widgets::{bare_icon, command_control};

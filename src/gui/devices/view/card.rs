@@ -9,6 +9,7 @@ use crate::gui::devices::board::{Board, CardMove, CardPart, MoveOutcome};
 use crate::gui::devices::command::Command;
 use crate::gui::devices::view::card_paint::{BUTTON, CardContent, RADIUS, paint_runtime, paint_weights};
 use crate::gui::devices::view::names::place_name;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme::Palette;

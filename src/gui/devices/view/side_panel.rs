@@ -6,6 +6,7 @@ use crate::gui::command::Commands;
 use crate::gui::devices::board::{Board, Suggestion, is_too_slow};
 use crate::gui::devices::command::Command;
 use crate::gui::devices::view::{input_line, servers, suggestion, trials};
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::memory::view as memory;
 use crate::gui::state::State;

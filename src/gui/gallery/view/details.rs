@@ -6,6 +6,7 @@ use atelier_gallery::{PictureDetails, PictureFlag, PictureId};
 use eframe::egui::{Align, Button, Key, Label, Layout, RichText, Role, Sense, Stroke, TextEdit, Ui, WidgetInfo, vec2};
 
 use crate::gui::command::{Command, Commands};
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::gallery;
 use crate::gui::gallery::compare::setting_values;
 use crate::gui::gallery::view::cell;

@@ -10,6 +10,7 @@ use eframe::egui::{
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::create::larger::Enlargement;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::gallery;
 use crate::gui::gallery::layout::{HEADING_HEIGHT, Item, Layout};
 use crate::gui::gallery::state::Dialog;

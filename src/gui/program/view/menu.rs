@@ -3,6 +3,7 @@
 use eframe::egui::{Align, Button, Layout, Popup, PopupCloseBehavior, RichText, Ui, vec2};
 
 use crate::gui::command::{Command, Commands};
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::program;
 use crate::gui::state::State;

@@ -9,6 +9,7 @@ use eframe::egui::{
 
 use crate::gui::command::Commands;
 use crate::gui::due;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::queue::command::Command;
 use crate::gui::state::State;

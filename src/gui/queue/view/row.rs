@@ -8,6 +8,7 @@ use eframe::egui::{
 use super::words;
 use crate::gui::command::Commands;
 use crate::gui::create::session::PictureFile;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::{self, Icon};
 use crate::gui::queue::command::Command;
 use crate::gui::shared::Job;
