@@ -212,6 +212,14 @@ const RULES: &[Rule] = &[
         good: "use atelier_gallery::queue::QueuedJob;",
     },
     Rule {
+        says: "the next recipe is worked out without touching the system and without the engine",
+        within: &["crates/studio/src/next_recipe/"],
+        except: &[],
+        forbids: Forbidden::Paths(&["std::fs", "std::net", "std::process", "std::env", "std::thread", "atelier_engine"]),
+        bad: "use std::fs;",
+        good: "use std::path::Path;",
+    },
+    Rule {
         says: "the library service knows no engine",
         within: &["crates/studio/src/library_service/"],
         except: &[],
