@@ -22,7 +22,6 @@ use crate::gui::create::prompt_history::PromptHistory;
 use crate::gui::create::view::settings_panel;
 use crate::gui::due::{self, Due};
 use crate::gui::feature_command::FeatureCommand as _;
-use crate::gui::features::with_features;
 use crate::gui::files::{DialogKind, DialogResult, Report};
 use crate::gui::history::{ChangeCause, History, Snapshot};
 use crate::gui::input_queue::InputQueue;
@@ -82,59 +81,80 @@ struct Opening {
     due: Due,
 }
 
-macro_rules! define_features {
-    (
-        screens { $($screen:ident $Screen:ident $label:literal $tooltip:literal $key:ident;)* }
-        sections { $($section:ident $Section:ident;)* }
-    ) => {
-        /// The features' own state, each on its own.
-        struct Features<'a> {
-            $($screen: &'a mut crate::gui::$screen::State,)*
-            $($section: &'a mut crate::gui::$section::State,)*
-        }
+/// The features' own state, each on its own.
+struct Features<'a> {
+    create: &'a mut create::State,
+    devices: &'a mut devices::State,
+    models: &'a mut models::State,
+    gallery: &'a mut gallery::State,
+    canvas: &'a mut canvas::State,
+    guides: &'a mut guides::State,
+    live: &'a mut live::State,
+    memory: &'a mut memory::State,
+    palette: &'a mut palette::State,
+    program: &'a mut program::State,
+    queue: &'a mut queue::State,
+}
 
-        impl App {
-            /// The threads, to which a test brings what a file dialog would have.
+impl App {
+    /// The threads, to which a test brings what a file dialog would have.
     #[cfg(test)]
     pub(crate) const fn workers(&self) -> &Workers {
         &self.workers
     }
 
     /// Calls a feature with what it may change, then carries out the commands that it has for others.
-            fn with(&mut self, ctx: &egui::Context, call: impl FnOnce(Features<'_>, &mut Context<'_>)) {
-                let mut commands = Commands::default();
-                let mut context = Context {
-                    egui: ctx,
-                    engine: &self.engine,
-                    workers: &self.workers,
-                    queue: &self.queue,
-                    library: self.library.as_ref(),
-                    gallery: self.gallery.as_ref(),
-                    notices: &mut self.state.notices,
-                    shared: &mut self.state.shared,
-                    commands: &mut commands,
-                };
-                let features = Features { $($screen: &mut self.state.$screen,)* $($section: &mut self.state.$section,)* };
-                call(features, &mut context);
-                self.observe_recipe(ctx);
-                for command in commands.into_vec() {
-                    self.update(ctx, command);
-                }
-            }
-
-            /// Hands a command to its feature.
-            fn update_feature(&mut self, ctx: &egui::Context, command: Command) {
-                match command {
-                    $(Command::$Screen(command) => self.with(ctx, |features, context| crate::gui::$screen::update::update(features.$screen, command, context)),)*
-                    $(Command::$Section(command) => self.with(ctx, |features, context| crate::gui::$section::update::update(features.$section, command, context)),)*
-                    Command::Window(command) => self.update_window(ctx, command),
-                }
-            }
+    fn with(&mut self, ctx: &egui::Context, call: impl FnOnce(Features<'_>, &mut Context<'_>)) {
+        let mut commands = Commands::default();
+        let mut context = Context {
+            egui: ctx,
+            engine: &self.engine,
+            workers: &self.workers,
+            queue: &self.queue,
+            library: self.library.as_ref(),
+            gallery: self.gallery.as_ref(),
+            notices: &mut self.state.notices,
+            shared: &mut self.state.shared,
+            commands: &mut commands,
+        };
+        let features = Features {
+            create: &mut self.state.create,
+            devices: &mut self.state.devices,
+            models: &mut self.state.models,
+            gallery: &mut self.state.gallery,
+            canvas: &mut self.state.canvas,
+            guides: &mut self.state.guides,
+            live: &mut self.state.live,
+            memory: &mut self.state.memory,
+            palette: &mut self.state.palette,
+            program: &mut self.state.program,
+            queue: &mut self.state.queue,
+        };
+        call(features, &mut context);
+        self.observe_recipe(ctx);
+        for command in commands.into_vec() {
+            self.update(ctx, command);
         }
-    };
-}
+    }
 
-with_features!(define_features);
+    /// Hands a command to its feature.
+    fn update_feature(&mut self, ctx: &egui::Context, command: Command) {
+        match command {
+            Command::Create(it) => self.with(ctx, |features, context| create::update::update(features.create, it, context)),
+            Command::Devices(it) => self.with(ctx, |features, context| devices::update::update(features.devices, it, context)),
+            Command::Models(it) => self.with(ctx, |features, context| models::update::update(features.models, it, context)),
+            Command::Gallery(it) => self.with(ctx, |features, context| gallery::update::update(features.gallery, it, context)),
+            Command::Canvas(it) => self.with(ctx, |features, context| canvas::update::update(features.canvas, it, context)),
+            Command::Guides(it) => self.with(ctx, |features, context| guides::update::update(features.guides, it, context)),
+            Command::Live(it) => self.with(ctx, |features, context| live::update::update(features.live, it, context)),
+            Command::Memory(it) => self.with(ctx, |features, context| memory::update::update(features.memory, it, context)),
+            Command::Palette(it) => self.with(ctx, |features, context| palette::update::update(features.palette, it, context)),
+            Command::Program(it) => self.with(ctx, |features, context| program::update::update(features.program, it, context)),
+            Command::Queue(it) => self.with(ctx, |features, context| queue::update::update(features.queue, it, context)),
+            Command::Window(command) => self.update_window(ctx, command),
+        }
+    }
+}
 
 impl App {
     /// A window for this engine.

@@ -13,7 +13,6 @@ pub mod create;
 pub mod devices;
 mod due;
 pub mod feature_command;
-mod features;
 pub mod files;
 mod frame;
 pub mod gallery;
