@@ -111,7 +111,9 @@ fn random_flags_make_the_same_picture_and_notes_in_every_way() {
         let home = folder(&format!("set-{set}"));
         fs::remove_dir_all(&home).unwrap();
         let [direct, queued, like] = ["direct", "queued", "like"].map(|name| home.join(name));
-        [&direct, &queued, &like].map(|folder| fs::create_dir_all(folder).unwrap());
+        for folder in [&direct, &queued, &like] {
+            fs::create_dir_all(folder).unwrap();
+        }
         // What is learnt of a model is of one home.
         let homes = ["a", "b", "c"].map(|name| home.join(name));
         let args = |words: &[&str], more: &[String], out: &Path| {

@@ -12,8 +12,6 @@ use super::flags::{
 };
 use super::models::find_embeddings;
 use super::usage_error::UsageError;
-use crate::studio::opened_picture::OpenedPicture;
-use crate::studio::results::Destination;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::placement::{self, OldFlags, PlacementError};
 use atelier_core::recipe::{
@@ -22,6 +20,9 @@ use atelier_core::recipe::{
 use atelier_core::sd_cli::{self, CommandLine, ParsedCommand};
 use atelier_engine::{PreviewOptions, Task};
 use atelier_library::{Builtin, BuiltinError, ModelKind, Problem, Runnable};
+use atelier_studio::next_recipe::{add_named_loras, without_model};
+use atelier_studio::opened_picture::OpenedPicture;
+use atelier_studio::results::Destination;
 
 /// A job of the engine with the destination of its pictures.
 #[derive(Debug, PartialEq)]
@@ -193,11 +194,10 @@ fn recipe_like(
         && (like.finish || like.from_step.is_some())
     {
         let mut parent = recipe.clone();
-        // Its LoRAs were made for its own model.
-        let is_same_model = opened.settings.files.as_ref() == Some(&recipe.files);
-        let loras = opened.settings.loras.clone().filter(|_| is_same_model);
-        let negative_in_prompt = opened.settings.negative_in_prompt.filter(|_| is_same_model);
-        PartialRecipe { files: None, loras, negative_in_prompt, ..opened.settings.clone() }.apply(&mut parent);
+        let settings = opened.settings.clone();
+        let is_same_model = settings.files.as_ref() == Some(&recipe.files);
+        let settings = if is_same_model { PartialRecipe { files: None, ..settings } } else { without_model(settings) };
+        settings.apply(&mut parent);
         let step = like.from_step.or(parent.draft_step()).ok_or_else(|| UsageError::NoDraft(path.clone()))?;
         recipe.last_step = common.steps.last_step;
         recipe.earlier_steps = parent.steps_until(step, path.file_name().map(|name| name.to_string_lossy().into_owned()));
@@ -247,9 +247,9 @@ fn recipe_of_flags(
         }
         name = Some(found.name);
     }
-    let settings = like.map(|picture| picture.settings.clone()).unwrap_or_default();
+    let mut settings = like.map(|picture| picture.settings.clone()).unwrap_or_default();
     let has_own_model = usual.files.main().is_some();
-    if let Some(files) = settings.files.filter(|_| !has_own_model) {
+    if let Some(files) = settings.files.take().filter(|_| !has_own_model) {
         let named = std::mem::replace(&mut usual.files, files);
         for (role, path) in named.iter() {
             usual.files.set(role, path);
@@ -262,15 +262,13 @@ fn recipe_of_flags(
         }
         (lookup.builtin)()?.apply(&mut usual);
     }
-    // They were made for the picture's own model.
-    let loras = settings.loras.filter(|_| !has_own_model);
-    let negative_in_prompt = settings.negative_in_prompt.filter(|_| !has_own_model);
-    PartialRecipe { files: None, loras, negative_in_prompt, ..settings }.apply(&mut usual);
+    let settings = if has_own_model { without_model(settings) } else { settings };
+    settings.apply(&mut usual);
     let mut loras: Vec<Lora> = usual.loras.iter().chain(&model.lora).cloned().collect();
     if !tags.is_empty() {
         let (names, strengths): (Vec<String>, Vec<f32>) = tags.into_iter().unzip();
         let found = (lookup.loras)(&names)?;
-        loras.extend(found.into_iter().zip(strengths).map(|(path, strength)| Lora { path, strength }));
+        add_named_loras(&mut loras, found.into_iter().zip(strengths).map(|(path, strength)| Lora { path, strength }));
     }
     let mut embeddings = model.embedding.clone();
     if let Some(folder) = &model.embd_dir {

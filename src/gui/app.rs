@@ -21,29 +21,28 @@ use crate::gui::create::presets::PresetState;
 use crate::gui::create::prompt_history::PromptHistory;
 use crate::gui::create::view::settings_panel;
 use crate::gui::due::{self, Due};
-use crate::gui::features::with_features;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::files::{DialogKind, DialogResult, Report};
 use crate::gui::history::{ChangeCause, History, Snapshot};
 use crate::gui::input_queue::InputQueue;
 use crate::gui::notices::Notices;
 use crate::gui::options::{Beside, Options};
-use crate::gui::shared::{Closing, ErrorCard, Jobs, RecentRecipes, Screen, Shared};
+use crate::gui::shared::{Closing, ErrorCard, Jobs, Screen, Shared};
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Workers};
-use crate::gui::{canvas, create, devices, frame, gallery, live, memory, models, palette, program, queue, theme};
+use crate::gui::{canvas, create, devices, frame, gallery, guides, live, memory, models, palette, program, queue, theme};
 use crate::settings::{Settings, Zoom};
-use crate::studio::crash_report::Watch;
-use crate::studio::gallery_service::{GalleryEvent, GalleryService};
-use crate::studio::instance::{Handover, Instance};
-use crate::studio::library_service::{LibraryService, LibrarySnapshot};
-use crate::studio::queue::{QueueOptions, QueueService};
 use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
-use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Residency};
-use atelier_library::Builtin;
+use atelier_studio::crash_report::Watch;
+use atelier_studio::gallery_service::{GalleryEvent, GalleryService};
+use atelier_studio::instance::{Handover, Instance};
+use atelier_studio::library_service::{LibraryService, LibrarySnapshot};
+use atelier_studio::next_recipe::NextRecipe;
+use atelier_studio::queue::{QueueOptions, QueueService};
 
 /// Thumbnails that go to the graphics card in a frame, and the time after which no other one begins: a page is full after a few frames, and none is late.
 const MOST_UPLOADS: usize = 12;
@@ -82,75 +81,78 @@ struct Opening {
     due: Due,
 }
 
-macro_rules! define_features {
-    (
-        screens { $($screen:ident $Screen:ident $label:literal $tooltip:literal $key:ident;)* }
-        sections { $($section:ident $Section:ident;)* }
-    ) => {
-        /// The features' own state, each on its own.
-        struct Features<'a> {
-            $($screen: &'a mut crate::gui::$screen::State,)*
-            $($section: &'a mut crate::gui::$section::State,)*
-        }
+/// The features' own state, each on its own.
+struct Features<'a> {
+    create: &'a mut create::State,
+    devices: &'a mut devices::State,
+    models: &'a mut models::State,
+    gallery: &'a mut gallery::State,
+    canvas: &'a mut canvas::State,
+    guides: &'a mut guides::State,
+    live: &'a mut live::State,
+    memory: &'a mut memory::State,
+    palette: &'a mut palette::State,
+    program: &'a mut program::State,
+    queue: &'a mut queue::State,
+}
 
-        impl App {
-            /// The threads, to which a test brings what a file dialog would have.
+impl App {
+    /// The threads, to which a test brings what a file dialog would have.
     #[cfg(test)]
     pub(crate) const fn workers(&self) -> &Workers {
         &self.workers
     }
 
     /// Calls a feature with what it may change, then carries out the commands that it has for others.
-            fn with(&mut self, ctx: &egui::Context, call: impl FnOnce(Features<'_>, &mut Context<'_>)) {
-                let mut commands = Commands::default();
-                let mut context = Context {
-                    egui: ctx,
-                    engine: &self.engine,
-                    workers: &self.workers,
-                    queue: &self.queue,
-                    library: self.library.as_ref(),
-                    gallery: self.gallery.as_ref(),
-                    notices: &mut self.state.notices,
-                    shared: &mut self.state.shared,
-                    commands: &mut commands,
-                };
-                let features = Features { $($screen: &mut self.state.$screen,)* $($section: &mut self.state.$section,)* };
-                call(features, &mut context);
-                self.observe_recipe(ctx);
-                for command in commands.into_vec() {
-                    self.update(ctx, command);
-                }
-            }
-
-            /// Hands a command to its feature.
-            fn update_feature(&mut self, ctx: &egui::Context, command: Command) {
-                match command {
-                    $(Command::$Screen(command) => self.with(ctx, |features, context| crate::gui::$screen::update::update(features.$screen, command, context)),)*
-                    $(Command::$Section(command) => self.with(ctx, |features, context| crate::gui::$section::update::update(features.$section, command, context)),)*
-                    Command::Window(command) => self.update_window(ctx, command),
-                }
-            }
+    fn with(&mut self, ctx: &egui::Context, call: impl FnOnce(Features<'_>, &mut Context<'_>)) {
+        let mut commands = Commands::default();
+        let mut context = Context {
+            egui: ctx,
+            engine: &self.engine,
+            workers: &self.workers,
+            queue: &self.queue,
+            library: self.library.as_ref(),
+            gallery: self.gallery.as_ref(),
+            notices: &mut self.state.notices,
+            shared: &mut self.state.shared,
+            commands: &mut commands,
+        };
+        let features = Features {
+            create: &mut self.state.create,
+            devices: &mut self.state.devices,
+            models: &mut self.state.models,
+            gallery: &mut self.state.gallery,
+            canvas: &mut self.state.canvas,
+            guides: &mut self.state.guides,
+            live: &mut self.state.live,
+            memory: &mut self.state.memory,
+            palette: &mut self.state.palette,
+            program: &mut self.state.program,
+            queue: &mut self.state.queue,
+        };
+        call(features, &mut context);
+        self.observe_recipe(ctx);
+        for command in commands.into_vec() {
+            self.update(ctx, command);
         }
-    };
-}
+    }
 
-with_features!(define_features);
-
-/// The recipe that the window opens with, and the person's own where that is another one. Who has chosen no model begins with the built-in
-/// one.
-fn first_recipe(settings: &Settings, builtin: Option<&Builtin>) -> (Recipe, Option<Box<Recipe>>) {
-    let mut recipe = settings.recipe.clone();
-    match builtin {
-        Some(builtin) if settings.builtin => {
-            let own: ModelFiles = std::mem::replace(&mut recipe.files, builtin.files().clone());
-            recipe.negative_in_prompt = builtin.manifest().defaults.negative_in_prompt;
-            (recipe, (!own.is_empty()).then(|| Box::new(Recipe { files: own, ..Recipe::default() })))
+    /// Hands a command to its feature.
+    fn update_feature(&mut self, ctx: &egui::Context, command: Command) {
+        match command {
+            Command::Create(it) => self.with(ctx, |features, context| create::update::update(features.create, it, context)),
+            Command::Devices(it) => self.with(ctx, |features, context| devices::update::update(features.devices, it, context)),
+            Command::Models(it) => self.with(ctx, |features, context| models::update::update(features.models, it, context)),
+            Command::Gallery(it) => self.with(ctx, |features, context| gallery::update::update(features.gallery, it, context)),
+            Command::Canvas(it) => self.with(ctx, |features, context| canvas::update::update(features.canvas, it, context)),
+            Command::Guides(it) => self.with(ctx, |features, context| guides::update::update(features.guides, it, context)),
+            Command::Live(it) => self.with(ctx, |features, context| live::update::update(features.live, it, context)),
+            Command::Memory(it) => self.with(ctx, |features, context| memory::update::update(features.memory, it, context)),
+            Command::Palette(it) => self.with(ctx, |features, context| palette::update::update(features.palette, it, context)),
+            Command::Program(it) => self.with(ctx, |features, context| program::update::update(features.program, it, context)),
+            Command::Queue(it) => self.with(ctx, |features, context| queue::update::update(features.queue, it, context)),
+            Command::Window(command) => self.update_window(ctx, command),
         }
-        Some(builtin) if recipe.files.is_empty() => {
-            builtin.apply(&mut recipe);
-            (recipe, None)
-        }
-        Some(_) | None => (recipe, None),
     }
 }
 
@@ -178,17 +180,17 @@ impl App {
         // The window's own commands have these keys.
         ctx.options_mut(|options| options.zoom_with_keyboard = false);
         ctx.set_zoom_factor(settings.zoom.factor());
-        let (recipe, custom_recipe) = first_recipe(&settings, options.builtin.as_deref().ok());
+        let next = NextRecipe::new(settings.recipe.clone(), settings.builtin, options.builtin.clone());
         let pictures_folder = settings.pictures_folder.clone().unwrap_or_else(|| options.pictures_folder.clone());
         let state = State {
             shared: Shared {
                 screen: Screen::default(),
-                history: History::new(Snapshot { recipe: recipe.clone(), custom_recipe: custom_recipe.clone(), pins: BTreeSet::default() }),
-                recipe,
-                builtin: options.builtin.clone(),
-                custom_recipe,
-                recent_recipes: RecentRecipes::default(),
-                lora_files: Vec::new(),
+                history: History::new(Snapshot {
+                    recipe: next.recipe.clone(),
+                    custom_recipe: next.custom_recipe.clone(),
+                    pins: BTreeSet::default(),
+                }),
+                next,
                 library: Arc::new(LibrarySnapshot { cards: builtin.iter().cloned().collect(), ..LibrarySnapshot::default() }),
                 unplaced: Vec::new(),
                 missing_files: BTreeSet::new(),
@@ -217,6 +219,7 @@ impl App {
                 None => canvas::State::new(options.paths.clone()),
                 Some(beside) => canvas::State::beside(beside.backups.as_ref().map(|own| own.path().to_owned())),
             },
+            guides: guides::State,
             live: live::State::new(options.paths.clone()),
             palette: palette::State::default(),
             memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
@@ -419,21 +422,21 @@ impl App {
 
     /// Takes note of changes of the recipe, so that they can be undone.
     fn observe_recipe(&mut self, ctx: &egui::Context) {
-        let Shared { history, recipe, custom_recipe, .. } = &mut self.state.shared;
+        let Shared { history, next, .. } = &mut self.state.shared;
         let held = ctx.input(|input| input.pointer.any_down());
-        history.observe(recipe, custom_recipe.as_deref(), &self.state.devices.board.pins, self.cause, ctx.time(), held);
+        history.observe(&next.recipe, next.custom_recipe.as_deref(), &self.state.devices.board.pins, self.cause, ctx.time(), held);
     }
 
     /// Brings settings of the history back.
     fn restore(&mut self, ctx: &egui::Context, step: fn(&mut History) -> Option<&Snapshot>) {
         let Some(Snapshot { recipe, custom_recipe, pins }) = step(&mut self.state.shared.history).cloned() else { return };
-        let before = std::mem::replace(&mut self.state.shared.recipe, recipe);
-        self.state.shared.custom_recipe = custom_recipe;
+        let before = std::mem::replace(&mut self.state.shared.next.recipe, recipe);
+        self.state.shared.next.custom_recipe = custom_recipe;
         if self.state.devices.board.pins != pins {
             self.state.devices.board.pins = pins;
             self.state.devices.board.mark_stale();
         }
-        let after = &self.state.shared.recipe;
+        let after = &self.state.shared.next.recipe;
         settings_panel::text_restored(ctx, (&before.prompt, &after.prompt), (&before.negative_prompt, &after.negative_prompt));
     }
 
@@ -628,7 +631,7 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         Report::Kept(id, result) => create::pictures::stored(create, id, result, context),
         Report::Loaded(id, result) => create::pictures::loaded(create, id, result, context),
         Report::Thumbnail(path, result) => create::pictures::thumbnail_ready(create, path, result, context),
-        Report::PersonListed(folder, files) => create::update::person_listed(&folder, files, context),
+        Report::PersonListed(folder, files) => guides::update::person_listed(&folder, files, context),
         Report::FolderNotOpened(error) => {
             context.shared.error = Some(ErrorCard::new(error.to_string(), "Open it in your file manager instead."));
         }
@@ -680,17 +683,8 @@ fn dialog_closed(
         }
         DialogKind::PicturesFolder | DialogKind::ExportFolder => gallery::update::dialog_closed(gallery, kind, result, context),
         DialogKind::ModelsFolder | DialogKind::ModelsRoot => models::update::dialog_closed(kind, result, context),
-        DialogKind::Any
-        | DialogKind::Role(_)
-        | DialogKind::Start
-        | DialogKind::Mask
-        | DialogKind::Reference
-        | DialogKind::Control
-        | DialogKind::Person
-        | DialogKind::Lora
-        | DialogKind::Embedding
-        | DialogKind::Styles
-        | DialogKind::SaveAs(_) => {
+        DialogKind::Guide(kind) => guides::update::dialog_closed(kind, result, context),
+        DialogKind::Any | DialogKind::Role(_) | DialogKind::Lora | DialogKind::Embedding | DialogKind::Styles | DialogKind::SaveAs(_) => {
             create::update::dialog_closed(create, kind, result, context);
         }
     }

@@ -82,12 +82,12 @@ impl Autosave {
             wgpu: self.saver.written().wgpu,
             window: self.window.and_then(WindowPlace::sane),
             zoom: shared.zoom,
-            builtin: shared.uses_builtin(),
-            recipe: if shared.uses_builtin() {
-                let files = shared.custom_recipe.as_ref().map(|own| own.files.clone()).unwrap_or_default();
-                Recipe { files, ..shared.recipe.clone() }
+            builtin: shared.next.uses_builtin(),
+            recipe: if shared.next.uses_builtin() {
+                let files = shared.next.custom_recipe.as_ref().map(|own| own.files.clone()).unwrap_or_default();
+                Recipe { files, ..shared.next.recipe.clone() }
             } else {
-                shared.recipe.clone()
+                shared.next.recipe.clone()
             },
             pins: state.devices.known_pins().or_else(|| self.saver.written().pins.clone()),
             placements: state.devices.saved_placements.clone(),

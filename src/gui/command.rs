@@ -5,73 +5,56 @@
 
 use eframe::egui::Context;
 
-use crate::gui::features::with_features;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::gallery::command::PLAIN_KEYS;
 use crate::gui::screen::Screen;
 use crate::gui::shortcut::Shortcut;
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
-use crate::gui::{canvas, create, live};
+use crate::gui::{canvas, create, devices, gallery, guides, live, memory, models, palette, program, queue};
 
-macro_rules! define_command {
-    (
-        screens { $($screen:ident $Screen:ident $label:literal $tooltip:literal $key:ident;)* }
-        sections { $($section:ident $Section:ident;)* }
-    ) => {
-        /// A command to the window.
-        #[derive(Clone, Debug, PartialEq)]
-        pub(crate) enum Command {
-            $($Screen(crate::gui::$screen::Command),)*
-            $($Section(crate::gui::$section::Command),)*
-            Window(WindowCommand),
-        }
+/// A command to the window.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Command {
+    Create(create::Command),
+    Devices(devices::Command),
+    Models(models::Command),
+    Gallery(gallery::Command),
+    Canvas(canvas::Command),
+    Guides(guides::Command),
+    Live(live::Command),
+    Memory(memory::Command),
+    Palette(palette::Command),
+    Program(program::Command),
+    Queue(queue::Command),
+    Window(WindowCommand),
+}
 
-        $(impl From<crate::gui::$screen::Command> for Command {
-            fn from(command: crate::gui::$screen::Command) -> Self {
-                Self::$Screen(command)
-            }
-        })*
-
-        $(impl From<crate::gui::$section::Command> for Command {
-            fn from(command: crate::gui::$section::Command) -> Self {
-                Self::$Section(command)
+/// What is the same for each feature: its name here, and its module.
+macro_rules! features {
+    ($($Feature:ident $module:ident),*) => {
+        $(impl From<$module::Command> for Command {
+            fn from(command: $module::Command) -> Self {
+                Self::$Feature(command)
             }
         })*
 
         impl Command {
-            /// Every command that needs nothing more to be said: those with a key first.
-            pub(crate) fn all() -> Vec<Self> {
-                let keys = Self::keys().map(|(command, _)| command);
-                let gallery = PLAIN_KEYS.iter().map(|(_, command)| Self::Gallery(command.clone()));
-                let offered = std::iter::empty()
-                    $(.chain(crate::gui::$screen::Command::OFFERED.iter().cloned().map(Self::$Screen)))*
-                    $(.chain(crate::gui::$section::Command::OFFERED.iter().cloned().map(Self::$Section)))*;
-                let window = WindowCommand::OFFERED.iter().copied().map(Self::Window);
-                let mut all: Vec<Self> = Vec::new();
-                for command in keys.chain(gallery).chain(offered).chain(window) {
-                    if !all.contains(&command) {
-                        all.push(command);
-                    }
-                }
-                all
+            /// Commands without a key that features offer in the command palette.
+            fn offered_by_features() -> impl Iterator<Item = Self> {
+                std::iter::empty()$(.chain($module::Command::OFFERED.iter().cloned().map(Self::$Feature)))*
             }
 
-            /// Every command that has a key. Those with more modifiers come before those with fewer.
-            pub(crate) fn keys() -> impl Iterator<Item = (Self, Shortcut)> {
-                let screens = Screen::ALL.iter().map(|screen| (WindowCommand::SetScreen(*screen).into(), screen.shortcut()));
-                let features = std::iter::empty()
-                    $(.chain(crate::gui::$screen::Command::KEYS.iter().map(|(command, key)| (Self::$Screen(command.clone()), *key))))*
-                    $(.chain(crate::gui::$section::Command::KEYS.iter().map(|(command, key)| (Self::$Section(command.clone()), *key))))*;
-                let window = WindowCommand::KEYS.iter().map(|(command, key)| (Self::Window(*command), *key));
-                screens.chain(window).chain(features)
+            /// Commands of features that have a key.
+            fn keys_of_features() -> impl Iterator<Item = (Self, Shortcut)> {
+                std::iter::empty()$(.chain($module::Command::KEYS.iter().map(|(command, key)| (Self::$Feature(command.clone()), *key))))*
             }
 
             /// The words on its button or menu entry, which are its accessible name too.
             #[must_use]
             pub(crate) fn label(&self) -> &'static str {
                 match self {
-                    $(Self::$Screen(command) => command.label(),)*
-                    $(Self::$Section(command) => command.label(),)*
+                    $(Self::$Feature(command) => command.label(),)*
                     Self::Window(command) => command.label(),
                 }
             }
@@ -80,8 +63,7 @@ macro_rules! define_command {
             #[must_use]
             pub(crate) fn tooltip(&self) -> &'static str {
                 match self {
-                    $(Self::$Screen(command) => command.tooltip(),)*
-                    $(Self::$Section(command) => command.tooltip(),)*
+                    $(Self::$Feature(command) => command.tooltip(),)*
                     Self::Window(command) => command.tooltip(),
                 }
             }
@@ -92,8 +74,7 @@ macro_rules! define_command {
             /// The sentence about the first thing that is missing.
             pub(crate) fn enabled(&self, state: &State) -> Result<(), &'static str> {
                 match self {
-                    $(Self::$Screen(command) => command.enabled(&state.$screen, &state.shared),)*
-                    $(Self::$Section(command) => command.enabled(&state.$section, &state.shared),)*
+                    $(Self::$Feature(command) => command.enabled(&state.$module, &state.shared),)*
                     Self::Window(command) => command.enabled(&state.shared),
                 }
             }
@@ -101,7 +82,7 @@ macro_rules! define_command {
     };
 }
 
-with_features!(define_command);
+features!(Create create, Devices devices, Models models, Gallery gallery, Canvas canvas, Guides guides, Live live, Memory memory, Palette palette, Program program, Queue queue);
 
 impl From<WindowCommand> for Command {
     fn from(command: WindowCommand) -> Self {
@@ -110,6 +91,27 @@ impl From<WindowCommand> for Command {
 }
 
 impl Command {
+    /// Every command that needs nothing more to be said: those with a key first.
+    pub(crate) fn all() -> Vec<Self> {
+        let keys = Self::keys().map(|(command, _)| command);
+        let gallery = PLAIN_KEYS.iter().map(|(_, command)| Self::Gallery(command.clone()));
+        let window = WindowCommand::OFFERED.iter().copied().map(Self::Window);
+        let mut all: Vec<Self> = Vec::new();
+        for command in keys.chain(gallery).chain(Self::offered_by_features()).chain(window) {
+            if !all.contains(&command) {
+                all.push(command);
+            }
+        }
+        all
+    }
+
+    /// Every command that has a key. Those with more modifiers come before those with fewer.
+    pub(crate) fn keys() -> impl Iterator<Item = (Self, Shortcut)> {
+        let screens = Screen::ALL.iter().map(|screen| (WindowCommand::SetScreen(*screen).into(), screen.shortcut()));
+        let window = WindowCommand::KEYS.iter().map(|(command, key)| (Self::Window(*command), *key));
+        screens.chain(window).chain(Self::keys_of_features())
+    }
+
     /// Its key, where it has one.
     #[must_use]
     pub(crate) fn shortcut(&self) -> Option<Shortcut> {

@@ -17,14 +17,6 @@ use crate::gui::identify::{FileKind, identify};
 use crate::gui::pixels;
 use crate::gui::saver::SaveAttempt;
 use crate::settings::{self, Settings};
-use crate::studio::crash_report::{LastCrash, Watch};
-use crate::studio::library_service::LibrarySnapshot;
-use crate::studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
-use crate::studio::picture_index::PictureIndex;
-use crate::studio::presets::{PresetOutcome, PresetTask, Presets, read_presets};
-use crate::studio::results::Destination;
-use crate::studio::updates::{Release, UpdateError};
-use crate::studio::{installed, preloading, results};
 use atelier_core::advice::Advice;
 use atelier_core::canvas::PixelRect;
 use atelier_core::device::Device;
@@ -36,6 +28,14 @@ use atelier_engine::{JobId, Picture, Preview, RemoteError, RemoteReport, ServerA
 use atelier_gallery::PictureId as GalleryId;
 use atelier_media::canvas_file::CANVAS_ENDING;
 use atelier_media::{PICTURE_ENDINGS, PictureError, Tool, picture_files};
+use atelier_studio::crash_report::{LastCrash, Watch};
+use atelier_studio::library_service::LibrarySnapshot;
+use atelier_studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
+use atelier_studio::picture_index::PictureIndex;
+use atelier_studio::presets::{PresetOutcome, PresetTask, Presets, read_presets};
+use atelier_studio::results::Destination;
+use atelier_studio::updates::{Release, UpdateError};
+use atelier_studio::{installed, preloading, results};
 
 /// Longest side of a preview for the screen, in pixels.
 const PREVIEW_SIDE_PX: usize = 2048;
@@ -318,13 +318,9 @@ pub enum Opened {
     Other(FileKind),
 }
 
-/// Purpose of a file dialog.
+/// A guide that is a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DialogKind {
-    /// Model files of any role.
-    Any,
-    /// A model file for this role.
-    Role(FileRole),
+pub enum GuideKind {
     /// The picture to start from.
     Start,
     /// The mask.
@@ -335,6 +331,17 @@ pub enum DialogKind {
     Control,
     /// Pictures of a person.
     Person,
+}
+
+/// Purpose of a file dialog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DialogKind {
+    /// Model files of any role.
+    Any,
+    /// A model file for this role.
+    Role(FileRole),
+    /// A guide of the next picture.
+    Guide(GuideKind),
     /// A LoRA.
     Lora,
     /// An embedding.
@@ -520,11 +527,19 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
         DialogKind::Styles => one(dialog.set_title("Choose A1111's styles.csv").add_filter("Lists of styles", &["csv"]).pick_file()),
         DialogKind::Lora => one(dialog.set_title("Choose a LoRA").add_filter("Model files", &MODELS).pick_file()),
         DialogKind::Embedding => one(dialog.set_title("Choose an embedding").add_filter("Model files", &MODELS).pick_file()),
-        DialogKind::Start => one(dialog.set_title("Choose a picture to start from").add_filter("Pictures", &PICTURE_ENDINGS).pick_file()),
-        DialogKind::Mask => one(dialog.set_title("Choose a mask").add_filter("Pictures", &PICTURE_ENDINGS).pick_file()),
-        DialogKind::Reference => dialog.set_title("Add reference pictures").add_filter("Pictures", &PICTURE_ENDINGS).pick_files(),
-        DialogKind::Control => one(dialog.set_title("Choose a control picture").add_filter("Pictures", &PICTURE_ENDINGS).pick_file()),
-        DialogKind::Person => dialog.set_title("Add pictures of the person").add_filter("Pictures", &PICTURE_ENDINGS).pick_files(),
+        DialogKind::Guide(GuideKind::Start) => {
+            one(dialog.set_title("Choose a picture to start from").add_filter("Pictures", &PICTURE_ENDINGS).pick_file())
+        }
+        DialogKind::Guide(GuideKind::Mask) => one(dialog.set_title("Choose a mask").add_filter("Pictures", &PICTURE_ENDINGS).pick_file()),
+        DialogKind::Guide(GuideKind::Reference) => {
+            dialog.set_title("Add reference pictures").add_filter("Pictures", &PICTURE_ENDINGS).pick_files()
+        }
+        DialogKind::Guide(GuideKind::Control) => {
+            one(dialog.set_title("Choose a control picture").add_filter("Pictures", &PICTURE_ENDINGS).pick_file())
+        }
+        DialogKind::Guide(GuideKind::Person) => {
+            dialog.set_title("Add pictures of the person").add_filter("Pictures", &PICTURE_ENDINGS).pick_files()
+        }
         DialogKind::ModelsFolder => one(dialog.set_title("Use the models of a folder").pick_folder()),
         DialogKind::ModelsRoot => one(dialog.set_title("Choose where downloaded models go").pick_folder()),
         DialogKind::PicturesFolder => one(dialog.set_title("Show the pictures of a folder").pick_folder()),

@@ -14,34 +14,30 @@ use crate::gui::widgets::has_own_undo;
 use crate::gui::window_command::WindowCommand;
 
 use crate::gui::create::view::{filmstrip, progress, settings_panel, steps};
-use crate::gui::features::with_features;
-use crate::gui::{canvas, create, gallery, live, models, overlays, palette, program, queue, theme, toolbar};
+use crate::gui::{canvas, create, devices, gallery, live, models, overlays, palette, program, queue, theme, toolbar};
 
 /// Width of the panel on the left, in points.
 const SIDE_WIDTH: f32 = 344.0;
 
-macro_rules! define_panels {
-    (
-        screens { $($screen:ident $Screen:ident $label:literal $tooltip:literal $key:ident;)* }
-        sections { $($section:ident $Section:ident;)* }
-    ) => {
-        /// Draws the panel beside the view.
-        fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
-            match state.shared.screen {
-                $(Screen::$Screen => crate::gui::$screen::view::side_panel(ui, state, commands),)*
-            }
-        }
-
-        /// Draws the view.
-        fn main_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
-            match state.shared.screen {
-                $(Screen::$Screen => crate::gui::$screen::view::main_panel(ui, state, commands),)*
-            }
-        }
-    };
+/// Draws the panel beside the view.
+fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    match state.shared.screen {
+        Screen::Create => create::view::side_panel(ui, state, commands),
+        Screen::Devices => devices::view::side_panel(ui, state, commands),
+        Screen::Models => models::view::side_panel(ui, state, commands),
+        Screen::Gallery => gallery::view::side_panel(ui, state, commands),
+    }
 }
 
-with_features!(define_panels);
+/// Draws the view.
+fn main_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    match state.shared.screen {
+        Screen::Create => create::view::main_panel(ui, state, commands),
+        Screen::Devices => devices::view::main_panel(ui, state, commands),
+        Screen::Models => models::view::main_panel(ui, state, commands),
+        Screen::Gallery => gallery::view::main_panel(ui, state, commands),
+    }
+}
 
 /// Draws the whole window.
 pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {

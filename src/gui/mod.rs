@@ -12,10 +12,11 @@ mod context;
 pub mod create;
 pub mod devices;
 mod due;
-mod features;
+pub mod feature_command;
 pub mod files;
 mod frame;
 pub mod gallery;
+pub mod guides;
 mod history;
 mod icons;
 pub mod identify;
@@ -51,4 +52,4 @@ pub use app::App;
 pub use options::{Beside, Options};
 pub use window::{WindowError, run};
 
-pub use crate::studio::library_service::LibraryOptions;
+pub use atelier_studio::library_service::LibraryOptions;

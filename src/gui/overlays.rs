@@ -6,6 +6,7 @@ use eframe::egui::{
 
 use crate::gui::command::Commands;
 use crate::gui::devices;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons;
 use crate::gui::icons::Icon;
 use crate::gui::shared::{Closing, Screen};
@@ -29,7 +30,7 @@ pub(crate) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, ca
             ui.set_width(width - 34.0);
             ui.horizontal_top(|ui| {
                 let (rect, _) = ui.allocate_exact_size(vec2(20.0, 20.0), eframe::egui::Sense::hover());
-                icons::paint(ui.painter(), rect, Icon::Warning, (1.0, palette.error).into());
+                icons::paint(ui.painter(), rect, Icon::Warning, palette.error);
                 ui.vertical(|ui| {
                     ui.set_width(ui.available_width() - 32.0);
                     ui.add(Label::new(bold(&error.advice.sentence).color(palette.strong)).wrap());

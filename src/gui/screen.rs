@@ -2,50 +2,51 @@
 
 use eframe::egui::{Key, Modifiers};
 
-use crate::gui::features::with_features;
 use crate::gui::shortcut::Shortcut;
 
-macro_rules! define_screen {
-    (
-        screens { $($module:ident $Name:ident $label:literal $tooltip:literal $key:ident;)* }
-        sections { $($section:ident $Section:ident;)* }
-    ) => {
-        /// A view of the window.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub enum Screen {
-            #[default]
-            $(#[doc = $tooltip] $Name,)*
-        }
-
-        impl Screen {
-            /// All of them, in the order of their buttons.
-            pub const ALL: &[Self] = &[$(Self::$Name,)*];
-
-            /// The word on its button.
-            #[must_use]
-            pub const fn label(self) -> &'static str {
-                match self {
-                    $(Self::$Name => $label,)*
-                }
-            }
-
-            /// Its purpose, in a sentence.
-            #[must_use]
-            pub const fn tooltip(self) -> &'static str {
-                match self {
-                    $(Self::$Name => $tooltip,)*
-                }
-            }
-
-            /// Its key.
-            #[must_use]
-            pub const fn shortcut(self) -> Shortcut {
-                match self {
-                    $(Self::$Name => Shortcut::while_typing(Modifiers::COMMAND, Key::$key),)*
-                }
-            }
-        }
-    };
+/// A view of the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Screen {
+    /// A picture's words and settings, and the pictures that come of them.
+    #[default]
+    Create,
+    /// Where each part of the model runs.
+    Devices,
+    /// The models of this disk and of the catalogue.
+    Models,
+    /// Every picture that was made.
+    Gallery,
 }
 
-with_features!(define_screen);
+impl Screen {
+    /// All of them, in the order of their buttons.
+    pub const ALL: &[Self] = &[Self::Create, Self::Devices, Self::Models, Self::Gallery];
+
+    /// Label, tooltip and key.
+    const fn row(self) -> (&'static str, &'static str, Key) {
+        match self {
+            Self::Create => ("Create", "Describe a picture and watch it form.", Key::Num1),
+            Self::Devices => ("Devices", "See where each part of the model runs, what that takes, and change it.", Key::Num2),
+            Self::Models => ("Models", "See which models you have, get more, and keep them tidy.", Key::Num3),
+            Self::Gallery => ("Gallery", "Find every picture again, look closely, compare, and go on from any of them.", Key::Num4),
+        }
+    }
+
+    /// The word on its button.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        self.row().0
+    }
+
+    /// Its purpose, in a sentence.
+    #[must_use]
+    pub const fn tooltip(self) -> &'static str {
+        self.row().1
+    }
+
+    /// Its key.
+    #[must_use]
+    pub const fn shortcut(self) -> Shortcut {
+        Shortcut::while_typing(Modifiers::COMMAND, self.row().2)
+    }
+}

@@ -11,14 +11,13 @@ use crate::gui::devices::board::Remedy;
 pub use crate::gui::history::History;
 pub use crate::gui::screen::Screen;
 use crate::settings::{ThemeChoice, Zoom};
-use crate::studio::library_service::LibrarySnapshot;
-use crate::studio::queue::QueueSnapshot;
 use atelier_core::advice::Advice;
-use atelier_core::recipe::{
-    FileRole, ImageSource, Lora, ModelFiles, Part, PartialRecipe, Person, RecallPart, Recipe, take_loras, take_loras_if,
-};
+use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe};
 use atelier_engine::{JobId, Residency, Resident};
-use atelier_library::{Builtin, Family, ModelCard, ModelKind, Role, lora_named};
+use atelier_library::{Family, ModelCard, ModelKind, Role};
+use atelier_studio::library_service::LibrarySnapshot;
+use atelier_studio::next_recipe::NextRecipe;
+use atelier_studio::queue::QueueSnapshot;
 
 /// Seeds that are drawn stay short enough to be read out.
 const SEEDS: std::ops::Range<i64> = 0..1_000_000_000;
@@ -28,25 +27,14 @@ pub(crate) fn random_seed() -> i64 {
     rand::random_range(SEEDS)
 }
 
-/// Models whose settings are remembered while the window is open.
-const MOST_RECIPES: usize = 32;
-
 /// State that several features read and change.
 pub struct Shared {
     /// The view that is shown.
     pub screen: Screen,
-    /// The settings of the next picture.
-    pub recipe: Recipe,
+    /// The recipe of the next picture.
+    pub next: NextRecipe,
     /// Changes of these settings, to be undone.
     pub history: History,
-    /// The model that comes with the program; where it cannot be used, a sentence that says why.
-    pub builtin: Result<Arc<Builtin>, String>,
-    /// The recipe as it was with the person's own files, while the built-in model is used.
-    pub custom_recipe: Option<Box<Recipe>>,
-    /// The last recipe of each model that was used.
-    pub recent_recipes: RecentRecipes,
-    /// The LoRAs of the library, by which a prompt can name them.
-    pub lora_files: Vec<PathBuf>,
     /// The library, among whose models a picture finds its own.
     pub library: Arc<LibrarySnapshot>,
     /// Files whose role could not be guessed; the person is asked.
@@ -72,91 +60,6 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// True if the recipe has the built-in model.
-    #[must_use]
-    pub fn uses_builtin(&self) -> bool {
-        self.builtin.as_ref().is_ok_and(|builtin| builtin.is_in(&self.recipe))
-    }
-
-    /// `Ok` if a picture can be made.
-    ///
-    /// # Errors
-    /// The first requirement that is not met.
-    pub fn ready(&self) -> Result<(), UnmetRequirement> {
-        use FileRole::{ClipG, ClipL, Diffusion, Llm, Model, T5xxl};
-        let files = &self.recipe.files;
-        if files.get(Model).is_none() && files.get(Diffusion).is_none() {
-            return Err(UnmetRequirement::Model);
-        }
-        if files.get(Model).is_none() && [Llm, ClipL, ClipG, T5xxl].iter().all(|role| files.get(*role).is_none()) {
-            return Err(UnmetRequirement::TextEncoder);
-        }
-        if self.recipe.control.is_some() && files.get(FileRole::Controlnet).is_none() {
-            return Err(UnmetRequirement::Controlnet);
-        }
-        match (self.recipe.has_photomaker(), self.recipe.person.is_empty()) {
-            (true, true) => return Err(UnmetRequirement::Person),
-            (false, false) => return Err(UnmetRequirement::Photomaker),
-            (true, false) | (false, true) => {}
-        }
-        if !self.unknown_loras().is_empty() {
-            return Err(UnmetRequirement::Lora);
-        }
-        // The built-in model was trained with empty prompts too.
-        if self.recipe.prompt.trim().is_empty() && self.recipe.init.is_none() && !self.uses_builtin() {
-            return Err(UnmetRequirement::Prompt);
-        }
-        self.recipe.check_person_word().map_err(|_| UnmetRequirement::PersonWord)
-    }
-
-    /// Names in `<lora:name:strength>` of the prompt that no known file has.
-    #[must_use]
-    pub fn unknown_loras(&self) -> Vec<String> {
-        take_loras(&self.recipe.prompt).1.into_iter().map(|(name, _)| name).collect()
-    }
-
-    /// Takes the LoRAs that the prompt names, and whose files are known, into the recipe's list.
-    pub fn take_prompt_loras(&mut self) {
-        let mut named: Vec<Lora> = Vec::new();
-        let known = || self.recipe.loras.iter().map(|lora| &lora.path).chain(&self.lora_files).map(PathBuf::as_path);
-        let prompt = take_loras_if(&self.recipe.prompt, |name, strength| {
-            let Some(path) = lora_named(name, known()) else { return false };
-            match named.iter_mut().find(|lora| lora.path == path) {
-                // Named twice, it counts with both strengths.
-                Some(lora) => lora.strength += strength,
-                None => named.push(Lora { path: path.to_owned(), strength }),
-            }
-            true
-        });
-        if named.is_empty() {
-            return;
-        }
-        self.recipe.prompt = prompt;
-        for lora in named {
-            match self.recipe.loras.iter_mut().find(|it| it.path == lora.path) {
-                Some(it) => it.strength = lora.strength,
-                None => self.recipe.loras.push(lora),
-            }
-        }
-    }
-
-    /// Uses a LoRA, with strength 1 where it is new.
-    pub fn use_lora(&mut self, path: PathBuf) {
-        let Recipe { loras, disabled_loras, .. } = &mut self.recipe;
-        if loras.iter().any(|lora| lora.path == path) {
-            return;
-        }
-        let disabled = disabled_loras.iter().position(|lora| lora.path == path);
-        loras.push(disabled.map_or(Lora { path, strength: 1.0 }, |at| disabled_loras.remove(at)));
-    }
-
-    /// Has an embedding at hand.
-    pub fn use_embedding(&mut self, path: PathBuf) {
-        if !self.recipe.embeddings.contains(&path) {
-            self.recipe.embeddings.push(path);
-        }
-    }
-
     /// Cards of this kind that have a file on this disk, with the first of them.
     pub fn cards_with_file(&self, kind: ModelKind) -> impl Iterator<Item = (&ModelCard, &Path)> {
         let cards = self.library.cards.iter().filter(move |card| card.kind == kind);
@@ -166,7 +69,7 @@ impl Shared {
     /// Family of the chosen model, where the library knows it.
     #[must_use]
     pub fn model_family(&self) -> Option<&str> {
-        let main = self.recipe.files.main()?;
+        let main = self.next.recipe.files.main()?;
         self.library.cards.iter().find(|card| card.main_file.as_deref() == Some(main))?.family.as_deref()
     }
 
@@ -175,7 +78,7 @@ impl Shared {
     /// # Errors
     /// The sentence for a person.
     pub fn takes_references(&self) -> Result<(), &'static str> {
-        let ignores = self.without_references.as_ref() == Some(&self.recipe.files);
+        let ignores = self.without_references.as_ref() == Some(&self.next.recipe.files);
         if ignores {
             Err("This model looks at no reference pictures. Edit models do, as Flux Kontext and Qwen-Image-Edit.")
         } else {
@@ -194,7 +97,7 @@ impl Shared {
     /// # Errors
     /// The sentence for a person.
     pub fn takes_person(&self) -> Result<(), &'static str> {
-        if self.recipe.has_photomaker() {
+        if self.next.recipe.has_photomaker() {
             return Ok(());
         }
         if self.model_family() != Some(Family::Sdxl.label()) {
@@ -205,209 +108,31 @@ impl Shared {
 
     /// Adds pictures of the person, as far as there is room, and the library's `PhotoMaker` where the model has none.
     pub fn add_person_pictures(&mut self, images: impl IntoIterator<Item = ImageSource>) {
-        let found = self.photomakers().next().map(Path::to_owned).filter(|_| !self.recipe.has_photomaker());
+        let found = self.photomakers().next().map(Path::to_owned).filter(|_| !self.next.recipe.has_photomaker());
         if let Some(path) = found {
-            self.recipe.files.set(FileRole::Photomaker, path);
+            self.next.recipe.files.set(FileRole::Photomaker, path);
         }
-        let pictures = &mut self.recipe.person.images;
+        let pictures = &mut self.next.recipe.person.images;
         pictures.extend(images);
         pictures.truncate(Person::MAX_IMAGES);
     }
 
     /// Removes a picture of the person, and after the last one a `PhotoMaker` that the library has at hand.
     pub fn remove_person_picture(&mut self, index: usize) {
-        let pictures = &mut self.recipe.person.images;
+        let pictures = &mut self.next.recipe.person.images;
         if index < pictures.len() {
             pictures.remove(index);
         }
-        let is_at_hand = self.recipe.files.get(FileRole::Photomaker).is_some_and(|path| self.photomakers().any(|it| it == path));
-        if self.recipe.person.is_empty() && is_at_hand {
-            self.recipe.files.remove(FileRole::Photomaker);
+        let is_at_hand = self.next.recipe.files.get(FileRole::Photomaker).is_some_and(|path| self.photomakers().any(|it| it == path));
+        if self.next.recipe.person.is_empty() && is_at_hand {
+            self.next.recipe.files.remove(FileRole::Photomaker);
         }
-    }
-
-    /// Makes these files the model, in place of the one that was there.
-    pub fn replace_model(&mut self, files: ModelFiles) {
-        if self.uses_builtin() {
-            self.use_own_files();
-        }
-        self.recipe.files = files;
-        self.recipe.negative_in_prompt = false;
-        self.recipe.drop_unusable_guides();
-    }
-
-    /// Something that is worth knowing before a picture is made, though it may well work.
-    #[must_use]
-    pub fn advice(&self) -> Option<&'static str> {
-        use FileRole::{Diffusion, Model, Taesd, Vae};
-        let files = &self.recipe.files;
-        let lone = files.get(Model).is_none() && files.get(Diffusion).is_some();
-        (lone && files.get(Vae).is_none() && files.get(Taesd).is_none()).then_some("Most models like this one need a VAE too.")
-    }
-
-    /// True if the recipe has these files.
-    #[must_use]
-    pub fn is_chosen(&self, files: &ModelFiles) -> bool {
-        same_paths(files, &self.recipe.files)
-    }
-
-    /// True if these are the files of the built-in model.
-    #[must_use]
-    pub fn is_builtin(&self, files: &ModelFiles) -> bool {
-        self.builtin.as_ref().is_ok_and(|builtin| same_paths(builtin.files(), files))
-    }
-
-    /// The name of the model of these files: the built-in one's, else its main file's.
-    #[must_use]
-    pub fn model_name(&self, files: &ModelFiles) -> String {
-        if let Some(builtin) = self.builtin.as_ref().ok().filter(|_| self.is_builtin(files)) {
-            return builtin.manifest().name.clone();
-        }
-        let main = files.main();
-        let stem = main.or_else(|| files.iter().next().map(|(_, path)| path)).and_then(Path::file_stem);
-        stem.map_or_else(|| "No files".to_owned(), |stem| stem.to_string_lossy().into_owned())
     }
 
     /// The model of the next picture, where it is in memory.
     #[must_use]
     pub fn chosen_resident(&self) -> Option<&Resident> {
-        self.residency.models.iter().find(|model| self.is_chosen(&model.files))
-    }
-
-    /// Makes the built-in model the one in use. The person's own files and their settings are remembered, so that one can go back.
-    pub fn use_builtin(&mut self) {
-        let Ok(builtin) = &self.builtin else { return };
-        self.custom_recipe = Some(Box::new(self.recipe.clone()));
-        builtin.apply(&mut self.recipe);
-        // They were made for another model.
-        self.recipe.loras.clear();
-        self.recipe.drop_unusable_guides();
-    }
-
-    /// Goes from the built-in model back to the person's own files.
-    pub fn use_own_files(&mut self) {
-        let own = self.custom_recipe.take().map(|own| *own).unwrap_or_default();
-        let now = std::mem::take(&mut self.recipe);
-        self.recipe = with_model_of(&now, own);
-    }
-
-    /// Takes a part of a picture's settings over; where it is computed stays as it is.
-    pub fn recall(&mut self, part: RecallPart, from: &PartialRecipe) {
-        self.apply_settings(&part.select(from));
-    }
-
-    /// Takes settings over, of a picture or a preset.
-    pub fn apply_settings(&mut self, settings: &PartialRecipe) {
-        if let Some(files) = &settings.files {
-            self.change_sides(files);
-            if *files != self.recipe.files && settings.loras.is_none() {
-                // They were made for another model.
-                self.recipe.loras.clear();
-            }
-        }
-        settings.apply(&mut self.recipe);
-        self.follow_builtin();
-        self.recipe.drop_unusable_guides();
-        self.take_prompt_loras();
-    }
-
-    /// Reads the negative prompt as the built-in model does where it is the one in use: earlier versions of it, whose settings may come from
-    /// files, read it in another way.
-    fn follow_builtin(&mut self) {
-        if let Ok(builtin) = &self.builtin
-            && self.uses_builtin()
-        {
-            self.recipe.negative_in_prompt = builtin.manifest().defaults.negative_in_prompt;
-        }
-    }
-
-    /// Remembers the person's own files beside the built-in model, and the other way round, before these files become the model.
-    fn change_sides(&mut self, files: &ModelFiles) {
-        match (self.uses_builtin(), self.is_builtin(files)) {
-            (false, true) => self.use_builtin(),
-            (true, false) => self.use_own_files(),
-            _ => {}
-        }
-    }
-
-    /// Sets the file of a role. The first one after the built-in model begins a model of one's own.
-    pub fn use_file(&mut self, role: FileRole, path: PathBuf) {
-        if self.uses_builtin() {
-            self.use_own_files();
-        }
-        self.recipe.files.set(role, path);
-    }
-}
-
-/// The first requirement of a picture that is not met.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UnmetRequirement {
-    /// There is neither a whole model nor a diffusion model.
-    Model,
-    /// A diffusion model has no text encoder.
-    TextEncoder,
-    /// The prompt is empty, and there is no start picture.
-    Prompt,
-    /// There is a control picture and no ControlNet.
-    Controlnet,
-    /// There is a `PhotoMaker` and no picture of a person.
-    Person,
-    /// There are pictures of a person and no `PhotoMaker`.
-    Photomaker,
-    /// The prompt does not say where the person is.
-    PersonWord,
-    /// The prompt names a LoRA whose file is not known.
-    Lora,
-}
-
-impl UnmetRequirement {
-    /// The next step for the person, as a sentence.
-    #[must_use]
-    pub const fn sentence(self) -> &'static str {
-        match self {
-            Self::Model => "Choose a model to start.",
-            Self::TextEncoder => "Add the text encoder that belongs to this model.",
-            Self::Prompt => "Describe the picture first.",
-            Self::Controlnet => "The control picture needs a ControlNet: add one to the model, or remove the picture.",
-            Self::Person => "PhotoMaker needs pictures of a person: add one among the guides, or take its file out of the model.",
-            Self::Photomaker => "The pictures of a person need a PhotoMaker: add its file to the model, or remove the pictures.",
-            Self::PersonWord => "Write the word img once in the prompt, after the word for the person: a woman img by a lake.",
-            Self::Lora => "The prompt names a LoRA that is not known: add its file, or remove its tag.",
-        }
-    }
-}
-
-/// The recipe `other`, with prompt, seed, pictures and placement of `now`: everything that does not depend on the model.
-#[must_use]
-pub fn with_model_of(now: &Recipe, mut other: Recipe) -> Recipe {
-    let kept = [Part::Prompt, Part::NegativePrompt, Part::Seed, Part::Count, Part::Start, Part::References, Part::Upscale, Part::Machine];
-    other.take_parts(now, &kept);
-    other
-}
-
-/// True if these are the same files, in whatever roles: the engine corrects roles.
-#[must_use]
-pub fn same_paths(one: &ModelFiles, other: &ModelFiles) -> bool {
-    let paths = |files: &ModelFiles| files.iter().map(|(_, path)| path.to_owned()).collect::<BTreeSet<_>>();
-    paths(one) == paths(other)
-}
-
-/// The last recipe of each model that was used, the latest first.
-#[derive(Debug, Default)]
-pub struct RecentRecipes(Vec<Recipe>);
-
-impl RecentRecipes {
-    /// Remembers the settings that a model is used with.
-    pub fn remember(&mut self, recipe: &Recipe) {
-        self.0.retain(|it| !same_paths(&it.files, &recipe.files));
-        self.0.insert(0, recipe.clone());
-        self.0.truncate(MOST_RECIPES);
-    }
-
-    /// The last recipe of the model of these files.
-    #[must_use]
-    pub fn of(&self, files: &ModelFiles) -> Option<&Recipe> {
-        self.0.iter().find(|it| same_paths(&it.files, files))
+        self.residency.models.iter().find(|model| self.next.is_chosen(&model.files))
     }
 }
 
@@ -539,19 +264,4 @@ pub enum Closing {
     },
     /// Nothing holds the window any more.
     Now,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_model_is_the_same_whatever_its_files_are_said_to_be_for() {
-        let (mut one, mut other) = (ModelFiles::default(), ModelFiles::default());
-        one.set(FileRole::Model, "/m/a.safetensors");
-        other.set(FileRole::Diffusion, "/m/a.safetensors");
-        assert!(same_paths(&one, &other));
-        other.set(FileRole::Vae, "/m/b.safetensors");
-        assert!(!same_paths(&one, &other));
-    }
 }

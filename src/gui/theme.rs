@@ -10,6 +10,7 @@ use eframe::egui::{
     ThemePreference, Ui, Visuals, style, vec2,
 };
 
+use crate::gui::icons;
 use crate::settings::ThemeChoice;
 
 /// Size of what is said beside, in points. These four are all there are: more would tell nothing more, and each costs a moment when it is
@@ -189,6 +190,7 @@ fn fonts() -> FontDefinitions {
     let mut fonts = FontDefinitions::default();
     fonts.font_data.insert("Inter".into(), Arc::new(FontData::from_static(ttf_inter::REGULAR)));
     fonts.families.entry(FontFamily::Proportional).or_default().insert(0, "Inter".into());
+    icons::add_font(&mut fonts);
     fonts
 }
 

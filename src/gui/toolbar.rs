@@ -5,6 +5,7 @@ use eframe::egui::{Align, Button, Frame, Label, Layout, RichText, Ui, vec2};
 use crate::gui::canvas;
 use crate::gui::command::{Command, Commands};
 use crate::gui::create;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::models::queue as downloads;
 use crate::gui::program::view::menu_button;

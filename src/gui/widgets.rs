@@ -76,7 +76,7 @@ pub(crate) fn bare_icon(ui: &mut Ui, icon: Icon, label: &str) -> Response {
         ui.painter().rect_stroke(rect, visuals.corner_radius, ring, egui::StrokeKind::Inside);
     }
     let color = if response.hovered() { palette.strong } else { palette.text };
-    icons::paint(ui.painter(), rect, icon, Stroke::new(1.0, color));
+    icons::paint(ui.painter(), rect, icon, color);
     response
 }
 

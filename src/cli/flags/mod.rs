@@ -57,7 +57,7 @@ const SETTINGS: [&str; 11] = [
 
 /// Generate images on your own machine. Without a command, the window opens.
 #[derive(Debug, Parser)]
-#[command(name = "atelier", version = crate::studio::version::FULL, args_override_self = true)]
+#[command(name = "atelier", version = atelier_studio::version::FULL, args_override_self = true)]
 pub(super) struct Cli {
     /// Simulate GPUs on the CPU to try out placements: NAME:GIB[@CARD],...
     #[arg(long, global = true, value_name = "DEVICES", help_heading = DEVICES)]

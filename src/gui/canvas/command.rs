@@ -7,9 +7,11 @@ use eframe::egui::{Key, Modifiers};
 use crate::gui::canvas::state::State;
 use crate::gui::canvas::tasks::CanvasExport;
 use crate::gui::canvas::tool::{Tool, ToolOptions};
-use crate::gui::shared::{Screen, Shared, UnmetRequirement};
+use crate::gui::feature_command::FeatureCommand;
+use crate::gui::shared::{Screen, Shared};
 use crate::gui::shortcut::Shortcut;
 use atelier_core::canvas::{LayerId, LayerKind, StrokePoint};
+use atelier_studio::next_recipe::UnmetRequirement;
 
 /// Something that the pointer did, in pixels of the document.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -151,9 +153,10 @@ pub enum Command {
     FullScreen,
 }
 
-impl Command {
-    /// The keys. Those with more modifiers come before those with fewer.
-    pub const KEYS: &[(Self, Shortcut)] = &[
+impl FeatureCommand for Command {
+    type State = State;
+
+    const KEYS: &'static [(Self, Shortcut)] = &[
         (Self::Reopen, Shortcut::while_typing(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::T)),
         (Self::Harder, Shortcut::when_idle(Modifiers::SHIFT, Key::CloseBracket)),
         (Self::Softer, Shortcut::when_idle(Modifiers::SHIFT, Key::OpenBracket)),
@@ -182,8 +185,7 @@ impl Command {
         (Self::FullScreen, Shortcut::while_typing(Modifiers::NONE, Key::F11)),
     ];
 
-    /// Commands without a key that the command palette offers.
-    pub const OFFERED: &[Self] = &[
+    const OFFERED: &'static [Self] = &[
         Self::Leave,
         Self::Resume,
         Self::NextDocument,
@@ -215,19 +217,7 @@ impl Command {
         Self::Export(CanvasExport::OpenRaster),
     ];
 
-    /// The words on its button or menu entry, which are its accessible name too.
-    #[must_use]
-    pub const fn label(&self) -> &'static str {
-        self.words().0
-    }
-
-    /// Its effect, in a sentence.
-    #[must_use]
-    pub const fn tooltip(&self) -> &'static str {
-        self.words().1
-    }
-
-    const fn words(&self) -> (&'static str, &'static str) {
+    fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::SetTool(tool) => tool.words(),
             Self::Leave => ("Leave the canvas", "Look at pictures again. The canvas stays as it is."),
@@ -302,11 +292,7 @@ impl Command {
         }
     }
 
-    /// `Ok` if it can be done now.
-    ///
-    /// # Errors
-    /// The sentence about the first thing that is missing.
-    pub fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
+    fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         const NONE: &str = "There is no canvas. Press B to paint on a picture.";
         match self {
             Self::OpenBackup if state.recovery.waiting.is_empty() => return Err("No canvas of an earlier session waits."),
@@ -332,14 +318,14 @@ impl Command {
             Self::Undo => edited.and_then(|it| it.document.next_undo().map(drop).ok_or("Nothing was changed yet.")),
             Self::Redo => edited.and_then(|it| it.document.next_redo().map(drop).ok_or("Nothing was undone.")),
             Self::SetKind(LayerKind::Control) | Self::AddLayer(LayerKind::Control) => {
-                edited.and(shared.recipe.has_control_net().then_some(()).ok_or("Choose a ControlNet among the model's files first."))
+                edited.and(shared.next.recipe.has_control_net().then_some(()).ok_or("Choose a ControlNet among the model's files first."))
             }
             Self::SetKind(LayerKind::Reference) | Self::AddLayer(LayerKind::Reference) => edited.and_then(|_| shared.takes_references()),
             Self::GenerateRegions if edited.is_ok_and(|it| it.regions().next().is_none()) => {
                 Err("There is no region with anything on it. Add one, and paint it.")
             }
             Self::Generate | Self::GenerateRegions => {
-                edited.and(shared.ready().or_else(without_prompt).map_err(UnmetRequirement::sentence))
+                edited.and(shared.next.ready().or_else(without_prompt).map_err(UnmetRequirement::sentence))
             }
             Self::Accept | Self::Discard | Self::DiscardAll | Self::NextCandidate | Self::PreviousCandidate => candidate(),
             Self::Open => no_dialog(),

@@ -59,7 +59,7 @@ pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
 }
 
 const fn basis(document: &OpenDocument, part: Part, shared: &Shared, options: &ToolOptions) -> AnalysisBasis {
-    let size = (shared.recipe.width, shared.recipe.height);
+    let size = (shared.next.recipe.width, shared.next.recipe.height);
     AnalysisBasis { version: document.document.version(), size, strength: options.strength, area: options.area, region: part.region() }
 }
 
@@ -85,8 +85,8 @@ pub(crate) fn analysed(document: &mut OpenDocument, analysis: Analysis) {
 }
 
 fn ask(document: &mut OpenDocument, analysis: &Analysis, options: &ToolOptions, context: &mut Context<'_>) {
-    let mut recipe = recipe(&context.shared.recipe, document, analysis, options);
-    if context.shared.recipe.seed >= 0 {
+    let mut recipe = recipe(&context.shared.next.recipe, document, analysis, options);
+    if context.shared.next.recipe.seed >= 0 {
         recipe.seed = next_seed(&mut document.seed_uses, analysis.basis, &recipe);
     }
     document.runs.push(Run::new(&recipe, CandidateBase::new(document.number, analysis)));

@@ -3,32 +3,23 @@
 use std::path::{Path, PathBuf};
 
 use crate::gui::context::Context;
+use crate::gui::guides::update::start_from;
 use crate::gui::identify::FileKind;
-use crate::studio::library_service::LibraryRequest;
-use atelier_core::recipe::{ImageSource, InitImage, ModelFiles, embedding_word};
-
-/// Strength of a new start picture, 0 (kept) to 1 (ignored).
-const START_STRENGTH: f32 = 0.75;
-
-/// Starts the next picture from this one.
-pub(crate) fn start_from(image: ImageSource, context: &mut Context<'_>) {
-    let init = &mut context.shared.recipe.init;
-    let strength = init.as_ref().map_or(START_STRENGTH, |init| init.strength);
-    *init = Some(InitImage { image, strength });
-}
+use atelier_core::recipe::{ImageSource, ModelFiles, embedding_word};
+use atelier_studio::library_service::LibraryRequest;
 
 /// Takes files over, each in its role. One with a diffusion module is the model from now on, with the settings that suit it: the library finds
 /// the other parts and answers with `LibraryEvent::ModelAssembled`. Without a library, these files alone are the model.
 pub(crate) fn take_files(files: ModelFiles, context: &mut Context<'_>) {
     if files.main().is_none() {
         for (role, path) in files.iter() {
-            context.shared.use_file(role, path.to_owned());
+            context.shared.next.use_file(role, path.to_owned());
         }
     } else if let Some(library) = context.library {
-        let preferred = if context.shared.uses_builtin() { ModelFiles::default() } else { context.shared.recipe.files.clone() };
+        let preferred = if context.shared.next.uses_builtin() { ModelFiles::default() } else { context.shared.next.recipe.files.clone() };
         library.send(LibraryRequest::AssembleModel { files, preferred });
     } else {
-        context.shared.replace_model(files);
+        context.shared.next.replace_model(files);
     }
 }
 
@@ -40,7 +31,7 @@ pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<
         (ModelFiles::default(), files.iter().any(|(_, what)| matches!(what, FileKind::Role(role) if role.is_main())));
     if is_model {
         // They were made for another model.
-        context.shared.recipe.loras.clear();
+        context.shared.next.recipe.loras.clear();
     }
     for (path, what) in files {
         match what {
@@ -52,10 +43,10 @@ pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<
                     parts.set(role, path);
                 }
             }
-            FileKind::Lora => context.shared.use_lora(path),
+            FileKind::Lora => context.shared.next.use_lora(path),
             FileKind::Embedding => {
                 lines.push(format!("Embedding: {}. Name it in a prompt to use it.", embedding_word(&path)));
-                context.shared.use_embedding(path);
+                context.shared.next.use_embedding(path);
             }
             // A person who adds model files chose it among them.
             FileKind::Picture => start_from(ImageSource::File(path), context),
@@ -66,7 +57,7 @@ pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<
         }
     }
     take_files(parts, context);
-    context.shared.take_prompt_loras();
+    context.shared.next.take_prompt_loras();
     if !lines.is_empty() {
         context.notice(lines.join("\n"));
     }

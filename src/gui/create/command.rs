@@ -10,14 +10,16 @@ use crate::gui::create::larger::Enlargement;
 use crate::gui::create::presets::PresetDraft;
 use crate::gui::create::session::PictureId;
 use crate::gui::create::state::State;
-use crate::gui::shared::{Screen, Shared, UnmetRequirement};
+use crate::gui::feature_command::FeatureCommand;
+use crate::gui::shared::{Screen, Shared};
 use crate::gui::shortcut::Shortcut;
 use crate::gui::viewport::View;
 use crate::settings::PreviewChoice;
-use crate::studio::presets::TakenNames;
 use atelier_core::placement::Change;
-use atelier_core::recipe::{FileRole, ImageSource, Person, RecallPart, Recipe};
+use atelier_core::recipe::{FileRole, ImageSource, RecallPart, Recipe};
 use atelier_engine::JobId;
+use atelier_studio::next_recipe::UnmetRequirement;
+use atelier_studio::presets::TakenNames;
 
 /// A command of the Create view.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,26 +99,6 @@ pub enum Command {
     PlaceFile(PathBuf, Option<FileRole>),
     /// Open, change or close the field for a typed path.
     TypePath(Option<String>),
-    /// Show the file dialog for the picture to start from.
-    ChooseStart,
-    /// Start from nothing again.
-    ClearStart,
-    /// Show the file dialog for the mask.
-    ChooseMask,
-    /// Paint the whole picture anew.
-    ClearMask,
-    /// Show the file dialog for a reference picture.
-    AddReference,
-    /// Remove the reference picture of this index.
-    RemoveReference(usize),
-    /// Show the file dialog for the picture of the ControlNet.
-    ChooseControl,
-    /// Remove the picture of the ControlNet.
-    ClearControl,
-    /// Show the file dialog for pictures of a person.
-    AddPerson,
-    /// Remove the picture of the person of this index.
-    RemovePerson(usize),
     /// Show the file dialog for a LoRA.
     AddLora,
     /// Add the LoRA of this file.
@@ -165,8 +147,6 @@ pub enum Command {
     Enlarge(Enlargement),
     /// Show this picture file and take its settings.
     OpenPicture(PathBuf),
-    /// Start the next picture from this file.
-    StartFromFile(PathBuf),
     /// Have the model look at the picture shown.
     ReferenceShown,
     /// Write the picture shown to a file.
@@ -188,8 +168,28 @@ pub enum Command {
 }
 
 impl Command {
-    /// The keys. Those with more modifiers come before those with fewer.
-    pub const KEYS: &[(Self, Shortcut)] = &[
+    /// What can be done with a picture, in the order of its menu.
+    pub const OF_PICTURE: [Self; 13] = [
+        Self::Recall(RecallPart::All),
+        Self::Recall(RecallPart::AllButSeed),
+        Self::Recall(RecallPart::Prompt),
+        Self::Recall(RecallPart::Seed),
+        Self::Recall(RecallPart::Size),
+        Self::Recall(RecallPart::Model),
+        Self::StartFromShown,
+        Self::ReferenceShown,
+        Self::Enlarge(Enlargement::Plain),
+        Self::Enlarge(Enlargement::Redraw),
+        Self::Enlarge(Enlargement::Tiles),
+        Self::CopyPicture,
+        Self::SaveAs,
+    ];
+}
+
+impl FeatureCommand for Command {
+    type State = State;
+
+    const KEYS: &'static [(Self, Shortcut)] = &[
         (Self::OpenFolder, Shortcut::while_typing(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::O)),
         (Self::Enqueue, Shortcut::while_typing(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::Enter)),
         (Self::Generate, Shortcut::while_typing(Modifiers::COMMAND, Key::Enter)),
@@ -222,20 +222,11 @@ impl Command {
         (Self::Enlarge(Enlargement::Plain), Shortcut::when_idle(Modifiers::NONE, Key::U)),
     ];
 
-    /// Commands without a key that the command palette offers.
-    pub const OFFERED: &[Self] = &[
+    const OFFERED: &'static [Self] = &[
         Self::UseBuiltin,
         Self::UseOwnFiles,
         Self::ClearQueue,
         Self::ImportStyles,
-        Self::ChooseStart,
-        Self::ClearStart,
-        Self::ChooseMask,
-        Self::ClearMask,
-        Self::AddReference,
-        Self::ChooseControl,
-        Self::ClearControl,
-        Self::AddPerson,
         Self::AddLora,
         Self::AddEmbedding,
         Self::Follow,
@@ -251,36 +242,6 @@ impl Command {
         Self::Enlarge(Enlargement::Tiles),
     ];
 
-    /// What can be done with a picture, in the order of its menu.
-    pub const OF_PICTURE: [Self; 13] = [
-        Self::Recall(RecallPart::All),
-        Self::Recall(RecallPart::AllButSeed),
-        Self::Recall(RecallPart::Prompt),
-        Self::Recall(RecallPart::Seed),
-        Self::Recall(RecallPart::Size),
-        Self::Recall(RecallPart::Model),
-        Self::StartFromShown,
-        Self::ReferenceShown,
-        Self::Enlarge(Enlargement::Plain),
-        Self::Enlarge(Enlargement::Redraw),
-        Self::Enlarge(Enlargement::Tiles),
-        Self::CopyPicture,
-        Self::SaveAs,
-    ];
-
-    /// The words on its button or menu entry, which are its accessible name too.
-    #[must_use]
-    pub fn label(&self) -> &'static str {
-        self.words().0
-    }
-
-    /// Its effect, in a sentence.
-    #[must_use]
-    pub fn tooltip(&self) -> &'static str {
-        self.words().1
-    }
-
-    /// Label and tooltip.
     fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::Generate => ("Generate", "Make pictures with these settings. While one forms, the next waits its turn."),
@@ -348,18 +309,6 @@ impl Command {
             Self::PlaceFile(_, Some(_)) => ("Use this file", "Use this file for this part of the model."),
             Self::PlaceFile(_, None) => ("Leave this file out", "Do not use this file."),
             Self::TypePath(_) => ("Type a path", "Type or paste the path of a file."),
-            Self::ChooseStart => ("Choose a picture", "Choose a picture to start from."),
-            Self::ClearStart => ("Remove start picture", "Start from nothing. The file itself stays where it is."),
-            Self::ChooseMask => ("Choose a mask", "Choose a mask: white is painted anew, black is kept."),
-            Self::ClearMask => ("Remove mask", "Paint the whole picture anew."),
-            Self::AddReference => ("Add a reference picture", "Choose a picture that an edit model looks at."),
-            Self::RemoveReference(_) => ("Remove reference picture", "Do without this picture. The file itself stays where it is."),
-            Self::ChooseControl => ("Choose a control picture", "Choose the picture that steers through the ControlNet."),
-            Self::ClearControl => ("Remove control picture", "Do without this picture. The file itself stays where it is."),
-            Self::AddPerson => {
-                ("Add a picture of a person", "Choose pictures of a person whom the PhotoMaker brings into the next picture.")
-            }
-            Self::RemovePerson(_) => ("Remove picture of the person", "Do without this picture. The file itself stays where it is."),
             Self::AddLora => ("Choose a file…", "Choose the file of a LoRA that is not in the library."),
             Self::UseLora(_) => ("Add this LoRA", "Use this LoRA for the next pictures, with strength 1."),
             Self::AddEmbedding => ("Choose an embedding…", "Choose the file of an embedding that is not in the library."),
@@ -398,7 +347,7 @@ impl Command {
             Self::ClearEarlierSteps => ("Begin anew", "Begin the next picture with its own first step again."),
             Self::ShowNotes(true) => ("Show the notes", "Read what was changed for this picture or went wrong with it."),
             Self::ShowNotes(false) => ("Put the notes away", "Put the notes away. The mark on the picture stays."),
-            Self::StartFromShown | Self::StartFromFile(_) => ("Start from this picture", "Use this picture as the start of the next one."),
+            Self::StartFromShown => ("Start from this picture", "Use this picture as the start of the next one."),
             Self::Enlarge(way) => way.words(),
             Self::OpenPicture(_) => ("Open", "Show this picture and take over its settings."),
             Self::ReferenceShown => ("Use as reference", "Have an edit model look at this picture when it makes the next one."),
@@ -413,19 +362,15 @@ impl Command {
         }
     }
 
-    /// `Ok` if it can be done now.
-    ///
-    /// # Errors
-    /// The sentence about the first thing that is missing.
-    pub fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
+    fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         match self {
-            Self::Generate | Self::Enqueue => shared.ready().map_err(UnmetRequirement::sentence),
+            Self::Generate | Self::Enqueue => shared.next.ready().map_err(UnmetRequirement::sentence),
             Self::Cancel => shared.jobs.running().map(drop).ok_or("Nothing is forming now."),
             Self::ClearQueue => shared.queue.waiting().next().map(drop).ok_or("Nothing waits."),
             Self::CancelJob(id) => shared.jobs.at_work().find(|job| job.id == *id).map(drop).ok_or("It is over."),
-            Self::UseBuiltin if shared.builtin.is_err() => Err("The built-in model is not there. Reinstall Atelier to get it back."),
-            Self::UseBuiltin => (!shared.uses_builtin()).then_some(()).ok_or("The built-in model is in use."),
-            Self::UseOwnFiles => shared.uses_builtin().then_some(()).ok_or("Your own files are in use."),
+            Self::UseBuiltin if shared.next.builtin.is_err() => Err("The built-in model is not there. Reinstall Atelier to get it back."),
+            Self::UseBuiltin => (!shared.next.uses_builtin()).then_some(()).ok_or("The built-in model is in use."),
+            Self::UseOwnFiles => shared.next.uses_builtin().then_some(()).ok_or("Your own files are in use."),
             Self::OlderPrompt | Self::NewerPrompt if shared.screen != Screen::Create => Err("The prompt is in the Create view."),
             Self::OlderPrompt if state.prompts.prompts().is_empty() => Err("There is no earlier prompt."),
             Self::SavePreset => {
@@ -435,23 +380,7 @@ impl Command {
                 }
                 (!draft.parts.is_empty()).then_some(()).ok_or("Choose at least one part of the settings.")
             }
-            Self::AddFiles
-            | Self::ImportStyles
-            | Self::AnswerImport(_)
-            | Self::ChooseFile(_)
-            | Self::ChooseStart
-            | Self::ChooseMask
-            | Self::ChooseControl
-            | Self::AddLora
-            | Self::AddEmbedding => (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already."),
-            Self::AddReference => {
-                shared.takes_references()?;
-                (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")
-            }
-            Self::AddPerson => {
-                shared.takes_person()?;
-                let has_room = shared.recipe.person.images.len() < Person::MAX_IMAGES;
-                has_room.then_some(()).ok_or("There are as many pictures of the person as PhotoMaker takes.")?;
+            Self::AddFiles | Self::ImportStyles | Self::AnswerImport(_) | Self::ChooseFile(_) | Self::AddLora | Self::AddEmbedding => {
                 (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")
             }
             Self::ReferenceShown => {
@@ -468,7 +397,7 @@ impl Command {
             }
             Self::Enlarge(Enlargement::Redraw | Enlargement::Tiles) => {
                 let picture = state.session.shown().ok_or("There is no picture yet.")?;
-                let has_model = !picture.recipe.files.is_empty() || !shared.recipe.files.is_empty();
+                let has_model = !picture.recipe.files.is_empty() || !shared.next.recipe.files.is_empty();
                 has_model.then_some(()).ok_or("Choose a model first.")
             }
             Self::Recall(_) | Self::StartFromShown | Self::CopyPicture | Self::Enlarge(Enlargement::Plain) => {
@@ -497,17 +426,19 @@ impl Command {
                 let picture = state.session.get(shown.id).ok_or("There is no picture yet.")?;
                 (!picture.recipe.files.is_empty()).then_some(()).ok_or("The model of this picture is not on this machine.")
             }
-            Self::ClearEarlierSteps => (!shared.recipe.earlier_steps.is_empty()).then_some(()).ok_or("It begins with its own first step."),
+            Self::ClearEarlierSteps => {
+                (!shared.next.recipe.earlier_steps.is_empty()).then_some(()).ok_or("It begins with its own first step.")
+            }
             Self::FinishDraft => {
                 let picture = state.session.shown().ok_or("There is no picture yet.")?;
                 picture.recipe.draft_step().ok_or("This picture is finished. Drafts are made where pictures stop early.")?;
                 (!picture.recipe.files.is_empty()).then_some(()).ok_or("The model of this picture is not on this machine.")
             }
-            Self::BlendSeeds(true) => shared.recipe.seed_blend.is_none().then_some(()).ok_or("A second seed is blended in."),
-            Self::BlendSeeds(false) | Self::RollSecondSeed => shared.recipe.seed_blend.map(drop).ok_or("There is one seed only."),
-            Self::MakeDrafts(true) if shared.recipe.steps < 2 => Err("A picture of one step cannot stop earlier."),
-            Self::MakeDrafts(true) => shared.recipe.last_step.is_none().then_some(()).ok_or("Pictures stop early."),
-            Self::MakeDrafts(false) => shared.recipe.last_step.map(drop).ok_or("All steps are run."),
+            Self::BlendSeeds(true) => shared.next.recipe.seed_blend.is_none().then_some(()).ok_or("A second seed is blended in."),
+            Self::BlendSeeds(false) | Self::RollSecondSeed => shared.next.recipe.seed_blend.map(drop).ok_or("There is one seed only."),
+            Self::MakeDrafts(true) if shared.next.recipe.steps < 2 => Err("A picture of one step cannot stop earlier."),
+            Self::MakeDrafts(true) => shared.next.recipe.last_step.is_none().then_some(()).ok_or("Pictures stop early."),
+            Self::MakeDrafts(false) => shared.next.recipe.last_step.map(drop).ok_or("All steps are run."),
             Self::Newer => state.session.newer().map(drop).ok_or("This is the newest picture."),
             Self::Older => state.session.older().map(drop).ok_or("This is the oldest picture."),
             Self::ZoomIn | Self::ZoomOut | Self::ZoomFit | Self::ZoomActual => {
@@ -539,11 +470,6 @@ impl Command {
             | Self::CloseDropped
             | Self::PlaceFile(..)
             | Self::TypePath(_)
-            | Self::ClearStart
-            | Self::ClearMask
-            | Self::RemoveReference(_)
-            | Self::ClearControl
-            | Self::RemovePerson(_)
             | Self::UseLora(_)
             | Self::UseEmbedding(_)
             | Self::SearchLoras(_)
@@ -551,7 +477,6 @@ impl Command {
             | Self::Show(_)
             | Self::OpenFolder
             | Self::OpenPicture(_)
-            | Self::StartFromFile(_)
             | Self::SetView(_) => Ok(()),
         }
     }

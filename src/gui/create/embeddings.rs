@@ -16,7 +16,7 @@ pub(crate) fn known_embeddings(shared: &Shared) -> impl Iterator<Item = (&ModelC
 /// True unless the chosen model is known to take none.
 pub(crate) fn takes_embeddings(shared: &Shared) -> bool {
     let takes = |label: &str| Family::WITH_EMBEDDINGS.iter().any(|family| family.label() == label);
-    !shared.uses_builtin() && shared.model_family().is_none_or(takes)
+    !shared.next.uses_builtin() && shared.model_family().is_none_or(takes)
 }
 
 /// A sentence where it was made for models of another family than the chosen one.

@@ -53,8 +53,8 @@ pub(super) fn enlarging(of: &Recipe, image: ImageSource, way: Enlargement, share
         Enlargement::Redraw | Enlargement::Tiles => REDRAW_STRENGTH,
     };
     let upscaler = upscalers(shared).next().map(|(_, path)| path.to_owned());
-    let files = if of.files.is_empty() { shared.recipe.files.clone() } else { of.files.clone() };
-    let mut recipe = Recipe { files, placement: shared.recipe.placement.clone(), threads: shared.recipe.threads, ..of.clone() };
+    let files = if of.files.is_empty() { shared.next.recipe.files.clone() } else { of.files.clone() };
+    let mut recipe = Recipe { files, placement: shared.next.recipe.placement.clone(), threads: shared.next.recipe.threads, ..of.clone() };
     recipe.remove_init();
     recipe.earlier_steps.clear();
     recipe.last_step = None;

@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::gui::context::Context;
-use crate::gui::create::added_files::{identified, start_from};
+use crate::gui::create::added_files::identified;
 use crate::gui::create::dropped::{DroppedPictures, DroppedUse};
 use crate::gui::create::state::State;
 use crate::gui::files::{FileTask, Opened};
 use crate::gui::gallery;
+use crate::gui::guides::update::start_from;
 use crate::gui::shared::Shared;
-use crate::studio::opened_picture::OpenedPicture;
 use atelier_core::recipe::{ImageSource, ModelFiles, Rgb8};
 use atelier_media::Tool;
+use atelier_studio::opened_picture::OpenedPicture;
 
 /// Reads these files; `Report::Opened` follows. `dropped`: the person is asked about every picture.
 pub(crate) fn open(paths: Vec<PathBuf>, dropped: bool, context: &mut Context<'_>) {
@@ -23,10 +24,10 @@ pub(crate) fn open(paths: Vec<PathBuf>, dropped: bool, context: &mut Context<'_>
 
 /// Model files of this machine, those in use first.
 pub(crate) fn known_files(shared: &Shared) -> Vec<PathBuf> {
-    let builtin = shared.builtin.as_ref().ok().map(|builtin| builtin.files());
-    let own = shared.custom_recipe.as_ref().map(|recipe| &recipe.files);
-    let files = [Some(&shared.recipe.files), builtin, own].into_iter().flatten().flat_map(ModelFiles::iter);
-    let loras = shared.recipe.loras.iter().map(|lora| lora.path.as_path());
+    let builtin = shared.next.builtin.as_ref().ok().map(|builtin| builtin.files());
+    let own = shared.next.custom_recipe.as_ref().map(|recipe| &recipe.files);
+    let files = [Some(&shared.next.recipe.files), builtin, own].into_iter().flatten().flat_map(ModelFiles::iter);
+    let loras = shared.next.recipe.loras.iter().map(|lora| lora.path.as_path());
     let of_library = shared.library.cards.iter().flat_map(|card| &card.files).filter_map(|file| file.path.as_deref());
     files.map(|(_, path)| path).chain(loras).chain(of_library).map(Path::to_owned).collect()
 }
@@ -58,7 +59,7 @@ fn use_settings(state: &mut State, path: PathBuf, picture: OpenedPicture, contex
         words.push(' ');
         words.push_str(&sentence);
     }
-    context.shared.apply_settings(&picture.settings);
+    context.shared.next.apply_settings(&picture.settings);
     if is_own {
         let id = state.session.push_file(picture, path.clone());
         // The thumbnail; what the canvas shows it asks for itself.
@@ -116,7 +117,7 @@ pub(crate) fn use_dropped(state: &mut State, purpose: DroppedUse, context: &mut 
         }
         DroppedUse::Control => {
             if let Some(image) = images.into_iter().next() {
-                context.shared.recipe.set_control_picture(image);
+                context.shared.next.recipe.set_control_picture(image);
                 context.notice(format!("{name} steers the next picture."));
             }
         }
@@ -125,7 +126,7 @@ pub(crate) fn use_dropped(state: &mut State, purpose: DroppedUse, context: &mut 
             context.notice(format!("{name} shows the person of the next picture."));
         }
         DroppedUse::Reference => {
-            context.shared.recipe.reference_images.extend(images);
+            context.shared.next.recipe.reference_images.extend(images);
             context.notice(format!("{name} is a reference of the next picture."));
         }
     }

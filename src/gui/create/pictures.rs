@@ -14,14 +14,14 @@ use crate::gui::create::steps::refresh_step;
 use crate::gui::files::{FileError, FileTask, PixelTask, ScreenPreview};
 use crate::gui::gallery;
 use crate::gui::shared::{ErrorCard, Shared};
-use crate::studio::gallery_service::GalleryRequest;
-use crate::studio::opened_picture::OpenedPicture;
-use crate::studio::results::Destination;
 use atelier_core::advice::Advice;
 use atelier_core::paths::Paths;
 use atelier_core::recipe::{Recipe, Rgb8};
 use atelier_engine::{JobId, Picture, Preview};
 use atelier_library::ModelKind;
+use atelier_studio::gallery_service::GalleryRequest;
+use atelier_studio::opened_picture::OpenedPicture;
+use atelier_studio::results::Destination;
 
 /// LoRAs whose last pictures are shown.
 const MOST_LORAS: usize = 60;
@@ -180,7 +180,7 @@ pub(crate) fn kept_read(state: &mut State, pictures: Vec<(KeptId, PathBuf, Opene
 /// Pictures of the gallery whose thumbnails this view shows.
 pub(crate) fn wanted_thumbnails(state: &State, gallery: &gallery::State, shared: &Shared) -> Vec<KeptId> {
     let loras = shared.library.cards.iter().filter(|card| card.kind == ModelKind::Lora).filter_map(|card| gallery.latest_of_card(card));
-    let used = shared.recipe.loras.iter().filter_map(|lora| gallery.latest_of_lora(&lora.path.file_stem()?.to_string_lossy()));
+    let used = shared.next.recipe.loras.iter().filter_map(|lora| gallery.latest_of_lora(&lora.path.file_stem()?.to_string_lossy()));
     let loras = used.chain(loras).take(MOST_LORAS);
     loras.chain(state.session.iter().filter_map(|it| it.kept)).collect()
 }

@@ -111,10 +111,10 @@ impl State {
     #[must_use]
     pub fn preview_options(&self, shared: &Shared) -> PreviewOptions {
         let own_colours =
-            |builtin: &Arc<Builtin>| builtin.is_in(&shared.recipe) && builtin.manifest().defaults.preview == Some(PreviewWay::Tae);
+            |builtin: &Arc<Builtin>| builtin.is_in(&shared.next.recipe) && builtin.manifest().defaults.preview == Some(PreviewWay::Tae);
         match self.preview {
             PreviewChoice::Off => PreviewOptions::Off,
-            PreviewChoice::Quick if shared.builtin.as_ref().is_ok_and(own_colours) => PreviewOptions::Adaptive,
+            PreviewChoice::Quick if shared.next.builtin.as_ref().is_ok_and(own_colours) => PreviewOptions::Adaptive,
             PreviewChoice::Quick => PreviewOptions::Projection { every: 1 },
             PreviewChoice::Fine => PreviewOptions::TinyAutoencoder { every: 1 },
         }

@@ -96,9 +96,9 @@ pub(crate) fn step_ready(state: &mut State, id: PictureId, step: u32, image: Col
 /// settings.
 pub(crate) fn go_on_from_step(state: &State, context: &mut Context<'_>) {
     let (Some(shown), Some(picture)) = (state.step_in_sight(), state.session.shown()) else { return };
-    let settings = branch_settings(&picture.recipe, shown.step, file_name(picture), &context.shared.recipe);
+    let settings = branch_settings(&picture.recipe, shown.step, file_name(picture), &context.shared.next.recipe);
     let step = shown.step;
-    context.shared.apply_settings(&settings);
+    context.shared.next.apply_settings(&settings);
     context.notice(format!("The next picture goes on from step {step}. Change the prompt, guidance or LoRAs, then generate."));
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use eframe::egui;
 
 use crate::gui::context::Context;
-use crate::gui::create::added_files::{start_from, take_files};
+use crate::gui::create::added_files::take_files;
 use crate::gui::create::command::Command;
 use crate::gui::create::larger;
 use crate::gui::create::open;
@@ -15,19 +15,20 @@ use crate::gui::create::session::{PictureFile, PictureId};
 use crate::gui::create::state::State;
 use crate::gui::create::steps;
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, parse_path};
+use crate::gui::guides::update::start_from;
 use crate::gui::shared::random_seed;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
-use crate::studio::presets::{Preset, PresetOutcome, PresetTask, Presets};
-use crate::studio::queue::QueueRequest;
 use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe, SeedBlend, changed_settings};
 use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob};
+use atelier_studio::presets::{Preset, PresetOutcome, PresetTask, Presets};
+use atelier_studio::queue::QueueRequest;
 
 /// Carries out a command.
 pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
     match command {
-        Command::Generate => generate(state, context.shared.recipe.clone(), context),
-        Command::Enqueue => add_job(state, context.shared.recipe.clone(), Lane::Batch, context),
+        Command::Generate => generate(state, context.shared.next.recipe.clone(), context),
+        Command::Enqueue => add_job(state, context.shared.next.recipe.clone(), Lane::Batch, context),
         Command::GenerateOnceHere { name, label } => {
             let recipe = Recipe {
                 files: ModelFiles::default(),
@@ -35,7 +36,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 control: None,
                 person: Person::default(),
                 earlier_steps: Vec::new(),
-                ..context.shared.recipe.clone()
+                ..context.shared.next.recipe.clone()
             };
             let job = NewJob { model: label, wanted_model: Some(name), ..new_job(state, recipe, Lane::Interactive, context) };
             context.queue.send(QueueRequest::Add(Box::new(job)));
@@ -51,45 +52,45 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::ClearQueue => context.queue.send(QueueRequest::CancelWaiting),
         Command::FocusPrompt => state.focus_prompt = true,
         Command::ChangeRecipe(recipe) => {
-            let is_prompt = recipe.prompt != context.shared.recipe.prompt;
-            context.shared.recipe = *recipe;
+            let is_prompt = recipe.prompt != context.shared.next.recipe.prompt;
+            context.shared.next.recipe = *recipe;
             if is_prompt {
-                context.shared.take_prompt_loras();
+                context.shared.next.take_prompt_loras();
             }
         }
         Command::SwapSides => {
-            let recipe = &mut context.shared.recipe;
+            let recipe = &mut context.shared.next.recipe;
             std::mem::swap(&mut recipe.width, &mut recipe.height);
         }
-        Command::RollSeed => context.shared.recipe.seed = random_seed(),
+        Command::RollSeed => context.shared.next.recipe.seed = random_seed(),
         Command::LockSeed => {
-            let seed = &mut context.shared.recipe.seed;
+            let seed = &mut context.shared.next.recipe.seed;
             *seed = if *seed < 0 { state.last_seed.unwrap_or_else(random_seed) } else { -1 };
         }
         Command::TryPrompt(example) => {
-            example.clone_into(&mut context.shared.recipe.prompt);
+            example.clone_into(&mut context.shared.next.recipe.prompt);
             state.focus_prompt = true;
         }
-        Command::UseBuiltin => context.shared.use_builtin(),
-        Command::UseOwnFiles => context.shared.use_own_files(),
+        Command::UseBuiltin => context.shared.next.use_builtin(),
+        Command::UseOwnFiles => context.shared.next.use_own_files(),
         Command::AddFiles => context.open_dialog(DialogKind::Any, String::new()),
         Command::ChooseFile(role) => context.open_dialog(DialogKind::Role(role), String::new()),
-        Command::ClearFile(role) => context.shared.recipe.files.remove(role),
+        Command::ClearFile(role) => context.shared.next.recipe.files.remove(role),
         Command::MoveFile(from, to) => move_file(from, to, context),
         Command::TakePaths(paths) => {
             state.typed_path = None;
             open::open(paths.into_iter().map(|path| parse_path(&path)).collect(), true, context);
         }
         Command::OlderPrompt => {
-            let prompt = state.prompts.older(&context.shared.recipe.prompt);
-            context.shared.recipe.prompt = prompt.unwrap_or_else(|| std::mem::take(&mut context.shared.recipe.prompt));
+            let prompt = state.prompts.older(&context.shared.next.recipe.prompt);
+            context.shared.next.recipe.prompt = prompt.unwrap_or_else(|| std::mem::take(&mut context.shared.next.recipe.prompt));
         }
         Command::NewerPrompt => {
-            let prompt = state.prompts.newer(&context.shared.recipe.prompt);
-            context.shared.recipe.prompt = prompt.unwrap_or_else(|| std::mem::take(&mut context.shared.recipe.prompt));
+            let prompt = state.prompts.newer(&context.shared.next.recipe.prompt);
+            context.shared.next.recipe.prompt = prompt.unwrap_or_else(|| std::mem::take(&mut context.shared.next.recipe.prompt));
         }
         Command::UsePrompt(prompt) => {
-            context.shared.recipe.prompt = prompt;
+            context.shared.next.recipe.prompt = prompt;
             state.focus_prompt = true;
         }
         Command::SearchPrompts(text) => state.prompts.search = text,
@@ -116,25 +117,10 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             }
         }
         Command::TypePath(path) => state.typed_path = path,
-        Command::ChooseStart => context.open_dialog(DialogKind::Start, String::new()),
-        Command::ClearStart => context.shared.recipe.remove_init(),
-        Command::ChooseMask => context.open_dialog(DialogKind::Mask, String::new()),
-        Command::ClearMask => (context.shared.recipe.mask, context.shared.recipe.area) = (None, None),
-        Command::AddReference => context.open_dialog(DialogKind::Reference, String::new()),
-        Command::RemoveReference(index) => {
-            let references = &mut context.shared.recipe.reference_images;
-            if index < references.len() {
-                references.remove(index);
-            }
-        }
-        Command::ChooseControl => context.open_dialog(DialogKind::Control, String::new()),
-        Command::ClearControl => context.shared.recipe.control = None,
-        Command::AddPerson => context.open_dialog(DialogKind::Person, String::new()),
-        Command::RemovePerson(index) => context.shared.remove_person_picture(index),
         Command::AddLora => context.open_dialog(DialogKind::Lora, String::new()),
-        Command::UseLora(path) => context.shared.use_lora(path),
+        Command::UseLora(path) => context.shared.next.use_lora(path),
         Command::AddEmbedding => context.open_dialog(DialogKind::Embedding, String::new()),
-        Command::UseEmbedding(path) => context.shared.use_embedding(path),
+        Command::UseEmbedding(path) => context.shared.next.use_embedding(path),
         Command::SearchLoras(text) => state.lora_search = text,
         Command::SetPreview(choice) => state.preview = choice,
         Command::Show(id) => state.session.show(id),
@@ -152,7 +138,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::Recall(part) => {
             if let Some(picture) = state.session.shown() {
                 let settings = picture.settings();
-                context.shared.recall(part, &settings);
+                context.shared.next.recall(part, &settings);
                 context.notice(part.notice());
             }
         }
@@ -160,7 +146,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             if let Some(picture) = state.session.get(id) {
                 let mut repeated = picture.recipe.clone();
                 change.apply(&mut repeated);
-                change.apply(&mut context.shared.recipe);
+                change.apply(&mut context.shared.next.recipe);
                 generate(state, repeated, context);
             }
         }
@@ -177,22 +163,22 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             }
         }
         Command::BlendSeeds(on) => {
-            let recipe = &mut context.shared.recipe;
+            let recipe = &mut context.shared.next.recipe;
             recipe.seed_blend = on.then(|| SeedBlend { seed: random_seed(), ..SeedBlend::default() });
             if on && recipe.seed < 0 {
                 recipe.seed = state.last_seed.unwrap_or_else(random_seed);
             }
         }
         Command::RollSecondSeed => {
-            if let Some(blend) = &mut context.shared.recipe.seed_blend {
+            if let Some(blend) = &mut context.shared.next.recipe.seed_blend {
                 blend.seed = random_seed();
             }
         }
         Command::MakeDrafts(on) => {
-            let recipe = &mut context.shared.recipe;
+            let recipe = &mut context.shared.next.recipe;
             recipe.last_step = on.then(|| (recipe.steps / 4).max(1));
         }
-        Command::ClearEarlierSteps => context.shared.recipe.earlier_steps.clear(),
+        Command::ClearEarlierSteps => context.shared.next.recipe.earlier_steps.clear(),
         Command::ShowNotes(shown) => state.shows_notes = shown,
         Command::StartFromShown => start_from_shown(state, context),
         Command::Enlarge(way) => {
@@ -205,10 +191,9 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             }
         }
         Command::OpenPicture(path) => open::open(vec![path], false, context),
-        Command::StartFromFile(path) => start_from(ImageSource::File(path), context),
         Command::ReferenceShown => {
             if let Some(image) = shown_image(state) {
-                context.shared.recipe.reference_images.push(image);
+                context.shared.next.recipe.reference_images.push(image);
                 context.notice("This picture is a reference of the next one.");
             }
         }
@@ -246,7 +231,7 @@ fn generate(state: &mut State, recipe: Recipe, context: &mut Context<'_>) {
 }
 
 fn add_job(state: &mut State, recipe: Recipe, lane: Lane, context: &mut Context<'_>) {
-    context.shared.recent_recipes.remember(&recipe);
+    context.shared.next.recent_recipes.remember(&recipe);
     state.prompts.remember(&recipe.prompt);
     let job = new_job(state, recipe, lane, context);
     context.queue.send(QueueRequest::Add(Box::new(job)));
@@ -254,7 +239,7 @@ fn add_job(state: &mut State, recipe: Recipe, lane: Lane, context: &mut Context<
 
 pub(super) fn new_job(state: &State, recipe: Recipe, lane: Lane, context: &Context<'_>) -> NewJob {
     let preview = serde_json::to_string(&state.preview_options(context.shared)).unwrap_or_default();
-    let model = context.shared.model_name(&recipe.files);
+    let model = context.shared.next.model_name(&recipe.files);
     NewJob { recipe, lane, folder: state.pictures_folder.clone(), model, wanted_model: None, device: None, preview }
 }
 
@@ -288,17 +273,17 @@ pub(crate) fn presets_read(state: &mut State, presets: Presets, outcome: PresetO
 
 fn apply_preset(state: &mut State, name: &str, context: &mut Context<'_>) {
     let Some(preset) = state.presets.get(name) else { return };
-    let before = context.shared.recipe.clone();
+    let before = context.shared.next.recipe.clone();
     let settings = preset.settings_for(&before);
-    context.shared.apply_settings(&settings);
-    let recipe = context.shared.recipe.clone();
+    context.shared.next.apply_settings(&settings);
+    let recipe = context.shared.next.recipe.clone();
     let changes = changed_settings(&before, &recipe);
     state.presets.applied = Some(AppliedPreset { name: name.to_owned(), changes, recipe });
 }
 
 fn save_preset(state: &mut State, context: &Context<'_>) {
     let Some(PresetDraft { name, parts, with_picture }) = state.presets.draft.take() else { return };
-    let preset = Preset::of(name.trim().to_owned(), &context.shared.recipe, parts);
+    let preset = Preset::of(name.trim().to_owned(), &context.shared.next.recipe, parts);
     let picture = if with_picture { shown_image(state) } else { None };
     preset_task(state, PresetTask::Save(Box::new(preset), picture), context);
 }
@@ -322,7 +307,7 @@ fn file_name(state: &State, id: PictureId) -> String {
 
 /// Two files that want each other's role change places.
 fn move_file(from: FileRole, to: FileRole, context: &mut Context<'_>) {
-    let files = &mut context.shared.recipe.files;
+    let files = &mut context.shared.next.recipe.files;
     let Some(path) = files.get(from).map(Path::to_owned) else { return };
     let other = files.get(to).map(Path::to_owned);
     files.set(to, path);
@@ -353,7 +338,7 @@ fn start_from_shown(state: &State, context: &mut Context<'_>) {
     let (Some(picture), Some(image)) = (state.session.shown(), shown_image(state)) else { return };
     let (width, height) = (picture.width, picture.height);
     start_from(image, context);
-    (context.shared.recipe.width, context.shared.recipe.height) = (width, height);
+    (context.shared.next.recipe.width, context.shared.next.recipe.height) = (width, height);
 }
 
 fn copy_picture(state: &State, context: &mut Context<'_>) {
@@ -375,7 +360,7 @@ fn zoom(state: &mut State, factor: f32, egui: &egui::Context) {
 
 /// Asks whether the files in use are there, whenever they are others than before.
 pub(crate) fn refresh_files(state: &mut State, context: &mut Context<'_>) {
-    let recipe = &context.shared.recipe;
+    let recipe = &context.shared.next.recipe;
     let loras = recipe.loras.iter().map(|lora| lora.path.as_path()).chain(recipe.embeddings.iter().map(PathBuf::as_path));
     let same = recipe.files.iter().map(|(_, path)| path).chain(loras.clone()).eq(state.checked_files.iter().map(PathBuf::as_path));
     if !same {
@@ -393,18 +378,6 @@ pub(crate) fn refresh_files(state: &mut State, context: &mut Context<'_>) {
     }
 }
 
-/// The folder of a pasted command has been listed: its pictures are those of the person.
-pub(crate) fn person_listed(folder: &Path, files: Result<Vec<PathBuf>, String>, context: &mut Context<'_>) {
-    match files {
-        Ok(files) if files.is_empty() => context.notice(format!("There are no pictures of a person in {}.", folder.display())),
-        Ok(files) => {
-            context.shared.recipe.person.images.clear();
-            context.shared.add_person_pictures(files.into_iter().map(ImageSource::File));
-        }
-        Err(reason) => context.notice(format!("The pictures of the person in {} cannot be read: {reason}.", folder.display())),
-    }
-}
-
 /// A file dialog of this view was closed.
 pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogResult, context: &mut Context<'_>) {
     let paths = match result {
@@ -419,20 +392,16 @@ pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogR
     let Some(path) = paths.first().cloned() else { return };
     match kind {
         DialogKind::Any => context.workers.file(FileTask::Identify(paths)),
-        DialogKind::Role(role) => context.shared.use_file(role, path),
-        DialogKind::Start => start_from(ImageSource::File(path), context),
-        DialogKind::Mask => context.shared.recipe.mask = Some(ImageSource::File(path)),
-        DialogKind::Reference => context.shared.recipe.reference_images.extend(paths.into_iter().map(ImageSource::File)),
-        DialogKind::Control => context.shared.recipe.set_control_picture(ImageSource::File(path)),
-        DialogKind::Person => context.shared.add_person_pictures(paths.into_iter().map(ImageSource::File)),
+        DialogKind::Role(role) => context.shared.next.use_file(role, path),
         DialogKind::Styles => preset_task(state, PresetTask::Import(path), context),
-        DialogKind::Embedding => context.shared.use_embedding(path),
+        DialogKind::Embedding => context.shared.next.use_embedding(path),
         DialogKind::Lora => {
-            context.shared.use_lora(path);
-            context.shared.take_prompt_loras();
+            context.shared.next.use_lora(path);
+            context.shared.next.take_prompt_loras();
         }
         DialogKind::SaveAs(id) => save_as(state, id, path, context),
-        DialogKind::ModelsFolder
+        DialogKind::Guide(_)
+        | DialogKind::ModelsFolder
         | DialogKind::ModelsRoot
         | DialogKind::PicturesFolder
         | DialogKind::ExportFolder

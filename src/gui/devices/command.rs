@@ -2,12 +2,12 @@
 
 use crate::gui::devices::board::{CardMove, CardPart, MoveOutcome, Suggestion};
 use crate::gui::devices::state::State;
+use crate::gui::feature_command::FeatureCommand;
 use crate::gui::shared::Shared;
-use crate::gui::shortcut::Shortcut;
-use crate::studio::trials::Trials;
 use atelier_core::placement::Module;
 use atelier_core::recipe::PlacementText;
 use atelier_engine::ServerAddress;
+use atelier_studio::trials::Trials;
 
 /// Command of the Devices view.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,12 +76,10 @@ pub enum Command {
     CopySshCommand(ServerAddress),
 }
 
-impl Command {
-    /// The keys.
-    pub const KEYS: &[(Self, Shortcut)] = &[];
+impl FeatureCommand for Command {
+    type State = State;
 
-    /// Commands without a key that the command palette offers.
-    pub const OFFERED: &[Self] = &[
+    const OFFERED: &'static [Self] = &[
         Self::SetAutomatic(true),
         Self::TryPlacements,
         Self::StopTrials,
@@ -94,20 +92,7 @@ impl Command {
         Self::AddServer,
     ];
 
-    /// Text of its button or menu entry, also its accessible name.
-    #[must_use]
-    pub const fn label(&self) -> &'static str {
-        self.words().0
-    }
-
-    /// Tooltip: its effect in a sentence.
-    #[must_use]
-    pub const fn tooltip(&self) -> &'static str {
-        self.words().1
-    }
-
-    /// Label and tooltip.
-    const fn words(&self) -> (&'static str, &'static str) {
+    fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::Move(CardMove { part: CardPart::Runtime, .. }) => ("Run here", "Run this module on this device."),
             Self::Move(CardMove { part: CardPart::Weights, .. }) => {
@@ -170,11 +155,7 @@ impl Command {
         }
     }
 
-    /// Enabled state.
-    ///
-    /// # Errors
-    /// The reason why it is disabled, as a sentence for a person.
-    pub fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
+    fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         let board = &state.board;
         match self {
             Self::Move(card_move) => match board.outcome(card_move) {
@@ -195,7 +176,7 @@ impl Command {
                     return Err("They are being tried.");
                 }
                 board.prediction.as_ref().map(drop).ok_or("It is not known yet what this model takes.")?;
-                shared.ready().map_err(|_| "Choose a model, and write a prompt first.")
+                shared.next.ready().map_err(|_| "Choose a model, and write a prompt first.")
             }
             Self::StopTrials => {
                 let is_trying = state.trials.as_ref().is_some_and(Trials::is_running);

@@ -6,13 +6,13 @@ use crate::gui::devices::state::State;
 use crate::gui::devices::trials;
 use crate::gui::due;
 use crate::gui::shared::{ErrorCard, Job, Screen};
-use crate::studio::queue::QueueRequest;
 use atelier_core::device::Device;
 use atelier_core::placement::Placement;
 use atelier_core::recipe::Recipe;
 use atelier_engine::{
     Estimate, Failure, JobId, MeasureDevices, OutOfMemory, Peak, RemoteError, RemoteReport, Residency, ServerAddress, Timings,
 };
+use atelier_studio::queue::QueueRequest;
 
 /// Seconds without a change of the recipe before an estimate is requested.
 const ESTIMATE_DELAY_SECS: f64 = 0.15;
@@ -61,7 +61,7 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
     request_measurement(state, now, context);
     state.board.set_in_use(context.shared.chosen_resident().map(|model| &model.placement));
     let requested = request_estimate(state, now, context);
-    if let Some(secs) = state.board.refresh(&context.shared.recipe, now) {
+    if let Some(secs) = state.board.refresh(&context.shared.next.recipe, now) {
         due::wake_in(context.egui, secs);
     }
     tell_queue(state, context);
@@ -80,10 +80,10 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
 
 /// Tells the queue the pace of the present recipe where its prediction has changed.
 fn tell_queue(state: &mut State, context: &Context<'_>) {
-    let recipe = &context.shared.recipe;
+    let recipe = &context.shared.next.recipe;
     let version = state.board.times.version();
     if std::mem::replace(&mut state.told_time_version, version) != version {
-        let (model, place) = (context.shared.model_name(&recipe.files), recipe.placement.backend.clone());
+        let (model, place) = (context.shared.next.model_name(&recipe.files), recipe.placement.backend.clone());
         context.queue.send(QueueRequest::SetPredictedPace { model, place, pace: state.board.times.pace(recipe) });
     }
 }
@@ -102,7 +102,7 @@ fn request_measurement(state: &mut State, now: f64, context: &Context<'_>) {
     if due_in > 0.0 {
         due::wake_in(context.egui, due_in);
     } else {
-        let devices = MeasureDevices { threads: context.shared.recipe.threads, ..MeasureDevices::default() };
+        let devices = MeasureDevices { threads: context.shared.next.recipe.threads, ..MeasureDevices::default() };
         measurement.requested = log_if_busy(context.engine.measure(Some(devices)));
     }
 }
@@ -117,7 +117,7 @@ pub(crate) fn rates_measured(state: &mut State, is_measuring: bool) {
 
 /// Requests an estimate of the recipe once it stays unchanged. Returns true if the request was sent.
 fn request_estimate(state: &mut State, now: f64, context: &Context<'_>) -> bool {
-    let recipe = &context.shared.recipe;
+    let recipe = &context.shared.next.recipe;
     let key = EstimateKey::of(recipe);
     let (board, estimate) = (&mut state.board, &mut state.estimate);
     let answered = board.estimate.is_some() || board.estimate_error.is_some();
@@ -156,7 +156,7 @@ pub(crate) fn estimated(state: &mut State, recipe: &Recipe, result: Result<Estim
         return;
     }
     state.estimate.pending = false;
-    if EstimateKey::of(&context.shared.recipe) != key {
+    if EstimateKey::of(&context.shared.next.recipe) != key {
         state.estimate.requested = None;
         return;
     }
@@ -196,7 +196,7 @@ pub(crate) fn devices_listed(state: &mut State, mut devices: Vec<Device>, contex
     board.set_devices(devices);
     if !state.pins_known {
         state.pins_known = true;
-        board.pin_explicit(&context.shared.recipe.placement);
+        board.pin_explicit(&context.shared.next.recipe.placement);
     }
 }
 

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use crate::gui::devices::board::{Board, EstimateKey, RemoteServer};
 use crate::gui::shared::Shared;
 use crate::settings::{NamedPlacement, Settings};
-use crate::studio::debounce::Debounce;
-use crate::studio::trials::Trials;
 use atelier_core::placement::Module;
 use atelier_engine::{Resident, ServerAddress};
+use atelier_studio::debounce::Debounce;
+use atelier_studio::trials::Trials;
 
 /// State of the Devices view.
 pub struct State {
@@ -102,7 +102,7 @@ impl State {
     pub fn fits(&self, shared: &Shared) -> Option<bool> {
         let board = &self.board;
         board
-            .is_current_for(&shared.recipe)
+            .is_current_for(&shared.next.recipe)
             .then(|| board.prediction.is_some() && !board.exceeds_memory() && board.text_errors.iter().all(Option::is_none))
     }
 

@@ -23,7 +23,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::TogglePin(module) => {
             let pinned = !state.board.pins.contains(&module);
-            if pinned && state.board.automatic.places(&context.shared.recipe.placement) {
+            if pinned && state.board.automatic.places(&context.shared.next.recipe.placement) {
                 // What is pinned is no longer Atelier's to place.
                 change_placement(state, context, |_| {});
             }
@@ -47,9 +47,9 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::DismissPlan => state.board.set_plan_visible(false),
         Command::ApplyPlan => {
             if let Some(plan) = state.board.visible_plan() {
-                let split_batch = std::mem::take(&mut context.shared.recipe.placement.split_batch);
+                let split_batch = std::mem::take(&mut context.shared.next.recipe.placement.split_batch);
                 // A plan does not split batches.
-                context.shared.recipe.placement = PlacementText { split_batch, ..plan.placement.text() };
+                context.shared.next.recipe.placement = PlacementText { split_batch, ..plan.placement.text() };
             }
         }
         Command::ApplyBudgetOffer(index) => {
@@ -65,27 +65,27 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::UseTried(text) => {
             state.board.mark_stale();
-            let split_batch = std::mem::take(&mut context.shared.recipe.placement.split_batch);
-            context.shared.recipe.placement = PlacementText { split_batch, ..text };
+            let split_batch = std::mem::take(&mut context.shared.next.recipe.placement.split_batch);
+            context.shared.next.recipe.placement = PlacementText { split_batch, ..text };
         }
         Command::ApplyRemedy(index) => {
             if let Some(remedy) = state.board.remedies.get(index) {
-                remedy.apply(&mut context.shared.recipe);
+                remedy.apply(&mut context.shared.next.recipe);
             }
         }
         Command::RepeatWithRemedy(index) => repeat_with_remedy(index, context),
         Command::SetText(text) => {
             state.board.pin_explicit(&text);
-            context.shared.recipe.placement = text;
+            context.shared.next.recipe.placement = text;
         }
         Command::PasteCommand(line) => paste(state, &line, context),
         Command::DismissPasteOmissions => state.paste_omissions.clear(),
         Command::CopyFlags => {
-            context.egui.copy_text(flags(&context.shared.recipe.placement));
+            context.egui.copy_text(flags(&context.shared.next.recipe.placement));
             context.notice("Copied");
         }
         Command::CopyCommand => {
-            let written = sd_cli::write(&context.shared.recipe);
+            let written = sd_cli::write(&context.shared.next.recipe);
             context.egui.copy_text(written.line);
             context.notice([vec!["Copied.".to_owned()], written.left_out].concat().join(" "));
         }
@@ -114,7 +114,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
 fn change_placement(state: &State, context: &mut Context<'_>, change: impl FnOnce(&mut Placement)) {
     if let Some(mut placement) = state.board.placement.clone() {
         change(&mut placement);
-        context.shared.recipe.placement = placement.text();
+        context.shared.next.recipe.placement = placement.text();
     }
 }
 
@@ -127,7 +127,7 @@ fn set_automatic(state: &mut State, is_on: bool, context: &mut Context<'_>) {
     if is_on {
         state.board.pins.clear();
         state.pins_known = true;
-        context.shared.recipe.placement = PlacementText::default();
+        context.shared.next.recipe.placement = PlacementText::default();
     }
 }
 
@@ -146,7 +146,7 @@ fn set_pinned(state: &mut State, module: Module, pinned: bool) {
 fn repeat_with_remedy(index: usize, context: &mut Context<'_>) {
     let Some(card) = context.shared.error.take() else { return };
     let (Some(remedy), Some(failed)) = (card.remedies.get(index), card.failed) else { return };
-    remedy.apply(&mut context.shared.recipe);
+    remedy.apply(&mut context.shared.next.recipe);
     let mut repeated = *failed;
     remedy.apply(&mut repeated);
     context.follow_up(create::Command::GenerateWith(Box::new(repeated)));
@@ -155,18 +155,18 @@ fn repeat_with_remedy(index: usize, context: &mut Context<'_>) {
 /// Takes over what a command line names; everything else stays.
 fn paste(state: &mut State, line: &str, context: &mut Context<'_>) {
     let read = |recipe: &Recipe| sd_cli::read_over(line, recipe.clone());
-    let mut pasted = match read(&context.shared.recipe) {
+    let mut pasted = match read(&context.shared.next.recipe) {
         Ok(pasted) => pasted,
         Err(error) => {
             context.notice(error.to_string());
             return;
         }
     };
-    let before = context.shared.recipe.clone();
-    if pasted.recipe.files != before.files && context.shared.uses_builtin() {
-        context.shared.use_own_files();
+    let before = context.shared.next.recipe.clone();
+    if pasted.recipe.files != before.files && context.shared.next.uses_builtin() {
+        context.shared.next.use_own_files();
         // It was read before, so it is read again.
-        pasted = read(&context.shared.recipe).unwrap_or(pasted);
+        pasted = read(&context.shared.next.recipe).unwrap_or(pasted);
     }
     if let Some(folder) = pasted.person_folder.take() {
         context.workers.file(FileTask::ListPerson(folder));
@@ -176,7 +176,7 @@ fn paste(state: &mut State, line: &str, context: &mut Context<'_>) {
         state.board.pin_explicit(&pasted.recipe.placement);
     }
     let changed = changed_settings(&before, &pasted.recipe);
-    context.shared.recipe = pasted.recipe;
+    context.shared.next.recipe = pasted.recipe;
     context.notice(match &changed[..] {
         [] => "The command changes nothing.".to_owned(),
         changed => format!("Taken over from the command: {}. Undo takes it back.", changed.join(", ")),
@@ -187,14 +187,14 @@ fn save_placement(state: &mut State, context: &Context<'_>) {
     let Some(name) = state.name_input.take().map(|name| name.trim().to_owned()) else { return };
     state.delete_placement(&name);
     let (model, pins) = (state.board.model_key.clone(), state.board.pins.clone());
-    state.saved_placements.push(NamedPlacement { model, name, text: context.shared.recipe.placement.clone(), pins });
+    state.saved_placements.push(NamedPlacement { model, name, text: context.shared.next.recipe.placement.clone(), pins });
 }
 
 fn use_saved_placement(state: &mut State, name: &str, context: &mut Context<'_>) {
     let Some(saved) = state.placements_of_model().find(|it| it.name == name).cloned() else { return };
     state.board.pins = saved.pins;
     state.board.mark_stale();
-    context.shared.recipe.placement = saved.text;
+    context.shared.next.recipe.placement = saved.text;
 }
 
 fn add_server(state: &mut State, context: &Context<'_>) {

@@ -7,12 +7,12 @@ use atelier_gallery::{Grouping, Order, PictureFlag, PictureId};
 use eframe::egui::Key;
 
 use crate::gui::create::larger::Enlargement;
+use crate::gui::feature_command::FeatureCommand;
 use crate::gui::gallery::compare::CompareMode;
 use crate::gui::gallery::state::{Dialog, Mode, State};
 use crate::gui::shared::Shared;
-use crate::gui::shortcut::Shortcut;
 use crate::gui::viewport::View;
-use crate::studio::gallery_service::ExportFormat;
+use atelier_studio::gallery_service::ExportFormat;
 
 /// A command of the Gallery view.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,12 +119,10 @@ pub enum Command {
     Rescan,
 }
 
-impl Command {
-    /// The keys. Those with more modifiers come before those with fewer.
-    pub const KEYS: &[(Self, Shortcut)] = &[];
+impl FeatureCommand for Command {
+    type State = State;
 
-    /// Commands without a key that the command palette offers.
-    pub const OFFERED: &[Self] = &[
+    const OFFERED: &'static [Self] = &[
         Self::ShowAll,
         Self::SelectAll,
         Self::SelectNone,
@@ -140,19 +138,6 @@ impl Command {
         Self::Rescan,
     ];
 
-    /// The words on its button or menu entry, which are its accessible name too.
-    #[must_use]
-    pub fn label(&self) -> &'static str {
-        self.words().0
-    }
-
-    /// Its effect, in a sentence.
-    #[must_use]
-    pub fn tooltip(&self) -> &'static str {
-        self.words().1
-    }
-
-    /// Label and tooltip.
     fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::FocusSearch => {
@@ -233,11 +218,7 @@ impl Command {
         }
     }
 
-    /// `Ok` if it can be done now.
-    ///
-    /// # Errors
-    /// The sentence about the first thing that is missing.
-    pub fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
+    fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         let require = |holds: bool, otherwise: &'static str| holds.then_some(()).ok_or(otherwise);
         let has_current = || require(state.current().is_some(), "Select a picture first.");
         let has_target = || require(state.target_count() > 0, "Select a picture first.");

@@ -14,12 +14,13 @@ use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, Remake};
 use crate::gui::gallery::command::Command;
 use crate::gui::gallery::compare::CompareMode;
 use crate::gui::gallery::state::{Comparison, Dialog, FilesUse, LargePicture, Mode, State};
+use crate::gui::guides;
 use crate::gui::pixels;
 use crate::gui::shared::Screen;
 use crate::gui::viewport::View;
 use crate::gui::window_command::WindowCommand;
-use crate::studio::gallery_service::{GalleryEvent, GalleryRequest, Mark};
-use crate::studio::opened_picture::OpenedPicture;
+use atelier_studio::gallery_service::{GalleryEvent, GalleryRequest, Mark};
+use atelier_studio::opened_picture::OpenedPicture;
 
 /// Neighbours of the picture that is looked at whose pixels are read beforehand.
 const PREFETCH: usize = 1;
@@ -136,14 +137,14 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::StartFrom => {
             if let Some(path) = current_file(state, context) {
                 context.follow_up(WindowCommand::SetScreen(Screen::Create));
-                context.follow_up(create::Command::StartFromFile(path));
+                context.follow_up(guides::Command::StartFromFile(path));
             }
         }
         Command::UseAsReference => use_files(state, FilesUse::Reference, context),
         Command::UseForPerson => use_files(state, FilesUse::Person, context),
         Command::UseForControl => {
             if let Some(path) = current_file(state, context) {
-                context.shared.recipe.set_control_picture(ImageSource::File(path));
+                context.shared.next.recipe.set_control_picture(ImageSource::File(path));
                 context.follow_up(WindowCommand::SetScreen(Screen::Create));
             }
         }
@@ -215,7 +216,7 @@ fn files_known(state: &mut State, number: u64, summaries: &[PictureSummary], con
             context.workers.file(FileTask::ReadRecipes { files, known, library, remake });
         }
         FilesUse::Reference => {
-            context.shared.recipe.reference_images.extend(files.into_iter().map(ImageSource::File));
+            context.shared.next.recipe.reference_images.extend(files.into_iter().map(ImageSource::File));
             context.follow_up(WindowCommand::SetScreen(Screen::Create));
         }
         FilesUse::Person => {
@@ -421,7 +422,7 @@ pub(crate) fn recalled(part: RecallPart, picture: Option<OpenedPicture>, context
         context.notice("This file does not say how it was made.");
         return;
     };
-    context.shared.recall(part, &picture.settings);
+    context.shared.next.recall(part, &picture.settings);
     let mut words = part.notice().to_owned();
     if part.has_model() {
         for sentence in picture.sentences() {

@@ -2,9 +2,11 @@
 
 use eframe::egui::{Key, Modifiers};
 
+use crate::gui::feature_command::FeatureCommand;
 use crate::gui::live::state::{LIVE_SECS, State};
-use crate::gui::shared::{Screen, Shared, UnmetRequirement};
+use crate::gui::shared::{Screen, Shared};
 use crate::gui::shortcut::Shortcut;
+use atelier_studio::next_recipe::UnmetRequirement;
 
 /// A command of Live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,26 +23,14 @@ pub enum Command {
     SmallerSize,
 }
 
-impl Command {
-    /// The keys.
-    pub const KEYS: &[(Self, Shortcut)] = &[(Self::Toggle, Shortcut::while_typing(Modifiers::COMMAND, Key::G))];
+impl FeatureCommand for Command {
+    type State = State;
 
-    /// Commands without a key that the command palette offers.
-    pub const OFFERED: &[Self] = &[Self::Accept, Self::FewerSteps, Self::SmallerSize];
+    const KEYS: &'static [(Self, Shortcut)] = &[(Self::Toggle, Shortcut::while_typing(Modifiers::COMMAND, Key::G))];
 
-    /// The words on its button or menu entry, which are its accessible name too.
-    #[must_use]
-    pub const fn label(self) -> &'static str {
-        self.words().0
-    }
+    const OFFERED: &'static [Self] = &[Self::Accept, Self::FewerSteps, Self::SmallerSize];
 
-    /// Its effect, in a sentence.
-    #[must_use]
-    pub const fn tooltip(self) -> &'static str {
-        self.words().1
-    }
-
-    const fn words(self) -> (&'static str, &'static str) {
+    fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::Toggle => {
                 ("Live", "Let the picture follow words, settings and strokes as you change them. Nothing is kept until you accept it.")
@@ -54,11 +44,7 @@ impl Command {
         }
     }
 
-    /// `Ok` if it can be done now.
-    ///
-    /// # Errors
-    /// The sentence about the first thing that is missing.
-    pub fn enabled(self, state: &State, shared: &Shared) -> Result<(), &'static str> {
+    fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         const OFF: &str = "Live is switched off.";
         if shared.screen != Screen::Create {
             return Err("Live is in the Create view.");
@@ -83,14 +69,14 @@ const SIDE_MULTIPLE: u32 = 64;
 /// Steps that a picture of [`LIVE_SECS`] has; `None` where there are not fewer.
 pub(crate) fn fewer_steps(state: &State, shared: &Shared) -> Option<u32> {
     let secs = state.picture_secs.unwrap_or(LIVE_SECS * 2.0).max(LIVE_SECS * 1.25);
-    let steps = shared.recipe.steps;
+    let steps = shared.next.recipe.steps;
     let fewer = (f64::from(steps) * LIVE_SECS / secs).floor() as u32;
     Some(fewer.max(LEAST_STEPS)).filter(|fewer| *fewer < steps)
 }
 
 /// Three quarters of the width and height; `None` where both are small already.
 pub(crate) fn smaller_size(shared: &Shared) -> Option<(u32, u32)> {
-    let (width, height) = (shared.recipe.width, shared.recipe.height);
+    let (width, height) = (shared.next.recipe.width, shared.next.recipe.height);
     let smaller = |side: u32| (side * 3 / 4 / SIDE_MULTIPLE * SIDE_MULTIPLE).max(LEAST_SIDE).min(side);
     Some((smaller(width), smaller(height))).filter(|smaller| *smaller != (width, height))
 }

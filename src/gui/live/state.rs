@@ -9,10 +9,11 @@ use crate::gui::canvas::tasks::{CandidateBase, DocumentNumber};
 use crate::gui::create::progress::Progress;
 use crate::gui::create::state::FormingPicture;
 use crate::gui::live::follower::Follower;
-use crate::gui::shared::{Shared, UnmetRequirement};
+use crate::gui::shared::Shared;
 use atelier_core::canvas::{AreaSettings, PixelRect, TileImage};
 use atelier_core::recipe::Recipe;
 use atelier_engine::{JobId, Picture, Preview};
+use atelier_studio::next_recipe::UnmetRequirement;
 
 /// Seconds from which on a picture is too slow to be called live.
 pub const LIVE_SECS: f64 = 2.0;
@@ -112,7 +113,7 @@ impl State {
     /// # Errors
     /// The first requirement that is not met.
     pub fn ready(&self, shared: &Shared) -> Result<(), UnmetRequirement> {
-        shared.ready().or_else(|unmet| if self.follows_canvas { without_prompt(unmet) } else { Err(unmet) })
+        shared.next.ready().or_else(|unmet| if self.follows_canvas { without_prompt(unmet) } else { Err(unmet) })
     }
 
     /// The live picture, where no canvas is followed.

@@ -13,8 +13,8 @@ use crate::gui::live::looks;
 use crate::gui::live::state::{CanvasSource, Run, Source, State};
 use crate::gui::shared::{Screen, random_seed};
 use crate::gui::{canvas, create};
-use crate::studio::queue::QueueRequest;
 use atelier_core::recipe::Recipe;
+use atelier_studio::queue::QueueRequest;
 
 /// Carries out a command.
 pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
@@ -26,7 +26,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             context.follow_up(create::Command::Follow);
         }
         Command::Follow => {
-            if context.shared.recipe.seed < 0 {
+            if context.shared.next.recipe.seed < 0 {
                 state.seed = Some(random_seed());
             }
             state.follower.make_again();
@@ -34,12 +34,12 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::Accept => state.accepts = true,
         Command::FewerSteps => {
             if let Some(steps) = fewer_steps(state, context.shared) {
-                context.shared.recipe.steps = steps;
+                context.shared.next.recipe.steps = steps;
             }
         }
         Command::SmallerSize => {
             if let Some((width, height)) = smaller_size(context.shared) {
-                (context.shared.recipe.width, context.shared.recipe.height) = (width, height);
+                (context.shared.next.recipe.width, context.shared.next.recipe.height) = (width, height);
             }
         }
     }
@@ -70,7 +70,7 @@ pub(crate) fn refresh(state: &mut State, canvas: &mut canvas::State, create: &mu
     let document = canvas.edited();
     state.follows_canvas = document.is_some();
     let seed = *state.seed.get_or_insert_with(|| create.last_seed.unwrap_or_else(random_seed));
-    let source = source(&context.shared.recipe, seed, document, canvas);
+    let source = source(&context.shared.next.recipe, seed, document, canvas);
     let activity = activity(state, document, canvas, context);
     if activity == Activity::Drawing {
         // What is painted must be seen.
@@ -151,10 +151,10 @@ fn accept(state: &mut State, canvas: &mut canvas::State, create: &mut create::St
     let region = finished.base.as_ref().and_then(|base| base.region);
     let seed = finished.picture.info.seed;
     let source_now = |canvas: &canvas::State, recipe: &Recipe| source(recipe, state.seed.unwrap_or(seed), canvas.edited(), canvas);
-    let is_newest = state.follower.is_finished(&source_now(canvas, &context.shared.recipe));
+    let is_newest = state.follower.is_finished(&source_now(canvas, &context.shared.next.recipe));
     let Some(document) = canvas.edited_mut().filter(|document| document.number == number) else { return };
     if candidates::accept_patch(document, seed, patch, region, context) {
-        let accepted = source_now(canvas, &context.shared.recipe);
+        let accepted = source_now(canvas, &context.shared.next.recipe);
         state.forget_look();
         if is_newest {
             // The picture would be made from itself.

@@ -3,13 +3,14 @@
 use eframe::egui::{Align, Label, Layout, Response, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, vec2};
 
 use crate::gui::command::Commands;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::{self, Icon};
 use crate::gui::live::command::Command;
-use crate::gui::shared::UnmetRequirement;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bold, command_button, command_control};
 use atelier_core::format::duration;
+use atelier_studio::next_recipe::UnmetRequirement;
 
 /// Draws the switch, as high as the button beside it, in points.
 pub(crate) fn switch(ui: &mut Ui, state: &State, commands: &mut Commands, side: f32) {
@@ -34,7 +35,7 @@ fn switch_icon(ui: &mut Ui, is_on: bool, side: f32) -> Response {
     } else {
         palette.text
     };
-    icons::paint(ui.painter(), rect, Icon::Live, Stroke::new(1.0, color));
+    icons::paint(ui.painter(), rect, Icon::Live, color);
     response
 }
 

@@ -1,8 +1,8 @@
 //! Commands for resident models, each with its label, tooltip and enabled state. Their effects are in [`crate::gui::memory::update`].
 
+use crate::gui::feature_command::FeatureCommand;
 use crate::gui::memory::state::State;
 use crate::gui::shared::Shared;
-use crate::gui::shortcut::Shortcut;
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::placement::Reserve;
 use atelier_engine::ResidentId;
@@ -26,27 +26,12 @@ pub enum Command {
     SetCpuMath(Option<CpuMath>),
 }
 
-impl Command {
-    /// The keys.
-    pub const KEYS: &[(Self, Shortcut)] = &[];
+impl FeatureCommand for Command {
+    type State = State;
 
-    /// Commands without a key that the command palette offers.
-    pub const OFFERED: &[Self] = &[Self::UnloadAll];
+    const OFFERED: &'static [Self] = &[Self::UnloadAll];
 
-    /// Text of its button or menu entry, also its accessible name.
-    #[must_use]
-    pub const fn label(&self) -> &'static str {
-        self.words().0
-    }
-
-    /// Tooltip: its effect in a sentence.
-    #[must_use]
-    pub const fn tooltip(&self) -> &'static str {
-        self.words().1
-    }
-
-    /// Label and tooltip.
-    const fn words(&self) -> (&'static str, &'static str) {
+    fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::Use(_) => ("Use this model", "Go on with this model. It is in memory, so its next picture waits for nothing."),
             Self::Keep(_, true) => ("Keep in memory", "Keep this model in memory, whatever others need."),
@@ -65,15 +50,11 @@ impl Command {
         }
     }
 
-    /// Enabled state.
-    ///
-    /// # Errors
-    /// The reason why it is disabled, as a sentence for a person.
-    pub fn enabled(&self, _: &State, shared: &Shared) -> Result<(), &'static str> {
+    fn enabled(&self, _: &State, shared: &Shared) -> Result<(), &'static str> {
         let resident =
             |id: &ResidentId| shared.residency.models.iter().find(|model| model.id == *id).ok_or("It is not in memory any more.");
         match self {
-            Self::Use(id) => (!shared.is_chosen(&resident(id)?.files)).then_some(()).ok_or("It is in use for the next picture."),
+            Self::Use(id) => (!shared.next.is_chosen(&resident(id)?.files)).then_some(()).ok_or("It is in use for the next picture."),
             Self::Keep(id, _) => resident(id).map(drop),
             Self::Unload(id) => (!resident(id)?.in_use).then_some(()).ok_or("A picture is being made with it. Cancel that first, or wait."),
             Self::UnloadAll => shared.residency.models.iter().any(|model| !model.in_use).then_some(()).ok_or("There is nothing to unload."),

@@ -7,13 +7,13 @@ use crate::gui::due;
 use crate::gui::files::FileTask;
 use crate::gui::memory::command::Command;
 use crate::gui::memory::state::{MAX_RESERVE_GIB, MAX_RESERVE_PERCENT, State};
-use crate::gui::shared::with_model_of;
 use crate::gui::workers::Workers;
-use crate::studio::preloading::{PreloadAction, PreloadCandidate};
 use atelier_core::format::GIB;
 use atelier_core::placement::Reserve;
 use atelier_core::recipe::Recipe;
 use atelier_engine::ResidentId;
+use atelier_studio::next_recipe::with_model_of;
+use atelier_studio::preloading::{PreloadAction, PreloadCandidate};
 
 /// Looks for the crash marker of the last run, and tells the engine the reserve of the settings.
 pub(crate) fn start(state: &State, context: &mut Context<'_>) {
@@ -35,13 +35,13 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::Unload(id) => {
             // A model that a person unloads is not preloaded again.
             if context.shared.chosen_resident().is_some_and(|model| model.id == id) {
-                state.preloading.suppress(&context.shared.recipe);
+                state.preloading.suppress(&context.shared.next.recipe);
             }
             log_if_busy(context.engine.unload_model(id));
         }
         Command::UnloadAll => {
             if context.shared.chosen_resident().is_some() {
-                state.preloading.suppress(&context.shared.recipe);
+                state.preloading.suppress(&context.shared.next.recipe);
             }
             log_if_busy(context.engine.unload());
         }
@@ -61,20 +61,20 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
 fn use_resident(id: ResidentId, context: &mut Context<'_>) {
     let shared = &mut *context.shared;
     let Some(files) = shared.residency.models.iter().find(|model| model.id == id).map(|model| model.files.clone()) else { return };
-    let now = shared.recipe.clone();
-    shared.recent_recipes.remember(&now);
-    let last = shared.recent_recipes.of(&files).cloned();
-    if shared.is_builtin(&files) {
-        shared.use_builtin();
+    let now = shared.next.recipe.clone();
+    shared.next.recent_recipes.remember(&now);
+    let last = shared.next.recent_recipes.of(&files).cloned();
+    if shared.next.is_builtin(&files) {
+        shared.next.use_builtin();
     } else {
-        if shared.uses_builtin() {
-            shared.use_own_files();
+        if shared.next.uses_builtin() {
+            shared.next.use_own_files();
         }
-        shared.recipe.files.clone_from(&files);
+        shared.next.recipe.files.clone_from(&files);
     }
     if let Some(last) = last {
         let placement = last.placement.clone();
-        shared.recipe = Recipe { placement, ..with_model_of(&now, last) };
+        shared.next.recipe = Recipe { placement, ..with_model_of(&now, last) };
     }
 }
 
@@ -87,8 +87,8 @@ pub(crate) fn end_preloading(state: &mut State, workers: &Workers) {
 
 /// The crash marker of the last run has been looked for.
 pub(crate) fn crash_marker_checked(state: &mut State, existed: bool, context: &mut Context<'_>) {
-    if state.preloading.marker_checked(existed, &context.shared.recipe) {
-        let name = context.shared.model_name(&context.shared.recipe.files);
+    if state.preloading.marker_checked(existed, &context.shared.next.recipe) {
+        let name = context.shared.next.model_name(&context.shared.next.recipe.files);
         context.notice(format!("Atelier ended while it loaded {name}. It is not loaded by itself this time."));
     }
 }
@@ -103,7 +103,7 @@ pub(crate) fn crash_marker_written(state: &mut State, context: &Context<'_>) {
 /// Preloads the chosen model once its choice stands. `fits`: its placement fits into memory; `None` while that is not known.
 pub(crate) fn refresh(state: &mut State, fits: Option<bool>, context: &mut Context<'_>) {
     state.now_secs = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let candidate = PreloadCandidate { recipe: &context.shared.recipe, fits, is_resident: context.shared.chosen_resident().is_some() };
+    let candidate = PreloadCandidate { recipe: &context.shared.next.recipe, fits, is_resident: context.shared.chosen_resident().is_some() };
     match state.preloading.next_action(candidate, context.egui.time()) {
         PreloadAction::None => {}
         PreloadAction::Wait(secs) => due::wake_in(context.egui, f64::from(secs)),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use eframe::egui::{Align, Button, ComboBox, Frame, Label, Layout, Margin, RichText, Ui, vec2};
 
 use crate::gui::command::Commands;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::memory::command::Command;
 use crate::gui::memory::state::{MAX_RESERVE_GIB, MAX_RESERVE_PERCENT};
@@ -20,7 +21,7 @@ use atelier_engine::Resident;
 /// Draws the state of the chosen model, and the other resident models.
 pub(crate) fn chosen_model(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
-    if state.shared.recipe.files.is_empty() && state.shared.residency.models.is_empty() {
+    if state.shared.next.recipe.files.is_empty() && state.shared.residency.models.is_empty() {
         return;
     }
     let chosen = state.shared.chosen_resident();
@@ -28,7 +29,7 @@ pub(crate) fn chosen_model(ui: &mut Ui, state: &State, commands: &mut Commands) 
     ui.allocate_ui_with_layout(vec2(ui.available_width(), widgets::ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
         ui.spacing_mut().item_spacing.x = 0.0;
         if let Some(model) = chosen {
-            buttons(ui, state, commands, model, &state.shared.model_name(&model.files));
+            buttons(ui, state, commands, model, &state.shared.next.model_name(&model.files));
         }
         let (words, hover) = match chosen {
             Some(model) => (format!("In memory · {}", summary(model, state.memory.now_secs)), details(model)),
@@ -39,7 +40,7 @@ pub(crate) fn chosen_model(ui: &mut Ui, state: &State, commands: &mut Commands) 
             ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).truncate()).on_hover_text(hover);
         });
     });
-    let mut others = state.shared.residency.models.iter().filter(|model| !state.shared.is_chosen(&model.files)).peekable();
+    let mut others = state.shared.residency.models.iter().filter(|model| !state.shared.next.is_chosen(&model.files)).peekable();
     if others.peek().is_some() {
         ui.label(RichText::new("Also in memory").size(theme::SMALL).color(palette.weak));
     }
@@ -57,7 +58,7 @@ pub(crate) fn resident_models(ui: &mut Ui, state: &State, commands: &mut Command
         }
     });
     if state.memory.preloading.is_loading() {
-        let name = state.shared.model_name(&state.shared.recipe.files);
+        let name = state.shared.next.model_name(&state.shared.next.recipe.files);
         ui.add(Label::new(RichText::new(format!("Loading {name}…")).size(theme::SMALL).color(palette.weak)).truncate())
             .on_hover_text("It is loaded before you ask for a picture, so that Generate waits less.");
     }
@@ -76,8 +77,8 @@ pub(crate) fn resident_models(ui: &mut Ui, state: &State, commands: &mut Command
 
 fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident) {
     let palette = theme::palette(ui);
-    let name = state.shared.model_name(&model.files);
-    let edge = if state.shared.is_chosen(&model.files) { palette.accent } else { palette.line };
+    let name = state.shared.next.model_name(&model.files);
+    let edge = if state.shared.next.is_chosen(&model.files) { palette.accent } else { palette.line };
     Frame::new()
         .fill(palette.field)
         .stroke((1.0, edge))
@@ -111,7 +112,7 @@ fn buttons(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident
 fn use_button(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resident, name: &str) {
     let (palette, wide) = (theme::palette(ui), ui.available_width());
     let shown = widgets::middle_elided(ui, name, wide - 14.0);
-    if state.shared.is_chosen(&model.files) {
+    if state.shared.next.is_chosen(&model.files) {
         ui.add_space(4.0);
         let label = Label::new(RichText::new(shown).color(palette.strong));
         let said = format!("The next picture is made with {name}");

@@ -2,15 +2,16 @@
 
 use std::path::PathBuf;
 
-use atelier_library::downloads::Status;
+use atelier_downloads::Status;
 use atelier_library::{Availability, ModelKind};
 use eframe::egui::{Key, Modifiers};
 
+use crate::gui::feature_command::FeatureCommand;
 use crate::gui::models::filter::{Filter, Sort};
 use crate::gui::models::state::State;
 use crate::gui::shared::Shared;
 use crate::gui::shortcut::Shortcut;
-use crate::studio::library_service::{DownloadsState, FileCheck, TokenState};
+use atelier_studio::library_service::{DownloadsState, FileCheck, TokenState};
 
 /// A command of the Models view.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,12 +118,12 @@ pub enum Command {
     CloseHub,
 }
 
-impl Command {
-    /// The keys of this view that work in every view.
-    pub const KEYS: &[(Self, Shortcut)] = &[(Self::FocusSearch, Shortcut::while_typing(Modifiers::COMMAND, Key::F))];
+impl FeatureCommand for Command {
+    type State = State;
 
-    /// Commands without a key that the command palette offers.
-    pub const OFFERED: &[Self] = &[
+    const KEYS: &'static [(Self, Shortcut)] = &[(Self::FocusSearch, Shortcut::while_typing(Modifiers::COMMAND, Key::F))];
+
+    const OFFERED: &'static [Self] = &[
         Self::ShowAll,
         Self::PauseAll,
         Self::ResumeAll,
@@ -133,20 +134,7 @@ impl Command {
         Self::Rescan,
     ];
 
-    /// The words on its button or menu entry, which are its accessible name too.
-    #[must_use]
-    pub const fn label(&self) -> &'static str {
-        self.words().0
-    }
-
-    /// Its effect, in a sentence.
-    #[must_use]
-    pub const fn tooltip(&self) -> &'static str {
-        self.words().1
-    }
-
-    /// Label and tooltip.
-    const fn words(&self) -> (&'static str, &'static str) {
+    fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::FocusSearch => ("Search models", "Put the cursor into the search."),
             Self::SetSearch(_) => ("Search", "Show the models that have all of these words in their name, family, licence or files."),
@@ -212,11 +200,7 @@ impl Command {
         }
     }
 
-    /// `Ok` where the command can be carried out now.
-    ///
-    /// # Errors
-    /// A sentence for a person that says what is missing.
-    pub fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
+    fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         let require = |holds: bool, otherwise: &'static str| holds.then_some(()).ok_or(otherwise);
         let card = |id: &String| state.card(id).ok_or("This model is gone.");
         let download = |id: &String| state.queue.iter().find(|it| it.id == *id).ok_or("This download is over.");
@@ -234,7 +218,7 @@ impl Command {
             }
             Self::DownloadAndGenerate(id) => {
                 Self::Download(id.clone()).enabled(state, shared)?;
-                require(!shared.recipe.prompt.trim().is_empty(), "Describe the picture first, in the Create view.")
+                require(!shared.next.recipe.prompt.trim().is_empty(), "Describe the picture first, in the Create view.")
             }
             Self::DownloadMissing(id) => {
                 let card = card(id)?;

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use atelier_downloads::{Status, Token};
 use atelier_engine::{Estimate, MeasuredDevice};
-use atelier_library::downloads::{Status, Token};
 use atelier_library::{Availability, ModelCard, ModelKind, Runnable};
 use eframe::egui;
 
@@ -18,8 +18,8 @@ use crate::gui::models::filter::Filter;
 use crate::gui::models::fit::{MachineMemory, machine};
 use crate::gui::models::state::{HubPage, LicencePrompt, LicensedAction, State};
 use crate::gui::shared::Screen;
-use crate::studio::library_service::{AssembledModel, FileCheck, LibraryEvent, LibraryRequest};
-use crate::studio::queue::QueueRequest;
+use atelier_studio::library_service::{AssembledModel, FileCheck, LibraryEvent, LibraryRequest};
+use atelier_studio::queue::QueueRequest;
 
 /// Recomputes the shown cards after a change, and tells the service about this machine.
 pub(crate) fn refresh(state: &mut State, board: &Board, context: &Context<'_>) {
@@ -55,7 +55,7 @@ pub(crate) fn refresh_fits(state: &mut State, devices: &devices::State, context:
         return;
     }
     let cards = state.open_card().into_iter().chain(state.visible_cards());
-    let Some(query) = state.fit_queries.next(cards, &context.shared.recipe) else { return };
+    let Some(query) = state.fit_queries.next(cards, &context.shared.next.recipe) else { return };
     if log_if_busy(context.engine.estimate(query.recipe.clone())) {
         state.fit_queries.set_pending(query);
     }
@@ -105,10 +105,10 @@ pub(crate) fn library_event(state: &mut State, event: LibraryEvent, context: &mu
     match event {
         LibraryEvent::Snapshot(library) => {
             let loras = library.cards.iter().filter(|card| card.kind == ModelKind::Lora);
-            context.shared.lora_files = loras.flat_map(|card| card.files.iter().filter_map(|file| file.path.clone())).collect();
+            context.shared.next.lora_files = loras.flat_map(|card| card.files.iter().filter_map(|file| file.path.clone())).collect();
             context.shared.library = Arc::clone(&library);
             state.set_library(library);
-            context.shared.take_prompt_loras();
+            context.shared.next.take_prompt_loras();
         }
         LibraryEvent::Queue(queue) => state.set_queue(queue),
         LibraryEvent::DownloadsState(downloads) => state.downloads = downloads,
@@ -141,10 +141,10 @@ pub(crate) fn library_event(state: &mut State, event: LibraryEvent, context: &mu
 
 /// Sets files and settings of a model in the recipe. The prompt stays; the person's own files are restored before they are replaced.
 fn use_runnable(runnable: &Runnable, context: &mut Context<'_>) {
-    if context.shared.uses_builtin() {
-        context.shared.use_own_files();
+    if context.shared.next.uses_builtin() {
+        context.shared.next.use_own_files();
     }
-    runnable.apply(&mut context.shared.recipe);
+    runnable.apply(&mut context.shared.next.recipe);
     context.shared.unplaced.clear();
     context.shared.screen = Screen::Create;
     context.notice(format!("{} is set, with the settings that suit it.", runnable.name));
@@ -153,10 +153,10 @@ fn use_runnable(runnable: &Runnable, context: &mut Context<'_>) {
 /// Makes a model that was found round a dropped file the one in use, with the settings that suit it.
 fn use_assembled(model: AssembledModel, context: &mut Context<'_>) {
     let AssembledModel { name, files, defaults, missing } = model;
-    context.shared.replace_model(files);
+    context.shared.next.replace_model(files);
     let suits = match defaults {
         Some(defaults) => {
-            defaults.apply(&mut context.shared.recipe);
+            defaults.apply(&mut context.shared.next.recipe);
             ", with the settings that suit it"
         }
         None => "",
@@ -319,14 +319,14 @@ fn use_model(state: &mut State, id: &str, context: &mut Context<'_>) {
     }
     match (card.kind, card.availability) {
         (_, Availability::BuiltIn) => {
-            if !context.shared.uses_builtin() {
-                context.shared.use_builtin();
+            if !context.shared.next.uses_builtin() {
+                context.shared.next.use_builtin();
             }
             context.shared.screen = Screen::Create;
         }
         (ModelKind::Lora, _) => {
             for path in card.files.iter().filter_map(|it| it.path.clone()) {
-                context.shared.use_lora(path);
+                context.shared.next.use_lora(path);
             }
             context.shared.screen = Screen::Create;
             context.notice(format!("{} is added to the model in use.", card.name));

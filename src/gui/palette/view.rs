@@ -3,6 +3,7 @@
 use eframe::egui::{Align, Button, Id, Key, Layout, RichText, ScrollArea, TextEdit, Ui, vec2};
 
 use crate::gui::command::{self, Commands};
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::palette::Command;
 use crate::gui::state::State;
 use crate::gui::theme;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use eframe::egui::{Key, Modifiers};
 
+use crate::gui::feature_command::FeatureCommand;
 use crate::gui::program::state::State;
 use crate::gui::shared::Shared;
 use crate::gui::shortcut::Shortcut;
@@ -48,27 +49,14 @@ pub enum Command {
     DismissRelease,
 }
 
-impl Command {
-    /// The keys.
-    pub const KEYS: &[(Self, Shortcut)] = &[(Self::OpenAbout, Shortcut::while_typing(Modifiers::NONE, Key::F1))];
+impl FeatureCommand for Command {
+    type State = State;
 
-    /// Commands without a key that the command palette offers.
-    pub const OFFERED: &[Self] = &[Self::ShowLicences, Self::ShowCrashReport, Self::CheckForUpdates, Self::OpenReleasePage];
+    const KEYS: &'static [(Self, Shortcut)] = &[(Self::OpenAbout, Shortcut::while_typing(Modifiers::NONE, Key::F1))];
 
-    /// Text of its button or menu entry, also its accessible name.
-    #[must_use]
-    pub const fn label(&self) -> &'static str {
-        self.words().0
-    }
+    const OFFERED: &'static [Self] = &[Self::ShowLicences, Self::ShowCrashReport, Self::CheckForUpdates, Self::OpenReleasePage];
 
-    /// Tooltip: its effect in a sentence.
-    #[must_use]
-    pub const fn tooltip(&self) -> &'static str {
-        self.words().1
-    }
-
-    /// Label and tooltip.
-    const fn words(&self) -> (&'static str, &'static str) {
+    fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::OpenAbout => ("About Atelier", "See the version, the licences, and where your files are."),
             Self::CloseAbout => ("Close", "Put this away."),
@@ -92,11 +80,7 @@ impl Command {
         }
     }
 
-    /// Enabled state.
-    ///
-    /// # Errors
-    /// The reason why it is disabled, as a sentence for a person.
-    pub fn enabled(&self, state: &State, _: &Shared) -> Result<(), &'static str> {
+    fn enabled(&self, state: &State, _: &Shared) -> Result<(), &'static str> {
         match self {
             Self::ShowLicences => state.licences.as_ref().map(drop).ok_or("The page of licences comes with the installed program."),
             Self::ShowCrashReport | Self::DismissCrashReport => state.crash.as_ref().map(drop).ok_or("There is no report."),

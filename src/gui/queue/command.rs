@@ -2,11 +2,13 @@
 
 use eframe::egui::{Key, Modifiers};
 
+use crate::gui::feature_command::FeatureCommand;
 use crate::gui::queue::state::State;
 use crate::gui::shared::Shared;
 use crate::gui::shortcut::Shortcut;
-use crate::studio::queue::{CrashAnswer, QueueRow};
 use atelier_gallery::queue::{JobState, PauseMode, QueuedJobId};
+use atelier_studio::next_recipe::UnmetRequirement;
+use atelier_studio::queue::{CrashAnswer, QueueRow};
 
 /// Command of the queue's panel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,27 +49,14 @@ pub enum Command {
     Answer(CrashAnswer),
 }
 
-impl Command {
-    /// The keys.
-    pub const KEYS: &[(Self, Shortcut)] = &[(Self::Toggle, Shortcut::while_typing(Modifiers::COMMAND, Key::J))];
+impl FeatureCommand for Command {
+    type State = State;
 
-    /// Commands without a key that the command palette offers.
-    pub const OFFERED: &[Self] = &[Self::Pause, Self::PauseNow, Self::Resume, Self::CancelAll, Self::CancelWaiting, Self::ForgetEnded];
+    const KEYS: &'static [(Self, Shortcut)] = &[(Self::Toggle, Shortcut::while_typing(Modifiers::COMMAND, Key::J))];
 
-    /// Text of its button or menu entry, also its accessible name.
-    #[must_use]
-    pub const fn label(&self) -> &'static str {
-        self.words().0
-    }
+    const OFFERED: &'static [Self] = &[Self::Pause, Self::PauseNow, Self::Resume, Self::CancelAll, Self::CancelWaiting, Self::ForgetEnded];
 
-    /// Tooltip: its effect in a sentence.
-    #[must_use]
-    pub const fn tooltip(&self) -> &'static str {
-        self.words().1
-    }
-
-    /// Label and tooltip.
-    const fn words(&self) -> (&'static str, &'static str) {
+    fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::Toggle => ("Queue", "Show what runs and waits, or put it away."),
             Self::Pause => ("Pause", "Finish the forming picture, and begin no other."),
@@ -96,11 +85,7 @@ impl Command {
         }
     }
 
-    /// `Ok` if it can be done now.
-    ///
-    /// # Errors
-    /// The sentence about the first thing that is missing.
-    pub fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
+    fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         let queue = &shared.queue;
         let is = |holds: bool, otherwise: &'static str| if holds { Ok(()) } else { Err(otherwise) };
         let has = |states: &[JobState]| queue.rows.iter().any(|row| states.contains(&row.job.state));
@@ -126,7 +111,7 @@ impl Command {
             Self::SaveEdit => match &state.editing {
                 Some(edited) => {
                     is(waits(&edited.id), "It has begun or is gone; its settings can be changed no more.")?;
-                    shared.ready().map_err(crate::gui::shared::UnmetRequirement::sentence)
+                    shared.next.ready().map_err(UnmetRequirement::sentence)
                 }
                 None => Err("No job is being edited."),
             },

@@ -8,10 +8,10 @@ use crate::gui::queue::command::Command;
 use crate::gui::queue::state::{EditedJob, State};
 use crate::gui::shared::ErrorCard;
 use crate::gui::workers::Workers;
-use crate::studio::desktop_notification::DesktopNotification;
-use crate::studio::queue::{EndedJob, QueueEvent, QueueRequest};
 use atelier_core::recipe::Recipe;
 use atelier_gallery::queue::{JobState, PauseMode};
+use atelier_studio::desktop_notification::DesktopNotification;
+use atelier_studio::queue::{EndedJob, QueueEvent, QueueRequest};
 
 /// Seconds from which on a job is long: a person has turned to something else.
 const LONG_SECS: f64 = 30.0;
@@ -26,19 +26,19 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::Edit(id) => {
             if let Some(row) = context.shared.queue.row(id) {
                 let recipe = Recipe::clone(&row.job.recipe);
-                state.editing = Some(EditedJob { id, before: Box::new(std::mem::replace(&mut context.shared.recipe, recipe)) });
+                state.editing = Some(EditedJob { id, before: Box::new(std::mem::replace(&mut context.shared.next.recipe, recipe)) });
             }
             return;
         }
         Command::SaveEdit => {
             let Some(EditedJob { id, before }) = state.editing.take() else { return };
-            let recipe = std::mem::replace(&mut context.shared.recipe, *before);
-            let model = context.shared.model_name(&recipe.files);
+            let recipe = std::mem::replace(&mut context.shared.next.recipe, *before);
+            let model = context.shared.next.model_name(&recipe.files);
             QueueRequest::Edit(id, Box::new(recipe), model)
         }
         Command::StopEdit => {
             if let Some(edited) = state.editing.take() {
-                context.shared.recipe = *edited.before;
+                context.shared.next.recipe = *edited.before;
             }
             return;
         }

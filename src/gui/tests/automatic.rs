@@ -25,7 +25,7 @@ impl Studio {
         for rate in &mut second.classes {
             rate.per_sec *= 2.0;
         }
-        let recipe = Box::new(self.app().state.shared.recipe.clone());
+        let recipe = Box::new(self.app().state.shared.next.recipe.clone());
         self.port.send(Event::Estimated { recipe, estimate: Ok(estimate) });
         self.settle();
     }
@@ -80,7 +80,7 @@ fn behind_a_quick_bus_a_budget_is_offered_and_applied_with_one_click() {
     assert!(!studio.sees("Stream: "), "nothing is known of the bus");
     // Twenty times 6 GiB in 1.2 of 13 seconds.
     estimate.rates.devices.get_mut("GPU0").unwrap().copy_to_per_sec = 100.0 * GIB as f64;
-    let shown = Box::new(studio.app().state.shared.recipe.clone());
+    let shown = Box::new(studio.app().state.shared.next.recipe.clone());
     studio.port.send(Event::Estimated { recipe: shown, estimate: Ok(estimate) });
     studio.settle();
     let offer = studio.app().state.devices.board.budget_offers[0].clone();
@@ -89,7 +89,7 @@ fn behind_a_quick_bus_a_budget_is_offered_and_applied_with_one_click() {
     studio.harness.check_accessibility();
     studio.click(&format!("Stream: {}", offer.words()));
     studio.settle();
-    let placement = &studio.app().state.shared.recipe.placement;
+    let placement = &studio.app().state.shared.next.recipe.placement;
     assert_eq!((placement.params_backend.as_str(), placement.max_vram.clone()), ("diffusion=CPU", format!("GPU0={}", offer.gib)));
     assert!(placement.stream_layers && studio.sees("Everything fits."));
 }

@@ -80,7 +80,7 @@ impl Studio {
     /// Answers the request for an estimate of the present recipe.
     pub(crate) fn answer_estimate(&mut self, decode: u64) {
         self.settle();
-        let recipe = Box::new(self.app().state.shared.recipe.clone());
+        let recipe = Box::new(self.app().state.shared.next.recipe.clone());
         self.port.send(Event::Estimated { recipe, estimate: Ok(estimate(decode)) });
         self.settle();
         assert!(!self.app().state.devices.board.estimate_pending && self.app().state.devices.board.prediction.is_some());
@@ -97,7 +97,7 @@ impl Studio {
     }
 
     pub(crate) fn text(&self) -> (&str, &str, &str) {
-        let text = &self.app().state.shared.recipe.placement;
+        let text = &self.app().state.shared.next.recipe.placement;
         (&text.backend, &text.params_backend, &text.max_vram)
     }
 
@@ -139,7 +139,7 @@ fn a_batch_is_split_over_the_devices_that_are_ticked() {
         let at = studio.harness.get_by_label(tick);
         at.click();
         studio.settle();
-        let mut devices: Vec<&str> = studio.app().state.shared.recipe.placement.split_batch.split(',').collect();
+        let mut devices: Vec<&str> = studio.app().state.shared.next.recipe.placement.split_batch.split(',').collect();
         let mut expected: Vec<&str> = split.split(',').collect();
         assert_eq!(devices.first(), expected.first(), "what runs there goes to the others");
         devices.sort_unstable();
@@ -158,7 +158,7 @@ fn streaming_that_lacks_something_gets_it_with_one_click() {
     studio.harness.get_by_label("Set up streaming").click();
     studio.settle();
     assert_eq!(studio.text(), ("all=GPU0", "diffusion=CPU", "GPU0=-1"));
-    assert!(studio.app().state.shared.recipe.placement.stream_layers);
+    assert!(studio.app().state.shared.next.recipe.placement.stream_layers);
     assert!(!studio.sees("Set up streaming") && !studio.sees("Streaming layers has no effect"));
     studio.harness.check_accessibility();
 }
@@ -316,11 +316,11 @@ fn a_pasted_command_brings_its_model_and_placement_and_lists_what_it_could_not_s
     let mut studio = open_board(5);
     studio.harness.get_by_role_and_label(Role::TextInput, "Runs on").focus();
     studio.harness.run_ok();
-    let before = studio.app().state.shared.recipe.clone();
+    let before = studio.app().state.shared.next.recipe.clone();
     let line = "sd-cli --diffusion-model /m/other.gguf --llm /m/l.gguf -p 'a fox' -W 768 --backend te=cpu --color-purple 3";
     studio.harness.event(egui::Event::Paste(line.into()));
     studio.settle();
-    let recipe = &studio.app().state.shared.recipe;
+    let recipe = &studio.app().state.shared.next.recipe;
     assert_eq!((recipe.prompt.as_str(), recipe.width, recipe.placement.backend.as_str()), ("a fox", 768, "te=cpu"));
     assert_eq!(recipe.files.get(FileRole::Diffusion), Some(Path::new("/m/other.gguf")));
     assert_eq!((recipe.seed, recipe.steps, recipe.flash_attention), (before.seed, before.steps, before.flash_attention), "not named");
@@ -338,15 +338,15 @@ fn copied_flags_that_are_pasted_back_change_nothing_but_the_placement() {
         width: 768,
         seed: 7,
         loras: vec![Lora { path: "/l/ink.safetensors".into(), strength: 1.0 }],
-        ..studio.app().state.shared.recipe.clone()
+        ..studio.app().state.shared.next.recipe.clone()
     };
-    studio.app_mut().state.shared.recipe = recipe.clone();
+    studio.app_mut().state.shared.next.recipe = recipe.clone();
     studio.settle();
     studio.harness.get_by_role_and_label(Role::TextInput, "Runs on").focus();
     studio.harness.run_ok();
     studio.harness.event(egui::Event::Paste("--backend all=CPU --params-backend disk".into()));
     studio.settle();
-    let now = studio.app().state.shared.recipe.clone();
+    let now = studio.app().state.shared.next.recipe.clone();
     assert_eq!((now.placement.backend.as_str(), now.placement.params_backend.as_str()), ("all=CPU", "disk"));
     assert_eq!(Recipe { placement: recipe.placement.clone(), ..now }, recipe);
 }
@@ -362,7 +362,7 @@ fn too_much_is_said_with_bytes_and_phase_and_the_suggestion_mends_it() {
     studio.click("Suggest a placement");
     studio.click("Apply fit");
     studio.settle();
-    assert_eq!(studio.app().state.shared.recipe.placement, plan);
+    assert_eq!(studio.app().state.shared.next.recipe.placement, plan);
     assert!(studio.sees("Everything fits.") && matches!(studio.app().state.devices.board.suggestion, Suggestion::AlreadyBest));
     // In Create, too, it is a hint and no wall.
     let mut studio = open_board(65);
@@ -395,7 +395,7 @@ fn where_nothing_fits_the_changes_that_help_are_buttons() {
     let mut studio = open_board_with(Settings { recipe: recipe(), places_automatically: false, ..Settings::default() }, devices, 120);
     assert!(studio.sees("No placement fits"), "{:?}", studio.app().state.devices.board.suggestion);
     studio.click("Decode in tiles");
-    assert!(studio.app().state.shared.recipe.vae_tiling);
+    assert!(studio.app().state.shared.next.recipe.vae_tiling);
     studio.answer_estimate(5);
     assert!(!studio.sees("No placement fits"));
 }
@@ -439,11 +439,11 @@ fn running_out_of_memory_becomes_a_card_whose_button_makes_the_same_picture_agai
     let remedies = studio.app().state.shared.error.as_ref().unwrap().remedies.len();
     assert!((1..=3).contains(&remedies), "{remedies}");
     let label = studio.app().state.shared.error.as_ref().unwrap().remedies[0].label.clone();
-    let before = studio.app().state.shared.recipe.clone();
+    let before = studio.app().state.shared.next.recipe.clone();
     studio.click(&label);
     assert!(studio.app().state.shared.error.is_none());
     let (_, again, _) = studio.take();
-    assert_eq!((again.seed, studio.app().state.shared.recipe.seed), (4711, -1), "the next picture has a seed of its own again");
+    assert_eq!((again.seed, studio.app().state.shared.next.recipe.seed), (4711, -1), "the next picture has a seed of its own again");
     assert!(again.placement != before.placement || again.vae_tiling, "{label}");
 }
 
@@ -550,10 +550,10 @@ fn what_was_measured_stands_beside_what_was_predicted_and_what_stays_is_not_coun
     assert!(studio.sees("GPU0 denoise: 10.9 GiB, measured 10.9 GiB"));
     assert!(studio.sees("GPU0 decode: 10.7 GiB, measured 10.8 GiB (0.9 % more)"));
     // Of another size or another place it says nothing.
-    studio.app_mut().state.shared.recipe.width = 768;
+    studio.app_mut().state.shared.next.recipe.width = 768;
     studio.answer_estimate(5);
     assert!(!studio.sees(", measured "));
-    studio.app_mut().state.shared.recipe.width = recipe().width;
+    studio.app_mut().state.shared.next.recipe.width = recipe().width;
     studio.answer_estimate(5);
     assert!(studio.sees(", measured "));
     let mut devices = machine();

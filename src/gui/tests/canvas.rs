@@ -257,7 +257,7 @@ fn layers_guide_the_picture_where_the_model_can_use_them() {
     studio.done(job);
 
     let net = studio.folder.path().join("net.safetensors");
-    studio.app_mut().state.shared.recipe.files.set(FileRole::Controlnet, net);
+    studio.app_mut().state.shared.next.recipe.files.set(FileRole::Controlnet, net);
     studio.harness.run_ok();
     studio.click("Kinds of layers");
     studio.click("Use the layer for control");
@@ -272,9 +272,9 @@ fn the_same_asked_for_again_with_a_locked_seed_is_another_candidate() {
     let mut studio = studio();
     studio.take_tool(Key::M);
     studio.draw((20.0, 20.0), (30.0, 20.0));
-    studio.app_mut().state.shared.recipe = Recipe { seed: 7, batch_count: 2, ..studio.app().state.shared.recipe.clone() };
+    studio.app_mut().state.shared.next.recipe = Recipe { seed: 7, batch_count: 2, ..studio.app().state.shared.next.recipe.clone() };
     let mut seed_of_next = |prompt: &str, strokes: &[(f32, f32)]| {
-        studio.app_mut().state.shared.recipe.prompt = prompt.into();
+        studio.app_mut().state.shared.next.recipe.prompt = prompt.into();
         for &(x, y) in strokes {
             studio.draw((x, y), (x + 6.0, y));
         }
@@ -297,7 +297,7 @@ fn candidates_are_looked_at_one_by_one_and_put_away() {
     let mut studio = studio();
     studio.take_tool(Key::M);
     studio.draw((20.0, 20.0), (30.0, 20.0));
-    studio.app_mut().state.shared.recipe.batch_count = 2;
+    studio.app_mut().state.shared.next.recipe.batch_count = 2;
     studio.settle_canvas();
     studio.press(Modifiers::COMMAND, Key::Enter);
     let (job, recipe, _) = studio.take();

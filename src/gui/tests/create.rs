@@ -12,7 +12,7 @@ fn a_typed_prompt_and_ctrl_enter_reach_the_engine() {
     // Without a frame in between: what was typed just before the key counts.
     let (_, recipe, _) = studio.generate();
     assert_eq!(recipe.prompt, "a red fox");
-    assert_eq!(studio.app().state.shared.recipe.prompt, "a red fox", "the key writes no line break");
+    assert_eq!(studio.app().state.shared.next.recipe.prompt, "a red fox", "the key writes no line break");
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn words_to_leave_out_get_the_guidance_that_they_need_with_one_click() {
     studio.harness.run_ok();
     assert!(studio.sees("Without effect while guidance is 1."));
     studio.click("Use 2");
-    let recipe = &studio.app().state.shared.recipe;
+    let recipe = &studio.app().state.shared.next.recipe;
     assert_eq!((recipe.guidance, recipe.negative_prompt.as_str()), (2.0, "fog"));
     assert!(!studio.sees("Without effect"));
 }
@@ -35,7 +35,7 @@ fn pictures_that_form_at_the_same_time_have_a_line_each_and_one_is_shown() {
     let mut studio = Studio::open(ready());
     let (first, ..) = studio.generate();
     studio.begin(first, vec![1]);
-    studio.app_mut().state.shared.recipe.prompt = "a castle".into();
+    studio.app_mut().state.shared.next.recipe.prompt = "a castle".into();
     let (second, .., cancel) = studio.generate();
     studio.until("the waiting job", |app| app.state.shared.queue.waiting().count() == 1);
     assert!(studio.sees("1 waiting in the queue"), "the engine has not begun it");
@@ -102,7 +102,7 @@ fn at_the_first_start_the_built_in_model_is_chosen_by_its_name_and_paints_at_onc
 
     let example = "golden dunes at dawn under a pale pink sky";
     studio.click(example);
-    assert_eq!(studio.app().state.shared.recipe.prompt, example);
+    assert_eq!(studio.app().state.shared.next.recipe.prompt, example);
     studio.press(Modifiers::COMMAND, Key::Enter);
     let Some(Request::Job { task: Task::Generate { recipe, preview }, .. }) = studio.next_run() else { panic!("another request") };
     assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.guidance, recipe.width, recipe.height), (example, 6, 1.0, 128, 96));
@@ -120,29 +120,29 @@ fn words_to_leave_out_count_without_guidance_where_the_model_reads_them_in_its_p
     assert!(!studio.sees("Without effect"));
     // A picture of an earlier version of the built-in model brings settings of that one.
     let earlier = Recipe { files: builtin.files().clone(), negative_prompt: "fog".into(), ..Recipe::default() };
-    studio.app_mut().state.shared.apply_settings(&atelier_core::recipe::PartialRecipe::of(&earlier));
-    let recipe = &studio.app().state.shared.recipe;
+    studio.app_mut().state.shared.next.apply_settings(&atelier_core::recipe::PartialRecipe::of(&earlier));
+    let recipe = &studio.app().state.shared.next.recipe;
     assert!(recipe.negative_in_prompt && recipe.model_prompts().0.ends_with("without fog"), "{recipe:?}");
     // A model of one's own reads them by guidance.
     studio.click("Use my own files");
-    assert!(!studio.app().state.shared.recipe.negative_in_prompt);
+    assert!(!studio.app().state.shared.next.recipe.negative_in_prompt);
 }
 
 #[test]
 fn one_goes_to_ones_own_files_and_back_and_each_side_keeps_its_settings() {
     let (mut studio, builtin, _folder) = studio_with_builtin(Settings::default());
     studio.click("Use my own files");
-    assert!(studio.app().state.shared.recipe.files.is_empty() && studio.sees("No model yet."));
+    assert!(studio.app().state.shared.next.recipe.files.is_empty() && studio.sees("No model yet."));
     let own = Recipe { loras: vec![Lora { path: "/ink".into(), strength: 1.0 }], width: 768, ..ready() };
-    studio.app_mut().state.shared.recipe = own.clone();
+    studio.app_mut().state.shared.next.recipe = own.clone();
     studio.harness.run_ok();
 
     studio.click("Use the built-in model");
-    let recipe = &studio.app().state.shared.recipe;
+    let recipe = &studio.app().state.shared.next.recipe;
     assert!(builtin.is_in(recipe) && recipe.loras.is_empty());
     assert_eq!((recipe.width, recipe.steps, recipe.prompt.as_str()), (128, 6, "a lake"), "the prompt stays");
     studio.click("Use my own files");
-    assert_eq!(studio.app().state.shared.recipe, own);
+    assert_eq!(studio.app().state.shared.next.recipe, own);
     assert!(matches!(studio.app().state.create.preview_options(&studio.app().state.shared), PreviewOptions::Projection { .. }));
 }
 
@@ -153,8 +153,8 @@ fn a_file_added_to_the_built_in_model_begins_a_model_of_ones_own() {
     std::fs::write(&path, "x").unwrap();
     studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(path.clone())));
     studio.harness.step();
-    studio.until("the file", |app| app.state.shared.recipe.files.get(FileRole::Vae).is_some());
-    let files = &studio.app().state.shared.recipe.files;
+    studio.until("the file", |app| app.state.shared.next.recipe.files.get(FileRole::Vae).is_some());
+    let files = &studio.app().state.shared.next.recipe.files;
     assert_eq!(files.iter().collect::<Vec<_>>(), [(FileRole::Vae, path.as_path())]);
     assert!(builtin.files().iter().all(|(_, path)| path.is_file()));
 }
@@ -164,7 +164,7 @@ fn the_choice_of_the_built_in_model_is_remembered_by_word_and_follows_it_to_anot
     let mut own = ready();
     own.width = 512;
     let (mut studio, ..) = studio_with_builtin(Settings { recipe: own.clone(), ..Settings::default() });
-    assert_eq!(studio.app().state.shared.recipe, own, "who has a model keeps it");
+    assert_eq!(studio.app().state.shared.next.recipe, own, "who has a model keeps it");
     studio.click("Use the built-in model");
     let path = studio.folder.path().join("settings.json");
     studio.harness.state_mut().take().unwrap().finish();
@@ -175,10 +175,10 @@ fn the_choice_of_the_built_in_model_is_remembered_by_word_and_follows_it_to_anot
 
     let (mut again, builtin, _folder) =
         studio_with_builtin(Settings { recipe: Recipe { steps: 9, ..settings.recipe.clone() }, ..settings });
-    assert!(builtin.is_in(&again.app().state.shared.recipe));
-    assert_eq!(again.app().state.shared.recipe.steps, 9, "what was changed stays changed");
+    assert!(builtin.is_in(&again.app().state.shared.next.recipe));
+    assert_eq!(again.app().state.shared.next.recipe.steps, 9, "what was changed stays changed");
     again.click("Use my own files");
-    assert_eq!(again.app().state.shared.recipe.files, own.files);
+    assert_eq!(again.app().state.shared.next.recipe.files, own.files);
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn without_the_built_in_model_the_window_says_so_and_works_with_ones_own_files()
     assert!(studio.sees("The built-in model is not there.") && studio.sees("Choose a model to start."));
     let kept = Settings { builtin: true, recipe: ready(), ..Settings::default() };
     let studio = Studio::with(kept, Err("Gone.".into()), [1440.0, 900.0]);
-    assert_eq!(studio.app().state.shared.recipe, ready());
+    assert_eq!(studio.app().state.shared.next.recipe, ready());
 }
 
 #[test]
@@ -304,11 +304,11 @@ fn a_batch_shows_each_picture_and_the_filmstrip_gives_settings_back() {
     studio.until("the first picture", |app| app.state.create.converting_picture.is_none());
     assert!(studio.sees("seed 5 ·"));
     studio.press(Modifiers::COMMAND, Key::U);
-    let recipe = &studio.app().state.shared.recipe;
+    let recipe = &studio.app().state.shared.next.recipe;
     assert_eq!((recipe.seed, recipe.batch_count, recipe.prompt.as_str()), (5, 1, "a lake"));
     studio.harness.get_by_role_and_label(Role::Button, "Start from this picture").click();
     studio.harness.run_ok();
-    assert!(matches!(&studio.app().state.shared.recipe.init, Some(InitImage { image: ImageSource::File(_), .. })));
+    assert!(matches!(&studio.app().state.shared.next.recipe.init, Some(InitImage { image: ImageSource::File(_), .. })));
     studio.until("its small look", |app| !app.state.create.thumbnails.is_empty());
 }
 
@@ -333,27 +333,27 @@ fn the_seed_is_kept_rolled_typed_and_let_go() {
     let mut studio = Studio::open(ready());
     studio.make(4711);
     studio.click("Keep this seed");
-    assert_eq!(studio.app().state.shared.recipe.seed, 4711, "the last one is kept");
+    assert_eq!(studio.app().state.shared.next.recipe.seed, 4711, "the last one is kept");
     studio.click("Roll a new seed");
-    let rolled = studio.app().state.shared.recipe.seed;
+    let rolled = studio.app().state.shared.next.recipe.seed;
     assert!(rolled >= 0 && rolled != 4711);
     studio.click("Keep this seed");
-    assert_eq!(studio.app().state.shared.recipe.seed, -1);
+    assert_eq!(studio.app().state.shared.next.recipe.seed, -1);
     studio.harness.get_by_role_and_label(Role::TextInput, "Seed").focus();
     studio.harness.run_ok();
     studio.harness.get_by_role_and_label(Role::TextInput, "Seed").type_text("12x3");
     studio.harness.run_ok();
-    assert_eq!(studio.app().state.shared.recipe.seed, 123, "what is no digit is left out");
+    assert_eq!(studio.app().state.shared.next.recipe.seed, 123, "what is no digit is left out");
 }
 
 #[test]
 fn shapes_and_sides_change_the_size() {
     let mut studio = Studio::open(Recipe { width: 1024, height: 1024, ..ready() });
     studio.click("Shape 3:2");
-    let recipe = &studio.app().state.shared.recipe;
+    let recipe = &studio.app().state.shared.next.recipe;
     assert_eq!((recipe.width, recipe.height), (1248, 832));
     studio.click("Swap width and height");
-    let recipe = &studio.app().state.shared.recipe;
+    let recipe = &studio.app().state.shared.next.recipe;
     assert_eq!((recipe.width, recipe.height), (832, 1248));
 }
 
@@ -373,13 +373,15 @@ fn a_typed_path_becomes_a_part_of_the_model_and_an_unclear_one_is_asked_about() 
         studio.harness.run_ok();
         studio.press(Modifiers::NONE, Key::Enter);
     }
-    studio.until("both files", |app| !app.state.shared.unplaced.is_empty() && app.state.shared.recipe.files.get(FileRole::Vae).is_some());
-    assert_eq!(studio.app().state.shared.recipe.files.get(FileRole::Vae), Some(clear.as_path()));
+    studio.until("both files", |app| {
+        !app.state.shared.unplaced.is_empty() && app.state.shared.next.recipe.files.get(FileRole::Vae).is_some()
+    });
+    assert_eq!(studio.app().state.shared.next.recipe.files.get(FileRole::Vae), Some(clear.as_path()));
     assert!(studio.sees("What is dreamy.pt?"));
     studio.click("Leave this file out");
     assert!(studio.app().state.shared.unplaced.is_empty());
     studio.click("Remove this file");
-    assert!(studio.app().state.shared.recipe.files.is_empty());
+    assert!(studio.app().state.shared.next.recipe.files.is_empty());
     assert!(clear.is_file(), "the file itself stays");
 }
 
@@ -393,12 +395,13 @@ fn dropped_files_go_where_they_belong() {
         studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(path)));
     }
     studio.harness.step();
-    studio.until("the files", |app| app.state.shared.recipe.files.get(FileRole::T5xxl).is_some() && app.state.notices.shown().is_some());
-    let recipe = &studio.app().state.shared.recipe;
+    studio
+        .until("the files", |app| app.state.shared.next.recipe.files.get(FileRole::T5xxl).is_some() && app.state.notices.shown().is_some());
+    let recipe = &studio.app().state.shared.next.recipe;
     assert_eq!(recipe.loras.len(), 1);
     assert!(recipe.init.is_none(), "the person is asked what it is for");
     studio.click("Start from it");
-    assert!(studio.app().state.shared.recipe.init.is_some());
+    assert!(studio.app().state.shared.next.recipe.init.is_some());
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn drop_paths(studio: &mut Studio, paths: &[PathBuf]) {
 }
 
 fn recipe(studio: &Studio) -> &Recipe {
-    &studio.app().state.shared.recipe
+    &studio.app().state.shared.next.recipe
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn guides_are_one_list_and_what_the_model_cannot_use_is_not_offered() {
     assert!(!studio.sees("Steer by it"), "there is no ControlNet");
     studio.click("Start from it");
 
-    studio.app_mut().state.shared.recipe.files.set(FileRole::Controlnet, "/models/canny.safetensors");
+    studio.app_mut().state.shared.next.recipe.files.set(FileRole::Controlnet, "/models/canny.safetensors");
     studio.harness.run_ok();
     studio.click("Add a guide");
     assert!(!studio.sees("Choose a picture to") && studio.sees("Choose a control picture"));
@@ -116,7 +116,7 @@ fn a_picture_of_ours_is_shown_when_its_settings_are_used() {
     let mut studio = Studio::open(ready());
     let from = Recipe { prompt: "a red barn".into(), steps: 9, ..Recipe::default() };
     let info = PictureInfo { index: 0, seed: 99, cpu_math: None };
-    let path = crate::studio::results::store_picture(studio.folder.path(), &from, info, &[], &image(64, 3)).unwrap();
+    let path = atelier_studio::results::store_picture(studio.folder.path(), &from, info, &[], &image(64, 3)).unwrap();
     drop_paths(&mut studio, std::slice::from_ref(&path));
     assert!(studio.sees("Made by Atelier") && studio.app().state.create.session.is_empty());
     studio.click("Use its settings");

@@ -3,8 +3,8 @@
 use super::*;
 use crate::gui::gallery::state::Mode;
 use crate::gui::shared::Screen;
-use crate::studio::results;
 use atelier_gallery::{PictureFlag, PictureId};
+use atelier_studio::results;
 use std::time::SystemTime;
 
 /// Keeps pictures of these prompts, each with its own seed, oldest first, a second apart.
@@ -163,12 +163,14 @@ fn enter_takes_the_settings_and_i_starts_from_the_picture() {
     let mut studio = open_gallery(&["a red fox in snow"]);
     studio.press(Modifiers::NONE, Key::Home);
     studio.press(Modifiers::NONE, Key::Enter);
-    studio.until("the settings", |app| app.state.shared.recipe.prompt == "a red fox in snow");
-    assert_eq!((studio.app().state.shared.screen, studio.app().state.shared.recipe.seed), (Screen::Create, 100));
+    studio.until("the settings", |app| app.state.shared.next.recipe.prompt == "a red fox in snow");
+    assert_eq!((studio.app().state.shared.screen, studio.app().state.shared.next.recipe.seed), (Screen::Create, 100));
     studio.press(Modifiers::COMMAND, Key::Num4);
     studio.press(Modifiers::NONE, Key::I);
     assert_eq!(studio.app().state.shared.screen, Screen::Create);
-    assert!(matches!(&studio.app().state.shared.recipe.init, Some(InitImage { image: ImageSource::File(path), .. }) if path.is_file()));
+    assert!(
+        matches!(&studio.app().state.shared.next.recipe.init, Some(InitImage { image: ImageSource::File(path), .. }) if path.is_file())
+    );
 }
 
 #[test]
@@ -347,7 +349,7 @@ fn a_picture_is_dragged_to_where_it_is_used_or_thrown_away_and_comes_back() {
     };
     drag(&mut studio, 1.5);
     assert_eq!(studio.app().state.shared.screen, Screen::Create);
-    assert!(studio.app().state.shared.recipe.init.is_some(), "it starts the next picture");
+    assert!(studio.app().state.shared.next.recipe.init.is_some(), "it starts the next picture");
     studio.press(Modifiers::COMMAND, Key::Num4);
     let path = studio.app().state.gallery.summaries[&current(&studio)].path.clone();
     drag(&mut studio, 3.5);

@@ -11,7 +11,7 @@ fn redo(studio: &mut Studio) {
 }
 
 fn recipe_of(studio: &Studio) -> &Recipe {
-    &studio.app().state.shared.recipe
+    &studio.app().state.shared.next.recipe
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn what_was_changed_last_is_undone_first_whatever_changed_it() {
     let used = recipe_of(&studio).clone();
     assert_eq!(used.seed, 77);
     studio.press(Modifiers::COMMAND, Key::I);
-    studio.app_mut().state.shared.recipe.width = 128;
+    studio.app_mut().state.shared.next.recipe.width = 128;
     studio.harness.run_ok();
 
     undo(&mut studio);
@@ -90,12 +90,12 @@ fn the_way_to_the_built_in_model_and_back_is_undone_with_both_sides() {
     let settings = Settings { recipe: ready(), ..Settings::default() };
     let mut studio = Studio::with(settings, Ok(Arc::clone(&builtin)), [1440.0, 900.0]);
     studio.click("Use the built-in model");
-    assert!(builtin.is_in(recipe_of(&studio)) && studio.app().state.shared.custom_recipe.is_some());
+    assert!(builtin.is_in(recipe_of(&studio)) && studio.app().state.shared.next.custom_recipe.is_some());
     undo(&mut studio);
     assert_eq!(*recipe_of(&studio), ready());
-    assert!(studio.app().state.shared.custom_recipe.is_none());
+    assert!(studio.app().state.shared.next.custom_recipe.is_none());
     redo(&mut studio);
-    assert!(builtin.is_in(recipe_of(&studio)) && studio.app().state.shared.custom_recipe.is_some());
+    assert!(builtin.is_in(recipe_of(&studio)) && studio.app().state.shared.next.custom_recipe.is_some());
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_drop_is_undone() {
     std::fs::write(&path, "x").unwrap();
     studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(path)));
     studio.harness.step();
-    studio.until("the file", |app| app.state.shared.recipe.files.get(FileRole::Vae).is_some());
+    studio.until("the file", |app| app.state.shared.next.recipe.files.get(FileRole::Vae).is_some());
     assert_eq!(studio.app().state.shared.history.next_undo(), Some("Add files"));
     undo(&mut studio);
     assert_eq!(*recipe_of(&studio), ready());

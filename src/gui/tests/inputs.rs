@@ -1,17 +1,18 @@
 //! What steers a picture beside its prompt: reference and control pictures, threads, LoRAs, dropped files.
 
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::tests::*;
-use crate::studio::library_service::LibrarySnapshot;
 use atelier_core::recipe::{ControlImage, Rng};
 use atelier_library::{CardFile, ModelCard, ModelKind};
+use atelier_studio::library_service::LibrarySnapshot;
 
 fn set(studio: &mut Studio, recipe: Recipe) {
-    studio.app_mut().state.shared.recipe = recipe;
+    studio.app_mut().state.shared.next.recipe = recipe;
     studio.harness.run_ok();
 }
 
 fn recipe_of(studio: &Studio) -> &Recipe {
-    &studio.app().state.shared.recipe
+    &studio.app().state.shared.next.recipe
 }
 
 /// Drops files with these names and no contents that anybody knows.
@@ -60,7 +61,7 @@ fn a_control_picture_needs_a_controlnet_and_does_not_follow_to_a_model_without_o
     studio.press(Modifiers::COMMAND, Key::Z);
     assert!(recipe_of(&studio).control.is_some());
     drop_files(&mut studio, &["sd_xl_base.safetensors"]);
-    studio.until("the model", |app| app.state.shared.recipe.control.is_none());
+    studio.until("the model", |app| app.state.shared.next.recipe.control.is_none());
 }
 
 #[test]
@@ -72,14 +73,14 @@ fn a_dropped_checkpoint_becomes_the_model_with_the_parts_that_were_dropped_with_
         .collect();
     let mut studio = Studio::open(split.clone());
     let paths = drop_files(&mut studio, &["sd_xl_base.safetensors", "my-lora.safetensors"]);
-    studio.until("the model", |app| app.state.shared.recipe.files.get(FileRole::Model).is_some());
+    studio.until("the model", |app| app.state.shared.next.recipe.files.get(FileRole::Model).is_some());
     assert_eq!(recipe_of(&studio).files.iter().collect::<Vec<_>>(), [(FileRole::Model, paths[0].as_path())]);
     assert_eq!(recipe_of(&studio).loras.iter().map(|it| &it.path).collect::<Vec<_>>(), [&paths[1]], "those of the other model are gone");
     studio.press(Modifiers::COMMAND, Key::Z);
     assert_eq!(*recipe_of(&studio), split);
 
     let paths = drop_files(&mut studio, &["flux1-dev.gguf", "t5xxl.gguf", "clip_l.safetensors"]);
-    studio.until("the model", |app| app.state.shared.recipe.files.get(FileRole::T5xxl).is_some());
+    studio.until("the model", |app| app.state.shared.next.recipe.files.get(FileRole::T5xxl).is_some());
     let files: Vec<_> = recipe_of(&studio).files.iter().map(|(role, path)| (role, path.to_owned())).collect();
     let expected = [(FileRole::Diffusion, &paths[0]), (FileRole::ClipL, &paths[2]), (FileRole::T5xxl, &paths[1])];
     assert_eq!(files, expected.map(|(role, path)| (role, path.clone())));
@@ -100,7 +101,7 @@ fn a_dropped_upscaler_says_what_it_is_for_and_leaves_the_model_alone() {
 #[test]
 fn a_lora_that_is_named_in_the_prompt_becomes_a_chip_with_its_strength() {
     let mut studio = Studio::sized(Recipe { prompt: String::new(), ..ready() }, [1440.0, 1600.0]);
-    studio.app_mut().state.shared.lora_files = vec!["/l/Ink.safetensors".into(), "/l/oil.gguf".into()];
+    studio.app_mut().state.shared.next.lora_files = vec!["/l/Ink.safetensors".into(), "/l/oil.gguf".into()];
     studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text("a lake <lora:ink:0.8>, still");
     studio.harness.run_ok();
     assert_eq!(recipe_of(&studio).prompt, "a lake, still");
@@ -114,12 +115,12 @@ fn a_lora_that_is_named_in_the_prompt_becomes_a_chip_with_its_strength() {
     assert!(studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled());
     studio.harness.check_accessibility();
     let paths = drop_files(&mut studio, &["pen.safetensors", "pen-lora.safetensors"]);
-    studio.until("the files", |app| !app.state.shared.recipe.loras.is_empty());
+    studio.until("the files", |app| !app.state.shared.next.recipe.loras.is_empty());
     assert!(studio.sees("pen · not found"), "it has another name");
     assert_eq!(recipe_of(&studio).loras[0].path, paths[1]);
-    studio.app_mut().state.shared.recipe.prompt = "a <lora:pen-lora:0.3> lake".into();
+    studio.app_mut().state.shared.next.recipe.prompt = "a <lora:pen-lora:0.3> lake".into();
     drop_files(&mut studio, &["ae.sft"]);
-    studio.until("the file", |app| app.state.shared.recipe.files.get(FileRole::Vae).is_some());
+    studio.until("the file", |app| app.state.shared.next.recipe.files.get(FileRole::Vae).is_some());
     assert_eq!((recipe_of(&studio).prompt.as_str(), recipe_of(&studio).loras[0].strength), ("a lake", 0.3));
 }
 
@@ -184,7 +185,7 @@ fn know_lora(studio: &mut Studio, path: &str, family: &str) {
         trigger_words: vec!["inkw".into()],
         ..ModelCard::default()
     };
-    let main_file = shared.recipe.files.main().map(Path::to_owned);
+    let main_file = shared.next.recipe.files.main().map(Path::to_owned);
     let model = ModelCard { id: "z".into(), kind: ModelKind::Model, family: Some("Z-Image".into()), main_file, ..ModelCard::default() };
     let library = LibrarySnapshot { cards: vec![model, lora.with_search_text()], ..LibrarySnapshot::default() };
     shared.library = Arc::new(library);
@@ -233,13 +234,13 @@ fn reference_pictures_are_offered_only_where_the_model_looks_at_them() {
     };
     assert!(offers(&mut studio), "nothing is known of the model yet");
     assert!(!studio.sees("looks at no reference pictures"));
-    let files = studio.app().state.shared.recipe.files.clone();
+    let files = studio.app().state.shared.next.recipe.files.clone();
     studio.app_mut().state.shared.without_references = Some(files);
     studio.harness.run_ok();
     assert!(!offers(&mut studio) && studio.sees("looks at no reference pictures"), "those that are there say so");
     let shown = crate::gui::create::Command::ReferenceShown.enabled(&studio.app().state.create, &studio.app().state.shared);
     assert!(shown.unwrap_err().contains("Kontext"));
-    studio.app_mut().state.shared.use_file(FileRole::Model, "/models/kontext.safetensors".into());
+    studio.app_mut().state.shared.next.use_file(FileRole::Model, "/models/kontext.safetensors".into());
     studio.harness.run_ok();
     assert!(offers(&mut studio), "another model");
 }
@@ -256,7 +257,7 @@ fn know_photomaker(studio: &mut Studio, family: &str) {
         sha256: None,
     };
     let part = ModelCard { id: "pm".into(), kind: ModelKind::Part, files: vec![file], ..ModelCard::default() };
-    let main_file = shared.recipe.files.main().map(Path::to_owned);
+    let main_file = shared.next.recipe.files.main().map(Path::to_owned);
     let model = ModelCard { id: "xl".into(), kind: ModelKind::Model, family: Some(family.into()), main_file, ..ModelCard::default() };
     shared.library = Arc::new(LibrarySnapshot { cards: vec![model, part], ..LibrarySnapshot::default() });
     studio.harness.run_ok();
@@ -295,7 +296,7 @@ fn a_person_is_a_guide_of_sdxl_with_a_photomaker_of_the_library() {
     studio.harness.check_accessibility();
     let generate = |studio: &Studio| !studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled();
     assert!(!generate(&studio));
-    studio.app_mut().state.shared.recipe.prompt = "a woman img by a lake".into();
+    studio.app_mut().state.shared.next.recipe.prompt = "a woman img by a lake".into();
     studio.harness.run_ok();
     assert!(generate(&studio) && !studio.sees("PhotoMaker finds no word img in the prompt."));
 
@@ -311,7 +312,7 @@ fn a_person_is_a_guide_of_sdxl_with_a_photomaker_of_the_library() {
     studio.press(Modifiers::COMMAND, Key::Z);
     assert_eq!(recipe_of(&studio).person.images, images[1..]);
     // Another model has no person.
-    studio.app_mut().state.shared.replace_model([(FileRole::Model, "/m/flux.gguf".into())].into_iter().collect());
+    studio.app_mut().state.shared.next.replace_model([(FileRole::Model, "/m/flux.gguf".into())].into_iter().collect());
     studio.harness.run_ok();
     assert!(recipe_of(&studio).person.is_empty() && !studio.sees("Style strength"));
 }

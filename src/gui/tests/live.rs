@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::live::command::Command;
 use crate::gui::live::state::LIVE_SECS;
 use crate::gui::tests::*;
@@ -110,7 +111,7 @@ fn typing_makes_a_job_and_the_next_change_takes_its_place() {
     assert_eq!((second.1.prompt.as_str(), second.1.seed), ("a lake at dawn", first.1.seed));
 
     // A setting is a change too.
-    studio.app_mut().state.shared.recipe.steps = 9;
+    studio.app_mut().state.shared.next.recipe.steps = 9;
     studio.until("the cancel", |_| is_cancelled(&second));
     studio.cancelled(second.0);
     let third = studio.take_live();
@@ -255,7 +256,7 @@ fn a_slow_picture_says_so_and_offers_what_is_faster() {
     studio.finish_live(job, 30, 1.0);
     assert!(!studio.sees("Fewer steps"));
     studio.press(Modifiers::COMMAND, Key::Z);
-    assert_eq!(studio.app().state.shared.recipe.width, 512, "undo knows it");
+    assert_eq!(studio.app().state.shared.next.recipe.width, 512, "undo knows it");
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn the_chosen_model_is_loaded_once_it_is_known_to_fit_and_not_again() {
     studio.harness.run_ok();
     assert!(!studio.sees("Loading") && studio.sees("In memory · RAM 512 MiB · GPU0 2.0 GiB"));
     // Words, seeds and sizes load nothing; nor does a model that a person has unloaded come back by itself.
-    let recipe = &mut studio.app_mut().state.shared.recipe;
+    let recipe = &mut studio.app_mut().state.shared.next.recipe;
     recipe.seed = 7;
     recipe.prompt = "a long prompt ".repeat(20);
     studio.answer_estimate(5);
@@ -87,13 +87,13 @@ fn the_chosen_model_is_loaded_once_it_is_known_to_fit_and_not_again() {
     assert_eq!(studio.preload_requests(), []);
     // Not even where that was before it could be loaded.
     studio.port.send(residency(&[resident(2, files("sd15"))]));
-    studio.app_mut().state.shared.recipe.files = files("sd15");
+    studio.app_mut().state.shared.next.recipe.files = files("sd15");
     studio.harness.run_ok();
     studio.click("Unload sd15");
     studio.answer_estimate(5);
     assert_eq!(studio.preload_requests(), []);
     // Another place is another loading.
-    studio.app_mut().state.shared.recipe.placement.backend = "te=cpu".into();
+    studio.app_mut().state.shared.next.recipe.placement.backend = "te=cpu".into();
     studio.answer_estimate(5);
     assert_eq!(studio.preload_requests().len(), 1);
 }
@@ -129,7 +129,7 @@ fn a_model_whose_loading_ended_the_program_is_not_loaded_by_itself_at_the_next_s
     again.answer_estimate(5);
     assert_eq!(again.preload_requests(), []);
     // Another choice is loaded as ever.
-    again.harness.state_mut().as_mut().unwrap().state.shared.recipe.placement.backend = "te=cpu".into();
+    again.harness.state_mut().as_mut().unwrap().state.shared.next.recipe.placement.backend = "te=cpu".into();
     again.answer_estimate(5);
     assert_eq!(again.preload_requests().len(), 1);
 }
@@ -189,11 +189,13 @@ fn going_back_to_a_model_brings_its_settings_and_keeps_the_words() {
     let (job, ..) = studio.generate();
     studio.done(job);
     let state = &mut studio.app_mut().state;
-    (state.shared.recipe.files, state.shared.recipe.steps, state.shared.recipe.prompt) = (files("sd15"), 30, "a castle".into());
+    (state.shared.next.recipe.files, state.shared.next.recipe.steps, state.shared.next.recipe.prompt) =
+        (files("sd15"), 30, "a castle".into());
     studio.port.send(residency(&[resident(1, recipe().files), resident(2, files("sd15"))]));
     // What is said of missing files moves the buttons.
     let use_model = |studio: &mut Studio, name: &str| {
-        let is_checked = |app: &App| app.state.shared.recipe.files.iter().all(|(_, path)| app.state.shared.missing_files.contains(path));
+        let is_checked =
+            |app: &App| app.state.shared.next.recipe.files.iter().all(|(_, path)| app.state.shared.missing_files.contains(path));
         studio.until("what is missing", is_checked);
         studio.settle();
         studio.click(name);
@@ -201,10 +203,10 @@ fn going_back_to_a_model_brings_its_settings_and_keeps_the_words() {
     studio.settle();
     assert!(studio.sees("Also in memory"));
     use_model(&mut studio, "Use z-Q8_0");
-    let now = &studio.app().state.shared.recipe;
+    let now = &studio.app().state.shared.next.recipe;
     assert_eq!((&now.files, now.steps, now.prompt.as_str()), (&recipe().files, 9, "a castle"));
     use_model(&mut studio, "Use sd15");
-    assert_eq!(studio.app().state.shared.recipe.steps, 30);
+    assert_eq!(studio.app().state.shared.next.recipe.steps, 30);
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn what_went_wrong_stays_with_the_picture_with_buttons_that_mend_it() {
     studio.click("Switch flash attention off");
     let (job, recipe, _) = studio.take();
     assert_eq!((recipe.flash_attention, recipe.seed), (false, 7), "the same picture, mended");
-    assert!(!studio.app().state.shared.recipe.flash_attention && studio.app().state.shared.recipe.seed < 0);
+    assert!(!studio.app().state.shared.next.recipe.flash_attention && studio.app().state.shared.next.recipe.seed < 0);
     studio.begin(job, vec![7]);
     studio.picture(job, 0, 7);
     studio.done(job);

@@ -2,14 +2,14 @@
 
 use crate::gui::files::FileTask;
 use crate::gui::tests::*;
-use crate::studio::presets::{PresetTask, read_presets};
+use atelier_studio::presets::{PresetTask, read_presets};
 
 fn recipe(studio: &Studio) -> &Recipe {
-    &studio.app().state.shared.recipe
+    &studio.app().state.shared.next.recipe
 }
 
 fn set(studio: &mut Studio, recipe: Recipe) {
-    studio.app_mut().state.shared.recipe = recipe;
+    studio.app_mut().state.shared.next.recipe = recipe;
     studio.harness.run_ok();
 }
 

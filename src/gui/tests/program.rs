@@ -2,9 +2,11 @@
 
 use crate::gui::tests::*;
 use crate::settings::Zoom;
-use crate::studio::crash_report::{self, Watch};
-use crate::studio::results::store_picture;
-use crate::studio::updates::{self, UpdateChoice};
+use atelier_downloads::ProxyChoice;
+use atelier_studio::crash_report::{self, Watch};
+use atelier_studio::results::store_picture;
+use atelier_studio::updates::{Feed, UpdateChoice};
+use testkit::version_feed::{NEWER, OLDER, SignedFile, TEST_KEY, serve_file};
 
 #[test]
 fn zoom_changes_by_keys_and_menu_and_is_stored() {
@@ -42,7 +44,7 @@ fn about_opens_from_the_menu_and_by_its_key_says_where_files_are_and_closes_by_e
     studio.click("Menu");
     studio.click("About Atelier");
     let folder = studio.folder.path().display().to_string();
-    assert!(studio.sees(&format!("Version {}", crate::studio::version::NUMBER)) && studio.sees("stable-diffusion.cpp"));
+    assert!(studio.sees(&format!("Version {}", atelier_studio::version::NUMBER)) && studio.sees("stable-diffusion.cpp"));
     assert!(studio.sees("Models") && studio.harness.query_by_role_and_label(Role::Button, "Open the logs folder").is_some());
     assert!(studio.harness.get_by_role_and_label(Role::Button, "Licences").accesskit_node().is_disabled(), "no page was installed");
     studio.harness.check_accessibility();
@@ -103,8 +105,8 @@ fn an_opened_picture_of_atelier_is_shown_and_brings_its_settings() {
 
     studio.press(Modifiers::COMMAND, Key::Num3);
     open_files(&mut studio, vec![picture.clone()]);
-    studio.until("the settings", |app| app.state.shared.recipe.prompt == "a red barn");
-    let now = studio.app().state.shared.recipe.clone();
+    studio.until("the settings", |app| app.state.shared.next.recipe.prompt == "a red barn");
+    let now = studio.app().state.shared.next.recipe.clone();
     assert_eq!((now.steps, now.seed, &now.files), (9, 99, &ready().files), "the model is not on this machine, as far as is known");
     assert!(studio.sees("is not on this machine.") && studio.sees("other"));
     studio.until("the picture", |app| {
@@ -115,10 +117,10 @@ fn an_opened_picture_of_atelier_is_shown_and_brings_its_settings() {
     });
 
     // Once the model is known, it is chosen too.
-    studio.app_mut().state.shared.recipe.files = recipe.files.clone();
+    studio.app_mut().state.shared.next.recipe.files = recipe.files.clone();
     open_files(&mut studio, vec![picture]);
     studio.until("the second", |app| app.state.create.session.len() == 2);
-    assert_eq!(studio.app().state.shared.recipe.files, recipe.files);
+    assert_eq!(studio.app().state.shared.next.recipe.files, recipe.files);
     assert!(studio.sees("Prompt, seed and settings of"));
 }
 
@@ -129,14 +131,14 @@ fn other_opened_files_are_taken_as_if_they_were_dropped() {
     let vae = folder.join("ae.sft");
     std::fs::write(&vae, "x").unwrap();
     open_files(&mut studio, vec![vae.clone(), folder.join("none.png")]);
-    studio.until("the file", |app| app.state.shared.recipe.files.get(FileRole::Vae).is_some());
-    assert_eq!(studio.app().state.shared.recipe.files.get(FileRole::Vae), Some(vae.as_path()));
+    studio.until("the file", |app| app.state.shared.next.recipe.files.get(FileRole::Vae).is_some());
+    assert_eq!(studio.app().state.shared.next.recipe.files.get(FileRole::Vae), Some(vae.as_path()));
     assert!(studio.sees("There is no file"));
 }
 
 #[test]
 fn a_second_start_brings_the_window_forward_with_its_files() {
-    use crate::studio::instance::{Claim, claim};
+    use atelier_studio::instance::{Claim, claim};
     let mut studio = Studio::open(ready());
     let data = studio.folder.path().join("data");
     let vae = studio.folder.path().join("ae.sft");
@@ -147,11 +149,13 @@ fn a_second_start_brings_the_window_forward_with_its_files() {
     assert!(matches!(claim(&data, std::slice::from_ref(&vae)), Claim::HandedOver));
     studio.harness.step();
     assert!(studio.window_commands().contains(&egui::ViewportCommand::Focus));
-    studio.until("the file", |app| app.state.shared.recipe.files.get(FileRole::Vae).is_some());
+    studio.until("the file", |app| app.state.shared.next.recipe.files.get(FileRole::Vae).is_some());
 }
 
-/// A window of a build that knows where versions are published.
-fn with_feed(feed: updates::Feed) -> Studio {
+/// A window of a build that knows where versions are published: at a server of this file.
+fn with_feed(file: SignedFile) -> Studio {
+    let mut feed = Feed::new(&serve_file(file).unwrap(), TEST_KEY).unwrap();
+    feed.proxy = ProxyChoice::None;
     let mut studio = Studio::open(ready());
     studio.app_mut().state.program.updates.feed = Some(feed);
     studio.harness.run_ok();
@@ -168,7 +172,7 @@ fn a_build_without_a_publisher_s_key_says_nothing_of_updates() {
 
 #[test]
 fn who_agrees_is_told_of_a_new_version_and_its_page() {
-    let mut studio = with_feed(updates::tests::newer_feed());
+    let mut studio = with_feed(NEWER);
     assert!(
         studio.sees("May Atelier look for new versions?") && !studio.app().state.program.updates.is_checking,
         "nothing is asked before"
@@ -186,7 +190,7 @@ fn who_agrees_is_told_of_a_new_version_and_its_page() {
 
 #[test]
 fn who_declines_is_not_asked_again_and_may_look_by_hand() {
-    let mut studio = with_feed(updates::tests::older_feed());
+    let mut studio = with_feed(OLDER);
     studio.click("No");
     assert!(!studio.sees("new versions") && !studio.app().state.program.updates.is_checking);
     assert_eq!(studio.app().settings().updates.choice, UpdateChoice::Off);

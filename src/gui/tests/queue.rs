@@ -1,10 +1,10 @@
 //! The queue's panel, used as a person uses it.
 
 use crate::gui::tests::*;
-use crate::studio::queue::QueueSnapshot;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_gallery::Database;
 use atelier_gallery::queue::{JobState, Lane, NewJob, PauseMode};
+use atelier_studio::queue::QueueSnapshot;
 
 /// A window with a forming picture, the panel, and jobs of these prompts that wait.
 fn waiting(prompts: &[&str]) -> (Studio, JobId) {
@@ -13,7 +13,7 @@ fn waiting(prompts: &[&str]) -> (Studio, JobId) {
     studio.begin(job, vec![1]);
     studio.press(Modifiers::COMMAND, Key::J);
     for prompt in prompts {
-        studio.app_mut().state.shared.recipe.prompt = (*prompt).into();
+        studio.app_mut().state.shared.next.recipe.prompt = (*prompt).into();
         studio.press(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::Enter);
     }
     studio.until("the jobs", |app| app.state.shared.queue.rows.len() == prompts.len() + 1);
@@ -78,25 +78,25 @@ fn a_row_is_moved_with_the_arrow_keys_and_by_dragging() {
 #[test]
 fn a_waiting_job_is_edited_in_the_create_view_and_ones_own_settings_come_back() {
     let (mut studio, _) = waiting(&["one", "two"]);
-    studio.app_mut().state.shared.recipe.prompt = "mine".into();
+    studio.app_mut().state.shared.next.recipe.prompt = "mine".into();
     studio.harness.run_ok();
     studio.click("More for “two”");
     studio.click("Edit");
-    assert_eq!(studio.app().state.shared.recipe.prompt, "two");
-    studio.app_mut().state.shared.recipe.prompt = "changed".into();
+    assert_eq!(studio.app().state.shared.next.recipe.prompt, "two");
+    studio.app_mut().state.shared.next.recipe.prompt = "changed".into();
     studio.harness.run_ok();
     studio.click("Save changes");
     until_prompts(&mut studio, &["a lake", "one", "changed"]);
-    assert_eq!(studio.app().state.shared.recipe.prompt, "mine");
+    assert_eq!(studio.app().state.shared.next.recipe.prompt, "mine");
 
     // Also the next one, which the engine has and has not begun.
     studio.harness.get_by_role_and_label(Role::Button, "Job 2: one").focus();
     studio.harness.run_ok();
     studio.press(Modifiers::NONE, Key::Enter);
-    studio.app_mut().state.shared.recipe.prompt = "nothing comes of this".into();
+    studio.app_mut().state.shared.next.recipe.prompt = "nothing comes of this".into();
     studio.harness.run_ok();
     studio.click("Discard changes");
-    assert_eq!((studio.app().state.shared.recipe.prompt.as_str(), state_of(&studio, "nothing comes of this")), ("mine", None));
+    assert_eq!((studio.app().state.shared.next.recipe.prompt.as_str(), state_of(&studio, "nothing comes of this")), ("mine", None));
 }
 
 #[test]

@@ -8,7 +8,7 @@ fn studio() -> (Studio, Recipe) {
     studio.make(42);
     let mut other = Recipe { prompt: "a castle".into(), negative_prompt: "fog".into(), width: 128, steps: 9, batch_count: 3, ..ready() };
     other.files.set(FileRole::Model, "/models/other.safetensors");
-    studio.app_mut().state.shared.recipe = other.clone();
+    studio.app_mut().state.shared.next.recipe = other.clone();
     studio.harness.run_ok();
     // The prompt has the keyboard at first: keys that write text belong to it.
     studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").focus();
@@ -17,7 +17,7 @@ fn studio() -> (Studio, Recipe) {
 }
 
 fn recipe(studio: &Studio) -> &Recipe {
-    &studio.app().state.shared.recipe
+    &studio.app().state.shared.next.recipe
 }
 
 #[test]
@@ -56,12 +56,12 @@ fn the_model_that_the_window_had_stays_where_the_picture_has_none() {
     let mut studio = Studio::open(ready());
     let from = atelier_core::recipe::PartialRecipe { steps: Some(7), ..Default::default() };
     let shared = &mut studio.app_mut().state.shared;
-    shared.recall(atelier_core::recipe::RecallPart::All, &from);
-    assert_eq!((&shared.recipe.files, shared.recipe.steps), (&ready().files, 7));
-    shared.recipe.loras = vec![Lora { path: "/l/ink.safetensors".into(), strength: 1.0 }];
+    shared.next.recall(atelier_core::recipe::RecallPart::All, &from);
+    assert_eq!((&shared.next.recipe.files, shared.next.recipe.steps), (&ready().files, 7));
+    shared.next.recipe.loras = vec![Lora { path: "/l/ink.safetensors".into(), strength: 1.0 }];
     let other = atelier_core::recipe::PartialRecipe { files: Some(atelier_core::recipe::ModelFiles::default()), ..from };
-    shared.recall(atelier_core::recipe::RecallPart::Model, &other);
-    assert!(shared.recipe.loras.is_empty(), "they were made for the other model");
+    shared.next.recall(atelier_core::recipe::RecallPart::Model, &other);
+    assert!(shared.next.recipe.loras.is_empty(), "they were made for the other model");
 }
 
 #[test]

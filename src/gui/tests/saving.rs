@@ -104,7 +104,7 @@ fn files_to_open_wait_for_the_library_only_so_long_though_nobody_touches_anythin
         assert!(studio.repaint_delay_secs() < 5.1, "{}", studio.repaint_delay_secs());
     }
     studio.rest(6.0);
-    studio.until_told("the file", |app| app.state.shared.recipe.files.get(FileRole::Vae).is_some());
+    studio.until_told("the file", |app| app.state.shared.next.recipe.files.get(FileRole::Vae).is_some());
 }
 
 /// Breaks the folder of backups, is told so, and is asked at the close; then the folder is mended, and all is as it should be.

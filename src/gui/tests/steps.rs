@@ -1,6 +1,7 @@
 //! The slider through the steps of a finished picture, and going on from one of them.
 
 use crate::gui::create;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::tests::*;
 use atelier_core::canvas::{AreaSettings, PixelRect};
 use atelier_core::recipe::{ImageSource, InitImage};
@@ -49,7 +50,7 @@ fn arrow_keys_show_the_steps_and_the_next_picture_goes_on_from_one() {
     assert!(studio.sees("Step 2 of 4"));
     studio.click("Go on from here");
     assert!(studio.sees("goes on from step 2") && studio.sees("Begins with 2 steps of"));
-    studio.app_mut().state.shared.recipe.prompt = "a lake by night".into();
+    studio.app_mut().state.shared.next.recipe.prompt = "a lake by night".into();
     let (_, recipe, _) = studio.generate();
     assert_eq!((recipe.prompt.as_str(), recipe.seed, recipe.steps), ("a lake by night", 7, 4));
     let earlier: Vec<_> = recipe.earlier_steps.iter().map(|it| (it.until_step, it.prompt.as_str())).collect();
@@ -68,7 +69,7 @@ fn a_branch_can_be_taken_away_and_the_last_step_is_the_picture_again() {
     let chip = studio.harness.get_by_label_contains("Begin anew: Begins with 3 steps");
     chip.click();
     studio.harness.run_ok();
-    assert!(!studio.sees("Begins with") && studio.app().state.shared.recipe.earlier_steps.is_empty());
+    assert!(!studio.sees("Begins with") && studio.app().state.shared.next.recipe.earlier_steps.is_empty());
     go_to(&mut studio, Key::ArrowRight);
     assert_eq!(shown(studio.app()), None);
     assert!(studio.sees("Step 4 of 4"));
@@ -77,7 +78,7 @@ fn a_branch_can_be_taken_away_and_the_last_step_is_the_picture_again() {
 #[test]
 fn the_steps_of_a_part_are_shown_in_its_place_and_its_branch_changes_the_same_part() {
     let mut studio = Studio::open(ready());
-    let recipe = &mut studio.app_mut().state.shared.recipe;
+    let recipe = &mut studio.app_mut().state.shared.next.recipe;
     let pixels = || ImageSource::Pixels((*image(8, 90)).clone());
     recipe.init = Some(InitImage { image: pixels(), strength: 0.5 });
     (recipe.mask, recipe.area) = (Some(pixels()), Some(AreaSettings::default()));
@@ -88,7 +89,7 @@ fn the_steps_of_a_part_are_shown_in_its_place_and_its_branch_changes_the_same_pa
     studio.until("the third step", |app| shown(app) == Some((3, Some(3))));
     assert_eq!(studio.app().state.create.step_texture().map(|(_, place)| place), Some(Some(place)));
     studio.click("Go on from here");
-    studio.app_mut().state.shared.recipe.prompt = "a lake by night".into();
+    studio.app_mut().state.shared.next.recipe.prompt = "a lake by night".into();
     let (_, recipe, _) = studio.generate();
     assert_eq!((recipe.earlier_steps[0].until_step, recipe.changes_part()), (3, true));
     assert!(recipe.mask.is_some() && recipe.init.is_some());
@@ -114,12 +115,12 @@ fn a_picture_without_previews_has_no_slider_and_neither_has_the_one_that_forms()
 fn the_rest_of_a_picture_gets_new_noise_and_its_settings_stay() {
     let mut studio = studio_with_steps(&[1, 2, 3, 4]);
     go_to(&mut studio, Key::ArrowLeft);
-    studio.app_mut().state.shared.recipe.prompt = "something else".into();
+    studio.app_mut().state.shared.next.recipe.prompt = "something else".into();
     studio.click("New details");
     let (_, recipe, _) = studio.take();
     assert_eq!((recipe.prompt.as_str(), recipe.earlier_steps[0].until_step), ("a lake", 3));
     assert!(recipe.has_new_noise() && recipe.parent().map(|it| it.seed) == Some(7));
-    assert_eq!(studio.app().state.shared.recipe.prompt, "something else");
+    assert_eq!(studio.app().state.shared.next.recipe.prompt, "something else");
 }
 
 #[test]
@@ -148,7 +149,7 @@ fn drafts_stop_early_and_the_one_shown_is_finished() {
 fn a_second_seed_is_blended_in_and_taken_away() {
     let mut studio = Studio::sized(ready(), [1440.0, 1800.0]);
     studio.check("Blend with a second seed");
-    let recipe = studio.app().state.shared.recipe.clone();
+    let recipe = studio.app().state.shared.next.recipe.clone();
     let blend = recipe.seed_blend.unwrap();
     assert!(recipe.seed >= 0 && blend.seed >= 0, "both seeds stay: {recipe:?}");
     let slider = studio.harness.get_by_role_and_label(Role::Slider, "Amount");
@@ -158,5 +159,5 @@ fn a_second_seed_is_blended_in_and_taken_away() {
     let (_, recipe, _) = studio.generate();
     assert!(recipe.seed_blend.unwrap().amount > blend.amount);
     studio.check("Blend with a second seed");
-    assert_eq!(studio.app().state.shared.recipe.seed_blend, None);
+    assert_eq!(studio.app().state.shared.next.recipe.seed_blend, None);
 }

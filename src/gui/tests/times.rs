@@ -32,7 +32,7 @@ impl Studio {
     /// Answers the request for an estimate by [`timed_estimate`] on every device of the machine.
     pub(crate) fn answer_timed_estimate(&mut self) {
         self.settle();
-        let recipe = Box::new(self.app().state.shared.recipe.clone());
+        let recipe = Box::new(self.app().state.shared.next.recipe.clone());
         self.port.send(Event::Estimated { recipe, estimate: Ok(timed_estimate(&["CPU", "GPU0", "GPU1"])) });
         self.settle();
     }
@@ -51,18 +51,18 @@ fn times_are_told_by_phase_and_beside_the_button_and_what_was_measured_beside_th
     assert!(!studio.sees("GPU1 denoise: 0 MiB;"), "it has nothing to do");
 
     // Steps change the time at once, without an estimate.
-    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.steps = 4;
+    studio.harness.state_mut().as_mut().unwrap().state.shared.next.recipe.steps = 4;
     studio.settle();
     assert!(studio.sees("GPU0 denoise: 10.9 GiB; 2 s") && studio.sees("About 5 s a picture, 0.5 s a step."));
-    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.steps = 20;
+    studio.harness.state_mut().as_mut().unwrap().state.shared.next.recipe.steps = 20;
 
     studio.press(Modifiers::COMMAND, Key::Num1);
     studio.settle();
     assert!(studio.sees("About 16 s, first preview after 4.5 s"));
-    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.batch_count = 3;
+    studio.harness.state_mut().as_mut().unwrap().state.shared.next.recipe.batch_count = 3;
     studio.settle();
     assert!(studio.sees("3 pictures in about 40 s, first preview after 4.5 s"));
-    studio.harness.state_mut().as_mut().unwrap().state.shared.recipe.batch_count = 1;
+    studio.harness.state_mut().as_mut().unwrap().state.shared.next.recipe.batch_count = 1;
     // What is in memory is not read again.
     let part = ResidentPart { module: Module::Diffusion, device: "GPU0".into(), bytes: GIB, owner: ResidentId(1), shared: false };
     let model = Resident { parts: vec![part], ..memory::resident(1, recipe().files) };

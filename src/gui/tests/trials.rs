@@ -50,7 +50,7 @@ fn the_best_placements_are_tried_in_turn_and_the_quickest_is_taken_with_one_clic
     studio.harness.check_accessibility();
     studio.click("Use the quickest");
     studio.settle();
-    assert_eq!(studio.app().state.shared.recipe.placement, tried[1]);
+    assert_eq!(studio.app().state.shared.next.recipe.placement, tried[1]);
     studio.click("Put the results away");
     studio.settle();
     assert!(!studio.sees("measured 5 s"));
@@ -89,7 +89,7 @@ fn a_picture_goes_before_a_trial_which_is_made_again_after_it() {
 fn what_was_measured_in_an_earlier_session_is_there() {
     let mut studio = open();
     assert!(!studio.sees("measured 4 s"));
-    let recipe = Box::new(studio.app().state.shared.recipe.clone());
+    let recipe = Box::new(studio.app().state.shared.next.recipe.clone());
     let text = |backend: &str| PlacementText { backend: backend.into(), ..PlacementText::default() };
     let trial = |backend: &str, steps, secs| MeasuredPlacement { placement: text(backend), steps, secs };
     let trials = vec![trial("all=GPU0,vae=GPU1", 20, 4.0), trial("all=GPU0", 20, 6.0), trial("all=GPU0", 4, 2.0)];
@@ -99,5 +99,5 @@ fn what_was_measured_in_an_earlier_session_is_there() {
     assert!(studio.sees("GPU0; VAE on GPU1") && studio.sees("measured 4 s") && studio.sees("measured 6 s") && !studio.sees("measured 2 s"));
     studio.click("Use GPU0; VAE on GPU1");
     studio.settle();
-    assert_eq!(studio.app().state.shared.recipe.placement, text("all=GPU0,vae=GPU1"));
+    assert_eq!(studio.app().state.shared.next.recipe.placement, text("all=GPU0,vae=GPU1"));
 }

@@ -16,6 +16,7 @@ mod hires;
 mod image;
 mod lora_tags;
 mod person;
+mod person_check;
 mod recall;
 mod sampling;
 mod seed_blend;

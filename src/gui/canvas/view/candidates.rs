@@ -4,6 +4,7 @@ use eframe::egui::{Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, Ui, Widget
 
 use crate::gui::canvas::Command;
 use crate::gui::command::Commands;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::state::State;
 use crate::gui::widgets::command_button;
 use crate::gui::{theme, widgets};

@@ -4,6 +4,7 @@ use eframe::egui::{Align, Button, Id, Key, Layout, Margin, Popup, RichText, Scro
 
 use crate::gui::canvas::Command;
 use crate::gui::command::Commands;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;

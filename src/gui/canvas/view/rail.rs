@@ -5,6 +5,7 @@ use eframe::egui::{Stroke, StrokeKind, Ui};
 use crate::gui::canvas::Command;
 use crate::gui::canvas::tool::Tool;
 use crate::gui::command::Commands;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;

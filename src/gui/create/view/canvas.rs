@@ -12,12 +12,12 @@ use crate::gui::create::Command;
 use crate::gui::create::state::FormingPicture;
 use crate::gui::create::view::notes;
 use crate::gui::icons::Icon;
-use crate::gui::shared::UnmetRequirement;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::viewport;
 use crate::gui::widgets::{bold, command_button};
 use atelier_core::canvas::PixelRect;
+use atelier_studio::next_recipe::UnmetRequirement;
 
 /// Space round the whole picture, in points.
 const MARGIN: f32 = 14.0;
@@ -131,18 +131,18 @@ fn menu(state: &State, commands: &mut Commands, response: &Response) {
 /// Next step for the person, in the middle of an empty canvas.
 fn empty(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) {
     let palette = theme::palette(ui);
-    let examples = state.shared.uses_builtin() && state.shared.jobs.is_empty() && !state.live.is_running();
+    let examples = state.shared.next.uses_builtin() && state.shared.jobs.is_empty() && !state.live.is_running();
     let size = vec2(whole.width().min(420.0), if examples { 190.0 + 36.0 * EXAMPLES.len() as f32 } else { 190.0 });
     let area = Rect::from_center_size(whole.center(), size);
     ui.scope_builder(UiBuilder::new().max_rect(area).layout(Layout::top_down(Align::Center)), |ui| {
         let (rect, _) = ui.allocate_exact_size(vec2(48.0, 48.0), Sense::hover());
         ui.painter().rect_filled(rect, 12.0, palette.raised);
-        crate::gui::icons::paint(ui.painter(), rect, Icon::Picture, (1.0, palette.weak).into());
+        crate::gui::icons::paint(ui.painter(), rect, Icon::Picture, palette.weak);
         ui.add_space(6.0);
         let (title, text) = words(state);
         ui.label(bold(title).size(theme::HEADING).color(palette.strong));
         ui.label(RichText::new(text).color(palette.weak));
-        if state.shared.recipe.files.is_empty() && state.shared.jobs.is_empty() {
+        if state.shared.next.recipe.files.is_empty() && state.shared.jobs.is_empty() {
             ui.add_space(6.0);
             theme::accented(ui, |ui| command_button(ui, state, commands, Command::AddFiles));
         }
@@ -159,13 +159,13 @@ fn words(state: &State) -> (&'static str, &'static str) {
     if !state.shared.jobs.is_empty() || state.live.is_running() {
         return ("Your picture is on its way", "It appears here as soon as it takes shape.");
     }
-    if state.shared.recipe.files.is_empty() {
+    if state.shared.next.recipe.files.is_empty() {
         return ("Choose a model to start", "Drop model files here, or add them. Then describe your picture.");
     }
-    if state.shared.uses_builtin() && state.shared.recipe.prompt.trim().is_empty() {
+    if state.shared.next.uses_builtin() && state.shared.next.recipe.prompt.trim().is_empty() {
         return ("What would you like to see?", "Type what you would like to see and press Generate.");
     }
-    match state.shared.ready() {
+    match state.shared.next.ready() {
         Ok(()) => ("Ready when you are", "Press Generate and watch your picture take shape here."),
         Err(UnmetRequirement::Prompt) => ("What would you like to see?", "Describe it in the prompt, then press Generate."),
         Err(

@@ -10,8 +10,8 @@ use crate::gui::create::dropped::{DroppedPictures, DroppedUse};
 use crate::gui::state::State;
 use crate::gui::widgets::{bold, command_button, command_control, heading};
 use crate::gui::{models, theme, widgets};
-use crate::studio::opened_picture::{ModelRemedy, OpenedPicture, SettingLine};
 use atelier_core::recipe::ImageSource;
+use atelier_studio::opened_picture::{ModelRemedy, OpenedPicture, SettingLine};
 
 /// Width of the card, in points.
 const WIDTH: f32 = 560.0;
@@ -145,7 +145,7 @@ fn buttons(ui: &mut Ui, state: &State, dropped: &DroppedPictures, commands: &mut
             [DroppedUse::Settings, DroppedUse::Start, DroppedUse::Reference, DroppedUse::Control, DroppedUse::Person, DroppedUse::Gallery];
         let offered = uses.into_iter().filter(|purpose| match purpose {
             DroppedUse::Settings => dropped.opened.is_some(),
-            DroppedUse::Control => state.shared.recipe.has_control_net(),
+            DroppedUse::Control => state.shared.next.recipe.has_control_net(),
             DroppedUse::Reference => state.shared.takes_references().is_ok(),
             DroppedUse::Person => state.shared.takes_person().is_ok(),
             DroppedUse::Start | DroppedUse::Gallery => true,

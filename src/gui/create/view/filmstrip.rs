@@ -56,12 +56,12 @@ fn picture_tile(ui: &mut Ui, rect: Rect, picture: &SessionPicture, state: &State
     if let Some((icon, color)) = notes::mark(picture, &palette) {
         let corner = Rect::from_center_size(rect.left_bottom() + vec2(12.0, -12.0), vec2(18.0, 18.0));
         ui.painter().circle_filled(corner.center(), 10.0, palette.raised);
-        icons::paint(ui.painter(), corner, icon, Stroke::new(1.0, color));
+        icons::paint(ui.painter(), corner, icon, color);
     }
     if picture.stored == PictureFile::Failed {
         let corner = Rect::from_center_size(rect.right_bottom() - vec2(12.0, 12.0), vec2(18.0, 18.0));
         ui.painter().circle_filled(corner.center(), 10.0, palette.raised);
-        icons::paint(ui.painter(), corner, Icon::Warning, Stroke::new(1.0, palette.warn));
+        icons::paint(ui.painter(), corner, Icon::Warning, palette.warn);
     }
 }
 

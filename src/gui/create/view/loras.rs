@@ -29,7 +29,7 @@ const PICKER: &str = "Add a LoRA";
 
 /// Draws the LoRAs that have an effect, and those that the prompt names and nobody knows, as chips.
 pub(crate) fn lora_chips(ui: &mut Ui, state: &State, recipe: &Recipe) {
-    let unknown = state.shared.unknown_loras();
+    let unknown = state.shared.next.unknown_loras();
     if recipe.loras.is_empty() && unknown.is_empty() {
         return;
     }

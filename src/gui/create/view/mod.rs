@@ -4,7 +4,6 @@ pub(crate) mod canvas;
 pub(crate) mod dropped;
 pub(crate) mod embeddings;
 pub(crate) mod filmstrip;
-pub(crate) mod guides;
 pub(crate) mod larger;
 pub(crate) mod loras;
 pub(crate) mod model;

@@ -6,6 +6,7 @@ use eframe::egui::{Align, ComboBox, Frame, Id, Key, Label, Layout, Margin, Popup
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::memory;
 use crate::gui::shared::Screen;
@@ -26,20 +27,20 @@ pub(crate) fn model_section(ui: &mut Ui, state: &State, commands: &mut Commands)
         let next = if state.create.typed_path.is_some() { None } else { Some(String::new()) };
         icon_button(ui, state, commands, Icon::Pencil, Command::TypePath(next));
     });
-    if state.shared.uses_builtin() {
+    if state.shared.next.uses_builtin() {
         builtin(ui, state, commands);
     } else {
-        for (role, path) in state.shared.recipe.files.iter() {
+        for (role, path) in state.shared.next.recipe.files.iter() {
             file_row(ui, state, commands, role, path);
         }
-        if state.shared.recipe.files.is_empty() {
+        if state.shared.next.recipe.files.is_empty() {
             empty(ui, state, commands);
         }
         ui.horizontal(|ui| {
-            if state.shared.builtin.is_ok() {
+            if state.shared.next.builtin.is_ok() {
                 command_button(ui, state, commands, Command::UseBuiltin);
             }
-            if !state.shared.recipe.files.is_empty() {
+            if !state.shared.next.recipe.files.is_empty() {
                 browse(ui, state, commands);
             }
         });
@@ -55,7 +56,7 @@ pub(crate) fn model_section(ui: &mut Ui, state: &State, commands: &mut Commands)
 
 /// The built-in model, as one thing with a name.
 fn builtin(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let Ok(builtin) = &state.shared.builtin else { return };
+    let Ok(builtin) = &state.shared.next.builtin else { return };
     let (palette, manifest) = (theme::palette(ui), builtin.manifest());
     let missing = builtin.files().iter().any(|(_, path)| state.shared.missing_files.contains(path));
     Frame::new()
@@ -96,7 +97,7 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
                 browse(ui, state, commands);
                 command_button(ui, state, commands, Command::AddFiles);
             });
-            if let Err(sentence) = &state.shared.builtin {
+            if let Err(sentence) = &state.shared.next.builtin {
                 ui.label(RichText::new(sentence).size(theme::SMALL).color(palette.weak));
             }
         },

@@ -1,10 +1,11 @@
 //! Notes on the picture that is shown: what was changed for the person or went wrong, with a button for each change that may help.
 
-use eframe::egui::{Area, Frame, Id, Label, Margin, Order, Rect, RichText, Stroke, Ui, vec2};
+use eframe::egui::{Area, Frame, Id, Label, Margin, Order, Rect, RichText, Ui, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::session::SessionPicture;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme::{self, Palette};
@@ -50,7 +51,7 @@ pub(crate) fn notes_panel(ui: &mut Ui, state: &State, commands: &mut Commands, c
             ui.set_width(width - 26.0);
             ui.horizontal_top(|ui| {
                 let (rect, _) = ui.allocate_exact_size(vec2(18.0, 18.0), eframe::egui::Sense::hover());
-                icons::paint(ui.painter(), rect, icon, Stroke::new(1.0, color));
+                icons::paint(ui.painter(), rect, icon, color);
                 ui.add(Label::new(bold("About this picture").color(palette.strong)));
                 ui.add_space((ui.available_width() - widgets::ROW_HEIGHT).max(0.0));
                 icon_button(ui, state, commands, Icon::Close, Command::ShowNotes(false));

@@ -13,8 +13,8 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{self, ROW_HEIGHT, bold, command_button, command_control, icon_button, row};
 use crate::gui::window_command::WindowCommand;
-use crate::studio::presets::{PLACEHOLDER, PresetPart, TakenNames};
 use atelier_core::sentences::list as list_of;
+use atelier_studio::presets::{PLACEHOLDER, PresetPart, TakenNames};
 
 /// Width of the list and of the dialog, and most height of the list, in points.
 const LIST_WIDTH: f32 = 300.0;
@@ -30,7 +30,7 @@ pub(crate) fn preset_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
         return;
     }
     let palette = theme::palette(ui);
-    let applied = presets.applied_to(&state.shared.recipe);
+    let applied = presets.applied_to(&state.shared.next.recipe);
     row(ui, "Style", |ui| {
         let width = ui.available_width() - ROW_HEIGHT - ui.spacing().item_spacing.x;
         let words = applied.map_or("Choose…", |applied| applied.name.as_str());
@@ -82,7 +82,7 @@ fn list(ui: &mut Ui, state: &State, commands: &mut Commands) {
                     );
                 }
                 let width = ui.available_width() - ROW_HEIGHT - 4.0;
-                let changes = changes_of(&preset.settings_for(&state.shared.recipe), &state.shared.recipe);
+                let changes = changes_of(&preset.settings_for(&state.shared.next.recipe), &state.shared.next.recipe);
                 let hover =
                     if changes.is_empty() { "It changes nothing now.".to_owned() } else { format!("Changes: {}.", changes.join(", ")) };
                 let button = Button::new(preset.name.as_str())

@@ -13,8 +13,10 @@ use crate::gui::canvas::command::without_prompt;
 use crate::gui::canvas::state::Intent;
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
-use crate::gui::create::view::{embeddings, guides, larger, loras, model, presets, prompt_history, size, steps};
+use crate::gui::create::view::{embeddings, larger, loras, model, presets, prompt_history, size, steps};
 use crate::gui::devices;
+use crate::gui::feature_command::FeatureCommand as _;
+use crate::gui::guides::view::guides_section;
 use crate::gui::history::caret_after_change;
 use crate::gui::icons::Icon;
 use crate::gui::live;
@@ -40,7 +42,7 @@ const OFFERED_GUIDANCE: f32 = 2.0;
 /// Draws the panel.
 pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     generate_panel(ui, state, commands);
-    let mut recipe = state.shared.recipe.clone();
+    let mut recipe = state.shared.next.recipe.clone();
     ScrollArea::vertical().id_salt("settings scroll").auto_shrink([false, false]).show(ui, |ui| {
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
         Frame::new().inner_margin(margin).show(ui, |ui| {
@@ -52,13 +54,13 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
             size::size_section(ui, state, &mut recipe, commands);
             sampling(ui, state, &mut recipe, commands);
             larger::larger_section(ui, state, &mut recipe);
-            guides::guides_section(ui, state, &mut recipe, commands);
+            guides_section(ui, state, &mut recipe, commands);
             loras::lora_section(ui, state, &mut recipe, commands);
             embeddings::embedding_section(ui, state, &mut recipe, commands);
             more(ui, state, &mut recipe, commands);
         });
     });
-    if recipe != state.shared.recipe {
+    if recipe != state.shared.next.recipe {
         commands.push(Command::ChangeRecipe(Box::new(recipe)));
     }
 }
@@ -79,9 +81,9 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
     devices::view::shortage_hint(ui, state, commands);
     let is_canvas = state.canvas.edited().is_some() && state.shared.screen == Screen::Create;
-    if let Err(unmet) = state.shared.ready().or_else(|unmet| if is_canvas { without_prompt(unmet) } else { Err(unmet) }) {
+    if let Err(unmet) = state.shared.next.ready().or_else(|unmet| if is_canvas { without_prompt(unmet) } else { Err(unmet) }) {
         ui.label(RichText::new(unmet.sentence()).color(palette.weak));
-    } else if let Some(advice) = state.shared.advice() {
+    } else if let Some(advice) = state.shared.next.advice() {
         ui.label(RichText::new(advice).color(palette.warn));
     }
     // The engine has looked at the files: a part that is missing, or does not belong to the others.

@@ -57,7 +57,7 @@ fn draft_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 /// Draws what the next picture takes from an earlier one.
 pub(crate) fn earlier_steps_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let Some(last) = state.shared.recipe.earlier_steps.last() else { return };
+    let Some(last) = state.shared.next.recipe.earlier_steps.last() else { return };
     let palette = theme::palette(ui);
     let of = last.picture.as_ref().map_or_else(|| "an earlier picture".to_owned(), |name| format!("\"{name}\""));
     let words = match last.until_step {

@@ -7,6 +7,7 @@ use eframe::egui::{
 use crate::gui::command::Commands;
 use crate::gui::devices::command::Command;
 use crate::gui::devices::view::memory_bar::{Bar, small};
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::widgets::{bare_icon, command_control};
@@ -98,7 +99,7 @@ pub(crate) fn budget_row(ui: &mut Ui, state: &State, commands: &mut Commands, de
                     ui.label(small(format!("+{}", memory_size(bar.over())), palette.error)).on_hover_text("So much is missing.");
                 }
                 let (rect, _) = ui.allocate_exact_size(vec2(14.0, 14.0), Sense::hover());
-                icons::paint(ui.painter(), rect, Icon::Warning, Stroke::new(1.0, palette.error));
+                icons::paint(ui.painter(), rect, Icon::Warning, palette.error);
             });
         }
     });

@@ -9,6 +9,7 @@ use crate::gui::devices::board::{Board, CardMove, CardPart, MoveOutcome};
 use crate::gui::devices::command::Command;
 use crate::gui::devices::view::card_paint::{BUTTON, CardContent, RADIUS, paint_runtime, paint_weights};
 use crate::gui::devices::view::names::place_name;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme::Palette;
@@ -106,7 +107,7 @@ fn small_button(ui: &Ui, rect: Rect, id: Id, icon: Icon, name: &str, color: Colo
         ui.painter().rect_filled(rect, 5.0, palette.control_hover);
     }
     let color = if response.hovered() { palette.strong } else { color };
-    icons::paint(ui.painter(), rect, icon, Stroke::new(1.0, color));
+    icons::paint(ui.painter(), rect, icon, color);
     response
 }
 

@@ -8,6 +8,7 @@ use crate::gui::devices::command::Command;
 use crate::gui::devices::view::memory_bar::{Bar, gib_with_tenth, small};
 use crate::gui::devices::view::names::column_title;
 use crate::gui::devices::view::{budget, memory_bar, phase_times, phases};
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::state::State;
 use crate::gui::widgets::bold;
 use crate::gui::{theme, widgets};

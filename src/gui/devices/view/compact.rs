@@ -100,7 +100,7 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
 pub(crate) fn time_line(ui: &mut Ui, state: &State) {
     let (palette, board) = (theme::palette(ui), &state.devices.board);
     let Some(time) = board.times.predicted().filter(|_| state.shared.screen != Screen::Devices) else { return };
-    let recipe = &state.shared.recipe;
+    let recipe = &state.shared.next.recipe;
     let upscales = recipe.hires.as_ref().is_some_and(|hires| hires.upscaler.is_some());
     let is_loaded = state.shared.chosen_resident().is_some();
     let words = time_sentence(time, recipe.batch_count, is_loaded, upscales);

@@ -4,6 +4,7 @@ use eframe::egui::{Button, Key, TextEdit, Ui, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::devices::command::Command;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::state::State;
 use crate::gui::widgets;
 use crate::gui::widgets::command_control;

@@ -1,11 +1,12 @@
 //! Side panel: fit and suggestion, resident models, saved placements, servers.
 
-use eframe::egui::{Button, Frame, Label, Margin, RichText, ScrollArea, Sense, Stroke, Ui, vec2};
+use eframe::egui::{Button, Frame, Label, Margin, RichText, ScrollArea, Sense, Ui, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::devices::board::{Board, Suggestion, is_too_slow};
 use crate::gui::devices::command::Command;
 use crate::gui::devices::view::{input_line, servers, suggestion, trials};
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::memory::view as memory;
 use crate::gui::state::State;
@@ -36,13 +37,13 @@ pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 /// Model and size of the next picture, fit of its placement, and the planner's answer.
 fn fit_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let (palette, board, recipe) = (theme::palette(ui), &state.devices.board, &state.shared.recipe);
+    let (palette, board, recipe) = (theme::palette(ui), &state.devices.board, &state.shared.next.recipe);
     heading(ui, "Memory", |_| {});
     if board.modules.is_empty() {
         ui.label(RichText::new("Choose a model under Create to see what it takes.").color(palette.weak));
         return;
     }
-    let name = if state.shared.uses_builtin() { state.shared.model_name(&recipe.files) } else { board.model_key.clone() };
+    let name = if state.shared.next.uses_builtin() { state.shared.next.model_name(&recipe.files) } else { board.model_key.clone() };
     let what = format!("{name} at {} × {}", recipe.width, recipe.height);
     ui.add(Label::new(RichText::new(what).color(palette.weak)).truncate()).on_hover_text(&name);
     if let Some(failure) = &board.estimate_error {
@@ -100,7 +101,7 @@ fn time(ui: &mut Ui, board: &Board) {
 /// Whether Atelier places the modules, and what it chose.
 fn automatic(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let (palette, it) = (theme::palette(ui), &state.devices.board.automatic);
-    let mut is_on = it.places(&state.shared.recipe.placement);
+    let mut is_on = it.places(&state.shared.next.recipe.placement);
     let command = Command::SetAutomatic(!is_on);
     if ui.checkbox(&mut is_on, command.label()).on_hover_text(command.tooltip()).changed() {
         commands.push(command);
@@ -114,7 +115,7 @@ fn line(ui: &mut Ui, icon: Icon, color: eframe::egui::Color32, words: &str) {
     let palette = theme::palette(ui);
     ui.horizontal_top(|ui| {
         let (rect, _) = ui.allocate_exact_size(vec2(16.0, 18.0), Sense::hover());
-        icons::paint(ui.painter(), rect, icon, Stroke::new(1.0, color));
+        icons::paint(ui.painter(), rect, icon, color);
         ui.add(Label::new(RichText::new(words).color(palette.strong)).wrap());
     });
 }
@@ -139,7 +140,7 @@ fn saved_placements(ui: &mut Ui, state: &State, commands: &mut Commands) {
     });
     for named in state.devices.placements_of_model() {
         ui.horizontal(|ui| {
-            let used = named.text == state.shared.recipe.placement;
+            let used = named.text == state.shared.next.recipe.placement;
             let command = Command::UsePlacement(named.name.clone());
             let wide = ui.available_width() - widgets::ROW_HEIGHT - ui.spacing().item_spacing.x;
             command_control(ui, state, commands, command, |ui| {

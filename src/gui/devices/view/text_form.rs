@@ -14,7 +14,7 @@ use atelier_core::recipe::PlacementText;
 /// Draws the fields and the buttons to copy.
 pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
-    let before = &state.shared.recipe.placement;
+    let before = &state.shared.next.recipe.placement;
     let mut text = before.clone();
     ui.spacing_mut().item_spacing.y = 5.0;
     ui.allocate_ui_with_layout(vec2(ui.available_width(), widgets::ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {

@@ -76,7 +76,7 @@ fn placeholder(ui: &Ui, summary: Option<&PictureSummary>, room: Rect, palette: &
     };
     if let Some((icon, words)) = words {
         let middle = Rect::from_center_size(room.center() - vec2(0.0, 9.0), vec2(18.0, 18.0));
-        icons::paint(ui.painter(), middle, icon, Stroke::new(1.0, palette.weak));
+        icons::paint(ui.painter(), middle, icon, palette.weak);
         ui.painter().text(room.center() + vec2(0.0, 12.0), Align2::CENTER_CENTER, words, FontId::proportional(theme::SMALL), palette.weak);
     }
 }
@@ -99,12 +99,12 @@ fn marks(ui: &Ui, summary: &PictureSummary, room: Rect, palette: &Palette) {
     if let Some((icon, colour)) = flag {
         let middle = room.right_bottom() - vec2(12.0, 12.0);
         ui.painter().circle_filled(middle, 10.0, palette.raised.gamma_multiply(0.9));
-        icons::paint(ui.painter(), Rect::from_center_size(middle, vec2(16.0, 16.0)), icon, Stroke::new(1.0, colour));
+        icons::paint(ui.painter(), Rect::from_center_size(middle, vec2(16.0, 16.0)), icon, colour);
     }
     if summary.state == PictureState::Missing {
         let middle = room.right_top() + vec2(-12.0, 12.0);
         ui.painter().circle_filled(middle, 10.0, palette.raised.gamma_multiply(0.9));
-        icons::paint(ui.painter(), Rect::from_center_size(middle, vec2(16.0, 16.0)), Icon::Warning, Stroke::new(1.0, palette.warn));
+        icons::paint(ui.painter(), Rect::from_center_size(middle, vec2(16.0, 16.0)), Icon::Warning, palette.warn);
     }
 }
 

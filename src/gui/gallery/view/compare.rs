@@ -6,6 +6,7 @@ use eframe::egui::{
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::due;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::gallery;
 use crate::gui::gallery::compare::CompareMode;
 use crate::gui::gallery::state::{Comparison, LargePicture};

@@ -6,6 +6,7 @@ use atelier_gallery::{PictureDetails, PictureFlag, PictureId};
 use eframe::egui::{Align, Button, Key, Label, Layout, RichText, Role, Sense, Stroke, TextEdit, Ui, WidgetInfo, vec2};
 
 use crate::gui::command::{Command, Commands};
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::gallery;
 use crate::gui::gallery::compare::setting_values;
 use crate::gui::gallery::view::cell;
@@ -70,7 +71,7 @@ fn marks(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureD
                 if is_set || response.hovered() || response.has_focus() {
                     ui.painter().rect_filled(rect, theme::RADIUS, palette.control_hover);
                 }
-                icons::paint(ui.painter(), rect, icon, Stroke::new(1.0, if is_set { colour } else { palette.weak }));
+                icons::paint(ui.painter(), rect, icon, if is_set { colour } else { palette.weak });
                 response
             });
         }

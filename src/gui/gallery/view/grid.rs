@@ -10,6 +10,7 @@ use eframe::egui::{
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::create::larger::Enlargement;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::gallery;
 use crate::gui::gallery::layout::{HEADING_HEIGHT, Item, Layout};
 use crate::gui::gallery::state::Dialog;
@@ -18,7 +19,7 @@ use crate::gui::icons::{self, Icon};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bold, command_button, command_control};
-use crate::studio::gallery_service::ExportFormat;
+use atelier_studio::gallery_service::ExportFormat;
 
 /// Space round the grid, in points.
 const EDGE: f32 = 14.0;
@@ -142,7 +143,7 @@ fn interact(ui: &Ui, state: &State, commands: &mut Commands, index: usize, respo
 pub(super) fn menu(ui: &mut Ui, state: &State, commands: &mut Commands) {
     use gallery::Command as It;
     let parts = RecallPart::ALL.into_iter().filter(|part| *part != RecallPart::All).map(It::Recall);
-    let control = state.shared.recipe.has_control_net().then_some(It::UseForControl);
+    let control = state.shared.next.recipe.has_control_net().then_some(It::UseForControl);
     let reference = state.shared.takes_references().is_ok().then_some(It::UseAsReference);
     let person = state.shared.takes_person().is_ok().then_some(It::UseForPerson);
     let guides = [It::StartFrom].into_iter().chain(reference).chain(control).chain(person);
@@ -316,7 +317,7 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.add_space(ui.available_height() * 0.28);
         let (rect, _) = ui.allocate_exact_size(vec2(48.0, 48.0), Sense::hover());
         ui.painter().rect_filled(rect, 12.0, palette.raised);
-        icons::paint(ui.painter(), rect, Icon::Picture, Stroke::new(1.0, palette.weak));
+        icons::paint(ui.painter(), rect, Icon::Picture, palette.weak);
         ui.add_space(6.0);
         ui.label(bold(title).size(theme::HEADING).color(palette.strong));
         ui.label(RichText::new(text).color(palette.weak));

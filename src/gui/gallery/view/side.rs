@@ -4,6 +4,7 @@ use atelier_gallery::{Grouping, Order};
 use eframe::egui::{Button, ComboBox, Frame, Id, Key, Label, Margin, RichText, ScrollArea, TextEdit, Ui};
 
 use crate::gui::command::{Command, Commands};
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::gallery;
 use crate::gui::gallery::state::Dialog;
 use crate::gui::gallery::view::details;

@@ -219,7 +219,7 @@ fn action(ui: &mut Ui, state: &State, commands: &mut Commands, card: &ModelCard,
             named_button(ui, state, commands, models::Command::Download(id), &card.name);
             if needs_prompt && let Some(terms) = &card.licence {
                 let (rect, response) = ui.allocate_exact_size(vec2(16.0, 22.0), Sense::hover());
-                icons::paint(ui.painter(), rect, Icon::Locked, Stroke::new(1.0, theme::palette(ui).weak));
+                icons::paint(ui.painter(), rect, Icon::Locked, theme::palette(ui).weak);
                 response.on_hover_text(format!("Its licence is shown first: {}", terms.name()));
             }
         }

@@ -3,6 +3,7 @@
 use eframe::egui::{Button, Color32, Id, Response, Ui};
 
 use crate::gui::command::{Command, Commands};
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::models::{self, FitLevel};
 use crate::gui::state::State;

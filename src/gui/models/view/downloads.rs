@@ -5,6 +5,7 @@ use eframe::egui::{
 };
 
 use crate::gui::command::{Command, Commands};
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::models;
 use crate::gui::models::view::controls::named_icon;

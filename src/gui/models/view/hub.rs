@@ -3,6 +3,7 @@
 use eframe::egui::{Align, Button, Frame, Label, Layout, Margin, RichText, ScrollArea, Ui, vec2};
 
 use crate::gui::command::{Command, Commands};
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::models;
 use crate::gui::models::view::controls::EDGE;
 use crate::gui::models::{HubFile, Repository};

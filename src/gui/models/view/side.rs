@@ -3,6 +3,7 @@
 use eframe::egui::{ComboBox, Frame, Id, Key, Margin, ScrollArea, TextEdit, Ui};
 
 use crate::gui::command::{Command, Commands};
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::models;
 use crate::gui::models::view::{add, downloads};

@@ -12,7 +12,7 @@ use crate::gui::program;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::command_button;
-use crate::studio::updates::{UpdateChoice, Version};
+use atelier_studio::updates::{UpdateChoice, Version};
 
 /// A line with its buttons, the one that matters last.
 struct Banner {
@@ -39,7 +39,7 @@ pub(crate) fn banner(ui: &mut Ui, state: &State, commands: &mut Commands) {
                     }
                     ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
                         let (rect, _) = ui.allocate_exact_size(eframe::egui::vec2(20.0, 20.0), eframe::egui::Sense::hover());
-                        icons::paint(ui.painter(), rect, icon, (1.0, palette.text).into());
+                        icons::paint(ui.painter(), rect, icon, palette.text);
                         ui.add(Label::new(RichText::new(words).color(palette.text)).wrap());
                     });
                 });

@@ -3,13 +3,14 @@
 use eframe::egui::{Align, Button, Layout, Popup, PopupCloseBehavior, RichText, Ui, vec2};
 
 use crate::gui::command::{Command, Commands};
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::program;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bare_icon, command_control, icon_button};
 use crate::gui::window_command::WindowCommand;
-use crate::studio::updates::UpdateChoice;
+use atelier_studio::updates::UpdateChoice;
 
 /// Width of the menu, in points.
 const WIDTH: f32 = 216.0;

@@ -8,14 +8,15 @@ use eframe::egui::{
 use super::words;
 use crate::gui::command::Commands;
 use crate::gui::create::session::PictureFile;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::{self, Icon};
 use crate::gui::queue::command::Command;
 use crate::gui::shared::Job;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bare_icon, command_control};
-use crate::studio::queue::QueueRow;
 use atelier_gallery::queue::{JobState, QueuedJobId};
+use atelier_studio::queue::QueueRow;
 
 /// Height of a row, in points.
 pub(super) const HEIGHT: f32 = 68.0;
@@ -89,7 +90,7 @@ fn contents(ui: &mut Ui, state: &State, commands: &mut Commands, row: &QueueRow,
             Image::new(texture).paint_at(ui, Rect::from_center_size(rect.center(), size * scale));
         } else {
             ui.painter().rect_filled(rect, f32::from(theme::RADIUS), palette.panel);
-            icons::paint(ui.painter(), rect, Icon::Picture, Stroke::new(1.0, palette.weak));
+            icons::paint(ui.painter(), rect, Icon::Picture, palette.weak);
         }
         ui.with_layout(Layout::right_to_left(eframe::egui::Align::Center), |ui| {
             ui.spacing_mut().item_spacing.x = 0.0;

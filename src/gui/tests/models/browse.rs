@@ -35,10 +35,10 @@ fn using_a_model_fills_the_recipe_and_keeps_what_was_written() {
     assert!(studio.sees("tiny-zimage.safetensors") && studio.sees("Z-Image diffusion module"));
     studio.harness.check_accessibility();
     studio.click("Use Mine now");
-    studio.until("the recipe", |app| app.state.shared.recipe.steps == 5);
+    studio.until("the recipe", |app| app.state.shared.next.recipe.steps == 5);
     let state = &studio.app().state;
-    assert_eq!((state.shared.screen, state.shared.recipe.prompt.as_str()), (Screen::Create, "a lake"));
-    assert_eq!(state.shared.recipe.files.get(FileRole::Diffusion), Some(files.diffusion.as_path()));
+    assert_eq!((state.shared.screen, state.shared.next.recipe.prompt.as_str()), (Screen::Create, "a lake"));
+    assert_eq!(state.shared.next.recipe.files.get(FileRole::Diffusion), Some(files.diffusion.as_path()));
     assert!(studio.sees("Mine is set"));
 }
 
@@ -52,19 +52,19 @@ fn a_dropped_model_file_becomes_the_model_with_its_parts_and_the_settings_that_s
     studio.press(Modifiers::COMMAND, Key::Num1);
     let mut own = ready();
     own.steps = 33;
-    studio.app_mut().state.shared.recipe = own.clone();
+    studio.app_mut().state.shared.next.recipe = own.clone();
     studio.harness.run_ok();
     studio.harness.input_mut().dropped_files.push(Arc::new(Dropping(files.diffusion.clone())));
     studio.harness.step();
-    studio.until("the model", |app| app.state.shared.recipe.files.get(FileRole::Diffusion).is_some());
-    let recipe = &studio.app().state.shared.recipe;
+    studio.until("the model", |app| app.state.shared.next.recipe.files.get(FileRole::Diffusion).is_some());
+    let recipe = &studio.app().state.shared.next.recipe;
     let expected = [(FileRole::Diffusion, files.diffusion), (FileRole::Llm, files.llm), (FileRole::Taesd, files.taesd)];
     assert_eq!(recipe.files.iter().map(|(role, path)| (role, path.to_owned())).collect::<Vec<_>>(), expected);
     assert_eq!((recipe.guidance, recipe.prompt.as_str()), (1.0, "a lake"), "as the catalogue has it for its family");
     assert_ne!(recipe.steps, 33);
     assert!(studio.sees("is the model now, with the settings that suit it."));
     studio.press(Modifiers::COMMAND, Key::Z);
-    assert_eq!(studio.app().state.shared.recipe, own);
+    assert_eq!(studio.app().state.shared.next.recipe, own);
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn who_has_nothing_sees_the_built_in_model_and_three_first_choices() {
     studio.port.send(Event::Rates { devices: vec![slow_processor()], is_measuring: false });
     studio.until("other first choices", |app| first(app).as_deref() == Some("sd1.5"));
     studio.click("Use Small");
-    assert!(studio.app().state.shared.screen == Screen::Create && studio.app().state.shared.uses_builtin());
+    assert!(studio.app().state.shared.screen == Screen::Create && studio.app().state.shared.next.uses_builtin());
 }
 
 #[test]

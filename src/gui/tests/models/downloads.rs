@@ -135,14 +135,14 @@ fn what_a_loose_model_lacks_comes_with_one_click() {
     studio.until("the whole model", |app| app.state.models.card("tiny-zimage").is_some_and(|it| it.availability == Availability::InPlace));
     studio.click("Use tiny-zimage");
     studio.until("the recipe", |app| {
-        app.state.shared.recipe.files.get(FileRole::Llm).is_some_and(|it| it.ends_with("tiny-qwen3.safetensors"))
+        app.state.shared.next.recipe.files.get(FileRole::Llm).is_some_and(|it| it.ends_with("tiny-qwen3.safetensors"))
     });
 }
 
 #[test]
 fn another_atelier_that_downloads_is_told_and_waited_for() {
     let home = home();
-    let options = atelier_library::downloads::Options::new(Paths::beneath(home.path()).downloads(), Paths::beneath(home.path()).models);
+    let options = atelier_downloads::Options::new(Paths::beneath(home.path()).downloads(), Paths::beneath(home.path()).models);
     let other = Downloads::start(options, || ()).unwrap();
     let mut studio = open_view(home, "http://127.0.0.1:9");
     assert!(matches!(studio.app().state.models.downloads, DownloadsState::Refused(_)));

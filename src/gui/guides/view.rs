@@ -1,0 +1,199 @@
+//! What guides a picture beside its words: start picture, mask, reference pictures, control picture and pictures of a person.
+
+use std::path::Path;
+
+use eframe::egui::{Align, ComboBox, Frame, Image, Label, Layout, Margin, Popup, RichText, Sense, Ui, load::SizedTexture, vec2};
+
+use crate::gui::command::Commands;
+use crate::gui::feature_command::FeatureCommand as _;
+use crate::gui::guides::command::Command;
+use crate::gui::icons::Icon;
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets;
+use crate::gui::widgets::{Scale, bare_icon, command_control, file_name, heading, icon_button, slider_row};
+use atelier_core::canvas::{AreaSettings, StartFit};
+use atelier_core::recipe::{FileRole, ImageSource, Recipe};
+
+/// Side of a small look at a picture, in points.
+const LOOK: f32 = 44.0;
+
+/// Draws what guides the picture beside its words: the picture to start from, reference pictures, the control picture and a person.
+pub(crate) fn guides_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
+    heading(ui, "Guides", |ui| add_menu(ui, state, recipe, commands));
+    start_rows(ui, state, recipe, commands);
+    for (index, picture) in recipe.reference_images.iter().enumerate() {
+        let label = format!("Reference picture {}", index + 1);
+        picture_row(ui, state, commands, &label, picture, (None, Command::RemoveReference(index)));
+    }
+    if let Err(sentence) = state.shared.takes_references()
+        && !recipe.reference_images.is_empty()
+    {
+        ui.add(Label::new(RichText::new(sentence).color(theme::palette(ui).warn)).wrap());
+    }
+    if let Some(control) = &mut recipe.control {
+        picture_row(ui, state, commands, "Control picture", &control.image, (Some(Command::ChooseControl), Command::ClearControl));
+        let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
+        let hover = "How strongly the control picture steers: 0 is not at all.";
+        slider_row(ui, "Control", &mut control.strength, 0.0..=1.0, &scale, hover);
+    }
+    person_rows(ui, state, recipe, commands);
+}
+
+/// Draws the person: which `PhotoMaker`, from which pictures, and how strongly.
+fn person_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
+    if !recipe.has_photomaker() && recipe.person.is_empty() {
+        return;
+    }
+    photomaker_row(ui, state, recipe);
+    for (index, picture) in recipe.person.images.iter().enumerate() {
+        let label = format!("Picture of the person {}", index + 1);
+        picture_row(ui, state, commands, &label, picture, (None, Command::RemovePerson(index)));
+    }
+    widgets::row(ui, "Person", |ui| widgets::command_button(ui, state, commands, Command::AddPerson));
+    if recipe.person.is_empty() {
+        return;
+    }
+    let scale = Scale { step: 1.0, decimals: 0, logarithmic: false };
+    let hover =
+        "Percent of the steps that are made without the person: more of them follow the words, fewer the pictures. 10 to 20 is usual.";
+    slider_row(ui, "Style strength", &mut recipe.person.style_strength, 0.0..=100.0, &scale, hover);
+    if let Err(advice) = recipe.check_person_word() {
+        ui.add(Label::new(RichText::new(advice.to_string()).color(theme::palette(ui).warn)).wrap());
+    }
+}
+
+/// Draws the choice among the library's `PhotoMaker`s; one of another folder is among the model's files.
+fn photomaker_row(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
+    let chosen = recipe.files.get(FileRole::Photomaker).map(Path::to_owned);
+    let mut next = chosen.clone();
+    widgets::row(ui, "PhotoMaker", |ui| {
+        let combo = ComboBox::from_id_salt("PhotoMaker")
+            .width(ui.available_width())
+            .truncate()
+            .icon(widgets::chevron)
+            .selected_text(chosen.as_deref().map_or_else(|| "None".to_owned(), file_name))
+            .show_ui(ui, |ui| {
+                let own = chosen.as_deref().filter(|path| state.shared.photomakers().all(|it| it != *path));
+                for path in own.into_iter().chain(state.shared.photomakers()) {
+                    ui.selectable_value(&mut next, Some(path.to_owned()), file_name(path));
+                }
+                ui.selectable_value(&mut next, None, "None");
+            });
+        let hover = "What brings the person into the picture: a file of the library. The Models view finds those of your folders.";
+        combo.response.on_hover_text(hover).accessible_name("PhotoMaker");
+    });
+    if next != chosen {
+        match next {
+            Some(path) => recipe.files.set(FileRole::Photomaker, path),
+            None => recipe.files.remove(FileRole::Photomaker),
+        }
+    }
+}
+
+/// The menu of guides that can be added: what the model cannot use is not offered.
+fn add_menu(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands) {
+    let hover = "Add a picture to start from, to look at, or to steer by. Drop or paste one, or choose one in the gallery, for the same.";
+    let button = bare_icon(ui, Icon::Plus, "Add a guide").on_hover_text(hover);
+    Popup::menu(&button).accessible_name("Add a guide").show(|ui| {
+        let start = recipe.init.is_none().then_some(("Start picture…", Command::ChooseStart));
+        let control = (recipe.has_control_net() && recipe.control.is_none()).then_some(("Control picture…", Command::ChooseControl));
+        let reference = state.shared.takes_references().is_ok().then_some(("Reference picture…", Command::AddReference));
+        let person = state.shared.takes_person().is_ok().then_some(("Picture of a person…", Command::AddPerson));
+        for (words, command) in start.into_iter().chain(reference).chain(control).chain(person) {
+            let name = command.label();
+            command_control(ui, state, commands, command, |ui| ui.button(words).accessible_name(name));
+        }
+    });
+}
+
+fn start_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
+    let Some(init) = &mut recipe.init else {
+        // It has no effect, but it is there.
+        if let Some(mask) = &recipe.mask {
+            picture_row(ui, state, commands, "Mask", mask, (Some(Command::ChooseMask), Command::ClearMask));
+        }
+        return;
+    };
+    picture_row(ui, state, commands, "Start picture", &init.image, (Some(Command::ChooseStart), Command::ClearStart));
+    let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
+    slider_row(ui, "Strength", &mut init.strength, 0.0..=1.0, &scale, "How much is painted anew: 0 keeps the picture, 1 ignores it.");
+    if !recipe.changes_part() {
+        fit_row(ui, &mut recipe.start_fit);
+    }
+    match &recipe.mask {
+        Some(mask) => {
+            picture_row(ui, state, commands, "Mask", mask, (Some(Command::ChooseMask), Command::ClearMask));
+            let mut is_part = recipe.area.is_some();
+            let hover = "Paint only what lies under the mask, at the model's own size, and put it back: the picture keeps its size, and \
+                         what is away from the mask every pixel.";
+            ui.checkbox(&mut is_part, "Only the masked part").on_hover_text(hover);
+            if is_part != recipe.area.is_some() {
+                recipe.area = is_part.then(AreaSettings::default);
+            }
+        }
+        None => {
+            widgets::row(ui, "Mask", |ui| widgets::command_button(ui, state, commands, Command::ChooseMask));
+        }
+    }
+}
+
+/// Draws how a start picture of another shape is brought to the size.
+fn fit_row(ui: &mut Ui, fit: &mut StartFit) {
+    widgets::row(ui, "Other shape", |ui| {
+        for (choice, words, hover) in [
+            (StartFit::Crop, "Crop", "Cut off what is outside the new shape."),
+            (StartFit::Fit, "Fit", "Keep all of the picture, and blur its borders beyond it."),
+            (StartFit::Stretch, "Stretch", "Stretch the picture to the new shape."),
+        ] {
+            ui.selectable_value(fit, choice, words).on_hover_text(hover).accessible_name(format!("{words} the start picture"));
+        }
+    });
+}
+
+fn picture_row(
+    ui: &mut Ui,
+    state: &State,
+    commands: &mut Commands,
+    label: &str,
+    source: &ImageSource,
+    (choose, clear): (Option<Command>, Command),
+) {
+    let palette = theme::palette(ui);
+    let (name, look) = match source {
+        ImageSource::File(path) => (file_name(path), state.create.thumbnail(path)),
+        ImageSource::Pixels(pixels) => (format!("{} × {} pixels", pixels.width(), pixels.height()), None),
+    };
+    ui.push_id(label, |ui| {
+        Frame::new()
+            .fill(palette.field)
+            .stroke((1.0, palette.line))
+            .corner_radius(theme::RADIUS)
+            .inner_margin(Margin { left: 6, right: 4, top: 6, bottom: 6 })
+            .show(ui, |ui| {
+                ui.set_width(ui.available_width());
+                ui.allocate_ui_with_layout(vec2(ui.available_width(), LOOK), Layout::left_to_right(Align::Center), |ui| {
+                    if let Some(texture) = look {
+                        let image = Image::from_texture(SizedTexture::from_handle(texture)).alt_text(label);
+                        ui.add(image.max_size(vec2(LOOK, LOOK)).corner_radius(4));
+                    } else {
+                        let (rect, _) = ui.allocate_exact_size(vec2(LOOK, LOOK), Sense::hover());
+                        crate::gui::icons::paint(ui.painter(), rect, Icon::Picture, palette.weak);
+                    }
+                    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                        ui.spacing_mut().item_spacing = vec2(2.0, 1.0);
+                        icon_button(ui, state, commands, Icon::Close, clear);
+                        if let Some(choose) = choose {
+                            icon_button(ui, state, commands, Icon::Folder, choose);
+                        }
+                        ui.with_layout(Layout::top_down(Align::LEFT), |ui| {
+                            ui.add_space(6.0);
+                            ui.add(Label::new(RichText::new(label).size(theme::SMALL).color(palette.weak)).truncate());
+                            let name = widgets::middle_elided(ui, &name, ui.available_width());
+                            ui.add(Label::new(name).truncate());
+                        });
+                    });
+                });
+            });
+    });
+}
