@@ -9,9 +9,9 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::studio::log_text::LogWriter;
-use crate::studio::{crash_report, logs, version};
-use crate::terminal;
+use atelier_studio::log_text::LogWriter;
+use atelier_studio::terminal;
+use atelier_studio::{crash_report, logs, version};
 
 /// Environment variable with the filter of standard error, as of `env_logger`: `warn`, `atelier=debug`...
 const LOG_VARIABLE: &str = "ATELIER_LOG";

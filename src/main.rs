@@ -8,11 +8,11 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use atelier::studio::{logs, start_engine};
-#[cfg(feature = "gui")]
-use atelier::terminal;
 use atelier::{cli, logging};
 use atelier_core::paths::Paths;
+#[cfg(feature = "gui")]
+use atelier_studio::terminal;
+use atelier_studio::{logs, start_engine};
 
 fn main() -> ExitCode {
     #[cfg(windows)]

@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use atelier::studio::results::store_picture;
 use atelier_core::canvas::{DocumentContent, TileImage};
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use atelier_media::canvas_file::write_canvas;
+use atelier_studio::results::store_picture;
 use desktop::Desktop;
 use image::RgbImage;
 use screen::Area;

@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result};
-use atelier::studio::results::store_picture;
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_studio::results::store_picture;
 use desktop::Desktop;
 use serde_json::json;
 

@@ -13,16 +13,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use atelier::logging;
-use atelier::studio::crash_report::{self, Watch};
-use atelier::studio::picture_index::PictureIndex;
-use atelier::studio::queue::{QueueEvent, QueueOptions, QueueRequest, QueueService};
-use atelier::studio::{logs, start_engine};
 use atelier_core::paths::{HOME_VARIABLE, Paths};
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use atelier_engine::{Event, LogLevel};
 use atelier_gallery::Database;
 use atelier_gallery::queue::{JobState, Lane, NewJob, PictureReservation};
 use atelier_media::{Metadata, encode_picture, picture_file_names};
+use atelier_studio::crash_report::{self, Watch};
+use atelier_studio::picture_index::PictureIndex;
+use atelier_studio::queue::{QueueEvent, QueueOptions, QueueRequest, QueueService};
+use atelier_studio::{logs, start_engine};
 
 /// A word that stands in the prompt, and in nothing of ours.
 const RARE: &str = "quagga";

@@ -52,13 +52,13 @@ fn styles(bytes: &[u8]) -> bool {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("styles.csv");
     fs::write(&path, bytes).unwrap();
-    atelier::studio::presets::read_styles(&path).is_ok_and(|styles| !styles.is_empty())
+    atelier_studio::presets::read_styles(&path).is_ok_and(|styles| !styles.is_empty())
 }
 
 fn preset(bytes: &[u8]) -> bool {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("preset.json"), bytes).unwrap();
-    !atelier::studio::presets::read_presets(folder.path()).presets.is_empty()
+    !atelier_studio::presets::read_presets(folder.path()).presets.is_empty()
 }
 
 fn readers() -> Vec<Reader> {

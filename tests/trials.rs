@@ -6,10 +6,10 @@
 
 mod support;
 
-use atelier::studio::trials::{TrialState, Trials};
 use atelier_core::placement::Placement;
 use atelier_core::recipe::PlacementText;
 use atelier_engine::MeasureDevices;
+use atelier_studio::trials::{TrialState, Trials};
 use support::engine::Engine;
 use support::recipe;
 

@@ -15,8 +15,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use atelier::studio::results::store_picture;
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_studio::results::store_picture;
 use desktop::Desktop;
 use image::RgbImage;
 use screen::Area;

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use atelier_library::downloads::{Downloads, Event, FileRequest, Job, Options, ProxyChoice, Source};
+use atelier_downloads::{Downloads, Event, FileRequest, Job, Options, ProxyChoice, Source};
 use atelier_library::{FileName, Sha256};
 
 use super::Outcome;

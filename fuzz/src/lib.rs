@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use atelier_core::canvas::StartFit;
 use atelier_core::reading::ReadingMarks;
 use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Rgb8};
+use atelier_downloads::{UnpackList, downloaded_files, is_download_list, unpack_archive};
 use atelier_gallery::{Database, FolderKind, Order, Query};
 use atelier_library::disk::{FactsCache, FileEntry, inspect_file, sections_of_model_paths};
-use atelier_library::downloads::{UnpackList, downloaded_files, is_download_list, unpack_archive};
 use atelier_library::{Catalogue, FileName, HeaderCache, Link, Manifest, read_header};
 use atelier_media::canvas_file::read_canvas;
 use atelier_media::{

@@ -11,10 +11,10 @@ use super::flags::DoctorFlags;
 use super::interrupt::Interrupt;
 use super::printer::Printer;
 use super::reporter::write_message;
-use crate::studio::doctor::{Display, Finding, Health, Subject, examine};
 use atelier_core::paths::{NoHome, Paths};
 use atelier_engine::Handle;
 use atelier_library::{Builtin, BuiltinError};
+use atelier_studio::doctor::{Display, Finding, Health, Subject, examine};
 
 /// System that is checked; tests give their own.
 pub(super) struct Env<'a> {

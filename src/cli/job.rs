@@ -11,10 +11,10 @@ use super::json::Line;
 use super::printer::Printer;
 use super::reporter::Reporter;
 use super::resolve::Job;
-use crate::studio::picture_index::PictureIndex;
-use crate::studio::results::{KeptPicture, write_preview};
 use atelier_core::sentences::sentence;
 use atelier_engine::{End, Event, Failure, Handle, JobId, LogLevel};
+use atelier_studio::picture_index::PictureIndex;
+use atelier_studio::results::{KeptPicture, write_preview};
 
 /// Longest time until a press of Ctrl-C is acknowledged; the job itself is cancelled at once.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);

@@ -46,9 +46,6 @@ use printer::Printer;
 use reporter::{ProgressLine, quiet_reporter, reporter, write_message};
 use usage_error::UsageError;
 
-use crate::studio::EngineWake;
-use crate::studio::picture_index::PictureIndex;
-use crate::terminal;
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::device::SimulatedDevices;
 use atelier_core::paths::Paths;
@@ -59,6 +56,9 @@ use atelier_core::recipe::PlacementText;
 use atelier_core::sd_cli::CommandLine;
 use atelier_engine::{Handle, ServerAddress, Task, choose_processor as choose_processor_level, simulate_devices};
 use atelier_library::{Builtin, BuiltinError};
+use atelier_studio::EngineWake;
+use atelier_studio::picture_index::PictureIndex;
+use atelier_studio::terminal;
 
 /// A parsed command line.
 #[derive(Debug)]

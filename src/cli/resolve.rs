@@ -12,8 +12,6 @@ use super::flags::{
 };
 use super::models::find_embeddings;
 use super::usage_error::UsageError;
-use crate::studio::opened_picture::OpenedPicture;
-use crate::studio::results::Destination;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::placement::{self, OldFlags, PlacementError};
 use atelier_core::recipe::{
@@ -22,6 +20,8 @@ use atelier_core::recipe::{
 use atelier_core::sd_cli::{self, CommandLine, ParsedCommand};
 use atelier_engine::{PreviewOptions, Task};
 use atelier_library::{Builtin, BuiltinError, ModelKind, Problem, Runnable};
+use atelier_studio::opened_picture::OpenedPicture;
+use atelier_studio::results::Destination;
 
 /// A job of the engine with the destination of its pictures.
 #[derive(Debug, PartialEq)]

@@ -198,7 +198,7 @@ fn a_batch_goes_to_numbered_files_and_replaces_what_was_named() {
     for (path, seed) in [(&out, "Seed: 42"), (&second, "Seed: 43")] {
         assert!(atelier_media::read_metadata(path).unwrap().parameters.unwrap().contains(seed));
     }
-    let (gallery, _) = crate::studio::picture_index::open_gallery(&Paths::beneath(home.path())).unwrap();
+    let (gallery, _) = atelier_studio::picture_index::open_gallery(&Paths::beneath(home.path())).unwrap();
     let ids = [&out, &second].map(|path| gallery.find_path(path).unwrap().unwrap());
     assert_eq!(gallery.picture(ids[0]).unwrap().unwrap().batch, [ids[1]]);
 }

@@ -33,17 +33,17 @@ use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Workers};
 use crate::gui::{canvas, create, devices, frame, gallery, live, memory, models, palette, program, queue, theme};
 use crate::settings::{Settings, Zoom};
-use crate::studio::crash_report::Watch;
-use crate::studio::gallery_service::{GalleryEvent, GalleryService};
-use crate::studio::instance::{Handover, Instance};
-use crate::studio::library_service::{LibraryService, LibrarySnapshot};
-use crate::studio::queue::{QueueOptions, QueueService};
 use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
 use atelier_core::recipe::{ModelFiles, Recipe};
 use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Residency};
 use atelier_library::Builtin;
+use atelier_studio::crash_report::Watch;
+use atelier_studio::gallery_service::{GalleryEvent, GalleryService};
+use atelier_studio::instance::{Handover, Instance};
+use atelier_studio::library_service::{LibraryService, LibrarySnapshot};
+use atelier_studio::queue::{QueueOptions, QueueService};
 
 /// Thumbnails that go to the graphics card in a frame, and the time after which no other one begins: a page is full after a few frames, and none is late.
 const MOST_UPLOADS: usize = 12;

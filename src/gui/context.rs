@@ -9,10 +9,10 @@ use crate::gui::files::DialogKind;
 use crate::gui::notices::Notices;
 use crate::gui::shared::Shared;
 use crate::gui::workers::Workers;
-use crate::studio::gallery_service::GalleryService;
-use crate::studio::library_service::LibraryService;
-use crate::studio::queue::QueueService;
 use atelier_engine::{Busy, Handle};
+use atelier_studio::gallery_service::GalleryService;
+use atelier_studio::library_service::LibraryService;
+use atelier_studio::queue::QueueService;
 
 /// Everything that a feature's `update` may use and change beside its own state.
 pub(crate) struct Context<'a> {

@@ -17,14 +17,6 @@ use crate::gui::identify::{FileKind, identify};
 use crate::gui::pixels;
 use crate::gui::saver::SaveAttempt;
 use crate::settings::{self, Settings};
-use crate::studio::crash_report::{LastCrash, Watch};
-use crate::studio::library_service::LibrarySnapshot;
-use crate::studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
-use crate::studio::picture_index::PictureIndex;
-use crate::studio::presets::{PresetOutcome, PresetTask, Presets, read_presets};
-use crate::studio::results::Destination;
-use crate::studio::updates::{Release, UpdateError};
-use crate::studio::{installed, preloading, results};
 use atelier_core::advice::Advice;
 use atelier_core::canvas::PixelRect;
 use atelier_core::device::Device;
@@ -36,6 +28,14 @@ use atelier_engine::{JobId, Picture, Preview, RemoteError, RemoteReport, ServerA
 use atelier_gallery::PictureId as GalleryId;
 use atelier_media::canvas_file::CANVAS_ENDING;
 use atelier_media::{PICTURE_ENDINGS, PictureError, Tool, picture_files};
+use atelier_studio::crash_report::{LastCrash, Watch};
+use atelier_studio::library_service::LibrarySnapshot;
+use atelier_studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
+use atelier_studio::picture_index::PictureIndex;
+use atelier_studio::presets::{PresetOutcome, PresetTask, Presets, read_presets};
+use atelier_studio::results::Destination;
+use atelier_studio::updates::{Release, UpdateError};
+use atelier_studio::{installed, preloading, results};
 
 /// Longest side of a preview for the screen, in pixels.
 const PREVIEW_SIDE_PX: usize = 2048;

@@ -51,4 +51,4 @@ pub use app::App;
 pub use options::{Beside, Options};
 pub use window::{WindowError, run};
 
-pub use crate::studio::library_service::LibraryOptions;
+pub use atelier_studio::library_service::LibraryOptions;

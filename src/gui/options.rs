@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::studio::canvas_backups::OwnFolder;
-use crate::studio::library_service::LibraryOptions;
-use crate::studio::updates::Feed;
 use atelier_core::paths::Paths;
 use atelier_library::Builtin;
+use atelier_studio::canvas_backups::OwnFolder;
+use atelier_studio::library_service::LibraryOptions;
+use atelier_studio::updates::Feed;
 
 /// Options of the window, and its files.
 #[derive(Clone, Debug)]

@@ -11,12 +11,12 @@ use crate::gui::devices::board::Remedy;
 pub use crate::gui::history::History;
 pub use crate::gui::screen::Screen;
 use crate::settings::{ThemeChoice, Zoom};
-use crate::studio::library_service::LibrarySnapshot;
-use crate::studio::queue::QueueSnapshot;
 use atelier_core::advice::Advice;
 use atelier_core::recipe::{FileRole, ImageSource, Lora, ModelFiles, PartialRecipe, Person, RecallPart, Recipe, take_loras, take_loras_if};
 use atelier_engine::{JobId, Residency, Resident};
 use atelier_library::{Builtin, Family, ModelCard, ModelKind, Role, lora_named};
+use atelier_studio::library_service::LibrarySnapshot;
+use atelier_studio::queue::QueueSnapshot;
 
 /// Seeds that are drawn stay short enough to be read out.
 const SEEDS: std::ops::Range<i64> = 0..1_000_000_000;

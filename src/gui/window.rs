@@ -12,10 +12,10 @@ use crate::gui::files::parse_path;
 use crate::gui::monitors::{Monitor, PixelArea, place_on};
 use crate::gui::options::Options;
 use crate::settings::{self, LoadedSettings, Settings, WindowPlace};
-use crate::studio::crash_report::Watch;
-use crate::studio::instance::{self, Claim};
-use crate::studio::{EngineWake, on_termination};
 use atelier_engine::{Handle, choose_cpu_math};
+use atelier_studio::crash_report::Watch;
+use atelier_studio::instance::{self, Claim};
+use atelier_studio::{EngineWake, on_termination};
 
 /// The window's first size, in points.
 const FIRST_SIZE: [f32; 2] = [1360.0, 860.0];

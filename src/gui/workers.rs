@@ -12,11 +12,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, Report, file_task, pixel_task, show_dialog};
-use crate::studio::desktop_notification::DesktopNotification;
-use crate::studio::updates::{Feed, UpdateError, Version};
 use atelier_core::mailbox::Mailbox;
 use atelier_core::reading::ReadingMarks;
 use atelier_engine::{DEFAULT_PORT, RemoteError, ServerAddress, probe};
+use atelier_studio::desktop_notification::DesktopNotification;
+use atelier_studio::updates::{Feed, UpdateError, Version};
 
 /// Something that wakes the window; may be called from any thread.
 pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;

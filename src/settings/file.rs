@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 
 use super::Settings;
 use super::stored::StoredSettings;
-use crate::studio::settings_file::{SettingsProblem, read_settings_file};
 use atelier_core::advice::Advice;
 use atelier_core::paths;
 use atelier_core::stored_file::put_aside;
+use atelier_studio::settings_file::{SettingsProblem, read_settings_file};
 
 /// Most parts of a damaged file that are tried, and values that are gone through for all of them.
 const MAX_TRIALS: u32 = 2000;
@@ -145,10 +145,10 @@ mod tests {
 
     use super::*;
     use crate::settings::{NamedPlacement, PreviewChoice, ThemeChoice, WindowPlace, Zoom};
-    use crate::studio::updates::{UpdateChoice, UpdateSettings};
     use atelier_core::cpu_math::CpuMath;
     use atelier_core::placement::{Module, Reserve};
     use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Sampler, Scheduler};
+    use atelier_studio::updates::{UpdateChoice, UpdateSettings};
 
     fn full() -> Settings {
         let mut recipe = Recipe {

@@ -13,10 +13,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::studio::updates::UpdateSettings;
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::placement::{Module, Reserve};
 use atelier_core::recipe::{PlacementText, Recipe};
+use atelier_studio::updates::UpdateSettings;
 
 pub use file::{LoadedSettings, SettingsError, load, look, save};
 pub use zoom::Zoom;

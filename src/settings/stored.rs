@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{NamedPlacement, PreviewChoice, Settings, ThemeChoice, WindowPlace, Zoom};
-use crate::studio::settings_file::VERSION;
-use crate::studio::updates::{UpdateChoice, UpdateSettings};
 use atelier_core::placement::{Module, Reserve, module_named};
 use atelier_core::recipe::{LocalRecipe, PlacementText};
+use atelier_studio::settings_file::VERSION;
+use atelier_studio::updates::{UpdateChoice, UpdateSettings};
 
 /// Stored word for the built-in model, whose folder may be another one in the next version.
 const BUILTIN: &str = "built-in";

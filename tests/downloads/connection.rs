@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use atelier_library::downloads::{Cause, RetryPolicy};
+use atelier_downloads::{Cause, RetryPolicy};
 
 use super::server::{Fault, Served, Server};
 use super::{Home, job, known, noise, sum, wanted};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use atelier_library::downloads::{Event, FileRequest};
+use atelier_downloads::{Event, FileRequest};
 
 use super::server::{Fault, Server};
 use super::{Home, job, known, noise, wanted};

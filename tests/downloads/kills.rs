@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use atelier_library::downloads::{Downloads, Event};
+use atelier_downloads::{Downloads, Event};
 
 use super::server::{Fault, Server};
 use super::{LIMIT, job, known, noise, options, wanted};

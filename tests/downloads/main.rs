@@ -14,7 +14,7 @@ mod server;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use atelier_library::downloads::{Downloads, Event, Failure, FileRequest, Job, Options, ProxyChoice, RetryPolicy, Source};
+use atelier_downloads::{Downloads, Event, Failure, FileRequest, Job, Options, ProxyChoice, RetryPolicy, Source};
 use atelier_library::{FileName, Sha256};
 use server::Server;
 

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use atelier_library::downloads::{Cause, Downloads, Event, PauseReason, QueueError, Stage, StartError, Status, UnpackList};
+use atelier_downloads::{Cause, Downloads, Event, PauseReason, QueueError, Stage, StartError, Status, UnpackList};
 
 use super::server::{Fault, Server};
 use super::{Home, job, known, name, noise, sum, wanted};
@@ -218,7 +218,7 @@ fn an_archive_is_unpacked_by_its_list_and_not_kept() {
     home.run(job("a", vec![wanted.clone()])).unwrap();
     assert_eq!((home.files(), home.read("a/model.bin")), (vec!["a/model.bin".to_owned()], model.clone()));
     // It is known as Atelier's, so that it can be checked and taken away.
-    let kept = atelier_library::downloads::downloaded_files(&home.options.journal);
+    let kept = atelier_downloads::downloaded_files(&home.options.journal);
     let kept: Vec<_> = kept.iter().map(|it| (it.path.clone(), it.sha256, it.unpacked)).collect();
     assert_eq!(kept, [(home.path("a/model.bin"), sum(&model), true)]);
     // Another model that wants the archive itself gets the archive.

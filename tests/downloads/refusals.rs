@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use atelier_downloads::{Cause, Event, FileRequest, ProxyChoice, Source, Token};
 use atelier_library::Sha256;
-use atelier_library::downloads::{Cause, Event, FileRequest, ProxyChoice, Source, Token};
 
 use super::server::{Fault, Served, Server};
 use super::{Home, job, known, name, noise, sum, wanted};
@@ -256,6 +256,7 @@ fn a_link_is_looked_into_for_the_name_of_its_file() {
     server.put("/go", Served { always: Some(Fault::Redirect(server.at("/store/ink.gguf"), Vec::new())), ..Served::default() });
     serve("/models/4384", head("Content-Type", "text/html; charset=utf-8"));
     serve("/notes", Vec::new());
+    serve("/notes/", Vec::new());
     let look = |path: &str| {
         home.queue().probe(&server.at(path)).unwrap();
         home.wait(|event| match event {
@@ -266,7 +267,8 @@ fn a_link_is_looked_into_for_the_name_of_its_file() {
     assert_eq!(look("/api/download/7").unwrap(), "dream 8.safetensors");
     assert_eq!(look("/go").unwrap(), "ink.gguf");
     assert!(look("/models/4384").unwrap_err().advice.sentence.contains("to a page and not to a file"));
-    assert!(look("/notes").unwrap_err().advice.sentence.contains("\"notes\", which is no model"));
+    assert_eq!(look("/notes").unwrap(), "notes");
+    assert!(look("/notes/").unwrap_err().advice.sentence.contains("a file without a name"));
     assert_eq!(look("/gone").unwrap_err().cause, Cause::NotFound);
     assert!(home.files().is_empty());
 }

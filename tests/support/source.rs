@@ -1,13 +1,22 @@
-//! Reads Rust source just well enough to say which names it uses: comments and texts are left out, `use` lists are spelled out, and
-//! `crate`, `self` and `super` are resolved. It is no compiler: macros are read as what they look like.
+//! Reads Rust source to say which names it uses: `use` lists are spelled out, and `crate`, `self` and `super` are resolved. It is no
+//! compiler: the words inside a macro's brackets are read as what they look like.
 
-/// Tokens and paths of a source file.
+use std::collections::BTreeSet;
+use std::str::FromStr as _;
+
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use syn::spanned::Spanned as _;
+use syn::visit::{self, Visit};
+
+/// Tokens, paths and items of a source file.
 #[derive(Debug, Default)]
 pub(crate) struct Source {
     /// Words, marks and literals in order; a text or character is `"`, a number keeps its digits.
     pub(crate) tokens: Vec<Token>,
-    /// Every path that is written, such as `std::fs::read`, spelled out as far as the file itself tells.
+    /// Every path of several parts and every import, such as `std::fs::read`, spelled out as far as the file itself tells.
     pub(crate) paths: Vec<Place>,
+    /// Names that the file itself declares, outside modules that are written out in it.
+    pub(crate) items: BTreeSet<String>,
 }
 
 /// A word, a mark or a literal.
@@ -45,10 +54,17 @@ pub(crate) enum PlaceKind {
 
 impl Source {
     /// Reads `text`, which is the module `module`, such as `atelier_engine::ffi`.
+    ///
+    /// # Panics
+    /// If it is no Rust.
     pub(crate) fn read(module: &str, text: &str) -> Self {
-        let tokens = tokens(text);
-        let paths = paths(module, &tokens);
-        Self { tokens, paths }
+        let stream = TokenStream::from_str(text).unwrap_or_else(|error| panic!("{module} is no Rust: {error}"));
+        let mut tokens = Vec::new();
+        flatten(stream.clone(), &mut tokens);
+        let file: syn::File = syn::parse2(stream).unwrap_or_else(|error| panic!("{module} is no Rust: {error}"));
+        let mut reader = Reader { file: module, module: module.to_owned(), paths: Vec::new(), items: BTreeSet::new() };
+        reader.visit_file(&file);
+        Self { tokens, paths: reader.paths, items: reader.items }
     }
 
     /// Line of the first token of this text, if there is one.
@@ -62,215 +78,158 @@ pub(crate) fn is_inside(path: &str, prefix: &str) -> bool {
     path.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-fn tokens(text: &str) -> Vec<Token> {
-    let mut found = Vec::new();
-    let (mut rest, mut line) = (text, 1);
-    while let Some(first) = rest.chars().next() {
-        let length = token_length(rest, first);
-        let (token, after) = rest.split_at(length);
-        let shown = match first {
-            _ if first.is_whitespace() || token.starts_with("//") || token.starts_with("/*") => None,
-            '"' | '\'' if !is_lifetime(token) => Some("\""),
-            // Prefixed texts: r"", b"", c"", br#""#.
-            _ if first.is_alphabetic() && (token.ends_with('"') || token.ends_with('#') || token.ends_with('\'')) => Some("\""),
-            _ => Some(token),
-        };
-        if let Some(shown) = shown {
-            found.push(Token { text: shown.to_owned(), line });
-        }
-        line += token.matches('\n').count();
-        rest = after;
-    }
-    found
+fn line(span: Span) -> usize {
+    span.start().line
 }
 
-fn is_lifetime(token: &str) -> bool {
-    token.starts_with('\'') && (token.len() == 1 || !token.ends_with('\''))
-}
-
-/// Bytes of the token, space or comment that `rest` begins with.
-fn token_length(rest: &str, first: char) -> usize {
-    let until = |end: fn(char) -> bool| rest.find(end).unwrap_or(rest.len());
-    if first.is_whitespace() {
-        return until(|c| !c.is_whitespace());
-    }
-    if rest.starts_with("//") {
-        return until(|c| c == '\n');
-    }
-    if rest.starts_with("/*") {
-        return block_comment_length(rest);
-    }
-    if let Some(length) = raw_text_length(rest) {
-        return length;
-    }
-    let prefix = usize::from(["b\"", "c\"", "b'"].iter().any(|it| rest.starts_with(it)));
-    match rest[prefix..].chars().next() {
-        Some('"') => return prefix + quoted_length(&rest[prefix..], '"'),
-        Some('\'') if prefix == 1 || is_character(rest) => return prefix + quoted_length(&rest[prefix..], '\''),
-        Some('\'') => return 1 + rest[1..].find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len() - 1),
-        _ => {}
-    }
-    if first.is_alphanumeric() || first == '_' {
-        return until(|c| !c.is_alphanumeric() && c != '_');
-    }
-    if rest.starts_with("::") { 2 } else { first.len_utf8() }
-}
-
-/// True where the quote opens a character rather than a lifetime.
-fn is_character(rest: &str) -> bool {
-    let mut chars = rest.chars().skip(1);
-    match chars.next() {
-        Some('\\') => true,
-        Some(_) => chars.next() == Some('\''),
-        None => false,
-    }
-}
-
-fn quoted_length(rest: &str, quote: char) -> usize {
-    let mut escaped = false;
-    for (at, c) in rest.char_indices().skip(1) {
-        match c {
-            _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            _ if c == quote => return at + 1,
-            _ => {}
-        }
-    }
-    rest.len()
-}
-
-fn raw_text_length(rest: &str) -> Option<usize> {
-    let prefix = ["br", "cr", "r"].into_iter().find(|prefix| rest.starts_with(prefix))?;
-    let after = &rest[prefix.len()..];
-    let hashes = after.len() - after.trim_start_matches('#').len();
-    let body = after[hashes..].strip_prefix('"')?;
-    let end = format!("\"{}", "#".repeat(hashes));
-    Some(body.find(&end).map_or(rest.len(), |at| prefix.len() + hashes + 1 + at + end.len()))
-}
-
-fn block_comment_length(rest: &str) -> usize {
-    let (mut depth, mut at) = (0, 0);
-    while at < rest.len() {
-        let left = &rest[at..];
-        if left.starts_with("/*") {
-            (depth, at) = (depth + 1, at + 2);
-        } else if left.starts_with("*/") {
-            (depth, at) = (depth - 1, at + 2);
-            if depth == 0 {
-                return at;
+/// The tokens in order, brackets among them, and `::` as one.
+fn flatten(stream: TokenStream, found: &mut Vec<Token>) {
+    let mut is_half_of_colons = false;
+    for tree in stream {
+        let mut add = |text: &str, span: Span| found.push(Token { text: text.to_owned(), line: line(span) });
+        let was_half = std::mem::take(&mut is_half_of_colons);
+        match tree {
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::None => ("", ""),
+                };
+                add(open, group.span_open());
+                flatten(group.stream(), found);
+                found.push(Token { text: close.to_owned(), line: line(group.span_close()) });
             }
-        } else {
-            at += left.chars().next().map_or(1, char::len_utf8);
-        }
-    }
-    rest.len()
-}
-
-fn paths(module: &str, tokens: &[Token]) -> Vec<Place> {
-    let mut found = Vec::new();
-    // Modules written out in this file, with the depth of braces at which each ends.
-    let mut modules: Vec<(String, usize)> = Vec::new();
-    let (mut depth, mut at) = (0_usize, 0);
-    while let Some(token) = tokens.get(at) {
-        let here = modules.last().map_or(module, |(name, _)| name.as_str());
-        match token.text.as_str() {
-            "{" => depth += 1,
-            "}" => {
-                depth = depth.saturating_sub(1);
-                modules.pop_if(|(_, end)| *end == depth);
-            }
-            "mod" if text(tokens, at + 2) == "{" => {
-                let inner = format!("{here}::{}", text(tokens, at + 1));
-                modules.push((inner, depth));
-                (depth, at) = (depth + 1, at + 2);
-            }
-            // `pub(in path)` imports nothing.
-            "in" if text(tokens, at.wrapping_sub(1)) == "(" && text(tokens, at.wrapping_sub(2)) == "pub" => {
-                while !matches!(text(tokens, at + 1), ")" | "") {
-                    at += 1;
+            TokenTree::Ident(word) => add(&word.to_string(), word.span()),
+            TokenTree::Punct(mark) if mark.as_char() == ':' && was_half => {
+                if let Some(last) = found.last_mut() {
+                    "::".clone_into(&mut last.text);
                 }
             }
-            "use" => {
-                let before = text(tokens, at.wrapping_sub(1));
-                let is_export = before == "pub" || (before == ")" && tokens[..at].iter().rev().take(8).any(|it| it.text == "pub"));
-                at = use_tree(tokens, at + 1, "", &Import { module: here, is_export }, &mut found).saturating_sub(1);
+            TokenTree::Punct(mark) => {
+                is_half_of_colons = mark.as_char() == ':' && mark.spacing() == proc_macro2::Spacing::Joint;
+                add(&mark.as_char().to_string(), mark.span());
             }
-            word if is_word(word) && text(tokens, at.wrapping_sub(1)) != "::" => {
-                let mut path = String::from(word);
-                let mut end = at;
-                while text(tokens, end + 1) == "::" && is_word(text(tokens, end + 2)) {
-                    path = format!("{path}::{}", text(tokens, end + 2));
-                    end += 2;
-                }
-                if end > at {
-                    found.push(Place { path: resolve(&path, here), line: token.line, module: here.to_owned(), kind: PlaceKind::Inline });
-                }
-                at = end;
+            TokenTree::Literal(literal) => {
+                let text = literal.to_string();
+                add(if text.starts_with(|c: char| c.is_ascii_digit()) { &text } else { "\"" }, literal.span());
             }
-            _ => {}
         }
-        at += 1;
     }
-    found
 }
 
-/// A `use` statement.
-struct Import<'a> {
-    /// Module that it stands in.
-    module: &'a str,
-    is_export: bool,
+/// Collects the paths and items of a file.
+struct Reader<'a> {
+    /// The file's module.
+    file: &'a str,
+    /// The module that is being read.
+    module: String,
+    paths: Vec<Place>,
+    items: BTreeSet<String>,
 }
 
-/// Reads one branch of a `use` from `at`, adds its paths, and returns its end.
-fn use_tree(tokens: &[Token], mut at: usize, prefix: &str, import: &Import<'_>, found: &mut Vec<Place>) -> usize {
-    let mut path = prefix.to_owned();
-    let mut name = None;
-    let line = tokens.get(at).map_or(0, |token| token.line);
-    loop {
-        match text(tokens, at) {
-            "{" => {
-                at += 1;
-                while !matches!(text(tokens, at), "}" | "" | ";") {
-                    at = use_tree(tokens, at, &path, import, found);
-                    if text(tokens, at) == "," {
-                        at += 1;
-                    }
-                }
-                return at + 1;
+impl Reader<'_> {
+    fn add(&mut self, path: &str, line: usize, kind: PlaceKind) {
+        self.paths.push(Place { path: resolve(path, &self.module), line, module: self.module.clone(), kind });
+    }
+
+    fn add_uses(&mut self, tree: &syn::UseTree, prefix: &str, is_export: bool) {
+        let joined = |name: &str| if prefix.is_empty() { name.to_owned() } else { format!("{prefix}::{name}") };
+        let kind = |name: String| if is_export { PlaceKind::Export(name) } else { PlaceKind::Import(name) };
+        // `self` in a list is what the list is of.
+        let path_of = |name: &syn::Ident| if name == "self" && !prefix.is_empty() { prefix.to_owned() } else { joined(&name.to_string()) };
+        match tree {
+            syn::UseTree::Path(path) => self.add_uses(&path.tree, &joined(&path.ident.to_string()), is_export),
+            syn::UseTree::Name(name) => {
+                let path = path_of(&name.ident);
+                let last = path.rsplit("::").next().unwrap_or_default().to_owned();
+                self.add(&path, line(name.span()), kind(last));
             }
-            "as" => {
-                name = Some(text(tokens, at + 1).to_owned());
+            syn::UseTree::Rename(renamed) => {
+                self.add(&path_of(&renamed.ident), line(renamed.span()), kind(renamed.rename.to_string()));
+            }
+            syn::UseTree::Glob(glob) => self.add(prefix, line(glob.span()), kind("*".to_owned())),
+            syn::UseTree::Group(group) => group.items.iter().for_each(|tree| self.add_uses(tree, prefix, is_export)),
+        }
+    }
+
+    /// Adds what looks like a path among the tokens of a macro.
+    fn add_paths_among(&mut self, tokens: &[Token]) {
+        let is_word = |at: usize| tokens.get(at).is_some_and(|it| it.text.starts_with(|c: char| c.is_alphabetic() || c == '_'));
+        let mut at = 0;
+        while at < tokens.len() {
+            let (start, mut path) = (at, String::new());
+            while is_word(at) {
+                path = if path.is_empty() { tokens[at].text.clone() } else { format!("{path}::{}", tokens[at].text) };
+                if !(tokens.get(at + 1).is_some_and(|it| it.text == "::") && is_word(at + 2)) {
+                    break;
+                }
                 at += 2;
             }
-            "*" => {
-                name = Some("*".to_owned());
-                at += 1;
+            if at > start {
+                self.add(&path, tokens[start].line, PlaceKind::Inline);
             }
-            "::" => at += 1,
-            word if is_word(word) => {
-                if path.is_empty() {
-                    word.clone_into(&mut path);
-                } else if word != "self" {
-                    path = format!("{path}::{word}");
-                }
-                at += 1;
-            }
-            _ => {
-                let name = name.unwrap_or_else(|| path.rsplit("::").next().unwrap_or_default().to_owned());
-                let kind = if import.is_export { PlaceKind::Export(name) } else { PlaceKind::Import(name) };
-                found.push(Place { path: resolve(&path, import.module), line, module: import.module.to_owned(), kind });
-                return at;
-            }
+            at += 1;
         }
     }
 }
 
-fn text(tokens: &[Token], at: usize) -> &str {
-    tokens.get(at).map_or("", |token| &token.text)
-}
+impl<'ast> Visit<'ast> for Reader<'_> {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        let name = match item {
+            syn::Item::Const(it) => Some(&it.ident),
+            syn::Item::Enum(it) => Some(&it.ident),
+            syn::Item::Fn(it) => Some(&it.sig.ident),
+            syn::Item::Macro(it) => it.ident.as_ref(),
+            syn::Item::Mod(it) => Some(&it.ident).filter(|_| it.content.is_some()),
+            syn::Item::Static(it) => Some(&it.ident),
+            syn::Item::Struct(it) => Some(&it.ident),
+            syn::Item::Trait(it) => Some(&it.ident),
+            syn::Item::Type(it) => Some(&it.ident),
+            syn::Item::Union(it) => Some(&it.ident),
+            _ => None,
+        };
+        if let Some(name) = name.filter(|_| self.module == self.file) {
+            self.items.insert(name.to_string());
+        }
+        visit::visit_item(self, item);
+    }
 
-fn is_word(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        let inner = format!("{}::{}", self.module, item.ident);
+        let outer = std::mem::replace(&mut self.module, inner);
+        visit::visit_item_mod(self, item);
+        self.module = outer;
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        self.add_uses(&item.tree, "", !matches!(item.vis, syn::Visibility::Inherited));
+    }
+
+    /// `pub(in path)` imports nothing.
+    fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        if path.segments.len() > 1 {
+            let names: Vec<String> = path.segments.iter().map(|it| it.ident.to_string()).collect();
+            self.add(&names.join("::"), line(path.span()), PlaceKind::Inline);
+        }
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, called: &'ast syn::Macro) {
+        visit::visit_macro(self, called);
+        let mut tokens = Vec::new();
+        flatten(called.tokens.clone(), &mut tokens);
+        self.add_paths_among(&tokens);
+    }
+
+    fn visit_meta_list(&mut self, list: &'ast syn::MetaList) {
+        visit::visit_meta_list(self, list);
+        let mut tokens = Vec::new();
+        flatten(list.tokens.clone(), &mut tokens);
+        self.add_paths_among(&tokens);
+    }
 }
 
 /// Spells out `self` and `super`; the crate's own name means `crate` too, as tests and the program use it.
@@ -308,25 +267,26 @@ mod tests {
 
     #[test]
     fn comments_and_texts_say_nothing() {
-        assert_eq!(words("a // unsafe\n/* unsafe /* nested */ still */ b"), ["a", "b"]);
-        assert_eq!(
-            words(r##"f("unsafe \" x", r#"un"safe"#, b"x", 'u', '\'', '"')"##),
-            ["f", "(", "\"", ",", "\"", ",", "\"", ",", "\"", ",", "\"", ",", "\"", ")"]
-        );
-    }
-
-    #[test]
-    fn lifetimes_are_not_the_beginning_of_a_character() {
-        assert_eq!(
-            words("fn f<'a>(x: &'a str, y: &'static u8) { unsafe }"),
-            "fn f < 'a > ( x : & 'a str , y : & 'static u8 ) { unsafe }".split(' ').collect::<Vec<_>>()
-        );
+        let text = r##"const A: X = f("unsafe \" x", r#"un"safe"#, b"x", 'u', '\'', '"'); // unsafe"##;
+        assert_eq!(words(text).join(" "), r#"const A : X = f ( " , " , " , " , " , " ) ;"#);
+        assert_eq!(words("a!(); /* unsafe /* nested */ still */ b!();").join(" "), "a ! ( ) ; b ! ( ) ;");
     }
 
     #[test]
     fn lines_are_counted_through_texts_and_comments() {
-        let source = Source::read("crate", "/*\n\n*/ \"\n\" unsafe");
+        let source = Source::read("crate", "/*\n\n*/ const A: &str = \"\n\"; unsafe fn f() {}");
         assert_eq!(source.line_of_token("unsafe"), Some(4));
+    }
+
+    #[test]
+    fn what_a_file_declares_is_told_and_what_its_modules_declare_is_not() {
+        let source = Source::read("crate", "struct A; enum B {} fn c() {} mod d; mod e { const F: u8 = 0; } macro_rules! g { () => {} }");
+        assert_eq!(source.items, ["A", "B", "c", "e", "g"].map(str::to_owned).into());
+    }
+
+    #[test]
+    fn paths_inside_macros_and_attributes_are_found() {
+        assert_eq!(paths("crate", "fn f() { assert!(a::b(c)) } #[derive(serde::Serialize)] struct S;"), ["a::b", "serde::Serialize"]);
     }
 
     #[test]

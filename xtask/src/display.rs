@@ -2,7 +2,7 @@
 
 use std::env;
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::options::Options;
 use crate::requirements::Os;
 

@@ -11,8 +11,8 @@ use std::thread;
 use std::time::Duration;
 use std::{env, process};
 
-use crate::Failure;
-use crate::chores::target_folder;
+use crate::cargo::target_folder;
+use crate::failure::Failure;
 
 /// The first word of a command line by which cargo starts a test program through this one.
 pub(crate) const RUN_TEST: &str = "run-test";

@@ -14,12 +14,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Failure;
-use crate::chores::{cargo, finish, root, target_folder};
+use crate::cargo::{cargo, finish, output, root, target_folder};
+use crate::failure::Failure;
+use crate::files::{copy, copy_folder, create_folder, replace_folder};
 use crate::install::ensure;
 use crate::options::Options;
-use crate::package::stage::{self, TargetSystem, copy, copy_folder};
-use crate::package::{create_folder, linux, output, packages_folder, replace_folder};
+use crate::package::stage::{self, TargetSystem};
+use crate::package::{linux, packages_folder};
 use crate::requirements::{Os, XZ};
 
 /// What a machine that is lent may take along, in bytes.

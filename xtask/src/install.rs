@@ -6,7 +6,7 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::Command;
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::installed::Installed;
 use crate::options::Options;
 use crate::packages::{CommandLine, Manager, Privilege};
@@ -94,7 +94,7 @@ pub(crate) fn ensure(needed: &[Requirement], options: &Options) -> Result<(), Fa
 /// Ensures that cargo has the formatter and the linter.
 pub(crate) fn ensure_components(options: &Options) -> Result<(), Failure> {
     let answers = |component: &str| {
-        let probe = Command::new(crate::chores::cargo_program()).args([component, "--version"]).output();
+        let probe = Command::new(crate::cargo::cargo_program()).args([component, "--version"]).output();
         probe.is_ok_and(|output| output.status.success())
     };
     let wanted = [("fmt", "rustfmt"), ("clippy", "clippy")];

@@ -8,13 +8,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Failure;
-use crate::chores::{cargo_program, finish, root, target_folder};
+use crate::cargo::{cargo_program, finish, output, root, target_folder};
+use crate::failure::Failure;
 use crate::gpu_kit::engine_sources;
 use crate::install::{ensure, ensure_installed};
 use crate::options::Options;
 use crate::package::macos::OLDEST;
-use crate::package::output;
 use crate::requirements::{Purpose, Requirement, linux, program};
 use crate::windows_toolchain::{cache_folder, ensure_library};
 

@@ -4,9 +4,13 @@
 //! does its work (`chores`, `vulkan`, `package`). Only the standard library is used, so that this program itself builds in a second on any machine.
 //! Not here: anything that the application or its tests call.
 
+mod cargo;
 mod chores;
 mod display;
+mod failure;
+mod files;
 mod flaky;
+mod format;
 mod gpu_kit;
 mod install;
 mod installed;
@@ -69,22 +73,5 @@ fn main() -> ExitCode {
             }
             ExitCode::from(failure.code)
         }
-    }
-}
-
-/// Early end of a chore: message, `None` if the program that failed has printed it, and exit status.
-#[derive(Debug, PartialEq, Eq)]
-struct Failure {
-    message: Option<String>,
-    code: u8,
-}
-
-impl Failure {
-    fn new(message: impl Into<String>) -> Self {
-        Self { message: Some(message.into()), code: 1 }
-    }
-
-    fn from_status(code: Option<i32>) -> Self {
-        Self { message: None, code: code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1) }
     }
 }

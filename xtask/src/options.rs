@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::package::Format;
+use crate::format::Format;
 
 /// Output of `cargo xtask help`.
 pub(crate) const HELP: &str = "\

@@ -5,11 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Failure;
-use crate::chores::root;
+use crate::cargo::{output, root};
+use crate::failure::Failure;
+use crate::files::write;
 use crate::options::Options;
-use crate::package::output;
-use crate::package::stage::write;
 
 const CHANGELOG: &str = "CHANGELOG.md";
 const SUMS: &str = "SHA256SUMS";

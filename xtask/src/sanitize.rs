@@ -9,8 +9,8 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-use crate::Failure;
-use crate::chores::{leave_out_own_variables, root, target_folder};
+use crate::cargo::{leave_out_own_variables, root, target_folder};
+use crate::failure::Failure;
 use crate::install::ensure_installed;
 use crate::options::Options;
 use crate::requirements::{Os, Purpose};

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// Finished steps.
 #[derive(Default)]
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_step_that_fails_hands_its_status_on_and_is_remembered() {
         let mut stages = Stages::default();
-        let cargo = crate::chores::cargo_program();
+        let cargo = crate::cargo::cargo_program();
         assert_eq!(stages.run("good", Command::new(&cargo).arg("--version")), Ok(()));
         assert_eq!(stages.run("bad", Command::new(&cargo).arg("no-such-subcommand")), Err(Failure::from_status(Some(101))));
         assert!(stages.run("absent", &mut Command::new("/no/such/program")).is_err_and(|failure| failure.message.is_some()));

@@ -8,8 +8,8 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
-use crate::Failure;
-use crate::chores::{cargo, finish, root, target_folder};
+use crate::cargo::{cargo, finish, root, target_folder};
+use crate::failure::Failure;
 
 /// Removes such engines, so that the next build makes them.
 pub(crate) fn remove_stale_engines() -> Result<(), Failure> {

@@ -9,12 +9,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Failure;
-use crate::chores::{cargo, finish, target_folder};
+use crate::cargo::{cargo, finish, target_folder};
+use crate::failure::Failure;
+use crate::files::copy_folder;
 use crate::install::ensure_installed;
 use crate::installed::software_vulkan_driver;
 use crate::options::Options;
-use crate::package::stage::copy_folder;
 use crate::requirements::{Os, Purpose};
 
 /// The Debian release whose headers are new enough.

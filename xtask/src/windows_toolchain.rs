@@ -9,11 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Failure;
-use crate::chores::{cargo, cargo_program, finish};
+use crate::cargo::{cargo, cargo_program, finish, output};
+use crate::failure::Failure;
+use crate::files::{create_folder, replace_folder};
 use crate::install::ensure;
 use crate::options::Options;
-use crate::package::{create_folder, output, replace_folder};
 use crate::requirements::{DPKG_DEB, Os, Requirement, linux, program};
 use crate::vulkan;
 

@@ -3,26 +3,18 @@
 //! Callers hold a [`Handle`]; they send [`Request`]s and read [`Event`]s, both plain data. Not here: egui, the command line, files that a
 //! person sees. Only `ffi` below contains `unsafe`.
 
-mod alternative_files;
-mod area;
-mod automatic;
 mod cache;
-mod checks;
 mod cpu_math;
 mod devices;
 mod drivers;
-mod embeddings;
 mod engine_end;
 mod estimate;
 mod event_mailbox;
 mod failure;
-mod faults;
 mod ffi;
 mod fingerprint;
 mod handle;
-mod history;
 mod job;
-mod person;
 mod placement;
 mod processor;
 pub mod protocol;
@@ -31,9 +23,8 @@ mod remote;
 mod scheduler;
 mod start;
 mod state;
-mod steps;
+mod stores;
 mod threads;
-mod tile_store;
 
 pub use cpu_math::{choose_cpu_math, cpu_math};
 pub use devices::{NotAdded, simulate_devices};

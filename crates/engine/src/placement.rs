@@ -1,9 +1,8 @@
 //! Placements as the engine uses them: every device by its whole name, with the budgets that hold there. Pure.
 
-use crate::cache::Budget;
 use crate::protocol::Failure;
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::placement::{self, Budgets, Module, Placement, PlacementError};
+use atelier_core::placement::{self, Budgets, Module, Placement, PlacementError, budget_on};
 use atelier_core::recipe::{ModelFiles, PlacementText};
 use atelier_core::sentences::sentence;
 
@@ -20,6 +19,24 @@ pub(crate) struct ResolvedPlacement {
     pub(crate) estimated_as: Placement,
     /// A sentence on a placement that was chosen for a recipe without one.
     pub(crate) note: Option<String>,
+}
+
+/// Maximum memory of a module on the device it runs on.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Budget {
+    pub(crate) module: Module,
+    /// A device's whole name.
+    pub(crate) device: String,
+    /// GiB; negative: the free memory less that many.
+    pub(crate) gib: f64,
+}
+
+impl Budget {
+    /// In bytes. 0, which means no limit, only where the device does not say how much is free.
+    pub(crate) fn bytes(&self, devices: &[Device]) -> u64 {
+        let device = devices.iter().find(|device| device.name == self.device);
+        device.and_then(|device| budget_on(device, self.gib)).map_or(0, |bytes| bytes.max(1))
+    }
 }
 
 impl ResolvedPlacement {

@@ -10,12 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::engine_end::{EngineEnd, Input, WorkId};
+use crate::job::{self, automatic};
 use crate::placement::ResolvedPlacement;
 use crate::protocol::{Control, End, Event, JobId, RemoteError, ServerAddress, Task};
 use crate::rates::Measurement;
 use crate::state::EngineState;
 use crate::threads::{Worker, Workers, mark_engine_thread, no_thread};
-use crate::{automatic, devices, job, remote};
+use crate::{devices, remote};
 use atelier_core::placement::{Module, PlacementError};
 use atelier_core::recipe::{PlacementText, Recipe};
 

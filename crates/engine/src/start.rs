@@ -7,12 +7,12 @@ use crate::cpu_math::{choose_cpu_math, cpu_math};
 use crate::engine_end::EngineEnd;
 use crate::estimate;
 use crate::handle::{Connection, Handle};
-use crate::history::History;
 use crate::rates::RateStore;
 use crate::scheduler;
 use crate::state::EngineState;
+use crate::stores::history::History;
+use crate::stores::tile_store::TileStore;
 use crate::threads::{STACK_BYTES, mark_engine_thread};
-use crate::tile_store::TileStore;
 
 /// Starts the engine. `wake` is called, from any thread, whenever a new event can be read. Dropping the handle stops the engine.
 ///

@@ -6,9 +6,9 @@ use parking_lot::Mutex;
 
 use crate::cache::Cache;
 use crate::estimate::EstimateCache;
-use crate::history::History;
 use crate::rates::RateStore;
-use crate::tile_store::TileStore;
+use crate::stores::history::History;
+use crate::stores::tile_store::TileStore;
 use atelier_library::HeaderCache;
 
 /// State that the jobs of an engine share.

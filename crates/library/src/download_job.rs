@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::assemble::Missing;
-use super::downloads::{FileRequest, Job, Source, UnpackList};
 use super::manifest::{Defaults, Licence, Manifest, ModelFile, Origin};
 use super::problem::Problem;
+use atelier_downloads::{FileRequest, Job, Source, UnpackList};
 
 /// The job that brings a model into its folder beneath the folder of models.
 ///

@@ -17,7 +17,6 @@ mod config;
 mod container;
 pub mod disk;
 mod download_job;
-pub mod downloads;
 mod dtype;
 mod embedding;
 mod family;
@@ -30,7 +29,6 @@ mod installed_item;
 mod kind;
 mod limits;
 mod link;
-mod link_text;
 mod lora;
 mod manifest;
 mod models;
@@ -62,7 +60,7 @@ pub use header::{Fault, Header, HeaderError, file_name, read_header};
 pub use id_embedding::face_count;
 pub use installed_item::InstalledItem;
 pub use kind::{FileKind, identify};
-pub use link::Link;
+pub use link::{Link, check_probed_name};
 pub use manifest::{
     Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, Packed, PictureOperations,
     PreviewWay, Role, Sha256, Unpack, Variant, model_name,

@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
-use super::downloads::{FileRequest, Job, Source};
-use super::link_text::{can_hold_a_model, name_in, unescaped};
+use atelier_core::advice::Advice;
+use atelier_downloads::link_text::{name_in, unescaped};
+use atelier_downloads::{FileRequest, Job, Source};
+
+use super::disk::is_model_file;
 use super::manifest::{FileName, Sha256};
 use super::naming::{letters, slug};
 
@@ -55,7 +58,7 @@ impl Link {
         }
     }
 
-    /// True if its address names the file. Otherwise its server is probed first ([`super::downloads::Downloads::probe`]).
+    /// True if its address names the file. Otherwise its server is probed first ([`atelier_downloads::Downloads::probe`]).
     #[must_use]
     pub fn names_a_file(&self) -> bool {
         match self {
@@ -91,6 +94,23 @@ impl Link {
         let name = place.rsplit('/').next()?.to_owned();
         Some(Job { id: format!("{folder}--{}", letters(&place)), folder: folder.into(), name, files, manifest: None, licence_url: None })
     }
+}
+
+/// The name of the file behind an address, as its server calls it.
+///
+/// # Errors
+/// If a file of this name cannot be a model.
+pub fn check_probed_name(name: String) -> Result<String, Advice> {
+    if can_hold_a_model(&name) {
+        return Ok(name);
+    }
+    Err(Advice::new(format!("This link leads to \"{name}\", which is no model."), "Models end in .safetensors or .gguf."))
+}
+
+/// True if a file of this name can be a model, or an archive of one.
+fn can_hold_a_model(name: &str) -> bool {
+    let name = Path::new(name);
+    is_model_file(name) || name.extension().is_some_and(|it| it.eq_ignore_ascii_case("zip"))
 }
 
 /// The address without the secret that some servers want in it.
@@ -140,6 +160,14 @@ mod tests {
         assert!(Link::read("https://example.org/a%2f..%2fb.gguf").unwrap().job(None).is_none());
         assert!(Link::read("https://huggingface.co/a/b/blob/main/../x.gguf").unwrap().job(None).is_none());
         assert!(Link::Repository("a/b".into()).job(None).is_none());
+    }
+
+    #[test]
+    fn what_a_server_calls_a_file_has_to_be_able_to_be_a_model() {
+        for name in ["dream 8.safetensors", "ink.GGUF", "both.zip"] {
+            assert_eq!(check_probed_name(name.into()).as_deref(), Ok(name));
+        }
+        assert!(check_probed_name("notes".into()).unwrap_err().sentence.contains("\"notes\", which is no model"));
     }
 
     #[test]

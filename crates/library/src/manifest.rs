@@ -13,21 +13,18 @@ use serde_json::{Map, Value};
 
 use atelier_core::json::has_more_values;
 use atelier_core::recipe::ModelFiles;
+pub use atelier_downloads::{FileName, MANIFEST, Sha256};
 
 mod defaults;
 mod faults;
 mod licence;
-mod names;
 mod role;
 
 pub use defaults::{Defaults, PreviewWay};
 pub use faults::{FaultyFile, ManifestError};
 pub use licence::Licence;
-pub use names::{FileName, Sha256};
 pub use role::Role;
 
-/// The name of the file that says what a folder's model is.
-pub const MANIFEST: &str = "manifest.json";
 /// A file larger than this is no manifest.
 const MOST_BYTES: u64 = 4 << 20;
 /// Values of a text that is read: fields that are not known are kept, and take a hundred times their bytes.

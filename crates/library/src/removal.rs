@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::disk::modified;
-use super::downloads;
 use super::manifest::Sha256;
 use super::models::{Installed, Models};
 use super::usage::{all_files, manifest_of};
@@ -30,13 +29,13 @@ pub struct DownloadRecord {
 #[must_use]
 pub fn downloaded(journal: &Path) -> Vec<DownloadRecord> {
     let nanoseconds = |time: SystemTime| u64::try_from(time.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok();
-    let of = |it: downloads::DownloadedFile| DownloadRecord {
+    let of = |it: atelier_downloads::DownloadedFile| DownloadRecord {
         modified: it.modified.and_then(nanoseconds),
         path: it.path,
         bytes: it.size,
         sha256: Some(it.sha256),
     };
-    downloads::downloaded_files(journal).into_iter().map(of).collect()
+    atelier_downloads::downloaded_files(journal).into_iter().map(of).collect()
 }
 
 /// Plan of the removal of a model.

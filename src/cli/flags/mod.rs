@@ -56,7 +56,7 @@ const SETTINGS: [&str; 11] = [
 
 /// Make images on your own machine. Without a command the window opens, with these files. Without a model's file the built-in model is used.
 #[derive(Debug, Parser)]
-#[command(name = "atelier", version = crate::studio::version::FULL, args_override_self = true)]
+#[command(name = "atelier", version = atelier_studio::version::FULL, args_override_self = true)]
 pub(super) struct Cli {
     /// Add graphics cards that the processor plays, to try placements out: NAME:GIB[@CARD],...
     #[arg(long, global = true, value_name = "DEVICES", help_heading = DEVICES)]

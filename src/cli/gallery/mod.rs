@@ -16,11 +16,11 @@ use super::flags::{Format, GalleryCommand, GalleryFlags, Verdict};
 use super::interrupt::Interrupt;
 use super::printer::Printer;
 use super::reporter::{ProgressLine, quiet_reporter, reporter};
-use crate::studio::picture_index::open_gallery;
 use atelier_core::paths::Paths;
 use atelier_core::reading::ReadingMarks;
 use atelier_gallery::{Database, Folder, FolderKind, GalleryError, Order, PictureId, Query, Trash, TrashReport};
 use atelier_media::{ExportFormat, export_picture};
+use atelier_studio::picture_index::open_gallery;
 
 /// Quality of JPEG where nobody says otherwise.
 const QUALITY: u8 = 90;

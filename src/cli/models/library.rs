@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use crate::cli::flags::LibraryFlags;
 use crate::cli::usage_error::UsageError;
-use crate::studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::recipe::{embedding_word, names_embedding};
 use atelier_library::disk::{ScanResult, Scanner, ScannerOptions};
@@ -14,6 +13,7 @@ use atelier_library::{
     Builtin, BuiltinError, Catalogue, LibraryConfig, LibraryConfigError, Manifest, Models, Problem, Role, Runnable, builtin_card,
     downloaded, lora_named, model_cards,
 };
+use atelier_studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
 
 /// The library as the flags and the settings have it.
 pub(in crate::cli) struct Library {

@@ -7,8 +7,8 @@ use serde_json::json;
 use super::report::licence_text;
 use super::{CommandError, CommandRunner, Library, failed};
 use crate::cli::exit::Exit;
-use atelier_library::downloads::{Downloads, Event, Job, JobSnapshot, Options, Progress, Status};
-use atelier_library::{Catalogue, LibraryConfig, Link, Manifest, Problem, download_job};
+use atelier_downloads::{Downloads, Event, Job, JobSnapshot, Options, Progress, Status};
+use atelier_library::{Catalogue, LibraryConfig, Link, Manifest, Problem, check_probed_name, download_job};
 
 /// Longest time until a press of Ctrl-C is acknowledged.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
@@ -73,7 +73,7 @@ impl CommandRunner<'_> {
             self.check_interrupt()?;
             match downloads.next_within(POLL_INTERVAL) {
                 Some(Event::Probed { url: about, answer }) if about == url => {
-                    return answer.map_err(failed);
+                    return check_probed_name(answer.map_err(failed)?).map_err(|advice| failed(anyhow::Error::msg(advice)));
                 }
                 // Of jobs that an earlier command left; they are not followed.
                 Some(_) | None => {}

@@ -22,7 +22,7 @@ use atelier_core::paths::Paths;
 use atelier_engine::Handle;
 use atelier_gallery::queue::{JobState, PauseMode, QueuedJobId};
 
-use crate::studio::queue::{list_jobs, settle_queue};
+use atelier_studio::queue::{list_jobs, settle_queue};
 
 /// Standard error.
 type ErrorOutput<'a> = &'a mut (dyn Write + Send);

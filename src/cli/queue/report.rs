@@ -3,8 +3,8 @@
 use atelier_core::plain_text::plain_line;
 use serde_json::{Value, json};
 
-use crate::studio::queue::{EndedJob, QueueListing, QueueRow, WaitReason};
 use atelier_gallery::queue::{JobState, PauseMode, QueuedJob, QueuedJobId};
+use atelier_studio::queue::{EndedJob, QueueListing, QueueRow, WaitReason};
 
 /// Characters of a prompt in a line for people.
 const PROMPT_CHARACTERS: usize = 48;

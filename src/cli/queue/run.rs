@@ -13,9 +13,9 @@ use crate::cli::job_progress::JobProgress;
 use crate::cli::printer::Printer;
 use crate::cli::pull_first;
 use crate::cli::reporter::{Reporter, quiet_reporter, reporter, write_message};
-use crate::studio::queue::{ModelLookup, QueueEvent, QueueOptions, QueueService, QueueSnapshot, list_jobs};
 use atelier_engine::{Event, Handle};
 use atelier_gallery::queue::{JobState, PauseMode, QueuedJobId};
+use atelier_studio::queue::{ModelLookup, QueueEvent, QueueOptions, QueueService, QueueSnapshot, list_jobs};
 
 /// Longest time until a press of Ctrl-C is acknowledged.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -163,7 +163,7 @@ impl Follower<'_> {
             // What the engine has is given back first.
             return Ok(snapshot.rows.iter().all(|row| row.engine_job.is_none()));
         }
-        let waits = |row: &&crate::studio::queue::QueueRow| row.job.state == JobState::Waiting;
+        let waits = |row: &&atelier_studio::queue::QueueRow| row.job.state == JobState::Waiting;
         let is_running = snapshot.rows.iter().any(|row| row.job.state == JobState::Running);
         let can_begin = snapshot.rows.iter().filter(waits).any(|row| row.job.wanted_model.is_none());
         if is_running || (can_begin && snapshot.pause == PauseMode::No) {

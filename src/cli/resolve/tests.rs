@@ -68,7 +68,7 @@ fn like(path: &Path) -> Result<OpenedPicture, UsageError> {
     let model = if path == Path::new("gone.png") { ", Model: gone" } else { "" };
     let file = folder.path().join("a.png");
     std::fs::write(&file, testkit::pictures::png(&[("parameters", &format!("{text}{model}"))])).unwrap();
-    let picture = crate::studio::opened_picture::read_opened_picture(&file, &crate::studio::opened_picture::KnownModels::default());
+    let picture = atelier_studio::opened_picture::read_opened_picture(&file, &atelier_studio::opened_picture::KnownModels::default());
     Ok(picture.unwrap())
 }
 

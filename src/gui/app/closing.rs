@@ -8,7 +8,7 @@ use crate::gui::app::App;
 use crate::gui::due;
 use crate::gui::shared::Closing;
 use crate::gui::{canvas, memory};
-use crate::studio::queue::QueueRequest;
+use atelier_studio::queue::QueueRequest;
 
 /// Longest time that closing waits for files to be written, for the engine to stop, and for an answer where the system ends the program.
 const CLOSE_WITHIN_SECS: f64 = 10.0;

@@ -8,8 +8,8 @@ use crate::gui::canvas::tasks::CanvasFileTask;
 use crate::gui::context::Context;
 use crate::gui::files::FileTask;
 use crate::gui::shared::Screen;
-use crate::studio::canvas_backups::Waiting;
 use atelier_core::canvas::DocumentContent;
+use atelier_studio::canvas_backups::Waiting;
 
 /// Looks for canvases of earlier sessions.
 pub(crate) fn start(state: &State, context: &Context<'_>) {

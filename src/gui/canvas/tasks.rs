@@ -8,7 +8,6 @@ use eframe::egui::ColorImage;
 use crate::gui::create::session::PictureId;
 use crate::gui::pixels;
 use crate::gui::saver::SaveAttempt;
-use crate::studio::canvas_backups::{self, Waiting};
 use atelier_core::canvas::{
     AreaSettings, Borders, DocumentContent, DocumentEdit, LayerError, LayerId, Mask, ModelSizes, PixelRect, TileImage, borders_of,
     crop_picture, plan_crop, plan_outpaint,
@@ -22,6 +21,7 @@ use atelier_media::PictureError;
 use atelier_media::canvas_file::{
     CANVAS_ENDING, read_canvas, write_canvas, write_composition, write_layers, write_open_raster, write_private_canvas,
 };
+use atelier_studio::canvas_backups::{self, Waiting};
 
 /// The smallest rectangle that holds what is masked by half or more: less is no selection.
 fn selection(mask: &Mask) -> Option<PixelRect> {

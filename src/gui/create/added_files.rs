@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::gui::context::Context;
 use crate::gui::identify::FileKind;
-use crate::studio::library_service::LibraryRequest;
 use atelier_core::recipe::{ImageSource, InitImage, ModelFiles, embedding_word};
+use atelier_studio::library_service::LibraryRequest;
 
 /// Strength of a new start picture, 0 (kept) to 1 (ignored).
 const START_STRENGTH: f32 = 0.75;

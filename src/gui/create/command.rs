@@ -14,10 +14,10 @@ use crate::gui::shared::{Screen, Shared, UnmetRequirement};
 use crate::gui::shortcut::Shortcut;
 use crate::gui::viewport::View;
 use crate::settings::PreviewChoice;
-use crate::studio::presets::TakenNames;
 use atelier_core::placement::Change;
 use atelier_core::recipe::{FileRole, ImageSource, Person, RecallPart, Recipe};
 use atelier_engine::JobId;
+use atelier_studio::presets::TakenNames;
 
 /// A command of the Create view.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! Pictures that were dropped, pasted or opened and wait for the person to say what they are for. Plain data.
 
-use crate::studio::opened_picture::OpenedPicture;
 use atelier_core::recipe::ImageSource;
+use atelier_studio::opened_picture::OpenedPicture;
 
 /// Pictures that wait for a decision.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,9 +11,9 @@ use crate::gui::create::state::State;
 use crate::gui::files::{FileTask, Opened};
 use crate::gui::gallery;
 use crate::gui::shared::Shared;
-use crate::studio::opened_picture::OpenedPicture;
 use atelier_core::recipe::{ImageSource, ModelFiles, Rgb8};
 use atelier_media::Tool;
+use atelier_studio::opened_picture::OpenedPicture;
 
 /// Reads these files; `Report::Opened` follows. `dropped`: the person is asked about every picture.
 pub(crate) fn open(paths: Vec<PathBuf>, dropped: bool, context: &mut Context<'_>) {

@@ -14,14 +14,14 @@ use crate::gui::create::steps::refresh_step;
 use crate::gui::files::{FileError, FileTask, PixelTask, ScreenPreview};
 use crate::gui::gallery;
 use crate::gui::shared::{ErrorCard, Shared};
-use crate::studio::gallery_service::GalleryRequest;
-use crate::studio::opened_picture::OpenedPicture;
-use crate::studio::results::Destination;
 use atelier_core::advice::Advice;
 use atelier_core::paths::Paths;
 use atelier_core::recipe::{Recipe, Rgb8};
 use atelier_engine::{JobId, Picture, Preview};
 use atelier_library::ModelKind;
+use atelier_studio::gallery_service::GalleryRequest;
+use atelier_studio::opened_picture::OpenedPicture;
+use atelier_studio::results::Destination;
 
 /// LoRAs whose last pictures are shown.
 const MOST_LORAS: usize = 60;

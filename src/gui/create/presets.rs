@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::studio::presets::{Preset, PresetPart, Presets, StyleImport};
 use atelier_core::recipe::{PartialRecipe, Recipe, changed_settings};
+use atelier_studio::presets::{Preset, PresetPart, Presets, StyleImport};
 
 /// State of the presets.
 #[derive(Clone, Debug, Default)]

@@ -7,9 +7,9 @@ use crate::gui::create::larger;
 use crate::gui::create::state::State;
 use crate::gui::create::update::new_job;
 use crate::gui::files::Remake;
-use crate::studio::queue::QueueRequest;
 use atelier_core::recipe::{ImageSource, Recipe};
 use atelier_gallery::queue::Lane;
+use atelier_studio::queue::QueueRequest;
 
 /// Makes other pictures of these, whose settings have been read.
 pub(crate) fn remake(state: &State, remake: Remake, pictures: Vec<(PathBuf, Recipe)>, context: &mut Context<'_>) {

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use atelier_gallery::PictureId as KeptId;
 use eframe::egui::TextureHandle;
 
-use crate::studio::opened_picture::OpenedPicture;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{PartialRecipe, PictureInfo, Recipe, Rgb8};
+use atelier_studio::opened_picture::OpenedPicture;
 
 /// Pictures that the filmstrip holds; older ones are in the folder.
 const MOST_PICTURES: usize = 500;

@@ -17,11 +17,11 @@ use crate::gui::create::steps;
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, parse_path};
 use crate::gui::shared::random_seed;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
-use crate::studio::presets::{Preset, PresetOutcome, PresetTask, Presets};
-use crate::studio::queue::QueueRequest;
 use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe, SeedBlend, changed_settings};
 use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob};
+use atelier_studio::presets::{Preset, PresetOutcome, PresetTask, Presets};
+use atelier_studio::queue::QueueRequest;
 
 /// Carries out a command.
 pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {

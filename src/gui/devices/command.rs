@@ -4,10 +4,10 @@ use crate::gui::devices::board::{CardMove, CardPart, MoveOutcome, Suggestion};
 use crate::gui::devices::state::State;
 use crate::gui::shared::Shared;
 use crate::gui::shortcut::Shortcut;
-use crate::studio::trials::Trials;
 use atelier_core::placement::Module;
 use atelier_core::recipe::PlacementText;
 use atelier_engine::ServerAddress;
+use atelier_studio::trials::Trials;
 
 /// Command of the Devices view.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,13 +6,13 @@ use crate::gui::devices::state::State;
 use crate::gui::devices::trials;
 use crate::gui::due;
 use crate::gui::shared::{ErrorCard, Job, Screen};
-use crate::studio::queue::QueueRequest;
 use atelier_core::device::Device;
 use atelier_core::placement::Placement;
 use atelier_core::recipe::Recipe;
 use atelier_engine::{
     Estimate, Failure, JobId, MeasureDevices, OutOfMemory, Peak, RemoteError, RemoteReport, Residency, ServerAddress, Timings,
 };
+use atelier_studio::queue::QueueRequest;
 
 /// Seconds without a change of the recipe before an estimate is requested.
 const ESTIMATE_DELAY_SECS: f64 = 0.15;

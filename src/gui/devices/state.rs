@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use crate::gui::devices::board::{Board, EstimateKey, RemoteServer};
 use crate::gui::shared::Shared;
 use crate::settings::{NamedPlacement, Settings};
-use crate::studio::debounce::Debounce;
-use crate::studio::trials::Trials;
 use atelier_core::placement::Module;
 use atelier_engine::{Resident, ServerAddress};
+use atelier_studio::debounce::Debounce;
+use atelier_studio::trials::Trials;
 
 /// State of the Devices view.
 pub struct State {

@@ -3,11 +3,11 @@
 use crate::gui::context::Context;
 use crate::gui::devices::board::Board;
 use crate::gui::devices::state::State;
-use crate::studio::trials::{MAX_TRIALS, Trials};
 use atelier_core::placement::Placement;
 use atelier_core::recipe::PlacementText;
 use atelier_core::time::TimePrediction;
 use atelier_engine::Event;
+use atelier_studio::trials::{MAX_TRIALS, Trials};
 
 /// Begins to try the best placements round what is pinned.
 pub(crate) fn begin(state: &mut State, context: &mut Context<'_>) {

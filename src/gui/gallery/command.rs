@@ -12,7 +12,7 @@ use crate::gui::gallery::state::{Dialog, Mode, State};
 use crate::gui::shared::Shared;
 use crate::gui::shortcut::Shortcut;
 use crate::gui::viewport::View;
-use crate::studio::gallery_service::ExportFormat;
+use atelier_studio::gallery_service::ExportFormat;
 
 /// A command of the Gallery view.
 #[derive(Clone, Debug, PartialEq)]

@@ -14,7 +14,7 @@ use crate::gui::files::Remake;
 use crate::gui::gallery::compare::CompareMode;
 use crate::gui::gallery::thumbnails::Thumbnails;
 use crate::gui::viewport::View;
-use crate::studio::gallery_service::{Export, ExportFormat, Found, Mark, Overview, Search};
+use atelier_studio::gallery_service::{Export, ExportFormat, Found, Mark, Overview, Search};
 
 /// Summaries kept beyond those in sight.
 const MOST_SUMMARIES: usize = 4096;

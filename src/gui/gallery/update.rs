@@ -18,8 +18,8 @@ use crate::gui::pixels;
 use crate::gui::shared::Screen;
 use crate::gui::viewport::View;
 use crate::gui::window_command::WindowCommand;
-use crate::studio::gallery_service::{GalleryEvent, GalleryRequest, Mark};
-use crate::studio::opened_picture::OpenedPicture;
+use atelier_studio::gallery_service::{GalleryEvent, GalleryRequest, Mark};
+use atelier_studio::opened_picture::OpenedPicture;
 
 /// Neighbours of the picture that is looked at whose pixels are read beforehand.
 const PREFETCH: usize = 1;

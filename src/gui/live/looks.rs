@@ -11,8 +11,8 @@ use crate::gui::create::state::FormingPicture;
 use crate::gui::files::{PixelTask, ScreenPreview};
 use crate::gui::live::state::{FinishedPicture, Look, Pending, Run, State};
 use crate::gui::shared::ErrorCard;
-use crate::studio::queue::QueueRequest;
 use atelier_core::canvas::PixelRect;
+use atelier_studio::queue::QueueRequest;
 
 /// Folds an event of the engine in. Returns false for those that others take: of other jobs, and lines of the log but for what a run
 /// complains of that was stopped.

@@ -13,8 +13,8 @@ use crate::gui::live::looks;
 use crate::gui::live::state::{CanvasSource, Run, Source, State};
 use crate::gui::shared::{Screen, random_seed};
 use crate::gui::{canvas, create};
-use crate::studio::queue::QueueRequest;
 use atelier_core::recipe::Recipe;
+use atelier_studio::queue::QueueRequest;
 
 /// Carries out a command.
 pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use crate::settings::Settings;
-use crate::studio::preloading::Preloading;
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::placement::Reserve;
+use atelier_studio::preloading::Preloading;
 
 /// Largest share of a device's memory that can be left free, in per cent.
 pub const MAX_RESERVE_PERCENT: u8 = 50;

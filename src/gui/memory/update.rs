@@ -9,11 +9,11 @@ use crate::gui::memory::command::Command;
 use crate::gui::memory::state::{MAX_RESERVE_GIB, MAX_RESERVE_PERCENT, State};
 use crate::gui::shared::with_model_of;
 use crate::gui::workers::Workers;
-use crate::studio::preloading::{PreloadAction, PreloadCandidate};
 use atelier_core::format::GIB;
 use atelier_core::placement::Reserve;
 use atelier_core::recipe::Recipe;
 use atelier_engine::ResidentId;
+use atelier_studio::preloading::{PreloadAction, PreloadCandidate};
 
 /// Looks for the crash marker of the last run, and tells the engine the reserve of the settings.
 pub(crate) fn start(state: &State, context: &mut Context<'_>) {

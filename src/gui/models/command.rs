@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use atelier_library::downloads::Status;
+use atelier_downloads::Status;
 use atelier_library::{Availability, ModelKind};
 use eframe::egui::{Key, Modifiers};
 
@@ -10,7 +10,7 @@ use crate::gui::models::filter::{Filter, Sort};
 use crate::gui::models::state::State;
 use crate::gui::shared::Shared;
 use crate::gui::shortcut::Shortcut;
-use crate::studio::library_service::{DownloadsState, FileCheck, TokenState};
+use atelier_studio::library_service::{DownloadsState, FileCheck, TokenState};
 
 /// A command of the Models view.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! Texts and fractions of the download queue. Pure.
 
 use atelier_core::format::file_size;
-use atelier_library::downloads::{JobSnapshot, PauseReason, Status};
+use atelier_downloads::{JobSnapshot, PauseReason, Status};
 
 /// Word for a download's status.
 #[must_use]
@@ -93,7 +93,7 @@ fn time(secs: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atelier_library::downloads::Progress;
+    use atelier_downloads::Progress;
 
     fn entry(status: Status, bytes: u64, rate: f64) -> JobSnapshot {
         let progress = Progress { bytes, total: Some(10_000_000), rate, seconds_left: Some(90), files: Vec::new() };

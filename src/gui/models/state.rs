@@ -8,14 +8,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use atelier_core::time::MachineRates;
+use atelier_downloads::{HubFile, JobSnapshot, Repository};
 use atelier_engine::Residency;
-use atelier_library::downloads::{HubFile, JobSnapshot, Repository};
 use atelier_library::{Availability, CardVariant, Licence, Machine, ModelCard};
 
 use crate::gui::models::filter::{CardStatus, Filter, Sort, visible_cards};
 use crate::gui::models::fit::{FitLevel, FitPrediction, MachineMemory, PictureTime};
 use crate::gui::models::fit_queries::FitQueries;
-use crate::studio::library_service::{DownloadsState, FileCheck, LibrarySnapshot, RemovalPreview};
+use atelier_studio::library_service::{DownloadsState, FileCheck, LibrarySnapshot, RemovalPreview};
 
 /// State of the Models view.
 #[derive(Default)]

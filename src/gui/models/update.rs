@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use atelier_downloads::{Status, Token};
 use atelier_engine::{Estimate, MeasuredDevice};
-use atelier_library::downloads::{Status, Token};
 use atelier_library::{Availability, ModelCard, ModelKind, Runnable};
 use eframe::egui;
 
@@ -18,8 +18,8 @@ use crate::gui::models::filter::Filter;
 use crate::gui::models::fit::{MachineMemory, machine};
 use crate::gui::models::state::{HubPage, LicencePrompt, LicensedAction, State};
 use crate::gui::shared::Screen;
-use crate::studio::library_service::{AssembledModel, FileCheck, LibraryEvent, LibraryRequest};
-use crate::studio::queue::QueueRequest;
+use atelier_studio::library_service::{AssembledModel, FileCheck, LibraryEvent, LibraryRequest};
+use atelier_studio::queue::QueueRequest;
 
 /// Recomputes the shown cards after a change, and tells the service about this machine.
 pub(crate) fn refresh(state: &mut State, board: &Board, context: &Context<'_>) {

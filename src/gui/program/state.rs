@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::studio::crash_report::{LastCrash, Watch};
-use crate::studio::updates::{Feed, Release, UpdateSettings};
 use atelier_core::paths::Paths;
+use atelier_studio::crash_report::{LastCrash, Watch};
+use atelier_studio::updates::{Feed, Release, UpdateSettings};
 
 /// State of what concerns the program itself.
 #[derive(Debug, Default)]

@@ -9,9 +9,9 @@ use crate::gui::context::Context;
 use crate::gui::files::FileTask;
 use crate::gui::program::command::Command;
 use crate::gui::program::state::{State, Updates};
-use crate::studio::crash_report::{LastCrash, Watch};
-use crate::studio::updates::{Release, UpdateChoice, UpdateError, Version};
 use atelier_core::device::Device;
+use atelier_studio::crash_report::{LastCrash, Watch};
+use atelier_studio::updates::{Release, UpdateChoice, UpdateError, Version};
 
 /// Looks for what came with the program.
 pub(crate) fn start(context: &Context<'_>) {

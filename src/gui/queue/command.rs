@@ -5,8 +5,8 @@ use eframe::egui::{Key, Modifiers};
 use crate::gui::queue::state::State;
 use crate::gui::shared::Shared;
 use crate::gui::shortcut::Shortcut;
-use crate::studio::queue::{CrashAnswer, QueueRow};
 use atelier_gallery::queue::{JobState, PauseMode, QueuedJobId};
+use atelier_studio::queue::{CrashAnswer, QueueRow};
 
 /// Command of the queue's panel.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use crate::gui::queue::command::Command;
 use crate::gui::queue::state::{EditedJob, State};
 use crate::gui::shared::ErrorCard;
 use crate::gui::workers::Workers;
-use crate::studio::desktop_notification::DesktopNotification;
-use crate::studio::queue::{EndedJob, QueueEvent, QueueRequest};
 use atelier_core::recipe::Recipe;
 use atelier_gallery::queue::{JobState, PauseMode};
+use atelier_studio::desktop_notification::DesktopNotification;
+use atelier_studio::queue::{EndedJob, QueueEvent, QueueRequest};
 
 /// Seconds from which on a job is long: a person has turned to something else.
 const LONG_SECS: f64 = 30.0;

@@ -116,7 +116,7 @@ fn a_picture_of_ours_is_shown_when_its_settings_are_used() {
     let mut studio = Studio::open(ready());
     let from = Recipe { prompt: "a red barn".into(), steps: 9, ..Recipe::default() };
     let info = PictureInfo { index: 0, seed: 99, cpu_math: None };
-    let path = crate::studio::results::store_picture(studio.folder.path(), &from, info, &[], &image(64, 3)).unwrap();
+    let path = atelier_studio::results::store_picture(studio.folder.path(), &from, info, &[], &image(64, 3)).unwrap();
     drop_paths(&mut studio, std::slice::from_ref(&path));
     assert!(studio.sees("Made by Atelier") && studio.app().state.create.session.is_empty());
     studio.click("Use its settings");

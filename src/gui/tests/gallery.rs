@@ -3,8 +3,8 @@
 use super::*;
 use crate::gui::gallery::state::Mode;
 use crate::gui::shared::Screen;
-use crate::studio::results;
 use atelier_gallery::{PictureFlag, PictureId};
+use atelier_studio::results;
 use std::time::SystemTime;
 
 /// Keeps pictures of these prompts, each with its own seed, oldest first, a second apart.

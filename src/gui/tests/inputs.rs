@@ -1,9 +1,9 @@
 //! What steers a picture beside its prompt: reference and control pictures, threads, LoRAs, dropped files.
 
 use crate::gui::tests::*;
-use crate::studio::library_service::LibrarySnapshot;
 use atelier_core::recipe::{ControlImage, Rng};
 use atelier_library::{CardFile, ModelCard, ModelKind};
+use atelier_studio::library_service::LibrarySnapshot;
 
 fn set(studio: &mut Studio, recipe: Recipe) {
     studio.app_mut().state.shared.recipe = recipe;

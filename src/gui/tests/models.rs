@@ -18,7 +18,7 @@ use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::GIB;
 use atelier_core::paths::Paths;
-use atelier_library::downloads::{Downloads, ProxyChoice, RetryPolicy, Status, TokenStore};
+use atelier_downloads::{Downloads, ProxyChoice, RetryPolicy, Status, TokenStore};
 use atelier_library::{Catalogue, LibraryConfig, Sha256};
 use server::{Fault, Served, Server};
 
@@ -30,7 +30,7 @@ fn delete(path: &Path) -> Result<(), String> {
 
 fn library(home: &Path, endpoint: &str) -> LibraryOptions {
     let endpoint = endpoint.to_owned();
-    let downloads = move |options: &mut atelier_library::downloads::Options| {
+    let downloads = move |options: &mut atelier_downloads::Options| {
         (options.token, options.proxy, options.endpoint) = (None, ProxyChoice::None, endpoint.clone());
         let usual = RetryPolicy::default();
         options.retry_policy = RetryPolicy { first_wait: Duration::ZERO, longest_wait: Duration::ZERO, tries: 1, ..usual };

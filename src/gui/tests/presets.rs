@@ -2,7 +2,7 @@
 
 use crate::gui::files::FileTask;
 use crate::gui::tests::*;
-use crate::studio::presets::{PresetTask, read_presets};
+use atelier_studio::presets::{PresetTask, read_presets};
 
 fn recipe(studio: &Studio) -> &Recipe {
     &studio.app().state.shared.recipe

@@ -2,9 +2,11 @@
 
 use crate::gui::tests::*;
 use crate::settings::Zoom;
-use crate::studio::crash_report::{self, Watch};
-use crate::studio::results::store_picture;
-use crate::studio::updates::{self, UpdateChoice};
+use atelier_downloads::ProxyChoice;
+use atelier_studio::crash_report::{self, Watch};
+use atelier_studio::results::store_picture;
+use atelier_studio::updates::{Feed, UpdateChoice};
+use testkit::version_feed::{NEWER, OLDER, SignedFile, TEST_KEY, serve_file};
 
 #[test]
 fn zoom_changes_by_keys_and_menu_and_is_stored() {
@@ -42,7 +44,7 @@ fn about_opens_from_the_menu_and_by_its_key_says_where_files_are_and_closes_by_e
     studio.click("Menu");
     studio.click("About Atelier");
     let folder = studio.folder.path().display().to_string();
-    assert!(studio.sees(&format!("Version {}", crate::studio::version::NUMBER)) && studio.sees("stable-diffusion.cpp"));
+    assert!(studio.sees(&format!("Version {}", atelier_studio::version::NUMBER)) && studio.sees("stable-diffusion.cpp"));
     assert!(studio.sees("Models") && studio.harness.query_by_role_and_label(Role::Button, "Open the logs folder").is_some());
     assert!(studio.harness.get_by_role_and_label(Role::Button, "Licences").accesskit_node().is_disabled(), "no page was installed");
     studio.harness.check_accessibility();
@@ -136,7 +138,7 @@ fn other_opened_files_are_taken_as_if_they_were_dropped() {
 
 #[test]
 fn a_second_start_brings_the_window_forward_with_its_files() {
-    use crate::studio::instance::{Claim, claim};
+    use atelier_studio::instance::{Claim, claim};
     let mut studio = Studio::open(ready());
     let data = studio.folder.path().join("data");
     let vae = studio.folder.path().join("ae.sft");
@@ -150,8 +152,10 @@ fn a_second_start_brings_the_window_forward_with_its_files() {
     studio.until("the file", |app| app.state.shared.recipe.files.get(FileRole::Vae).is_some());
 }
 
-/// A window of a build that knows where versions are published.
-fn with_feed(feed: updates::Feed) -> Studio {
+/// A window of a build that knows where versions are published: at a server of this file.
+fn with_feed(file: SignedFile) -> Studio {
+    let mut feed = Feed::new(&serve_file(file).unwrap(), TEST_KEY).unwrap();
+    feed.proxy = ProxyChoice::None;
     let mut studio = Studio::open(ready());
     studio.app_mut().state.program.updates.feed = Some(feed);
     studio.harness.run_ok();
@@ -168,7 +172,7 @@ fn a_build_without_a_publisher_s_key_says_nothing_of_updates() {
 
 #[test]
 fn who_agrees_is_told_of_a_new_version_and_its_page() {
-    let mut studio = with_feed(updates::tests::newer_feed());
+    let mut studio = with_feed(NEWER);
     assert!(
         studio.sees("May Atelier look for new versions?") && !studio.app().state.program.updates.is_checking,
         "nothing is asked before"
@@ -186,7 +190,7 @@ fn who_agrees_is_told_of_a_new_version_and_its_page() {
 
 #[test]
 fn who_declines_is_not_asked_again_and_may_look_by_hand() {
-    let mut studio = with_feed(updates::tests::older_feed());
+    let mut studio = with_feed(OLDER);
     studio.click("No");
     assert!(!studio.sees("new versions") && !studio.app().state.program.updates.is_checking);
     assert_eq!(studio.app().settings().updates.choice, UpdateChoice::Off);

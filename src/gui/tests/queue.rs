@@ -1,10 +1,10 @@
 //! The queue's panel, used as a person uses it.
 
 use crate::gui::tests::*;
-use crate::studio::queue::QueueSnapshot;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_gallery::Database;
 use atelier_gallery::queue::{JobState, Lane, NewJob, PauseMode};
+use atelier_studio::queue::QueueSnapshot;
 
 /// A window with a forming picture, the panel, and jobs of these prompts that wait.
 fn waiting(prompts: &[&str]) -> (Studio, JobId) {

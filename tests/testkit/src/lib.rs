@@ -13,6 +13,7 @@ pub mod headers;
 pub mod pictures;
 pub mod real;
 pub mod tiny;
+pub mod version_feed;
 
 mod gguf;
 mod pickle;

@@ -10,9 +10,9 @@ use std::process::Command;
 
 use super::linux::install_tree;
 use super::stage::Staged;
-use super::{output, replace_folder};
-use crate::Failure;
-use crate::chores::{cargo, finish, target_folder};
+use crate::cargo::{cargo, finish, output, target_folder};
+use crate::failure::Failure;
+use crate::files::replace_folder;
 use crate::requirements::{Requirement, linux, program};
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::linux::{DESCRIPTION, Linkage, MAINTAINER, SUMMARY, install_tree, linkage, window_libraries};
-use super::stage::{Staged, read, write};
-use super::{create_folder, output, replace_folder};
-use crate::Failure;
+use super::stage::Staged;
+use crate::cargo::output;
+use crate::failure::Failure;
+use crate::files::{create_folder, read, replace_folder, write};
 use crate::requirements::window_requirements;
 
 /// Used where they are there: another display server, graphics cards, the desktop's file dialogs.
@@ -140,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_copyright_names_debians_copy_of_apaches_licence() {
-        let text = copyright(&read(&crate::chores::root().join("LICENSE")).unwrap()).unwrap();
+        let text = copyright(&read(&crate::cargo::root().join("LICENSE")).unwrap()).unwrap();
         assert!(text.contains("Copyright (c)") && text.contains("THE SOFTWARE IS PROVIDED"), "{text}");
         assert!(!text.contains("Derivative Works") && text.contains("/usr/share/common-licenses/Apache-2.0"));
     }

@@ -9,8 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::stage::TargetSystem;
-use crate::Failure;
-use crate::chores::{cargo, cargo_program};
+use crate::cargo::{cargo, cargo_program};
+use crate::failure::Failure;
 
 /// How deep a crate's folder is searched for licence texts.
 const SEARCH_DEPTH: usize = 4;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::stage::{Staged, copy, copy_folder, read, write};
-use super::{create_folder, output};
-use crate::Failure;
-use crate::chores::{cargo, finish, root, target_folder};
+use super::stage::Staged;
+use crate::cargo::{cargo, finish, output, root, target_folder};
+use crate::failure::Failure;
+use crate::files::{copy, copy_folder, create_folder, read, write};
 use crate::install::ensure_installed;
 use crate::options::Options;
 use crate::requirements::{Os, Purpose, Requirement, linux, program, window_requirements};

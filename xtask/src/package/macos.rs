@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::stage::Staged;
-use super::{create_folder, output};
-use crate::Failure;
-use crate::chores::{cargo, finish, root, target_folder};
+use crate::cargo::{cargo, finish, output, root, target_folder};
+use crate::failure::Failure;
+use crate::files::create_folder;
 use crate::install::ensure_installed;
 use crate::options::Options;
 use crate::requirements::{Os, Purpose};

@@ -19,48 +19,17 @@ mod windows;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::Failure;
-use crate::chores::target_folder;
+use crate::cargo::target_folder;
+use crate::failure::Failure;
+use crate::format::Format;
 use crate::install::ensure;
 use crate::options::Options;
 use crate::requirements::{DPKG_DEB, Requirement, XZ};
 use stage::{Staged, TargetSystem};
 pub(crate) use trial::test;
 
-/// What a person downloads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    Deb,
-    Rpm,
-    Appimage,
-    Tar,
-    Windows,
-    Msi,
-    Macos,
-}
-
 impl Format {
-    pub(crate) const ALL: [Self; 7] = [Self::Deb, Self::Rpm, Self::Appimage, Self::Tar, Self::Windows, Self::Msi, Self::Macos];
-
-    /// Name on the command line.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Deb => "deb",
-            Self::Rpm => "rpm",
-            Self::Appimage => "appimage",
-            Self::Tar => "tar",
-            Self::Windows => "windows",
-            Self::Msi => "msi",
-            Self::Macos => "macos",
-        }
-    }
-
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.name() == name)
-    }
-
     const fn system(self) -> TargetSystem {
         match self {
             Self::Deb | Self::Rpm | Self::Appimage | Self::Tar => TargetSystem::Linux,
@@ -147,42 +116,4 @@ fn report(staged: &Staged, program: &Path, file: &Path) -> Result<(), Failure> {
 fn mib_of(file: &Path) -> Result<f64, Failure> {
     let metadata = fs::metadata(file).map_err(|error| Failure::new(format!("{} was not made: {error}", file.display())))?;
     Ok(metadata.len() as f64 / f64::from(1 << 20))
-}
-
-/// Creates a folder and those above it.
-pub(crate) fn create_folder(folder: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(folder).map_err(|error| Failure::new(format!("{} cannot be made: {error}", folder.display())))
-}
-
-/// Creates a folder that is empty.
-pub(crate) fn replace_folder(folder: &Path) -> Result<(), Failure> {
-    if folder.exists() {
-        fs::remove_dir_all(folder).map_err(|error| Failure::new(format!("{} cannot be emptied: {error}", folder.display())))?;
-    }
-    create_folder(folder)
-}
-
-/// Runs a program to its end and returns what it wrote to standard output; a failure says what it wrote to standard error.
-pub(crate) fn output(command: &mut Command) -> Result<String, Failure> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|error| Failure::new(format!("{program} could not be started: {error}")))?;
-    let [text, error] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-    if output.status.success() {
-        Ok(text)
-    } else {
-        Err(Failure::new(format!("{program} did not succeed ({}).\n{text}{error}", output.status)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_format_is_found_by_its_name() {
-        for format in Format::ALL {
-            assert_eq!(Format::parse(format.name()), Some(format));
-        }
-        assert_eq!(Format::parse("zip"), None);
-    }
 }

@@ -5,9 +5,11 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::stage::{Staged, write};
+use super::stage::Staged;
 use super::windows::version_fields;
-use crate::Failure;
+use crate::cargo::output;
+use crate::failure::Failure;
+use crate::files::write;
 use crate::requirements::{Requirement, linux, program};
 
 pub(crate) const WIXL: Requirement = Requirement {
@@ -27,7 +29,7 @@ pub(crate) fn package(staged: &Staged, out: &Path) -> Result<PathBuf, Failure> {
     write(&source, &description(staged)?)?;
     let file = out.join(format!("Atelier-{}-x64.msi", staged.version));
     // It finds files by their names from the folder that it runs in, and an icon not otherwise.
-    super::output(Command::new("wixl").args(["-a", "x64", "-o"]).arg(&file).arg(&source).current_dir(&staged.folder))?;
+    output(Command::new("wixl").args(["-a", "x64", "-o"]).arg(&file).arg(&source).current_dir(&staged.folder))?;
     Ok(file)
 }
 

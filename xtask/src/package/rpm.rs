@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::linux::{DESCRIPTION, Linkage, MAINTAINER, SUMMARY, install_tree, linkage, window_libraries};
-use super::stage::{Staged, copy, write};
-use super::{output, replace_folder};
-use crate::Failure;
+use super::stage::Staged;
+use crate::cargo::output;
+use crate::failure::Failure;
+use crate::files::{copy, replace_folder, write};
 use crate::requirements::{Probe, Requirement, linux, program, window_requirements};
 
 pub(crate) const RPMBUILD: Requirement = Requirement {

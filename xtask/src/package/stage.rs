@@ -7,12 +7,12 @@
 //! licences.html          those of every dependency and of the engine
 //! ```
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::licences;
-use crate::Failure;
-use crate::chores::root;
+use crate::cargo::root;
+use crate::failure::Failure;
+use crate::files::{copy, copy_folder, replace_folder, write};
 pub(crate) use crate::requirements::Os as TargetSystem;
 
 /// A folder with everything that is installed.
@@ -33,7 +33,7 @@ pub(crate) const fn program_name(system: TargetSystem) -> &'static str {
 
 /// Puts the program and what belongs to it into `folder`, which is emptied before.
 pub(crate) fn stage(program: &Path, system: TargetSystem, folder: &Path) -> Result<Staged, Failure> {
-    super::replace_folder(folder)?;
+    replace_folder(folder)?;
     copy(program, &folder.join(program_name(system)))?;
     copy_folder(&root().join("assets/builtin-model"), &folder.join("builtin-model"))?;
     copy(&root().join("LICENSE"), &folder.join("LICENSE"))?;
@@ -41,35 +41,10 @@ pub(crate) fn stage(program: &Path, system: TargetSystem, folder: &Path) -> Resu
     Ok(Staged { folder: folder.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() })
 }
 
-/// Copies a file with its permissions.
-pub(crate) fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
-    let copied = fs::copy(from, to);
-    copied.map(drop).map_err(|error| Failure::new(format!("{} cannot be copied to {}: {error}", from.display(), to.display())))
-}
-
-/// Reads a text file.
-pub(crate) fn read(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|error| Failure::new(format!("{} cannot be read: {error}", path.display())))
-}
-
-/// Writes a text file.
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(path, text).map_err(|error| Failure::new(format!("{} cannot be written: {error}", path.display())))
-}
-
-/// Copies a folder with everything in it.
-pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<(), Failure> {
-    super::create_folder(to)?;
-    let entries = fs::read_dir(from).map_err(|error| Failure::new(format!("{} cannot be read: {error}", from.display())))?;
-    for entry in entries.flatten() {
-        let (path, target) = (entry.path(), to.join(entry.file_name()));
-        if path.is_dir() { copy_folder(&path, &target)? } else { copy(&path, &target)? }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

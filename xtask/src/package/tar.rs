@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::linux::install_tree;
-use super::stage::{Staged, copy};
-use super::{output, replace_folder};
-use crate::Failure;
-use crate::chores::root;
+use super::stage::Staged;
+use crate::cargo::{output, root};
+use crate::failure::Failure;
+use crate::files::{copy, replace_folder};
 
 /// Packs what is staged.
 pub(crate) fn package(staged: &Staged, out: &Path) -> Result<PathBuf, Failure> {

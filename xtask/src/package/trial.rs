@@ -2,9 +2,10 @@
 
 use std::process::Command;
 
-use super::{Format, make};
-use crate::Failure;
-use crate::chores::{finish, root};
+use super::make;
+use crate::cargo::{finish, root};
+use crate::failure::Failure;
+use crate::format::Format;
 use crate::install::ensure;
 use crate::options::Options;
 use crate::requirements::{Os, Requirement, XDOTOOL, XVFB, linux, program};

@@ -8,9 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::stage::{Staged, copy};
-use crate::Failure;
-use crate::chores::{cargo, finish, root, target_folder};
+use super::stage::Staged;
+use crate::cargo::{cargo, finish, output, root, target_folder};
+use crate::failure::Failure;
+use crate::files::copy;
 use crate::install::{ensure, ensure_installed};
 use crate::options::Options;
 use crate::requirements::{GLSLC, Os, Packages, Purpose, Requirement, program};
@@ -84,7 +85,7 @@ pub(crate) fn package(staged: &Staged, out: &Path) -> Result<PathBuf, Failure> {
         command.arg(format!("-D{name}={value}"));
     }
     // makensis writes what it does to standard output, where only the file's path belongs.
-    super::output(command.arg(root().join("packaging/windows/atelier.nsi")))?;
+    output(command.arg(root().join("packaging/windows/atelier.nsi")))?;
     Ok(file)
 }
 

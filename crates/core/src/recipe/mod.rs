@@ -19,6 +19,7 @@ mod local;
 mod lora_tags;
 mod partial;
 mod person;
+mod person_check;
 mod recall;
 mod sampling;
 mod seed_blend;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ImageSource, Recipe};
+use super::image::ImageSource;
 use crate::advice::Advice;
 
 /// A person whom a `PhotoMaker` brings into the picture. Without pictures, nobody.
@@ -49,39 +49,6 @@ impl Default for Person {
     }
 }
 
-impl Recipe {
-    /// Checks that a `PhotoMaker` has pictures of a person, and these have one that reads them.
-    ///
-    /// # Errors
-    /// If one is without the other, or there are too many pictures.
-    pub fn check_person(&self) -> Result<(), Advice> {
-        let count = self.person.images.len();
-        match (self.has_photomaker(), count) {
-            (true, 0) => Err(Advice::new(
-                "PhotoMaker needs pictures of a person.",
-                "Add at least one, or take the PhotoMaker out of the model's files.",
-            )),
-            (false, 1..) => Err(Advice::new(
-                "Pictures of a person need a PhotoMaker.",
-                "Add its file to the model, or remove the pictures of the person.",
-            )),
-            (true, count) if count > Person::MOST_IMAGES => Err(Advice::new(
-                format!("There are {count} pictures of the person, and PhotoMaker takes {} at most.", Person::MOST_IMAGES),
-                "Keep those that show the face best.",
-            )),
-            _ => Ok(()),
-        }
-    }
-
-    /// Checks that the prompt says where the person is, where there is one.
-    ///
-    /// # Errors
-    /// As [`check_person_word`].
-    pub fn check_person_word(&self) -> Result<(), Advice> {
-        if self.person.is_empty() { Ok(()) } else { check_person_word(&self.prompt) }
-    }
-}
-
 /// Checks that a prompt has the trigger word once, after a word for the person: "a woman img by a lake".
 ///
 /// # Errors
@@ -103,7 +70,6 @@ pub fn check_person_word(prompt: &str) -> Result<(), Advice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recipe::FileRole;
 
     #[test]
     fn the_trigger_word_stands_once_after_another_word() {
@@ -120,23 +86,6 @@ mod tests {
             let advice = check_person_word(prompt).unwrap_err();
             assert!(advice.sentence.contains(says), "{prompt}: {advice}");
         }
-    }
-
-    #[test]
-    fn a_photomaker_and_a_person_need_each_other() {
-        let image = ImageSource::File("ann.png".into());
-        let mut recipe = Recipe::default();
-        assert_eq!(recipe.check_person(), Ok(()));
-        recipe.files.set(FileRole::Photomaker, "pm.safetensors");
-        assert!(recipe.check_person().unwrap_err().sentence.contains("needs pictures"));
-        recipe.person.images.push(image.clone());
-        assert_eq!(recipe.check_person(), Ok(()));
-        recipe.person.images = vec![image; Person::MOST_IMAGES + 1];
-        assert!(recipe.check_person().unwrap_err().sentence.contains("16 at most"));
-        recipe.files.remove(FileRole::Photomaker);
-        assert!(recipe.check_person().unwrap_err().sentence.contains("need a PhotoMaker"));
-        recipe.drop_unusable_guides();
-        assert_eq!((recipe.check_person(), recipe.check_person_word()), (Ok(()), Ok(())));
     }
 
     #[test]

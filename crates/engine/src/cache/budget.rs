@@ -1,24 +1,15 @@
 //! Budgets of modules, in bytes for the engine.
 
 use crate::ffi::Limits;
+use crate::placement::Budget;
 use atelier_core::device::Device;
-use atelier_core::placement::{Module, budget_on};
+use atelier_core::placement::Module;
 
 /// Budgets of a context; they can change from job to job without loading anything again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ContextBudgets {
     pub(crate) budgets: Vec<Budget>,
     pub(crate) stream_layers: bool,
-}
-
-/// Maximum memory of a module on the device it runs on.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Budget {
-    pub(crate) module: Module,
-    /// A device's whole name.
-    pub(crate) device: String,
-    /// GiB; negative: the free memory less that many.
-    pub(crate) gib: f64,
 }
 
 impl ContextBudgets {
@@ -36,14 +27,6 @@ impl ContextBudgets {
             }
         }
         limits
-    }
-}
-
-impl Budget {
-    /// In bytes. 0, which means no limit, only where the device does not say how much is free.
-    pub(crate) fn bytes(&self, devices: &[Device]) -> u64 {
-        let device = devices.iter().find(|device| device.name == self.device);
-        device.and_then(|device| budget_on(device, self.gib)).map_or(0, |bytes| bytes.max(1))
     }
 }
 

@@ -3,7 +3,7 @@
 use super::error::{EstimateError, Outdated};
 use super::estimates::Estimates;
 use super::request::EstimateRequest;
-use crate::alternative_files::smaller_files;
+use crate::job::alternative_files::smaller_files;
 use atelier_core::device::Device;
 use atelier_core::placement::{Alternative, Change, Module, Needs, Placement};
 use atelier_core::recipe::FileRole;

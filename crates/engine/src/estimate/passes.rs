@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::error::EstimateError;
 use super::request::EstimateRequest;
-use crate::area::{plan_areas, start_of};
+use crate::job::area::{plan_areas, start_of};
 use crate::protocol::{Failure, PhaseKind};
 use atelier_core::placement::Module;
 use atelier_core::recipe::{Recipe, Sampler};

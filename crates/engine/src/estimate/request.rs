@@ -1,11 +1,11 @@
 //! A recipe as far as memory is concerned, with placeholders for the pictures that it starts from.
 
 use super::error::EstimateError;
-use crate::area::{largest_work, plan_areas, start_of};
-use crate::checks::{check_reference, cpu_threads, hires_size, is_tiled, redraw_tiles, snapped_size};
-use crate::embeddings::Embeddings;
 use crate::ffi::{ContextParams, GenerateParams, PERSON_SIDE};
-use crate::person::check_person;
+use crate::job::area::{largest_work, plan_areas, start_of};
+use crate::job::checks::{check_reference, cpu_threads, hires_size, is_tiled, redraw_tiles, snapped_size};
+use crate::job::embeddings::Embeddings;
+use crate::job::person::check_person;
 use crate::placement::placement_failure;
 use crate::protocol::Failure;
 use atelier_core::canvas::Mask;

@@ -66,7 +66,7 @@ unsafe extern "C" fn on_log(user: *mut c_void, level: c_int, text: *const c_char
         _ => LogLevel::Error,
     };
     // SAFETY: the shim passes a NUL-terminated string that lives during this call.
-    let text = unsafe { super::text(text) };
+    let text = unsafe { super::text::text(text) };
     let log = |callbacks: &dyn JobCallbacks| {
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             callbacks.log(level, line.trim_end());

@@ -12,6 +12,7 @@ use super::conditioning_cache::ConditioningCache;
 use super::error::CallError;
 use super::params::{ContextParams, GenerateParams, Limits, RawContextParams, RawGenerateParams};
 use super::step_records::{StepRecords, StepsParams};
+use super::text::text;
 use crate::protocol::PreviewOptions;
 use atelier_core::placement::Module;
 use atelier_core::recipe::Rgb8;
@@ -161,7 +162,7 @@ impl Context {
         let count = unsafe { ggml_sys::atelier_context_module_memory(self.pointer(), raw.as_mut_ptr(), raw.len()) };
         let module_memory = |raw: &ggml_sys::atelier_module_memory| {
             // SAFETY: null or a device's name, which lives as long as the process.
-            let device = unsafe { super::text(raw.device) };
+            let device = unsafe { text(raw.device) };
             Some(ModuleMemory { module: module_of(raw.module)?, device, bytes: raw.bytes })
         };
         *self.raw.module_memory.lock() = raw.iter().take(count).filter_map(module_memory).collect();

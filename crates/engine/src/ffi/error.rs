@@ -1,6 +1,8 @@
 //! Error of a call into the engine.
 
 use super::callbacks::phase_kind;
+use super::ram::ram;
+use super::text::text;
 use crate::protocol::{OutOfMemory, PhaseKind};
 
 /// Kind of failure; decides whether the context can be used again.
@@ -56,11 +58,10 @@ impl CallError {
             _ => Status::Failed,
         };
         // SAFETY: a string of this thread that lives until its next call; it is copied here.
-        let message = unsafe { super::text(ggml_sys::atelier_last_error()) };
+        let message = unsafe { text(ggml_sys::atelier_last_error()) };
         let out_of_memory = if status == Status::NoMemory { last_shortage() } else { None };
         // SAFETY: as above.
-        let (server, device) =
-            unsafe { (super::text(ggml_sys::atelier_last_lost_server()), super::text(ggml_sys::atelier_last_lost_device())) };
+        let (server, device) = unsafe { (text(ggml_sys::atelier_last_lost_server()), text(ggml_sys::atelier_last_lost_device())) };
         let lost = match status {
             Status::Lost => Some(server),
             Status::DeviceLost => Some(device),
@@ -78,9 +79,9 @@ fn last_shortage() -> Option<OutOfMemory> {
         return None;
     }
     // SAFETY: a device's name, which lives as long as the process.
-    let device = unsafe { super::text(raw.device) };
+    let device = unsafe { text(raw.device) };
     // ggml does not report the free memory of the CPU.
-    let bytes_free = if raw.bytes_free == 0 && device == "CPU" { super::ram().1 } else { raw.bytes_free };
+    let bytes_free = if raw.bytes_free == 0 && device == "CPU" { ram().1 } else { raw.bytes_free };
     let phase = phase_kind(raw.phase).unwrap_or(PhaseKind::Loading);
     Some(OutOfMemory { device, phase, bytes_wanted: raw.bytes_wanted, bytes_free })
 }

@@ -1,6 +1,6 @@
 //! Memory and work of images: predicted by estimators, which allocate nothing, and recorded by contexts.
 
-use std::ffi::{CString, c_int};
+use std::ffi::c_int;
 use std::path::Path;
 use std::ptr::{NonNull, null_mut};
 
@@ -8,6 +8,7 @@ use super::callbacks::{JobCallbacks, RawCallbacks, module_of, phase_kind};
 use super::direct_convolutions::convolves_directly;
 use super::error::CallError;
 use super::params::{ContextParams, GenerateParams, Limits, RawContextParams, RawGenerateParams, Strings};
+use super::text::text;
 use super::upscaler::TILE_SIDE;
 use crate::protocol::PhaseKind;
 use atelier_core::placement::{Module, Placement};
@@ -158,7 +159,7 @@ fn module_work(of: &ggml_sys::atelier_module_estimate, classes: &[ggml_sys::atel
 
 fn work_class(raw: &ggml_sys::atelier_work) -> Option<WorkClass> {
     // SAFETY: null or a name of ggml, which lives as long as the process.
-    let weights = WeightType::from_ggml(&unsafe { super::text(raw.type_) });
+    let weights = WeightType::from_ggml(&unsafe { text(raw.type_) });
     Some(WorkClass { kind: work_kind(raw.kind)?, weights, size: node_size(raw.size)? })
 }
 
@@ -211,7 +212,7 @@ pub(crate) fn last_peaks() -> Vec<(String, PhaseKind, u64)> {
     let count = unsafe { ggml_sys::atelier_last_peaks(peaks.as_mut_ptr(), peaks.len()) };
     let peak = |raw: &ggml_sys::atelier_device_peak| {
         // SAFETY: null or a device's name, which lives as long as the process.
-        let device = unsafe { super::text(raw.device) };
+        let device = unsafe { text(raw.device) };
         Some((device, phase_kind(raw.phase)?, raw.bytes))
     };
     peaks.iter().take(count).filter_map(peak).collect()
@@ -236,18 +237,11 @@ pub(crate) fn last_loras() -> Vec<LoraUse> {
     // SAFETY: `raw` has the length that is passed.
     unsafe { ggml_sys::atelier_last_loras(raw.as_mut_ptr(), raw.len()) };
     // SAFETY: strings that live until this thread's next call.
-    raw.iter().map(|it| LoraUse { path: unsafe { super::text(it.path) }, applied: it.applied, total: it.total }).collect()
+    raw.iter().map(|it| LoraUse { path: unsafe { text(it.path) }, applied: it.applied, total: it.total }).collect()
 }
 
 /// Values of this thread's last picture that are no numbers.
 pub(crate) fn last_missing_numbers() -> u64 {
     // SAFETY: it takes nothing and reads a number of this thread.
     unsafe { ggml_sys::atelier_last_missing_numbers() }
-}
-
-/// Bytes that this process has allocated on a device now; 0 for an unknown one.
-pub(crate) fn allocated_bytes(device: &str) -> u64 {
-    let Ok(device) = CString::new(device) else { return 0 };
-    // SAFETY: a string that outlives the call.
-    unsafe { ggml_sys::atelier_allocated_bytes(device.as_ptr()) }
 }

@@ -8,7 +8,7 @@ use ggml_sys::{rng_type_t, sample_method_t, scheduler_t};
 
 use super::direct_convolutions::convolves_directly;
 use super::error::CallError;
-use crate::embeddings::{Embedding, Embeddings};
+use crate::job::embeddings::{Embedding, Embeddings};
 use atelier_core::canvas::Mask;
 use atelier_core::placement::{Module, Placement};
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe, Rgb8, Rng, Sampler, Scheduler, SeedBlend};

@@ -9,6 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::error::CallError;
 use super::params::Strings;
+use super::text::text;
 
 /// Opens a connection to a server, handshake included; true beside one to a stock server. `None` on failure.
 pub(crate) type Dial = fn(&str) -> Option<(TcpStream, bool)>;
@@ -66,7 +67,7 @@ pub(crate) fn rpc_tensor_bytes() -> usize {
 /// Version of ggml's RPC protocol and of the engine: both ends must agree on them.
 pub(crate) fn wire_versions() -> (String, String) {
     // SAFETY: a constant string of the shim.
-    let rpc = unsafe { super::text(ggml_sys::atelier_rpc_version()) };
+    let rpc = unsafe { text(ggml_sys::atelier_rpc_version()) };
     (rpc, ggml_sys::ENGINE.to_owned())
 }
 
@@ -152,7 +153,7 @@ pub(crate) fn set_response_timeout(milliseconds: u64) {
 
 unsafe extern "C" fn on_dial(server: *const c_char, is_stock: *mut bool) -> i64 {
     // SAFETY: the shim passes a NUL-terminated string that lives during this call.
-    let server = unsafe { super::text(server) };
+    let server = unsafe { text(server) };
     let dialled = catch_unwind(|| DIAL.get().and_then(|dial| dial(&server)));
     let Some((stream, stock)) = dialled.ok().flatten() else { return -1 };
     // SAFETY: a local of the shim.

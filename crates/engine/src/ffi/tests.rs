@@ -10,7 +10,7 @@ use super::{
     AreaParams, CallError, ConditioningCache, Context, ContextParams, GenerateParams, JobCallbacks, Status, StepRecords, StepsParams,
     force_hook, lose_simulated_device, simulate_device,
 };
-use crate::embeddings::Embeddings;
+use crate::job::embeddings::Embeddings;
 use crate::protocol::{LogLevel, PhaseKind, PreviewOptions};
 use atelier_core::canvas::Mask;
 use atelier_core::device::SimulatedDevice;

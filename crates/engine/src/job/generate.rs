@@ -3,20 +3,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::alternative_files::other_files;
+use super::area::{AreaInput, AreaJob};
+use super::checks::{can_be_tiled, is_larger_than_a_tile, lora_key};
 use super::error::JobError;
 use super::monitor::{JobMonitor, PicturePart};
 use super::plan::{GenerationPlan, HiresPlan};
 use super::shard::BatchShard;
 use super::upscale::{UpscalerUse, enlarge};
-use crate::alternative_files::other_files;
-use crate::area::{AreaInput, AreaJob};
 use crate::cache::Lease;
-use crate::checks::{can_be_tiled, is_larger_than_a_tile, lora_key};
-use crate::faults::{FaultySetting, remedies};
 use crate::ffi::{self, AreaParams, CallError, GenerateParams, JobCallbacks, LoraUse, Status, StepRecords, StepsParams};
 use crate::protocol::{Event, Failure, JobId, PhaseKind, Picture, PreviewOptions};
 use crate::state::EngineState;
-use crate::steps::{MAX_BYTES_OF_PICTURE, StepsInput, StepsKey};
+use crate::stores::faults::{FaultySetting, remedies};
+use crate::stores::steps::{MAX_BYTES_OF_PICTURE, StepsInput, StepsKey};
 use atelier_core::canvas::{Mask, StartFit, crop_picture, paste_area, plan_tile, with_low_frequencies};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::Change;

@@ -2,14 +2,14 @@
 //!
 //! Here is checked everything that the engine would answer with an assert.
 
+use super::area::{AreaJob, largest_work, start_of};
+use super::checks::{VAE_TILE, check_reference, hires_size, is_tiled, redraw_tiles, snapped, snapped_size};
+use super::embeddings::Embeddings;
 use super::error::JobError;
+use super::person::{check_person, read_person};
 use super::shard::{BatchShard, shards};
 use super::upscale::check_upscaler;
-use crate::area::{AreaJob, largest_work, start_of};
-use crate::checks::{VAE_TILE, check_reference, hires_size, is_tiled, redraw_tiles, snapped, snapped_size};
 use crate::devices;
-use crate::embeddings::Embeddings;
-use crate::person::{check_person, read_person};
 use crate::placement::ResolvedPlacement;
 use crate::protocol::{Begin, Failure};
 use crate::state::EngineState;

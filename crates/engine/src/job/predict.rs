@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::checks::can_be_tiled;
 use super::generate::decoded_in_tiles;
 use super::plan::GenerationPlan;
-use crate::checks::can_be_tiled;
 use crate::state::EngineState;
 use atelier_core::device::Device;
 use atelier_core::format::memory_size;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::checks::cpu_threads;
 use crate::cache::{ContextBudgets, LeaseRequest};
-use crate::checks::cpu_threads;
 use crate::cpu_math::cpu_math;
 use crate::ffi::ContextParams;
 use crate::placement::ResolvedPlacement;

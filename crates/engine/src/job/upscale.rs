@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::checks::cpu_threads;
 use super::error::JobError;
 use super::monitor::JobMonitor;
 use crate::cache::UpscalerKey;
-use crate::checks::cpu_threads;
 use crate::devices;
 use crate::ffi::{CallError, JobCallbacks, Upscaler, last_peaks};
 use crate::placement::ResolvedPlacement;

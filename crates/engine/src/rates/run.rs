@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 
 use super::measure::{MeasureError, measure};
 use super::store::RateStore;
-use crate::checks::cpu_threads;
 use crate::engine_end::EventSender;
+use crate::job::checks::cpu_threads;
 use crate::protocol::{Event, Failure, MeasureDevices, MeasuredDevice, MeasuredRates};
 use crate::{devices, failure};
 use atelier_core::device::{Device, DeviceKind};

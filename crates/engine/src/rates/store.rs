@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::conditions::{Conditions, ModelKey, median};
 use super::trials::Trials;
-use crate::checks::cpu_threads;
+use crate::job::checks::cpu_threads;
 use crate::protocol::{MeasuredPlacement, MeasuredRates};
 use atelier_core::device::Device;
 use atelier_core::paths::write_atomic;

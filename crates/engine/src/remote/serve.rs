@@ -19,10 +19,10 @@ use super::guests::Guests;
 use super::handshake::{Answer, LentDevice, Misunderstood, Purpose, read_hello, write_answer};
 use super::probe;
 use super::weights_cache::WeightsCache;
-use crate::checks::cpu_threads;
 use crate::cpu_math::choose_cpu_math;
 use crate::devices;
 use crate::ffi;
+use crate::job::checks::cpu_threads;
 use atelier_core::device::{Device, DeviceKind};
 
 /// Time limit of a handshake, each way.

@@ -10,8 +10,8 @@ use crate::gui::create::dropped::{DroppedPictures, DroppedUse};
 use crate::gui::state::State;
 use crate::gui::widgets::{bold, command_button, command_control, heading};
 use crate::gui::{models, theme, widgets};
-use crate::studio::opened_picture::{ModelRemedy, OpenedPicture, SettingLine};
 use atelier_core::recipe::ImageSource;
+use atelier_studio::opened_picture::{ModelRemedy, OpenedPicture, SettingLine};
 
 /// Width of the card, in points.
 const WIDTH: f32 = 560.0;

@@ -13,8 +13,8 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{self, ROW_HEIGHT, bold, command_button, command_control, icon_button, row};
 use crate::gui::window_command::WindowCommand;
-use crate::studio::presets::{PLACEHOLDER, PresetPart, TakenNames};
 use atelier_core::sentences::list as list_of;
+use atelier_studio::presets::{PLACEHOLDER, PresetPart, TakenNames};
 
 /// Width of the list and of the dialog, and most height of the list, in points.
 const LIST_WIDTH: f32 = 300.0;

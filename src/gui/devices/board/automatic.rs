@@ -1,6 +1,5 @@
 //! The placement of a recipe that names no device, as the engine will choose it. Pure.
 
-use crate::gui::devices::board::Board;
 use atelier_core::device::Device;
 use atelier_core::placement::{AutomaticPlacement, DeviceCapacity, Placement, PlanRequest, automatic};
 use atelier_core::recipe::PlacementText;
@@ -35,21 +34,5 @@ impl Automatic {
         let request = PlanRequest::unconstrained(capacities, &estimate.needs, estimate.plan_time());
         let in_use = self.in_use.as_ref().and_then(|text| Placement::parse(text, devices).ok());
         automatic(&request, in_use.as_ref()).ok().flatten()
-    }
-}
-
-impl Board {
-    /// Sets whether Atelier places recipes that name no device.
-    pub fn set_places_automatically(&mut self, is_on: bool) {
-        self.automatic.is_on = is_on;
-        self.mark_stale();
-    }
-
-    /// Sets the placement with which the chosen model is in memory.
-    pub fn set_in_use(&mut self, in_use: Option<&PlacementText>) {
-        if self.automatic.in_use.as_ref() != in_use {
-            self.automatic.in_use = in_use.cloned();
-            self.mark_stale();
-        }
     }
 }

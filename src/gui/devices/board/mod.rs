@@ -97,6 +97,20 @@ impl Board {
         Self { pins, automatic: Automatic { is_on: automatic, ..Automatic::default() }, ..Self::default() }
     }
 
+    /// Sets whether Atelier places recipes that name no device.
+    pub fn set_places_automatically(&mut self, is_on: bool) {
+        self.automatic.is_on = is_on;
+        self.mark_stale();
+    }
+
+    /// Sets the placement with which the chosen model is in memory.
+    pub fn set_in_use(&mut self, in_use: Option<&PlacementText>) {
+        if self.automatic.in_use.as_ref() != in_use {
+            self.automatic.in_use = in_use.cloned();
+            self.mark_stale();
+        }
+    }
+
     /// Recomputes whatever depends on something that has changed. Returns the seconds until the next call is due; `None` when nothing is left
     /// to compute.
     pub fn refresh(&mut self, recipe: &Recipe, now_secs: f64) -> Option<f64> {

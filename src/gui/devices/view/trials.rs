@@ -7,11 +7,11 @@ use crate::gui::devices::command::Command;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, command_button, command_control};
-use crate::studio::trials::{Trial, TrialState, Trials};
 use atelier_core::device::Device;
 use atelier_core::format::seconds;
 use atelier_core::placement::{Module, Placement};
 use atelier_core::recipe::PlacementText;
+use atelier_studio::trials::{Trial, TrialState, Trials};
 
 /// Draws the button, the trials of this session, or those that Atelier remembers of such a picture.
 pub(crate) fn trials(ui: &mut Ui, state: &State, commands: &mut Commands) {

@@ -8,7 +8,7 @@ use crate::gui::gallery::state::Dialog;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{WHOLE, bold, command_button, line_edit_with_undo, modal, slider_row};
-use crate::studio::gallery_service::ExportFormat;
+use atelier_studio::gallery_service::ExportFormat;
 
 /// Quality of a JPEG at first, 1 to 100.
 const USUAL_QUALITY: u8 = 90;

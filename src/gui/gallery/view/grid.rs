@@ -18,7 +18,7 @@ use crate::gui::icons::{self, Icon};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bold, command_button, command_control};
-use crate::studio::gallery_service::ExportFormat;
+use atelier_studio::gallery_service::ExportFormat;
 
 /// Space round the grid, in points.
 const EDGE: f32 = 14.0;

@@ -10,8 +10,8 @@ use crate::gui::program::command::{Command, Place};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bold, command_button, heading, icon_button, middle_elided};
-use crate::studio::{logs, version};
 use atelier_core::format::memory_size;
+use atelier_studio::{logs, version};
 
 /// Width of the dialog, in points.
 const WIDTH: f32 = 460.0;

@@ -12,7 +12,7 @@ use crate::gui::program;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::command_button;
-use crate::studio::updates::{UpdateChoice, Version};
+use atelier_studio::updates::{UpdateChoice, Version};
 
 /// A line with its buttons, the one that matters last.
 struct Banner {

@@ -9,7 +9,7 @@ use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bare_icon, command_control, icon_button};
 use crate::gui::window_command::WindowCommand;
-use crate::studio::updates::UpdateChoice;
+use atelier_studio::updates::UpdateChoice;
 
 /// Width of the menu, in points.
 const WIDTH: f32 = 216.0;

@@ -14,8 +14,8 @@ use crate::gui::queue::command::Command;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bold, command_button, command_control, heading, icon_button};
-use crate::studio::queue::CrashAnswer;
 use atelier_gallery::queue::{JobState, PauseMode};
+use atelier_studio::queue::CrashAnswer;
 
 /// Width of the panel, in points.
 const WIDTH: f32 = 336.0;

@@ -14,8 +14,8 @@ use crate::gui::shared::Job;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bare_icon, command_control};
-use crate::studio::queue::QueueRow;
 use atelier_gallery::queue::{JobState, QueuedJobId};
+use atelier_studio::queue::QueueRow;
 
 /// Height of a row, in points.
 pub(super) const HEIGHT: f32 = 68.0;

@@ -1,9 +1,9 @@
 //! Texts of the queue's panel. Pure.
 
 use crate::gui::shared::Job;
-use crate::studio::queue::{QueueRow, QueueSnapshot};
 use atelier_core::format::duration;
 use atelier_gallery::queue::{JobState, PauseMode};
+use atelier_studio::queue::{QueueRow, QueueSnapshot};
 
 /// Beginning of a prompt, or what stands for none.
 #[must_use]
@@ -77,7 +77,7 @@ pub(super) fn question(queue: &QueueSnapshot) -> Option<String> {
     let mut rows = queue.questions();
     let first = rows.next()?;
     let more = rows.count();
-    let reason = first.reason.as_ref().map(crate::studio::queue::WaitReason::sentence).unwrap_or_default();
+    let reason = first.reason.as_ref().map(atelier_studio::queue::WaitReason::sentence).unwrap_or_default();
     let others = if more > 0 { format!(" {more} more ran beside it.") } else { String::new() };
     Some(format!("{reason}: “{}”.{others} Begin again?", title(first)))
 }

@@ -142,7 +142,7 @@ fn what_a_loose_model_lacks_comes_with_one_click() {
 #[test]
 fn another_atelier_that_downloads_is_told_and_waited_for() {
     let home = home();
-    let options = atelier_library::downloads::Options::new(Paths::beneath(home.path()).downloads(), Paths::beneath(home.path()).models);
+    let options = atelier_downloads::Options::new(Paths::beneath(home.path()).downloads(), Paths::beneath(home.path()).models);
     let other = Downloads::start(options, || ()).unwrap();
     let mut studio = open_view(home, "http://127.0.0.1:9");
     assert!(matches!(studio.app().state.models.downloads, DownloadsState::Refused(_)));

@@ -1,0 +1,31 @@
+//! The product without a face: window and command line both call it. No egui, no clap.
+
+#![forbid(unsafe_code)]
+
+pub mod canvas_backups;
+pub mod crash_report;
+pub mod debounce;
+pub mod desktop_notification;
+pub mod doctor;
+mod engine;
+pub mod gallery_service;
+pub mod installed;
+pub mod instance;
+pub mod library_service;
+pub mod log_text;
+pub mod logs;
+pub mod opened_picture;
+pub mod picture_index;
+pub mod preloading;
+pub mod presets;
+pub mod queue;
+pub mod results;
+pub mod settings_file;
+pub mod terminal;
+mod termination;
+pub mod trials;
+pub mod updates;
+pub mod version;
+
+pub use engine::{EngineWake, start_engine};
+pub use termination::on_termination;

@@ -1,0 +1,230 @@
+//! A picture file that is opened or dropped, whichever program made it: its settings as settings of a recipe, with models found on this
+//! machine, and what of them is not understood, not here, or will be different.
+
+mod foreign;
+mod models;
+mod sampling;
+
+use std::fs;
+use std::path::Path;
+
+use atelier_core::picture_note::PictureNote;
+use atelier_core::recipe::{PartialRecipe, PictureInfo, Recipe};
+use atelier_library::ModelKind;
+use atelier_media::{MissingFile, PictureSettings, RequiredFile, StoredRecipe, Tool, read_settings};
+
+pub use foreign::SettingLine;
+pub use models::{KnownModels, MissingModel, ModelRemedy};
+
+use foreign::Translation;
+
+/// A picture file with settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenedPicture {
+    /// The program that made it.
+    pub tool: Tool,
+    /// Its settings, as far as they are understood; what is not on this machine is left out.
+    pub settings: PartialRecipe,
+    /// What is understood.
+    pub understood: Vec<SettingLine>,
+    /// What is not.
+    pub not_understood: Vec<SettingLine>,
+    /// What will be different here, in sentences.
+    pub differences: Vec<String>,
+    /// Models and LoRAs that are not on this machine.
+    pub missing: Vec<MissingModel>,
+    /// Its seed, where it tells one; the index in its batch is not known.
+    pub info: PictureInfo,
+    /// What a person should know of it.
+    pub notes: Vec<PictureNote>,
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+}
+
+impl OpenedPicture {
+    /// Its settings, with the usual ones where it tells none.
+    #[must_use]
+    pub fn recipe(&self) -> Recipe {
+        let mut recipe = Recipe::default();
+        self.settings.apply(&mut recipe);
+        recipe
+    }
+
+    /// Sentences about what is not here and what will be different.
+    pub fn sentences(&self) -> impl Iterator<Item = String> {
+        self.missing.iter().map(MissingModel::sentence).chain(self.differences.iter().cloned())
+    }
+}
+
+/// Reads a picture file with settings; `None` where it has none, or cannot be read. Pictures that the recipe starts from are looked for
+/// beside the file. Blocks.
+#[must_use]
+pub fn read_opened_picture(path: &Path, known: &KnownModels<'_>) -> Option<OpenedPicture> {
+    let mut settings = read_settings(path).ok()?;
+    let tool = settings.tool?;
+    let (width, height) = (settings.width, settings.height);
+    let mut info = PictureInfo { index: 0, seed: settings.seed.unwrap_or(-1), cpu_math: None };
+    let mut notes = Vec::new();
+    let translation = match settings.recipe.take() {
+        Some(stored) => {
+            info.cpu_math = stored.cpu_math();
+            notes = stored.notes();
+            own(stored, &settings, path, known)
+        }
+        None => foreign::translate(&settings, tool, known),
+    };
+    let Translation { settings, understood, not_understood, differences, missing } = translation;
+    Some(OpenedPicture { tool, settings, understood, not_understood, differences, missing, info, notes, width, height })
+}
+
+/// The settings of a picture of Atelier, which tell everything.
+fn own(stored: StoredRecipe, from: &PictureSettings, path: &Path, known: &KnownModels<'_>) -> Translation {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let is_it = |path: &Path, bytes: u64| fs::metadata(path).is_ok_and(|file| file.is_file() && (bytes == 0 || file.len() == bytes));
+    let name = stored.model().map(str::to_owned);
+    let restored = stored.into_recipe(|need, name, bytes| match need {
+        RequiredFile::Image | RequiredFile::IdEmbedding => Some(folder.join(name)).filter(|path| is_it(path, bytes)),
+        RequiredFile::File(_) | RequiredFile::Lora | RequiredFile::Embedding => {
+            known.files.iter().find(|path| path.file_name().is_some_and(|it| it == name) && is_it(path, bytes)).cloned()
+        }
+    });
+    let mut it = foreign::translate(from, Tool::Atelier, &KnownModels::default());
+    let notes = restored.notes.into_iter().map(|value| SettingLine { name: "Setting".to_owned(), value });
+    it.settings = PartialRecipe::of(&restored.recipe);
+    (it.not_understood, it.differences, it.missing) = (notes.collect(), Vec::new(), Vec::new());
+    let remedy = |kind, name: &str| models::find(known.cards, kind, Some(name), None).err().flatten();
+    let (files, extras): (Vec<MissingFile>, Vec<_>) = restored.missing.into_iter().partition(|it| matches!(it.need, RequiredFile::File(_)));
+    if !files.is_empty() {
+        let names: Vec<&str> = files.iter().map(|it| it.name.as_str()).collect();
+        let by_file = || names.iter().find_map(|name| remedy(ModelKind::Model, name));
+        let remedy = name.as_deref().and_then(|name| remedy(ModelKind::Model, name)).or_else(by_file);
+        it.missing.push(MissingModel { kind: ModelKind::Model, name: names.join(", "), remedy });
+    }
+    if !files.is_empty() || restored.recipe.files.is_empty() {
+        (it.settings.files, it.settings.negative_in_prompt) = (None, None);
+    }
+    for MissingFile { need, name, .. } in extras.into_iter().filter(|it| !it.name.is_empty()) {
+        if need == RequiredFile::Lora {
+            it.missing.push(MissingModel { kind: ModelKind::Lora, remedy: remedy(ModelKind::Lora, &name), name });
+        } else if need == RequiredFile::Embedding {
+            it.missing.push(MissingModel { kind: ModelKind::Part, remedy: remedy(ModelKind::Part, &name), name });
+        } else {
+            let kind = if need == RequiredFile::IdEmbedding { "file" } else { "picture" };
+            it.differences.push(format!("The {kind} {name} that it was made from is not beside it."));
+        }
+    }
+    it
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use atelier_library::ModelCard;
+
+    use super::*;
+    use atelier_core::recipe::{FileRole, Lora, ModelFiles, Rgb8, Rng, Sampler, Scheduler};
+
+    fn picture(folder: &Path, recipe: &Recipe) -> PathBuf {
+        let pixels = Rgb8::new(8, 4, vec![9; 96]).unwrap();
+        let info = PictureInfo { index: 2, seed: 77, cpu_math: Some(atelier_core::cpu_math::CpuMath::F32) };
+        crate::results::store_picture(folder, recipe, info, &[], &pixels).unwrap()
+    }
+
+    #[test]
+    fn the_recipe_comes_back_with_the_files_of_this_machine_by_name_and_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let (model, other) = (folder.path().join("m.gguf"), folder.path().join("elsewhere/m.gguf"));
+        fs::create_dir(folder.path().join("elsewhere")).unwrap();
+        fs::write(&model, "four").unwrap();
+        fs::write(&other, "another size").unwrap();
+        let mut recipe = Recipe { prompt: "a lake".into(), width: 8, height: 4, ..Recipe::default() };
+        recipe.files.set(FileRole::Diffusion, &model);
+        recipe.loras = vec![Lora { path: "/nowhere/ink.safetensors".into(), strength: 0.5 }];
+        let path = picture(folder.path(), &recipe);
+
+        let known = |files: &[PathBuf]| read_opened_picture(&path, &KnownModels { files, cards: &[] }).unwrap();
+        let opened = known(&[other.clone(), model.clone()]);
+        assert_eq!(opened.recipe().files.get(FileRole::Diffusion), Some(model.as_path()));
+        assert_eq!((opened.recipe().prompt.as_str(), opened.recipe().seed, opened.info.seed), ("a lake", 77, 77));
+        assert_eq!((opened.width, opened.height), (8, 4));
+        assert_eq!(opened.info.cpu_math, Some(atelier_core::cpu_math::CpuMath::F32));
+        let names = |picture: &OpenedPicture| picture.missing.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(&opened), ["ink.safetensors"]);
+        let without = known(&[other]);
+        assert_eq!(names(&without), ["m.gguf", "ink.safetensors"]);
+        assert_eq!(without.settings.files, None, "the model in use stays");
+    }
+
+    #[test]
+    fn what_has_no_settings_is_no_such_picture() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = folder.path().join("a.png");
+        fs::write(&text, "no picture").unwrap();
+        let known = KnownModels::default();
+        assert!(read_opened_picture(&text, &known).is_none() && read_opened_picture(folder.path(), &known).is_none());
+    }
+
+    fn opened(name: &str, cards: &[ModelCard]) -> OpenedPicture {
+        let folder = tempfile::tempdir().unwrap();
+        let picture = testkit::pictures::tool_pictures().into_iter().find(|picture| picture.name == name).unwrap();
+        read_opened_picture(&picture.write(folder.path()).unwrap(), &KnownModels { files: &[], cards }).unwrap()
+    }
+
+    #[test]
+    fn a_picture_of_another_program_changes_what_it_tells_and_nothing_else() {
+        let opened = opened("a1111.png", &[]);
+        let mut recipe = Recipe { eta: Some(0.5), batch_count: 3, ..Recipe::default() };
+        recipe.files.set(FileRole::Model, "/models/mine.safetensors");
+        let before = recipe.clone();
+        opened.settings.apply(&mut recipe);
+        let changed = atelier_core::recipe::changed_settings(&before, &recipe);
+        let expected = ["prompt", "negative prompt", "size", "steps", "guidance", "sampler", "scheduler", "seed", "enlarging", "CLIP skip"];
+        assert_eq!(changed, expected);
+        assert_eq!((recipe.sampler, recipe.scheduler), (Some(Sampler::Dpmpp2m), Some(Scheduler::Karras)));
+        assert_eq!(opened.differences, ["It was enlarged by 4x-UltraSharp: here Lanczos enlarges it."], "its noise is ours");
+        let missing: Vec<String> = opened.missing.iter().map(MissingModel::sentence).collect();
+        assert_eq!(missing, ["Model sd_xl_base_1.0 is not on this machine.", "LoRA ink is not on this machine."]);
+        let left: Vec<&str> = opened.not_understood.iter().map(|line| line.name.as_str()).collect();
+        assert_eq!(left, ["VAE", "Hires steps"]);
+    }
+
+    #[test]
+    fn what_will_be_different_is_said() {
+        let differences = |name: &str| opened(name, &[]).differences.join(" ");
+        assert_eq!(differences("comfyui both graphs.png"), "");
+        assert!(differences("fooocus.png").contains("no sampler dpmpp_2m_sde_gpu"));
+        assert!(differences("novelai.png").contains("the same seed will give another picture"));
+        assert!(differences("invokeai 2.png").contains("no sampler k_lms"));
+        assert_eq!(opened("invokeai 5.png", &[]).settings.rng, Some(Rng::Cpu));
+    }
+
+    #[test]
+    fn a_model_that_is_known_by_its_hash_brings_the_settings_that_suit_it() {
+        let files: ModelFiles = [(FileRole::Model, PathBuf::from("/models/renamed.safetensors"))].into_iter().collect();
+        let hash = format!("31e35c80fc{}", "0".repeat(54));
+        let file = atelier_library::CardFile {
+            role: atelier_library::Role::Part(FileRole::Model),
+            name: "renamed.safetensors".into(),
+            path: Some("/models/renamed.safetensors".into()),
+            bytes: None,
+            facts: None,
+            sha256: hash.try_into().ok(),
+        };
+        let defaults = atelier_library::Defaults { flow_shift: Some(3.0), steps: Some(4), ..atelier_library::Defaults::default() };
+        let runnable =
+            atelier_library::Runnable { id: "renamed".into(), name: "Renamed".into(), files: files.clone(), loras: Vec::new(), defaults };
+        let card = ModelCard {
+            name: "Renamed".into(),
+            kind: ModelKind::Model,
+            availability: atelier_library::Availability::InPlace,
+            files: vec![file],
+            runnable: Some(runnable),
+            ..ModelCard::default()
+        };
+        let settings = opened("a1111.png", &[card]).settings;
+        assert_eq!((settings.files, settings.steps, settings.flow_shift), (Some(files), Some(28), Some(Some(3.0))));
+    }
+}

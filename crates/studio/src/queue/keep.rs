@@ -1,0 +1,93 @@
+//! Keeping a picture of a job: its name is reserved, its file written, its row recorded, in this order.
+
+use std::io;
+use std::path::PathBuf;
+
+use atelier_core::advice::Advice;
+use atelier_core::paths::write_new_by_part;
+use atelier_core::recipe::{PictureInfo, Recipe};
+use atelier_core::stored_file::is_disk_trouble;
+use atelier_engine::Picture;
+use atelier_gallery::queue::{PictureReservation, QueuedJob};
+use atelier_gallery::{Database, GalleryError};
+use atelier_media::picture_file_names;
+
+use crate::picture_index::add_own_folder;
+use crate::results;
+
+/// A picture was not kept.
+pub(super) struct KeepError {
+    pub(super) advice: Advice,
+    /// What the disk said, where the same may succeed later; the picture is to be kept in memory until then.
+    pub(super) error: Option<GalleryError>,
+}
+
+impl KeepError {
+    fn new(reason: &str) -> Self {
+        let hint = "The picture is still here: save it somewhere else with \"Save as\" before you close Atelier. The queue is paused.";
+        Self { advice: Advice::new(format!("A picture could not be kept: {reason}."), hint), error: None }
+    }
+
+    fn of(error: GalleryError) -> Self {
+        if !error.is_temporary() {
+            return Self::new(&error.to_string());
+        }
+        let advice = Self::waits();
+        Self { advice: Advice::new(format!("A picture could not be kept yet: {error}."), advice.hint), error: Some(error) }
+    }
+
+    /// Advice about a picture that waits for the disk.
+    pub(super) fn waits() -> Advice {
+        Advice::new(
+            "A picture could not be kept yet: the disk takes nothing now.",
+            "Make room on the disk: the picture is still here, and is written as soon as there is some.",
+        )
+    }
+}
+
+/// Keeps a picture of a job in the job's folder and returns its file. `index`: in the whole job. Blocks.
+///
+/// # Errors
+/// If the file or its row cannot be written; the picture is in no file then, or in one that the next start finds.
+pub(super) fn keep_picture(database: &mut Database, job: &QueuedJob, index: u32, picture: &Picture) -> Result<PathBuf, KeepError> {
+    // An earlier try may have written the file, and found no room for its row.
+    if let Some(reservation) = database.written_picture(job.id, index).map_err(KeepError::of)? {
+        return record(database, &reservation);
+    }
+    let info = PictureInfo { index, ..picture.info };
+    let (width, height) = (picture.image.width(), picture.image.height());
+    let recipe = Recipe { width, height, ..Recipe::clone(&job.recipe) };
+    let bytes =
+        results::encode_picture(&recipe, info, &picture.notes, &picture.image).map_err(|error| KeepError::new(&error.to_string()))?;
+    if let Err(error) = add_own_folder(database, &job.folder) {
+        tracing::warn!("{} is not a folder of the gallery: {error}", job.folder.display());
+    }
+    for name in picture_file_names(&recipe.prompt, info.seed) {
+        let path = job.folder.join(name);
+        if path.symlink_metadata().is_ok() {
+            continue;
+        }
+        let reservation = PictureReservation::new(job.id, index, path, &bytes);
+        if !database.reserve_picture(&reservation).map_err(KeepError::of)? {
+            continue;
+        }
+        match write_new_by_part(&reservation.path, &reservation.part_name(), &bytes) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            Err(source) if is_disk_trouble(&source) => return Err(KeepError::of(GalleryError::File { path: job.folder.clone(), source })),
+            Err(error) => return Err(KeepError::new(&format!("{}: {error}", job.folder.display()))),
+        }
+        return record(database, &reservation);
+    }
+    Err(KeepError::new("every name for its file is taken"))
+}
+
+/// Records a picture whose file is written.
+fn record(database: &mut Database, reservation: &PictureReservation) -> Result<PathBuf, KeepError> {
+    database.record_job_picture(reservation).map_err(KeepError::of)?;
+    // What the file does not tell is also written beside the pictures; the next picture tries again.
+    if let Err(error) = database.write_journals() {
+        tracing::warn!("the gallery's journals were not written: {error}");
+    }
+    Ok(reservation.path.clone())
+}
