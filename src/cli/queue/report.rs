@@ -75,7 +75,7 @@ pub(super) fn added(id: QueuedJobId, waits_for_model: Option<&str>, notes: &[Str
 }
 
 pub(super) fn picture(id: QueuedJobId, index: u32, path: &std::path::Path) -> Value {
-    json!({"event": "picture", "job": id.0, "picture": index, "path": path})
+    json!({"event": "picture", "job": id.0, "picture": index, "path": path.display().to_string()})
 }
 
 pub(super) fn ended(job: &EndedJob) -> Value {
@@ -93,6 +93,6 @@ pub(super) fn shortened(prompt: &str) -> String {
     }
 }
 
-fn paths(job: &QueuedJob) -> Vec<&std::path::Path> {
-    job.pictures.iter().map(|picture| picture.path.as_path()).collect()
+fn paths(job: &QueuedJob) -> Vec<String> {
+    job.pictures.iter().map(|picture| picture.path.display().to_string()).collect()
 }
