@@ -83,8 +83,8 @@ struct Key {
 
 /// The tables of the document, and which of their keys were written.
 struct Tables {
-    /// By their heading; those of lines by `COMMAND EVENT`.
-    tables: BTreeMap<String, BTreeMap<String, Key>>,
+    /// Those of lines are `COMMAND EVENT`.
+    by_heading: BTreeMap<String, BTreeMap<String, Key>>,
     written: BTreeSet<(String, String)>,
     faults: BTreeSet<String>,
 }
@@ -116,7 +116,7 @@ impl Tables {
                 }
             }
         }
-        Self { tables, written: BTreeSet::new(), faults: BTreeSet::new() }
+        Self { by_heading: tables, written: BTreeSet::new(), faults: BTreeSet::new() }
     }
 
     /// Compares a line of this command.
@@ -126,7 +126,7 @@ impl Tables {
     }
 
     fn object(&mut self, name: &str, object: &Value) {
-        let Some(table) = self.tables.get(name) else {
+        let Some(table) = self.by_heading.get(name) else {
             self.faults.insert(format!("{name} has no table: {object}"));
             return;
         };
@@ -165,7 +165,7 @@ impl Tables {
 
     /// Keys of tables that nothing wrote. A table of several commands counts once.
     fn unwritten(&self) -> Vec<String> {
-        let all = self.tables.iter().flat_map(|(name, table)| table.keys().map(move |key| (name.clone(), key.clone())));
+        let all = self.by_heading.iter().flat_map(|(name, table)| table.keys().map(move |key| (name.clone(), key.clone())));
         let upscaled = |name: &str| name.strip_prefix("upscale ").map(|event| format!("generate {event}"));
         let of_upscale = |name: &str| name.strip_prefix("generate ").map(|event| format!("upscale {event}"));
         let is_written = |name: &str, key: &str| self.written.contains(&(name.to_owned(), key.to_owned()));
