@@ -351,12 +351,12 @@ fn a_plan_tells_what_each_device_would_hold_and_what_fits_best() {
     let output = plan(&home, &["--backend", "GPU0", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let it = planned(&output);
-    assert_eq!((it.width, it.height, it.asked.backend.as_str(), it.asked.fits), (64, 64, "all=GPU0", true));
-    let device = it.asked.devices.iter().find(|device| device.name == "GPU0").unwrap();
-    let weights: u64 = it.asked.modules.iter().map(|module| module.weight_bytes).sum();
+    assert_eq!((it.width, it.height, it.requested.backend.as_str(), it.requested.fits), (64, 64, "all=GPU0", true));
+    let device = it.requested.devices.iter().find(|device| device.name == "GPU0").unwrap();
+    let weights: u64 = it.requested.modules.iter().map(|module| module.weight_bytes).sum();
     let decode = device.phases.iter().find(|phase| phase.phase == atelier_core::placement::Phase::Decode).unwrap();
     assert_eq!((decode.resident_bytes, decode.total_bytes), (weights, weights + decode.compute_bytes));
-    assert!(decode.compute_bytes > 0 && it.fit.sentence.is_none() && it.fit.reasons.len() == 3, "{it:?}");
+    assert!(decode.compute_bytes > 0 && it.suggested.message.is_none() && it.suggested.reasons.len() == 3, "{it:?}");
 
     let output = plan(&home, &["--backend", "GPU0"]);
     let said = text(&output.stdout);
@@ -367,7 +367,7 @@ fn a_plan_tells_what_each_device_would_hold_and_what_fits_best() {
 fn a_plan_without_rates_says_how_to_get_them() {
     let home = home("plan-times");
     let it = planned(&plan(&home, &["--backend", "te=cpu,diffusion=GPU0,vae=GPU0", "--json"]));
-    assert_eq!((it.asked.time, it.asked.not_measured), (None, vec!["CPU".to_owned(), "GPU0".to_owned()]));
+    assert_eq!((it.requested.time, it.requested.unmeasured_devices), (None, vec!["CPU".to_owned(), "GPU0".to_owned()]));
     let output = plan(&home, &["--backend", "cpu"]);
     let said = text(&output.stdout);
     assert!(said.contains("How long it takes is not known: run `atelier devices --measure` once, for CPU."), "{said}");
@@ -379,8 +379,8 @@ fn a_plan_that_does_not_fit_says_what_is_missing_and_what_would_help() {
     let output = plan(&home, &["--backend", "GPU1", "--params-backend", "GPU1", "--json"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
     let it = planned(&output);
-    assert!(!it.asked.fits && it.asked.missing_bytes > 0 && !it.fit.fixes.is_empty(), "{it:?}");
-    assert!(it.fit.sentence.as_deref().is_some_and(|sentence| sentence.contains("GPU1")), "{it:?}");
+    assert!(!it.requested.fits && it.requested.missing_bytes > 0 && !it.suggested.fixes.is_empty(), "{it:?}");
+    assert!(it.suggested.message.as_deref().is_some_and(|sentence| sentence.contains("GPU1")), "{it:?}");
     let output = plan(&home, &["--backend", "GPU1", "--params-backend", "GPU1"]);
     assert!(
         text(&output.stdout).contains("over by") && text(&output.stdout).contains("What would make it fit"),

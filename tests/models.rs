@@ -7,71 +7,16 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::sync::atomic::Ordering;
 
 use atelier_core::paths::HOME_VARIABLE;
 use atelier_core::recipe::FileRole::{Diffusion, Llm, Taesd};
 use atelier_library::{BUILTIN_VARIABLE, Sha256};
 use serde_json::{Value, json};
+use support::file_server::Server;
 use support::{files, folder};
-
-/// Serves files by their names, whole or from a byte on.
-struct Server {
-    address: String,
-    /// Bytes of files that were sent.
-    sent: Arc<AtomicUsize>,
-}
-
-impl Server {
-    fn start(files: BTreeMap<String, PathBuf>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = format!("http://{}", listener.local_addr().unwrap());
-        let (sent, files) = (Arc::new(AtomicUsize::new(0)), Arc::new(files));
-        let count = Arc::clone(&sent);
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (files, count) = (Arc::clone(&files), Arc::clone(&count));
-                thread::spawn(move || answer(&stream, &files, &count));
-            }
-        });
-        Self { address, sent }
-    }
-}
-
-/// Answers one request; a client that goes away needs no answer.
-fn answer(stream: &TcpStream, files: &BTreeMap<String, PathBuf>, sent: &AtomicUsize) -> Option<()> {
-    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
-    let request = lines.next()?;
-    let head: Vec<String> = lines.take_while(|it| !it.is_empty()).map(|it| it.to_lowercase()).collect();
-    let name = request.split_whitespace().nth(1)?.rsplit('/').next()?.to_owned();
-    let mut out = stream;
-    let Some(path) = files.get(&name) else {
-        return out.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").ok();
-    };
-    let whole = fs::read(path).ok()?;
-    let from = head.iter().find_map(|it| it.strip_prefix("range: bytes=")?.split('-').next()?.parse::<usize>().ok());
-    let begin = from.unwrap_or(0).min(whole.len());
-    let status = match from {
-        Some(_) => format!("206 Partial Content\r\nContent-Range: bytes {begin}-{}/{}", whole.len() - 1, whole.len()),
-        None => "200 OK".into(),
-    };
-    let length = whole.len() - begin;
-    write!(out, "HTTP/1.1 {status}\r\nETag: \"{name}\"\r\nAccept-Ranges: bytes\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n")
-        .ok()?;
-    if !request.starts_with("HEAD") {
-        out.write_all(&whole[begin..]).ok()?;
-        sent.fetch_add(length, Ordering::SeqCst);
-    }
-    // The client closes first.
-    let _ = out.read(&mut [0; 1]);
-    Some(())
-}
 
 struct World {
     home: PathBuf,
@@ -160,7 +105,7 @@ fn a_model_is_pulled_checked_painted_with_shared_and_taken_away() {
         assert_eq!(fs::read(here).unwrap(), fs::read(path).unwrap());
     }
     assert!(world.done(&["models", "verify", "tiny"]).lines().all(|it| it.starts_with("right ")));
-    assert_eq!(world.lines(&["models", "pull", "tiny", "--json"]).last().unwrap()["stage"], "there");
+    assert_eq!(world.lines(&["models", "pull", "tiny", "--json"]).last().unwrap()["stage"], "present");
 
     let picture = paint(&world, "tiny");
     let files = files();
@@ -185,7 +130,7 @@ fn a_model_is_pulled_checked_painted_with_shared_and_taken_away() {
     if cfg!(target_os = "linux") {
         assert!(world.home.join("xdg/Trash/files/tiny/manifest.json").is_file());
     }
-    assert_eq!((world.state("tiny").as_str(), world.state("twin").as_str()), ("catalogue", "on disk"));
+    assert_eq!((world.state("tiny").as_str(), world.state("twin").as_str()), ("catalogue", "on_disk"));
     assert_eq!(pixels(&paint(&world, "twin")), pixels(&before));
 }
 
@@ -250,7 +195,7 @@ fn a_model_that_is_not_here_is_downloaded_for_its_picture_without_a_second_comma
     let gated = world.run(&["generate", "-m", "gated", "-p", "a lake", "--pull"]);
     assert_eq!(gated.status.code(), Some(2), "{}", String::from_utf8_lossy(&gated.stderr));
     assert_eq!(world.done(&[&wanted[..], &["--pull"]].concat()).trim_end(), out, "standard output carries the path alone");
-    assert_eq!(world.state("tiny"), "on disk");
+    assert_eq!(world.state("tiny"), "on_disk");
     let sent = world.server.sent.load(Ordering::SeqCst);
     world.done(&[&wanted[..], &["--pull"]].concat());
     assert_eq!(world.server.sent.load(Ordering::SeqCst), sent, "nothing comes twice");

@@ -91,7 +91,7 @@ class Run:
         end = self.end
         missing = end.get("out_of_memory")
         lack = f" ({missing['device']}, {missing['phase']}: {mib(missing['bytes_wanted'])} wanted)" if missing else ""
-        return end["outcome"] if self.ok else f"{end['outcome']}: {end.get('sentence', '')} {end.get('hint', '')}{lack}".strip()
+        return end["outcome"] if self.ok else f"{end['outcome']}: {end.get('message', '')} {end.get('hint', '')}{lack}".strip()
 
     @property
     def timings(self):

@@ -125,9 +125,9 @@ def predicted(words):
     if not output.stdout:
         row("prediction", output.stderr)
         return {}
-    on_card = [it for it in json.loads(output.stdout)["asked"]["devices"] if it["name"] == NAME]
+    on_card = [it for it in json.loads(output.stdout)["requested"]["devices"] if it["name"] == NAME]
     # What the device takes for itself is in no buffer.
-    return {phase["phase"]: phase["total_bytes"] - phase["slack_bytes"] for it in on_card for phase in it["phases"]}
+    return {phase["phase"]: phase["total_bytes"] - phase["overhead_bytes"] for it in on_card for phase in it["phases"]}
 
 
 def peak_of(words):

@@ -39,8 +39,8 @@ pub(super) fn run(flags: &DoctorFlags, handle: &Handle, env: Env<'_>) -> Exit {
         broken += usize::from(finding.health == Health::Broken);
         attention += usize::from(finding.health == Health::Attention);
         if written.is_ok() {
-            written = printer.json(&json!({"event": "check", "topic": finding.topic, "health": finding.health,
-                "sentence": finding.advice.sentence, "hint": finding.advice.hint}));
+            written = printer.json(&json!({"event": "check", "topic": finding.topic, "status": status(finding.health),
+                "message": finding.advice.sentence, "hint": finding.advice.hint}));
             written = std::mem::replace(&mut written, Ok(())).and_then(|()| printer.text(&line(&finding)));
         }
     });
@@ -53,7 +53,7 @@ pub(super) fn run(flags: &DoctorFlags, handle: &Handle, env: Env<'_>) -> Exit {
         _ => format!("Broken: {broken}. Repair {} first.", if broken == 1 { "it" } else { "them" }),
     };
     let ended = written.and_then(|()| {
-        printer.json(&json!({"event": "done", "broken": broken, "attention": attention}))?;
+        printer.json(&json!({"event": "done", "failed": broken, "warnings": attention}))?;
         printer.text(&summary)
     });
     if let Err(error) = ended
@@ -63,6 +63,15 @@ pub(super) fn run(flags: &DoctorFlags, handle: &Handle, env: Env<'_>) -> Exit {
         return Exit::Failed;
     }
     if broken == 0 { Exit::Done } else { Exit::Failed }
+}
+
+/// Outcome of a check in the words of test reports.
+const fn status(health: Health) -> &'static str {
+    match health {
+        Health::Ok => "ok",
+        Health::Attention => "warning",
+        Health::Broken => "failed",
+    }
 }
 
 fn line(finding: &Finding) -> String {
@@ -97,8 +106,8 @@ mod tests {
         let (ran, _home) = run_once(&["doctor", "--json"], names_devices);
         let lines: Vec<Value> = ran.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let (done, checks) = lines.split_last().unwrap();
-        assert!(checks.iter().all(|it| it["event"] == "check" && it["topic"].is_string() && it["sentence"].is_string()), "{}", ran.out);
-        assert!(checks.iter().any(|it| it["topic"] == "Built-in model" && it["health"] == "broken" && it["hint"] != ""));
-        assert_eq!((done["event"].as_str(), done["broken"].as_u64()), (Some("done"), Some(1)));
+        assert!(checks.iter().all(|it| it["event"] == "check" && it["topic"].is_string() && it["message"].is_string()), "{}", ran.out);
+        assert!(checks.iter().any(|it| it["topic"] == "Built-in model" && it["status"] == "failed" && it["hint"] != ""));
+        assert_eq!((done["event"].as_str(), done["failed"].as_u64()), (Some("done"), Some(1)));
     }
 }

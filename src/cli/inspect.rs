@@ -60,7 +60,7 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
         })
     };
     add("tool", Some(tool.map_or("none: the file tells nothing of how it was made", Tool::label).to_owned()));
-    add("picture", Some(format!("{} x {} pixels", it.width, it.height)));
+    add("picture", Some(format!("{} x {} pixels", it.file_width, it.file_height)));
     add("prompt", it.prompt.clone());
     add("negative prompt", it.negative_prompt.clone());
     add("seed", it.seed.map(|it| it.to_string()));
@@ -69,7 +69,7 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
     add("distilled guidance", number(it.distilled_guidance));
     add("sampler", it.sampler.clone());
     add("scheduler", it.scheduler.clone());
-    add("size", it.asked_width.zip(it.asked_height).map(|(width, height)| format!("{width} x {height}")));
+    add("size", it.width.zip(it.height).map(|(width, height)| format!("{width} x {height}")));
     add("flow shift", number(it.flow_shift));
     add("eta", number(it.eta));
     add("CLIP skip", it.clip_skip.map(|it| it.to_string()));
@@ -82,14 +82,14 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
             format!("{scale} times{strength}{upscaler}")
         }),
     );
-    add("noise", it.noise.clone());
+    add("noise", it.rng.clone());
     add("model", model(&it.model));
     add("VAE", model(&it.vae));
     for lora in &it.loras {
         let hash = lora.hash.as_ref().map(|hash| format!(" [{hash}]")).unwrap_or_default();
         add("LoRA", Some(format!("{} {}{hash}", lora.name, lora.strength)));
     }
-    for field in &it.not_understood {
+    for field in &it.unknown_fields {
         add("not understood", Some(format!("{}: {}", field.name, field.value)));
     }
     for text in &it.raw_texts {
@@ -136,8 +136,8 @@ mod tests {
         let lines: Vec<Line> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let [Line::Inspect(a1111), Line::Inspect(comfyui)] = lines.as_slice() else { panic!("{lines:?}") };
         assert_eq!((a1111.tool.as_deref(), comfyui.tool.as_deref()), (Some("a1111"), Some("comfyui")));
-        assert_eq!((a1111.seed, comfyui.asked_width, comfyui.noise.as_deref()), (Some(3_305_821_237), Some(768), Some("cpu")));
-        assert_eq!((a1111.width, a1111.loras.len(), comfyui.not_understood.len()), (32, 1, 1));
+        assert_eq!((a1111.seed, comfyui.width, comfyui.rng.as_deref()), (Some(3_305_821_237), Some(768), Some("cpu")));
+        assert_eq!((a1111.file_width, a1111.loras.len(), comfyui.unknown_fields.len()), (32, 1, 1));
     }
 
     #[test]

@@ -1,46 +1,8 @@
 //! The lines of `--json`: one JSON object for each event, on standard output, which carries nothing else.
 //!
-//! The form is stable: fields and kinds of line may be added, none is renamed or removed, so readers pass over what they do not know.
-//! `event` tells the kind of line:
-//!
-//! - `begin`: `job`, `model` (what it is called; left out where no manifest says so), `width`, `height`, `steps`, `seeds` (one for each
-//!   picture), `notes` (what was changed, in sentences).
-//! - `phase`: `job`, `phase`, and with `loading`: `module` (or null), `bytes_done`, `bytes_total`; with `denoising` and `decoding`:
-//!   `picture`; with `upscaling`: `tile`, `tiles`; with `encoding`: nothing.
-//! - `step`: `job`, `picture`, `done`, `total`, `fraction` (of the step now running), `step_secs`.
-//! - `preview`: `job`, `picture`, `step`, `width`, `height`, `path` of the file written, and where it shows a part alone `place` (`left`, `top`,
-//!   `width`, `height` in pixels of the picture).
-//! - `picture`: `job`, `picture`, `seed`, `width`, `height`, `path` of the file written, `notes` (what was changed or went wrong, in sentences).
-//! - `log`: `level` (`debug` with `--verbose` only, `info`, `warn`, `error`), `text`.
-//! - `end`, the last line, exactly once: `job`, `outcome`, and with `done`: `pictures` (`picture`, `seed`), `timings` (seconds),
-//!   `notes` (what to know of the job, in sentences); with
-//!   `failed`: `sentence`, `hint`, `log`, and where a device had no room `out_of_memory` (`device`, `phase`, `bytes_wanted`,
-//!   `bytes_free`); with `cancelled`: nothing.
-//! - `devices`, the only line of `atelier devices --json`: `devices` (`name`, `description`, `kind`, `memory_total_bytes`,
-//!   `memory_free_bytes`, and where it is known `card`: devices of the same card are backends of it and share its memory), `processor`:
-//!   the levels of its instructions (`engine`: what the engine computes with, `detected`: what the processor has, `allowed`: what other code
-//!   may use), each `x86-64`, `avx2`, `avx512`, `avx512-bf16`; `neon`, `dotprod`, `i8mm`; or `baseline`.
-//! - `measured`, before `end`: `job`, `peaks`: the most that was held of each device in each phase (`device`, `phase`, `bytes`, and
-//!   `predicted_bytes` where something was predicted).
-//! - `plan`, the only line of `atelier plan --json`: `width`, `height`, `devices` (as above), `asked`, what the placement takes that was
-//!   asked for (`backend`, `params_backend`, `max_vram`, `stream_layers`, `fits`, `missing_bytes`, `devices`: `name`, `limit_bytes`,
-//!   `missing_bytes`, `phases` with `phase` (`load`, `encode`, `denoise`, `decode`), `resident_bytes`, `staged_bytes`, `compute_bytes`,
-//!   `slack_bytes`, `shared_bytes`, `total_bytes`; `modules`: `module`, `runs_on`, `weights` (a device or `disk`), `weight_bytes`,
-//!   `staged_bytes`, `compute_bytes`, `in_pieces`; `time`, predicted seconds of one picture, null where a device was not measured:
-//!   `load_secs`, `encode_secs`, `step_secs` (one step of the first pass), `denoise_secs`, `decode_secs`, `upscale_secs`,
-//!   `first_preview_secs`, `total_secs` (the whole picture, its model read from files that the system has in its cache: `total_secs` of
-//!   `timings` above), `next_picture_secs` (each further one of a batch), `phases` (`module`, `phase` as in `phase` above, `device`, `secs`);
-//!   `not_measured`: names of devices that `atelier devices --measure` has not measured), `notes` (what the engine would ignore), `fit`: `predicted` (as `asked`, of the
-//!   placement that fits best or lacks least), `reasons`, `sentence` (what is missing; null where it fits), `fixes` (`changes` in words,
-//!   `predicted`). The exit code is 1 where nothing fits.
-//!
-//! - `inspect`, one for each file of `atelier inspect --json`: `path`, `tool` (`atelier`, `a1111`, `comfyui`, `invokeai`, `fooocus`, `swarmui`,
-//!   `novelai`, `draw_things`, `easy_diffusion`), `prompt`, `negative_prompt`, `seed`, `steps`, `guidance`, `distilled_guidance`, `sampler` and
-//!   `scheduler` (in that program's words), `flow_shift`, `eta`, `clip_skip`, `strength`, `hires_scale`, `hires_strength` and
-//!   `hires_upscaler` (of a second pass), `noise` (the generator, where it is one of Atelier's), `width`, `height` (of the picture), `asked_width`, `asked_height`, `model` and `vae` (`name`, `hash`), `loras` (`name`,
-//!   `hash`, `strength`), `raw_texts` (`key`, `text`), `not_understood` (`name`, `value`). What the file does not tell is null.
-//!
-//! Pictures count from 0. What is wrong with the flags is said on standard error, with exit code 2 and no line.
+//! `docs/json.md` names every key with its type and unit, and `tests/json.rs` compares it with what is written: fields and kinds of line may
+//! be added, and once a version is published none is renamed or removed. What is wrong with the flags is said on standard error, with exit
+//! code 2 and no line.
 
 mod inspect;
 mod plan;
@@ -62,7 +24,7 @@ pub use rates::MeasuredDevice;
 /// A line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the module's text documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub enum Line {
     Begin {
         job: u64,
@@ -134,7 +96,7 @@ pub enum Line {
 
 /// Levels of the processor's instructions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the module's text documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct Processor {
     pub engine: String,
     pub detected: String,
@@ -143,7 +105,7 @@ pub struct Processor {
 
 /// Peak memory of a device in a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the module's text documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct Peak {
     pub device: String,
     pub phase: placement::Phase,
@@ -155,7 +117,7 @@ pub struct Peak {
 /// Phase of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the module's text documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub enum Phase {
     Loading { module: Option<String>, bytes_done: u64, bytes_total: u64 },
     Encoding,
@@ -167,7 +129,7 @@ pub enum Phase {
 /// Outcome of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the module's text documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub enum Outcome {
     Done {
         pictures: Vec<FinishedPicture>,
@@ -176,7 +138,7 @@ pub enum Outcome {
     },
     Cancelled,
     Failed {
-        sentence: String,
+        message: String,
         hint: String,
         log: Vec<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -186,7 +148,7 @@ pub enum Outcome {
 
 /// An allocation that a device refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the module's text documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct OutOfMemory {
     pub device: String,
     pub phase: String,
@@ -196,7 +158,7 @@ pub struct OutOfMemory {
 
 /// One finished picture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the module's text documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct FinishedPicture {
     pub picture: u32,
     pub seed: i64,
@@ -204,7 +166,7 @@ pub struct FinishedPicture {
 
 /// Seconds spent in each phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the module's text documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct Timings {
     pub load_secs: f64,
     pub encode_secs: f64,
@@ -216,7 +178,7 @@ pub struct Timings {
 /// Severity of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the module's text documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub enum Level {
     Debug,
     Info,
@@ -226,13 +188,13 @@ pub enum Level {
 
 /// A device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the module's text documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct Device {
     pub name: String,
     pub description: String,
     pub kind: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub card: Option<String>,
+    pub gpu: Option<String>,
     pub memory_total_bytes: u64,
     pub memory_free_bytes: u64,
 }
@@ -302,7 +264,7 @@ impl Line {
                     }
                     Some(atelier_engine::Cause::Remote(_)) | None => None,
                 };
-                Outcome::Failed { sentence, hint, log, out_of_memory }
+                Outcome::Failed { message: sentence, hint, log, out_of_memory }
             }
         };
         Self::End { job: job.0, outcome }
@@ -340,7 +302,7 @@ impl Line {
                 DeviceKind::Remote => "remote",
             }
             .to_owned(),
-            card: it.card.clone(),
+            gpu: it.card.clone(),
             memory_total_bytes: it.memory_total_bytes,
             memory_free_bytes: it.memory_free_bytes,
         };
@@ -395,7 +357,7 @@ mod tests {
         assert_eq!(json(&Line::log(atelier_engine::LogLevel::Warn, "hm".into())), r#"{"event":"log","level":"warn","text":"hm"}"#);
         assert_eq!(json(&Line::end(job, &atelier_engine::End::Cancelled)), r#"{"event":"end","job":1,"outcome":"cancelled"}"#);
         let failure = atelier_engine::Failure { log: vec!["x".into()], ..atelier_engine::Failure::new("No.", "Try.") };
-        let expected = r#"{"event":"end","job":1,"outcome":"failed","sentence":"No.","hint":"Try.","log":["x"]}"#;
+        let expected = r#"{"event":"end","job":1,"outcome":"failed","message":"No.","hint":"Try.","log":["x"]}"#;
         assert_eq!(json(&Line::end(job, &atelier_engine::End::Failed(failure))), expected);
         let missing = atelier_engine::OutOfMemory {
             device: "GPU0".into(),

@@ -72,17 +72,17 @@ pub(super) fn run(
         width: recipe.width,
         height: recipe.height,
         devices: Line::device_list(&listed),
-        asked: Predicted::new(recipe, &estimate, &placement, &prediction),
+        requested: Predicted::new(recipe, &estimate, &placement, &prediction),
         notes,
-        fit: Fit {
+        suggested: Fit {
             predicted: Predicted::new(recipe, &estimate, &planned.placement, &planned.prediction),
             reasons: planned.reasons,
-            sentence,
+            message: sentence,
             fixes: fixes.iter().map(|fix| PlanFix::new(recipe, &estimate, fix)).collect(),
         },
         streaming,
     };
-    let fits = plan.fit.sentence.is_none();
+    let fits = plan.suggested.message.is_none();
     let text = if flags.json {
         format!("{}\n", serde_json::to_string(&Line::Plan(Box::new(plan)))?)
     } else {
@@ -120,25 +120,25 @@ fn query_estimate(recipe: &Recipe, handle: &Handle) -> anyhow::Result<Estimate> 
 /// The report for people.
 fn words(plan: &Plan) -> String {
     let mut text = String::new();
-    let is_same = plan.asked == plan.fit.predicted;
+    let is_same = plan.requested == plan.suggested.predicted;
     let title = if is_same { "This placement fits best".to_owned() } else { "As asked".to_owned() };
     // Writing to a string does not fail.
-    let _ = write!(text, "{title}, {} x {} pixels: {}", plan.width, plan.height, predicted(&plan.asked));
+    let _ = write!(text, "{title}, {} x {} pixels: {}", plan.width, plan.height, predicted(&plan.requested));
     for note in &plan.notes {
         let _ = writeln!(text, "note: {note}");
     }
-    let fit = &plan.fit;
-    if let Some(sentence) = &fit.sentence {
+    let fit = &plan.suggested;
+    if let Some(sentence) = &fit.message {
         let _ = writeln!(text, "\n{sentence}");
     }
     if !is_same {
-        let title = if fit.sentence.is_none() { "What fits best" } else { "What comes nearest" };
+        let title = if fit.message.is_none() { "What fits best" } else { "What comes nearest" };
         let _ = write!(text, "\n{title}: {}", predicted(&fit.predicted));
     }
     for reason in &fit.reasons {
         let _ = writeln!(text, "- {reason}");
     }
-    let better = if fit.sentence.is_none() { "What would be better" } else { "What would make it fit" };
+    let better = if fit.message.is_none() { "What would be better" } else { "What would make it fit" };
     for (title, fixes) in [(better, &fit.fixes), ("What streaming would free", &plan.streaming)] {
         if !fixes.is_empty() {
             let _ = writeln!(text, "\n{title}:");
@@ -164,7 +164,7 @@ fn predicted(it: &Predicted) -> String {
                 bytes(phase.resident_bytes),
                 bytes(phase.staged_bytes),
                 bytes(phase.compute_bytes),
-                bytes(phase.slack_bytes.saturating_add(phase.shared_bytes)),
+                bytes(phase.overhead_bytes.saturating_add(phase.shared_bytes)),
                 bytes(phase.total_bytes),
                 bytes(device.limit_bytes),
                 if over > 0 { format!("over by {}", HumanBytes(over)) } else { String::new() },
@@ -177,7 +177,7 @@ fn predicted(it: &Predicted) -> String {
 /// Seconds of a picture, as a sentence.
 fn time(it: &Predicted) -> String {
     let Some(time) = &it.time else {
-        return match &it.not_measured[..] {
+        return match &it.unmeasured_devices[..] {
             [] => String::new(),
             devices => format!("How long it takes is not known: run `atelier devices --measure` once, for {}.", list(devices)),
         };
@@ -218,7 +218,7 @@ mod tests {
     use atelier_core::placement::PhaseKind;
     use atelier_core::time::{PhaseTime, TimePrediction};
 
-    fn predicted_with(time: Option<&TimePrediction>, not_measured: &[&str]) -> Predicted {
+    fn predicted_with(time: Option<&TimePrediction>, unmeasured: &[&str]) -> Predicted {
         let device = Device {
             name: "CPU".into(),
             description: String::new(),
@@ -233,7 +233,7 @@ mod tests {
         let prediction = placement::Prediction::of(&placement, &estimate.needs, &[DeviceCapacity::new(device, 0)]).unwrap();
         Predicted {
             time: time.map(Into::into),
-            not_measured: not_measured.iter().map(|name| (*name).to_owned()).collect(),
+            unmeasured_devices: unmeasured.iter().map(|name| (*name).to_owned()).collect(),
             ..Predicted::new(&Recipe::default(), &estimate, &placement, &prediction)
         }
     }

@@ -355,7 +355,7 @@ fn a_picture_that_cannot_be_kept_stops_the_job() {
     assert_eq!(ran.exit, Exit::Failed);
     assert!(ran.err.contains("error: The picture could not be written to"), "{}", ran.err);
     let last = serde_json::from_str(ran.out.lines().last().unwrap()).unwrap();
-    assert!(matches!(last, Line::End { outcome: Outcome::Failed { sentence, .. }, .. } if sentence.contains("could not be written")));
+    assert!(matches!(last, Line::End { outcome: Outcome::Failed { message, .. }, .. } if message.contains("could not be written")));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 pub(crate) mod alone;
 pub(crate) mod engine;
+pub(crate) mod file_server;
 pub(crate) mod handle;
 pub(crate) mod lender;
 pub(crate) mod proxy;

@@ -1,17 +1,6 @@
 //! Output of `atelier gallery`: paths and sentences for people, and with `--json` one object a line.
 //!
-//! The form of the lines is stable, as with the other commands: fields and kinds may be added, none is renamed or removed. `event` tells
-//! the kind:
-//!
-//! - `picture`, by `search`, `rate`, `tag`, `rm` and `info`, one for each: `id`, `path`, `state` (`here`, `missing`, `trashed`, `damaged`), `kind` (`kept`,
-//!   `candidate`, `import`), `tool` (or null), `width`, `height`, `bytes`, `created_ms` (since 1970), `rating` (0 to 5), `flag` (`pick`, `reject` or null),
-//!   `prompt` (its first 200 characters; by `info` all of it). By `info` also `negative_prompt`, `seed`, `steps`, `guidance`, `sampler`, `scheduler`, `model`
-//!   (`name`, `hash`, `file`), `loras` (`name`, `hash`, `strength`), `tags`, `boards`, `note`, `parent` (path or null), `children` and `batch` (paths), `recipe`;
-//!   what is not known is null.
-//! - `scan`, one for each folder: `folder`, `files`, `added`, `changed`, `moved`, `returned`, `missing`, `damaged`, `unreadable`, `folder_missing`, `stopped`.
-//! - `forgotten`: `folder`.
-//! - `exported`, one for each: `source`, `path`.
-//! - `problem`: `sentence`; something was passed over.
+//! `docs/json.md` names every key.
 
 use std::io;
 use std::path::Path;
@@ -35,7 +24,7 @@ pub(super) struct GalleryReport<'a> {
 impl GalleryReport<'_> {
     /// Something was passed over.
     pub(super) fn warning(&mut self, sentence: &str) -> io::Result<()> {
-        self.printer.json(&json!({"event": "problem", "sentence": sentence}))?;
+        self.printer.json(&json!({"event": "problem", "message": sentence}))?;
         self.reporter.message(&format!("warning: {sentence}"));
         Ok(())
     }
@@ -123,7 +112,7 @@ impl GalleryReport<'_> {
             "missing": scan.missing,
             "damaged": scan.damaged,
             "unreadable": scan.unreadable,
-            "left_out": scan.left_out.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
+            "skipped": scan.left_out.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
             "folder_missing": scan.is_folder_missing,
             "stopped": scan.is_stopped,
         }))?;

@@ -6,7 +6,7 @@ use atelier_media::{PictureModel, PictureSettings};
 
 /// What a picture file says of how it was made; null is what it does not tell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of `crate::cli::json` documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct Inspected {
     pub path: String,
     pub tool: Option<String>,
@@ -25,21 +25,21 @@ pub struct Inspected {
     pub hires_scale: Option<f32>,
     pub hires_strength: Option<f32>,
     pub hires_upscaler: Option<String>,
-    pub noise: Option<String>,
-    pub width: u32,
-    pub height: u32,
-    pub asked_width: Option<u32>,
-    pub asked_height: Option<u32>,
+    pub rng: Option<String>,
+    pub width: Option<u32>,
+    pub height: Option<u32>,
+    pub file_width: u32,
+    pub file_height: u32,
     pub model: Option<InspectedModel>,
     pub vae: Option<InspectedModel>,
     pub loras: Vec<InspectedLora>,
     pub raw_texts: Vec<InspectedText>,
-    pub not_understood: Vec<InspectedField>,
+    pub unknown_fields: Vec<InspectedField>,
 }
 
 /// A model by name or hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of `crate::cli::json` documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct InspectedModel {
     pub name: Option<String>,
     pub hash: Option<String>,
@@ -47,7 +47,7 @@ pub struct InspectedModel {
 
 /// A LoRA.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of `crate::cli::json` documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct InspectedLora {
     pub name: String,
     pub hash: Option<String>,
@@ -56,7 +56,7 @@ pub struct InspectedLora {
 
 /// A text of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of `crate::cli::json` documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct InspectedText {
     pub key: String,
     pub text: String,
@@ -64,7 +64,7 @@ pub struct InspectedText {
 
 /// A field that was not understood.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of `crate::cli::json` documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct InspectedField {
     pub name: String,
     pub value: String,
@@ -93,11 +93,11 @@ impl Inspected {
             hires_scale: settings.hires.as_ref().map(|hires| hires.scale),
             hires_strength: settings.hires.as_ref().and_then(|hires| hires.strength),
             hires_upscaler: settings.hires.and_then(|hires| hires.upscaler),
-            noise: settings.rng.map(|rng| rng.key().to_owned()),
-            width: settings.width,
-            height: settings.height,
-            asked_width: settings.size.map(|size| size.0),
-            asked_height: settings.size.map(|size| size.1),
+            rng: settings.rng.map(|rng| rng.key().to_owned()),
+            width: settings.size.map(|size| size.0),
+            height: settings.size.map(|size| size.1),
+            file_width: settings.width,
+            file_height: settings.height,
             model: settings.model.map(model),
             vae: settings.vae.map(model),
             loras: settings
@@ -106,7 +106,7 @@ impl Inspected {
                 .map(|lora| InspectedLora { name: lora.name, hash: lora.hash, strength: lora.strength })
                 .collect(),
             raw_texts: settings.raw_texts.into_iter().map(|(key, text)| InspectedText { key, text }).collect(),
-            not_understood: settings.not_understood.into_iter().map(|(name, value)| InspectedField { name, value }).collect(),
+            unknown_fields: settings.not_understood.into_iter().map(|(name, value)| InspectedField { name, value }).collect(),
         }
     }
 }

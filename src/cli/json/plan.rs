@@ -10,7 +10,7 @@ use atelier_engine::Estimate;
 
 /// Predicted memory of a placement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of the module above documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct Predicted {
     pub backend: String,
     pub params_backend: String,
@@ -23,12 +23,12 @@ pub struct Predicted {
     #[serde(default)]
     pub time: Option<PredictedTime>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub not_measured: Vec<String>,
+    pub unmeasured_devices: Vec<String>,
 }
 
 /// Predicted seconds of a picture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of the module above documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct PredictedTime {
     pub load_secs: f64,
     pub encode_secs: f64,
@@ -44,7 +44,7 @@ pub struct PredictedTime {
 
 /// Predicted seconds of a module in a phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of the module above documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct PredictedPhaseTime {
     pub module: Module,
     pub phase: PhaseKind,
@@ -54,7 +54,7 @@ pub struct PredictedPhaseTime {
 
 /// Predicted memory of one device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of the module above documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct PredictedDevice {
     pub name: String,
     pub limit_bytes: u64,
@@ -64,20 +64,20 @@ pub struct PredictedDevice {
 
 /// Predicted memory of one device in one phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of the module above documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct PredictedPhase {
     pub phase: Phase,
     pub resident_bytes: u64,
     pub staged_bytes: u64,
     pub compute_bytes: u64,
-    pub slack_bytes: u64,
+    pub overhead_bytes: u64,
     pub shared_bytes: u64,
     pub total_bytes: u64,
 }
 
 /// Placement and predicted memory of one module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of the module above documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct PredictedModule {
     pub module: Module,
     pub runs_on: String,
@@ -85,22 +85,22 @@ pub struct PredictedModule {
     pub weight_bytes: u64,
     pub staged_bytes: u64,
     pub compute_bytes: u64,
-    pub in_pieces: bool,
+    pub streamed: bool,
 }
 
 /// The best placement, and changes that would improve it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of the module above documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct Fit {
     pub predicted: Predicted,
     pub reasons: Vec<String>,
-    pub sentence: Option<String>,
+    pub message: Option<String>,
     pub fixes: Vec<PlanFix>,
 }
 
 /// Changes that make the plan fit, or fit better.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of the module above documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct PlanFix {
     pub changes: Vec<String>,
     pub predicted: Predicted,
@@ -108,21 +108,21 @@ pub struct PlanFix {
 
 /// The whole line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of the module above documents every field")]
+#[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct Plan {
     pub width: u32,
     pub height: u32,
     pub devices: Vec<Device>,
-    pub asked: Predicted,
+    pub requested: Predicted,
     pub notes: Vec<String>,
-    pub fit: Fit,
+    pub suggested: Fit,
     #[serde(default)]
     pub streaming: Vec<PlanFix>,
 }
 
 impl Predicted {
     pub(in crate::cli) fn new(recipe: &Recipe, estimate: &Estimate, placement: &Placement, prediction: &Prediction) -> Self {
-        let (time, not_measured) = match estimate.time(recipe, placement, prediction) {
+        let (time, unmeasured_devices) = match estimate.time(recipe, placement, prediction) {
             Ok(time) => (Some(PredictedTime::from(&time)), Vec::new()),
             Err(missing) => (None, missing.devices.into_iter().collect()),
         };
@@ -140,7 +140,7 @@ impl Predicted {
             weight_bytes: it.weight_bytes,
             staged_bytes: it.staged_bytes,
             compute_bytes: it.compute_bytes,
-            in_pieces: it.in_pieces,
+            streamed: it.in_pieces,
         });
         Self {
             backend: text.backend,
@@ -152,14 +152,14 @@ impl Predicted {
             devices: devices.collect(),
             modules: modules.collect(),
             time,
-            not_measured,
+            unmeasured_devices,
         }
     }
 }
 
 fn in_phase(phase: Phase, it: &placement::MemoryUse) -> PredictedPhase {
-    let placement::MemoryUse { resident_bytes, staged_bytes, compute_bytes, overhead_bytes: slack_bytes, shared_bytes } = *it;
-    PredictedPhase { phase, resident_bytes, staged_bytes, compute_bytes, slack_bytes, shared_bytes, total_bytes: it.total_bytes() }
+    let placement::MemoryUse { resident_bytes, staged_bytes, compute_bytes, overhead_bytes, shared_bytes } = *it;
+    PredictedPhase { phase, resident_bytes, staged_bytes, compute_bytes, overhead_bytes, shared_bytes, total_bytes: it.total_bytes() }
 }
 
 impl PlanFix {

@@ -208,10 +208,10 @@ impl CommandRunner<'_> {
             for file in verified.ok_or(CommandError::Cancelled)? {
                 let (path, shown) = (file.path.display().to_string(), quoted_path(&file.path));
                 let (verdict, sum, problem) = match &file.verdict {
-                    Verdict::Right => ("right", None, None),
+                    Verdict::Right => ("ok", None, None),
                     Verdict::Unknown(sum) => ("unknown", Some(sum.to_string()), None),
-                    Verdict::Wrong(error) => ("wrong", None, Some(error.to_string())),
-                    Verdict::Damaged(sentence) => ("wrong", None, Some(sentence.clone())),
+                    Verdict::Wrong(error) => ("mismatch", None, Some(error.to_string())),
+                    Verdict::Damaged(sentence) => ("mismatch", None, Some(sentence.clone())),
                 };
                 let line = json!({"event": "verified", "id": id, "path": path, "verdict": verdict, "sha256": sum, "problem": problem});
                 self.report.printer.json(&line)?;
@@ -242,9 +242,9 @@ impl CommandRunner<'_> {
                 plan.carry_out(&mut self.trash).map_err(failed)?;
             }
             let stays: Vec<_> =
-                plan.staying.iter().map(|(path, why)| json!({"path": path.display().to_string(), "why": why.sentence()})).collect();
+                plan.staying.iter().map(|(path, why)| json!({"path": path.display().to_string(), "reason": why.sentence()})).collect();
             self.report.printer.json(&json!({
-                "event": "removed", "id": plan.model, "dry_run": dry_run, "going": going, "staying": stays, "bytes": plan.bytes,
+                "event": "removed", "id": plan.model, "dry_run": dry_run, "removed": going, "kept": stays, "bytes": plan.bytes,
             }))?;
             for path in &plan.going {
                 let place = if dry_run { "would go" } else { "in the trash" };

@@ -40,9 +40,9 @@ impl CommandRunner<'_> {
             self.require_terms(library, &mut entry, name, accept)?;
             let whole = models.installed_as(name).is_some_and(|it| it.files.is_ok());
             if whole {
-                self.report
-                    .printer
-                    .json(&json!({"event": "pull", "id": entry.id, "stage": "there", "bytes": entry.bytes(), "total": entry.bytes()}))?;
+                self.report.printer.json(
+                    &json!({"event": "pull", "id": entry.id, "stage": "present", "bytes": entry.bytes(), "total_bytes": entry.bytes()}),
+                )?;
                 self.report.printer.text(&format!("{} is on this disk already.", entry.id))?;
             } else {
                 jobs.push(download_job(&entry, library.models_root()).map_err(CommandError::UnknownModel)?);
@@ -112,7 +112,7 @@ impl CommandRunner<'_> {
                     let running = |it: &JobSnapshot| it.status == Status::Running && open.contains(&it.id);
                     for JobSnapshot { id, progress, .. } in downloads.snapshot().into_iter().filter(running) {
                         self.report.reporter.bytes(&id, progress.bytes, progress.total);
-                        self.report.printer.json(&line(&id, "loading", &progress))?;
+                        self.report.printer.json(&line(&id, "downloading", &progress))?;
                     }
                 }
                 Event::Paused { id, why } if open.contains(&id) => {
@@ -155,7 +155,7 @@ impl CommandRunner<'_> {
 
 fn line(id: &str, stage: &str, progress: &Progress) -> serde_json::Value {
     json!({
-        "event": "pull", "id": id, "stage": stage, "bytes": progress.bytes, "total": progress.total, "rate": progress.rate,
-        "seconds_left": progress.seconds_left,
+        "event": "pull", "id": id, "stage": stage, "bytes": progress.bytes, "total_bytes": progress.total, "bytes_per_sec": progress.rate,
+        "secs_left": progress.seconds_left,
     })
 }

@@ -1,19 +1,6 @@
 //! Output of `atelier models`: tables for people, and with `--json` one object a line.
 //!
-//! The form of the lines is stable, as with the other commands: fields and kinds may be added, none is renamed or removed. `event` tells
-//! the kind:
-//!
-//! - `model`, by `list`, `search` and `info`, one for each: `id` (of a loose file that belongs to no model its path), `name`, `family`, `description`, `licence` (`name`, `url`, `gated`,
-//!   `non_commercial`; or null), `state` (`on disk`, `damaged`, `in place`, `incomplete`, `listed`, `catalogue`), `bytes` (or null), `files` (`role`,
-//!   `name`, `path` or null, `bytes` or null), `problems` (sentences), `variants` (`name`, `bytes`), `defaults`.
-//! - `file`, by `info FILE`: `path`, `bytes`, and `facts` (what its header tells) or `problem` (a sentence).
-//! - `pull`: `id`, `stage` (`waiting`, `loading`, `paused`, `failed`, `done`, `there`), `bytes`, `total` (or null), `rate` (bytes a second),
-//!   `seconds_left` (or null), and with `failed` and `paused` `problem`.
-//! - `verified`, one for each file: `id`, `path`, `verdict` (`right`, `unknown`, `wrong`), `sha256` with `unknown`, `problem` with `wrong`.
-//! - `removed`: `id`, `dry_run`, `going` (paths), `staying` (`path`, `why`), `bytes`.
-//! - `folder`, by `add`: `path`, `layout`, `files` (how many, by role), `forgotten`.
-//! - `usage`: `models` (`id`, `bytes`, `shared`), `folders` (`path`, `layout`, `files`, `bytes`), `total`.
-//! - `problem`: `sentence`; something was passed over.
+//! `docs/json.md` names every key.
 
 use std::io;
 use std::path::Path;
@@ -26,7 +13,7 @@ use crate::cli::reporter::Reporter;
 
 use atelier_core::format::file_size;
 use atelier_core::plain_text::quoted_path;
-use atelier_library::disk::{Facts, FileStatus, ScanResult};
+use atelier_library::disk::{Facts, FileStatus, Layout, ScanResult};
 use atelier_library::{CardVariant, Licence, ModelCard, Usage};
 
 /// Reports the findings of a command: tables and sentences, or lines of JSON.
@@ -38,7 +25,7 @@ pub(super) struct LibraryReport<'a> {
 impl LibraryReport<'_> {
     /// Something was passed over.
     pub(super) fn warning(&mut self, sentence: &str) -> io::Result<()> {
-        self.printer.json(&json!({"event": "problem", "sentence": sentence}))?;
+        self.printer.json(&json!({"event": "problem", "message": sentence}))?;
         self.reporter.message(&format!("warning: {sentence}"));
         Ok(())
     }
@@ -138,13 +125,13 @@ impl LibraryReport<'_> {
     }
 
     pub(super) fn usage(&mut self, usage: &Usage) -> io::Result<()> {
-        let models: Vec<Value> = usage.models.iter().map(|it| json!({"id": it.id, "bytes": it.bytes, "shared": it.shared})).collect();
+        let models: Vec<Value> = usage.models.iter().map(|it| json!({"id": it.id, "bytes": it.bytes, "shared_bytes": it.shared})).collect();
         let folders = usage
             .folders
             .iter()
-            .map(|it| json!({"path": it.path.display().to_string(), "layout": it.layout.label(), "files": it.files, "bytes": it.bytes}));
+            .map(|it| json!({"path": it.path.display().to_string(), "layout": it.layout.key(), "files": it.files, "bytes": it.bytes}));
         let folders: Vec<Value> = folders.collect();
-        self.printer.json(&json!({"event": "usage", "models": models, "folders": folders, "total": usage.total}))?;
+        self.printer.json(&json!({"event": "usage", "models": models, "folders": folders, "total_bytes": usage.total}))?;
         let rows = usage.models.iter().map(|it| {
             let shared = if it.shared > 0 { format!("{} shared", file_size(it.shared)) } else { String::new() };
             [it.id.clone(), file_size(it.bytes), shared]
@@ -161,16 +148,16 @@ impl LibraryReport<'_> {
         for file in &stock.files {
             *counts.entry(file.role().map_or("unknown", |it| it.key())).or_default() += 1;
         }
-        let layout = stock.folders.iter().find(|it| it.path == path).map_or("folder", |it| it.layout.label());
+        let layout = stock.folders.iter().find(|it| it.path == path).map_or(Layout::Plain, |it| it.layout);
         self.printer.json(
-            &json!({"event": "folder", "path": path.display().to_string(), "layout": layout, "files": counts, "forgotten": forgotten}),
+            &json!({"event": "folder", "path": path.display().to_string(), "layout": layout.key(), "files": counts, "forgotten": forgotten}),
         )?;
         if forgotten {
             return self.printer.text(&format!("{} is not used any longer. Its files are as they were.", quoted_path(path)));
         }
         let parts: Vec<String> = counts.iter().map(|(role, count)| format!("{count} {role}")).collect();
         let parts = if parts.is_empty() { "no model files yet".into() } else { parts.join(", ") };
-        self.printer.text(&format!("{} ({layout}) is used where it is: {parts}.", quoted_path(path)))
+        self.printer.text(&format!("{} ({}) is used where it is: {parts}.", quoted_path(path), layout.label()))
     }
 
     /// A table with aligned columns; nothing where it has no rows.
@@ -211,7 +198,7 @@ fn card_line(card: &ModelCard) -> Value {
     let variants: Vec<Value> = other_sizes(card).map(|it| json!({"name": it.name, "bytes": it.bytes})).collect();
     json!({
         "event": "model", "id": card.id, "name": card.name, "family": card.family, "description": card.description, "licence": licence,
-        "state": card.availability.label(), "bytes": card.bytes, "files": files, "problems": card.problem_sentences(), "variants": variants,
+        "state": card.availability.key(), "bytes": card.bytes, "files": files, "problems": card.problem_sentences(), "variants": variants,
         "defaults": card.defaults,
     })
 }

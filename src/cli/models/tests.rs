@@ -158,7 +158,7 @@ fn models_are_listed_with_their_states_for_people_and_for_programs() {
     assert_eq!(files, expected);
     let lines = world.done(&["list", "--json"]).lines();
     let state = |name: &str| lines.iter().find(|it| it["id"].as_str().unwrap().ends_with(name)).unwrap()["state"].clone();
-    assert_eq!((state("tiny-lora.safetensors"), state("old.ckpt")), ("in place".into(), "listed".into()));
+    assert_eq!((state("tiny-lora.safetensors"), state("old.ckpt")), ("in_place".into(), "listed".into()));
     assert!(lines.len() > 25 && lines.iter().all(|it| it["event"] == "model"));
     let found = world.done(&["search", "turbo", "Z-IMAGE", "--json"]).lines();
     assert_eq!((found.len(), found[0]["id"].as_str(), found[0]["state"].as_str()), (1, Some("z-image-turbo"), Some("catalogue")));
@@ -204,7 +204,7 @@ fn every_byte_of_a_download_is_verified() {
     assert!(ran.out.starts_with("right    ") && ran.out.trim_end().ends_with("up.pth"), "{}", ran.out);
     fs::write(world.at("models/mine/up.pth"), "abd").unwrap();
     let ran = world.run(&["verify", "mine", "--json"]);
-    assert_eq!((ran.exit, ran.lines()[0]["verdict"].as_str()), (Exit::Failed, Some("wrong")));
+    assert_eq!((ran.exit, ran.lines()[0]["verdict"].as_str()), (Exit::Failed, Some("mismatch")));
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn use_of_the_disk_is_told_by_model_and_by_folder() {
     assert_eq!(models, ["tiny-zimage", "mine"]);
     let folders: Vec<(u64, &str)> =
         lines[0]["folders"].as_array().unwrap().iter().map(|it| (it["files"].as_u64().unwrap(), it["layout"].as_str().unwrap())).collect();
-    assert_eq!(folders, [(1, "Atelier"), (6, "ComfyUI")]);
+    assert_eq!(folders, [(1, "atelier"), (6, "comfyui")]);
     assert!(world.done(&["du"]).out.contains(" in all"));
 }
 

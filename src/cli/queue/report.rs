@@ -20,14 +20,14 @@ pub(super) fn row(row: &QueueRow) -> Value {
         "prompt": job.recipe.prompt,
         "model": job.model,
         "waits_for_model": job.wanted_model,
-        "pin": job.device,
+        "device": job.device,
         "pictures": paths(job),
         "picture_count": job.picture_count(),
         "seed": job.first_seed,
         "attempts": job.attempts,
         "crashes": job.crashes,
         "resumes": job.resumes,
-        "why": row.reason.as_ref().map(WaitReason::sentence).or_else(|| job.reason.clone()),
+        "reason": row.reason.as_ref().map(WaitReason::sentence).or_else(|| job.reason.clone()),
         "moved_up": job.is_moved_up,
         "ends_in_secs": row.ends_in_secs,
     })
@@ -75,7 +75,7 @@ pub(super) fn added(id: QueuedJobId, waits_for_model: Option<&str>, notes: &[Str
 }
 
 pub(super) fn picture(id: QueuedJobId, index: u32, path: &std::path::Path) -> Value {
-    json!({"event": "picture", "id": id.0, "index": index, "path": path})
+    json!({"event": "picture", "job": id.0, "picture": index, "path": path.display().to_string()})
 }
 
 pub(super) fn ended(job: &EndedJob) -> Value {
@@ -93,6 +93,6 @@ pub(super) fn shortened(prompt: &str) -> String {
     }
 }
 
-fn paths(job: &QueuedJob) -> Vec<&std::path::Path> {
-    job.pictures.iter().map(|picture| picture.path.as_path()).collect()
+fn paths(job: &QueuedJob) -> Vec<String> {
+    job.pictures.iter().map(|picture| picture.path.display().to_string()).collect()
 }

@@ -72,6 +72,20 @@ pub enum Availability {
 }
 
 impl Availability {
+    /// The word for programs.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::BuiltIn => "built_in",
+            Self::OnDisk => "on_disk",
+            Self::Damaged => "damaged",
+            Self::InPlace => "in_place",
+            Self::Incomplete => "incomplete",
+            Self::Listed => "listed",
+            Self::Catalogue => "catalogue",
+        }
+    }
+
     /// The word shown.
     #[must_use]
     pub const fn label(self) -> &'static str {

@@ -30,6 +30,17 @@ pub enum Layout {
 }
 
 impl Layout {
+    /// The word for programs.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Own => "atelier",
+            Self::ComfyUi => "comfyui",
+            Self::A1111 => "a1111",
+            Self::Plain => "folder",
+        }
+    }
+
     /// The name shown to a person.
     #[must_use]
     pub const fn label(self) -> &'static str {
