@@ -46,7 +46,7 @@ use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Reside
 use atelier_library::Builtin;
 
 /// Thumbnails that go to the graphics card in a frame, and the time after which no other one begins: a page is full after a few frames, and none is late.
-const MOST_UPLOADS: usize = 12;
+const MAX_UPLOADS: usize = 12;
 const UPLOAD_TIME: Duration = Duration::from_millis(4);
 /// Longest time that opening a file waits for the library's folders to be listed.
 const LIST_WITHIN_SECS: f64 = 5.0;
@@ -318,7 +318,7 @@ impl App {
         }
         self.cause = ChangeCause::Step(OTHER_CHANGE);
         let (begun, mut uploads) = (Instant::now(), 0);
-        let has_time = |uploads| uploads < MOST_UPLOADS && begun.elapsed() < UPLOAD_TIME;
+        let has_time = |uploads| uploads < MAX_UPLOADS && begun.elapsed() < UPLOAD_TIME;
         while has_time(uploads)
             && let Some(event) = self.gallery.as_ref().and_then(GalleryService::try_next)
         {

@@ -27,7 +27,7 @@ pub(crate) fn random_seed() -> i64 {
 }
 
 /// Models whose settings are remembered while the window is open.
-const MOST_RECIPES: usize = 32;
+const MAX_RECIPES: usize = 32;
 
 /// State that several features read and change.
 pub struct Shared {
@@ -413,7 +413,7 @@ impl RecentRecipes {
     pub fn remember(&mut self, recipe: &Recipe) {
         self.0.retain(|it| !same_paths(&it.files, &recipe.files));
         self.0.insert(0, recipe.clone());
-        self.0.truncate(MOST_RECIPES);
+        self.0.truncate(MAX_RECIPES);
     }
 
     /// The last recipe of the model of these files.

@@ -20,7 +20,7 @@ use atelier_engine::{Handle, choose_cpu_math};
 /// The window's first size, in points.
 const FIRST_SIZE: [f32; 2] = [1360.0, 860.0];
 /// The window's smallest size, in points.
-const LEAST_SIZE: [f32; 2] = [820.0, 560.0];
+const MIN_SIZE: [f32; 2] = [820.0, 560.0];
 const ICON: &[u8] = include_bytes!("../../assets/icon.png");
 
 /// The window could not be opened, or broke.
@@ -115,7 +115,7 @@ fn native_options(options: &Options, settings: &Settings) -> eframe::NativeOptio
         .with_title("Atelier")
         .with_app_id("atelier")
         .with_inner_size(FIRST_SIZE)
-        .with_min_inner_size(LEAST_SIZE);
+        .with_min_inner_size(MIN_SIZE);
     if let Some(icon) = icon() {
         viewport = viewport.with_icon(icon);
     }

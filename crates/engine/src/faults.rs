@@ -9,7 +9,7 @@ use atelier_core::recipe::{FileRole, Recipe};
 use atelier_library::Family;
 
 /// Pairs that are remembered.
-const MOST_FAULTS: usize = 200;
+const MAX_FAULTS: usize = 200;
 
 /// A setting that broke a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ impl Faults {
     /// Remembers that this setting broke a picture. Returns true if it was not known.
     pub(crate) fn add(&mut self, setting: FaultySetting, recipe: &Recipe, placement: &Placement, devices: &[Device]) -> bool {
         let Some(fault) = fault(setting, recipe, placement, devices).filter(|fault| !self.0.contains(fault)) else { return false };
-        if self.0.len() >= MOST_FAULTS {
+        if self.0.len() >= MAX_FAULTS {
             self.0.remove(0);
         }
         self.0.push(fault);

@@ -8,7 +8,7 @@ use crate::stored_path::id_list;
 use crate::{Database, GalleryError, PictureFlag, PictureId};
 
 /// Longest note, in bytes.
-const MOST_NOTE: usize = 64 << 10;
+const MAX_NOTE: usize = 64 << 10;
 /// The best rating.
 const BEST_RATING: u8 = 5;
 
@@ -63,8 +63,8 @@ impl Database {
     /// # Errors
     /// If it is longer than 64 KiB; the database's.
     pub fn set_note(&mut self, ids: &[PictureId], note: &str) -> Result<(), GalleryError> {
-        if note.len() > MOST_NOTE {
-            return Err(GalleryError::Refused(format!("This note is too long; shorten it to {MOST_NOTE} characters.")));
+        if note.len() > MAX_NOTE {
+            return Err(GalleryError::Refused(format!("This note is too long; shorten it to {MAX_NOTE} characters.")));
         }
         let note = note.trim().replace('\0', "");
         self.change_marks(ids, |transaction, list| {

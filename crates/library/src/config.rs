@@ -15,7 +15,7 @@ use super::disk::{ScannerOptions, same_folder};
 use atelier_core::paths::{self, Paths};
 
 /// A file larger than this is not ours.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 /// Number of files downloaded at the same time by default.
 const USUALLY_AT_ONCE: usize = 3;
 
@@ -99,7 +99,7 @@ impl LibraryConfig {
     pub fn read(path: &Path) -> Result<Self, LibraryConfigError> {
         let failed = |source| LibraryConfigError::Read { path: path.to_owned(), source };
         let mut text = String::new();
-        match File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text)) {
+        match File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text)) {
             Ok(_) => serde_json::from_str(&text).map_err(|error| failed(error.into())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(failed(error)),

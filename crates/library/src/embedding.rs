@@ -8,7 +8,7 @@ use super::header::Header;
 use super::problem::Problem;
 
 /// Vectors of one embedding; each takes the place of a token of the prompt, of which a text encoder reads 75 at once.
-const MOST_VECTORS: u64 = 75;
+const MAX_VECTORS: u64 = 75;
 
 /// The tensors of an embedding, one for each text encoder of its family.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub fn embedding_tensors(name: &str, header: &Header, family: Family) -> Result<
     match (first, count) {
         (Some(first), Some(count)) => Ok(EmbeddingTensors { count, first: first.clone(), second: second.cloned() }),
         _ => Err(Problem::new(
-            format!("{name} is damaged: its vectors do not fit each other, or are more than {MOST_VECTORS}."),
+            format!("{name} is damaged: its vectors do not fit each other, or are more than {MAX_VECTORS}."),
             "Download it again, or take it out of the embeddings.",
         )),
     }
@@ -77,7 +77,7 @@ fn vectors(tensor: &TensorInfo) -> Option<usize> {
         _ => return None,
     };
     let is_plain = matches!(tensor.dtype.name(), "F32" | "F16" | "BF16");
-    usize::try_from(count).ok().filter(|_| is_plain && (1..=MOST_VECTORS).contains(&count))
+    usize::try_from(count).ok().filter(|_| is_plain && (1..=MAX_VECTORS).contains(&count))
 }
 
 #[cfg(test)]

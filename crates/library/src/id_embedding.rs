@@ -10,11 +10,11 @@ use super::problem::Problem;
 /// Values of a face's vector (`pmid.hpp` of stable-diffusion.cpp).
 const FEATURES: i32 = 512;
 /// Dimensions that the engine's tensors have at most.
-const MOST_DIMENSIONS: i32 = 4;
+const MAX_DIMENSIONS: i32 = 4;
 /// Bytes of the tensor's name in the file.
-const MOST_NAME: i32 = 256;
+const MAX_NAME: i32 = 256;
 /// More faces are no file of one person.
-const MOST_FACES: i32 = 64;
+const MAX_FACES: i32 = 64;
 /// ggml's number of the type F32.
 const F32: i32 = 0;
 
@@ -25,7 +25,7 @@ const F32: i32 = 0;
 pub fn face_count(path: &Path) -> Result<u32, Problem> {
     let hint = "Make it with face_detect.py of stable-diffusion.cpp, from the same pictures of the person.";
     let mut bytes = Vec::new();
-    let most = u64::try_from(MOST_FACES * FEATURES * 4 + 1024).unwrap_or(u64::MAX);
+    let most = u64::try_from(MAX_FACES * FEATURES * 4 + 1024).unwrap_or(u64::MAX);
     File::open(path)
         .and_then(|file| file.take(most + 1).read_to_end(&mut bytes))
         .map_err(|error| Problem::new(format!("{} cannot be read: {error}.", file_name(path)), hint))?;
@@ -37,12 +37,12 @@ pub fn face_count(path: &Path) -> Result<u32, Problem> {
 fn faces(bytes: &[u8]) -> Option<u32> {
     let number = |at: usize| Some(i32::from_le_bytes(bytes.get(at * 4..at * 4 + 4)?.try_into().ok()?));
     let (dimensions, name, kind) = (number(0)?, number(1)?, number(2)?);
-    if !(2..=MOST_DIMENSIONS).contains(&dimensions) || !(0..=MOST_NAME).contains(&name) || kind != F32 {
+    if !(2..=MAX_DIMENSIONS).contains(&dimensions) || !(0..=MAX_NAME).contains(&name) || kind != F32 {
         return None;
     }
     let sizes = (0..dimensions).map(|axis| number(usize::try_from(3 + axis).ok()?)).collect::<Option<Vec<i32>>>()?;
     let (width, count) = (*sizes.first()?, *sizes.get(1)?);
-    if width != FEATURES || !(1..=MOST_FACES).contains(&count) || sizes.iter().skip(2).any(|size| *size != 1) {
+    if width != FEATURES || !(1..=MAX_FACES).contains(&count) || sizes.iter().skip(2).any(|size| *size != 1) {
         return None;
     }
     let length = 4 * (3 + dimensions) + name + 4 * width * count;

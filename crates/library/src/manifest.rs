@@ -29,7 +29,7 @@ pub use role::Role;
 /// The name of the file that says what a folder's model is.
 pub const MANIFEST: &str = "manifest.json";
 /// A file larger than this is no manifest.
-const MOST_BYTES: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 /// Values of a text that is read: fields that are not known are kept, and take a hundred times their bytes.
 pub(crate) const MAX_VALUES: usize = 1 << 17;
 /// Files of a model or of a variant, and variants of a model: each is compared with the others.
@@ -430,8 +430,8 @@ pub(crate) fn too_many_values(path: &Path, line: usize) -> ManifestError {
 pub(crate) fn read_text(path: &Path) -> Result<String, ManifestError> {
     let failed = |source| ManifestError::Read { path: path.to_owned(), source };
     let mut text = String::new();
-    File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text)).map_err(failed)?;
-    if text.len() as u64 > MOST_BYTES {
+    File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text)).map_err(failed)?;
+    if text.len() as u64 > MAX_BYTES {
         return Err(failed(io::Error::new(io::ErrorKind::InvalidData, "it is too large")));
     }
     Ok(text)

@@ -14,7 +14,7 @@ use atelier_core::recipe::Recipe;
 use atelier_engine::{JobId, Picture};
 
 /// Most candidates that are held; all of them are pictures on the disk too.
-const MOST_CANDIDATES: usize = 64;
+const MAX_CANDIDATES: usize = 64;
 
 /// A picture is finished: where a document asked for it, it becomes a candidate.
 pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context: &mut Context<'_>) {
@@ -57,7 +57,7 @@ pub(crate) fn prepared(state: &mut State, number: DocumentNumber, candidate: Opt
         return;
     };
     let texture = |name, image| context.egui.load_texture(name, image, TextureOptions::LINEAR);
-    if document.candidates.len() >= MOST_CANDIDATES {
+    if document.candidates.len() >= MAX_CANDIDATES {
         remove(document, 0);
     }
     document.candidates.push(Candidate {

@@ -24,9 +24,9 @@ use atelier_engine::{JobId, Picture, Preview};
 use atelier_library::ModelKind;
 
 /// LoRAs whose last pictures are shown.
-const MOST_LORAS: usize = 60;
+const MAX_LORAS: usize = 60;
 /// Most thumbnails of files that are kept.
-const MOST_THUMBNAILS: usize = 48;
+const MAX_THUMBNAILS: usize = 48;
 
 /// Keeps the newest preview until it can be made ready for the screen. Of several pictures that form, one is shown.
 pub(crate) fn preview(state: &mut State, job: JobId, preview: Preview, context: &Context<'_>) {
@@ -181,7 +181,7 @@ pub(crate) fn kept_read(state: &mut State, pictures: Vec<(KeptId, PathBuf, Opene
 pub(crate) fn wanted_thumbnails(state: &State, gallery: &gallery::State, shared: &Shared) -> Vec<KeptId> {
     let loras = shared.library.cards.iter().filter(|card| card.kind == ModelKind::Lora).filter_map(|card| gallery.latest_of_card(card));
     let used = shared.recipe.loras.iter().filter_map(|lora| gallery.latest_of_lora(&lora.path.file_stem()?.to_string_lossy()));
-    let loras = used.chain(loras).take(MOST_LORAS);
+    let loras = used.chain(loras).take(MAX_LORAS);
     loras.chain(state.session.iter().filter_map(|it| it.kept)).collect()
 }
 
@@ -255,7 +255,7 @@ pub(crate) fn thumbnail_ready(state: &mut State, path: PathBuf, result: Result<C
             let texture = context.egui.load_texture("look", look, TextureOptions::LINEAR);
             state.thumbnails.retain(|(of, _)| *of != path);
             state.thumbnails.push((path, texture));
-            if state.thumbnails.len() > MOST_THUMBNAILS {
+            if state.thumbnails.len() > MAX_THUMBNAILS {
                 let (path, _) = state.thumbnails.remove(0);
                 state.requested_thumbnails.remove(&path);
             }

@@ -14,11 +14,11 @@ use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{PartialRecipe, PictureInfo, Recipe, Rgb8};
 
 /// Pictures that the filmstrip holds; older ones are in the folder.
-const MOST_PICTURES: usize = 500;
+const MAX_PICTURES: usize = 500;
 /// Bytes of pixels that are kept in memory; older pictures are read again from their files.
-const MOST_BYTES: usize = 256 << 20;
+const MAX_BYTES: usize = 256 << 20;
 /// Pictures whose full size is kept on the graphics card.
-const MOST_TEXTURES: usize = 3;
+const MAX_TEXTURES: usize = 3;
 
 /// Number of a picture, unique in this session and rising.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -120,7 +120,7 @@ impl Session {
     /// Adds a picture of an earlier session behind all others, unless it is here already.
     pub fn push_kept(&mut self, picture: OpenedPicture, path: PathBuf, kept: KeptId) {
         let stored = PictureFile::At(path);
-        if self.pictures.len() >= MOST_PICTURES || self.pictures.iter().any(|it| it.stored == stored) {
+        if self.pictures.len() >= MAX_PICTURES || self.pictures.iter().any(|it| it.stored == stored) {
             return;
         }
         let recipe = picture.recipe();
@@ -133,7 +133,7 @@ impl Session {
 
     /// Drops old pictures and pixels beyond the bounds, if they are on the disk.
     pub fn make_room(&mut self) {
-        while self.pictures.len() > MOST_PICTURES && matches!(self.pictures.back().map(|it| &it.stored), Some(PictureFile::At(_))) {
+        while self.pictures.len() > MAX_PICTURES && matches!(self.pictures.back().map(|it| &it.stored), Some(PictureFile::At(_))) {
             self.pictures.pop_back();
         }
         if self.selected.is_some_and(|id| self.get(id).is_none()) {
@@ -143,7 +143,7 @@ impl Session {
         for picture in &mut self.pictures {
             let Some(pixels) = &picture.pixels else { continue };
             bytes += pixels.pixels().len();
-            if bytes > MOST_BYTES && matches!(picture.stored, PictureFile::At(_)) {
+            if bytes > MAX_BYTES && matches!(picture.stored, PictureFile::At(_)) {
                 picture.pixels = None;
             }
         }
@@ -235,7 +235,7 @@ impl Session {
     pub fn keep_texture(&mut self, id: PictureId, texture: TextureHandle) {
         self.textures.retain(|(of, _)| *of != id);
         self.textures.push_front((id, texture));
-        self.textures.truncate(MOST_TEXTURES);
+        self.textures.truncate(MAX_TEXTURES);
     }
 }
 
@@ -316,7 +316,7 @@ mod tests {
     fn the_filmstrip_is_bounded_and_never_drops_what_is_not_written() {
         let mut session = Session::default();
         let first = push(&mut session, 0, 1);
-        for seed in 0..MOST_PICTURES as i64 + 5 {
+        for seed in 0..MAX_PICTURES as i64 + 5 {
             let id = push(&mut session, seed, 1);
             session.get_mut(id).unwrap().stored = PictureFile::At("a.png".into());
         }
@@ -324,7 +324,7 @@ mod tests {
         session.show(first);
         session.get_mut(first).unwrap().stored = PictureFile::At("a.png".into());
         session.make_room();
-        assert_eq!(session.len(), MOST_PICTURES);
+        assert_eq!(session.len(), MAX_PICTURES);
         assert!(session.following(), "what was shown is gone, so the newest is shown");
     }
 }

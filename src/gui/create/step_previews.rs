@@ -11,7 +11,7 @@ use atelier_core::recipe::Rgb8;
 use atelier_engine::{JobId, Preview};
 
 /// Bytes of the previews of all pictures: two of 20 steps at 1024 x 1024 in the finest previews, hundreds in rough ones.
-const MOST_BYTES: usize = 128 << 20;
+const MAX_BYTES: usize = 128 << 20;
 
 /// Previews of the steps of the last pictures; the oldest picture is dropped first.
 #[derive(Default)]
@@ -45,17 +45,17 @@ impl StepPreviews {
     pub fn add(&mut self, job: JobId, preview: &Preview) {
         let Preview { picture, step, place, image } = preview;
         let bytes = image.pixels().len();
-        if *step == 0 || bytes > MOST_BYTES {
+        if *step == 0 || bytes > MAX_BYTES {
             return;
         }
         if !self.pictures.iter().any(|it| (it.job, it.index) == (job, *picture)) {
             let (place, previews) = (*place, BTreeMap::new());
             self.pictures.push_back(PictureSteps { job, index: *picture, id: None, place, has_several_parts: false, previews });
         }
-        while self.bytes() + bytes > MOST_BYTES && self.pictures.len() > 1 {
+        while self.bytes() + bytes > MAX_BYTES && self.pictures.len() > 1 {
             self.pictures.pop_front();
         }
-        let is_room = self.bytes() + bytes <= MOST_BYTES;
+        let is_room = self.bytes() + bytes <= MAX_BYTES;
         if let Some(steps) = self.pictures.iter_mut().find(|it| (it.job, it.index) == (job, *picture)).filter(|_| is_room) {
             if steps.place != *place {
                 steps.has_several_parts = true;
@@ -171,7 +171,7 @@ mod tests {
         for picture in 0..5_u32 {
             for step in 1..=20 {
                 previews.add(JobId(u64::from(picture)), &preview(0, step, 1024));
-                assert!(previews.bytes() <= MOST_BYTES);
+                assert!(previews.bytes() <= MAX_BYTES);
             }
             previews.finish(JobId(u64::from(picture)), 0, PictureId(u64::from(picture)));
         }

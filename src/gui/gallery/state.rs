@@ -17,7 +17,7 @@ use crate::gui::viewport::View;
 use crate::studio::gallery_service::{Export, ExportFormat, Found, Mark, Overview, Search};
 
 /// Summaries kept beyond those in sight.
-const MOST_SUMMARIES: usize = 4096;
+const MAX_SUMMARIES: usize = 4096;
 /// Side of a cell at first, in points.
 const USUAL_CELL_SIDE: f32 = 168.0;
 
@@ -207,7 +207,7 @@ impl State {
 
     /// Adds summaries, and lets old ones go.
     pub fn add_summaries(&mut self, summaries: Vec<PictureSummary>) {
-        if self.summaries.len() > MOST_SUMMARIES {
+        if self.summaries.len() > MAX_SUMMARIES {
             let near: BTreeSet<PictureId> = self.in_sight().collect();
             self.summaries.retain(|id, _| near.contains(id));
         }
@@ -254,9 +254,9 @@ impl State {
         /// More than a window of 1440 by 900 shows at first.
         const FIRST_PAGE: usize = 48;
         /// Of very small cells.
-        const MOST: usize = 200;
+        const MAX: usize = 200;
         let (from, to) = if self.visible.0 < self.visible.1 { self.visible } else { (0, FIRST_PAGE) };
-        self.found.ids.iter().copied().skip(from).take((to - from).min(MOST)).collect()
+        self.found.ids.iter().copied().skip(from).take((to - from).min(MAX)).collect()
     }
 
     /// The picture with the cursor.

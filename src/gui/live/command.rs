@@ -75,9 +75,9 @@ impl Command {
 }
 
 /// Fewest steps that are offered.
-const LEAST_STEPS: u32 = 2;
+const MIN_STEPS: u32 = 2;
 /// Smallest side that is offered, in pixels, and of what it stays a multiple.
-const LEAST_SIDE: u32 = 256;
+const MIN_SIDE: u32 = 256;
 const SIDE_MULTIPLE: u32 = 64;
 
 /// Steps that a picture of [`LIVE_SECS`] has; `None` where there are not fewer.
@@ -85,12 +85,12 @@ pub(crate) fn fewer_steps(state: &State, shared: &Shared) -> Option<u32> {
     let secs = state.picture_secs.unwrap_or(LIVE_SECS * 2.0).max(LIVE_SECS * 1.25);
     let steps = shared.recipe.steps;
     let fewer = (f64::from(steps) * LIVE_SECS / secs).floor() as u32;
-    Some(fewer.max(LEAST_STEPS)).filter(|fewer| *fewer < steps)
+    Some(fewer.max(MIN_STEPS)).filter(|fewer| *fewer < steps)
 }
 
 /// Three quarters of the width and height; `None` where both are small already.
 pub(crate) fn smaller_size(shared: &Shared) -> Option<(u32, u32)> {
     let (width, height) = (shared.recipe.width, shared.recipe.height);
-    let smaller = |side: u32| (side * 3 / 4 / SIDE_MULTIPLE * SIDE_MULTIPLE).max(LEAST_SIDE).min(side);
+    let smaller = |side: u32| (side * 3 / 4 / SIDE_MULTIPLE * SIDE_MULTIPLE).max(MIN_SIDE).min(side);
     Some((smaller(width), smaller(height))).filter(|smaller| *smaller != (width, height))
 }

@@ -10,7 +10,7 @@ use atelier_library::LibraryConfig;
 use atelier_library::downloads::free_bytes;
 
 /// Less room than this is as good as none, in bytes.
-const LEAST_FREE: u64 = 64 << 20;
+const MIN_FREE: u64 = 64 << 20;
 /// Room under which the next pictures or settings may not be kept, in bytes.
 const ROOM_FOR_PICTURES: u64 = 1 << 30;
 /// Room under which a downloaded model may not fit, in bytes.
@@ -19,9 +19,9 @@ const ROOM_FOR_MODELS: u64 = 8 << 30;
 pub(super) fn check(paths: &Paths, report: &mut dyn FnMut(Finding)) {
     let models = LibraryConfig::read(&paths.library_file()).ok().and_then(|it| it.models_root).unwrap_or_else(|| paths.models.clone());
     if let Some(settings) = paths.settings_file.parent() {
-        report(folder("Settings folder", settings, LEAST_FREE));
+        report(folder("Settings folder", settings, MIN_FREE));
     }
-    report(folder("Data folder", &paths.data, LEAST_FREE));
+    report(folder("Data folder", &paths.data, MIN_FREE));
     report(folder("Pictures folder", &paths.pictures, ROOM_FOR_PICTURES));
     report(folder("Models folder", &models, ROOM_FOR_MODELS));
 }
@@ -39,7 +39,7 @@ pub(super) fn folder(topic: &'static str, path: &Path, room: u64) -> Finding {
     }
     let made = if path.is_dir() { "" } else { " It is made when it is first needed." };
     match free_bytes(path) {
-        Ok(free) if free < LEAST_FREE => {
+        Ok(free) if free < MIN_FREE => {
             Finding::broken(topic, format!("The disk of {shown} is full: {} are free.", file_size(free)), "Make room on that disk.")
         }
         Ok(free) if free < room => {

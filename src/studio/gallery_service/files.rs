@@ -11,7 +11,7 @@ use atelier_media::export_picture;
 use super::message::Export;
 
 /// Largest picture file that is copied, in bytes; larger ones are no pictures that Atelier can read.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 
 /// Copies a picture into the folder of finished pictures, under its own name or one with a number, and indexes it. One that is there already
 /// is not copied.
@@ -22,7 +22,7 @@ pub(super) fn import(database: &mut Database, picture: &Path, folder: &Path) -> 
     if picture.parent() == Some(folder) {
         return database.record_picture(&NewPicture::read(picture, PictureKind::Import)?);
     }
-    if fs::metadata(picture).map_err(failed)?.len() > MOST_BYTES {
+    if fs::metadata(picture).map_err(failed)?.len() > MAX_BYTES {
         return Err(failed(std::io::Error::other("it is too large for a picture")));
     }
     let bytes = fs::read(picture).map_err(failed)?;

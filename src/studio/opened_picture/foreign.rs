@@ -11,7 +11,7 @@ use super::sampling::{sampler_named, scheduler_named};
 const STEPS: std::ops::RangeInclusive<u32> = 1..=10_000;
 const STRONGEST: f32 = 10.0;
 /// Characters of a prompt that a line shows.
-const MOST_CHARACTERS: usize = 200;
+const MAX_CHARACTERS: usize = 200;
 
 /// A setting by name and value, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -232,7 +232,7 @@ fn named(label: &str, name: &str) -> String {
 }
 
 fn shortened(text: &str) -> String {
-    let mut short: String = text.chars().take(MOST_CHARACTERS).collect();
+    let mut short: String = text.chars().take(MAX_CHARACTERS).collect();
     if short.len() < text.len() {
         short.push('…');
     }

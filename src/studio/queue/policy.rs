@@ -14,7 +14,7 @@ use super::message::WaitReason;
 /// Jobs that are looked at for one whose model is in memory.
 const LOOK_AHEAD: usize = 32;
 /// Jobs in a row that may go before the first because of their model.
-const MOST_MOVED_UP: usize = 16;
+const MAX_MOVED_UP: usize = 16;
 
 /// State of the queue, as far as the choice depends on it.
 pub(super) struct Situation<'a> {
@@ -124,7 +124,7 @@ impl Situation<'_> {
     /// A job that goes before the first one of the batch lane because its model is in memory and the first one's is not.
     fn with_model_in_memory<'a>(&self, first: &'a QueuedJob, others: impl Iterator<Item = &'a QueuedJob>) -> Option<&'a QueuedJob> {
         let passed = self.moved_up.get(&first.device).copied().unwrap_or_default();
-        if !self.follows_model || first.lane != Lane::Batch || first.is_placed || passed >= MOST_MOVED_UP {
+        if !self.follows_model || first.lane != Lane::Batch || first.is_placed || passed >= MAX_MOVED_UP {
             return None;
         }
         let in_use = self.jobs.iter().filter(|job| self.active(job.id).is_some_and(|it| it.has_begun)).map(|job| &job.recipe.files);

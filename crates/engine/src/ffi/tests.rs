@@ -292,7 +292,7 @@ fn what_is_thrown_on_a_loading_thread_is_an_error() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_model_that_fails_while_it_is_opened_is_freed() {
-    const MOST_GROWTH: u64 = 256 << 20;
+    const MAX_GROWTH: u64 = 256 << 20;
     fn resident_bytes() -> u64 {
         let text = std::fs::read_to_string("/proc/self/statm").unwrap();
         text.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 4096
@@ -308,7 +308,7 @@ fn a_model_that_fails_while_it_is_opened_is_freed() {
         }
     }
     let after = resident_bytes();
-    assert!(after < before + MOST_GROWTH, "from {before} to {after} bytes");
+    assert!(after < before + MAX_GROWTH, "from {before} to {after} bytes");
 }
 
 #[test]

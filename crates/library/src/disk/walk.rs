@@ -9,13 +9,13 @@ use std::time::UNIX_EPOCH;
 use super::layout::{Folder, Hint, Layout, hint_of};
 
 /// Folders inside folders; deeper ones are left out.
-const MOST_DEPTH: usize = 16;
+const MAX_DEPTH: usize = 16;
 /// Entries of all folders together that are looked at.
-const MOST_ENTRIES: usize = 400_000;
+const MAX_ENTRIES: usize = 400_000;
 /// Model files that are listed.
-const MOST_FILES: usize = 50_000;
+const MAX_FILES: usize = 50_000;
 /// Problems that are told; more say nothing new.
-const MOST_PROBLEMS: usize = 20;
+const MAX_PROBLEMS: usize = 20;
 
 /// A model file, by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ struct Walker<'a> {
 
 impl Walker<'_> {
     fn folder(&mut self, path: &Path, hint: Option<Hint>, depth: usize) {
-        if depth > MOST_DEPTH || self.is_full() || !(self.go_on)() {
+        if depth > MAX_DEPTH || self.is_full() || !(self.go_on)() {
             return;
         }
         let entries = match fs::canonicalize(path) {
@@ -120,7 +120,7 @@ impl Walker<'_> {
     }
 
     fn is_full(&self) -> bool {
-        self.entries > MOST_ENTRIES || self.found.files.len() >= MOST_FILES
+        self.entries > MAX_ENTRIES || self.found.files.len() >= MAX_FILES
     }
 
     fn problem(&mut self, path: &Path, error: &io::Error) {
@@ -133,7 +133,7 @@ impl Walker<'_> {
     }
 
     fn say(&mut self, sentence: String) {
-        if self.found.problems.len() < MOST_PROBLEMS && !self.found.problems.contains(&sentence) {
+        if self.found.problems.len() < MAX_PROBLEMS && !self.found.problems.contains(&sentence) {
             self.found.problems.push(sentence);
         }
     }

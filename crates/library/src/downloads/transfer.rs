@@ -27,7 +27,7 @@ use super::writer::{Start, write};
 /// Chunks that wait for the disk.
 const WAITING_CHUNKS: usize = 64;
 /// Fewer bytes than this in the time of a stall are a stall too.
-const LEAST_BYTES: u64 = 1024;
+const MIN_BYTES: u64 = 1024;
 /// Number of nonsensical answers before one is believed.
 const ODD_TRIES: u32 = 3;
 
@@ -364,7 +364,7 @@ impl Transfer {
             }
             window.1 += bytes;
             if window.0.elapsed() > self.context.retry_policy.stall {
-                if window.1 < LEAST_BYTES && to_come != Some(0) {
+                if window.1 < MIN_BYTES && to_come != Some(0) {
                     break Some(self.line(NoAnswer::QueuedJob("the server sends next to nothing".into())));
                 }
                 window = (Instant::now(), 0);

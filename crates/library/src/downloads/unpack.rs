@@ -21,7 +21,7 @@ use atelier_core::bounded_reader::BoundedReader;
 use atelier_core::paths;
 
 /// No file of a model packs better than this; deflate itself reaches 1032.
-const MOST_RATIO: u64 = 100;
+const MAX_RATIO: u64 = 100;
 /// Small files may pack as well as they like.
 const SMALL_BYTES: u64 = 1 << 20;
 /// Bytes that an archive's list of contents is read from.
@@ -186,7 +186,7 @@ fn check<R: Read + io::Seek>(
         return Err(wrong("is no plain file"));
     }
     let (bytes, packed) = (file.size(), file.compressed_size());
-    if bytes > SMALL_BYTES && bytes / MOST_RATIO > packed {
+    if bytes > SMALL_BYTES && bytes / MAX_RATIO > packed {
         return Err(wrong("says that it unpacks to much more than any model file does"));
     }
     if !is_inside(folder, &target)? {

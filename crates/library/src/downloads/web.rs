@@ -20,7 +20,7 @@ use crate::Sha256;
 /// Redirects that are followed for one request.
 const HOPS: usize = 10;
 /// Largest answer that is not a file, in bytes.
-const MOST_WORDS: usize = 64 << 10;
+const MAX_WORDS: usize = 64 << 10;
 
 /// The client, the endpoint and the token.
 pub(super) struct Web {
@@ -166,7 +166,7 @@ impl Web {
     /// Asks for a short text, at most `most` bytes of it.
     pub(super) async fn text(&self, url: &Url, most: usize) -> Result<(Answer, Vec<u8>), NoAnswer> {
         let mut answer = self.get(url, None).await?;
-        let most = if answer.response.status().is_success() { most } else { MOST_WORDS };
+        let most = if answer.response.status().is_success() { most } else { MAX_WORDS };
         let mut body = Vec::new();
         while let Some(chunk) = self.chunk(&mut answer.response).await? {
             if body.len() + chunk.len() > most {

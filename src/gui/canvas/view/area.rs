@@ -9,7 +9,7 @@ use atelier_core::canvas::{AreaFill, AreaSettings};
 /// Width of the menu, in points.
 const WIDTH: f32 = 300.0;
 /// The most context that the slider gives: with more, the part is a few pixels of what the model sees.
-const MOST_CONTEXT: f32 = 4.0;
+const MAX_CONTEXT: f32 = 4.0;
 /// Width of a soft edge where it is first set by hand, in pixels.
 const USUAL_FEATHER: u32 = 16;
 const NAME: &str = "Settings of the part";
@@ -21,7 +21,7 @@ pub(super) fn area_button(ui: &mut Ui, area: &mut AreaSettings) {
         ui.set_width(WIDTH);
         let scale = Scale { step: 0.1, decimals: 1, logarithmic: false };
         let hover = "How much of the picture the model sees around the part: with more it fits in better, with less it is drawn finer.";
-        slider_row(ui, "Surroundings", &mut area.context, AreaSettings::CONTEXT_RANGE.0..=MOST_CONTEXT, &scale, hover);
+        slider_row(ui, "Surroundings", &mut area.context, AreaSettings::CONTEXT_RANGE.0..=MAX_CONTEXT, &scale, hover);
         feather_row(ui, &mut area.feather);
         fill_rows(ui, &mut area.fill);
         ui.checkbox(&mut area.soft_mask, "Change the edge less than the middle")

@@ -24,7 +24,7 @@ const PICTURE: f32 = 36.0;
 /// Width of the number beside a slider, in points.
 const NUMBER_WIDTH: f32 = 52.0;
 /// Trigger words of one LoRA that are offered.
-const MOST_TRIGGERS: usize = 6;
+const MAX_TRIGGERS: usize = 6;
 const PICKER: &str = "Add a LoRA";
 
 /// Draws the LoRAs that have an effect, and those that the prompt names and nobody knows, as chips.
@@ -165,7 +165,7 @@ fn facts(ui: &mut Ui, state: &State, lora: &Lora, prompt: &str) -> Vec<String> {
         ui.add(Label::new(RichText::new(sentence).size(theme::SMALL).color(theme::palette(ui).warn)).wrap());
     }
     let prompt = prompt.to_lowercase();
-    let absent: Vec<_> = known.trigger_words().iter().filter(|words| !prompt.contains(&words.to_lowercase())).take(MOST_TRIGGERS).collect();
+    let absent: Vec<_> = known.trigger_words().iter().filter(|words| !prompt.contains(&words.to_lowercase())).take(MAX_TRIGGERS).collect();
     if absent.is_empty() {
         return Vec::new();
     }

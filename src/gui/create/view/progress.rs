@@ -74,9 +74,9 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, job: &Job, several:
 
 /// Title of a job among several: the beginning of its prompt.
 fn title(job: &Job) -> String {
-    const MOST: usize = 32;
+    const MAX: usize = 32;
     let prompt = job.recipe.prompt.trim();
-    match prompt.char_indices().nth(MOST) {
+    match prompt.char_indices().nth(MAX) {
         Some((at, _)) => format!("{}…", prompt[..at].trim_end()),
         None if prompt.is_empty() => "A picture".to_owned(),
         None => prompt.to_owned(),

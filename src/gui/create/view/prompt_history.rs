@@ -13,7 +13,7 @@ use crate::gui::widgets::{self, ROW_HEIGHT, bare_icon, command_control};
 const WIDTH: f32 = 420.0;
 const HEIGHT: f32 = 360.0;
 /// Prompts that are shown at once.
-const MOST_SHOWN: usize = 60;
+const MAX_SHOWN: usize = 60;
 const NAME: &str = "Earlier prompts";
 
 /// Draws the button that opens the list.
@@ -43,7 +43,7 @@ pub(crate) fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands
         }
         ScrollArea::vertical().id_salt("earlier prompts").max_height(HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
             let mut is_empty = true;
-            for prompt in history.found().take(MOST_SHOWN) {
+            for prompt in history.found().take(MAX_SHOWN) {
                 is_empty = false;
                 let line = prompt.replace('\n', " ");
                 let button =

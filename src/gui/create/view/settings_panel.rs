@@ -30,7 +30,7 @@ use atelier_core::recipe::{Recipe, Rng, Sampler, Scheduler, changed_settings};
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
 /// Numbers beyond it have no whole value in a field.
-const MOST_SEED: i64 = 1 << 53;
+const MAX_SEED: i64 = 1 << 53;
 /// Height of the button that matters, in points.
 const GENERATE_HEIGHT: f32 = 40.0;
 
@@ -304,7 +304,7 @@ fn blend_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Co
         switch(ui, state, commands, recipe.seed_blend.is_some(), "", Command::BlendSeeds);
         if let Some(blend) = &mut recipe.seed_blend {
             let hover = "The seed towards whose noise that of the first one is turned.";
-            ui.add(DragValue::new(&mut blend.seed).range(0..=MOST_SEED).speed(1.0)).on_hover_text(hover).accessible_name("Second seed");
+            ui.add(DragValue::new(&mut blend.seed).range(0..=MAX_SEED).speed(1.0)).on_hover_text(hover).accessible_name("Second seed");
             icon_button(ui, state, commands, Icon::Dice, Command::RollSecondSeed);
         }
     });

@@ -11,7 +11,7 @@ use atelier_core::placement::{
 use atelier_engine::{Estimate, OutOfMemory, PhaseKind};
 
 /// Longest list of remedies; a longer one is no help.
-const MOST_REMEDIES: usize = 3;
+const MAX_REMEDIES: usize = 3;
 
 /// The planner's answer to the placement on the board.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -82,7 +82,7 @@ impl PlanningInputs<'_> {
                 }
             }
         }
-        remedies.truncate(MOST_REMEDIES);
+        remedies.truncate(MAX_REMEDIES);
         remedies
     }
 

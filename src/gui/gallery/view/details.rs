@@ -19,7 +19,7 @@ use crate::gui::widgets::{
 /// Side of a picture of the family, in points.
 const FAMILY_SIDE: f32 = 64.0;
 /// Pictures of the family that are shown.
-const MOST_FAMILY: usize = 12;
+const MAX_FAMILY: usize = 12;
 
 /// The section; nothing where no picture has the cursor.
 pub(super) fn details_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -196,12 +196,12 @@ fn family(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &Picture
         heading(ui, words, |_| {});
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing = vec2(4.0, 4.0);
-            for id in pictures.iter().take(MOST_FAMILY) {
+            for id in pictures.iter().take(MAX_FAMILY) {
                 relative(ui, state, commands, *id, words);
             }
         });
-        if pictures.len() > MOST_FAMILY {
-            ui.label(small(format!("and {} more", pictures.len() - MOST_FAMILY), theme::palette(ui).weak));
+        if pictures.len() > MAX_FAMILY {
+            ui.label(small(format!("and {} more", pictures.len() - MAX_FAMILY), theme::palette(ui).weak));
         }
     }
 }
