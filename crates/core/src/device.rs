@@ -128,7 +128,7 @@ impl std::error::Error for SimulatedDevicesError {}
 
 impl fmt::Display for SimulatedDevicesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\" is no device; write a name and its GiB, for example GPU0:8,GPU1:6", self.0)
+        write!(f, "\"{}\" is not a device; write a name and its GiB, for example GPU0:8,GPU1:6", self.0)
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
     /// The file cannot be opened or read.
-    #[error("{} could not be read: {source}; check that the file is there and that you may read it", path.display())]
+    #[error("{} could not be read: {source}; check that the file exists and is readable", path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -16,7 +16,7 @@ pub enum PictureError {
         source: io::Error,
     },
     /// The file cannot be written.
-    #[error("the picture could not be written to {}: {source}; choose a folder you may write to, with room on its disk", path.display())]
+    #[error("the picture could not be written to {}: {source}; choose a writable folder on a disk with free space", path.display())]
     Write {
         /// The file or folder.
         path: PathBuf,
@@ -32,7 +32,7 @@ pub enum PictureError {
         reason: String,
     },
     /// The file is no canvas, or a damaged one.
-    #[error("{} is not a canvas that Atelier can read ({reason}); open another file, or the picture that it was exported to", path.display())]
+    #[error("{} is not a canvas that Atelier can read ({reason}); open another file", path.display())]
     NotACanvas {
         /// The file.
         path: PathBuf,

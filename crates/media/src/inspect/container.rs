@@ -35,7 +35,7 @@ impl Collector {
     /// A file has one packet; others are passed over.
     fn xmp(&mut self, packet: &str) {
         if std::mem::replace(&mut self.has_xmp, true) {
-            self.texts.pass_over("XMP", "the file has more than one packet; the first is read");
+            self.texts.pass_over("XMP", "the file has more than one packet; only the first is read");
         } else {
             xmp::read(packet, &mut self.texts);
         }
@@ -77,7 +77,7 @@ fn png(file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> {
         if found.texts.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     if !is_all_unpacked {
-        found.texts.pass_over("texts", "packed texts of the file unpack to more than is read; some are passed over");
+        found.texts.pass_over("texts", "compressed texts of the file are larger than the limit; some are skipped");
     }
     Ok(())
 }

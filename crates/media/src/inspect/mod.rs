@@ -106,11 +106,11 @@ fn settings_of(texts: &Texts) -> PictureSettings {
     let mut settings = PictureSettings { raw_texts: texts.iter().map(|(key, text)| (key.to_owned(), text.to_owned())).collect(), ..found };
     let mut told: Vec<(String, String)> = texts.passed_over().iter().map(|(part, why)| ((*part).to_owned(), (*why).to_owned())).collect();
     for (key, _) in texts.iter().filter(|(_, text)| fields::is_object(text) && has_more_values(text.as_bytes(), MAX_VALUES)) {
-        told.push((bounded(key, MAX_NAME), format!("it has more than {MAX_VALUES} values, so it is passed over")));
+        told.push((bounded(key, MAX_NAME), format!("it has more than {MAX_VALUES} values, so it is skipped")));
     }
     for (count, part) in [(cut(&mut settings.loras, MAX_LORAS), "LoRAs"), (cut(&mut settings.not_understood, MAX_LISTED), "fields")] {
         if count > 0 {
-            told.push((part.to_owned(), format!("{count} more are passed over")));
+            told.push((part.to_owned(), format!("{count} more are skipped")));
         }
     }
     for (name, value) in &mut settings.not_understood {

@@ -26,7 +26,7 @@ impl Texts {
         }
         if self.is_full || self.entries.len() >= MAX_TEXTS || self.bytes + bytes > MAX_BYTES {
             self.is_full = true;
-            return self.pass_over("texts", "the file has more or longer texts than are read; the others are passed over");
+            return self.pass_over("texts", "the file has more or longer texts than the limit; the rest is skipped");
         }
         self.bytes += bytes;
         self.entries.push((key, text));

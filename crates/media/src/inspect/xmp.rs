@@ -40,13 +40,13 @@ pub(super) fn read(packet: &str, texts: &mut Texts) {
     let packet = packet.trim_matches(['\0', '\u{feff}']);
     let assignments = packet.bytes().filter(|byte| *byte == b'=').count();
     if assignments > MAX_ASSIGNMENTS || packet.matches("xmlns").count() > MAX_NAMESPACES {
-        return texts.pass_over("XMP", "it has more attributes than are read, so it is passed over");
+        return texts.pass_over("XMP", "it has more attributes than the limit, so it is skipped");
     }
     let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     let document = match Document::parse_with_options(packet, options) {
         Ok(document) => document,
         Err(roxmltree::Error::NodesLimitReached) => {
-            return texts.pass_over("XMP", "it has more elements than are read, so it is passed over");
+            return texts.pass_over("XMP", "it has more elements than the limit, so it is skipped");
         }
         Err(_) => return,
     };

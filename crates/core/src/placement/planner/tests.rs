@@ -189,7 +189,7 @@ fn what_does_not_fit_is_told_with_what_would_make_it_fit() {
     let shortfall = &short.shortfalls[0];
     assert_eq!((shortfall.device.as_str(), shortfall.phase, shortfall.available_bytes), ("CUDA0", Phase::Decode, 6 * GIB));
     let sentence = "this does not fit, 1.3 GiB are missing: CUDA0 would have to hold 7.3 GiB in the decode phase and has 6.0 GiB. \
-                    Decode in tiles";
+                    Decode in tiles (VAE tiling)";
     assert_eq!(short.to_string(), sentence);
 }
 
