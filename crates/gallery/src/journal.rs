@@ -235,7 +235,7 @@ impl Collections {
             Err(Unreadable::Now(error)) => Err(error),
             Err(error) => {
                 let aside = put_aside(path)?;
-                tracing::warn!("boards and searches begin anew, the old file is {}: {error}", aside.display());
+                tracing::warn!("boards and searches start empty, the old file is {}: {error}", aside.display());
                 Ok(Self::default())
             }
         }

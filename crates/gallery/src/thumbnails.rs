@@ -91,7 +91,7 @@ impl Thumbnails {
             name.push(suffix);
             remove_if_there(Path::new(&name)).map_err(|error| GalleryError::file(path, error))?;
         }
-        Self::open_as_it_is(path)?.ok_or_else(|| GalleryError::Refused(format!("{} could not be made anew; delete it.", path.display())))
+        Self::open_as_it_is(path)?.ok_or_else(|| GalleryError::Refused(format!("{} could not be rebuilt; delete it.", path.display())))
     }
 
     fn open_as_it_is(path: &Path) -> Result<Option<Self>, GalleryError> {

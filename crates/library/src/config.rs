@@ -62,7 +62,7 @@ fn model_of(name: &str) -> &str {
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryConfigError {
     /// The file is damaged or cannot be read.
-    #[error("{path} could not be read: {source}. Correct it, or move it away to begin anew.", path = path.display())]
+    #[error("{path} could not be read: {source}. Correct the file, or move it away to start with the defaults.", path = path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -70,7 +70,7 @@ pub enum LibraryConfigError {
         source: io::Error,
     },
     /// The file cannot be written.
-    #[error("{path} could not be written: {source}. Check that its folder can be written and its disk is not full.", path = path.display())]
+    #[error("{path} could not be written: {source}. Check that the folder is writable and the disk is not full.", path = path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -78,13 +78,13 @@ pub enum LibraryConfigError {
         source: io::Error,
     },
     /// There is no such folder.
-    #[error("{path} is no folder that can be read. Check its name, and that its disk is connected.", path = path.display())]
+    #[error("{path} is not a readable folder. Check the name, and that its disk is connected.", path = path.display())]
     NoFolder {
         /// The folder.
         path: PathBuf,
     },
     /// It is used already.
-    #[error("{path} is used already.", path = path.display())]
+    #[error("{path} is already in use.", path = path.display())]
     InUse {
         /// The folder.
         path: PathBuf,

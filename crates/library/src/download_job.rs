@@ -33,15 +33,15 @@ pub fn parts_job(id: &str, name: &str, missing: &[Missing], models_root: &Path) 
     let files: Vec<ModelFile> = missing.iter().filter_map(|it| Some(it.offer.as_ref()?.file.clone())).collect();
     if files.is_empty() {
         return Err(Problem::new(
-            format!("Nobody wrote down where the missing files of {name} can be had."),
-            "Add the folder that has them.",
+            format!("No download source is known for the missing files of {name}."),
+            "Add a folder that contains them.",
         ));
     }
     let parts = Manifest {
         id: format!("parts-of-{id}"),
         name: format!("Parts of {name}"),
         family: None,
-        description: format!("What {name} needs beside its own file."),
+        description: format!("The other files that {name} needs."),
         licence: None,
         files,
         defaults: Defaults::default(),
@@ -63,7 +63,7 @@ fn wanted(entry: &Manifest, file: &ModelFile) -> Result<FileRequest, Problem> {
         }
         None => {
             return Err(Problem::new(
-                format!("The catalogue does not say where {} of {} can be had.", file.filename.as_str(), entry.name),
+                format!("The catalogue has no download source for {} of {}.", file.filename.as_str(), entry.name),
                 "Correct the entry, or choose another model.",
             ));
         }

@@ -23,13 +23,13 @@ const F32: i32 = 0;
 /// # Errors
 /// If it cannot be read, or is not what `face_detect.py` of stable-diffusion.cpp writes.
 pub fn face_count(path: &Path) -> Result<u32, Problem> {
-    let hint = "Make it with face_detect.py of stable-diffusion.cpp, from the same pictures of the person.";
+    let hint = "Make one with face_detect.py of stable-diffusion.cpp, from the same pictures of the person.";
     let mut bytes = Vec::new();
     let most = u64::try_from(MAX_FACES * FEATURES * 4 + 1024).unwrap_or(u64::MAX);
     File::open(path)
         .and_then(|file| file.take(most + 1).read_to_end(&mut bytes))
         .map_err(|error| Problem::new(format!("{} cannot be read: {error}.", file_name(path)), hint))?;
-    faces(&bytes).ok_or_else(|| Problem::new(format!("{} has no features of faces.", file_name(path)), hint))
+    faces(&bytes).ok_or_else(|| Problem::new(format!("{} is not a face embedding file.", file_name(path)), hint))
 }
 
 /// As `load_tensor_from_file_as_tensor` of stable-diffusion.cpp reads it: dimensions, length of the name and type, the sizes, the name, the
@@ -83,7 +83,7 @@ mod tests {
         assert!(face_count(&path).unwrap_err().advice.sentence.starts_with("id_embeds.bin cannot be read"));
         std::fs::write(&path, file(&[2, 0, 0, 512, 2], "", 1024)).unwrap();
         assert_eq!(face_count(&path), Ok(2));
-        std::fs::write(&path, "no features").unwrap();
-        assert_eq!(face_count(&path).unwrap_err().advice.sentence, "id_embeds.bin has no features of faces.");
+        std::fs::write(&path, "not a face embedding").unwrap();
+        assert_eq!(face_count(&path).unwrap_err().advice.sentence, "id_embeds.bin is not a face embedding file.");
     }
 }

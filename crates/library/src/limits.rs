@@ -39,11 +39,7 @@ fn check_tensor(tensor: &TensorInfo, format: Format) -> Result<(), Flaw> {
     }
     // The engine turns F64 into F32 as it reads safetensors, and not as it reads GGUF.
     if is_weight && (!dtype.can_be_weight() || (format == Format::Gguf && dtype.name() == "F64")) {
-        return Err(Flaw::Unsupported(format!(
-            "{} has numbers of the type {}, of which the engine makes no weights",
-            shown(name),
-            dtype.name()
-        )));
+        return Err(Flaw::Unsupported(format!("{} has the number type {}, which the engine does not support", shown(name), dtype.name())));
     }
     Ok(())
 }

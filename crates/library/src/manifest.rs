@@ -386,7 +386,7 @@ impl ModelFile {
         let failed = |source| FaultyFile::Unreadable { path: path.clone(), source };
         let found = fs::metadata(&path).map_err(failed)?;
         if !found.is_file() {
-            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")));
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")));
         }
         let inside = fs::canonicalize(folder).and_then(|folder| Ok(fs::canonicalize(&path)?.starts_with(folder)));
         if !inside.map_err(failed)? {
@@ -442,7 +442,7 @@ fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let id = String::deserialize(deserializer)?;
     let known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '-' | '_');
     if id.starts_with('.') || id.len() > 100 || !id.chars().all(known) || FileName::try_from(id.clone()).is_err() {
-        return Err(de::Error::custom(format!("\"{id}\" is no id; use small letters, digits, dots and hyphens")));
+        return Err(de::Error::custom(format!("\"{id}\" is not an id; use small letters, digits, dots and hyphens")));
     }
     Ok(id)
 }
@@ -452,7 +452,7 @@ fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>,
     let rest = |it: &String| it.strip_prefix("https://").or_else(|| it.strip_prefix("http://")).map(str::to_owned);
     match &address {
         Some(it) if rest(it).is_none_or(|rest| rest.is_empty() || rest.contains(|c: char| c.is_whitespace() || c.is_control())) => {
-            Err(de::Error::custom(format!("{it:?} is no address; it begins with https:// and has no spaces")))
+            Err(de::Error::custom(format!("{it:?} is not a URL; a URL begins with https:// and has no spaces")))
         }
         _ => Ok(address),
     }
@@ -463,7 +463,7 @@ fn repository<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::E
     let part = |it: &str| !it.is_empty() && !it.starts_with('.') && it.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     match repo.split_once('/') {
         Some((owner, name)) if part(owner) && part(name) => Ok(repo),
-        _ => Err(de::Error::custom(format!("{repo:?} is no repository; write OWNER/NAME"))),
+        _ => Err(de::Error::custom(format!("{repo:?} is not a repository; write OWNER/NAME"))),
     }
 }
 

@@ -85,7 +85,7 @@ impl Stays {
 #[derive(Debug, thiserror::Error)]
 pub enum RemovalError {
     /// Nothing of it is Atelier's.
-    #[error("Nothing of {model} was downloaded by Atelier, so nothing is deleted. Its files are in {folder}.", folder = folder.display())]
+    #[error("{model} was not downloaded by Atelier, so nothing is deleted. Its files are in {folder}.", folder = folder.display())]
     NotOurs {
         /// The model's id.
         model: String,
@@ -93,7 +93,7 @@ pub enum RemovalError {
         folder: PathBuf,
     },
     /// It is no folder of Atelier's.
-    #[error("{folder} is not in Atelier's own folder of models, so nothing is deleted.", folder = folder.display())]
+    #[error("{folder} is not in Atelier's models folder, so nothing is deleted.", folder = folder.display())]
     Outside {
         /// Its path.
         folder: PathBuf,
@@ -107,7 +107,7 @@ pub enum RemovalError {
         why: Stays,
     },
     /// The trash did not take it.
-    #[error("{path} could not be moved to the trash: {why}. It is still there.", path = path.display())]
+    #[error("{path} could not be moved to the trash: {why}. The file was not deleted.", path = path.display())]
     Trash {
         /// The file or folder.
         path: PathBuf,

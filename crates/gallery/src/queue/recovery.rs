@@ -12,7 +12,7 @@ use super::rows::now_ms;
 use crate::{Database, GalleryError};
 
 /// Sentence about a job that is not begun by itself any more.
-const CRASHED_TWICE: &str = "Atelier ended twice while it made this. It waits until you ask for it.";
+const CRASHED_TWICE: &str = "Atelier crashed twice while generating this. It waits until you resume it.";
 
 /// How the process that ran the queue last ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

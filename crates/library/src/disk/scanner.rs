@@ -278,7 +278,7 @@ impl Worker {
         let Some(watch) = &mut self.watch else { return };
         for (root, _) in self.folders.iter().flat_map(|it| &it.roots) {
             if root.is_dir() && !watch.add(root) {
-                tracing::info!("changes in {} are not noticed by themselves", root.display());
+                tracing::info!("changes in {} are not noticed automatically", root.display());
             }
         }
     }
@@ -353,13 +353,13 @@ impl Worker {
         match read {
             Ok(Ok(status)) => status,
             Ok(Err(_)) => {
-                let hint = "Please report this file; the others are not affected.";
-                faulty(Fault::Damaged, format!("{name} could not be understood."), hint)
+                let hint = "Please report this file; other files are not affected.";
+                faulty(Fault::Damaged, format!("Internal error while reading {name}."), hint)
             }
             // Not remembered, so that it is tried again.
             Err(_) => {
-                let hint = "Download it again, or delete it.";
-                faulty(Fault::Unreadable, format!("{name} is left out until it changes: Atelier ended while it read it."), hint)
+                let hint = "Download the file again, or delete it.";
+                faulty(Fault::Unreadable, format!("{name} is skipped until it changes: Atelier crashed while reading this file."), hint)
             }
         }
     }

@@ -80,7 +80,7 @@ impl Walker<'_> {
             self.entries += 1;
             if self.is_full() {
                 let sentence =
-                    format!("{} holds too many files; some are not listed. Add the folder with the models itself.", path.display());
+                    format!("{} has too many files; some are not listed. Add the folder that contains the models.", path.display());
                 return self.say(sentence);
             }
             let entry = match entry {
@@ -124,11 +124,8 @@ impl Walker<'_> {
     }
 
     fn problem(&mut self, path: &Path, error: &io::Error) {
-        let advice = if error.kind() == io::ErrorKind::NotFound {
-            "Connect its disk, or take the folder out."
-        } else {
-            "Ask for permission to read it."
-        };
+        let advice =
+            if error.kind() == io::ErrorKind::NotFound { "Connect its disk, or remove the folder." } else { "Change its permissions." };
         self.say(format!("{} cannot be read: {error}. {advice}", path.display()));
     }
 

@@ -122,8 +122,8 @@ async fn ask<T: for<'de> Deserialize<'de>>(web: &Web, url: &reqwest::Url, what: 
     let (answer, body) = web.text(url, MAX_BYTES).await.map_err(|error| match error {
         NoAnswer::QueuedJob(_) => Failure::new(
             Cause::Unreachable,
-            format!("{} cannot be reached just now.", url.host_str().unwrap_or("The server")),
-            "Everything on this machine works without it. Check the connection and search again.",
+            format!("{} cannot be reached.", url.host_str().unwrap_or("The server")),
+            "Models on this machine work without it. Check the connection and search again.",
         ),
         NoAnswer::Nonsense(words) => unclear(&words),
     })?;
@@ -138,5 +138,5 @@ fn unclear(words: &str) -> Failure {
 }
 
 fn nonsense(sentence: String) -> Failure {
-    Failure::new(Cause::Job, sentence, "A repository is written owner/name.")
+    Failure::new(Cause::Job, sentence, "Write the repository as owner/name.")
 }

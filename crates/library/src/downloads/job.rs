@@ -96,7 +96,7 @@ impl Job {
                 let reserved = name.ends_with(PART) || name.ends_with(NOTE) || name == crate::MANIFEST && self.manifest.is_some();
                 // Some systems take `A` and `a` for one file.
                 if reserved || !places.insert(name.to_lowercase()) {
-                    return Err(format!("Two files of {} are called \"{name}\", or it is a name that Atelier needs itself.", self.name));
+                    return Err(format!("Two files of {} are called \"{name}\", or Atelier reserves this name.", self.name));
                 }
                 Ok(())
             };

@@ -168,13 +168,16 @@ pub(super) fn take_over(path: &Path) -> Result<(StoredQueue, Option<String>), Un
         Ok((remembered, left_out)) => {
             let aside = aside_name(path);
             fs::copy(path, &aside).map_err(Unreadable::Now)?;
-            let files = if left_out == 1 { "1 download makes".to_owned() } else { format!("{left_out} downloads make") };
-            Ok((remembered, Some(format!("{files} no sense and was left out of the list; the old list is kept as {}.", aside.display()))))
+            let files = if left_out == 1 { "1 entry was".to_owned() } else { format!("{left_out} entries were") };
+            Ok((
+                remembered,
+                Some(format!("{files} invalid and left out of the download list; the old list is kept as {}.", aside.display())),
+            ))
         }
         Err(Unreadable::Damaged(reason)) => {
             let aside = put_aside(path).map_err(Unreadable::Now)?;
             let sentence = format!(
-                "The list of downloads was damaged and begins anew; the old one is kept as {}. What came is still there.",
+                "The download list was damaged and starts empty; the old list is kept as {}. Downloaded files are kept.",
                 aside.display()
             );
             tracing::warn!("{sentence} {reason}");

@@ -329,8 +329,7 @@ impl Queue {
             if !was_told {
                 tracing::error!(%error, "the download queue could not be remembered");
                 let path = self.journal.display();
-                self.outbox
-                    .send(Event::Notice(format!("The list of downloads, {path}, cannot be written now: {error}. It is tried again.")));
+                self.outbox.send(Event::Notice(format!("The download list {path} cannot be written: {error}. Atelier tries again.")));
             }
         }
     }
