@@ -22,7 +22,7 @@ const MAX_JOBS: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Busy {
     /// Too many jobs are open.
-    #[error("the queue is full; wait until some pictures are done")]
+    #[error("the queue is full; wait until some pictures are finished")]
     Full,
     /// The engine's thread has ended.
     #[error("the engine has stopped; restart Atelier")]

@@ -93,14 +93,14 @@ impl Faults {
             recipe.flash_attention = false;
             let device = device(FaultySetting::FlashAttention);
             notes.push(PictureNote::changed(format!(
-                "Flash attention is off: with it, this model made a picture of one colour on {device} before."
+                "Flash attention is off: this model made a single-colour picture with it on {device} before."
             )));
         }
         if is_vae_at_risk(recipe, family) && known(FaultySetting::VaeRange, recipe) {
             recipe.vae_conv_scale = true;
             let device = device(FaultySetting::VaeRange);
             notes.push(PictureNote::changed(format!(
-                "The VAE computes in a safe range: without, it made a picture of one colour on {device} before."
+                "The VAE's convolutions are scaled (safe range): it made a single-colour picture on {device} before."
             )));
         }
         notes

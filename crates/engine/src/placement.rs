@@ -81,7 +81,7 @@ impl ResolvedPlacement {
 
 /// The failure of a job whose placement cannot be resolved.
 pub(crate) fn placement_failure(error: &PlacementError) -> Failure {
-    Failure::new(sentence(&error.to_string()), "Change the placement, or leave it empty.")
+    Failure::new(sentence(&error.to_string()), "Change the placement, or leave the placement empty.")
 }
 
 #[cfg(test)]

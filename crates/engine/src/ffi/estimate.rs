@@ -56,7 +56,7 @@ impl Estimator {
         // SAFETY: `raw` owns its strings and outlives the call; `raw_callbacks` borrows `callbacks`; `context` is a local to be written.
         let status = unsafe { ggml_sys::atelier_estimator_new(&raw const raw.raw, raw_callbacks.as_ptr(), &raw mut context) };
         CallError::check(status)?;
-        NonNull::new(context).map(Self).ok_or_else(|| CallError::new("the engine gave no estimator"))
+        NonNull::new(context).map(Self).ok_or_else(|| CallError::new("the engine returned no estimator"))
     }
 
     /// Predicts memory and work of one image.

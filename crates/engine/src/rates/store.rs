@@ -171,7 +171,7 @@ impl RateStore {
         let written =
             serde_json::to_vec(stored).map_err(std::io::Error::from).and_then(|json| write_atomic(file, |to| to.write_all(&json)));
         if let Err(error) = written {
-            tracing::warn!("the rates of devices were not kept: {error}");
+            tracing::warn!("the rates of devices were not saved: {error}");
         }
     }
 }

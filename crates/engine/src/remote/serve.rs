@@ -81,13 +81,13 @@ pub enum ServeEvent {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// It spoke ggml's own protocol, or none.
-    #[error("it is not Atelier (a stock ggml RPC client cannot use this server)")]
+    #[error("the client is not Atelier (a stock ggml RPC client cannot use this server)")]
     Stranger,
     /// It said nothing.
-    #[error("it said nothing")]
+    #[error("no message was received")]
     Silent,
     /// Its messages differ.
-    #[error("it is another version of Atelier ({0}); install the same one on both machines")]
+    #[error("the client is another version of Atelier ({0}); install the same version on both machines")]
     OtherVersion(String),
     /// Another borrower works.
     #[error("the devices are lent to another program")]
@@ -98,7 +98,7 @@ pub enum Refusal {
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The address is not this machine's.
-    #[error("{0} is no address of this machine; write 127.0.0.1, or one of its own")]
+    #[error("{0} is not an address of this machine; use 127.0.0.1 or one of this machine's addresses")]
     Address(String),
     /// Others could reach it, and nobody said that they may.
     #[error(
@@ -140,7 +140,7 @@ pub fn serve(options: &ServeOptions, tell: &(dyn Fn(ServeEvent) + Sync)) -> Resu
     let address = address(options)?;
     let listener = TcpListener::bind(address).map_err(|error| ServeError::Listen { address, error })?;
     let address = listener.local_addr().unwrap_or(address);
-    let confinement = confining.map_or_else(|| Confinement::None("it does more than lend".into()), |it| it.finish(has_drivers));
+    let confinement = confining.map_or_else(|| Confinement::None("more than one thread is running".into()), |it| it.finish(has_drivers));
     let server = Server {
         options,
         names: devices.iter().map(|it| it.name.clone()).collect(),
