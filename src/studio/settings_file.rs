@@ -55,15 +55,15 @@ impl SettingsProblem {
     pub fn advice(&self) -> Advice {
         let hint = match self {
             Self::Newer { .. } => {
-                "This Atelier leaves the file as it is, opens with the usual settings and keeps no others. Start the newer one to go on with \
+                "This Atelier leaves the file as it is, starts with the default settings and saves none. Start the newer version to use \
                  yours."
             }
             Self::Unreadable { .. } => {
-                "Atelier leaves the file as it is, opens with the usual settings and keeps no others. Make the file readable for you, and \
-                 start Atelier again."
+                "Atelier leaves the file as it is, starts with the default settings and saves none. Make the file readable, and \
+                 restart Atelier."
             }
             Self::Damaged { .. } => {
-                "The window opens with the usual settings and keeps this file beside, as .bad. Repair it, or leave it to that."
+                "The window starts with the default settings and keeps a copy of this file as .bad. Repair the file, or keep the defaults."
             }
         };
         Advice::new(self.to_string(), hint)
@@ -120,6 +120,6 @@ mod tests {
         }
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();
-        assert!(matches!(read_settings_file(&path), Err(SettingsProblem::Unreadable { .. })), "there is a folder of this name");
+        assert!(matches!(read_settings_file(&path), Err(SettingsProblem::Unreadable { .. })), "a folder with this name exists");
     }
 }

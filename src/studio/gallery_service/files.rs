@@ -23,7 +23,7 @@ pub(super) fn import(database: &mut Database, picture: &Path, folder: &Path) -> 
         return database.record_picture(&NewPicture::read(picture, PictureKind::Import)?);
     }
     if fs::metadata(picture).map_err(failed)?.len() > MAX_BYTES {
-        return Err(failed(std::io::Error::other("it is too large for a picture")));
+        return Err(failed(std::io::Error::other("the file is too large for a picture")));
     }
     let bytes = fs::read(picture).map_err(failed)?;
     let path = paths::write_new(folder, numbered_names(picture), |file| std::io::Write::write_all(file, &bytes)).map_err(failed)?;
@@ -55,7 +55,7 @@ fn export_all(files: &[PathBuf], export: &Export) -> String {
         count => format!("{count} pictures were exported to {folder}."),
     };
     match failed.into_iter().find_map(Result::err) {
-        Some(error) => format!("{words} {} were not: {error}", files.len() - done.len()),
+        Some(error) => format!("{words} {} failed: {error}", files.len() - done.len()),
         None => words,
     }
 }

@@ -62,10 +62,10 @@ impl MissingModel {
         match &self.remedy {
             Some(ModelRemedy::Download { name: offered, bytes, .. }) => {
                 let size = bytes.map(|bytes| format!(" ({})", file_size(bytes))).unwrap_or_default();
-                format!("{what} {name} is not on this machine. It can be downloaded as {offered}{size}.")
+                format!("{what} {name} is not on this machine. Download it as {offered}{size}.")
             }
             Some(ModelRemedy::Nearest { name: near, .. }) => {
-                format!("{what} {name} is not on this machine. {near} here has a name like it.")
+                format!("{what} {name} is not on this machine. {near} has a similar name.")
             }
             None => format!("{what} {name} is not on this machine."),
         }
@@ -196,6 +196,6 @@ mod tests {
         assert_eq!(found(Some("juggernautXL_v9Lightning"), None), near);
         assert_eq!((found(Some("dreamlike"), None), found(None, None)), (Err(None), Err(None)));
         let missing = MissingModel { kind: ModelKind::Model, name: "sd_xl_base_1.0".into(), remedy: download };
-        assert_eq!(missing.sentence(), "Model sd_xl_base_1.0 is not on this machine. It can be downloaded as SDXL base (7 bytes).");
+        assert_eq!(missing.sentence(), "Model sd_xl_base_1.0 is not on this machine. Download it as SDXL base (7 bytes).");
     }
 }

@@ -34,10 +34,10 @@ pub struct Presets {
 #[derive(Debug, thiserror::Error)]
 pub enum PresetError {
     /// It has no name.
-    #[error("The style has no name. Give it one.")]
+    #[error("The style has no name. Enter a name.")]
     NoName,
     /// The disk refused.
-    #[error("{} could not be written: {source}. Check that you may write there, and that the disk has room.", path.display())]
+    #[error("{} could not be written: {source}. Check that the folder is writable and the disk has free space.", path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -54,17 +54,13 @@ pub fn read_presets(folder: &Path) -> Presets {
     let mut files: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|it| it == "json")).collect();
     files.sort();
     if files.len() > MAX_PRESETS {
-        read.problems.push(format!("{} has more than {MAX_PRESETS} styles; the others are passed over.", folder.display()));
+        read.problems.push(format!("{} has more than {MAX_PRESETS} styles; the rest is skipped.", folder.display()));
     }
     let mut bytes = 0;
     for path in files.into_iter().take(MAX_PRESETS) {
         bytes += fs::metadata(&path).map_or(0, |it| it.len());
         if bytes > MAX_ALL_BYTES {
-            read.problems.push(format!(
-                "The styles in {} are too long; from {} on they are passed over.",
-                folder.display(),
-                path.display()
-            ));
+            read.problems.push(format!("The styles in {} are too long; styles from {} on are skipped.", folder.display(), path.display()));
             break;
         }
         match read_preset(&path) {
@@ -136,7 +132,8 @@ fn file_of(folder: &Path, name: &str) -> Result<PathBuf, PresetError> {
     let names = (1..=MAX_PRESETS).map(|n| if n == 1 { format!("{stem}.json") } else { format!("{stem} {n}.json") });
     let is_its = |path: &PathBuf| !path.exists() || read_preset(path).is_ok_and(|preset| preset.name.trim() == name);
     let found = names.map(|name| folder.join(name)).find(is_its);
-    found.ok_or_else(|| PresetError::Write { path: folder.to_owned(), source: io::Error::other("there are too many styles of this name") })
+    found
+        .ok_or_else(|| PresetError::Write { path: folder.to_owned(), source: io::Error::other("there are too many styles with this name") })
 }
 
 #[cfg(test)]

@@ -20,14 +20,14 @@ pub fn read_styles(path: &Path) -> io::Result<Vec<Preset>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is too long for a list of styles"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is too large for a list of styles"));
     }
     let text = String::from_utf8_lossy(&bytes);
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.trim_start_matches('\u{feff}').as_bytes());
     let headers = reader.headers().map_err(io::Error::other)?.clone();
     let column = |name: &str| headers.iter().position(|it| it.trim().eq_ignore_ascii_case(name));
     let Some(name) = column("name") else {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it has no column \"name\", as A1111's styles.csv has"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the column \"name\" of A1111's styles.csv is missing"));
     };
     // Early versions called the prompt `text`.
     let (prompt, negative) = (column("prompt").or_else(|| column("text")), column("negative_prompt"));
@@ -73,8 +73,8 @@ mod tests {
 
     #[test]
     fn what_is_no_list_of_styles_is_refused() {
-        assert!(read("a,b\n1,2\n").unwrap_err().to_string().contains("no column"));
+        assert!(read("a,b\n1,2\n").unwrap_err().to_string().contains("the column"));
         assert!(read("").is_err() && read_styles(Path::new("/nowhere/styles.csv")).is_err());
-        assert!(read(&"x".repeat(MAX_BYTES as usize + 1)).unwrap_err().to_string().contains("too long"));
+        assert!(read(&"x".repeat(MAX_BYTES as usize + 1)).unwrap_err().to_string().contains("too large"));
     }
 }

@@ -234,11 +234,11 @@ impl WaitReason {
         match self {
             Self::Next => "Next".into(),
             Self::Behind(count) => format!("Behind {}", jobs(count)),
-            Self::BehindInteractive(count) => format!("Behind {} that you wait for", jobs(count)),
+            Self::BehindInteractive(count) => format!("Waits for {} of higher priority", jobs(count)),
             Self::Live => "Waits for the live picture".into(),
             Self::Paused => "The queue is paused".into(),
             Self::Question => "Waits for your answer about the job above".into(),
-            Self::Disk => "Waits for room on the disk".into(),
+            Self::Disk => "Waits for free disk space".into(),
             Self::Model(model) => format!("Waits for the download of {model}"),
             Self::Memory(models) => format!("Waits for the memory of {}", models.join(", ")),
             Self::Held(reason) => reason.clone(),

@@ -181,14 +181,14 @@ impl Situation<'_> {
 fn question(job: &QueuedJob) -> String {
     match job.progress {
         Some(step) if job.picture_count() > 1 => format!(
-            "Atelier ended at step {} of {} of picture {} of {}",
+            "Atelier stopped at step {} of {} of picture {} of {}",
             (step.done + 1).min(step.total),
             step.total,
             step.picture + 1,
             job.picture_count()
         ),
-        Some(step) => format!("Atelier ended at step {} of {}", (step.done + 1).min(step.total), step.total),
-        None => "Atelier ended while this was made".into(),
+        Some(step) => format!("Atelier stopped at step {} of {}", (step.done + 1).min(step.total), step.total),
+        None => "Atelier stopped during generation".into(),
     }
 }
 

@@ -49,12 +49,10 @@ pub enum UpdateError {
     #[error("{0}")]
     Fetch(String),
     /// The signature is not the publisher's, or the file is not what it should be.
-    #[error(
-        "The answer is not from the makers of Atelier, so it is not believed. Try again on another network, or look at Atelier's page."
-    )]
+    #[error("The answer is not signed by the makers of Atelier, so it is ignored. Try again on another network, or visit Atelier's page.")]
     NotGenuine,
     /// It was signed, and is older than what was seen before.
-    #[error("The answer is older than an earlier one, so it is not believed. Try again on another network, or look at Atelier's page.")]
+    #[error("The answer is older than an earlier one, so it is ignored. Try again on another network, or visit Atelier's page.")]
     Replayed,
 }
 

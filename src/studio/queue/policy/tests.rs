@@ -160,7 +160,7 @@ fn pauses_questions_downloads_and_other_processes_hold_jobs_and_say_so() {
     let asking = situation(&jobs, &[], &[]);
     assert_eq!(started(&asking.decide()), [3], "what a person asks for now is made");
     assert_eq!(asking.reason(&jobs[1], 0), Some(WaitReason::Question));
-    assert_eq!(asking.reason(&jobs[0], 0), Some(WaitReason::Held("Atelier ended while this was made".into())));
+    assert_eq!(asking.reason(&jobs[0], 0), Some(WaitReason::Held("Atelier stopped during generation".into())));
 
     jobs[0].reason = Some("It waits.".into());
     jobs[1].wanted_model = Some("z-image-turbo".into());
