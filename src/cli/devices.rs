@@ -33,7 +33,7 @@ pub(super) fn query(handle: &Handle, servers: &[ServerAddress], err: &mut dyn Wr
             _ => {}
         }
     }
-    anyhow::bail!("the engine did not name its devices; run it again, and look at your graphics driver if that does not help")
+    anyhow::bail!("the engine did not list its devices; try again, and check your graphics driver if that does not help")
 }
 
 /// Prints devices as a table, and the processor's instructions under it; or both as one line of JSON.
@@ -51,7 +51,7 @@ pub(super) fn print(devices: &[Device], processor: Processor, json: bool, out: &
 fn instructions(processor: Processor) -> String {
     let Processor { compiled, detected, allowed } = processor;
     let limit = if allowed < detected { format!("; {CPU_LEVEL_VARIABLE} allows {allowed}") } else { String::new() };
-    format!("Processor instructions: the engine uses {compiled}, this machine has {detected}{limit}.")
+    format!("CPU instructions: the engine uses {compiled}, this machine has {detected}{limit}.")
 }
 
 /// Two backends of a card stand under each other, the better one first; the memory is there once.
@@ -68,7 +68,7 @@ pub(super) fn table(devices: &[Device]) -> String {
             None => row(it),
             Some(first) => {
                 let same = format!(
-                    "The same card as {}{}: choose one",
+                    "The same GPU as {}{}: choose one",
                     first.name,
                     it.card.as_ref().map_or_else(String::new, |card| format!(" ({card})"))
                 );
@@ -106,11 +106,11 @@ mod tests {
     #[test]
     fn the_instructions_are_a_sentence() {
         let all = Processor { compiled: CpuLevel::Avx2, detected: CpuLevel::Avx512, allowed: CpuLevel::Avx512 };
-        assert_eq!(instructions(all), "Processor instructions: the engine uses avx2, this machine has avx512.");
+        assert_eq!(instructions(all), "CPU instructions: the engine uses avx2, this machine has avx512.");
         let limited = Processor { allowed: CpuLevel::Avx2, ..all };
         assert_eq!(
             instructions(limited),
-            "Processor instructions: the engine uses avx2, this machine has avx512; ATELIER_CPU_LEVEL allows avx2."
+            "CPU instructions: the engine uses avx2, this machine has avx512; ATELIER_CPU_LEVEL allows avx2."
         );
     }
 

@@ -48,9 +48,10 @@ pub(super) fn run(flags: &DoctorFlags, handle: &Handle, env: Env<'_>) -> Exit {
         return Exit::Cancelled;
     }
     let summary = match (broken, attention) {
-        (0, 0) => "Everything is as it should be.".to_owned(),
-        (0, _) => "Nothing is broken.".to_owned(),
-        _ => format!("Broken: {broken}. Repair {} first.", if broken == 1 { "it" } else { "them" }),
+        (0, 0) => "All checks passed.".to_owned(),
+        (0, _) => "No check failed.".to_owned(),
+        (1, _) => "1 check failed.".to_owned(),
+        _ => format!("{broken} checks failed."),
     };
     let ended = written.and_then(|()| {
         printer.json(&json!({"event": "done", "broken": broken, "attention": attention}))?;
@@ -88,7 +89,7 @@ mod tests {
             ran.out
         );
         let last = ran.out.lines().last().unwrap();
-        assert_eq!(last, "Broken: 1. Repair it first.", "{}", ran.out);
+        assert_eq!(last, "1 check failed.", "{}", ran.out);
         assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "nothing is left behind");
     }
 

@@ -71,7 +71,7 @@ pub(super) fn run_job(engine: &Arc<Handle>, job: Job, index: &mut PictureIndex, 
     loop {
         if interrupt.pressed() && !is_interrupt_reported {
             is_interrupt_reported = true;
-            output.reporter.message("Stopping. Press Ctrl-C again to leave at once.");
+            output.reporter.message("Stopping. Press Ctrl-C again to quit immediately.");
         }
         let Some(event) = engine.next_within(POLL_INTERVAL) else { continue };
         match event {
@@ -171,7 +171,7 @@ fn report_end(job: JobId, end: &End, output: &mut JobOutput<'_>) -> Exit {
                 output.reporter.message(&failure.advice.hint);
             }
             if !failure.log.is_empty() && !output.verbose {
-                output.reporter.message("With --verbose the engine's log is shown.");
+                output.reporter.message("Add --verbose for the engine's log.");
             }
             Exit::Failed
         }

@@ -110,9 +110,9 @@ fn mistyped_command(file: &Path) -> Option<String> {
     let closest = names.map(|name| (strsim::jaro(word, name), name)).max_by(|a, b| a.0.total_cmp(&b.0));
     let advice = match closest.filter(|(likeness, _)| *likeness > 0.7) {
         Some((_, name)) => format!("did you mean {name}?"),
-        None => "see --help for the commands".to_owned(),
+        None => "list the commands with --help".to_owned(),
     };
-    Some(format!("there is no command and no file named {word}; {advice}"))
+    Some(format!("there is no command or file named {word}; {advice}"))
 }
 
 /// Decides which instructions of the processor this process uses. Call it before anything of the engine runs. `Err`: a sentence for a person,
@@ -154,7 +154,7 @@ pub fn choose_cpu_math(invocation: &Invocation) {
     if let Some(wanted) = invocation.cpu_math {
         let used = atelier_engine::choose_cpu_math(Some(wanted));
         if used != wanted {
-            let words = format!("warning: this processor cannot compute with {wanted}; it computes with {used}");
+            let words = format!("warning: this CPU does not support {wanted}; using {used}");
             write_message(&mut terminal::stderr(), &words);
         }
     }
@@ -217,7 +217,7 @@ where
                 Err(error) => return failed(&error.into(), err.as_mut()),
             };
             if let Err(error) = listen(&interrupt) {
-                write_message(&mut err, &format!("warning: Ctrl-C will end the program at once: {error}"));
+                write_message(&mut err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
             }
             let trash = atelier_library::to_trash;
             return models::run(*flags, models::Env { out, err: err.as_mut(), terminal, paths, interrupt, trash });
@@ -228,7 +228,7 @@ where
                 Err(error) => return failed(&error.into(), err.as_mut()),
             };
             if let Err(error) = listen(&interrupt) {
-                write_message(&mut err, &format!("warning: Ctrl-C will end the program at once: {error}"));
+                write_message(&mut err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
             }
             let trash = &mut atelier_gallery::SystemTrash;
             return gallery::run(*flags, gallery::Env { out, err: err.as_mut(), terminal, paths, interrupt, trash });
@@ -288,7 +288,7 @@ where
         Command::Devices(flags) => return list_devices(&flags.servers, flags.json, &start(), out, err.as_mut()),
         Command::Doctor(flags) => {
             if let Err(error) = listen(&interrupt) {
-                write_message(&mut err, &format!("warning: Ctrl-C will end the program at once: {error}"));
+                write_message(&mut err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
             }
             let env = doctor::Env { out, err: err.as_mut(), paths: paths(), builtin: builtin(), interrupt };
             return doctor::run(&flags, &start(), env);
@@ -309,7 +309,7 @@ where
     let printer = Printer::new(out, report.json).with_null(path_flags.null);
     let mut output = JobOutput { printer, reporter, verbose: report.verbose, is_closed: false };
     if let Err(error) = listen(&interrupt) {
-        output.reporter.message(&format!("warning: Ctrl-C will end the program at once: {error}"));
+        output.reporter.message(&format!("warning: Ctrl-C will end the program immediately: {error}"));
     }
     if !automatic && let Err(busy) = handle.place_automatically(false) {
         output.reporter.message(&format!("warning: {busy}"));
@@ -381,7 +381,7 @@ fn print_command(copied: &CommandLine, out: &mut dyn Write, err: &mut dyn Write)
         write_message(err, note);
     }
     if plain(&copied.line) != copied.line {
-        let words = "note: the command has characters that steer a terminal; they stand as numbers in it, such as \\u001b";
+        let words = "note: terminal control characters in the command are shown as numbers, such as \\u001b";
         write_message(err, words);
     }
     match writeln!(out, "{}", copied.line).and_then(|()| out.flush()) {

@@ -48,9 +48,9 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
     for (device, share) in placement.split_batch.iter().zip(placement.shares()).skip(1) {
         let missing = placement::Prediction::of(&share, &estimate.needs, &rooms)?.missing_bytes;
         notes.push(match missing {
-            0 => format!("The share of {device} in a batch fits."),
+            0 => format!("Its share of a batch fits on {device}."),
             missing => {
-                format!("The share of {device} in a batch does not fit: {} are missing.", atelier_core::format::memory_size(missing))
+                format!("Its share of a batch does not fit on {device}: {} are missing.", atelier_core::format::memory_size(missing))
             }
         });
     }
@@ -106,14 +106,14 @@ fn query_estimate(recipe: &Recipe, handle: &Handle) -> anyhow::Result<Estimate> 
             return estimate.map_err(|failure| anyhow::anyhow!("{} {}", failure.advice.sentence, failure.advice.hint));
         }
     }
-    anyhow::bail!("the engine did not say what this takes; look whether the model's files can be read")
+    anyhow::bail!("the engine gave no estimate; check that the model's files are readable")
 }
 
 /// The report for people.
 fn words(plan: &Plan) -> String {
     let mut text = String::new();
     let is_same = plan.asked == plan.fit.predicted;
-    let title = if is_same { "This placement fits best".to_owned() } else { "As asked".to_owned() };
+    let title = if is_same { "This placement is the best fit".to_owned() } else { "As asked".to_owned() };
     // Writing to a string does not fail.
     let _ = write!(text, "{title}, {} x {} pixels: {}", plan.width, plan.height, predicted(&plan.asked));
     for note in &plan.notes {
@@ -124,14 +124,14 @@ fn words(plan: &Plan) -> String {
         let _ = writeln!(text, "\n{sentence}");
     }
     if !is_same {
-        let title = if fit.sentence.is_none() { "What fits best" } else { "What comes nearest" };
+        let title = if fit.sentence.is_none() { "Best fit" } else { "Nearest fit" };
         let _ = write!(text, "\n{title}: {}", predicted(&fit.predicted));
     }
     for reason in &fit.reasons {
         let _ = writeln!(text, "- {reason}");
     }
-    let better = if fit.sentence.is_none() { "What would be better" } else { "What would make it fit" };
-    for (title, fixes) in [(better, &fit.fixes), ("What streaming would free", &plan.streaming)] {
+    let better = if fit.sentence.is_none() { "Possible improvements" } else { "Ways to make it fit" };
+    for (title, fixes) in [(better, &fit.fixes), ("Memory that streaming would free", &plan.streaming)] {
         if !fixes.is_empty() {
             let _ = writeln!(text, "\n{title}:");
         }
@@ -171,14 +171,14 @@ fn time(it: &Predicted) -> String {
     let Some(time) = &it.time else {
         return match &it.not_measured[..] {
             [] => String::new(),
-            devices => format!("How long it takes is not known: run `atelier devices --measure` once, for {}.", list(devices)),
+            devices => format!("Time per picture is unknown: run `atelier devices --measure` once, for {}.", list(devices)),
         };
     };
     let parts = [
         ("load", time.load_secs),
         ("encode", time.encode_secs),
         ("denoise", time.denoise_secs),
-        ("enlarge", time.upscale_secs),
+        ("upscale", time.upscale_secs),
         ("decode", time.decode_secs),
     ];
     let parts: Vec<String> = parts.iter().filter(|(_, of)| *of > 0.0).map(|(what, of)| format!("{what} {}", seconds(*of))).collect();
@@ -247,7 +247,7 @@ mod tests {
         };
         let sentence = "About 13 s a picture: load 3 s, denoise 8 s, decode 1.5 s (0.4 s a step). First preview after 3.4 s, each further picture 9.4 s.";
         assert_eq!(time(&predicted_with(Some(&prediction), &[])), sentence);
-        let unknown = "How long it takes is not known: run `atelier devices --measure` once, for CPU and GPU0.";
+        let unknown = "Time per picture is unknown: run `atelier devices --measure` once, for CPU and GPU0.";
         assert_eq!(time(&predicted_with(None, &["CPU", "GPU0"])), unknown);
         let json = serde_json::to_value(predicted_with(Some(&prediction), &[])).unwrap();
         assert_eq!((json["time"]["total_secs"].as_f64(), json["time"]["phases"][0]["phase"].as_str()), (Some(12.5), Some("decoding")));

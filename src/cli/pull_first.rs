@@ -65,7 +65,7 @@ pub(super) fn download(
     listen: fn(&Arc<Interrupt>) -> Result<(), ctrlc::Error>,
 ) -> Exit {
     if let Err(error) = listen(interrupt) {
-        write_message(err, &format!("warning: Ctrl-C will end the program at once: {error}"));
+        write_message(err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
     }
     let command = ModelsCommand::Pull { names: vec![name.to_owned()], accept_licence };
     let flags = ModelsFlags { command, library: library.clone(), json: is_json };
@@ -77,13 +77,13 @@ pub(super) fn download(
 
 /// Asks the person; no answer is none.
 fn is_agreed(entry: &Manifest, answers: &mut dyn BufRead, err: &mut dyn Write) -> bool {
-    let size = entry.bytes().map_or_else(|| "a size that nobody knows".to_owned(), file_size);
+    let size = entry.bytes().map_or_else(|| "unknown size".to_owned(), file_size);
     let terms = match &entry.licence {
         Some(licence) if licence.asks() => {
-            format!("It comes under terms of its own, which you accept by yes: {}.", models::licence_text(licence))
+            format!("By answering yes you accept its licence terms: {}.", models::licence_text(licence))
         }
         Some(licence) => format!("Its licence: {}.", models::licence_text(licence)),
-        None => "Nobody says under which licence it is.".to_owned(),
+        None => "Its licence is unknown.".to_owned(),
     };
     // Without a question there is no answer.
     if write!(err, "{} is not on this disk. {}\nDownload it now ({size})? [y/N] ", plain_line(&entry.name), plain_line(&terms))

@@ -91,9 +91,7 @@ pub(super) fn upscale(
     let path = png(&flags.output)?;
     let devices = &flags.devices;
     if devices.split_batch.is_some() {
-        return Err(UsageError::WithoutEffect(
-            "--split-batch has no effect on an upscaler: one device enlarges the picture. Leave it out.",
-        ));
+        return Err(UsageError::WithoutEffect("--split-batch has no effect on an upscaler: it runs on one device. Remove --split-batch."));
     }
     let old = with_module_devices(OldFlags { offload_to_cpu: devices.offload_to_cpu, ..OldFlags::default() }, &flags.module_devices)?;
     let text = old.before(&PlacementText {
@@ -114,7 +112,7 @@ pub(super) fn upscale(
     {
         allow_pickle = pickles()?;
         if !allow_pickle {
-            let hint = format!("{} If you trust who made this one, and there is no other: --allow-pickle.", error.advice.hint);
+            let hint = format!("{} If you trust the author of this file, add --allow-pickle.", error.advice.hint);
             return Err(Problem::new(error.advice.sentence, hint).into());
         }
     }

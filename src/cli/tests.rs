@@ -105,7 +105,7 @@ fn settings_are_printed_as_a_command_without_an_engine() {
     let again = print(&["generate", "--as-command", "--from-command", ran.out.trim()]);
     assert_eq!((again.exit, again.out), (Exit::Done, ran.out));
     let lacking = print(&["generate", "--as-command", "--from-command", "sd -m m --mmap"]);
-    assert_eq!((lacking.exit, lacking.err.as_str()), (Exit::Done, "left out: --mmap: Atelier has no such setting\n"));
+    assert_eq!((lacking.exit, lacking.err.as_str()), (Exit::Done, "left out: --mmap: Atelier does not have this setting\n"));
     assert_eq!(print(&["generate", "--as-command", "--from-command", "a cat"]).exit, Exit::Usage);
 }
 
@@ -270,12 +270,12 @@ fn a_failure_is_a_sentence_and_a_hint_and_leaves_standard_output_empty() {
     let engine = |port: &EngineEnd| {
         let (job, _) = task(port);
         port.start(job).unwrap();
-        let failure = Failure { log: vec!["x".into()], ..Failure::new("The file is cut short.", "Download it again.") };
+        let failure = Failure { log: vec!["x".into()], ..Failure::new("The file is cut short.", "Download the file again.") };
         port.send(Event::End { job, end: End::Failed(failure) });
     };
     let (ran, _home) = run_once(&generate(&[]), engine);
     assert_eq!((ran.exit, ran.out.as_str()), (Exit::Failed, ""));
-    assert_eq!(ran.err, "error: The file is cut short.\nDownload it again.\nWith --verbose the engine's log is shown.\n");
+    assert_eq!(ran.err, "error: The file is cut short.\nDownload the file again.\nAdd --verbose for the engine's log.\n");
 }
 
 #[test]

@@ -170,7 +170,7 @@ impl CommandRunner {
             return Ok(Exit::Done);
         }
         if !path.is_dir() {
-            return Err(CommandError::Usage(format!("{} is not a folder; name one that is there.", path.display())));
+            return Err(CommandError::Usage(format!("{} is not a folder; choose an existing folder.", path.display())));
         }
         let folder = self.database.add_folder(&path, FolderKind::Added)?;
         self.scan_folder(&folder, report)?;
@@ -178,7 +178,7 @@ impl CommandRunner {
     }
 
     fn scan_folder(&mut self, folder: &Folder, report: &mut GalleryReport<'_>) -> Result<(), CommandError> {
-        let message = format!("Looking through {}", folder.path.display());
+        let message = format!("Scanning {}", folder.path.display());
         report.reporter.begin_stage(&ProgressLine::new(&message));
         let interrupt = Arc::clone(&self.interrupt);
         let mut progress = |scan: &atelier_gallery::ScanReport| {
@@ -233,7 +233,7 @@ impl CommandRunner {
             (Format::Webp, None) => ExportFormat::WebP,
             (Format::Png | Format::Webp, Some(_)) => {
                 return Err(CommandError::Usage(
-                    "PNG and WebP are written without loss, so --quality has no effect; leave it out, or add --format jpeg.".to_owned(),
+                    "PNG and WebP are lossless, so --quality has no effect; remove --quality, or add --format jpeg.".to_owned(),
                 ));
             }
         };

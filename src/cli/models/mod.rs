@@ -136,7 +136,7 @@ impl CommandRunner<'_> {
         let mut cards = model_cards(&models, &stock, None, &BTreeMap::new());
         cards.retain(wanted);
         if cards.is_empty() {
-            self.report.printer.text("There is nothing of this kind. All models are listed by: atelier models list")?;
+            self.report.printer.text("No models match. List all models with: atelier models list")?;
         }
         self.report.cards(&cards)?;
         Ok(Exit::Done)
@@ -178,7 +178,7 @@ impl CommandRunner<'_> {
             file.map(|file| InstalledItem::File(name.clone(), file)).ok_or_else(|| match card_named(models, name) {
                 Some(card) => CommandError::UnknownModel(Problem::new(
                     format!("{} was not downloaded by Atelier.", card.name),
-                    "Only what Atelier downloaded can be checked or taken away here.",
+                    "Atelier verifies and removes only models that it downloaded.",
                 )),
                 None => CommandError::UnknownModel(models.unknown(name)),
             })
@@ -219,7 +219,7 @@ impl CommandRunner<'_> {
                     exit = Exit::Failed;
                     self.report.printer.text(&format!("wrong    {shown}: {problem}"))?;
                 } else if let Some(sum) = sum {
-                    self.report.printer.text(&format!("unknown  {shown}: nobody wrote its sum down; it is {sum}"))?;
+                    self.report.printer.text(&format!("unknown  {shown}: no checksum is published; SHA-256 is {sum}"))?;
                 } else {
                     self.report.printer.text(&format!("right    {shown}"))?;
                 }
@@ -253,7 +253,7 @@ impl CommandRunner<'_> {
             for (path, why) in &plan.staying {
                 self.report.printer.text(&format!("{} {}", quoted_path(path), why.sentence()))?;
             }
-            let what = if dry_run { "would go to the trash" } else { "went to the trash; empty it to have the room" };
+            let what = if dry_run { "would be moved to the trash" } else { "moved to the trash; empty the trash to free the space" };
             self.report.printer.text(&format!("{}: {} {what}", plan.model, file_size(plan.bytes)))?;
         }
         Ok(Exit::Done)
@@ -274,8 +274,8 @@ impl CommandRunner<'_> {
         })
         .map_err(failed)?;
         if forget && !forgotten {
-            let sentence = format!("{} is not among the folders that are used.", folder.display());
-            return Err(CommandError::UnknownModel(Problem::new(sentence, "See them with: atelier models du.")));
+            let sentence = format!("{} is not a folder of the library.", folder.display());
+            return Err(CommandError::UnknownModel(Problem::new(sentence, "List the folders with: atelier models du.")));
         }
         let mut stock = ScanResult::default();
         if !forget {

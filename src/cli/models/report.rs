@@ -104,7 +104,10 @@ impl LibraryReport<'_> {
             other => {
                 let problem = match other {
                     FileStatus::Faulty { advice, .. } => advice.to_string(),
-                    _ => "It is a pickle, which can run programs where it is opened, so it is not looked into. Look for the same model as .safetensors.".into(),
+                    _ => {
+                        "Pickle files can execute code when loaded, so Atelier does not open them. Look for the same model as .safetensors."
+                            .into()
+                    }
                 };
                 self.printer.json(&json!({"event": "file", "path": raw, "bytes": bytes, "problem": problem}))?;
                 self.printer.text(&format!("{shown} ({})", file_size(bytes)))?;
@@ -166,11 +169,11 @@ impl LibraryReport<'_> {
             &json!({"event": "folder", "path": path.display().to_string(), "layout": layout, "files": counts, "forgotten": forgotten}),
         )?;
         if forgotten {
-            return self.printer.text(&format!("{} is not used any longer. Its files are as they were.", quoted_path(path)));
+            return self.printer.text(&format!("{} was removed from the library. Its files were not changed.", quoted_path(path)));
         }
         let parts: Vec<String> = counts.iter().map(|(role, count)| format!("{count} {role}")).collect();
         let parts = if parts.is_empty() { "no model files yet".into() } else { parts.join(", ") };
-        self.printer.text(&format!("{} ({layout}) is used where it is: {parts}.", quoted_path(path)))
+        self.printer.text(&format!("{} ({layout}) is used in place: {parts}.", quoted_path(path)))
     }
 
     /// A table with aligned columns; nothing where it has no rows.

@@ -234,7 +234,7 @@ fn a_folder_is_added_once_and_forgotten_once() {
     let world = World::new();
     world.add_comfy();
     let again = world.run(&["add", world.at("comfy").to_str().unwrap()]);
-    assert!(again.exit == Exit::Failed && again.err.contains("is used already"), "{}", again.err);
+    assert!(again.exit == Exit::Failed && again.err.contains("is already in use"), "{}", again.err);
     assert_eq!(world.run(&["add", world.at("none").to_str().unwrap()]).exit, Exit::Failed);
     world.done(&["add", "--forget", world.at("comfy").to_str().unwrap()]);
     assert_eq!(world.run(&["add", "--forget", world.at("comfy").to_str().unwrap()]).exit, Exit::Usage);

@@ -58,7 +58,7 @@ pub(super) fn run(
         }
     }
     if let Err(error) = listen(&interrupt) {
-        write_message(&mut err, &format!("warning: Ctrl-C will end the program at once: {error}"));
+        write_message(&mut err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
     }
     let models = ModelLookup::new(paths.clone()).with(library.models_root.clone(), library.catalogue.clone());
     let options = QueueOptions { models: Some(models), ..QueueOptions::of_command(&paths) };
@@ -74,7 +74,7 @@ pub(super) fn run(
     let mut follower = Follower { printer, reporter, told: None, progress: JobProgress::default(), exit: Exit::Done };
     let exit = loop {
         if interrupt.pressed() {
-            follower.reporter.message("Stopping. What was begun is made again by: atelier queue run");
+            follower.reporter.message("Stopping. Interrupted jobs restart with: atelier queue run");
             break Exit::Cancelled;
         }
         while let Some(event) = handle.try_next() {
@@ -156,7 +156,7 @@ impl Follower<'_> {
         }
         if !snapshot.is_owner && !told.is_follower {
             told.is_follower = true;
-            self.reporter.message("Another Atelier runs the queue; this tells what it makes.");
+            self.reporter.message("Another Atelier runs the queue; this command shows its progress.");
         }
         if snapshot.is_blocked {
             self.exit = Exit::Failed;
@@ -170,7 +170,7 @@ impl Follower<'_> {
             return Ok(false);
         }
         if can_begin {
-            self.reporter.message("The queue is paused. Let it go on with: atelier queue resume");
+            self.reporter.message("The queue is paused. Resume it with: atelier queue resume");
         }
         for row in snapshot.rows.iter().filter(waits) {
             if let Some(model) = &row.job.wanted_model {
@@ -179,7 +179,7 @@ impl Follower<'_> {
             }
         }
         for row in snapshot.rows.iter().filter(|row| row.job.state == JobState::Held) {
-            self.reporter.message(&format!("Job {} is held. Ask for it with: atelier queue resume {}", row.job.id, row.job.id));
+            self.reporter.message(&format!("Job {} is held. Resume it with: atelier queue resume {}", row.job.id, row.job.id));
         }
         Ok(true)
     }

@@ -43,7 +43,7 @@ fn jobs_are_added_listed_paused_cancelled_made_and_forgotten() {
     let listed = lines(&run(&["list", "--json"]).out);
     let prompts: Vec<_> = listed.iter().filter_map(|line| line["prompt"].as_str()).collect();
     assert_eq!(prompts, ["a castle", "a lake", "a forest"]);
-    assert_eq!((listed[0]["pin"].as_str(), listed[1]["why"].as_str()), (Some("CUDA1"), Some("Behind 1 job that you wait for")));
+    assert_eq!((listed[0]["pin"].as_str(), listed[1]["why"].as_str()), (Some("CUDA1"), Some("Waits for 1 job of higher priority")));
     assert_eq!(listed[3]["running"].as_bool(), Some(false));
 
     assert_eq!(run(&["pause"]).exit, Exit::Done);

@@ -94,7 +94,7 @@ fn a_picture_gives_its_settings_and_flags_change_them() {
     let notes = job(&["generate", "--like", "gone.png", "-m", "mine"]).unwrap().notes;
     assert_eq!(notes, ["Model gone is not on this machine."]);
     let refused = job(&["generate", "--like", "gone.png"]).unwrap_err();
-    assert!(refused.is_missing_resource() && refused.to_string() == "Model gone is not on this machine. Name another one with --model");
+    assert!(refused.is_missing_resource() && refused.to_string() == "Model gone is not on this machine. Choose another one with --model");
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn tiles_have_the_models_side_unless_one_is_given() {
 fn loras(names: &[String]) -> Result<Vec<PathBuf>, UsageError> {
     let find = |name: &String| match name.as_str() {
         "ink" | "oil" => Ok(Path::new("/l").join(format!("{name}.safetensors"))),
-        _ => Err(Problem::new(format!("There is no LoRA called {name}."), "Look.").into()),
+        _ => Err(Problem::new(format!("There is no LoRA named {name}."), "Look.").into()),
     };
     names.iter().map(find).collect()
 }
@@ -132,7 +132,7 @@ fn loras_that_the_prompt_names_are_found_in_the_library_and_leave_the_prompt() {
     assert_eq!(recipe.prompt, "a lake, still");
     assert_eq!(recipe.loras, expected.map(|(path, strength)| Lora { path: path.into(), strength }));
     let missing = of("a lake <lora:pen:1>").unwrap_err();
-    assert!(missing.is_missing_resource() && missing.to_string() == "There is no LoRA called pen. Look.");
+    assert!(missing.is_missing_resource() && missing.to_string() == "There is no LoRA named pen. Look.");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn a_photomaker_without_a_person_and_a_person_without_words_are_refused() {
     );
     let empty = folder.path().join("empty");
     std::fs::create_dir(&empty).unwrap();
-    for (folder, says) in [(empty.as_path(), "there is no picture"), (Path::new("/nowhere at all"), "--pm-id-images-dir")] {
+    for (folder, says) in [(empty.as_path(), "contains no pictures"), (Path::new("/nowhere at all"), "--pm-id-images-dir")] {
         let said = error(&[&words[..], &["--pm-id-images-dir", folder.to_str().unwrap()]].concat());
         assert!(said.contains(says), "{said}");
     }
@@ -496,7 +496,7 @@ fn the_device_flags_of_an_early_sd_cli_are_a_placement() {
 #[test]
 fn a_pasted_command_stands_for_all_settings_and_keeps_what_it_lacks_in_sight() {
     let it = job(&["generate", "--from-command", "sd-cli -m m.gguf -p 'a cat' --steps 4 --mmap", "-o", "x.png"]).unwrap();
-    assert_eq!(it.notes, ["left out: --mmap: Atelier has no such setting"]);
+    assert_eq!(it.notes, ["left out: --mmap: Atelier does not have this setting"]);
     let Task::Generate { recipe, .. } = it.task else { panic!("no recipe") };
     assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.seed), ("a cat", 4, 42));
     assert!(matches!(job(&["generate", "--from-command", "sd-cli -p 'a cat'"]), Err(UsageError::NoModel)));
