@@ -236,7 +236,7 @@ fn what_has_no_effect_is_said_before_the_run() {
     let alone = alone();
     let note = |placement: PlacementText| alone.run(&on(PlacementText { stream_layers: true, ..placement })).begin().notes.join(" ");
     assert!(note(placed("GPU0", "cpu", "")).contains("without a memory budget"));
-    assert!(note(placed("GPU0", "", "1")).contains("live in RAM"));
+    assert!(note(placed("GPU0", "", "1")).contains("Keep them in RAM"));
     assert_eq!(note(placed("GPU0", "cpu", "1")), "");
 }
 
@@ -297,7 +297,7 @@ fn the_program_says_beforehand_that_a_picture_took_more_than_there_is() {
     assert_eq!(generate("CARD:1"), (Some(0), String::new()));
     let (code, notes) = generate("CARD:0.0135");
     assert_eq!(code, Some(1));
-    assert!(notes.starts_with("This may not fit: a picture like it took ") && notes.contains(" of CARD, and "), "{notes}");
+    assert!(notes.starts_with("This may not fit: a similar picture took ") && notes.contains(" of CARD, and "), "{notes}");
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn the_program_lists_simulated_devices_by_flag_and_by_variable() {
     let output = listed(atelier().args(["devices", "--simulate-devices", both]));
     let table = String::from_utf8(output.stdout).unwrap();
     let same = table.lines().find(|line| line.starts_with("Vulkan0 ")).unwrap();
-    assert!(same.contains("shared") && same.ends_with("The same card as CUDA0 (0000:01:00.0): choose one"), "{table}");
+    assert!(same.contains("shared") && same.ends_with("The same GPU as CUDA0 (0000:01:00.0): choose one"), "{table}");
     for wrong in
         [listed(atelier().args(["--simulate-devices", "GPU0", "devices"])), listed(atelier().arg("devices").env(SIMULATE_VARIABLE, "x"))]
     {

@@ -320,7 +320,7 @@ fn of_a_lora_that_is_not_wholly_used_the_picture_says_how_much_was() {
     let total = 2 * 7 * make::Options::default().layers + 2;
     assert_eq!(
         note.sentence,
-        format!("Of the LoRA partial-lora.safetensors only {} of {total} parts fit this model and were used.", total - 2)
+        format!("Only {} of {total} parts of the LoRA partial-lora.safetensors fit this model and were used.", total - 2)
     );
     assert_eq!(note.remedies, [Change::WithoutLora { name: "partial-lora.safetensors".into() }]);
     assert!(matches!(said.end(), End::Done { .. }));
@@ -347,7 +347,7 @@ fn a_picture_of_one_colour_says_so_and_flash_attention_is_avoided_there_from_the
     let engine = Engine::start_remembering(&memory);
     let said = engine.run(&recipe);
     assert!(
-        said.begin().notes[0].starts_with("Flash attention is off: with it, this model made a picture of one colour on"),
+        said.begin().notes[0].starts_with("Flash attention is off: this model made a single-colour picture with it on"),
         "{:?}",
         said.begin()
     );
@@ -364,7 +364,7 @@ fn a_picture_of_which_a_part_is_no_numbers_says_so() {
     let said = engine.run(&Recipe { files, ..recipe() });
     let [note] = &said.pictures()[0].notes[..] else { panic!("{:?}", said.pictures()[0].notes) };
     assert_eq!(note.kind, NoteKind::Wrong);
-    assert!(note.sentence.starts_with("Parts of this picture are missing: numbers overflowed while it was made."), "{note:?}");
+    assert!(note.sentence.starts_with("Parts of this picture are missing: numbers overflowed during generation."), "{note:?}");
     let next = engine.run(&recipe());
     assert!(next.pictures()[0].notes.iter().all(|note| note.kind != NoteKind::Wrong), "the next one has all of them");
 }

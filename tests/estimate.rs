@@ -149,7 +149,7 @@ fn where_only_decoding_lacks_memory_the_picture_is_decoded_in_tiles_and_says_so(
     // Nothing is predicted yet: the device runs out after sampling, and the picture is made again.
     let unforeseen = alone.engine.run(&recipe);
     let [note] = &unforeseen.pictures()[0].notes[..] else { panic!("{:?}", unforeseen.end()) };
-    assert_eq!(note.sentence, "Decoded in tiles: DECODER has too little memory to decode the whole picture at once.");
+    assert_eq!(note.sentence, "Decoded in tiles (VAE tiling): DECODER has too little memory to decode the whole picture at once.");
     assert_eq!(unforeseen.begin().notes, Vec::<String>::new());
 
     let (whole, tiled) = (decoding(&recipe), decoding(&Recipe { vae_tiling: true, ..recipe.clone() }));

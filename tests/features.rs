@@ -263,7 +263,7 @@ fn a_person_that_would_be_left_out_is_refused_before_anything_loads() {
         (good.clone(), "Pictures of a person need a PhotoMaker."),
         (Recipe { person: Person { images: many, ..Person::default() }, ..first.clone() }, "takes 16 at most"),
         (of_another_family, "works with SDXL alone, and the model is SD1.5"),
-        (second, "PhotoMaker v2 needs a file with features of the faces"),
+        (second, "PhotoMaker v2 needs a face embedding file"),
         (two_faces, "was made from 2 pictures, and there are 1"),
     ] {
         let said = it.run(&recipe);

@@ -164,7 +164,7 @@ fn a_lender_that_crashes_is_there_again_at_the_same_address() {
     let recipe = on(&format!("all={rpc}"));
     let expected = engine.run(&recipe).pixels().to_vec();
     server.crash();
-    server.words.wait_for("It is started again");
+    server.words.wait_for("Restarting");
     // Its second "Listening" comes after this one.
     server.words.wait_for_times("Listening at", 2);
     assert!(answers(&server));

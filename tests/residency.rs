@@ -410,7 +410,7 @@ fn what_one_device_cannot_make_the_others_do() {
     assert_eq!(batch(&said.events), expected);
     let End::Done { notes, .. } = said.end() else { panic!("{:?}", said.end()) };
     assert!(
-        notes.len() == 1 && notes[0].starts_with("NANO stopped, and the others made its pictures. NANO has too little memory"),
+        notes.len() == 1 && notes[0].starts_with("NANO stopped, and the other devices generated its pictures. NANO has too little memory"),
         "{notes:?}"
     );
     let none = it.engine.run(&split("NANO,PICO", &on("NANO", files())));

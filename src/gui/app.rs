@@ -623,14 +623,14 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         Report::Missing(paths) => context.shared.missing_files = paths.into_iter().collect(),
         Report::Saved(Ok(path)) => context.notice(format!("Saved as {}", path.display())),
         Report::Saved(Err(error)) => {
-            context.shared.error = Some(ErrorCard::new(error.to_string(), "Choose another folder, or make room on the disk."));
+            context.shared.error = Some(ErrorCard::new(error.to_string(), "Choose another folder, or free some disk space."));
         }
         Report::Kept(id, result) => create::pictures::stored(create, id, result, context),
         Report::Loaded(id, result) => create::pictures::loaded(create, id, result, context),
         Report::Thumbnail(path, result) => create::pictures::thumbnail_ready(create, path, result, context),
         Report::PersonListed(folder, files) => create::update::person_listed(&folder, files, context),
         Report::FolderNotOpened(error) => {
-            context.shared.error = Some(ErrorCard::new(error.to_string(), "Open it in your file manager instead."));
+            context.shared.error = Some(ErrorCard::new(error.to_string(), "Open the folder in your file manager instead."));
         }
         Report::Licences(path) => program.licences = Some(path),
         Report::UpdatesChecked { result, on_demand } => program::update::updates_checked(program, result, on_demand, context),
@@ -643,7 +643,7 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
             context.notice("Copied");
         }
         Report::ClipboardFailed(error) => {
-            context.shared.error = Some(ErrorCard::new(error.to_string(), "Was it moved or deleted?"));
+            context.shared.error = Some(ErrorCard::new(error.to_string(), "The file may have been moved or deleted."));
         }
         Report::Preview(job, preview) => {
             if let Some(preview) = live::looks::preview_ready(live, job, preview, context) {

@@ -11,10 +11,10 @@ macro_rules! with_features {
     ($then:ident) => {
         $then! {
             screens {
-                create Create "Create" "Describe a picture and watch it form." Num1;
-                devices Devices "Devices" "See where each part of the model runs, what that takes, and change it." Num2;
-                models Models "Models" "See which models you have, get more, and keep them tidy." Num3;
-                gallery Gallery "Gallery" "Find every picture again, look closely, compare, and go on from any of them." Num4;
+                create Create "Create" "Generate pictures from a prompt." Num1;
+                devices Devices "Devices" "Choose where each part of the model runs, and see memory and time." Num2;
+                models Models "Models" "Browse, download and manage models." Num3;
+                gallery Gallery "Gallery" "Browse, search and compare your pictures, and continue from any of them." Num4;
             }
             sections {
                 canvas Canvas;

@@ -520,20 +520,20 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
         DialogKind::Styles => one(dialog.set_title("Choose A1111's styles.csv").add_filter("Lists of styles", &["csv"]).pick_file()),
         DialogKind::Lora => one(dialog.set_title("Choose a LoRA").add_filter("Model files", &MODELS).pick_file()),
         DialogKind::Embedding => one(dialog.set_title("Choose an embedding").add_filter("Model files", &MODELS).pick_file()),
-        DialogKind::Start => one(dialog.set_title("Choose a picture to start from").add_filter("Pictures", &PICTURE_ENDINGS).pick_file()),
+        DialogKind::Start => one(dialog.set_title("Choose a start picture").add_filter("Pictures", &PICTURE_ENDINGS).pick_file()),
         DialogKind::Mask => one(dialog.set_title("Choose a mask").add_filter("Pictures", &PICTURE_ENDINGS).pick_file()),
         DialogKind::Reference => dialog.set_title("Add reference pictures").add_filter("Pictures", &PICTURE_ENDINGS).pick_files(),
         DialogKind::Control => one(dialog.set_title("Choose a control picture").add_filter("Pictures", &PICTURE_ENDINGS).pick_file()),
         DialogKind::Person => dialog.set_title("Add pictures of the person").add_filter("Pictures", &PICTURE_ENDINGS).pick_files(),
         DialogKind::ModelsFolder => one(dialog.set_title("Use the models of a folder").pick_folder()),
-        DialogKind::ModelsRoot => one(dialog.set_title("Choose where downloaded models go").pick_folder()),
+        DialogKind::ModelsRoot => one(dialog.set_title("Choose the folder for downloaded models").pick_folder()),
         DialogKind::PicturesFolder => one(dialog.set_title("Show the pictures of a folder").pick_folder()),
-        DialogKind::ExportFolder => one(dialog.set_title("Choose where the copies go").pick_folder()),
+        DialogKind::ExportFolder => one(dialog.set_title("Choose the folder for the copies").pick_folder()),
         DialogKind::OpenCanvas => one(dialog.set_title("Open a canvas").add_filter("Canvases", &[CANVAS_ENDING]).pick_file()),
         DialogKind::SaveCanvas => {
             one(dialog.set_title("Save canvas as").add_filter("Canvas", &[CANVAS_ENDING]).set_file_name(file_name).save_file())
         }
-        DialogKind::ExportCanvas(CanvasExport::Layers) => one(dialog.set_title("Choose where the layers go").pick_folder()),
+        DialogKind::ExportCanvas(CanvasExport::Layers) => one(dialog.set_title("Choose the folder for the layers").pick_folder()),
         DialogKind::ExportCanvas(CanvasExport::Png) => {
             one(dialog.set_title("Export as PNG").add_filter("PNG picture", &["png"]).set_file_name(file_name).save_file())
         }
@@ -552,7 +552,7 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
 }
 
 fn keep(destination: &Destination, picture: &Picture, paths: Option<Paths>) -> Result<PathBuf, Advice> {
-    let hint = "The picture is still here: save it somewhere else with \"Save as\" before you close Atelier.";
+    let hint = "The picture is still in memory: save it elsewhere with \"Save as\" before you close Atelier.";
     let path = destination.write(picture).map_err(|error| Advice::new(error.to_string(), hint))?;
     let folder = path.parent();
     if let Err(sentence) = PictureIndex::new(paths).add(&path, folder, None, None) {

@@ -175,7 +175,7 @@ impl Shared {
     pub fn takes_references(&self) -> Result<(), &'static str> {
         let ignores = self.without_references.as_ref() == Some(&self.recipe.files);
         if ignores {
-            Err("This model looks at no reference pictures. Edit models do, as Flux Kontext and Qwen-Image-Edit.")
+            Err("This model does not use reference pictures. Edit models do, such as Flux Kontext and Qwen-Image-Edit.")
         } else {
             Ok(())
         }
@@ -196,7 +196,7 @@ impl Shared {
             return Ok(());
         }
         if self.model_family() != Some(Family::Sdxl.label()) {
-            return Err("PhotoMaker brings a person into pictures of SDXL. Choose a model of SDXL.");
+            return Err("PhotoMaker works only with SDXL. Choose an SDXL model.");
         }
         self.photomakers().next().map(drop).ok_or("Pictures of a person need a PhotoMaker: add its file to the model.")
     }
@@ -240,7 +240,7 @@ impl Shared {
         use FileRole::{Diffusion, Model, Taesd, Vae};
         let files = &self.recipe.files;
         let lone = files.get(Model).is_none() && files.get(Diffusion).is_some();
-        (lone && files.get(Vae).is_none() && files.get(Taesd).is_none()).then_some("Most models like this one need a VAE too.")
+        (lone && files.get(Vae).is_none() && files.get(Taesd).is_none()).then_some("Most models of this kind also need a VAE.")
     }
 
     /// True if the recipe has these files.
@@ -365,12 +365,12 @@ impl UnmetRequirement {
         match self {
             Self::Model => "Choose a model to start.",
             Self::TextEncoder => "Add the text encoder that belongs to this model.",
-            Self::Prompt => "Describe the picture first.",
+            Self::Prompt => "Write a prompt first.",
             Self::Controlnet => "The control picture needs a ControlNet: add one to the model, or remove the picture.",
             Self::Person => "PhotoMaker needs pictures of a person: add one among the guides, or take its file out of the model.",
             Self::Photomaker => "The pictures of a person need a PhotoMaker: add its file to the model, or remove the pictures.",
             Self::PersonWord => "Write the word img once in the prompt, after the word for the person: a woman img by a lake.",
-            Self::Lora => "The prompt names a LoRA that is not known: add its file, or remove its tag.",
+            Self::Lora => "The prompt uses an unknown LoRA: add its file, or remove its tag.",
         }
     }
 }

@@ -169,7 +169,7 @@ fn title(state: &State) -> String {
     if state.create.session.following()
         && let Some(forming) = &state.create.forming
     {
-        return format!("Forming · {} × {}", forming.width, forming.height);
+        return format!("Generating · {} × {}", forming.width, forming.height);
     }
     state.create.session.shown().map_or_else(String::new, |picture| {
         let recipe = &picture.recipe;

@@ -263,8 +263,8 @@ impl Intent {
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
-            Self::Masked => "Paint the masked part",
-            Self::Region => "Paint this region",
+            Self::Masked => "Inpaint the masked part",
+            Self::Region => "Generate this region",
             Self::Extend(label) => label,
             Self::Rework => "Rework the picture",
         }
@@ -335,12 +335,12 @@ impl State {
         }
         // Holes at several sides reach from one border to the other.
         let label = match (hole.left == 0, hole.top == 0, hole.right() == all.right(), hole.bottom() == all.bottom()) {
-            (false, true, true, true) => "Extend to the right",
-            (true, true, false, true) => "Extend to the left",
-            (true, true, true, false) => "Extend upwards",
-            (true, false, true, true) => "Extend downwards",
-            (false, ..) | (true, false, ..) | (true, true, false, false) => "Paint the empty part",
-            (true, true, true, true) => "Extend the picture",
+            (false, true, true, true) => "Outpaint to the right",
+            (true, true, false, true) => "Outpaint to the left",
+            (true, true, true, false) => "Outpaint upwards",
+            (true, false, true, true) => "Outpaint downwards",
+            (false, ..) | (true, false, ..) | (true, true, false, false) => "Outpaint the empty part",
+            (true, true, true, true) => "Outpaint the picture",
         };
         Some(Intent::Extend(label))
     }

@@ -351,7 +351,8 @@ impl CanvasFileTask {
                 CanvasReport::BackupsFound(canvas_backups::waiting(&paths.canvases(), &ReadingMarks::open(&paths.reading_marks())))
             }
             Self::ReadBackup(paths, path) => {
-                let content = read_backup(&paths, &path).inspect_err(|error| tracing::warn!("{} is not read: {error}", path.display()));
+                let content =
+                    read_backup(&paths, &path).inspect_err(|error| tracing::warn!("{} could not be read: {error}", path.display()));
                 CanvasReport::BackupRead(path, content)
             }
             Self::Export(export, path, content) => CanvasReport::Exported(match export {

@@ -230,7 +230,7 @@ pub(crate) fn unsaved(state: &State) -> impl Iterator<Item = String> {
         let reason = match (&document.autosave, document.saver.failure()) {
             (None, _) => "there is no folder for backups",
             (Some(_), Some(reason)) => reason,
-            (Some(_), None) => "the disk does not answer",
+            (Some(_), None) => "the disk does not respond",
         };
         format!("The canvas of {} x {} pixels{}: {reason}.", content.width(), content.height(), file.unwrap_or_default())
     })

@@ -200,7 +200,8 @@ pub(crate) fn loaded(state: &mut State, id: PictureId, result: Result<Arc<Rgb8>,
             if let Some(picture) = state.session.get_mut(id) {
                 picture.stored = PictureFile::Failed;
             }
-            context.shared.error = Some(ErrorCard::new(error.to_string(), "Was it moved or deleted? Its settings are still here."));
+            context.shared.error =
+                Some(ErrorCard::new(error.to_string(), "The file may have been moved or deleted. Its settings are still here."));
         }
     }
 }

@@ -174,8 +174,8 @@ impl PreviewChoice {
     pub const fn tooltip(self) -> &'static str {
         match self {
             Self::Off => "Show the picture only when it is finished.",
-            Self::Quick => "A rough look while it forms. Costs next to nothing.",
-            Self::Fine => "A sharper look after each step, through the tiny autoencoder where there is one. A little slower.",
+            Self::Quick => "A rough preview during generation, at almost no cost.",
+            Self::Fine => "A sharper preview after each step, with the tiny autoencoder (TAESD) if there is one. A little slower.",
         }
     }
 }

@@ -99,7 +99,7 @@ pub(crate) fn go_on_from_step(state: &State, context: &mut Context<'_>) {
     let settings = branch_settings(&picture.recipe, shown.step, file_name(picture), &context.shared.recipe);
     let step = shown.step;
     context.shared.apply_settings(&settings);
-    context.notice(format!("The next picture goes on from step {step}. Change the prompt, guidance or LoRAs, then generate."));
+    context.notice(format!("The next picture continues from step {step}. Change the prompt, guidance or LoRAs, then generate."));
 }
 
 /// The recipe of the picture shown with the same steps up to the one in sight, and another seed after it.

@@ -43,14 +43,14 @@ impl Command {
     const fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Toggle => {
-                ("Live", "Let the picture follow words, settings and strokes as you change them. Nothing is kept until you accept it.")
+                ("Live", "Update the picture live as you change prompt, settings and strokes. Nothing is saved until you accept it.")
             }
-            Self::Follow => ("Follow", "The picture follows what you change. Press to make it again, with a new seed unless you keep one."),
-            Self::Accept => {
-                ("Accept the live picture", "Make the live picture a layer; without a canvas, keep it like any other. Enter does it too.")
+            Self::Follow => {
+                ("Follow", "The picture follows your changes. Press to generate it again, with a new seed unless the seed is locked.")
             }
-            Self::FewerSteps => ("Fewer steps", "Take fewer steps, so that the picture follows faster."),
-            Self::SmallerSize => ("Work smaller", "Let the model work at a smaller size, so that the picture follows faster."),
+            Self::Accept => ("Accept the live picture", "Add the live picture as a layer, or save it if there is no canvas. Press Enter."),
+            Self::FewerSteps => ("Fewer steps", "Use fewer steps, so that the picture follows faster."),
+            Self::SmallerSize => ("Work smaller", "Generate at a smaller size, so that the picture follows faster."),
         }
     }
 
@@ -68,8 +68,8 @@ impl Command {
             _ if !state.is_on => Err(OFF),
             Self::Follow => state.ready(shared).map_err(UnmetRequirement::sentence),
             Self::Accept => state.has_result().then_some(()).ok_or("The live picture is not finished yet."),
-            Self::FewerSteps => fewer_steps(state, shared).map(drop).ok_or("There are few steps already."),
-            Self::SmallerSize => smaller_size(shared).map(drop).ok_or("The size is small already."),
+            Self::FewerSteps => fewer_steps(state, shared).map(drop).ok_or("The number of steps is already low."),
+            Self::SmallerSize => smaller_size(shared).map(drop).ok_or("The size is already small."),
         }
     }
 }

@@ -121,7 +121,7 @@ pub(crate) fn candidate_ready(state: &mut State, job: JobId, candidate: Option<P
         return;
     }
     let Some(PreparedCandidate { patch, bounds, overlay, .. }) = candidate else {
-        context.notice("The live picture came back in another size than the canvas has.");
+        context.notice("The live picture and the canvas have different sizes.");
         return;
     };
     let size = (finished.picture.image.width(), finished.picture.image.height());

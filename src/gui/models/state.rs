@@ -127,7 +127,7 @@ impl State {
     /// State before the first snapshot: only the built-in model is known. `has_library` is false where no home folder exists.
     #[must_use]
     pub fn new(builtin: Option<ModelCard>, has_library: bool) -> Self {
-        let no_home = "This system names no folder of yours in which models could be kept. Set ATELIER_HOME to one.";
+        let no_home = "No folder for models is known on this system. Set ATELIER_HOME to a folder.";
         let downloads = if has_library { DownloadsState::Starting } else { DownloadsState::Refused(no_home.into()) };
         let library = Arc::new(LibrarySnapshot { cards: builtin.into_iter().collect(), ..LibrarySnapshot::default() });
         Self { library, downloads, is_known: !has_library, is_dirty: true, ..Self::default() }

@@ -40,7 +40,7 @@ impl Command {
 
     const fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Open => ("Find a command", "Find any command by a word, and see its key."),
+            Self::Open => ("Find a command", "Search all commands and see their keys."),
             Self::Close => ("Close", "Do nothing."),
             Self::Search(_) => ("Search the commands", "Find commands by words of their names."),
             Self::Choose(_) => ("Choose this command", "Choose this command."),

@@ -33,7 +33,7 @@ pub(crate) fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands
         let mut search = history.search.clone();
         let edit = TextEdit::singleline(&mut search).hint_text("Search").id(Id::unique("search of prompts"));
         let field = widgets::line_edit_with_undo(ui, WIDTH, edit)
-            .on_hover_text("Words of the prompt, in any order.")
+            .on_hover_text("Search by words of the prompt, in any order.")
             .accessible_name("Search prompts");
         if ui.memory(|memory| memory.focused().is_none()) {
             field.request_focus();
@@ -56,7 +56,7 @@ pub(crate) fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands
                 }
             }
             if is_empty {
-                ui.add(Label::new(RichText::new("No earlier prompt has these words.").color(theme::palette(ui).weak)).wrap());
+                ui.add(Label::new(RichText::new("No earlier prompt matches.").color(theme::palette(ui).weak)).wrap());
             }
         });
     });

@@ -198,7 +198,7 @@ impl Board {
     /// Predicted outcome of a move.
     #[must_use]
     pub fn outcome(&self, card_move: &CardMove) -> &MoveOutcome {
-        const UNKNOWN: &MoveOutcome = &MoveOutcome::Impossible("The devices are still being looked for.");
+        const UNKNOWN: &MoveOutcome = &MoveOutcome::Impossible("Still looking for devices.");
         self.outcomes.iter().find(|(it, _)| it == card_move).map_or(UNKNOWN, |(_, outcome)| outcome)
     }
 

@@ -120,7 +120,7 @@ fn settings(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &Pictu
         }
     }
     if picture.settings.tool.is_none() {
-        let words = "This file does not say how it was made.";
+        let words = "This file contains no settings.";
         ui.add(Label::new(small(words, palette.weak)).wrap());
     }
     for (name, value) in &picture.settings.not_understood {
@@ -188,7 +188,7 @@ fn file(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureDe
 /// What the picture came from, and what came of it.
 fn family(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureDetails) {
     let parents: Vec<PictureId> = picture.parent.into_iter().collect();
-    let rows = [("Came from", &parents), ("Came of it", &picture.children), ("Of the same batch", &picture.batch)];
+    let rows = [("Made from", &parents), ("Used for", &picture.children), ("Same batch", &picture.batch)];
     for (words, pictures) in rows {
         if pictures.is_empty() {
             continue;

@@ -51,7 +51,7 @@ fn message(ui: &mut Ui, words: &str, palette: &Palette) {
 
 fn repository_list(ui: &mut Ui, state: &State, commands: &mut Commands, found: &[Repository], palette: &Palette) {
     if found.is_empty() {
-        return message(ui, "Nothing was found. Try fewer or other words.", palette);
+        return message(ui, "No results. Use fewer or other words.", palette);
     }
     ScrollArea::vertical().id_salt("hub scroll").auto_shrink([false, false]).show_rows(ui, ROW_HEIGHT, found.len(), |ui, range| {
         for repo in found.get(range).unwrap_or_default() {
@@ -69,9 +69,9 @@ fn repository_list(ui: &mut Ui, state: &State, commands: &mut Commands, found: &
 
 fn file_list(ui: &mut Ui, state: &State, commands: &mut Commands, files: &[HubFile], palette: &Palette) {
     if files.is_empty() {
-        return message(ui, "There is no model file in it: only .safetensors, .gguf and .pth files can be used.", palette);
+        return message(ui, "No model files: only .safetensors, .gguf and .pth files can be used.", palette);
     }
-    let words = "Each file is downloaded into a folder of its own. What it is, Atelier finds out then.";
+    let words = "Each file is downloaded to its own folder. Atelier then detects its type.";
     ui.label(small(words, palette.weak));
     ScrollArea::vertical().id_salt("hub files").auto_shrink([false, false]).show_rows(ui, ROW_HEIGHT, files.len(), |ui, range| {
         for at in range {

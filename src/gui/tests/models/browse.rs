@@ -62,7 +62,7 @@ fn a_dropped_model_file_becomes_the_model_with_its_parts_and_the_settings_that_s
     assert_eq!(recipe.files.iter().map(|(role, path)| (role, path.to_owned())).collect::<Vec<_>>(), expected);
     assert_eq!((recipe.guidance, recipe.prompt.as_str()), (1.0, "a lake"), "as the catalogue has it for its family");
     assert_ne!(recipe.steps, 33);
-    assert!(studio.sees("is the model now, with the settings that suit it."));
+    assert!(studio.sees("is the model now, with its recommended settings."));
     studio.press(Modifiers::COMMAND, Key::Z);
     assert_eq!(studio.app().state.shared.recipe, own);
 }
@@ -78,7 +78,7 @@ fn the_keyboard_alone_finds_opens_and_closes() {
     studio.press(Modifiers::NONE, Key::ArrowUp);
     assert_eq!(studio.app().state.models.selected.as_ref(), Some(&first), "there and back");
     studio.press(Modifiers::NONE, Key::Enter);
-    assert!(studio.app().state.models.is_open && studio.sees("Settings that suit it"));
+    assert!(studio.app().state.models.is_open && studio.sees("Recommended settings"));
     studio.press(Modifiers::NONE, Key::Escape);
     assert!(!studio.app().state.models.is_open);
     studio.press(Modifiers::COMMAND, Key::Num1);

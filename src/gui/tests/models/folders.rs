@@ -20,7 +20,7 @@ fn a_link_that_is_dropped_or_typed_is_downloaded_and_a_folder_is_used_where_it_i
     studio.click("Add a model: Add");
     studio.until("the model", |app| app.state.models.card("tiny-zimage").is_some_and(|it| it.availability == Availability::InPlace));
     assert_eq!(LibraryConfig::read(&Paths::beneath(studio.folder.path()).library_file()).unwrap().folders, std::slice::from_ref(&loose));
-    assert!(studio.sees("only read"));
+    assert!(studio.sees("Used in place"));
     studio.click(&format!("Stop using this folder {}", loose.display()));
     studio.until("the model to go", |app| app.state.models.card("tiny-zimage").is_none());
     assert!(loose.join("tiny-zimage.safetensors").exists());
@@ -45,7 +45,7 @@ fn what_came_by_a_link_is_checked_and_deleted_like_every_download() {
     let file = card.files[0].path.clone().unwrap();
     assert!(file.starts_with(&models));
     studio.click_first("water colour, on disk");
-    studio.click("Check files of water colour");
+    studio.click("Verify checksums of water colour");
     studio.until("the check", |app| matches!(app.state.models.checks.get(&card.id), Some(FileCheck::Done(_))));
     assert!(studio.sees("water colour.safetensors: right"));
     let mut damaged = fs::read(&file).unwrap();
@@ -53,7 +53,7 @@ fn what_came_by_a_link_is_checked_and_deleted_like_every_download() {
     let whole = fs::metadata(&file).unwrap().modified().unwrap();
     fs::write(&file, &damaged).unwrap();
     fs::File::options().append(true).open(&file).unwrap().set_modified(whole).unwrap();
-    studio.click("Check files of water colour");
+    studio.click("Verify checksums of water colour");
     studio.until(
         "the other answer",
         |app| matches!(app.state.models.checks.get(&card.id), Some(FileCheck::Done(lines)) if !lines[0].is_right),
