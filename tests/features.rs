@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 
 use atelier_core::placement::{self, Module};
 use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, Rgb8};
-use atelier_engine::{End, Event, Phase, Task};
+use atelier_engine::{End, Event, JobPhase, Task};
 use serde_json::json;
 use support::alone::{Alone, deep, deep_options};
 use support::engine::Said;
@@ -227,7 +227,8 @@ fn a_photomaker_brings_the_person_of_its_pictures_into_the_picture() {
     it.engine.handle().unload().unwrap();
     let placement = placed("all=cpu,photomaker=GPU0", "");
     let elsewhere = Recipe { placement, ..with_person(&[1]) };
-    let is_loading = |event: &Event| matches!(event, Event::Phase { phase: Phase::Loading { module: Some(Module::Photomaker), .. }, .. });
+    let is_loading =
+        |event: &Event| matches!(event, Event::Phase { phase: JobPhase::Loading { module: Some(Module::Photomaker), .. }, .. });
     assert!(matches!(it.engine.run_until(&elsewhere, is_loading).end(), End::Cancelled));
     let elsewhere = it.run(&elsewhere);
     assert_eq!(elsewhere.pixels(), ann, "encoded anew, on a device of its own");

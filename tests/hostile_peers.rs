@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Instant;
 
 use atelier_core::recipe::{FileRole, ModelFiles, PlacementText, Recipe};
-use atelier_engine::{Cause, End, Event, Phase, RemoteError, probe};
+use atelier_engine::{Cause, End, Event, JobPhase, RemoteError, probe};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use support::engine::{Engine, Said};
@@ -429,7 +429,7 @@ fn a_silent_lender_keeps_no_other_waiting() {
     let said = thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             engine.run_until(&on(&format!("all={slow}")), move |event| {
-                if matches!(event, Event::Phase { phase: Phase::Encoding, .. }) && !done.swap(true, Ordering::Relaxed) {
+                if matches!(event, Event::Phase { phase: JobPhase::Encoding, .. }) && !done.swap(true, Ordering::Relaxed) {
                     way.be_silent(true);
                     stuck.send(()).unwrap();
                 }

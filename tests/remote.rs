@@ -18,7 +18,7 @@ use atelier_core::device::DeviceKind;
 use atelier_core::paths::HOME_VARIABLE;
 use atelier_core::placement::Module;
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, Rgb8};
-use atelier_engine::{Cause, End, Event, OutOfMemory, Phase, RemoteError, Task, probe};
+use atelier_engine::{Cause, End, Event, JobPhase, OutOfMemory, RemoteError, Task, probe};
 use support::engine::Engine;
 use support::lender::Server;
 use support::proxy::Stock;
@@ -111,12 +111,12 @@ fn a_server_killed_at_any_moment_is_an_error_and_a_new_one_in_its_place_works() 
         (server.address.clone(), server.port().to_owned(), borrow(&engine, &server))
     };
     let moments: [(&str, Moment); 4] = [
-        ("while encoding", |event| matches!(event, Event::Phase { phase: Phase::Encoding, .. })),
+        ("while encoding", |event| matches!(event, Event::Phase { phase: JobPhase::Encoding, .. })),
         ("while weights travel", |event| {
-            matches!(event, Event::Phase { phase: Phase::Loading { module: Some(Module::Diffusion), .. }, .. })
+            matches!(event, Event::Phase { phase: JobPhase::Loading { module: Some(Module::Diffusion), .. }, .. })
         }),
         ("inside a step", |event| matches!(event, Event::Step { step, .. } if step.done == 1)),
-        ("while decoding", |event| matches!(event, Event::Phase { phase: Phase::Decoding { .. }, .. })),
+        ("while decoding", |event| matches!(event, Event::Phase { phase: JobPhase::Decoding { .. }, .. })),
     ];
     for (when, moment) in moments {
         engine.handle().unload().unwrap();

@@ -8,7 +8,7 @@ use indicatif::HumanBytes;
 
 use super::json::Line;
 use super::reporter::write_message;
-use atelier_core::device::{Device, cards};
+use atelier_core::device::{Device, gpus};
 use atelier_core::plain_text::plain_line;
 use atelier_core::processor::{CPU_LEVEL_VARIABLE, Processor};
 use atelier_engine::{Event, Handle, LogLevel, ServerAddress};
@@ -62,7 +62,7 @@ pub(super) fn table(devices: &[Device]) -> String {
         let kind = it.kind.label().to_owned();
         [it.name.clone(), kind, memory(it.memory_total_bytes), memory(it.memory_free_bytes), it.description.clone()]
     };
-    let rows = cards(devices).into_iter().flat_map(|backends| {
+    let rows = gpus(devices).into_iter().flat_map(|backends| {
         let first = backends.first().copied();
         backends.into_iter().map(move |it| match first.filter(|first| first.name != it.name) {
             None => row(it),
@@ -70,7 +70,7 @@ pub(super) fn table(devices: &[Device]) -> String {
                 let same = format!(
                     "The same GPU as {}{}: choose one",
                     first.name,
-                    it.card.as_ref().map_or_else(String::new, |card| format!(" ({card})"))
+                    it.gpu.as_ref().map_or_else(String::new, |gpu| format!(" ({gpu})"))
                 );
                 [it.name.clone(), it.kind.label().to_owned(), "shared".to_owned(), "shared".to_owned(), same]
             }
@@ -116,27 +116,27 @@ mod tests {
 
     #[test]
     fn the_table_is_aligned_and_says_what_is_not_known() {
-        let device = |name: &str, kind, total, description: &str, card: Option<&str>| Device {
+        let device = |name: &str, kind, total, description: &str, gpu: Option<&str>| Device {
             name: name.into(),
             description: description.into(),
             kind,
-            card: card.map(str::to_owned),
+            gpu: gpu.map(str::to_owned),
             memory_total_bytes: total,
             memory_free_bytes: total / 2,
             memory_allocated_bytes: 0,
         };
-        let card = Some("0000:01:00.0");
+        let gpu = Some("0000:01:00.0");
         let devices = [
             device("CPU", DeviceKind::Cpu, 0, "Some processor", None),
-            device("Vulkan0", DeviceKind::Gpu, 24 << 30, "Some card", card),
+            device("Vulkan0", DeviceKind::Gpu, 24 << 30, "Some card", gpu),
             device("Vulkan1", DeviceKind::IntegratedGpu, 8 << 30, "Some graphics", None),
-            device("CUDA0", DeviceKind::Gpu, 24 << 30, "Some card", card),
+            device("CUDA0", DeviceKind::Gpu, 24 << 30, "Some card", gpu),
         ];
         let expected = "\
 NAME     TYPE            MEMORY     FREE       DESCRIPTION
 CPU      CPU             -          -          Some processor
 CUDA0    GPU             24.00 GiB  12.00 GiB  Some card
-Vulkan0  GPU             shared     shared     The same card as CUDA0 (0000:01:00.0): choose one
+Vulkan0  GPU             shared     shared     The same GPU as CUDA0 (0000:01:00.0): choose one
 Vulkan1  integrated GPU  8.00 GiB   4.00 GiB   Some graphics
 ";
         assert_eq!(table(&devices), expected);

@@ -17,7 +17,7 @@ use atelier_engine::Handle;
 use atelier_library::{Builtin, BuiltinError};
 
 /// System that is checked; tests give their own.
-pub(super) struct Env<'a> {
+pub(super) struct DoctorEnv<'a> {
     pub(super) out: &'a mut dyn Write,
     pub(super) err: &'a mut dyn Write,
     pub(super) paths: Result<Paths, NoHome>,
@@ -26,8 +26,8 @@ pub(super) struct Env<'a> {
 }
 
 /// Runs the checks. [`Exit::Failed`] where something is broken.
-pub(super) fn run(flags: &DoctorFlags, handle: &Handle, env: Env<'_>) -> Exit {
-    let Env { out, err, paths, builtin, interrupt } = env;
+pub(super) fn run(flags: &DoctorFlags, handle: &Handle, env: DoctorEnv<'_>) -> Exit {
+    let DoctorEnv { out, err, paths, builtin, interrupt } = env;
     let mut notes = Vec::new();
     let devices = devices::query(handle, &[], &mut notes).map_err(|error| format!("{error:#}."));
     let driver_notes = String::from_utf8_lossy(&notes).lines().map(str::to_owned).collect();

@@ -10,7 +10,7 @@ use super::job_progress::{JobProgress, summary};
 use super::json::Line;
 use super::printer::Printer;
 use super::reporter::Reporter;
-use super::resolve::Job;
+use super::resolve::ResolvedJob;
 use crate::studio::picture_index::PictureIndex;
 use crate::studio::results::{KeptPicture, write_preview};
 use atelier_core::sentences::sentence;
@@ -51,8 +51,14 @@ impl JobOutput<'_> {
 }
 
 /// Runs a job, adds its pictures to the gallery, and returns its outcome.
-pub(super) fn run_job(engine: &Arc<Handle>, job: Job, index: &mut PictureIndex, interrupt: &Interrupt, output: &mut JobOutput<'_>) -> Exit {
-    let Job { task, destination, previews, model, notes } = job;
+pub(super) fn run_job(
+    engine: &Arc<Handle>,
+    job: ResolvedJob,
+    index: &mut PictureIndex,
+    interrupt: &Interrupt,
+    output: &mut JobOutput<'_>,
+) -> Exit {
+    let ResolvedJob { task, destination, previews, model, notes } = job;
     for note in &notes {
         output.reporter.message(note);
     }
@@ -67,7 +73,7 @@ pub(super) fn run_job(engine: &Arc<Handle>, job: Job, index: &mut PictureIndex, 
     interrupt.submitted();
     let (mut progress, mut is_interrupt_reported, mut write_error) = (JobProgress::default(), false, None);
     // What `Begin` said, and every picture says again.
-    let mut told = Vec::new();
+    let mut shown_notes = Vec::new();
     loop {
         if interrupt.pressed() && !is_interrupt_reported {
             is_interrupt_reported = true;
@@ -81,7 +87,7 @@ pub(super) fn run_job(engine: &Arc<Handle>, job: Job, index: &mut PictureIndex, 
                 for note in &begin.notes {
                     output.reporter.message(note);
                 }
-                told = begin.notes;
+                shown_notes = begin.notes;
             }
             Event::Phase { job, phase } => {
                 output.json(&Line::phase(job, phase));
@@ -107,7 +113,7 @@ pub(super) fn run_job(engine: &Arc<Handle>, job: Job, index: &mut PictureIndex, 
             }
             Event::Picture { job, picture } => match destination.keep(&picture, job, index) {
                 Ok(KeptPicture { path, warning }) => {
-                    for note in picture.notes.iter().filter(|note| !told.contains(&note.sentence)) {
+                    for note in picture.notes.iter().filter(|note| !shown_notes.contains(&note.sentence)) {
                         output.reporter.message(&note.sentence);
                     }
                     output.json(&Line::picture(job, &picture, &path));

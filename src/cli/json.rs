@@ -59,10 +59,8 @@ pub use inspect::{Inspected, InspectedField, InspectedLora, InspectedModel, Insp
 pub use plan::{Fit, Plan, PlanFix, Predicted, PredictedDevice, PredictedModule, PredictedPhase, PredictedPhaseTime, PredictedTime};
 pub use rates::MeasuredDevice;
 
-/// A line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the module's text documents every field")]
 pub enum Line {
     Begin {
         job: u64,
@@ -134,7 +132,6 @@ pub enum Line {
 
 /// Levels of the processor's instructions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the module's text documents every field")]
 pub struct Processor {
     pub engine: String,
     pub detected: String,
@@ -143,7 +140,6 @@ pub struct Processor {
 
 /// Peak memory of a device in a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the module's text documents every field")]
 pub struct Peak {
     pub device: String,
     pub phase: placement::Phase,
@@ -155,7 +151,6 @@ pub struct Peak {
 /// Phase of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the module's text documents every field")]
 pub enum Phase {
     Loading { module: Option<String>, bytes_done: u64, bytes_total: u64 },
     Encoding,
@@ -167,7 +162,6 @@ pub enum Phase {
 /// Outcome of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the module's text documents every field")]
 pub enum Outcome {
     Done {
         pictures: Vec<FinishedPicture>,
@@ -186,7 +180,6 @@ pub enum Outcome {
 
 /// An allocation that a device refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the module's text documents every field")]
 pub struct OutOfMemory {
     pub device: String,
     pub phase: String,
@@ -194,9 +187,7 @@ pub struct OutOfMemory {
     pub bytes_free: u64,
 }
 
-/// One finished picture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the module's text documents every field")]
 pub struct FinishedPicture {
     pub picture: u32,
     pub seed: i64,
@@ -204,7 +195,6 @@ pub struct FinishedPicture {
 
 /// Seconds spent in each phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the module's text documents every field")]
 pub struct Timings {
     pub load_secs: f64,
     pub encode_secs: f64,
@@ -216,7 +206,6 @@ pub struct Timings {
 /// Severity of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the module's text documents every field")]
 pub enum Level {
     Debug,
     Info,
@@ -224,9 +213,7 @@ pub enum Level {
     Error,
 }
 
-/// A device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the module's text documents every field")]
 pub struct Device {
     pub name: String,
     pub description: String,
@@ -243,15 +230,15 @@ impl Line {
         Self::Begin { job: job.0, model: model.map(str::to_owned), width, height, steps, seeds, notes }
     }
 
-    pub(super) fn phase(job: atelier_engine::JobId, phase: atelier_engine::Phase) -> Self {
+    pub(super) fn phase(job: atelier_engine::JobId, phase: atelier_engine::JobPhase) -> Self {
         let phase = match phase {
-            atelier_engine::Phase::Loading { module, bytes_done, bytes_total } => {
+            atelier_engine::JobPhase::Loading { module, bytes_done, bytes_total } => {
                 Phase::Loading { module: module.map(|module| module.key().to_owned()), bytes_done, bytes_total }
             }
-            atelier_engine::Phase::Encoding => Phase::Encoding,
-            atelier_engine::Phase::Denoising { picture } => Phase::Denoising { picture },
-            atelier_engine::Phase::Decoding { picture } => Phase::Decoding { picture },
-            atelier_engine::Phase::Upscaling { tile, tiles } => Phase::Upscaling { tile, tiles },
+            atelier_engine::JobPhase::Encoding => Phase::Encoding,
+            atelier_engine::JobPhase::Denoising { picture } => Phase::Denoising { picture },
+            atelier_engine::JobPhase::Decoding { picture } => Phase::Decoding { picture },
+            atelier_engine::JobPhase::Upscaling { tile, tiles } => Phase::Upscaling { tile, tiles },
         };
         Self::Phase { job: job.0, phase }
     }
@@ -340,7 +327,7 @@ impl Line {
                 DeviceKind::Remote => "remote",
             }
             .to_owned(),
-            card: it.card.clone(),
+            card: it.gpu.clone(),
             memory_total_bytes: it.memory_total_bytes,
             memory_free_bytes: it.memory_free_bytes,
         };
@@ -374,17 +361,20 @@ mod tests {
         assert_eq!(named, expected.replace(r#""job":1,"#, r#""job":1,"model":"Small","#));
         let phases = [
             (
-                atelier_engine::Phase::Loading { module: Some(Module::Te), bytes_done: 1, bytes_total: 2 },
+                atelier_engine::JobPhase::Loading { module: Some(Module::Te), bytes_done: 1, bytes_total: 2 },
                 r#"{"event":"phase","job":1,"phase":"loading","module":"te","bytes_done":1,"bytes_total":2}"#,
             ),
             (
-                atelier_engine::Phase::Loading { module: None, bytes_done: 0, bytes_total: 0 },
+                atelier_engine::JobPhase::Loading { module: None, bytes_done: 0, bytes_total: 0 },
                 r#"{"event":"phase","job":1,"phase":"loading","module":null,"bytes_done":0,"bytes_total":0}"#,
             ),
-            (atelier_engine::Phase::Encoding, r#"{"event":"phase","job":1,"phase":"encoding"}"#),
-            (atelier_engine::Phase::Denoising { picture: 0 }, r#"{"event":"phase","job":1,"phase":"denoising","picture":0}"#),
-            (atelier_engine::Phase::Decoding { picture: 1 }, r#"{"event":"phase","job":1,"phase":"decoding","picture":1}"#),
-            (atelier_engine::Phase::Upscaling { tile: 1, tiles: 9 }, r#"{"event":"phase","job":1,"phase":"upscaling","tile":1,"tiles":9}"#),
+            (atelier_engine::JobPhase::Encoding, r#"{"event":"phase","job":1,"phase":"encoding"}"#),
+            (atelier_engine::JobPhase::Denoising { picture: 0 }, r#"{"event":"phase","job":1,"phase":"denoising","picture":0}"#),
+            (atelier_engine::JobPhase::Decoding { picture: 1 }, r#"{"event":"phase","job":1,"phase":"decoding","picture":1}"#),
+            (
+                atelier_engine::JobPhase::Upscaling { tile: 1, tiles: 9 },
+                r#"{"event":"phase","job":1,"phase":"upscaling","tile":1,"tiles":9}"#,
+            ),
         ];
         for (phase, expected) in phases {
             assert_eq!(json(&Line::phase(job, phase)), expected);

@@ -220,7 +220,7 @@ where
                 write_message(&mut err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
             }
             let trash = atelier_library::to_trash;
-            return models::run(*flags, models::Env { out, err: err.as_mut(), terminal, paths, interrupt, trash });
+            return models::run(*flags, models::ModelsEnv { out, err: err.as_mut(), terminal, paths, interrupt, trash });
         }
         Command::Gallery(flags) => {
             let paths = match paths() {
@@ -231,7 +231,7 @@ where
                 write_message(&mut err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
             }
             let trash = &mut atelier_gallery::SystemTrash;
-            return gallery::run(*flags, gallery::Env { out, err: err.as_mut(), terminal, paths, interrupt, trash });
+            return gallery::run(*flags, gallery::GalleryEnv { out, err: err.as_mut(), terminal, paths, interrupt, trash });
         }
         Command::Generate(flags) if flags.list_devices => {
             return list_devices(&flags.common.servers, flags.report.json, &start(), out, err.as_mut());
@@ -247,15 +247,22 @@ where
                 Ok(paths) => paths,
                 Err(error) => return failed(&error.into(), err.as_mut()),
             };
-            return queue::run(*flags, start, queue::Env { out, err, terminal, paths, builtin, interrupt, listen });
+            return queue::run(*flags, start, queue::QueueEnv { out, err, terminal, paths, builtin, interrupt, listen });
         }
         Command::Generate(flags) => {
             if let Some(name) = pull_first::model_name(&flags.common.model)
                 && let Ok(paths) = paths()
             {
                 let is_json = flags.report.json;
-                let env =
-                    pull_first::Env { out: &mut *out, err: err.as_mut(), terminal, answers, paths: &paths, interrupt: &interrupt, listen };
+                let env = pull_first::PullEnv {
+                    out: &mut *out,
+                    err: err.as_mut(),
+                    terminal,
+                    answers,
+                    paths: &paths,
+                    interrupt: &interrupt,
+                    listen,
+                };
                 if let Some(exit) = pull_first::pull_first(name, &flags.common.library, &flags.pull, is_json, env) {
                     return exit;
                 }
@@ -290,7 +297,7 @@ where
             if let Err(error) = listen(&interrupt) {
                 write_message(&mut err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
             }
-            let env = doctor::Env { out, err: err.as_mut(), paths: paths(), builtin: builtin(), interrupt };
+            let env = doctor::DoctorEnv { out, err: err.as_mut(), paths: paths(), builtin: builtin(), interrupt };
             return doctor::run(&flags, &start(), env);
         }
         Command::ServeDevice(flags) => {
@@ -323,7 +330,12 @@ where
 }
 
 /// Adds what streaming of layers needs to a job that asks for it without, with a note.
-fn complete_streaming(mut job: resolve::Job, servers: &[ServerAddress], handle: &Handle, err: &mut dyn Write) -> resolve::Job {
+fn complete_streaming(
+    mut job: resolve::ResolvedJob,
+    servers: &[ServerAddress],
+    handle: &Handle,
+    err: &mut dyn Write,
+) -> resolve::ResolvedJob {
     let Task::Generate { recipe, .. } = &mut job.task else { return job };
     if !recipe.placement.stream_layers {
         return job;

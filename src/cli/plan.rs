@@ -24,12 +24,12 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
     let placement = Placement::parse(&recipe.placement, &listed)?;
     let estimate = query_estimate(recipe, handle)?;
     let slack = |name: &str| estimate.slack_bytes.get(name).copied().unwrap_or(0);
-    let rooms: Vec<DeviceCapacity> = listed.iter().map(|device| DeviceCapacity::for_planning(device, slack(&device.name))).collect();
-    let prediction = placement::Prediction::of(&placement, &estimate.needs, &rooms)?;
+    let capacities: Vec<DeviceCapacity> = listed.iter().map(|device| DeviceCapacity::for_planning(device, slack(&device.name))).collect();
+    let prediction = placement::Prediction::of(&placement, &estimate.needs, &capacities)?;
     let in_use: Vec<_> = estimate.needs.modules.keys().copied().collect();
     let pins = placement::pins(&recipe.placement, &listed)?;
-    let question = PlanRequest {
-        capacities: &rooms,
+    let request = PlanRequest {
+        capacities: &capacities,
         needs: &estimate.needs,
         pins: &pins,
         budgets: &placement.budgets,
@@ -38,15 +38,15 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
         alternatives: &estimate.alternatives,
     };
     // What names no device is placed as `generate` places it.
-    let automatic = if recipe.placement == PlacementText::default() { placement::automatic(&question, None)? } else { None };
-    let (planned, sentence, fixes) = match placement::plan(&question) {
-        Ok(plan) => (placed(plan.clone(), automatic, &estimate, &rooms)?, None, plan.better),
+    let automatic = if recipe.placement == PlacementText::default() { placement::automatic(&request, None)? } else { None };
+    let (planned, sentence, fixes) = match placement::plan(&request) {
+        Ok(plan) => (placed(plan.clone(), automatic, &estimate, &capacities)?, None, plan.better),
         Err(PlanError::Short(short)) => (short.nearest.clone(), Some(sentence(&short.to_string())), short.fixes),
         Err(error @ PlanError::Device(_)) => return Err(error.into()),
     };
     let mut notes = placement::notes(&placement, &listed, &in_use);
     for (device, share) in placement.split_batch.iter().zip(placement.shares()).skip(1) {
-        let missing = placement::Prediction::of(&share, &estimate.needs, &rooms)?.missing_bytes;
+        let missing = placement::Prediction::of(&share, &estimate.needs, &capacities)?.missing_bytes;
         notes.push(match missing {
             0 => format!("Its share of a batch fits on {device}."),
             missing => {
@@ -55,8 +55,8 @@ pub(super) fn run(recipe: &Recipe, flags: &PlanFlags, handle: &Handle, out: &mut
         });
     }
     let mut streaming = Vec::new();
-    for offer in placement::streaming_budgets(&question, &planned.placement)? {
-        let prediction = placement::Prediction::of(&offer.placement, &estimate.needs, &rooms)?;
+    for offer in placement::streaming_budgets(&request, &planned.placement)? {
+        let prediction = placement::Prediction::of(&offer.placement, &estimate.needs, &capacities)?;
         let predicted = Predicted::new(recipe, &estimate, &offer.placement, &prediction);
         streaming.push(PlanFix { changes: vec![offer.words()], predicted });
     }
@@ -91,10 +91,10 @@ fn placed(
     plan: placement::Plan,
     automatic: Option<AutomaticPlacement>,
     estimate: &Estimate,
-    rooms: &[DeviceCapacity],
+    capacities: &[DeviceCapacity],
 ) -> anyhow::Result<placement::Plan> {
     let Some(AutomaticPlacement { placement, note }) = automatic.filter(|it| it.placement != plan.placement) else { return Ok(plan) };
-    let prediction = placement::Prediction::of(&placement, &estimate.needs, rooms)?;
+    let prediction = placement::Prediction::of(&placement, &estimate.needs, capacities)?;
     Ok(placement::Plan { placement, prediction, reasons: note.into_iter().collect(), ..plan })
 }
 
@@ -215,7 +215,7 @@ mod tests {
             name: "CPU".into(),
             description: String::new(),
             kind: DeviceKind::Cpu,
-            card: None,
+            gpu: None,
             memory_total_bytes: 0,
             memory_free_bytes: 0,
             memory_allocated_bytes: 0,

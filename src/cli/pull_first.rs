@@ -14,7 +14,7 @@ use atelier_core::plain_text::plain_line;
 use atelier_library::Manifest;
 
 /// System that the download runs on.
-pub(super) struct Env<'a, 'p> {
+pub(super) struct PullEnv<'a, 'p> {
     /// Gets lines of JSON alone: the job's own output is paths.
     pub(super) out: &'a mut dyn Write,
     pub(super) err: &'a mut dyn Write,
@@ -32,7 +32,7 @@ pub(super) fn model_name(flags: &ModelFlags) -> Option<&str> {
 }
 
 /// Downloads the model of this name where the catalogue has it, this disk does not, and the person agrees. `Some`: the command ends so.
-pub(super) fn pull_first(name: &str, library: &LibraryFlags, pull: &PullFlags, is_json: bool, env: Env<'_, '_>) -> Option<Exit> {
+pub(super) fn pull_first(name: &str, library: &LibraryFlags, pull: &PullFlags, is_json: bool, env: PullEnv<'_, '_>) -> Option<Exit> {
     let entry = models::missing_model(name, library, env.paths)?;
     let accept_licence = match (pull.pull, env.answers) {
         (true, _) => pull.accept_licence,
@@ -72,7 +72,7 @@ pub(super) fn download(
     let mut nowhere = io::sink();
     let out: &mut dyn Write = if is_json { out } else { &mut nowhere };
     let trash = atelier_library::to_trash;
-    models::run(flags, models::Env { out, err, terminal, paths: paths.clone(), interrupt: Arc::clone(interrupt), trash })
+    models::run(flags, models::ModelsEnv { out, err, terminal, paths: paths.clone(), interrupt: Arc::clone(interrupt), trash })
 }
 
 /// Asks the person; no answer is none.

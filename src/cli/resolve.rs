@@ -25,7 +25,7 @@ use atelier_library::{Builtin, BuiltinError, ModelKind, Problem, Runnable};
 
 /// A job of the engine with the destination of its pictures.
 #[derive(Debug, PartialEq)]
-pub(super) struct Job {
+pub(super) struct ResolvedJob {
     pub(super) task: Task,
     pub(super) destination: Destination,
     /// Folder of the previews.
@@ -49,7 +49,6 @@ pub(super) struct Lookup<'a> {
     pub(super) like: &'a dyn Fn(&Path) -> Result<OpenedPicture, UsageError>,
     /// The file of an upscaler of the library, by its name.
     pub(super) upscaler: &'a dyn Fn(&str) -> Result<PathBuf, UsageError>,
-    /// The built-in model.
     pub(super) builtin: &'a dyn Fn() -> Result<Builtin, BuiltinError>,
 }
 
@@ -57,7 +56,7 @@ pub(super) fn generate(
     flags: &GenerateFlags,
     paths: impl FnOnce() -> Result<Paths, NoHome>,
     lookup: &Lookup<'_>,
-) -> Result<Job, UsageError> {
+) -> Result<ResolvedJob, UsageError> {
     let (recipe, unsupported, name) = recipe(flags, lookup)?;
     let model = name.or_else(|| atelier_library::model_name(&recipe.files));
     let destination = match &flags.output {
@@ -72,7 +71,7 @@ pub(super) fn generate(
         (Some(_), PreviewMethod::Tae) => PreviewOptions::TinyAutoencoder { every },
     };
     let task = Task::Generate { recipe: Box::new(recipe), preview };
-    Ok(Job { task, destination, previews: flags.preview.clone(), model, notes: unsupported })
+    Ok(ResolvedJob { task, destination, previews: flags.preview.clone(), model, notes: unsupported })
 }
 
 /// These flags as a command line of sd-cli.
@@ -87,7 +86,7 @@ pub(super) fn upscale(
     flags: &UpscaleFlags,
     find: impl FnOnce(&str) -> Result<PathBuf, UsageError>,
     pickles: impl FnOnce() -> Result<bool, UsageError>,
-) -> Result<Job, UsageError> {
+) -> Result<ResolvedJob, UsageError> {
     let path = png(&flags.output)?;
     let devices = &flags.devices;
     if devices.split_batch.is_some() {
@@ -124,7 +123,7 @@ pub(super) fn upscale(
         threads: threads(devices.threads),
     };
     let destination = Destination::Upscaled { path, source: flags.input.clone(), model };
-    Ok(Job { task, destination, previews: None, model: None, notes: Vec::new() })
+    Ok(ResolvedJob { task, destination, previews: None, model: None, notes: Vec::new() })
 }
 
 /// The recipe, the unsupported parts of a pasted command, and the name of a model of the library.

@@ -178,7 +178,7 @@ mod tests {
             name: "CUDA0".into(),
             description: "A card".into(),
             kind: DeviceKind::Gpu,
-            card: None,
+            gpu: None,
             memory_total_bytes: 8 << 30,
             memory_free_bytes: 1,
             memory_allocated_bytes: 0,
@@ -194,7 +194,7 @@ mod tests {
         }
         assert!(here.contains("Only programs on this machine") && !here.contains("WARNING"));
         assert!(everywhere.contains("WARNING: every machine") && !everywhere.contains("take over") && everywhere.contains("/tmp"));
-        assert!(open.contains("could take over this account") && open.contains("not confined: this kernel has no Landlock."), "{open}");
+        assert!(open.contains("could take over this account") && open.contains("not sandboxed: this kernel has no Landlock."), "{open}");
         let unconfined = said("127.0.0.1:7", Confinement::None("why".into()));
         assert!(unconfined.contains("could take over this account"), "{unconfined}");
     }

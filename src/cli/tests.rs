@@ -12,7 +12,7 @@ use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use atelier_engine::{
-    Begin, End, EngineEnd, Event, Failure, JobId, LogLevel, Phase, Picture, Preview, Query, Request, Step, Task, Timings, channel,
+    Begin, End, EngineEnd, Event, Failure, JobId, JobPhase, LogLevel, Picture, Preview, Query, Request, Step, Task, Timings, channel,
 };
 
 mod strangers;
@@ -157,9 +157,9 @@ fn paints(port: &EngineEnd) {
     let (job, recipe) = recipe(port);
     assert!(port.start(job).is_some());
     port.send(Event::Begin { job, begin: begin(recipe.batch_count) });
-    port.send(Event::Phase { job, phase: Phase::Encoding });
+    port.send(Event::Phase { job, phase: JobPhase::Encoding });
     for index in 0..recipe.batch_count {
-        port.send(Event::Phase { job, phase: Phase::Denoising { picture: index } });
+        port.send(Event::Phase { job, phase: JobPhase::Denoising { picture: index } });
         port.send(Event::Step { job, step: Step { picture: index, done: 1, total: 2, fraction: 0.0, step_secs: 0.5 } });
         port.send(Event::Picture { job, picture: picture(index) });
     }
@@ -391,7 +391,7 @@ fn an_enlarged_picture_keeps_what_its_source_said() {
         let (job, task) = task(port);
         assert!(matches!(task, Task::Upscale { .. }));
         port.start(job).unwrap();
-        port.send(Event::Phase { job, phase: Phase::Upscaling { tile: 0, tiles: 4 } });
+        port.send(Event::Phase { job, phase: JobPhase::Upscaling { tile: 0, tiles: 4 } });
         port.send(Event::Picture { job, picture: picture(0) });
         port.send(Event::End { job, end: done(1) });
     });
@@ -407,7 +407,7 @@ pub(super) fn names_devices(port: &EngineEnd) {
         name: "Vulkan0".into(),
         description: "Some graphics".into(),
         kind,
-        card: None,
+        gpu: None,
         memory_total_bytes: 8,
         memory_free_bytes: 4,
         memory_allocated_bytes: 0,

@@ -75,7 +75,6 @@ pub struct App {
     terminated: Arc<AtomicBool>,
 }
 
-/// Files to open.
 struct Opening {
     files: Vec<PathBuf>,
     /// Not later than this.

@@ -32,7 +32,6 @@ macro_rules! define_panels {
             }
         }
 
-        /// Draws the view.
         fn main_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
             match state.shared.screen {
                 $(Screen::$Screen => crate::gui::$screen::view::main_panel(ui, state, commands),)*

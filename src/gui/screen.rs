@@ -37,7 +37,6 @@ macro_rules! define_screen {
                 }
             }
 
-            /// Its key.
             #[must_use]
             pub const fn shortcut(self) -> Shortcut {
                 match self {

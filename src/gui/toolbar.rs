@@ -25,7 +25,6 @@ const MIN_TOOLS_WIDTH: f32 = 560.0;
 /// Points: a narrower title would be little more than an ellipsis.
 const MIN_TITLE_WIDTH: f32 = 90.0;
 
-/// Draws the bar.
 pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let has_room = ui.available_width() >= MIN_TOOLS_WIDTH;

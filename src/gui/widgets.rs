@@ -151,7 +151,6 @@ pub(crate) struct Scale {
     pub(crate) logarithmic: bool,
 }
 
-/// Whole numbers.
 pub(crate) const WHOLE: Scale = Scale { step: 1.0, decimals: 0, logarithmic: false };
 
 /// A row with a slider and its number.

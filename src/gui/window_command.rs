@@ -10,9 +10,7 @@ use crate::settings::{ThemeChoice, Zoom};
 /// A command of the window itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum WindowCommand {
-    /// Show another view.
     SetScreen(Screen),
-    /// Set the theme.
     SetTheme(ThemeChoice),
     /// Undo the last change of the settings.
     Undo,
@@ -30,7 +28,6 @@ pub(crate) enum WindowCommand {
     UsualSize,
     /// Stop the forming picture and close.
     StopAndClose,
-    /// Do not close.
     StayOpen,
     /// Write what could not be written, and close.
     SaveAndClose,
@@ -74,7 +71,6 @@ impl WindowCommand {
         self.words().1
     }
 
-    /// Label and tooltip.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::SetScreen(screen) => (screen.label(), screen.tooltip()),

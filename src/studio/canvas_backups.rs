@@ -39,7 +39,6 @@ impl OwnFolder {
         Ok(Self { path, _lock: lock })
     }
 
-    /// The folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

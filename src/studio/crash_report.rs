@@ -66,7 +66,6 @@ pub struct Watch {
 /// A window that did not end as it should.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastCrash {
-    /// The report.
     pub report: PathBuf,
 }
 

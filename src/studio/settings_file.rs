@@ -25,24 +25,13 @@ const MAX_VALUES: usize = 1 << 17;
 pub enum SettingsProblem {
     /// A newer program wrote them.
     #[error("Your settings in {} were written by a newer Atelier (version {version} of the file, this one knows {VERSION}).", path.display())]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        version: u64,
-    },
+    Newer { path: PathBuf, version: u64 },
     /// The system does not give them now.
     #[error("Your settings in {} cannot be read now: {source}.", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
     /// They were read and make no sense.
     #[error("Your settings in {} are damaged: {reason}.", path.display())]
     Damaged {
-        /// The file.
         path: PathBuf,
         /// What makes no sense.
         reason: String,

@@ -10,7 +10,6 @@ pub(crate) struct File {
     pub(crate) name: String,
     /// Module, such as `atelier_engine::cache`.
     pub(crate) module: String,
-    /// Tokens and paths.
     pub(crate) source: Source,
 }
 

@@ -19,7 +19,6 @@ use crate::vulkan;
 /// Everything is linted and tested with one set of features, so that it is built once. This one lets the tests see into the window.
 const TEST_FEATURES: &str = "inspection";
 
-/// Installs missing requirements.
 pub(crate) fn setup(options: &Options) -> Result<(), Failure> {
     ensure_installed(Purpose::Test, options)?;
     ensure_components(options)?;
@@ -68,7 +67,6 @@ pub(crate) fn lint(options: &Options) -> Result<(), Failure> {
     result
 }
 
-/// Runs the benchmark.
 pub(crate) fn bench(options: &Options) -> Result<(), Failure> {
     ensure_installed(Purpose::Build, options)?;
     remove_stale_engines()?;
@@ -178,7 +176,6 @@ pub(crate) fn root() -> PathBuf {
     here.parent().map(Path::to_owned).unwrap_or(here)
 }
 
-/// Cargo's target folder.
 pub(crate) fn target_folder() -> PathBuf {
     let named = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     std::path::absolute(&named).unwrap_or(named)

@@ -280,8 +280,8 @@ mod tests {
         fn the_variable_names_nothing_below_what_is_built_in() {
             assert_eq!(
                 choose(FLOOR, Some("x86-64"), |_| true),
-                Err("This Atelier computes with avx2 and cannot do with x86-64, which ATELIER_CPU_LEVEL asks for. Set it to avx2 or higher, \
-                     or not at all."
+                Err("This build of Atelier needs avx2, and ATELIER_CPU_LEVEL allows only x86-64. Set it to avx2 or higher, \
+                     or unset it."
                     .to_owned())
             );
             assert_eq!(

@@ -94,7 +94,7 @@ mod tests {
             name: name.into(),
             description: String::new(),
             kind,
-            card: None,
+            gpu: None,
             memory_total_bytes: 1,
             memory_free_bytes: 1,
             memory_allocated_bytes: 0,

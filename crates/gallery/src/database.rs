@@ -238,7 +238,6 @@ impl Database {
         self.journals.as_deref()
     }
 
-    /// The connection.
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }

@@ -37,7 +37,6 @@ const MAX_STALE_LINES: usize = 1000;
 pub(crate) struct JournalEntry {
     /// Path in the folder, with `/` between folders; of a name that is not Unicode, what can be shown of it.
     pub(crate) file: String,
-    /// The file's hash.
     pub(crate) hash: String,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) rating: u8,
@@ -217,7 +216,6 @@ impl Collections {
     /// Longest file that is read, in bytes.
     const MAX_BYTES: u64 = 16 << 20;
 
-    /// Where they are.
     pub(crate) fn path(journals: &Path) -> PathBuf {
         journals.join("collections.json")
     }

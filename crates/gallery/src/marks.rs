@@ -9,7 +9,6 @@ use crate::{Database, GalleryError, PictureFlag, PictureId};
 
 /// Longest note, in bytes.
 const MAX_NOTE: usize = 64 << 10;
-/// The best rating.
 const BEST_RATING: u8 = 5;
 
 /// A board.

@@ -15,10 +15,8 @@ use crate::winograd;
 /// Values of depth that are gathered at once for all panels, about half of them at least.
 const MIN_STEP: usize = 8;
 
-/// One image's convolution.
 #[derive(Clone, Copy, Debug)]
 pub struct Convolution<'a> {
-    /// Sizes.
     pub shape: &'a Shape,
     /// A row for each output channel: `channels / groups` windows, each row by row.
     pub weights: Rows,

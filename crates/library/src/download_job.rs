@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::assemble::Missing;
-use super::downloads::{FileRequest, Job, Source, UnpackList};
+use super::downloads::{DownloadJob, FileRequest, Source, UnpackList};
 use super::manifest::{Defaults, Licence, Manifest, ModelFile, Origin};
 use super::problem::Problem;
 
@@ -11,10 +11,10 @@ use super::problem::Problem;
 ///
 /// # Errors
 /// If the entry does not say where a file can be had.
-pub fn download_job(entry: &Manifest, models_root: &Path) -> Result<Job, Problem> {
+pub fn download_job(entry: &Manifest, models_root: &Path) -> Result<DownloadJob, Problem> {
     let files = entry.files.iter().map(|file| wanted(entry, file)).collect::<Result<_, _>>()?;
     let manifest = entry.unpacked().to_json().map_err(|error| Problem::new(error.to_string(), "Please report this."))?;
-    Ok(Job {
+    Ok(DownloadJob {
         id: entry.id.clone(),
         name: entry.name.clone(),
         folder: models_root.join(&entry.id),
@@ -29,7 +29,7 @@ pub fn download_job(entry: &Manifest, models_root: &Path) -> Result<Job, Problem
 ///
 /// # Errors
 /// If the catalogue knows none of the missing files.
-pub fn parts_job(id: &str, name: &str, missing: &[Missing], models_root: &Path) -> Result<Job, Problem> {
+pub fn parts_job(id: &str, name: &str, missing: &[Missing], models_root: &Path) -> Result<DownloadJob, Problem> {
     let files: Vec<ModelFile> = missing.iter().filter_map(|it| Some(it.offer.as_ref()?.file.clone())).collect();
     if files.is_empty() {
         return Err(Problem::new(

@@ -12,9 +12,7 @@ use super::dtype::Dtype;
 
 /// Names of tensors (`GGML_MAX_NAME`, with its final zero).
 const MAX_NAME_BYTES: u64 = 127;
-/// Names of metadata.
 const MAX_KEY_BYTES: u64 = 1024;
-/// ggml's dimensions.
 const GGML_DIMENSIONS: usize = 4;
 /// The engine folds those beyond ggml's into the last.
 const MAX_DIMENSIONS: u32 = 8;

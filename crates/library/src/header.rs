@@ -73,15 +73,15 @@ pub fn read_header(path: &Path) -> Result<Header, HeaderError> {
     let name = file_name(path);
     let unreadable = |error: &io::Error| error_for(&name, Flaw::Io(io::Error::new(error.kind(), error.to_string())), 0);
     let mut file = File::open(path).map_err(|error| unreadable(&error))?;
-    let about = file.metadata().map_err(|error| unreadable(&error))?;
-    if about.is_dir() {
+    let metadata = file.metadata().map_err(|error| unreadable(&error))?;
+    if metadata.is_dir() {
         return Err(HeaderError::new(
             Fault::NotAModel,
             format!("{name} is a folder, not a model file."),
             "Choose a .safetensors or .gguf file inside it.",
         ));
     }
-    read_from(&mut file, about.len(), &name)
+    read_from(&mut file, metadata.len(), &name)
 }
 
 /// Reads the header of `file_bytes` bytes; `name` stands in errors.

@@ -11,7 +11,6 @@ const MAX_SIZE: u64 = i32::MAX as u64;
 /// Sides of a kernel of a convolution, whose area the engine counts with 32 bits.
 const MAX_KERNEL_SIDE: u64 = 4096;
 
-/// Checks every tensor.
 pub(crate) fn check(contents: Contents, format: Format) -> Result<Contents, Flaw> {
     contents.tensors.iter().try_for_each(|tensor| check_tensor(tensor, format))?;
     Ok(contents)

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::downloads::{FileRequest, Job, Source};
+use super::downloads::{DownloadJob, FileRequest, Source};
 use super::link_text::{can_hold_a_model, name_in, unescaped};
 use super::manifest::{FileName, Sha256};
 use super::naming::{letters, slug};
@@ -71,7 +71,7 @@ impl Link {
     /// Files of other addresses never meet: each has a place of its own in the folder of models, however many are called
     /// `diffusion_pytorch_model.safetensors`.
     #[must_use]
-    pub fn job(&self, name: Option<&str>) -> Option<Job> {
+    pub fn job(&self, name: Option<&str>) -> Option<DownloadJob> {
         let (source, folder, place) = match self {
             Self::Repository(_) => return None,
             Self::File { repo, path, revision } => {
@@ -89,7 +89,14 @@ impl Link {
         let filename = FileName::try_from(place.clone()).ok()?;
         let files = vec![FileRequest { source, filename, size: None, sha256: None, unpack: None }];
         let name = place.rsplit('/').next()?.to_owned();
-        Some(Job { id: format!("{folder}--{}", letters(&place)), folder: folder.into(), name, files, manifest: None, licence_url: None })
+        Some(DownloadJob {
+            id: format!("{folder}--{}", letters(&place)),
+            folder: folder.into(),
+            name,
+            files,
+            manifest: None,
+            licence_url: None,
+        })
     }
 }
 

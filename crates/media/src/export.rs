@@ -22,7 +22,6 @@ const MAX_EXIF_TEXT: usize = 30_000;
 pub enum ExportFormat {
     /// PNG, without loss. A PNG whose metadata stays is copied as it is.
     Png,
-    /// JPEG.
     Jpeg {
         /// 1 to 100.
         quality: u8,

@@ -28,7 +28,7 @@ const QUALITY: u8 = 90;
 const PAGE: usize = 500;
 
 /// System that a command runs on; tests give their own.
-pub(super) struct Env<'a> {
+pub(super) struct GalleryEnv<'a> {
     pub(super) out: &'a mut dyn Write,
     pub(super) err: &'a mut dyn Write,
     /// Standard error is a terminal, which can show a bar.
@@ -64,8 +64,8 @@ impl From<GalleryError> for CommandError {
 }
 
 /// Runs a command of `atelier gallery`.
-pub(super) fn run(flags: GalleryFlags, env: Env<'_>) -> Exit {
-    let Env { out, err, terminal, paths, interrupt, trash } = env;
+pub(super) fn run(flags: GalleryFlags, env: GalleryEnv<'_>) -> Exit {
+    let GalleryEnv { out, err, terminal, paths, interrupt, trash } = env;
     let reporter = if flags.json { quiet_reporter(Box::new(err)) } else { reporter(Box::new(err), terminal) };
     let printer = Printer::new(out, flags.json).with_null(flags.command.paths().null);
     let mut report = GalleryReport { printer, reporter };

@@ -71,7 +71,7 @@ impl World {
         };
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let paths = Paths::beneath(self.home.path());
-        let env = Env { out: &mut out, err: &mut err, terminal: false, paths, interrupt: Arc::default(), trash: &mut TestTrash };
+        let env = GalleryEnv { out: &mut out, err: &mut err, terminal: false, paths, interrupt: Arc::default(), trash: &mut TestTrash };
         let exit = run(*flags, env);
         RunOutcome { exit, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
     }

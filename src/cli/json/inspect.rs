@@ -6,7 +6,6 @@ use atelier_media::{PictureModel, PictureSettings};
 
 /// What a picture file says of how it was made; null is what it does not tell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of `crate::cli::json` documents every field")]
 pub struct Inspected {
     pub path: String,
     pub tool: Option<String>,
@@ -39,15 +38,12 @@ pub struct Inspected {
 
 /// A model by name or hash.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of `crate::cli::json` documents every field")]
 pub struct InspectedModel {
     pub name: Option<String>,
     pub hash: Option<String>,
 }
 
-/// A LoRA.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of `crate::cli::json` documents every field")]
 pub struct InspectedLora {
     pub name: String,
     pub hash: Option<String>,
@@ -56,7 +52,6 @@ pub struct InspectedLora {
 
 /// A text of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of `crate::cli::json` documents every field")]
 pub struct InspectedText {
     pub key: String,
     pub text: String,
@@ -64,7 +59,6 @@ pub struct InspectedText {
 
 /// A field that was not understood.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of `crate::cli::json` documents every field")]
 pub struct InspectedField {
     pub name: String,
     pub value: String,

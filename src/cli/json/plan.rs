@@ -10,7 +10,6 @@ use atelier_engine::Estimate;
 
 /// Predicted memory of a placement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of the module above documents every field")]
 pub struct Predicted {
     pub backend: String,
     pub params_backend: String,
@@ -28,7 +27,6 @@ pub struct Predicted {
 
 /// Predicted seconds of a picture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of the module above documents every field")]
 pub struct PredictedTime {
     pub load_secs: f64,
     pub encode_secs: f64,
@@ -44,7 +42,6 @@ pub struct PredictedTime {
 
 /// Predicted seconds of a module in a phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of the module above documents every field")]
 pub struct PredictedPhaseTime {
     pub module: Module,
     pub phase: PhaseKind,
@@ -54,7 +51,6 @@ pub struct PredictedPhaseTime {
 
 /// Predicted memory of one device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of the module above documents every field")]
 pub struct PredictedDevice {
     pub name: String,
     pub limit_bytes: u64,
@@ -64,7 +60,6 @@ pub struct PredictedDevice {
 
 /// Predicted memory of one device in one phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of the module above documents every field")]
 pub struct PredictedPhase {
     pub phase: Phase,
     pub resident_bytes: u64,
@@ -77,7 +72,6 @@ pub struct PredictedPhase {
 
 /// Placement and predicted memory of one module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of the module above documents every field")]
 pub struct PredictedModule {
     pub module: Module,
     pub runs_on: String,
@@ -90,7 +84,6 @@ pub struct PredictedModule {
 
 /// The best placement, and changes that would improve it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of the module above documents every field")]
 pub struct Fit {
     pub predicted: Predicted,
     pub reasons: Vec<String>,
@@ -100,15 +93,12 @@ pub struct Fit {
 
 /// Changes that make the plan fit, or fit better.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of the module above documents every field")]
 pub struct PlanFix {
     pub changes: Vec<String>,
     pub predicted: Predicted,
 }
 
-/// The whole line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "the text of the module above documents every field")]
 pub struct Plan {
     pub width: u32,
     pub height: u32,

@@ -51,8 +51,8 @@ impl Library {
 
     /// All models on the disk, with headers read. Stops early once `go_on` is false.
     pub(in crate::cli) fn all(&self, go_on: &dyn Fn() -> bool) -> (Models, Arc<ScanResult>) {
-        let stock = Scanner::start(self.options.clone(), || ()).complete(go_on);
-        (Models::new(self.models_root(), self.catalogue.clone(), &stock), stock)
+        let scan = Scanner::start(self.options.clone(), || ()).complete(go_on);
+        (Models::new(self.models_root(), self.catalogue.clone(), &scan), scan)
     }
 
     /// One folder alone, with headers read.

@@ -7,13 +7,13 @@ use serde_json::json;
 use super::report::licence_text;
 use super::{CommandError, CommandRunner, Library, failed};
 use crate::cli::exit::Exit;
-use atelier_library::downloads::{Downloads, Event, Job, JobSnapshot, Options, Progress, Status};
+use atelier_library::downloads::{DownloadJob, Downloads, Event, JobSnapshot, Options, Progress, Status};
 use atelier_library::{Catalogue, LibraryConfig, Link, Manifest, Problem, download_job};
 
 /// Longest time until a press of Ctrl-C is acknowledged.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-fn link_job(link: &Link, name: Option<&str>) -> Result<Job, CommandError> {
+fn link_job(link: &Link, name: Option<&str>) -> Result<DownloadJob, CommandError> {
     link.job(name).ok_or_else(|| {
         let sentence = "The file name of this link is not allowed on this disk.";
         CommandError::UnknownModel(Problem::new(sentence, "Use the URL of one file of the repository."))

@@ -94,9 +94,9 @@ impl LibraryReport<'_> {
         Ok(())
     }
 
-    pub(super) fn file(&mut self, path: &Path, bytes: u64, about: &FileStatus) -> io::Result<()> {
+    pub(super) fn file(&mut self, path: &Path, bytes: u64, status: &FileStatus) -> io::Result<()> {
         let (raw, shown) = (path.display().to_string(), quoted_path(path));
-        match about {
+        match status {
             FileStatus::Known(facts) => {
                 self.printer.json(&json!({"event": "file", "path": raw, "bytes": bytes, "facts": **facts}))?;
                 self.facts(&shown, bytes, facts)
@@ -159,12 +159,12 @@ impl LibraryReport<'_> {
     }
 
     /// Contents of a folder that was added.
-    pub(super) fn folder(&mut self, path: &Path, stock: &ScanResult, forgotten: bool) -> io::Result<()> {
+    pub(super) fn folder(&mut self, path: &Path, scan: &ScanResult, forgotten: bool) -> io::Result<()> {
         let mut counts: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
-        for file in &stock.files {
+        for file in &scan.files {
             *counts.entry(file.role().map_or("unknown", |it| it.key())).or_default() += 1;
         }
-        let layout = stock.folders.iter().find(|it| it.path == path).map_or("folder", |it| it.layout.label());
+        let layout = scan.folders.iter().find(|it| it.path == path).map_or("folder", |it| it.layout.label());
         self.printer.json(
             &json!({"event": "folder", "path": path.display().to_string(), "layout": layout, "files": counts, "forgotten": forgotten}),
         )?;

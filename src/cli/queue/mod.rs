@@ -11,7 +11,7 @@ mod run;
 use std::io::Write;
 use std::sync::Arc;
 
-pub(super) use environment::Env;
+pub(super) use environment::QueueEnv;
 use environment::{CommandError, open, warn};
 
 use super::exit::Exit;
@@ -24,11 +24,10 @@ use atelier_gallery::queue::{JobState, PauseMode, QueuedJobId};
 
 use crate::studio::queue::{list_jobs, settle_queue};
 
-/// Standard error.
 type ErrorOutput<'a> = &'a mut (dyn Write + Send);
 
 /// Runs a command of `atelier queue`.
-pub(super) fn run(flags: QueueFlags, start_engine: impl FnOnce() -> Arc<Handle>, mut env: Env<'_>) -> Exit {
+pub(super) fn run(flags: QueueFlags, start_engine: impl FnOnce() -> Arc<Handle>, mut env: QueueEnv<'_>) -> Exit {
     let result = match flags.command {
         QueueCommand::Run { pull, no_auto_placement, servers, library, paths } => {
             return run::run(&pull, servers, &library, !no_auto_placement, flags.json, paths, start_engine, env);

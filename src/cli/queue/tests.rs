@@ -73,7 +73,7 @@ fn jobs_are_added_listed_paused_cancelled_made_and_forgotten() {
     assert!(run(&["resume", "3"]).out.contains("Job 3 waits"));
     let last = run_once_at(home.path(), &["queue", "run"], painter);
     assert_eq!((last.exit, last.out.lines().count()), (Exit::Done, 1), "{}", last.err);
-    assert!(run(&["clear", "--ended"]).out.contains("4 jobs forgotten"));
+    assert!(run(&["clear", "--ended"]).out.contains("4 jobs removed from the list"));
     assert_eq!(run(&["resume", "3"]).exit, Exit::Usage);
 }
 

@@ -8,7 +8,7 @@ use atelier_core::canvas::StartFit;
 use atelier_core::placement::{Module, parse_backend, parse_params_backend};
 use atelier_core::recipe::{Hires, Person, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend};
 
-fn job(args: &[&str]) -> Result<Job, UsageError> {
+fn job(args: &[&str]) -> Result<ResolvedJob, UsageError> {
     job_beside(args, || Err(BuiltinError::Missing { looked: Vec::new() }))
 }
 
@@ -41,7 +41,7 @@ fn a_model_of_the_library_brings_its_settings_and_flags_go_before_them() {
     assert!(matches!(&it.task, Task::Upscale { model, .. } if model.ends_with("realesrgan/up.pth")));
 }
 
-fn job_beside(args: &[&str], builtin: impl Fn() -> Result<Builtin, BuiltinError>) -> Result<Job, UsageError> {
+fn job_beside(args: &[&str], builtin: impl Fn() -> Result<Builtin, BuiltinError>) -> Result<ResolvedJob, UsageError> {
     match Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap() {
         Command::Generate(flags) => {
             let upscaler = |name: &str| Ok(Path::new("/models").join(name).join("up.pth"));
@@ -104,7 +104,7 @@ fn drafts_and_second_seeds_are_flags() {
     let usual = recipe_of(&["-m", "m.gguf", "--blend-seed", "4"]);
     assert_eq!((usual.draft_step(), usual.seed_blend), (None, Some(SeedBlend { seed: 4, ..SeedBlend::default() })));
     let finished = job(&["generate", "--like", "a.png", "-m", "mine", "--finish"]).unwrap_err();
-    assert!(finished.to_string().contains("a.png is finished"), "{finished}");
+    assert!(finished.to_string().contains("a.png is already finished"), "{finished}");
 }
 
 #[test]
@@ -412,7 +412,7 @@ fn pictures_go_where_they_were_asked_to_go() {
 #[test]
 fn previews_are_made_as_asked() {
     let preview = |args: &[&str]| match job(&[&["generate", "-p", "x", "-m", "m.gguf"], args].concat()).unwrap() {
-        Job { task: Task::Generate { preview, .. }, previews, .. } => (preview, previews.is_some()),
+        ResolvedJob { task: Task::Generate { preview, .. }, previews, .. } => (preview, previews.is_some()),
         other => panic!("{other:?}"),
     };
     assert_eq!(preview(&[]), (PreviewOptions::Off, false));

@@ -16,7 +16,6 @@ use atelier_core::canvas::{LayerId, LayerKind, StrokePoint};
 pub enum PointerInput {
     /// It was pressed.
     Press {
-        /// Where.
         at: StrokePoint,
         /// Shift was held.
         shift: bool,
@@ -25,9 +24,7 @@ pub enum PointerInput {
         /// How far a finger is from what it means.
         reach: f32,
     },
-    /// It was moved.
     Move {
-        /// To where.
         at: StrokePoint,
         /// Shift is held.
         shift: bool,
@@ -41,7 +38,6 @@ pub enum PointerInput {
 pub enum Command {
     /// Take a tool; the picture that is shown becomes a document where there is none.
     SetTool(Tool),
-    /// Show pictures again.
     Leave,
     /// Go on with the document that was edited last.
     Resume,
@@ -109,7 +105,6 @@ pub enum Command {
     ClearLayer,
     /// Exchange what is masked with what is not.
     InvertMask,
-    /// Mask everything.
     MaskAll,
     /// Turn the view to the left.
     TurnLeft,
@@ -123,7 +118,6 @@ pub enum Command {
     Generate,
     /// Generate what each region covers, by its words.
     GenerateRegions,
-    /// Show this candidate.
     ShowCandidate(usize),
     /// Show the candidate after this one.
     NextCandidate,
@@ -137,13 +131,11 @@ pub enum Command {
     DiscardAll,
     /// Open a canvas of a file.
     Open,
-    /// Open this canvas.
     OpenFile(PathBuf),
     /// Write the document to its file.
     Save,
     /// Write the document to a file.
     SaveAs,
-    /// Export the document.
     Export(CanvasExport),
     /// Hide everything but the picture, or show it again.
     HidePanels,

@@ -6,7 +6,7 @@ use crate::gui::canvas::state::{OpenDocument, State};
 use crate::gui::canvas::tasks::CanvasFileTask;
 use crate::gui::canvas::tool::Tool;
 use crate::gui::context::Context;
-use crate::gui::create::session::PictureId;
+use crate::gui::create::session::SessionPictureId;
 use crate::gui::files::FileTask;
 use atelier_core::canvas::{Document, DocumentContent, LayerError, LayerKind, PixelRect};
 use atelier_media::canvas_file::CANVAS_ENDING;
@@ -89,7 +89,7 @@ pub(crate) fn change(
 }
 
 /// A picture or canvas has been read.
-pub(crate) fn opened(state: &mut State, origin: Option<PictureId>, content: DocumentContent, context: &mut Context<'_>) {
+pub(crate) fn opened(state: &mut State, origin: Option<SessionPictureId>, content: DocumentContent, context: &mut Context<'_>) {
     let tool = match state.opening.take() {
         Some((asked, tool)) if asked == origin => tool,
         // Something else was asked for meanwhile.

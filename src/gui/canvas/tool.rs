@@ -2,7 +2,6 @@
 
 use atelier_core::canvas::{AreaSettings, Brush};
 
-/// A tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tool {
     /// Paints with the colour.
@@ -14,7 +13,6 @@ pub enum Tool {
     Mask,
     /// Fills a shape drawn by hand.
     Lasso,
-    /// Fills a rectangle.
     Rectangle,
     /// Fills what is connected and looks alike.
     Bucket,
@@ -59,7 +57,6 @@ impl Tool {
 pub struct ToolOptions {
     /// The brush that paints.
     pub brush: Brush,
-    /// The eraser.
     pub eraser: Brush,
     /// The brush that masks.
     pub mask: Brush,

@@ -8,7 +8,7 @@ use eframe::egui::{ColorImage, Key, Modifiers};
 use crate::gui::create::dropped::DroppedUse;
 use crate::gui::create::larger::Enlargement;
 use crate::gui::create::presets::PresetDraft;
-use crate::gui::create::session::PictureId;
+use crate::gui::create::session::SessionPictureId;
 use crate::gui::create::state::State;
 use crate::gui::shared::{Screen, Shared, UnmetRequirement};
 use crate::gui::shortcut::Shortcut;
@@ -61,7 +61,6 @@ pub enum Command {
     AddFiles,
     /// Show the file dialog for this role.
     ChooseFile(FileRole),
-    /// Empty this role.
     ClearFile(FileRole),
     /// Move the file from one role to another.
     MoveFile(FileRole, FileRole),
@@ -130,7 +129,7 @@ pub enum Command {
     /// Set the preview of forming pictures.
     SetPreview(PreviewChoice),
     /// Show this picture of the session.
-    Show(PictureId),
+    Show(SessionPictureId),
     /// Show the forming picture, then the newest.
     Follow,
     /// Show the picture made after this one.
@@ -140,7 +139,7 @@ pub enum Command {
     /// Take a part of the settings of the picture shown.
     Recall(RecallPart),
     /// Change this, and make the same picture again with the same seed.
-    RepeatWithChange(PictureId, Change),
+    RepeatWithChange(SessionPictureId, Change),
     /// Show this step of the picture shown, from 1; the last one is the picture itself.
     ShowStep(u32),
     /// Begin the next picture with the steps of the picture shown up to the one in sight.
@@ -175,7 +174,6 @@ pub enum Command {
     CopyPicture,
     /// Open the folder with the pictures.
     OpenFolder,
-    /// Look closer.
     ZoomIn,
     /// Look from farther away.
     ZoomOut,
@@ -280,7 +278,6 @@ impl Command {
         self.words().1
     }
 
-    /// Label and tooltip.
     fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::Generate => {
@@ -303,7 +300,7 @@ impl Command {
             Self::LockSeed => {
                 ("Keep this seed", "Lock the seed, so that only your changes matter. Unlocked, each picture gets a new seed.")
             }
-            Self::TryPrompt(example) => (example, "Put these words into the prompt."),
+            Self::TryPrompt(example) => (example, "Insert these words into the prompt."),
             Self::OlderPrompt => ("Older prompt", "Load the prompt of the previous picture."),
             Self::NewerPrompt => ("Newer prompt", "Load the next newer prompt."),
             Self::UsePrompt(_) => ("Use this prompt", "Load this prompt."),

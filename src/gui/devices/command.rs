@@ -26,17 +26,13 @@ pub enum Command {
     SetAutomatic(bool),
     /// Make a picture with each of the best placements, and compare their times.
     TryPlacements,
-    /// Stop these trials.
     StopTrials,
     /// Put the results of the trials away.
     ForgetTrials,
     /// Take a placement that was tried.
     UseTried(PlacementText),
-    /// Show the plan.
     ShowPlan,
-    /// Apply the plan.
     ApplyPlan,
-    /// Hide the plan.
     DismissPlan,
     /// Apply the offered budget with this index.
     ApplyBudgetOffer(usize),
@@ -70,14 +66,12 @@ pub enum Command {
     TestServer(ServerAddress),
     /// Connect to a server again.
     RetryServer(ServerAddress),
-    /// Remove a server.
     RemoveServer(ServerAddress),
     /// Copy the shell command for an SSH tunnel to a server.
     CopySshCommand(ServerAddress),
 }
 
 impl Command {
-    /// The keys.
     pub const KEYS: &[(Self, Shortcut)] = &[];
 
     /// Commands without a key that the command palette offers.
@@ -106,7 +100,6 @@ impl Command {
         self.words().1
     }
 
-    /// Label and tooltip.
     const fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::Move(CardMove { part: CardPart::Runtime, .. }) => ("Run here", "Run this module on this device."),

@@ -19,13 +19,10 @@ use crate::studio::gallery_service::ExportFormat;
 pub enum Command {
     /// Put the cursor into the search.
     FocusSearch,
-    /// Search for this.
     SetSearch(String),
     /// Take the condition of this index out of the search.
     RemoveCondition(usize),
-    /// Show everything.
     ShowAll,
-    /// Set the order.
     SetOrder(Order),
     /// Put pictures into groups, or not.
     SetGrouping(Option<Grouping>),
@@ -39,9 +36,7 @@ pub enum Command {
     Toggle(usize),
     /// Select these indices, beside those selected before where the flag is true.
     SelectBand(Vec<usize>, bool),
-    /// Select everything.
     SelectAll,
-    /// Select nothing.
     SelectNone,
     /// Show the picture with the cursor large, or go back to the grid.
     Look,
@@ -69,11 +64,9 @@ pub enum Command {
     EditTag(String),
     /// Add the typed tag.
     AddTag,
-    /// Remove this tag.
     RemoveTag(String),
     /// Text of the note.
     EditNote(PictureId, String),
-    /// Keep the note.
     SaveNote,
     /// Move to the trash.
     Delete,
@@ -152,7 +145,6 @@ impl Command {
         self.words().1
     }
 
-    /// Label and tooltip.
     fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::FocusSearch => {

@@ -46,7 +46,6 @@ impl CompareMode {
 /// A setting of two pictures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingRow {
-    /// Its name.
     pub name: &'static str,
     /// Its value in the first picture; empty where it has none.
     pub first: String,

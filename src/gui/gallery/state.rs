@@ -39,7 +39,6 @@ pub struct State {
     pub thumbnails: Thumbnails,
     /// Least side of a cell, in points.
     pub cell_side: f32,
-    /// Selected pictures.
     pub selection: BTreeSet<PictureId>,
     /// Index of the picture with the cursor.
     pub cursor: Option<usize>,
@@ -57,7 +56,6 @@ pub struct State {
     pub difference: Option<(PictureId, PictureId, TextureHandle)>,
     /// A scan goes on: words about it.
     pub scanning: Option<String>,
-    /// The open dialog.
     pub dialog: Option<Dialog>,
     /// Text of the field for a new tag.
     pub tag_text: String,
@@ -105,7 +103,6 @@ pub(crate) struct Asked {
 pub struct LargePicture {
     /// The picture on the graphics card, at most as large as that takes.
     pub texture: TextureHandle,
-    /// Its pixels.
     pub pixels: Arc<Rgb8>,
     /// Its width in pixels.
     pub width: u32,
@@ -116,21 +113,17 @@ pub struct LargePicture {
 /// What the main panel shows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Mode {
-    /// The grid.
     #[default]
     Grid,
     /// The picture under the cursor, large.
     Look(View),
-    /// Two pictures.
     Compare(Comparison),
 }
 
 /// A comparison of two pictures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// The first picture.
     pub first: PictureId,
-    /// The second picture.
     pub second: PictureId,
     /// Way to look at them.
     pub mode: CompareMode,

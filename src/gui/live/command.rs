@@ -22,7 +22,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// The keys.
     pub const KEYS: &[(Self, Shortcut)] = &[(Self::Toggle, Shortcut::while_typing(Modifiers::COMMAND, Key::G))];
 
     /// Commands without a key that the command palette offers.

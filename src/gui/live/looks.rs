@@ -9,7 +9,7 @@ use crate::gui::canvas::tasks::{CanvasPixelTask, DocumentNumber, PreparedCandida
 use crate::gui::context::Context;
 use crate::gui::create::state::FormingPicture;
 use crate::gui::files::{PixelTask, ScreenPreview};
-use crate::gui::live::state::{FinishedPicture, Look, Pending, Run, State};
+use crate::gui::live::state::{FinishedPicture, LiveRun, Look, Pending, State};
 use crate::gui::shared::ErrorCard;
 use crate::studio::queue::QueueRequest;
 use atelier_core::canvas::PixelRect;
@@ -149,7 +149,7 @@ fn show(
     state.look = Some(Look { picture: FormingPicture { job, texture, width, height, place }, document, result: None });
 }
 
-impl Run {
+impl LiveRun {
     /// True while it waits behind jobs of the queue.
     pub(crate) const fn is_waiting(&self, queue_is_at_work: bool) -> bool {
         !self.has_begun && queue_is_at_work

@@ -27,7 +27,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// The keys.
     pub const KEYS: &[(Self, Shortcut)] = &[];
 
     /// Commands without a key that the command palette offers.
@@ -45,7 +44,6 @@ impl Command {
         self.words().1
     }
 
-    /// Label and tooltip.
     const fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::Use(_) => ("Use this model", "Switch to this model. It is in memory, so generating starts immediately."),

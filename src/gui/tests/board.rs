@@ -18,7 +18,7 @@ fn device(name: &str, kind: DeviceKind, total_gib: u64, free_gib: u64) -> Device
         name: name.into(),
         description,
         kind,
-        card: None,
+        gpu: None,
         memory_total_bytes: total_gib * GIB,
         memory_free_bytes: free_gib * GIB,
         memory_allocated_bytes: 0,
@@ -295,18 +295,18 @@ fn what_a_model_takes_is_asked_without_a_wrong_placement_and_again_after_a_failu
         }
     };
     studio.settle();
-    let question = asked();
-    assert_eq!(question.placement.backend, "");
+    let asked_recipe = asked();
+    assert_eq!(asked_recipe.placement.backend, "");
     let failure = Failure::new("The file z-Q8_0.gguf does not exist.", "");
     studio.port.send(Event::Devices(machine()));
-    studio.port.send(Event::Estimated { recipe: question, estimate: Err(failure) });
+    studio.port.send(Event::Estimated { recipe: asked_recipe, estimate: Err(failure) });
     studio.settle();
     assert!(studio.sees("The file z-Q8_0.gguf does not exist."), "in Create, before anything is generated");
     studio.press(Modifiers::COMMAND, Key::Num2);
     studio.settle();
     assert!(studio.sees("the board ignores it") || studio.sees("The file z-Q8_0.gguf does not exist."));
-    let question = asked();
-    studio.port.send(Event::Estimated { recipe: question, estimate: Ok(estimate(5)) });
+    let asked_recipe = asked();
+    studio.port.send(Event::Estimated { recipe: asked_recipe, estimate: Ok(estimate(5)) });
     studio.settle();
     assert!(studio.sees("the board ignores it") && studio.sees("Everything fits."));
 }
@@ -325,7 +325,7 @@ fn a_pasted_command_brings_its_model_and_placement_and_lists_what_it_could_not_s
     assert_eq!(recipe.files.get(FileRole::Diffusion), Some(Path::new("/m/other.gguf")));
     assert_eq!((recipe.seed, recipe.steps, recipe.flash_attention), (before.seed, before.steps, before.flash_attention), "not named");
     assert!(studio.sees("--color-purple 3"));
-    assert!(studio.sees("Taken over from the command: prompt, model, size, placement."));
+    assert!(studio.sees("Loaded from the command: prompt, model, size, placement."));
     studio.click("Hide this list");
     assert!(!studio.sees("--color-purple"));
 }
@@ -495,7 +495,7 @@ fn a_server_that_does_not_answer_is_grey_and_can_be_asked_again() {
     let problem = RemoteError::Unreachable(server.to_string());
     studio.port.send(Event::Server { server: server.clone(), added: Err(problem) });
     studio.settle();
-    assert!(studio.sees("Nothing answers at studio.local:50052"));
+    assert!(studio.sees("Nothing responds at studio.local:50052"));
     studio.click("Try again");
     assert_eq!(asked(&studio), server);
     let lent = device("RPC0", DeviceKind::Remote, 24, 23);
@@ -573,7 +573,7 @@ fn a_card_that_two_backends_offer_is_one_column_with_a_choice() {
     let mut devices = machine();
     devices.insert(1, device("Vulkan0", DeviceKind::Gpu, 12, 11));
     for device in &mut devices[1..3] {
-        device.card = Some("0000:01:00.0".into());
+        device.gpu = Some("0000:01:00.0".into());
     }
     let settings = Settings { recipe: Recipe { placement: placement_text("all=GPU0"), ..recipe() }, ..Settings::default() };
     let mut studio = open_board_with(settings, devices, 5);

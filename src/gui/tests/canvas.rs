@@ -476,7 +476,7 @@ fn the_command_palette_finds_a_command_and_does_it() {
     assert!(studio.app().state.palette.is_open);
     let field = studio.harness.get_by_role_and_label(Role::TextInput, "Find a command");
     assert!(field.is_focused());
-    field.type_text("pixels away");
+    field.type_text("mask every");
     studio.harness.run_ok();
     studio.press(Modifiers::NONE, Key::Enter);
     assert!(!studio.app().state.palette.is_open);

@@ -220,7 +220,7 @@ fn a_picture_forms_before_ones_eyes_and_is_kept() {
     let mut studio = Studio::open(ready());
     let (job, ..) = studio.generate();
     studio.begin(job, vec![77]);
-    let phase = Phase::Loading { module: Some(Module::Diffusion), bytes_done: 1_000_000_000, bytes_total: 2_000_000_000 };
+    let phase = JobPhase::Loading { module: Some(Module::Diffusion), bytes_done: 1_000_000_000, bytes_total: 2_000_000_000 };
     studio.port.send(Event::Phase { job, phase });
     studio.harness.run_ok();
     assert!(studio.sees("Loading the diffusion model · 1.0 GB of 2.0 GB"));
@@ -293,7 +293,7 @@ fn a_batch_shows_each_picture_and_the_filmstrip_gives_settings_back() {
     let (job, ..) = studio.generate();
     studio.begin(job, vec![5, 6]);
     studio.picture(job, 0, 5);
-    studio.port.send(Event::Phase { job, phase: Phase::Denoising { picture: 1 } });
+    studio.port.send(Event::Phase { job, phase: JobPhase::Denoising { picture: 1 } });
     studio.harness.run_ok();
     assert!(studio.sees("Picture 2 of 2"));
     studio.picture(job, 1, 6);

@@ -205,7 +205,7 @@ fn the_drafts_among_the_selected_pictures_are_finished_one_after_the_other() {
     };
     studio.press(Modifiers::COMMAND, Key::A);
     finish(&mut studio);
-    studio.until_notice("2 drafts are finished, one after the other.");
+    studio.until_notice("Finishing 2 drafts, one after another.");
     let mut finished = Vec::new();
     for _ in 0..2 {
         let (job, recipe, _) = studio.take();

@@ -60,7 +60,6 @@ impl Studio {
         self.app().state.live.run.as_ref().map(|run| run.job)
     }
 
-    /// Lets time pass.
     fn idle(&mut self) {
         for _ in 0..8 {
             self.harness.step();

@@ -131,7 +131,7 @@ fn other_opened_files_are_taken_as_if_they_were_dropped() {
     open_files(&mut studio, vec![vae.clone(), folder.join("none.png")]);
     studio.until("the file", |app| app.state.shared.recipe.files.get(FileRole::Vae).is_some());
     assert_eq!(studio.app().state.shared.recipe.files.get(FileRole::Vae), Some(vae.as_path()));
-    assert!(studio.sees("is not a file"));
+    assert!(studio.sees("does not exist"));
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn who_agrees_is_told_of_a_new_version_and_its_page() {
     studio.harness.check_accessibility();
     studio.click("Once a week");
     studio.until("the release", |app| app.state.program.updates.release.is_some());
-    assert!(studio.sees("Version 999.0.0 of Atelier is there.") && !studio.sees("May Atelier"));
+    assert!(studio.sees("Version 999.0.0 of Atelier is available.") && !studio.sees("May Atelier"));
     let kept = studio.app().settings().updates;
     assert!(kept.choice == UpdateChoice::Weekly && kept.checked_secs > 0 && kept.seen.is_some());
     studio.make(7);

@@ -137,7 +137,7 @@ fn a_job_is_pinned_to_a_device_of_this_machine() {
         name: name.into(),
         description: name.into(),
         kind: DeviceKind::Gpu,
-        card: None,
+        gpu: None,
         memory_total_bytes: 1 << 33,
         memory_free_bytes: 1 << 33,
         memory_allocated_bytes: 0,

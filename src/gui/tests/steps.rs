@@ -48,7 +48,7 @@ fn arrow_keys_show_the_steps_and_the_next_picture_goes_on_from_one() {
     studio.until("the second step", |app| shown(app) == Some((2, Some(2))));
     assert!(studio.sees("Step 2 of 4"));
     studio.click("Continue from this step");
-    assert!(studio.sees("goes on from step 2") && studio.sees("Starts with 2 steps of"));
+    assert!(studio.sees("continues from step 2") && studio.sees("Starts with 2 steps of"));
     studio.app_mut().state.shared.recipe.prompt = "a lake by night".into();
     let (_, recipe, _) = studio.generate();
     assert_eq!((recipe.prompt.as_str(), recipe.seed, recipe.steps), ("a lake by night", 7, 4));

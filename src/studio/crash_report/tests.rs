@@ -17,7 +17,7 @@ fn card() -> Device {
         name: "CUDA0".into(),
         description: "Some card".into(),
         kind: DeviceKind::Gpu,
-        card: None,
+        gpu: None,
         memory_total_bytes: 8 << 30,
         memory_free_bytes: 6 << 30,
         memory_allocated_bytes: 0,

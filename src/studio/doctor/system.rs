@@ -3,7 +3,7 @@
 use super::finding::Finding;
 use super::subject::{Display, Subject};
 use crate::studio::version;
-use atelier_core::device::{DeviceKind, cards};
+use atelier_core::device::{DeviceKind, gpus};
 use atelier_core::format::memory_size;
 
 pub(super) fn program() -> Finding {
@@ -23,7 +23,7 @@ pub(super) fn devices(subject: &Subject<'_>, report: &mut dyn FnMut(Finding)) {
         let memory = if device.memory_total_bytes == 0 { String::new() } else { format!(", {}", memory_size(device.memory_total_bytes)) };
         format!("{} ({}{memory})", device.name, device.description.trim())
     };
-    let all: Vec<String> = cards(devices).iter().filter_map(|backends| backends.first()).map(|device| name(device)).collect();
+    let all: Vec<String> = gpus(devices).iter().filter_map(|backends| backends.first()).map(|device| name(device)).collect();
     let is_card = |kind| matches!(kind, DeviceKind::Gpu | DeviceKind::IntegratedGpu);
     if devices.is_empty() {
         report(Finding::broken(TOPIC, "The engine found no devices.", "Reinstall Atelier."));

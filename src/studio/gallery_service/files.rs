@@ -74,7 +74,7 @@ mod tests {
         write_picture(&picture, &Rgb8::new(8, 8, vec![9; 192]).unwrap(), &metadata).unwrap();
         let export = Export { folder: folder.path().join("out"), format: ExportFormat::Png, strips_metadata: true };
         let said = export_all(&[picture.clone(), folder.path().join("gone.png")], &export);
-        assert!(said.starts_with("1 picture was exported") && said.contains("1 were not: "), "{said}");
+        assert!(said.starts_with("1 picture was exported") && said.contains("1 failed: "), "{said}");
         assert_eq!(read_metadata(&export.folder.join("a.png")).unwrap(), Metadata::default());
         assert_eq!(read_metadata(&picture).unwrap(), metadata);
     }
@@ -95,7 +95,7 @@ mod tests {
         let export = Export { folder: out.clone(), format: ExportFormat::Png, strips_metadata: false };
         disk.fill();
         let said = export_all(std::slice::from_ref(&picture), &export);
-        assert!(said.starts_with("0 pictures were exported") && said.contains("1 were not: ") && said.contains("No space"), "{said}");
+        assert!(said.starts_with("0 pictures were exported") && said.contains("1 failed: ") && said.contains("No space"), "{said}");
         assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
         disk.make_room();
         assert!(export_all(&[picture], &export).starts_with("1 picture was exported"));

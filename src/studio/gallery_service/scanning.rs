@@ -29,7 +29,6 @@ enum Task {
     Stop,
 }
 
-/// The thread.
 pub(super) struct Scanning {
     tasks: Arc<Mailbox<Task>>,
     thread: Option<JoinHandle<()>>,
@@ -56,7 +55,6 @@ impl Scanning {
         Self { tasks, thread: thread.ok() }
     }
 
-    /// Scans all folders.
     pub(super) fn rescan(&self) {
         self.send(Task::Scan);
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use atelier_library::downloads::{Downloads, Event, HubFile, Job, Options, QueueError, StartError};
+use atelier_library::downloads::{DownloadJob, Downloads, Event, HubFile, Options, QueueError, StartError};
 use atelier_library::{Link, Problem, download_job, parts_job};
 
 use super::message::{DownloadsState, LibraryEvent};
@@ -46,7 +46,7 @@ impl Worker {
         }
     }
 
-    fn enqueue(&self, job: Result<Job, Problem>) {
+    fn enqueue(&self, job: Result<DownloadJob, Problem>) {
         match job {
             Ok(job) => self.with_downloads(|it| it.add(job)),
             Err(problem) => self.notice(problem.to_string()),

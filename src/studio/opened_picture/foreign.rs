@@ -16,9 +16,7 @@ const MAX_CHARACTERS: usize = 200;
 /// A setting by name and value, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingLine {
-    /// Its name.
     pub name: String,
-    /// Its value.
     pub value: String,
 }
 

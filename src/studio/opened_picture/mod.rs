@@ -25,9 +25,7 @@ pub struct OpenedPicture {
     pub tool: Tool,
     /// Its settings, as far as they are understood; what is not on this machine is left out.
     pub settings: PartialRecipe,
-    /// What is understood.
     pub understood: Vec<SettingLine>,
-    /// What is not.
     pub not_understood: Vec<SettingLine>,
     /// What will be different here, in sentences.
     pub differences: Vec<String>,
@@ -195,9 +193,9 @@ mod tests {
     fn what_will_be_different_is_said() {
         let differences = |name: &str| opened(name, &[]).differences.join(" ");
         assert_eq!(differences("comfyui both graphs.png"), "");
-        assert!(differences("fooocus.png").contains("no sampler dpmpp_2m_sde_gpu"));
+        assert!(differences("fooocus.png").contains("no sampler named dpmpp_2m_sde_gpu"));
         assert!(differences("novelai.png").contains("the same seed gives another picture"));
-        assert!(differences("invokeai 2.png").contains("no sampler k_lms"));
+        assert!(differences("invokeai 2.png").contains("no sampler named k_lms"));
         assert_eq!(opened("invokeai 5.png", &[]).settings.rng, Some(Rng::Cpu));
     }
 

@@ -17,14 +17,12 @@ const ENDINGS: [&str; 7] = ["safetensors", "ckpt", "gguf", "sft", "pth", "pt", "
 pub struct KnownModels<'a> {
     /// Files of models and LoRAs.
     pub files: &'a [PathBuf],
-    /// The library.
     pub cards: &'a [ModelCard],
 }
 
 /// A model or LoRA that a picture names and that is not on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingModel {
-    /// Its kind.
     pub kind: ModelKind,
     /// Its name, as the picture has it.
     pub name: String,
@@ -37,7 +35,6 @@ pub struct MissingModel {
 pub enum ModelRemedy {
     /// The same one can be downloaded.
     Download {
-        /// Its id.
         id: String,
         /// Its name for people.
         name: String,
@@ -46,7 +43,6 @@ pub enum ModelRemedy {
     },
     /// Another one of this machine has a name like it.
     Nearest {
-        /// Its id.
         id: String,
         /// Its name for people.
         name: String,

@@ -38,12 +38,7 @@ pub enum PresetError {
     NoName,
     /// The disk refused.
     #[error("{} could not be written: {source}. Check that the folder is writable and the disk has free space.", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
 }
 
 /// Reads the presets of a folder; there are none where it is not there.

@@ -22,7 +22,6 @@ pub(super) struct Situation<'a> {
     pub(super) jobs: &'a [QueuedJob],
     /// Jobs that the engine has.
     pub(super) active: &'a [ActiveState],
-    /// Models in memory.
     pub(super) resident: &'a [ModelFiles],
     pub(super) pause: PauseMode,
     pub(super) follows_model: bool,

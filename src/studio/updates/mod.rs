@@ -36,7 +36,6 @@ pub struct Feed {
 /// The newest version that is published.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// The version.
     pub version: Version,
     /// The page from which it can be had.
     pub page: String,
@@ -124,7 +123,6 @@ pub enum UpdateChoice {
 /// What is kept of updates from one start to the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpdateSettings {
-    /// The person's answer.
     pub choice: UpdateChoice,
     /// The last check that was answered, in seconds since 1970.
     pub checked_secs: u64,

@@ -127,7 +127,7 @@ fn is_shadowed(capacity: usize, capacities: &[DeviceCapacity], pins: &Pins) -> b
         let is_named = pins.values().any(|pin| pin.names(&it.device.name));
         (!is_named, it.device.backend_rank(), n)
     };
-    let mut others = capacities.iter().enumerate().filter(|(_, it)| it.device.shares_card(&own.device));
+    let mut others = capacities.iter().enumerate().filter(|(_, it)| it.device.shares_gpu(&own.device));
     others.any(|(n, it)| rank(n, it) < rank(capacity, own))
 }
 

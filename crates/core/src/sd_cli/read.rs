@@ -172,9 +172,7 @@ fn action(name: &str) -> Option<Action> {
         "--control-net-cpu" => Flag(|it| it.old.control_net_cpu = true),
         "--offload-to-cpu" => Flag(|it| it.old.offload_to_cpu = true),
         "--list-devices" => Flag(|it| it.leave_out(&["--list-devices"], "it lists devices and makes no picture; Devices shows them")),
-        "--rpc-servers" | "--rpc" => {
-            Value(|_, _| Err("servers are no part of a recipe; give them to Atelier itself (--rpc-servers)".to_owned()))
-        }
+        "--rpc-servers" | "--rpc" => Value(|_, _| Err("servers are not part of a recipe; pass them with --rpc-servers".to_owned())),
         "--clip_vision" => Value(|_, _| Err(without_effect(FileRole::ClipVision))),
         "--pm-id-images-dir" => Value(|it, text| set(&mut it.person_folder, Some(text.into()))),
         "--pm-id-embed-path" => Value(|it, text| set(&mut it.id_embedding, Some(text.into()))),

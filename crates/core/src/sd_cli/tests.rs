@@ -28,7 +28,7 @@ fn the_device_flags_of_an_early_sd_cli_are_a_placement() {
     assert!(it.left_out.is_empty(), "{:?}", it.left_out);
     let notes = left_out("sd -p x --rpc 192.168.1.20:50052 --list-devices --vae-backend-device cuda0,te=cpu --main-backend-device");
     assert_eq!(notes.len(), 4, "{notes:?}");
-    assert!(notes[0].starts_with("--rpc 192.168.1.20:50052: servers are no part of a recipe"), "{notes:?}");
+    assert!(notes[0].starts_with("--rpc 192.168.1.20:50052: servers are not part of a recipe"), "{notes:?}");
     assert!(notes[1].starts_with("--list-devices: it lists devices"), "{notes:?}");
     assert!(notes[2].contains("is not one device") && notes[3].contains("a value is missing"), "{notes:?}");
 }
@@ -155,16 +155,16 @@ fn nothing_is_dropped_silently() {
         "--glow: unknown option",
         "--steps many: write a whole number above 0",
         "-W 0: write a whole number above 0",
-        "--backend te=: \"te=\" names no module",
+        "--backend te=: \"te=\" does not name a module",
         "--max-vram six: \"six\" is not a budget",
         "--pm-style-strength 101: write a number from 0 to 100",
         "-o out.png: where pictures",
-        "--rpc-servers localhost:50052: servers are no part of a recipe",
+        "--rpc-servers localhost:50052: servers are not part of a recipe",
         "--fa: Atelier uses flash attention",
         "-M vid_gen: Atelier makes single pictures",
         "--seed: a value is missing",
-        "--strength: there is no picture",
-        "--control-strength: there is no picture",
+        "--strength: there is no start picture",
+        "--control-strength: there is no control picture",
     ];
     assert_eq!(reasons.len(), begins.len(), "{reasons:#?}");
     for (reasons, begin) in reasons.iter().zip(begins) {

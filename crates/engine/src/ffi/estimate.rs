@@ -28,7 +28,6 @@ pub(crate) struct Estimator(NonNull<ggml_sys::atelier_context>);
 pub(crate) struct ModuleEstimate {
     pub(crate) module: Module,
     pub(crate) phase: PhaseKind,
-    /// Peak of weights.
     pub(crate) weight_bytes: u64,
     pub(crate) lora_bytes: u64,
     /// Peak of all other buffers.
@@ -220,7 +219,6 @@ pub(crate) fn last_peaks() -> Vec<(String, PhaseKind, u64)> {
 /// Use of a LoRA in an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LoraUse {
-    /// Its file.
     pub(crate) path: String,
     /// Tensors that were used.
     pub(crate) applied: u64,

@@ -317,7 +317,7 @@ fn a_lost_device_is_an_error_and_the_process_and_other_devices_live_on() {
     let dir = tempfile::tempdir().unwrap();
     let on_cpu = context_params(&write_model(dir.path()));
     let device =
-        SimulatedDevice { name: "LOST0".into(), memory_bytes: 1 << 30, card: None, largest_buffer_bytes: None, without: None, speed: 1.0 };
+        SimulatedDevice { name: "LOST0".into(), memory_bytes: 1 << 30, gpu: None, largest_buffer_bytes: None, without: None, speed: 1.0 };
     simulate_device(&device).unwrap();
     let on_device = ContextParams { placement: Placement::all_on("LOST0"), ..on_cpu.clone() };
     let mut context = open(&on_device).unwrap();

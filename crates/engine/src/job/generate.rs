@@ -35,7 +35,6 @@ pub(super) struct JobOutput {
 }
 
 impl JobOutput {
-    /// Adds a picture.
     pub(super) fn add(&mut self, info: PictureInfo) {
         self.pictures.push(info);
     }

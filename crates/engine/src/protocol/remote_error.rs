@@ -115,7 +115,7 @@ mod tests {
         let advice = error.advice();
         assert_eq!(
             (advice.sentence.as_str(), advice.hint.as_str()),
-            ("The devices at studio:50052 are lent to another program.", "Wait until it is closed.")
+            ("The devices at studio:50052 are lent to another program.", "Wait until that program is closed.")
         );
     }
 
@@ -124,6 +124,6 @@ mod tests {
         let error = RemoteError::OtherVersion { server: "s:1".into(), theirs: "1/a; b".into(), ours: "1/c".into() };
         let advice = error.advice();
         assert!(advice.sentence.ends_with("(1/a; b, here 1/c)."), "{advice:?}");
-        assert_eq!(advice.hint, "Install the same one on both machines.");
+        assert_eq!(advice.hint, "Install the same version on both machines.");
     }
 }

@@ -24,7 +24,6 @@ const MAX_NAME: usize = 80;
 /// Purpose of a client's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// To compute.
     Work,
     /// To look, and to measure the way.
     Query,
@@ -171,7 +170,7 @@ fn read_devices(from: &mut impl Read) -> Result<Vec<LentDevice>, Misunderstood> 
             device: Device {
                 name: readable(&device.name),
                 description: readable(&device.description),
-                card: device.card.as_deref().map(readable),
+                gpu: device.gpu.as_deref().map(readable),
                 ..device
             },
             convolves_directly,
@@ -208,7 +207,7 @@ mod tests {
             name: "GPU0".into(),
             description: description.into(),
             kind: DeviceKind::Gpu,
-            card: None,
+            gpu: None,
             memory_total_bytes: 8,
             memory_free_bytes: 4,
             memory_allocated_bytes: 0,

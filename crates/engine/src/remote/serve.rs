@@ -69,7 +69,6 @@ pub enum ServeEvent {
         /// What a borrower could do who takes this process over.
         confinement: Confinement,
     },
-    /// A borrower works.
     Borrowed(SocketAddr),
     /// It has left, and everything it held is free; with the engine's words where it did not leave by itself.
     Returned(SocketAddr, Option<String>),
@@ -83,13 +82,10 @@ pub enum Refusal {
     /// It spoke ggml's own protocol, or none.
     #[error("the client is not Atelier (a stock ggml RPC client cannot use this server)")]
     Stranger,
-    /// It said nothing.
     #[error("no message was received")]
     Silent,
-    /// Its messages differ.
     #[error("the client is another version of Atelier ({0}); install the same version on both machines")]
     OtherVersion(String),
-    /// Another borrower works.
     #[error("the devices are lent to another program")]
     Busy,
 }
@@ -116,7 +112,6 @@ pub enum ServeError {
     /// The port is taken, or not allowed.
     #[error("cannot listen at {address}: {error}")]
     Listen {
-        /// The address.
         address: SocketAddr,
         /// The system's words.
         error: io::Error,
@@ -335,7 +330,7 @@ mod tests {
             name: name.into(),
             description: String::new(),
             kind,
-            card: None,
+            gpu: None,
             memory_total_bytes: 1,
             memory_free_bytes: 1,
             memory_allocated_bytes: 0,

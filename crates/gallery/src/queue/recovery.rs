@@ -109,7 +109,11 @@ impl Database {
             if let Err(error) = atelier_core::paths::remove_if_there(&part)
                 && error.kind() != io::ErrorKind::NotADirectory
             {
-                tracing::warn!("what was begun of picture {} of job {} stays: {error}", reservation.index, reservation.job);
+                tracing::warn!(
+                    "the unfinished file of picture {} of job {} could not be removed: {error}",
+                    reservation.index,
+                    reservation.job
+                );
             }
             match reservation.is_written() {
                 Ok(true) => {

@@ -21,8 +21,8 @@ fn scan(dir: &Path) -> Vec<Arc<DiskFile>> {
 
 /// A file with this header that is not on any disk.
 fn file(path: &str, bytes: u64, header: &Header) -> Arc<DiskFile> {
-    let about = FileStatus::Known(Arc::new(Facts::of(header)));
-    Arc::new(DiskFile { path: path.into(), bytes, modified: None, hint: None, status: about })
+    let status = FileStatus::Known(Arc::new(Facts::of(header)));
+    Arc::new(DiskFile { path: path.into(), bytes, modified: None, hint: None, status })
 }
 
 fn made(path: &str, bytes: u64, tensors: Listed<'_>) -> Arc<DiskFile> {

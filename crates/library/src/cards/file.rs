@@ -87,8 +87,8 @@ mod tests {
     use crate::header::Fault;
     use atelier_core::advice::Advice;
 
-    fn file(hint: Option<Role>, about: FileStatus) -> DiskFile {
-        DiskFile { path: "/m/some file.bin".into(), bytes: 7, modified: Some(1), hint: hint.map(Hint::Role), status: about }
+    fn file(hint: Option<Role>, status: FileStatus) -> DiskFile {
+        DiskFile { path: "/m/some file.bin".into(), bytes: 7, modified: Some(1), hint: hint.map(Hint::Role), status }
     }
 
     fn known(role: Option<Role>, family: Option<Family>) -> FileStatus {
@@ -110,8 +110,8 @@ mod tests {
 
     #[test]
     fn every_file_has_a_card_that_says_what_it_is_or_why_it_is_only_listed() {
-        let of = |hint, about| {
-            let card = card_of_file(&file(hint, about), false);
+        let of = |hint, status| {
+            let card = card_of_file(&file(hint, status), false);
             (card.kind, card.availability, card.problems.first().cloned().unwrap_or(card.description))
         };
         let main = Some(Role::Part(FileRole::Model));

@@ -303,8 +303,8 @@ impl Worker {
             }
             for file in walked.files {
                 if seen.insert(file.path.clone()) {
-                    let about = self.cache.get(&file).unwrap_or(FileStatus::Unread);
-                    files.push(Arc::new(disk_file(&file, about)));
+                    let status = self.cache.get(&file).unwrap_or(FileStatus::Unread);
+                    files.push(Arc::new(disk_file(&file, status)));
                     found.push(file);
                 }
             }
@@ -323,10 +323,10 @@ impl Worker {
         let unread: Vec<usize> = files.iter().enumerate().filter(|(_, it)| it.status == FileStatus::Unread).map(|(at, _)| at).collect();
         for (done, at) in unread.iter().enumerate() {
             let Some(file) = found.get(*at) else { continue };
-            let about = self.inspect_file(&file.path);
-            self.cache.put(file, &about);
+            let status = self.inspect_file(&file.path);
+            self.cache.put(file, &status);
             if let Some(slot) = self.result.files.get_mut(*at) {
-                *slot = Arc::new(disk_file(file, about));
+                *slot = Arc::new(disk_file(file, status));
             }
             let last = done + 1 == unread.len();
             if last || (done + 1).is_multiple_of(BATCH) {
@@ -376,8 +376,8 @@ impl Worker {
     }
 }
 
-fn disk_file(file: &FileEntry, about: FileStatus) -> DiskFile {
-    DiskFile { path: file.path.clone(), bytes: file.bytes, modified: file.modified, hint: file.hint, status: about }
+fn disk_file(file: &FileEntry, status: FileStatus) -> DiskFile {
+    DiskFile { path: file.path.clone(), bytes: file.bytes, modified: file.modified, hint: file.hint, status }
 }
 
 #[cfg(test)]

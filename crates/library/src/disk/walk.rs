@@ -102,11 +102,11 @@ impl Walker<'_> {
                 continue;
             }
             // Follows a link; one that leads nowhere is nothing.
-            let Ok(about) = fs::metadata(&path) else { continue };
-            if about.is_dir() {
+            let Ok(metadata) = fs::metadata(&path) else { continue };
+            if metadata.is_dir() {
                 inner.push((path, hint.or_else(|| self.hint(&name))));
-            } else if about.is_file() && is_model_file(&path) {
-                self.found.files.push(FileEntry { path, bytes: about.len(), modified: modified(&about), hint });
+            } else if metadata.is_file() && is_model_file(&path) {
+                self.found.files.push(FileEntry { path, bytes: metadata.len(), modified: modified(&metadata), hint });
             }
         }
         for (path, hint) in inner {
@@ -144,8 +144,8 @@ pub fn is_model_file(path: &Path) -> bool {
 }
 
 /// When a file was changed, in nanoseconds since 1970.
-pub(crate) fn modified(about: &Metadata) -> Option<u64> {
-    let since = about.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+pub(crate) fn modified(metadata: &Metadata) -> Option<u64> {
+    let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     u64::try_from(since.as_nanos()).ok()
 }
 

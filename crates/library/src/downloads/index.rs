@@ -76,7 +76,6 @@ pub(super) struct DownloadIndex {
 }
 
 impl DownloadIndex {
-    /// Remembers a file.
     pub(super) fn add(&mut self, kept: DownloadedFile) {
         self.kept.retain(|it| it.path != kept.path);
         if self.kept.len() >= MAX_FILES {
@@ -85,7 +84,6 @@ impl DownloadIndex {
         self.kept.push(kept);
     }
 
-    /// All of them.
     pub(super) fn into_kept(self) -> Vec<DownloadedFile> {
         self.kept
     }

@@ -11,7 +11,7 @@ use crate::{FileName, Sha256};
 
 /// The files of a model, which are downloaded together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Job {
+pub struct DownloadJob {
     /// Its id; one job of an id at a time.
     pub id: String,
     /// Its name for people.
@@ -83,7 +83,7 @@ impl UnpackList {
     }
 }
 
-impl Job {
+impl DownloadJob {
     /// Checks that there are files, and that no two of them have the same path.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.id.is_empty() || self.files.is_empty() {
@@ -120,7 +120,7 @@ pub(super) const NOTE: &str = ".part.json";
 mod tests {
     use super::*;
 
-    fn job(names: &[&str]) -> Job {
+    fn job(names: &[&str]) -> DownloadJob {
         let wanted = |name: &&str| FileRequest {
             source: Source::Url("http://127.0.0.1/x".into()),
             filename: FileName::try_from((*name).to_owned()).unwrap(),
@@ -129,7 +129,7 @@ mod tests {
             unpack: None,
         };
         let files = names.iter().map(wanted).collect();
-        Job { id: "a".into(), name: "A".into(), folder: "a".into(), files, manifest: Some("{}".into()), licence_url: None }
+        DownloadJob { id: "a".into(), name: "A".into(), folder: "a".into(), files, manifest: Some("{}".into()), licence_url: None }
     }
 
     #[test]
@@ -151,6 +151,6 @@ mod tests {
         let mut job = job(&["a.gguf"]);
         job.files[0].source = Source::HuggingFace { repo: "o/n".into(), path: "a b.gguf".into(), revision: None };
         let text = serde_json::to_string(&job).unwrap();
-        assert_eq!(serde_json::from_str::<Job>(&text).unwrap(), job);
+        assert_eq!(serde_json::from_str::<DownloadJob>(&text).unwrap(), job);
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::event::{PauseReason, Status};
 use super::failure::{Cause, Failure};
 use super::index::DownloadIndex;
-use super::job::Job;
+use super::job::DownloadJob;
 use atelier_core::json::has_more_values;
 use atelier_core::paths;
 use atelier_core::stored_file::{Unreadable, aside_name, put_aside, read_stored};
@@ -32,7 +32,7 @@ pub(super) struct StoredQueue {
 /// A job, as it is remembered.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct StoredJob {
-    pub(super) job: Job,
+    pub(super) job: DownloadJob,
     #[serde(default)]
     pub(super) state: StoredState,
     /// Each file: whether it is in its place, and whether this job brought it there.

@@ -44,7 +44,7 @@ pub use failure::{Cause, Failure};
 pub use fetch::fetch;
 pub use hub::{HubFile, Repository};
 pub use index::DownloadedFile;
-pub use job::{FileRequest, Job, Source, UnpackList};
+pub use job::{DownloadJob, FileRequest, Source, UnpackList};
 pub use options::{FreeSpace, Options, ProxyChoice, QueueError, RetryPolicy, StartError};
 pub use space::free_bytes;
 pub use token::{Token, TokenStore};
@@ -132,7 +132,7 @@ impl Downloads {
     ///
     /// # Errors
     /// If it makes no sense, or nobody can take it.
-    pub fn add(&self, job: Job) -> Result<(), QueueError> {
+    pub fn add(&self, job: DownloadJob) -> Result<(), QueueError> {
         job.check().map_err(QueueError::Job)?;
         self.send(Command::Add(Box::new(job)))
     }

@@ -24,7 +24,6 @@ const MAX_NOTE_BYTES: u64 = 64 << 10;
 /// Source and version of the bytes of a part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PartMetadata {
-    /// Their source.
     pub(super) source: Option<Source>,
     /// The hash that was wanted.
     pub(super) wanted: Option<Sha256>,

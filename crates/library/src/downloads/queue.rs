@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinSet, spawn_blocking};
 
 use super::event::{Event, JobSnapshot, Stage, Status};
-use super::job::{FileRequest, Job};
+use super::job::{DownloadJob, FileRequest};
 use super::journal::{self, StoredFile, StoredJob, StoredQueue};
 use super::options::Options;
 use super::outbox::Outbox;
@@ -37,7 +37,7 @@ const WRITE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Command for the queue.
 pub(super) enum Command {
-    Add(Box<Job>),
+    Add(Box<DownloadJob>),
     Pause(String),
     /// Also tries a failed job again.
     Resume(String),

@@ -82,7 +82,6 @@ impl From<TransferError> for AttemptError {
     }
 }
 
-/// Successful attempt.
 enum Attempt {
     /// All bytes are there, and are to be checked.
     Whole(Box<Part>),

@@ -29,7 +29,6 @@ const MAX_CONTENTS_BYTES: u64 = 16 << 20;
 /// Bytes that are unpacked at a time.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Error of unpacking.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UnpackError {
     /// Something in it is wrong.

@@ -13,7 +13,6 @@ use atelier_core::canvas::{Layer, LayerKind};
 /// Height of the words of a region and their button, in points.
 const WORDS_HEIGHT: f32 = 112.0;
 
-/// Draws the panel.
 pub(crate) fn layers_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let Some(document) = state.canvas.edited() else { return };
     let content = document.document.content();

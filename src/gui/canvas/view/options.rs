@@ -19,7 +19,6 @@ const WORD_WIDTH: f32 = 52.0;
 const NARROW: f32 = 600.0;
 const NARROWEST: f32 = 470.0;
 
-/// Draws the settings.
 pub(crate) fn options_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let mut options = state.canvas.options;
     let tool = state.canvas.tool;

@@ -31,7 +31,6 @@ const EXAMPLES: [&str; 4] = [
     "cliffs above the sea at dawn",
 ];
 
-/// Draws the canvas.
 pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     if state.canvas.edited().is_some() {
         return canvas::view::canvas_panel(ui, state, commands);

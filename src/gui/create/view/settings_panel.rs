@@ -37,7 +37,6 @@ const GENERATE_HEIGHT: f32 = 40.0;
 /// Guidance that is offered where words are to be left out and there is none.
 const OFFERED_GUIDANCE: f32 = 2.0;
 
-/// Draws the panel.
 pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     generate_panel(ui, state, commands);
     let mut recipe = state.shared.recipe.clone();

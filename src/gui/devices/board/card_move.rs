@@ -19,7 +19,6 @@ pub struct CardMove {
     pub module: Module,
     /// Half of the card.
     pub part: CardPart,
-    /// Destination.
     pub to: WeightLocation,
 }
 
@@ -45,7 +44,6 @@ impl MoveOutcome {
 }
 
 impl CardMove {
-    /// Changes the placement.
     pub fn apply(&self, placement: &mut Placement) {
         let assignment = placement.assignment(self.module).clone();
         let moved = match (self.part, &self.to) {

@@ -7,7 +7,6 @@ use atelier_engine::{RemoteReport, ServerAddress};
 pub struct RemoteServer {
     /// Host and port.
     pub address: ServerAddress,
-    /// Connection state.
     pub state: ServerState,
     /// Result of the last test, as a sentence.
     pub test_result: Option<Result<String, String>>,

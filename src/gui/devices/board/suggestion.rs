@@ -21,7 +21,6 @@ pub enum Suggestion {
     Unknown,
     /// The placement equals the plan.
     AlreadyBest,
-    /// A better placement.
     Plan(Box<Plan>),
     /// No placement fits with these pins.
     NothingFits(Box<Shortage>),

@@ -151,7 +151,7 @@ mod tests {
             name: name.into(),
             description: String::new(),
             kind,
-            card: None,
+            gpu: None,
             memory_total_bytes: GIB,
             memory_free_bytes: GIB,
             memory_allocated_bytes: 0,

@@ -17,7 +17,6 @@ use atelier_core::sentences::list;
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
 
-/// Draws the panel.
 pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     ScrollArea::vertical().id_salt("board side scroll").auto_shrink([false, false]).show(ui, |ui| {
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };

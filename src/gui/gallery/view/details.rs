@@ -98,7 +98,6 @@ fn recall(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
 }
 
-/// Prompt and settings.
 fn settings(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureDetails) {
     let palette = theme::palette(ui);
     for (name, value) in setting_values(picture) {
@@ -171,7 +170,6 @@ fn note(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureDe
     }
 }
 
-/// The file.
 fn file(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureDetails) {
     let palette = theme::palette(ui);
     heading(ui, "File", |_| {});

@@ -27,7 +27,6 @@ const EXAMPLES: [(&str, &str); 6] = [
 /// Groups, in the order of the list.
 const GROUPINGS: [Grouping; 4] = [Grouping::Day, Grouping::Prompt, Grouping::Model, Grouping::Batch];
 
-/// The panel.
 pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     Frame::new().inner_margin(Margin { left: EDGE, right: EDGE, top: 12, bottom: 0 }).show(ui, |ui| {
         search(ui, state, commands);

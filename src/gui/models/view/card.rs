@@ -148,8 +148,8 @@ fn facts_line(card: &ModelCard) -> String {
         words.push(card.kind.label().into());
     }
     words.extend(card.family.clone());
-    let about = if card.availability == Availability::Catalogue && card.is_estimate { "about " } else { "" };
-    words.push(card.bytes.map_or_else(|| "size unknown".into(), |bytes| format!("{about}{}", file_size(bytes))));
+    let prefix = if card.availability == Availability::Catalogue && card.is_estimate { "about " } else { "" };
+    words.push(card.bytes.map_or_else(|| "size unknown".into(), |bytes| format!("{prefix}{}", file_size(bytes))));
     if let Some(terms) = &card.licence {
         words.push(terms.notes().map_or_else(|| terms.name().to_owned(), str::to_owned));
     }

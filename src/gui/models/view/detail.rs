@@ -14,7 +14,6 @@ use crate::gui::widgets;
 use crate::gui::widgets::{bold, icon_button, small};
 use atelier_core::format::file_size;
 
-/// The panel.
 pub(crate) fn detail_panel(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
     ScrollArea::vertical().id_salt(("model details", &model.id)).auto_shrink([false, false]).show(ui, |ui| {
         Frame::new().inner_margin(Margin { left: 18, right: 18, top: 10, bottom: 18 }).show(ui, |ui| {

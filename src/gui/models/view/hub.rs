@@ -81,7 +81,7 @@ fn file_list(ui: &mut Ui, state: &State, commands: &mut Commands, files: &[HubFi
     });
 }
 
-fn row(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str, about: &str, command: models::Command, palette: &Palette) {
+fn row(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str, description: &str, command: models::Command, palette: &Palette) {
     ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
         let button = Button::new(command.label());
         let label = format!("{} {name}", command.label());
@@ -90,7 +90,7 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str, about: &
             ui.spacing_mut().item_spacing.y = 1.0;
             ui.add_space(4.0);
             ui.add(Label::new(RichText::new(name).color(palette.text)).truncate()).on_hover_text(name);
-            ui.add(Label::new(small(about, palette.weak)).truncate());
+            ui.add(Label::new(small(description, palette.weak)).truncate());
         });
     });
 }

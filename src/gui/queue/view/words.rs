@@ -1,6 +1,6 @@
 //! Texts of the queue's panel. Pure.
 
-use crate::gui::shared::Job;
+use crate::gui::shared::EngineJob;
 use crate::studio::queue::{QueueRow, QueueSnapshot};
 use atelier_core::format::duration;
 use atelier_gallery::queue::{JobState, PauseMode};
@@ -14,7 +14,7 @@ pub(super) fn title(row: &QueueRow) -> String {
 
 /// State of a job, or why it waits. `running`: what the engine says of it.
 #[must_use]
-pub(super) fn status(row: &QueueRow, running: Option<&Job>) -> String {
+pub(super) fn status(row: &QueueRow, running: Option<&EngineJob>) -> String {
     let job = &row.job;
     let count = job.picture_count();
     let of_pictures = || if count > 1 { format!(" · {} of {count} pictures", job.pictures.len()) } else { String::new() };

@@ -20,7 +20,7 @@ fn a_link_that_is_dropped_or_typed_is_downloaded_and_a_folder_is_used_where_it_i
     studio.click("Add a model: Add");
     studio.until("the model", |app| app.state.models.card("tiny-zimage").is_some_and(|it| it.availability == Availability::InPlace));
     assert_eq!(LibraryConfig::read(&Paths::beneath(studio.folder.path()).library_file()).unwrap().folders, std::slice::from_ref(&loose));
-    assert!(studio.sees("Used in place"));
+    assert!(studio.sees("only read"));
     studio.click(&format!("Stop using this folder {}", loose.display()));
     studio.until("the model to go", |app| app.state.models.card("tiny-zimage").is_none());
     assert!(loose.join("tiny-zimage.safetensors").exists());

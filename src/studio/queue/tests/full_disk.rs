@@ -61,8 +61,8 @@ fn a_picture_that_finds_no_room_is_kept_once_there_is_some_and_everything_goes_o
 
     disk.make_room();
     bench.until("room", |snapshot| !snapshot.is_blocked && snapshot.rows.iter().any(|row| row.job.recipe.prompt == "late"));
-    let told = problems(&bench);
-    assert!(told.len() == 1 && told[0].starts_with("The queue cannot be written to disk"), "{told:?}");
+    let problems_shown = problems(&bench);
+    assert!(problems_shown.len() == 1 && problems_shown[0].starts_with("The queue cannot be written to disk"), "{problems_shown:?}");
     let kept: Vec<bool> = bench
         .events
         .iter()
@@ -173,8 +173,8 @@ fn beside_a_database_of_a_newer_version_the_queue_works_in_memory_and_writes_not
     let id = bench.add_with("mine", Lane::Interactive, 1, |job| {
         job.recipe.init = Some(InitImage { image: ImageSource::Pixels(pixels.clone()), strength: 0.5 });
     });
-    let told = problems(&bench);
-    assert!(told.len() == 1 && told[0].contains("newer version of Atelier"), "{told:?}");
+    let problems_shown = problems(&bench);
+    assert!(problems_shown.len() == 1 && problems_shown[0].contains("newer version of Atelier"), "{problems_shown:?}");
     assert_eq!(bench.snapshot.rows.len(), 1);
     let (job, ..) = bench.take();
     bench.begin(job, &[1]);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Command, Queue, TaskResult};
 use crate::downloads::event::{Event, PauseReason, Status};
 use crate::downloads::hub;
-use crate::downloads::job::Job;
+use crate::downloads::job::DownloadJob;
 use crate::downloads::journal::{StoredJob, StoredState};
 use crate::downloads::probe::probe;
 use crate::downloads::queued_job::{FollowUp, QueuedJob};
@@ -59,7 +59,7 @@ impl Queue {
         }
     }
 
-    fn add(&mut self, mut job: Job) {
+    fn add(&mut self, mut job: DownloadJob) {
         if job.folder.is_relative() {
             job.folder = self.context.root.join(&job.folder);
         }

@@ -14,10 +14,8 @@ const MAX_HOPS: usize = 64;
 const MAX_STEPS: usize = 1 << 20;
 const STEP_BYTES: usize = 16;
 
-/// A node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node {
-    /// Its class.
     pub(super) class: String,
     /// Its inputs by name: values, and links as `[id, output]`.
     pub(super) inputs: Map<String, Value>,
@@ -51,7 +49,6 @@ fn as_link(value: &Value) -> Option<Link<'_>> {
     }
 }
 
-/// Nodes by id.
 #[derive(Debug)]
 pub(super) struct Graph {
     nodes: BTreeMap<String, Node>,
