@@ -195,7 +195,7 @@ fn a_missing_built_in_model_is_a_sentence_that_says_what_to_do() {
     let output = atelier(&home, &["generate", "-p", "a lake"]).output().unwrap();
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
     let err = text(&output.stderr);
-    assert!(err.starts_with("error: The built-in model is not there:") && err.contains("Reinstall Atelier"), "{err}");
+    assert!(err.starts_with("error: The built-in model is missing:") && err.contains("Reinstall Atelier"), "{err}");
 }
 
 #[test]
@@ -258,7 +258,7 @@ fn the_level_of_instructions_is_set_by_a_variable_and_nothing_below_what_is_buil
     if compiled > CpuLevel::Baseline {
         let output = run(CpuLevel::Baseline.name());
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
-        assert!(text(&output.stderr).starts_with("error: This Atelier computes with "), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).starts_with("error: This build of Atelier needs "), "{}", text(&output.stderr));
     }
     let output = run("pentium");
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""));

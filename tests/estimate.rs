@@ -217,7 +217,7 @@ fn a_shortage_that_is_foreseen_is_told_and_the_picture_is_tried_all_the_same() {
     let said = alone.engine.run(&recipe);
     let note = said.begin().notes.iter().find(|note| note.starts_with("This may not fit")).unwrap();
     let held = of_unfolded(52, 48);
-    assert!(note.contains(&format!("MINI would hold {held} MiB")) && note.contains("decode"), "{note}");
+    assert!(note.contains(&format!("MINI needs {held} MiB")) && note.contains("decode"), "{note}");
     assert!(matches!(said.failure().cause, Some(Cause::OutOfMemory(_))), "{:?}", said.failure());
 }
 

@@ -494,7 +494,7 @@ fn the_program_makes_the_same_file_with_borrowed_devices_in_the_order_given() {
     second.words.wait_for("disconnected");
     let (code, err, nothing) = make("nothing.png", "rpc0", "127.0.0.1:1");
     assert_eq!((code, nothing), (Some(1), None));
-    assert!(err.contains("warning: nothing answers at 127.0.0.1:1") && err.contains("rpc0"), "{err}");
+    assert!(err.contains("warning: nothing responds at 127.0.0.1:1") && err.contains("rpc0"), "{err}");
 }
 
 #[test]

@@ -100,6 +100,14 @@ impl DeviceKind {
 /// Devices that the processor simulates, for tests and demonstrations: `GPU0:8,GPU1:6` is two graphics cards of 8 and 6 GiB,
 /// `CUDA0:8@0000:01:00.0,Vulkan0:8@0000:01:00.0` one card with two backends, which share its memory. `GPU0:8/largest=2/without=q8_0` has no
 /// buffers of more than 2 GiB, and does not compute with `Q8_0`; `GPU0:8/speed=0.5` takes twice as long as the processor.
+///
+/// ```
+/// use atelier_core::device::SimulatedDevices;
+///
+/// let devices: SimulatedDevices = "GPU0:8,GPU1:6/speed=0.5".parse()?;
+/// assert_eq!(devices.0[1].memory_bytes, 6 << 30);
+/// # Ok::<(), atelier_core::device::SimulatedDevicesError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SimulatedDevices(pub Vec<SimulatedDevice>);
 

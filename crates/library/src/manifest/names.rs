@@ -66,6 +66,14 @@ pub struct Sha256([u8; 32]);
 impl Sha256 {
     /// The sum of everything that can be read.
     ///
+    /// ```
+    /// use atelier_library::Sha256;
+    ///
+    /// let sum = Sha256::of("abc".as_bytes())?;
+    /// assert!(sum.to_string().starts_with("ba7816bf"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If reading fails.
     pub fn of(from: impl Read) -> io::Result<Self> {
