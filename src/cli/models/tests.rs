@@ -180,7 +180,7 @@ fn a_model_and_a_file_are_described() {
     let unknown = world.run(&["info", "tiny-zimag"]);
     assert_eq!(
         (unknown.exit, unknown.err.as_str()),
-        (Exit::Usage, "error: There is no model and no file called tiny-zimag. Did you mean tiny-zimage?\n")
+        (Exit::Usage, "error: There is no model or file named tiny-zimag. Did you mean tiny-zimage?\n")
     );
 }
 
