@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use imports::{File, Imports};
 use source::{Source, is_inside};
 
-/// A boundary.
 struct Rule {
     /// The boundary, as a sentence.
     says: &'static str,
@@ -33,7 +32,6 @@ struct Rule {
 enum Forbidden {
     /// Paths, and everything inside them.
     Paths(&'static [&'static str]),
-    /// A word.
     Word(&'static str),
     /// Calls of these methods.
     Methods(&'static [&'static str]),

@@ -177,7 +177,7 @@ fn what_cannot_be_done_to_a_part_is_said_before_anything_loads() {
     says(Recipe { mask: None, ..area_recipe(0.5) }, "needs a mask");
     says(Recipe { init: None, ..area_recipe(0.5) }, "no picture");
     let wide = Borders { left: 8, ..Borders::default() };
-    says(Recipe { outpaint: Some(wide), ..area_recipe(0.5) }, "at once");
+    says(Recipe { outpaint: Some(wide), ..area_recipe(0.5) }, "cannot be combined");
     says(outpaint_recipe(Borders { left: 16_384, ..Borders::default() }), "too large");
 }
 

@@ -96,7 +96,7 @@ fn the_last_used_model_is_loaded_by_itself_and_stays_beside_the_next_one() -> Re
     let mut desktop = open_with(home.path(), (1440, 900), settings, "GPU0:8,GPU1:6", &[])?;
     let name = files.diffusion.file_stem().context("a name")?.to_string_lossy().into_owned();
     // Nobody has asked for a picture.
-    begins(&mut desktop, &format!("The next picture is made with {name}"))?;
+    begins(&mut desktop, &format!("The next picture uses {name}"))?;
     desktop.press("ctrl+1")?;
     desktop.click("Use the built-in model")?;
     begins(&mut desktop, &format!("Use {name}"))?;
@@ -111,7 +111,7 @@ fn the_last_used_model_is_loaded_by_itself_and_stays_beside_the_next_one() -> Re
     }
     // Back to the first one, which is still there.
     desktop.click(&format!("Use {name}"))?;
-    begins(&mut desktop, &format!("The next picture is made with {name}"))?;
+    begins(&mut desktop, &format!("The next picture uses {name}"))?;
     desktop.click(&format!("Unload {name}"))?;
     desktop.wait("it to be gone", LONG, |desktop| {
         let name = format!("Unload {name}");

@@ -11,7 +11,7 @@ use atelier_library::{Builtin, MANIFEST, check_files};
 use support::engine::Engine;
 
 /// Bytes that the model's folder may take in the repository.
-const MOST_BYTES: u64 = 40_000_000;
+const MAX_BYTES: u64 = 40_000_000;
 /// Pictures of each prompt.
 const SEEDS: u32 = 3;
 
@@ -38,7 +38,7 @@ fn its_files_are_whole_small_and_all_that_is_there() {
         assert!(known, "{name} is in the folder, and nobody needs it");
         bytes += entry.metadata().unwrap().len();
     }
-    assert!(bytes <= MOST_BYTES, "{bytes} bytes");
+    assert!(bytes <= MAX_BYTES, "{bytes} bytes");
     assert!(folder.join("LICENSE").is_file() && builtin.manifest().licence.is_some());
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use atelier_core::placement::Module;
 use atelier_core::recipe::{FileRole, ModelFiles, PlacementText, Recipe};
-use atelier_engine::{End, Event, Handle, JobId, Phase, PreviewOptions, Task, start};
+use atelier_engine::{End, Event, Handle, JobId, JobPhase, PreviewOptions, Task, start};
 use support::handle::WatchedHandle;
 use support::lender::Server;
 use support::proxy::Proxy;
@@ -146,12 +146,12 @@ fn model(name: &str, seed: u64) -> ModelFiles {
 }
 
 const MOMENTS: [(&str, Moment); 7] = [
-    ("opening", |event| matches!(event, Event::Phase { phase: Phase::Loading { module: None, .. }, .. })),
-    ("encoding", |event| matches!(event, Event::Phase { phase: Phase::Encoding, .. })),
-    ("loading", |event| matches!(event, Event::Phase { phase: Phase::Loading { module: Some(Module::Diffusion), .. }, .. })),
+    ("opening", |event| matches!(event, Event::Phase { phase: JobPhase::Loading { module: None, .. }, .. })),
+    ("encoding", |event| matches!(event, Event::Phase { phase: JobPhase::Encoding, .. })),
+    ("loading", |event| matches!(event, Event::Phase { phase: JobPhase::Loading { module: Some(Module::Diffusion), .. }, .. })),
     ("before the first step", |event| matches!(event, Event::Step { .. })),
     ("stepping", |event| matches!(event, Event::Step { step, .. } if step.done == 1)),
-    ("decoding", |event| matches!(event, Event::Phase { phase: Phase::Decoding { .. }, .. })),
+    ("decoding", |event| matches!(event, Event::Phase { phase: JobPhase::Decoding { .. }, .. })),
     ("saving", |event| matches!(event, Event::Picture { .. })),
 ];
 

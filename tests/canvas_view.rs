@@ -137,7 +137,7 @@ fn a_part_that_is_masked_with_the_pointer_is_generated_and_accepted() -> Result<
     desktop.move_to(area.x + 6, area.y + area.height - 6)?;
     wait_for_colour(&mut desktop, "the mask", middle, |colour| colour[0] > colour[1].saturating_add(30))?;
     shoot(&mut desktop, "canvas-masked.png")?;
-    desktop.click("Paint the masked part")?;
+    desktop.click("Inpaint the masked part")?;
     desktop.wait("the candidate", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Candidate 1, ")))?;
     desktop.wait("a second picture in the folder", LONG, |_| Ok((pictures(home.path()).len() == 2).then_some(())))?;
     shoot(&mut desktop, "canvas-candidate.png")?;

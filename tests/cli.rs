@@ -195,7 +195,7 @@ fn a_missing_built_in_model_is_a_sentence_that_says_what_to_do() {
     let output = atelier(&home, &["generate", "-p", "a lake"]).output().unwrap();
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
     let err = text(&output.stderr);
-    assert!(err.starts_with("error: The built-in model is not there:") && err.contains("Reinstall Atelier"), "{err}");
+    assert!(err.starts_with("error: The built-in model is missing:") && err.contains("Reinstall Atelier"), "{err}");
 }
 
 #[test]
@@ -254,15 +254,15 @@ fn the_level_of_instructions_is_set_by_a_variable_and_nothing_below_what_is_buil
     let compiled = atelier_engine::processor().compiled;
     let output = run(compiled.name());
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains(&format!("Processor instructions: the engine uses {compiled}, ")), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains(&format!("CPU instructions: the engine uses {compiled}, ")), "{}", text(&output.stdout));
     if compiled > CpuLevel::Baseline {
         let output = run(CpuLevel::Baseline.name());
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
-        assert!(text(&output.stderr).starts_with("error: This Atelier computes with "), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).starts_with("error: This build of Atelier needs "), "{}", text(&output.stderr));
     }
     let output = run("pentium");
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""));
-    assert!(text(&output.stderr).contains("names no level"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("is not an instruction level"), "{}", text(&output.stderr));
 }
 
 #[test]
@@ -370,7 +370,7 @@ fn a_plan_without_rates_says_how_to_get_them() {
     assert_eq!((it.requested.time, it.requested.unmeasured_devices), (None, vec!["CPU".to_owned(), "GPU0".to_owned()]));
     let output = plan(&home, &["--backend", "cpu"]);
     let said = text(&output.stdout);
-    assert!(said.contains("How long it takes is not known: run `atelier devices --measure` once, for CPU."), "{said}");
+    assert!(said.contains("Time per picture is unknown: run `atelier devices --measure` once, for CPU."), "{said}");
 }
 
 #[test]
@@ -382,11 +382,7 @@ fn a_plan_that_does_not_fit_says_what_is_missing_and_what_would_help() {
     assert!(!it.requested.fits && it.requested.missing_bytes > 0 && !it.suggested.fixes.is_empty(), "{it:?}");
     assert!(it.suggested.message.as_deref().is_some_and(|sentence| sentence.contains("GPU1")), "{it:?}");
     let output = plan(&home, &["--backend", "GPU1", "--params-backend", "GPU1"]);
-    assert!(
-        text(&output.stdout).contains("over by") && text(&output.stdout).contains("What would make it fit"),
-        "{}",
-        text(&output.stdout)
-    );
+    assert!(text(&output.stdout).contains("over by") && text(&output.stdout).contains("Ways to make it fit"), "{}", text(&output.stdout));
 }
 
 #[test]

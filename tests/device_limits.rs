@@ -32,7 +32,7 @@ fn a_table_of_tokens_larger_than_a_buffer_is_an_error_with_advice() {
     // Two mebibytes of embeddings.
     let recipe = placed("all=cpu,te=SMALL");
     let failure = limited.run(&recipe).failure().clone();
-    assert!(failure.advice.sentence.contains("in one piece") && failure.advice.hint.contains("te=cpu"), "{failure:?}");
+    assert!(failure.advice.sentence.contains("at once") && failure.advice.hint.contains("te=cpu"), "{failure:?}");
     assert!(
         failure.log.iter().any(|line| line.contains("too large for params buffer") && line.contains("embed_tokens.weight")),
         "{failure:?}"
@@ -49,7 +49,7 @@ fn a_picture_whose_tensors_are_larger_than_a_buffer_is_an_error_before_it_is_com
     let failure = limited.run(&recipe).failure().clone();
     let estimate = limited.engine.estimate(&recipe).unwrap_err();
     for failure in [&failure, &*estimate] {
-        assert!(failure.advice.sentence.contains("in one piece") && failure.advice.hint.contains("tiles"), "{failure:?}");
+        assert!(failure.advice.sentence.contains("at once") && failure.advice.hint.contains("tiles"), "{failure:?}");
     }
 }
 
@@ -60,7 +60,7 @@ fn a_picture_that_is_too_large_to_be_decoded_in_one_piece_is_decoded_in_tiles() 
     let recipe = Recipe { width: 512, height: 512, steps: 1, ..placed("all=cpu,vae=MIDDLE") };
     let said = limited.run(&recipe);
     let [note] = &said.pictures()[0].notes[..] else { panic!("{:?}", said.pictures()[0].notes) };
-    assert!(note.sentence.starts_with("Decoded in tiles: MIDDLE"), "{note:?}");
+    assert!(note.sentence.starts_with("Decoded in tiles (VAE tiling): MIDDLE"), "{note:?}");
     let tiled = limited.run(&Recipe { vae_tiling: true, ..recipe });
     assert_eq!((tiled.pixels(), tiled.pictures()[0].notes.len()), (said.pixels(), 0));
 }

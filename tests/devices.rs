@@ -14,7 +14,7 @@ use atelier::cli::json::Line;
 use atelier_core::device::DeviceKind;
 use atelier_core::paths::HOME_VARIABLE;
 use atelier_core::recipe::{FileRole, ImageSource, Lora, PlacementText, Recipe, Rgb8};
-use atelier_engine::{Cause, End, Event, OutOfMemory, Phase, PhaseKind, Task};
+use atelier_engine::{Cause, End, Event, JobPhase, OutOfMemory, PhaseKind, Task};
 use support::alone::{Alone, deep, deep_options};
 use support::engine::Said;
 use support::{folder, recipe};
@@ -155,7 +155,7 @@ fn a_budget_holds_for_its_own_device_and_can_change_without_loading_again() {
     let cut = |max_vram: &str, module: &str| {
         let said = run(max_vram);
         assert_eq!(said.pixels(), plain.pixels(), "{max_vram}");
-        let headers_read = said.phases().iter().any(|phase| matches!(phase, Phase::Loading { module: None, .. }));
+        let headers_read = said.phases().iter().any(|phase| matches!(phase, JobPhase::Loading { module: None, .. }));
         assert!(!headers_read, "{max_vram}: the model was opened again");
         cuts(&said).iter().filter(|line| line.to_lowercase().contains(module)).count()
     };
@@ -201,12 +201,12 @@ fn after_a_cancel_in_segments_the_next_picture_is_right() {
     let with_lora = alone.run(&Recipe { loras: loras.clone(), ..deep_on(placed("cpu", "", "")) }).pixels().to_vec();
     assert_ne!(with_lora, whole);
     let moments: [(&str, Moment); 4] = [
-        ("while encoding", |event| matches!(event, Event::Phase { phase: Phase::Encoding, .. })),
+        ("while encoding", |event| matches!(event, Event::Phase { phase: JobPhase::Encoding, .. })),
         ("while the text encoder loads", |event| {
-            matches!(event, Event::Phase { phase: Phase::Loading { module: Some(atelier_core::placement::Module::Te), .. }, .. })
+            matches!(event, Event::Phase { phase: JobPhase::Loading { module: Some(atelier_core::placement::Module::Te), .. }, .. })
         }),
         ("inside a step", |event| matches!(event, Event::Step { step, .. } if step.done == 1)),
-        ("while decoding", |event| matches!(event, Event::Phase { phase: Phase::Decoding { .. }, .. })),
+        ("while decoding", |event| matches!(event, Event::Phase { phase: JobPhase::Decoding { .. }, .. })),
     ];
     for (when, moment) in moments {
         // Another prompt, so that the text encoder runs.
@@ -236,7 +236,7 @@ fn what_has_no_effect_is_said_before_the_run() {
     let alone = alone();
     let note = |placement: PlacementText| alone.run(&on(PlacementText { stream_layers: true, ..placement })).begin().notes.join(" ");
     assert!(note(placed("GPU0", "cpu", "")).contains("without a memory budget"));
-    assert!(note(placed("GPU0", "", "1")).contains("live in RAM"));
+    assert!(note(placed("GPU0", "", "1")).contains("Keep them in RAM"));
     assert_eq!(note(placed("GPU0", "cpu", "1")), "");
 }
 
@@ -244,7 +244,7 @@ fn what_has_no_effect_is_said_before_the_run() {
 fn what_one_backend_of_a_card_takes_is_gone_for_the_other() {
     let alone = alone();
     let (cuda, vulkan) = (alone.device("CUDA7"), alone.device("Vulkan7"));
-    assert!(cuda.shares_card(&vulkan) && !cuda.shares_card(&alone.device("GPU0")));
+    assert!(cuda.shares_gpu(&vulkan) && !cuda.shares_gpu(&alone.device("GPU0")));
     let whole = vulkan.memory_free_bytes;
     let expected = alone.run(&on(placed("cpu", "", ""))).pixels().to_vec();
     assert_eq!(alone.run(&on(placed("all=CUDA7", "", ""))).pixels(), expected);
@@ -297,7 +297,7 @@ fn the_program_says_beforehand_that_a_picture_took_more_than_there_is() {
     assert_eq!(generate("CARD:1"), (Some(0), String::new()));
     let (code, notes) = generate("CARD:0.0135");
     assert_eq!(code, Some(1));
-    assert!(notes.starts_with("This may not fit: a picture like it took ") && notes.contains(" of CARD, and "), "{notes}");
+    assert!(notes.starts_with("This may not fit: a similar picture took ") && notes.contains(" of CARD, and "), "{notes}");
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn the_program_lists_simulated_devices_by_flag_and_by_variable() {
     let output = listed(atelier().args(["devices", "--simulate-devices", both]));
     let table = String::from_utf8(output.stdout).unwrap();
     let same = table.lines().find(|line| line.starts_with("Vulkan0 ")).unwrap();
-    assert!(same.contains("shared") && same.ends_with("The same card as CUDA0 (0000:01:00.0): choose one"), "{table}");
+    assert!(same.contains("shared") && same.ends_with("The same GPU as CUDA0 (0000:01:00.0): choose one"), "{table}");
     for wrong in
         [listed(atelier().args(["--simulate-devices", "GPU0", "devices"])), listed(atelier().arg("devices").env(SIMULATE_VARIABLE, "x"))]
     {

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use atelier_core::picture_note::{NoteKind, PictureNote};
 use atelier_core::placement::{Change, Module};
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PlacementText, Recipe, Rgb8, Rng};
-use atelier_engine::{End, Event, Phase, PreviewOptions, Task};
+use atelier_engine::{End, Event, JobPhase, PreviewOptions, Task};
 use support::engine::{Engine, Said};
 use support::{files, folder, recipe, tiny};
 use testkit::{broken, tiny as make};
@@ -46,14 +46,14 @@ fn a_prompt_becomes_the_same_picture_every_time_and_another_seed_another() {
 fn a_job_tells_its_phases_in_order_with_the_bytes_of_each_module_and_where_the_time_went() {
     let said = Engine::start().run(&recipe());
     let phases = said.phases();
-    let place = |wanted: fn(&Phase) -> bool| phases.iter().position(wanted).unwrap();
-    let denoising = place(|phase| matches!(phase, Phase::Denoising { .. }));
-    assert!(matches!(phases[0], Phase::Loading { module: None, .. }));
-    assert!(place(|phase| matches!(phase, Phase::Encoding)) < denoising);
-    assert!(denoising < place(|phase| matches!(phase, Phase::Decoding { .. })));
+    let place = |wanted: fn(&JobPhase) -> bool| phases.iter().position(wanted).unwrap();
+    let denoising = place(|phase| matches!(phase, JobPhase::Denoising { .. }));
+    assert!(matches!(phases[0], JobPhase::Loading { module: None, .. }));
+    assert!(place(|phase| matches!(phase, JobPhase::Encoding)) < denoising);
+    assert!(denoising < place(|phase| matches!(phase, JobPhase::Decoding { .. })));
     for (role, module) in [(FileRole::Diffusion, Module::Diffusion), (FileRole::Llm, Module::Te), (FileRole::Taesd, Module::Vae)] {
         let total = phases.iter().find_map(|phase| match phase {
-            Phase::Loading { module: Some(it), bytes_done, bytes_total } if *it == module && bytes_done == bytes_total => {
+            JobPhase::Loading { module: Some(it), bytes_done, bytes_total } if *it == module && bytes_done == bytes_total => {
                 Some(*bytes_total)
             }
             _ => None,
@@ -83,13 +83,13 @@ fn a_batch_delivers_each_picture_with_its_seed_and_reads_the_prompt_once() {
     let first = said.events.iter().position(|event| matches!(event, Event::Picture { .. })).unwrap();
     let later = &said.events[first..];
     assert!(
-        later.iter().any(|event| matches!(event, Event::Phase { phase: Phase::Denoising { picture: 1 }, .. })),
+        later.iter().any(|event| matches!(event, Event::Phase { phase: JobPhase::Denoising { picture: 1 }, .. })),
         "delivered as it is decoded"
     );
     let loads = |module| {
         said.phases()
             .iter()
-            .filter(|phase| matches!(phase, Phase::Loading { module: it, bytes_done: 0, .. } if *it == Some(module)))
+            .filter(|phase| matches!(phase, JobPhase::Loading { module: it, bytes_done: 0, .. } if *it == Some(module)))
             .count()
     };
     assert_eq!((loads(Module::Te), loads(Module::Diffusion)), (1, 1));
@@ -113,7 +113,7 @@ fn the_same_seed_draws_other_noise_with_another_generator_and_needs_no_other_mod
     let pictures: HashSet<Vec<u8>> = Rng::ALL.iter().map(|rng| with(*rng).pixels().to_vec()).collect();
     assert_eq!(pictures.len(), 3, "each draws its own");
     assert_eq!(cpu.pixels(), with(Rng::Cpu).pixels());
-    let reads = |said: &Said| said.phases().iter().any(|phase| matches!(phase, Phase::Loading { module: Some(_), .. }));
+    let reads = |said: &Said| said.phases().iter().any(|phase| matches!(phase, JobPhase::Loading { module: Some(_), .. }));
     assert!(reads(&cuda) && !reads(&cpu), "the weights stay in memory");
 }
 
@@ -163,7 +163,7 @@ fn previews_arrive_while_denoising_by_either_way() {
     assert!(shown.iter().all(|preview| (preview.image.width(), preview.image.height()) == (8, 8)));
     assert_ne!(shown[0].image, shown[3].image);
     let first_preview = said.events.iter().position(|event| matches!(event, Event::Preview { .. })).unwrap();
-    let decoding = said.events.iter().position(|event| matches!(event, Event::Phase { phase: Phase::Decoding { .. }, .. })).unwrap();
+    let decoding = said.events.iter().position(|event| matches!(event, Event::Phase { phase: JobPhase::Decoding { .. }, .. })).unwrap();
     assert!(first_preview < decoding);
 
     let said = preview(PreviewOptions::TinyAutoencoder { every: 2 });
@@ -203,10 +203,10 @@ fn a_cancel_in_any_phase_ends_there_and_leaves_the_context_whole() {
     let engine = Engine::start();
     let good = engine.run(&recipe()).pixels().to_vec();
     let moments: [(&str, Moment); 4] = [
-        ("encode", |event| matches!(event, Event::Phase { phase: Phase::Encoding, .. })),
+        ("encode", |event| matches!(event, Event::Phase { phase: JobPhase::Encoding, .. })),
         ("denoise", |event| matches!(event, Event::Step { step, .. } if step.done == 1)),
-        ("inside a step", |event| matches!(event, Event::Phase { phase: Phase::Denoising { .. }, .. })),
-        ("decode", |event| matches!(event, Event::Phase { phase: Phase::Decoding { .. }, .. })),
+        ("inside a step", |event| matches!(event, Event::Phase { phase: JobPhase::Denoising { .. }, .. })),
+        ("decode", |event| matches!(event, Event::Phase { phase: JobPhase::Decoding { .. }, .. })),
     ];
     for (name, moment) in moments {
         // Another prompt, so that the text encoder really runs.
@@ -218,7 +218,7 @@ fn a_cancel_in_any_phase_ends_there_and_leaves_the_context_whole() {
         assert!(name == "decode" || last_step.unwrap_or(0) <= 1, "{name}: no step was finished after the cancel: {last_step:?}");
         let after = engine.run(&recipe());
         assert_eq!(after.pixels(), good, "{name}");
-        assert!(!after.phases().iter().any(|phase| matches!(phase, Phase::Loading { .. })), "{name}: the model was still there");
+        assert!(!after.phases().iter().any(|phase| matches!(phase, JobPhase::Loading { .. })), "{name}: the model was still there");
     }
 }
 
@@ -227,10 +227,10 @@ fn a_cancel_while_a_module_loads_stops_the_loading() {
     let expected = Engine::start().run(&recipe()).pixels().to_vec();
     for module in [Module::Te, Module::Diffusion, Module::Vae] {
         let engine = Engine::start();
-        let cancelled = engine.run_until(&recipe(), move |event| matches!(event, Event::Phase { phase: Phase::Loading { module: it, bytes_done: 0, .. }, .. } if *it == Some(module)));
+        let cancelled = engine.run_until(&recipe(), move |event| matches!(event, Event::Phase { phase: JobPhase::Loading { module: it, bytes_done: 0, .. }, .. } if *it == Some(module)));
         assert_eq!(cancelled.end(), &End::Cancelled, "{module:?}");
         assert!(
-            !cancelled.phases().iter().any(|phase| matches!(phase, Phase::Loading { module: it, bytes_done, bytes_total } if *it == Some(module) && bytes_done == bytes_total)),
+            !cancelled.phases().iter().any(|phase| matches!(phase, JobPhase::Loading { module: it, bytes_done, bytes_total } if *it == Some(module) && bytes_done == bytes_total)),
             "{module:?} was not read to its end"
         );
         assert_eq!(engine.run(&recipe()).pixels(), expected, "{module:?}");
@@ -295,7 +295,7 @@ fn a_lora_changes_the_picture_without_loading_the_model_again_and_one_that_does_
     let fits = make::lora(&dir, &make::Options::default()).unwrap();
     let with = engine.run(&lora(fits.clone(), 1.0));
     assert_ne!(with.pixels(), plain);
-    assert!(!with.phases().iter().any(|phase| matches!(phase, Phase::Loading { module: Some(Module::Diffusion), .. })));
+    assert!(!with.phases().iter().any(|phase| matches!(phase, JobPhase::Loading { module: Some(Module::Diffusion), .. })));
     assert_ne!(engine.run(&lora(fits, 0.5)).pixels(), with.pixels());
     assert_eq!(engine.run(&recipe()).pixels(), plain);
     for path in [make::unmatched_lora(&dir).unwrap(), broken::wide_lora(&folder("wide-lora")).unwrap()] {
@@ -320,7 +320,7 @@ fn of_a_lora_that_is_not_wholly_used_the_picture_says_how_much_was() {
     let total = 2 * 7 * make::Options::default().layers + 2;
     assert_eq!(
         note.sentence,
-        format!("Of the LoRA partial-lora.safetensors only {} of {total} parts fit this model and were used.", total - 2)
+        format!("Only {} of {total} parts of the LoRA partial-lora.safetensors fit this model and were used.", total - 2)
     );
     assert_eq!(note.remedies, [Change::WithoutLora { name: "partial-lora.safetensors".into() }]);
     assert!(matches!(said.end(), End::Done { .. }));
@@ -347,7 +347,7 @@ fn a_picture_of_one_colour_says_so_and_flash_attention_is_avoided_there_from_the
     let engine = Engine::start_remembering(&memory);
     let said = engine.run(&recipe);
     assert!(
-        said.begin().notes[0].starts_with("Flash attention is off: with it, this model made a picture of one colour on"),
+        said.begin().notes[0].starts_with("Flash attention is off: this model made a single-colour picture with it on"),
         "{:?}",
         said.begin()
     );
@@ -364,7 +364,7 @@ fn a_picture_of_which_a_part_is_no_numbers_says_so() {
     let said = engine.run(&Recipe { files, ..recipe() });
     let [note] = &said.pictures()[0].notes[..] else { panic!("{:?}", said.pictures()[0].notes) };
     assert_eq!(note.kind, NoteKind::Wrong);
-    assert!(note.sentence.starts_with("Parts of this picture are missing: numbers overflowed while it was made."), "{note:?}");
+    assert!(note.sentence.starts_with("Parts of this picture are missing: numbers overflowed during generation."), "{note:?}");
     let next = engine.run(&recipe());
     assert!(next.pictures()[0].notes.iter().all(|note| note.kind != NoteKind::Wrong), "the next one has all of them");
 }
@@ -376,7 +376,7 @@ fn an_upscaler_enlarges_a_picture() {
     let said = engine.run_task(upscale_with(model, false));
     let picture = said.pictures()[0];
     assert_eq!((picture.image.width(), picture.image.height()), (256, 256));
-    assert!(said.phases().iter().any(|phase| matches!(phase, Phase::Loading { module: Some(Module::Upscaler), .. })));
+    assert!(said.phases().iter().any(|phase| matches!(phase, JobPhase::Loading { module: Some(Module::Upscaler), .. })));
     assert!(engine.run_task(upscale_with(tiny().llm.clone(), false)).failure().advice.sentence.len() > 15);
 }
 
@@ -384,7 +384,7 @@ fn an_upscaler_enlarges_a_picture() {
 fn an_upscaler_stays_open_for_the_next_picture_until_everything_is_unloaded() {
     let engine = Engine::start();
     let model = make::upscaler(&folder("kept-upscaler"), 2, 1).unwrap();
-    let reads = |said: &Said| said.phases().iter().any(|phase| matches!(phase, Phase::Loading { module: Some(Module::Upscaler), .. }));
+    let reads = |said: &Said| said.phases().iter().any(|phase| matches!(phase, JobPhase::Loading { module: Some(Module::Upscaler), .. }));
     let first = engine.run_task(upscale_with(model.clone(), false));
     let second = engine.run_task(upscale_with(model.clone(), false));
     assert_eq!((reads(&first), reads(&second)), (true, false));
@@ -432,7 +432,7 @@ fn an_unloaded_model_loads_again() {
     let first = engine.run(&recipe()).pixels().to_vec();
     engine.handle().unload().unwrap();
     let again = engine.run(&recipe());
-    assert!(again.phases().iter().any(|phase| matches!(phase, Phase::Loading { module: Some(Module::Diffusion), .. })));
+    assert!(again.phases().iter().any(|phase| matches!(phase, JobPhase::Loading { module: Some(Module::Diffusion), .. })));
     assert_eq!(again.pixels(), first);
 }
 

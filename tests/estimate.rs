@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use atelier_core::device::Device;
 use atelier_core::placement::{Change, DeviceCapacity, DevicePrediction, Module, Phase, Placement, Prediction};
 use atelier_core::recipe::{FileRole, Hires, ImageSource, InitImage, ModelFiles, Person, PlacementText, Recipe, RedrawTiles, Rgb8};
-use atelier_engine::{Cause, End, Estimate, Event, Phase as EnginePhase, PreviewOptions, Task};
+use atelier_engine::{Cause, End, Estimate, Event, JobPhase, PreviewOptions, Task};
 use support::alone::{Alone, deep};
 use support::engine::Said;
 use support::{folder, recipe, resident_bytes};
@@ -33,9 +33,9 @@ fn on(backend: &str, params_backend: &str, max_vram: &str) -> Recipe {
 
 /// Predicted bytes of each device and phase, on devices without overhead.
 fn predicted(recipe: &Recipe, estimate: &Estimate, devices: &[Device]) -> BTreeMap<(String, Phase), u64> {
-    let rooms: Vec<DeviceCapacity> = devices.iter().map(|device| DeviceCapacity::new(device.clone(), 0)).collect();
+    let capacities: Vec<DeviceCapacity> = devices.iter().map(|device| DeviceCapacity::new(device.clone(), 0)).collect();
     let placement = Placement::parse(&recipe.placement, devices).unwrap();
-    let prediction = Prediction::of(&placement, &estimate.needs, &rooms).unwrap();
+    let prediction = Prediction::of(&placement, &estimate.needs, &capacities).unwrap();
     let of = |device: &DevicePrediction| Phase::ALL.map(|phase| ((device.name.clone(), phase), device.in_phase(phase).total_bytes()));
     prediction.devices.iter().flat_map(of).collect()
 }
@@ -64,8 +64,8 @@ impl Check for Alone {
             for peak in said.peaks() {
                 let predicted = predicted[&(peak.device.clone(), peak.phase)];
                 assert!(peak.bytes <= predicted, "{what}: {peak:?} and not {predicted}");
-                let told = (peak.bytes, peak.predicted_bytes);
-                assert!(prompt == "a hill" || told == (predicted, Some(predicted)), "{what}: {peak:?} and not {predicted}");
+                let note = (peak.bytes, peak.predicted_bytes);
+                assert!(prompt == "a hill" || note == (predicted, Some(predicted)), "{what}: {peak:?} and not {predicted}");
             }
         }
     }
@@ -149,7 +149,7 @@ fn where_only_decoding_lacks_memory_the_picture_is_decoded_in_tiles_and_says_so(
     // Nothing is predicted yet: the device runs out after sampling, and the picture is made again.
     let unforeseen = alone.engine.run(&recipe);
     let [note] = &unforeseen.pictures()[0].notes[..] else { panic!("{:?}", unforeseen.end()) };
-    assert_eq!(note.sentence, "Decoded in tiles: DECODER has too little memory to decode the whole picture at once.");
+    assert_eq!(note.sentence, "Decoded in tiles (VAE tiling): DECODER has too little memory to decode the whole picture at once.");
     assert_eq!(unforeseen.begin().notes, Vec::<String>::new());
 
     let (whole, tiled) = (decoding(&recipe), decoding(&Recipe { vae_tiling: true, ..recipe.clone() }));
@@ -159,7 +159,7 @@ fn where_only_decoding_lacks_memory_the_picture_is_decoded_in_tiles_and_says_so(
     assert_eq!(foreseen.begin().notes, std::slice::from_ref(&note.sentence));
     assert_eq!(foreseen.pictures()[0].notes, std::slice::from_ref(note));
     assert_eq!(foreseen.pixels(), unforeseen.pixels());
-    let denoised = |said: &Said| said.phases().iter().filter(|phase| matches!(phase, EnginePhase::Denoising { .. })).count();
+    let denoised = |said: &Said| said.phases().iter().filter(|phase| matches!(phase, JobPhase::Denoising { .. })).count();
     assert!(denoised(&unforeseen) > 1 && denoised(&foreseen) == 1, "it is sampled once");
 }
 
@@ -215,9 +215,9 @@ fn a_shortage_that_is_foreseen_is_told_and_the_picture_is_tried_all_the_same() {
     let recipe = on("MINI", "", "");
     alone.engine.estimate(&recipe).unwrap();
     let said = alone.engine.run(&recipe);
-    let told = said.begin().notes.iter().find(|note| note.starts_with("This may not fit")).unwrap();
+    let note = said.begin().notes.iter().find(|note| note.starts_with("This may not fit")).unwrap();
     let held = of_unfolded(52, 48);
-    assert!(told.contains(&format!("MINI would hold {held} MiB")) && told.contains("decode"), "{told}");
+    assert!(note.contains(&format!("MINI needs {held} MiB")) && note.contains("decode"), "{note}");
     assert!(matches!(said.failure().cause, Some(Cause::OutOfMemory(_))), "{:?}", said.failure());
 }
 

@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 
 use atelier_core::placement::{self, Module};
 use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, Rgb8};
-use atelier_engine::{End, Event, Phase, Task};
+use atelier_engine::{End, Event, JobPhase, Task};
 use serde_json::json;
 use support::alone::{Alone, deep, deep_options};
 use support::engine::Said;
@@ -227,7 +227,8 @@ fn a_photomaker_brings_the_person_of_its_pictures_into_the_picture() {
     it.engine.handle().unload().unwrap();
     let placement = placed("all=cpu,photomaker=GPU0", "");
     let elsewhere = Recipe { placement, ..with_person(&[1]) };
-    let is_loading = |event: &Event| matches!(event, Event::Phase { phase: Phase::Loading { module: Some(Module::Photomaker), .. }, .. });
+    let is_loading =
+        |event: &Event| matches!(event, Event::Phase { phase: JobPhase::Loading { module: Some(Module::Photomaker), .. }, .. });
     assert!(matches!(it.engine.run_until(&elsewhere, is_loading).end(), End::Cancelled));
     let elsewhere = it.run(&elsewhere);
     assert_eq!(elsewhere.pixels(), ann, "encoded anew, on a device of its own");
@@ -263,7 +264,7 @@ fn a_person_that_would_be_left_out_is_refused_before_anything_loads() {
         (good.clone(), "Pictures of a person need a PhotoMaker."),
         (Recipe { person: Person { images: many, ..Person::default() }, ..first.clone() }, "takes 16 at most"),
         (of_another_family, "works with SDXL alone, and the model is SD1.5"),
-        (second, "PhotoMaker v2 needs a file with features of the faces"),
+        (second, "PhotoMaker v2 needs a face embedding file"),
         (two_faces, "was made from 2 pictures, and there are 1"),
     ] {
         let said = it.run(&recipe);

@@ -236,13 +236,13 @@ fn after_a_kill_the_list_tells_what_had_begun_and_what_is_cleared_is_not_made() 
     running.kill().unwrap();
     running.wait().unwrap();
     let listed = done(home, &["queue", "list"]);
-    assert!(!listed.contains("running") && listed.contains("Atelier ended at step ") && listed.contains(" of 400"), "{listed}");
-    assert!(listed.contains("Nothing makes these jobs now."), "{listed}");
+    assert!(!listed.contains("running") && listed.contains("Atelier stopped at step ") && listed.contains(" of 400"), "{listed}");
+    assert!(listed.contains("These jobs are not running."), "{listed}");
     let json = done(home, &["queue", "list", "--json"]);
     let lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let states: Vec<_> = lines.iter().filter_map(|it| it["state"].as_str()).collect();
     assert_eq!(states, ["held", "waiting"], "{json}");
-    assert!(lines[0]["reason"].as_str().unwrap().starts_with("Atelier ended at step "), "{json}");
+    assert!(lines[0]["reason"].as_str().unwrap().starts_with("Atelier stopped at step "), "{json}");
 
     assert!(done(home, &["queue", "clear"]).contains("2 jobs cancelled."));
     done(home, &["queue", "run"]);

@@ -6,7 +6,7 @@ mod support;
 
 use atelier_core::placement::Module;
 use atelier_core::recipe::{Hires, ImageSource, InitImage, ModelFiles, Recipe, RedrawTiles, Rgb8};
-use atelier_engine::{End, Event, Phase};
+use atelier_engine::{End, Event, JobPhase};
 use support::engine::{Engine, Said};
 use support::{folder, recipe, tiny};
 use testkit::tiny as make;
@@ -33,7 +33,7 @@ fn steps(said: &Said) -> Vec<(u32, u32)> {
 }
 
 fn reads(said: &Said, module: Module) -> bool {
-    said.phases().iter().any(|phase| matches!(phase, Phase::Loading { module: Some(of), .. } if *of == module))
+    said.phases().iter().any(|phase| matches!(phase, JobPhase::Loading { module: Some(of), .. } if *of == module))
 }
 
 #[test]
@@ -43,9 +43,9 @@ fn a_second_pass_keeps_the_composition_at_a_larger_size() {
     let hires = Recipe { hires: Some(Hires { scale: 1.5, strength: 0.5, ..Hires::default() }), ..recipe() };
     let said = engine.run(&hires);
     assert_eq!((size(&said), said.begin().width, said.begin().steps), ((96, 96), 96, recipe().steps * 2));
-    let told = steps(&said);
-    assert!(told.windows(2).all(|pair| pair[0].0 <= pair[1].0), "{told:?}");
-    assert_eq!(told.last(), Some(&(recipe().steps * 2, recipe().steps * 2)));
+    let step_counts = steps(&said);
+    assert!(step_counts.windows(2).all(|pair| pair[0].0 <= pair[1].0), "{step_counts:?}");
+    assert_eq!(step_counts.last(), Some(&(recipe().steps * 2, recipe().steps * 2)));
     assert_eq!(engine.run(&hires).pixels(), said.pixels(), "the same again");
     let only_enlarged = engine.run(&Recipe { hires: Some(Hires { scale: 1.5, strength: 0.0, ..Hires::default() }), ..recipe() });
     assert_eq!((size(&only_enlarged), steps(&only_enlarged).last()), ((96, 96), Some(&(recipe().steps, recipe().steps))));

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Instant;
 
 use atelier_core::recipe::{FileRole, ModelFiles, PlacementText, Recipe};
-use atelier_engine::{Cause, End, Event, Phase, RemoteError, probe};
+use atelier_engine::{Cause, End, Event, JobPhase, RemoteError, probe};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use support::engine::{Engine, Said};
@@ -164,7 +164,7 @@ fn a_lender_that_crashes_is_there_again_at_the_same_address() {
     let recipe = on(&format!("all={rpc}"));
     let expected = engine.run(&recipe).pixels().to_vec();
     server.crash();
-    server.words.wait_for("It is started again");
+    server.words.wait_for("Restarting");
     // Its second "Listening" comes after this one.
     server.words.wait_for_times("Listening at", 2);
     assert!(answers(&server));
@@ -429,7 +429,7 @@ fn a_silent_lender_keeps_no_other_waiting() {
     let said = thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             engine.run_until(&on(&format!("all={slow}")), move |event| {
-                if matches!(event, Event::Phase { phase: Phase::Encoding, .. }) && !done.swap(true, Ordering::Relaxed) {
+                if matches!(event, Event::Phase { phase: JobPhase::Encoding, .. }) && !done.swap(true, Ordering::Relaxed) {
                     way.be_silent(true);
                     stuck.send(()).unwrap();
                 }

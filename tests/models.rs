@@ -149,7 +149,7 @@ fn a_file_comes_by_its_link_is_checked_and_goes_by_its_path() {
     world.done(&["models", "rm", path]);
     assert!(!here.parent().unwrap().exists());
     let page = world.run(&["models", "pull", &format!("{}/nowhere", world.server.address)]);
-    assert!(String::from_utf8_lossy(&page.stderr).contains("no longer where it was"), "{page:?}");
+    assert!(String::from_utf8_lossy(&page.stderr).contains("no longer exists at this address"), "{page:?}");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_model_that_is_not_there_is_refused_with_what_to_do() {
     let output = world.run(&["generate", "-m", "tiny", "-p", "x"]);
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1));
-    assert!(err.contains("tiny is not on this disk. Get it with: atelier models pull tiny"), "{err}");
+    assert!(err.contains("tiny is not on this disk. Download it with: atelier models pull tiny"), "{err}");
     assert!(!Path::new(&world.home).join("Pictures").exists());
 }
 

@@ -240,7 +240,7 @@ fn the_library_is_seen_in_both_themes_and_on_a_small_screen() -> Result<()> {
             desktop.click(&card.name)?;
             desktop.wait_for("Use Z-Image-Turbo now", LONG)?;
             // The engine estimates it.
-            let is_estimate = |it: &desktop::Control| it.name.starts_with("At 1024 × 1024 it takes ") && it.name.contains(" of RAM");
+            let is_estimate = |it: &desktop::Control| it.name.starts_with("At 1024 × 1024 it needs ") && it.name.contains(" of RAM");
             desktop.wait("the estimate", LONG, |it| it.find_by(is_estimate))?;
         }
         keep(&mut desktop, size, name)?;

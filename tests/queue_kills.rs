@@ -21,9 +21,9 @@ use atelier_library::BUILTIN_VARIABLE;
 use atelier_media::read_metadata;
 
 /// Lines of a process before it is killed.
-const MOST_LINES: u64 = 9;
+const MAX_LINES: u64 = 9;
 /// Jobs that wait before each start: more than a process has lines before it is killed, so that a kill always meets one.
-const LEAST_WAITING: usize = MOST_LINES as usize + 3;
+const MIN_WAITING: usize = MAX_LINES as usize + 3;
 
 /// How long this machine takes for what comes before a process's first line, and from one line to the next: a kill falls between two of them.
 struct Pace {
@@ -95,7 +95,7 @@ fn fifty_kills_lose_no_job_and_make_no_picture_twice() {
     let job = |database: &Database, id| database.job(id).unwrap().unwrap();
     for _ in 0..kills {
         let waiting = ids.iter().filter(|id| !job(&database, **id).state.is_ended()).count();
-        for _ in waiting..LEAST_WAITING {
+        for _ in waiting..MIN_WAITING {
             let batch_count = 1 + next(&mut state, 3) as u32;
             let seed = ids.len() as i64 * 100;
             let recipe = Recipe { steps: 1, seed, batch_count, prompt: format!("picture {}", ids.len()), ..support::recipe() };
@@ -104,7 +104,7 @@ fn fifty_kills_lose_no_job_and_make_no_picture_twice() {
             ids.push(database.add_job(&new).unwrap());
         }
         let mut child = run(home.path());
-        let lines = next(&mut state, MOST_LINES + 1) as usize;
+        let lines = next(&mut state, MAX_LINES + 1) as usize;
         let read = pace.read(&mut child, lines);
         std::thread::sleep(pace.longest_delay(lines).mul_f64(next(&mut state, 1000) as f64 / 1000.0));
         killed += u64::from(read == lines && child.try_wait().unwrap().is_none());

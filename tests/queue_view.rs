@@ -95,7 +95,7 @@ fn a_picture_of_another_program_shows_its_settings_and_gives_them_to_create() ->
     write_picture(&picture, &Rgb8::new(96, 64, [200, 90, 30].repeat(96 * 64)).context("as many bytes as pixels")?, &metadata)?;
     let path = picture.to_str().context("the folder for temporary files has a name in Unicode")?.to_owned();
     let mut desktop = open(home.path(), &[&path])?;
-    desktop.wait_for("What is this picture for?", LONG)?;
+    desktop.wait_for("How should this picture be used?", LONG)?;
     desktop.wait_for("4711", LONG)?;
     desktop.wait("what is not understood", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Not understood (")))?;
     // The first button has the keyboard.

@@ -18,7 +18,7 @@ use atelier_core::device::DeviceKind;
 use atelier_core::paths::HOME_VARIABLE;
 use atelier_core::placement::Module;
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, Rgb8};
-use atelier_engine::{Cause, End, Event, OutOfMemory, Phase, RemoteError, Task, probe};
+use atelier_engine::{Cause, End, Event, JobPhase, OutOfMemory, RemoteError, Task, probe};
 use support::engine::Engine;
 use support::lender::Server;
 use support::proxy::Stock;
@@ -79,7 +79,7 @@ fn a_remote_device_is_used_only_where_it_is_named() {
     borrow(&engine, &server);
     assert!(matches!(engine.run(&on("", "")).end(), End::Done { .. }));
     assert!(engine.run(&on("gpu", "")).failure().advice.sentence.contains("gpu"), "the remote device is no GPU of this machine");
-    assert!(!server.words.contains("cut off"));
+    assert!(!server.words.contains("was disconnected"));
 }
 
 #[test]
@@ -111,12 +111,12 @@ fn a_server_killed_at_any_moment_is_an_error_and_a_new_one_in_its_place_works() 
         (server.address.clone(), server.port().to_owned(), borrow(&engine, &server))
     };
     let moments: [(&str, Moment); 4] = [
-        ("while encoding", |event| matches!(event, Event::Phase { phase: Phase::Encoding, .. })),
+        ("while encoding", |event| matches!(event, Event::Phase { phase: JobPhase::Encoding, .. })),
         ("while weights travel", |event| {
-            matches!(event, Event::Phase { phase: Phase::Loading { module: Some(Module::Diffusion), .. }, .. })
+            matches!(event, Event::Phase { phase: JobPhase::Loading { module: Some(Module::Diffusion), .. }, .. })
         }),
         ("inside a step", |event| matches!(event, Event::Step { step, .. } if step.done == 1)),
-        ("while decoding", |event| matches!(event, Event::Phase { phase: Phase::Decoding { .. }, .. })),
+        ("while decoding", |event| matches!(event, Event::Phase { phase: JobPhase::Decoding { .. }, .. })),
     ];
     for (when, moment) in moments {
         engine.handle().unload().unwrap();
@@ -292,7 +292,7 @@ fn every_family_of_tiny_models_makes_the_same_picture_with_a_lender() {
         engine.run_task(Task::Upscale { image, model, allow_pickle: false, placement, threads: Some(1) }).pixels().to_vec()
     };
     assert_eq!(upscale(format!("upscaler={rpc}")), upscale("cpu".into()));
-    assert!(!server.words.contains("cut off"));
+    assert!(!server.words.contains("was disconnected"));
 }
 
 #[test]
@@ -438,7 +438,7 @@ fn a_stock_client_and_one_that_says_nothing_keep_nobody_waiting() {
     stock.write_all(&[14, 24, 0, 0, 0, 0, 0, 0, 0]).unwrap();
     server.words.wait_for("not Atelier");
     assert!(probe("127.0.0.1", server.port().parse().unwrap()).is_ok());
-    server.words.wait_for("it said nothing");
+    server.words.wait_for("no message was received");
     drop(silent);
 }
 
@@ -491,10 +491,10 @@ fn the_program_makes_the_same_file_with_borrowed_devices_in_the_order_given() {
     assert_eq!(code, Some(0), "{err}");
     let (code, err, remote) = make("remote.png", "te=cpu,diffusion=rpc1,vae=rpc0", &both);
     assert_eq!((code, remote), (Some(0), cpu), "{err}");
-    second.words.wait_for("has left");
+    second.words.wait_for("disconnected");
     let (code, err, nothing) = make("nothing.png", "rpc0", "127.0.0.1:1");
     assert_eq!((code, nothing), (Some(1), None));
-    assert!(err.contains("warning: nothing answers at 127.0.0.1:1") && err.contains("rpc0"), "{err}");
+    assert!(err.contains("warning: nothing responds at 127.0.0.1:1") && err.contains("rpc0"), "{err}");
 }
 
 #[test]
@@ -508,7 +508,7 @@ fn lending_to_a_network_is_asked_for_and_warned_of() {
     server.words.wait_for("ssh -N -L");
     // This machine's kernel has what confines a lender.
     #[cfg(target_os = "linux")]
-    server.words.wait_for("has given up your files");
+    server.words.wait_for("is sandboxed");
     #[cfg(target_os = "linux")]
     assert!(!server.words.contains("take over"));
     let help = atelier(&["serve-device", "--help"]);

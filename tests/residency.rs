@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use atelier_core::placement::Module;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
-use atelier_engine::{Cause, End, Event, Handle, JobId, Phase, PreviewOptions, Residency, Resident, Task, start};
+use atelier_engine::{Cause, End, Event, Handle, JobId, JobPhase, PreviewOptions, Residency, Resident, Task, start};
 use support::alone::Alone;
 use support::engine::{Engine, Said};
 use support::handle::WatchedHandle;
@@ -65,7 +65,7 @@ fn on(device: &str, files: ModelFiles) -> Recipe {
 
 /// The modules whose weights were read.
 fn loaded(said: &Said) -> BTreeSet<Module> {
-    let module = |phase: &Phase| if let Phase::Loading { module, .. } = phase { *module } else { None };
+    let module = |phase: &JobPhase| if let JobPhase::Loading { module, .. } = phase { *module } else { None };
     said.phases().iter().filter_map(module).collect()
 }
 
@@ -147,7 +147,7 @@ fn what_a_model_took_is_known_the_next_time() {
     let (a, b) = (large(files()), large(stranger()));
     let opened = |said: &Said| {
         assert!(matches!(said.end(), End::Done { .. }), "{:?}", said.end());
-        said.phases().iter().filter(|phase| matches!(phase, Phase::Loading { module: None, .. })).count()
+        said.phases().iter().filter(|phase| matches!(phase, JobPhase::Loading { module: None, .. })).count()
     };
     let once = {
         let engine = Engine::start_remembering(&file);
@@ -410,7 +410,7 @@ fn what_one_device_cannot_make_the_others_do() {
     assert_eq!(batch(&said.events), expected);
     let End::Done { notes, .. } = said.end() else { panic!("{:?}", said.end()) };
     assert!(
-        notes.len() == 1 && notes[0].starts_with("NANO stopped, and the others made its pictures. NANO has too little memory"),
+        notes.len() == 1 && notes[0].starts_with("NANO stopped, and the other devices generated its pictures. NANO has too little memory"),
         "{notes:?}"
     );
     let none = it.engine.run(&split("NANO,PICO", &on("NANO", files())));

@@ -210,7 +210,7 @@ fn candidates(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     let area = open_canvas(&mut desktop, picture, "m")?;
     mask_water(&mut desktop, area)?;
     for number in 1..=3 {
-        desktop.click("Paint the masked part")?;
+        desktop.click("Inpaint the masked part")?;
         wait_for_candidate(&mut desktop, number)?;
     }
     shoot(&mut desktop, name)?;
@@ -224,7 +224,7 @@ fn layers(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     desktop.fill("Prompt", "a sailing boat on a lake at sunset, without trees")?;
     let area = open_canvas(&mut desktop, picture, "m")?;
     mask_water(&mut desktop, area)?;
-    desktop.click("Paint the masked part")?;
+    desktop.click("Inpaint the masked part")?;
     wait_for_candidate(&mut desktop, 1)?;
     accept(&mut desktop)?;
     desktop.press("F7")?;
@@ -257,7 +257,7 @@ fn film(name: &str) -> Result<()> {
     let area = open_canvas(&mut desktop, picture, "m")?;
     mask_water(&mut desktop, area)?;
     screens.push(desktop.screenshot(&scratch)?);
-    desktop.click("Paint the masked part")?;
+    desktop.click("Inpaint the masked part")?;
     wait_for_candidate(&mut desktop, 1)?;
     screens.push(desktop.screenshot(&scratch)?);
     accept(&mut desktop)?;
@@ -266,11 +266,11 @@ fn film(name: &str) -> Result<()> {
     let (left, right) = desktop.wait("the frame", LONG, |desktop| Ok(frame_borders(&desktop.shot()?, area)))?;
     let (_, y) = area.centre();
     desktop.drag((right, y), (right + (right - left) / 4, y))?;
-    desktop.wait("the wide frame", LONG, |desktop| Ok(desktop.find("Extend to the right")?.filter(|it| it.enabled)))?;
+    desktop.wait("the wide frame", LONG, |desktop| Ok(desktop.find("Outpaint to the right")?.filter(|it| it.enabled)))?;
     desktop.click("Fit to window")?;
     desktop.move_to(LARGE.0 - 4, LARGE.1 - 4)?;
     screens.push(desktop.screenshot(&scratch)?);
-    desktop.click("Extend to the right")?;
+    desktop.click("Outpaint to the right")?;
     wait_for_candidate(&mut desktop, 1)?;
     screens.push(desktop.screenshot(&scratch)?);
     accept(&mut desktop)?;
@@ -299,7 +299,7 @@ fn regions(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     command(&mut desktop, "Add a region")?;
     let (x, y) = area.centre();
     desktop.drag((x - 60, y - 120), (x + 20, y - 120))?;
-    desktop.fill("Words of the region", "a full moon")?;
+    desktop.fill("Prompt of the region", "a full moon")?;
     shoot(&mut desktop, name)?;
     desktop.kill().map(drop)
 }

@@ -6,7 +6,7 @@ mod support;
 
 use atelier_core::canvas::Borders;
 use atelier_core::recipe::{Hires, ImageSource, InitImage, Lora, Recipe, Rgb8, Sampler, SeedBlend};
-use atelier_engine::{End, Phase};
+use atelier_engine::{End, JobPhase};
 use support::engine::{Engine, Said};
 use support::{folder, recipe};
 use testkit::tiny;
@@ -23,7 +23,7 @@ fn branch(of: &Recipe, step: u32, prompt: &str) -> Recipe {
 /// How often a picture was decoded.
 fn decodings(said: &Said) -> usize {
     let phases = said.phases();
-    phases.iter().filter(|phase| matches!(phase, Phase::Decoding { .. })).count()
+    phases.iter().filter(|phase| matches!(phase, JobPhase::Decoding { .. })).count()
 }
 
 #[test]

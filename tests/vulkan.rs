@@ -83,5 +83,5 @@ fn without_vulkans_loader_the_program_starts_and_says_what_to_install() {
     let names: Vec<String> = listed(&output).into_iter().map(|device| device.name).collect();
     assert!(names.contains(&"CPU".to_owned()) && !names.iter().any(|name| name.starts_with("Vulkan")), "{names:?}");
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.starts_with("Graphics cards are not used") && said.contains("nstall"), "{said}");
+    assert!(said.starts_with("GPUs are not used") && said.contains("nstall"), "{said}");
 }

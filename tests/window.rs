@@ -228,7 +228,7 @@ fn text_and_controls_grow_by_a_key_and_stay_so_and_the_system_s_scale_counts_too
     assert_eq!(desktop.window_area()?.width, 1200);
     desktop.click("Prompt")?;
     desktop.press("ctrl+0")?;
-    desktop.wait("the usual size", LONG, |desktop| Ok((height(desktop)? == usual).then_some(())))?;
+    desktop.wait("the default size", LONG, |desktop| Ok((height(desktop)? == usual).then_some(())))?;
     drop(desktop);
 
     let text = home.path().to_str().context("a name in Unicode")?;
@@ -318,7 +318,7 @@ fn a_window_that_hangs_gets_no_twin_on_its_files() -> Result<()> {
     signal(&desktop, "-STOP")?;
     let before = fs::read(home.path().join("settings.json"))?;
     let mut second = open(home.path())?;
-    second.wait_for("Atelier is open already and does not answer.", LONG)?;
+    second.wait_for("Atelier is already open but not responding.", LONG)?;
     let mut last = None;
     second.wait("a question that has faded in", LONG, |desktop| {
         let shot = Some(desktop.shot()?);

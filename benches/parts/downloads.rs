@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use atelier_downloads::{Downloads, Event, FileRequest, Job, Options, ProxyChoice, Source};
+use atelier_downloads::{DownloadJob, Downloads, Event, FileRequest, Options, ProxyChoice, Source};
 use atelier_library::{FileName, Sha256};
 
 use super::Outcome;
@@ -15,7 +15,6 @@ use super::Outcome;
 const LIMIT: Duration = Duration::from_mins(10);
 const BYTES: usize = 1 << 30;
 
-/// Prints one table.
 pub(super) fn measure(rounds: usize) -> Outcome<()> {
     let body: Arc<Vec<u8>> =
         Arc::new((0..BYTES / 8).flat_map(|at| (at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()).collect());
@@ -98,7 +97,7 @@ fn download(url: &str, sum: Sha256, folder: &std::path::Path) -> Outcome<f64> {
     let downloads = Downloads::start(options, || {})?;
     let filename = FileName::try_from("model.gguf".to_owned())?;
     let file = FileRequest { source: Source::Url(url.into()), filename, size: Some(BYTES as u64), sha256: Some(sum), unpack: None };
-    let job = Job { id: "a".into(), name: "A".into(), folder: "a".into(), files: vec![file], manifest: None, licence_url: None };
+    let job = DownloadJob { id: "a".into(), name: "A".into(), folder: "a".into(), files: vec![file], manifest: None, licence_url: None };
     let began = Instant::now();
     downloads.add(job)?;
     loop {

@@ -142,7 +142,6 @@ fn print_row(what: &str, ours: (f64, f64, usize), theirs: Option<(f64, f64, usiz
     println!("| {what} | {:.2} ms | {:.2} ms | {} | {theirs} | {ratio} |", ours.0, ours.1, ours.2);
 }
 
-/// Prints one table.
 pub(super) fn measure(folder: &Path, rounds: usize) -> Outcome<()> {
     let home = tempfile::tempdir_in(folder)?;
     let file = home.path().join("gallery.sqlite");

@@ -50,7 +50,6 @@ const PYTORCH: [(&str, &str, &str); 4] =
 /// Best values by row and column.
 type Table = BTreeMap<(String, String), f64>;
 
-/// Prints all tables.
 pub(super) fn measure(python: Option<PathBuf>, rounds: usize, only: &str) -> Outcome<()> {
     let wanted = |rows: &[&'static str]| -> Vec<&'static str> { rows.iter().copied().filter(|row| row.contains(only)).collect() };
     let python = python.or_else(|| std::env::var_os("ATELIER_PYTHON").map(PathBuf::from));

@@ -58,7 +58,6 @@ struct Row {
     phases: String,
 }
 
-/// Prints the table.
 pub(super) fn measure(folder: &Path, threads: u32, only: &str) -> Outcome<()> {
     simulate_devices(&"GPU0:8/speed=0.5,GPU1:8/speed=0.25".parse()?)?;
     let learned = tempfile::tempdir_in(folder)?;
@@ -105,7 +104,6 @@ pub(super) fn measure_devices(engine: &Handle, threads: u32) -> Outcome<Vec<Meas
     wait(engine, |event| if let Event::Rates { devices, is_measuring: false } = event { Some(devices) } else { None })
 }
 
-/// The devices.
 pub(super) fn list_devices(engine: &Handle) -> Outcome<Vec<Device>> {
     engine.list_devices()?;
     wait(engine, |event| if let Event::Devices(devices) = event { Some(devices) } else { None })

@@ -20,7 +20,6 @@ use atelier_media::{
 /// A reader: a name that is a folder of `corpus`, and its body.
 pub type Reader = (&'static str, fn(&[u8]) -> bool);
 
-/// All readers here.
 pub const READERS: [Reader; 14] = [
     ("model_file", model_file),
     ("picture", picture),
@@ -129,7 +128,6 @@ pub fn command_line(bytes: &[u8]) -> bool {
     atelier_core::sd_cli::read(&text).is_ok()
 }
 
-/// Links to models.
 pub fn link(bytes: &[u8]) -> bool {
     let Some(link) = Link::read(&String::from_utf8_lossy(bytes)) else { return false };
     let _ = (link.names_a_file(), link.job(None), link.job(Some("model.safetensors")));

@@ -8,7 +8,7 @@ use indicatif::HumanBytes;
 
 use super::json::Line;
 use super::reporter::write_message;
-use atelier_core::device::{Device, cards};
+use atelier_core::device::{Device, gpus};
 use atelier_core::plain_text::plain_line;
 use atelier_core::processor::{CPU_LEVEL_VARIABLE, Processor};
 use atelier_engine::{Event, Handle, LogLevel, ServerAddress};
@@ -33,7 +33,7 @@ pub(super) fn query(handle: &Handle, servers: &[ServerAddress], err: &mut dyn Wr
             _ => {}
         }
     }
-    anyhow::bail!("the engine did not name its devices; run it again, and look at your graphics driver if that does not help")
+    anyhow::bail!("the engine did not list its devices; try again, and check your graphics driver if that does not help")
 }
 
 /// Prints devices as a table, and the processor's instructions under it; or both as one line of JSON.
@@ -51,7 +51,7 @@ pub(super) fn print(devices: &[Device], processor: Processor, json: bool, out: &
 fn instructions(processor: Processor) -> String {
     let Processor { compiled, detected, allowed } = processor;
     let limit = if allowed < detected { format!("; {CPU_LEVEL_VARIABLE} allows {allowed}") } else { String::new() };
-    format!("Processor instructions: the engine uses {compiled}, this machine has {detected}{limit}.")
+    format!("CPU instructions: the engine uses {compiled}, this machine has {detected}{limit}.")
 }
 
 /// Two backends of a card stand under each other, the better one first; the memory is there once.
@@ -62,15 +62,15 @@ pub(super) fn table(devices: &[Device]) -> String {
         let kind = it.kind.label().to_owned();
         [it.name.clone(), kind, memory(it.memory_total_bytes), memory(it.memory_free_bytes), it.description.clone()]
     };
-    let rows = cards(devices).into_iter().flat_map(|backends| {
+    let rows = gpus(devices).into_iter().flat_map(|backends| {
         let first = backends.first().copied();
         backends.into_iter().map(move |it| match first.filter(|first| first.name != it.name) {
             None => row(it),
             Some(first) => {
                 let same = format!(
-                    "The same card as {}{}: choose one",
+                    "The same GPU as {}{}: choose one",
                     first.name,
-                    it.card.as_ref().map_or_else(String::new, |card| format!(" ({card})"))
+                    it.gpu.as_ref().map_or_else(String::new, |gpu| format!(" ({gpu})"))
                 );
                 [it.name.clone(), it.kind.label().to_owned(), "shared".to_owned(), "shared".to_owned(), same]
             }
@@ -106,37 +106,37 @@ mod tests {
     #[test]
     fn the_instructions_are_a_sentence() {
         let all = Processor { compiled: CpuLevel::Avx2, detected: CpuLevel::Avx512, allowed: CpuLevel::Avx512 };
-        assert_eq!(instructions(all), "Processor instructions: the engine uses avx2, this machine has avx512.");
+        assert_eq!(instructions(all), "CPU instructions: the engine uses avx2, this machine has avx512.");
         let limited = Processor { allowed: CpuLevel::Avx2, ..all };
         assert_eq!(
             instructions(limited),
-            "Processor instructions: the engine uses avx2, this machine has avx512; ATELIER_CPU_LEVEL allows avx2."
+            "CPU instructions: the engine uses avx2, this machine has avx512; ATELIER_CPU_LEVEL allows avx2."
         );
     }
 
     #[test]
     fn the_table_is_aligned_and_says_what_is_not_known() {
-        let device = |name: &str, kind, total, description: &str, card: Option<&str>| Device {
+        let device = |name: &str, kind, total, description: &str, gpu: Option<&str>| Device {
             name: name.into(),
             description: description.into(),
             kind,
-            card: card.map(str::to_owned),
+            gpu: gpu.map(str::to_owned),
             memory_total_bytes: total,
             memory_free_bytes: total / 2,
             memory_allocated_bytes: 0,
         };
-        let card = Some("0000:01:00.0");
+        let gpu = Some("0000:01:00.0");
         let devices = [
             device("CPU", DeviceKind::Cpu, 0, "Some processor", None),
-            device("Vulkan0", DeviceKind::Gpu, 24 << 30, "Some card", card),
+            device("Vulkan0", DeviceKind::Gpu, 24 << 30, "Some card", gpu),
             device("Vulkan1", DeviceKind::IntegratedGpu, 8 << 30, "Some graphics", None),
-            device("CUDA0", DeviceKind::Gpu, 24 << 30, "Some card", card),
+            device("CUDA0", DeviceKind::Gpu, 24 << 30, "Some card", gpu),
         ];
         let expected = "\
 NAME     TYPE            MEMORY     FREE       DESCRIPTION
 CPU      CPU             -          -          Some processor
 CUDA0    GPU             24.00 GiB  12.00 GiB  Some card
-Vulkan0  GPU             shared     shared     The same card as CUDA0 (0000:01:00.0): choose one
+Vulkan0  GPU             shared     shared     The same GPU as CUDA0 (0000:01:00.0): choose one
 Vulkan1  integrated GPU  8.00 GiB   4.00 GiB   Some graphics
 ";
         assert_eq!(table(&devices), expected);

@@ -17,7 +17,7 @@ use atelier_library::{Builtin, BuiltinError};
 use atelier_studio::doctor::{Display, Finding, Health, Subject, examine};
 
 /// System that is checked; tests give their own.
-pub(super) struct Env<'a> {
+pub(super) struct DoctorEnv<'a> {
     pub(super) out: &'a mut dyn Write,
     pub(super) err: &'a mut dyn Write,
     pub(super) paths: Result<Paths, NoHome>,
@@ -26,8 +26,8 @@ pub(super) struct Env<'a> {
 }
 
 /// Runs the checks. [`Exit::Failed`] where something is broken.
-pub(super) fn run(flags: &DoctorFlags, handle: &Handle, env: Env<'_>) -> Exit {
-    let Env { out, err, paths, builtin, interrupt } = env;
+pub(super) fn run(flags: &DoctorFlags, handle: &Handle, env: DoctorEnv<'_>) -> Exit {
+    let DoctorEnv { out, err, paths, builtin, interrupt } = env;
     let mut notes = Vec::new();
     let devices = devices::query(handle, &[], &mut notes).map_err(|error| format!("{error:#}."));
     let driver_notes = String::from_utf8_lossy(&notes).lines().map(str::to_owned).collect();
@@ -48,9 +48,10 @@ pub(super) fn run(flags: &DoctorFlags, handle: &Handle, env: Env<'_>) -> Exit {
         return Exit::Cancelled;
     }
     let summary = match (broken, attention) {
-        (0, 0) => "Everything is as it should be.".to_owned(),
-        (0, _) => "Nothing is broken.".to_owned(),
-        _ => format!("Broken: {broken}. Repair {} first.", if broken == 1 { "it" } else { "them" }),
+        (0, 0) => "All checks passed.".to_owned(),
+        (0, _) => "No check failed.".to_owned(),
+        (1, _) => "1 check failed.".to_owned(),
+        _ => format!("{broken} checks failed."),
     };
     let ended = written.and_then(|()| {
         printer.json(&json!({"event": "done", "failed": broken, "warnings": attention}))?;
@@ -97,7 +98,7 @@ mod tests {
             ran.out
         );
         let last = ran.out.lines().last().unwrap();
-        assert_eq!(last, "Broken: 1. Repair it first.", "{}", ran.out);
+        assert_eq!(last, "1 check failed.", "{}", ran.out);
         assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0, "nothing is left behind");
     }
 

@@ -59,7 +59,7 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
             it.hash.as_ref().map_or_else(|| name.clone(), |hash| format!("{name} [{hash}]").trim_start().to_owned())
         })
     };
-    add("tool", Some(tool.map_or("none: the file tells nothing of how it was made", Tool::label).to_owned()));
+    add("tool", Some(tool.map_or("none: the file contains no settings", Tool::label).to_owned()));
     add("picture", Some(format!("{} x {} pixels", it.file_width, it.file_height)));
     add("prompt", it.prompt.clone());
     add("negative prompt", it.negative_prompt.clone());
@@ -75,7 +75,7 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
     add("CLIP skip", it.clip_skip.map(|it| it.to_string()));
     add("strength", number(it.strength));
     add(
-        "enlarged",
+        "upscaled",
         it.hires_scale.map(|scale| {
             let strength = it.hires_strength.map(|strength| format!(", strength {strength}")).unwrap_or_default();
             let upscaler = it.hires_upscaler.as_ref().map(|name| format!(", {name}")).unwrap_or_default();
@@ -126,7 +126,7 @@ mod tests {
             "  size: 768 x 512\n",
             "  model: sd_xl_base_1.0 [31e35c80fc]\n",
             "  LoRA: ink 0.8 [0a1b2c3d4e5f]\n",
-            "  enlarged: 2 times, strength 0.4, 4x-UltraSharp\n",
+            "  upscaled: 2 times, strength 0.4, 4x-UltraSharp\n",
             "  not understood: Hires steps: 12\n",
             "  raw text: parameters: a lake, größer",
         ] {

@@ -10,7 +10,6 @@ use atelier_engine::Handle;
 pub(super) enum Press {
     /// Cancel, and wait for the end.
     First,
-    /// Do not wait.
     Again,
 }
 

@@ -10,7 +10,7 @@ use super::job_progress::{JobProgress, summary};
 use super::json::Line;
 use super::printer::Printer;
 use super::reporter::Reporter;
-use super::resolve::Job;
+use super::resolve::ResolvedJob;
 use atelier_core::sentences::sentence;
 use atelier_engine::{End, Event, Failure, Handle, JobId, LogLevel};
 use atelier_studio::picture_index::PictureIndex;
@@ -51,8 +51,14 @@ impl JobOutput<'_> {
 }
 
 /// Runs a job, adds its pictures to the gallery, and returns its outcome.
-pub(super) fn run_job(engine: &Arc<Handle>, job: Job, index: &mut PictureIndex, interrupt: &Interrupt, output: &mut JobOutput<'_>) -> Exit {
-    let Job { task, destination, previews, model, notes } = job;
+pub(super) fn run_job(
+    engine: &Arc<Handle>,
+    job: ResolvedJob,
+    index: &mut PictureIndex,
+    interrupt: &Interrupt,
+    output: &mut JobOutput<'_>,
+) -> Exit {
+    let ResolvedJob { task, destination, previews, model, notes } = job;
     for note in &notes {
         output.reporter.message(note);
     }
@@ -67,11 +73,11 @@ pub(super) fn run_job(engine: &Arc<Handle>, job: Job, index: &mut PictureIndex, 
     interrupt.submitted();
     let (mut progress, mut is_interrupt_reported, mut write_error) = (JobProgress::default(), false, None);
     // What `Begin` said, and every picture says again.
-    let mut told = Vec::new();
+    let mut shown_notes = Vec::new();
     loop {
         if interrupt.pressed() && !is_interrupt_reported {
             is_interrupt_reported = true;
-            output.reporter.message("Stopping. Press Ctrl-C again to leave at once.");
+            output.reporter.message("Stopping. Press Ctrl-C again to quit immediately.");
         }
         let Some(event) = engine.next_within(POLL_INTERVAL) else { continue };
         match event {
@@ -81,7 +87,7 @@ pub(super) fn run_job(engine: &Arc<Handle>, job: Job, index: &mut PictureIndex, 
                 for note in &begin.notes {
                     output.reporter.message(note);
                 }
-                told = begin.notes;
+                shown_notes = begin.notes;
             }
             Event::Phase { job, phase } => {
                 output.json(&Line::phase(job, phase));
@@ -107,7 +113,7 @@ pub(super) fn run_job(engine: &Arc<Handle>, job: Job, index: &mut PictureIndex, 
             }
             Event::Picture { job, picture } => match destination.keep(&picture, job, index) {
                 Ok(KeptPicture { path, warning }) => {
-                    for note in picture.notes.iter().filter(|note| !told.contains(&note.sentence)) {
+                    for note in picture.notes.iter().filter(|note| !shown_notes.contains(&note.sentence)) {
                         output.reporter.message(&note.sentence);
                     }
                     output.json(&Line::picture(job, &picture, &path));
@@ -171,7 +177,7 @@ fn report_end(job: JobId, end: &End, output: &mut JobOutput<'_>) -> Exit {
                 output.reporter.message(&failure.advice.hint);
             }
             if !failure.log.is_empty() && !output.verbose {
-                output.reporter.message("With --verbose the engine's log is shown.");
+                output.reporter.message("Add --verbose for the engine's log.");
             }
             Exit::Failed
         }

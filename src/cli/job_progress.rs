@@ -3,13 +3,13 @@
 use indicatif::HumanBytes;
 
 use super::reporter::ProgressLine;
-use atelier_engine::{Begin, Phase, Step, Timings};
+use atelier_engine::{Begin, JobPhase, Step, Timings};
 
 /// Progress of one job.
 pub(super) struct JobProgress {
     pictures: u32,
     steps: u32,
-    phase: Option<Phase>,
+    phase: Option<JobPhase>,
 }
 
 impl Default for JobProgress {
@@ -26,7 +26,7 @@ impl JobProgress {
     }
 
     /// Folds in a phase. Returns its line, and whether the phase is another than before.
-    pub(super) fn phase(&mut self, phase: Phase) -> (ProgressLine, bool) {
+    pub(super) fn phase(&mut self, phase: JobPhase) -> (ProgressLine, bool) {
         let is_new = self.phase.is_none_or(|old| !is_same_phase(old, phase));
         self.phase = Some(phase);
         (self.line(phase, None), is_new)
@@ -34,18 +34,18 @@ impl JobProgress {
 
     /// Folds in a step. Returns its line.
     pub(super) fn step(&mut self, step: Step) -> ProgressLine {
-        let phase = Phase::Denoising { picture: step.picture };
+        let phase = JobPhase::Denoising { picture: step.picture };
         self.phase = Some(phase);
         self.line(phase, Some(step))
     }
 
-    fn line(&self, phase: Phase, step: Option<Step>) -> ProgressLine {
+    fn line(&self, phase: JobPhase, step: Option<Step>) -> ProgressLine {
         let of_picture = |verb: &str, picture: u32| {
             let count = if self.pictures > 1 { format!(" {} of {}", picture + 1, self.pictures) } else { String::new() };
             format!("{verb} picture{count}")
         };
         match phase {
-            Phase::Loading { module, bytes_done, bytes_total } => {
+            JobPhase::Loading { module, bytes_done, bytes_total } => {
                 let message = module.map_or_else(|| "Reading the model".to_owned(), |module| format!("Loading {}", module.label()));
                 if bytes_total == 0 {
                     return ProgressLine::new(message);
@@ -57,8 +57,8 @@ impl JobProgress {
                 };
                 ProgressLine { message, detail, fraction: Some(bytes_done as f64 / bytes_total as f64) }
             }
-            Phase::Encoding => ProgressLine::new("Encoding the prompt"),
-            Phase::Denoising { picture } => {
+            JobPhase::Encoding => ProgressLine::new("Encoding the prompt"),
+            JobPhase::Denoising { picture } => {
                 let (detail, fraction) = match step {
                     Some(step) => {
                         let fraction = f64::from(step.done as f32 + step.fraction) / f64::from(step.total.max(1));
@@ -68,9 +68,9 @@ impl JobProgress {
                 };
                 ProgressLine { message: of_picture("Sampling", picture), detail, fraction }
             }
-            Phase::Decoding { picture } => ProgressLine::new(of_picture("Decoding", picture)),
-            Phase::Upscaling { tiles: 0, .. } => ProgressLine::new("Upscaling"),
-            Phase::Upscaling { tile, tiles } => ProgressLine {
+            JobPhase::Decoding { picture } => ProgressLine::new(of_picture("Decoding", picture)),
+            JobPhase::Upscaling { tiles: 0, .. } => ProgressLine::new("Upscaling"),
+            JobPhase::Upscaling { tile, tiles } => ProgressLine {
                 message: "Upscaling".to_owned(),
                 detail: format!("{tile} of {tiles} tiles"),
                 fraction: Some(f64::from(tile) / f64::from(tiles)),
@@ -98,13 +98,20 @@ pub(super) fn summary(timings: &Timings) -> String {
 }
 
 /// True for the same phase of the same picture and module, at any fraction.
-fn is_same_phase(old: Phase, new: Phase) -> bool {
+fn is_same_phase(old: JobPhase, new: JobPhase) -> bool {
     match (old, new) {
-        (Phase::Loading { module: a, .. }, Phase::Loading { module: b, .. }) => a == b,
-        (Phase::Denoising { picture: a }, Phase::Denoising { picture: b })
-        | (Phase::Decoding { picture: a }, Phase::Decoding { picture: b }) => a == b,
-        (Phase::Encoding, Phase::Encoding) | (Phase::Upscaling { .. }, Phase::Upscaling { .. }) => true,
-        (Phase::Loading { .. } | Phase::Encoding | Phase::Denoising { .. } | Phase::Decoding { .. } | Phase::Upscaling { .. }, _) => false,
+        (JobPhase::Loading { module: a, .. }, JobPhase::Loading { module: b, .. }) => a == b,
+        (JobPhase::Denoising { picture: a }, JobPhase::Denoising { picture: b })
+        | (JobPhase::Decoding { picture: a }, JobPhase::Decoding { picture: b }) => a == b,
+        (JobPhase::Encoding, JobPhase::Encoding) | (JobPhase::Upscaling { .. }, JobPhase::Upscaling { .. }) => true,
+        (
+            JobPhase::Loading { .. }
+            | JobPhase::Encoding
+            | JobPhase::Denoising { .. }
+            | JobPhase::Decoding { .. }
+            | JobPhase::Upscaling { .. },
+            _,
+        ) => false,
     }
 }
 
@@ -128,7 +135,7 @@ mod tests {
         let err = SharedBuffer::default();
         let (mut progress, mut reporter) = (JobProgress::default(), reporter(Box::new(err.clone()), false));
         progress.begin(&begin(2));
-        let mut report = |phase: Phase, steps: &[Step]| {
+        let mut report = |phase: JobPhase, steps: &[Step]| {
             let (line, is_new) = progress.phase(phase);
             if is_new {
                 reporter.begin_stage(&line);
@@ -140,13 +147,13 @@ mod tests {
             }
         };
         for bytes_done in 0..5 {
-            report(Phase::Loading { module: Some(Module::Te), bytes_done, bytes_total: 2 << 30 }, &[]);
+            report(JobPhase::Loading { module: Some(Module::Te), bytes_done, bytes_total: 2 << 30 }, &[]);
         }
-        report(Phase::Encoding, &[]);
+        report(JobPhase::Encoding, &[]);
         for picture in 0..2 {
             let steps: Vec<Step> = (0..20).map(|done| step(picture, done, 1.0)).collect();
-            report(Phase::Denoising { picture }, &steps);
-            report(Phase::Decoding { picture }, &[]);
+            report(JobPhase::Denoising { picture }, &steps);
+            report(JobPhase::Decoding { picture }, &[]);
         }
         reporter.finish();
         let expected = "Loading text encoder (2.00 GiB)\nEncoding the prompt\n\
@@ -158,7 +165,7 @@ mod tests {
     fn a_quiet_reporter_writes_messages_alone() {
         let err = SharedBuffer::default();
         let (mut progress, mut reporter) = (JobProgress::default(), quiet_reporter(Box::new(err.clone())));
-        reporter.begin_stage(&progress.phase(Phase::Encoding).0);
+        reporter.begin_stage(&progress.phase(JobPhase::Encoding).0);
         reporter.update(&progress.step(step(0, 1, 1.0)));
         reporter.message("hm");
         assert_eq!(err.text(), "hm\n");
@@ -168,20 +175,20 @@ mod tests {
     fn a_step_shows_its_pace_and_the_time_left_for_all_pictures() {
         let mut progress = JobProgress::default();
         progress.begin(&begin(2));
-        let line = progress.line(Phase::Denoising { picture: 0 }, Some(step(0, 10, 2.0)));
+        let line = progress.line(JobPhase::Denoising { picture: 0 }, Some(step(0, 10, 2.0)));
         assert_eq!(line.message, "Sampling picture 1 of 2");
         assert_eq!(line.detail, "step 11 of 20, 2.00 s a step, 0:59 left");
         assert_eq!(line.fraction, Some(0.525));
-        assert_eq!(progress.line(Phase::Denoising { picture: 0 }, Some(step(0, 0, 0.0))).detail, "step 1 of 20");
+        assert_eq!(progress.line(JobPhase::Denoising { picture: 0 }, Some(step(0, 0, 0.0))).detail, "step 1 of 20");
     }
 
     #[test]
     fn loading_shows_its_bytes_and_upscaling_its_tiles() {
         let progress = JobProgress::default();
-        let line = progress.line(Phase::Loading { module: Some(Module::Diffusion), bytes_done: 1 << 30, bytes_total: 4 << 30 }, None);
+        let line = progress.line(JobPhase::Loading { module: Some(Module::Diffusion), bytes_done: 1 << 30, bytes_total: 4 << 30 }, None);
         assert_eq!((line.message.as_str(), line.detail.as_str(), line.fraction), ("Loading diffusion", "1.00 GiB of 4.00 GiB", Some(0.25)));
-        let line = progress.line(Phase::Loading { module: None, bytes_done: 0, bytes_total: 0 }, None);
+        let line = progress.line(JobPhase::Loading { module: None, bytes_done: 0, bytes_total: 0 }, None);
         assert_eq!(line, ProgressLine { message: "Reading the model".into(), detail: String::new(), fraction: None });
-        assert_eq!(progress.line(Phase::Upscaling { tile: 1, tiles: 4 }, None).fraction, Some(0.25));
+        assert_eq!(progress.line(JobPhase::Upscaling { tile: 1, tiles: 4 }, None).fraction, Some(0.25));
     }
 }

@@ -21,7 +21,6 @@ pub use inspect::{Inspected, InspectedField, InspectedLora, InspectedModel, Insp
 pub use plan::{Fit, Plan, PlanFix, Predicted, PredictedDevice, PredictedModule, PredictedPhase, PredictedPhaseTime, PredictedTime};
 pub use rates::MeasuredDevice;
 
-/// A line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "docs/json.md documents every field")]
@@ -156,7 +155,6 @@ pub struct OutOfMemory {
     pub bytes_free: u64,
 }
 
-/// One finished picture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct FinishedPicture {
@@ -186,7 +184,6 @@ pub enum Level {
     Error,
 }
 
-/// A device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct Device {
@@ -205,15 +202,15 @@ impl Line {
         Self::Begin { job: job.0, model: model.map(str::to_owned), width, height, steps, seeds, notes }
     }
 
-    pub(super) fn phase(job: atelier_engine::JobId, phase: atelier_engine::Phase) -> Self {
+    pub(super) fn phase(job: atelier_engine::JobId, phase: atelier_engine::JobPhase) -> Self {
         let phase = match phase {
-            atelier_engine::Phase::Loading { module, bytes_done, bytes_total } => {
+            atelier_engine::JobPhase::Loading { module, bytes_done, bytes_total } => {
                 Phase::Loading { module: module.map(|module| module.key().to_owned()), bytes_done, bytes_total }
             }
-            atelier_engine::Phase::Encoding => Phase::Encoding,
-            atelier_engine::Phase::Denoising { picture } => Phase::Denoising { picture },
-            atelier_engine::Phase::Decoding { picture } => Phase::Decoding { picture },
-            atelier_engine::Phase::Upscaling { tile, tiles } => Phase::Upscaling { tile, tiles },
+            atelier_engine::JobPhase::Encoding => Phase::Encoding,
+            atelier_engine::JobPhase::Denoising { picture } => Phase::Denoising { picture },
+            atelier_engine::JobPhase::Decoding { picture } => Phase::Decoding { picture },
+            atelier_engine::JobPhase::Upscaling { tile, tiles } => Phase::Upscaling { tile, tiles },
         };
         Self::Phase { job: job.0, phase }
     }
@@ -302,7 +299,7 @@ impl Line {
                 DeviceKind::Remote => "remote",
             }
             .to_owned(),
-            gpu: it.card.clone(),
+            gpu: it.gpu.clone(),
             memory_total_bytes: it.memory_total_bytes,
             memory_free_bytes: it.memory_free_bytes,
         };
@@ -336,17 +333,20 @@ mod tests {
         assert_eq!(named, expected.replace(r#""job":1,"#, r#""job":1,"model":"Small","#));
         let phases = [
             (
-                atelier_engine::Phase::Loading { module: Some(Module::Te), bytes_done: 1, bytes_total: 2 },
+                atelier_engine::JobPhase::Loading { module: Some(Module::Te), bytes_done: 1, bytes_total: 2 },
                 r#"{"event":"phase","job":1,"phase":"loading","module":"te","bytes_done":1,"bytes_total":2}"#,
             ),
             (
-                atelier_engine::Phase::Loading { module: None, bytes_done: 0, bytes_total: 0 },
+                atelier_engine::JobPhase::Loading { module: None, bytes_done: 0, bytes_total: 0 },
                 r#"{"event":"phase","job":1,"phase":"loading","module":null,"bytes_done":0,"bytes_total":0}"#,
             ),
-            (atelier_engine::Phase::Encoding, r#"{"event":"phase","job":1,"phase":"encoding"}"#),
-            (atelier_engine::Phase::Denoising { picture: 0 }, r#"{"event":"phase","job":1,"phase":"denoising","picture":0}"#),
-            (atelier_engine::Phase::Decoding { picture: 1 }, r#"{"event":"phase","job":1,"phase":"decoding","picture":1}"#),
-            (atelier_engine::Phase::Upscaling { tile: 1, tiles: 9 }, r#"{"event":"phase","job":1,"phase":"upscaling","tile":1,"tiles":9}"#),
+            (atelier_engine::JobPhase::Encoding, r#"{"event":"phase","job":1,"phase":"encoding"}"#),
+            (atelier_engine::JobPhase::Denoising { picture: 0 }, r#"{"event":"phase","job":1,"phase":"denoising","picture":0}"#),
+            (atelier_engine::JobPhase::Decoding { picture: 1 }, r#"{"event":"phase","job":1,"phase":"decoding","picture":1}"#),
+            (
+                atelier_engine::JobPhase::Upscaling { tile: 1, tiles: 9 },
+                r#"{"event":"phase","job":1,"phase":"upscaling","tile":1,"tiles":9}"#,
+            ),
         ];
         for (phase, expected) in phases {
             assert_eq!(json(&Line::phase(job, phase)), expected);

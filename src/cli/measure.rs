@@ -37,7 +37,7 @@ pub(super) fn run(flags: &DevicesFlags, handle: &Handle, out: &mut dyn Write, er
                 }
             }
             Some(_) => {}
-            None => anyhow::bail!("a device did not answer; run it again without its server, or look at its graphics driver"),
+            None => anyhow::bail!("a device did not respond; try again without its server, or check its graphics driver"),
         }
     };
     let text = if flags.json { format!("{}\n", serde_json::to_string(&Line::rates(&devices))?) } else { table(&devices) };
@@ -50,7 +50,7 @@ pub(super) fn run(flags: &DevicesFlags, handle: &Handle, out: &mut dyn Write, er
 fn progress(MeasuredDevice { device, measured }: &MeasuredDevice) -> String {
     match measured {
         Ok(it) if it.is_unsteady() => format!(
-            "{device}: {} of {} times were unsteady, because the computer is busy; measure again when it is not",
+            "{device}: {} of {} times were unsteady because the computer is busy; measure again when it is idle",
             it.unsteady_samples, it.samples
         ),
         Ok(MeasuredRates { secs, .. }) => format!("{device}: measured in {secs:.1} s"),

@@ -110,9 +110,9 @@ fn mistyped_command(file: &Path) -> Option<String> {
     let closest = names.map(|name| (strsim::jaro(word, name), name)).max_by(|a, b| a.0.total_cmp(&b.0));
     let advice = match closest.filter(|(likeness, _)| *likeness > 0.7) {
         Some((_, name)) => format!("did you mean {name}?"),
-        None => "see --help for the commands".to_owned(),
+        None => "list the commands with --help".to_owned(),
     };
-    Some(format!("there is no command and no file named {word}; {advice}"))
+    Some(format!("there is no command or file named {word}; {advice}"))
 }
 
 /// Decides which instructions of the processor this process uses. Call it before anything of the engine runs. `Err`: a sentence for a person,
@@ -154,7 +154,7 @@ pub fn choose_cpu_math(invocation: &Invocation) {
     if let Some(wanted) = invocation.cpu_math {
         let used = atelier_engine::choose_cpu_math(Some(wanted));
         if used != wanted {
-            let words = format!("warning: this processor cannot compute with {wanted}; it computes with {used}");
+            let words = format!("warning: this CPU does not support {wanted}; using {used}");
             write_message(&mut terminal::stderr(), &words);
         }
     }
@@ -217,10 +217,10 @@ where
                 Err(error) => return failed(&error.into(), err.as_mut()),
             };
             if let Err(error) = listen(&interrupt) {
-                write_message(&mut err, &format!("warning: Ctrl-C will end the program at once: {error}"));
+                write_message(&mut err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
             }
             let trash = atelier_library::to_trash;
-            return models::run(*flags, models::Env { out, err: err.as_mut(), terminal, paths, interrupt, trash });
+            return models::run(*flags, models::ModelsEnv { out, err: err.as_mut(), terminal, paths, interrupt, trash });
         }
         Command::Gallery(flags) => {
             let paths = match paths() {
@@ -228,10 +228,10 @@ where
                 Err(error) => return failed(&error.into(), err.as_mut()),
             };
             if let Err(error) = listen(&interrupt) {
-                write_message(&mut err, &format!("warning: Ctrl-C will end the program at once: {error}"));
+                write_message(&mut err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
             }
             let trash = &mut atelier_gallery::SystemTrash;
-            return gallery::run(*flags, gallery::Env { out, err: err.as_mut(), terminal, paths, interrupt, trash });
+            return gallery::run(*flags, gallery::GalleryEnv { out, err: err.as_mut(), terminal, paths, interrupt, trash });
         }
         Command::Generate(flags) if flags.list_devices => {
             return list_devices(&flags.common.servers, flags.report.json, &start(), out, err.as_mut());
@@ -247,15 +247,22 @@ where
                 Ok(paths) => paths,
                 Err(error) => return failed(&error.into(), err.as_mut()),
             };
-            return queue::run(*flags, start, queue::Env { out, err, terminal, paths, builtin, interrupt, listen });
+            return queue::run(*flags, start, queue::QueueEnv { out, err, terminal, paths, builtin, interrupt, listen });
         }
         Command::Generate(flags) => {
             if let Some(name) = pull_first::model_name(&flags.common.model)
                 && let Ok(paths) = paths()
             {
                 let is_json = flags.report.json;
-                let env =
-                    pull_first::Env { out: &mut *out, err: err.as_mut(), terminal, answers, paths: &paths, interrupt: &interrupt, listen };
+                let env = pull_first::PullEnv {
+                    out: &mut *out,
+                    err: err.as_mut(),
+                    terminal,
+                    answers,
+                    paths: &paths,
+                    interrupt: &interrupt,
+                    listen,
+                };
                 if let Some(exit) = pull_first::pull_first(name, &flags.common.library, &flags.pull, is_json, env) {
                     return exit;
                 }
@@ -288,9 +295,9 @@ where
         Command::Devices(flags) => return list_devices(&flags.servers, flags.json, &start(), out, err.as_mut()),
         Command::Doctor(flags) => {
             if let Err(error) = listen(&interrupt) {
-                write_message(&mut err, &format!("warning: Ctrl-C will end the program at once: {error}"));
+                write_message(&mut err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
             }
-            let env = doctor::Env { out, err: err.as_mut(), paths: paths(), builtin: builtin(), interrupt };
+            let env = doctor::DoctorEnv { out, err: err.as_mut(), paths: paths(), builtin: builtin(), interrupt };
             return doctor::run(&flags, &start(), env);
         }
         Command::ServeDevice(flags) => {
@@ -309,7 +316,7 @@ where
     let printer = Printer::new(out, report.json).with_null(path_flags.null);
     let mut output = JobOutput { printer, reporter, verbose: report.verbose, is_closed: false };
     if let Err(error) = listen(&interrupt) {
-        output.reporter.message(&format!("warning: Ctrl-C will end the program at once: {error}"));
+        output.reporter.message(&format!("warning: Ctrl-C will end the program immediately: {error}"));
     }
     if !automatic && let Err(busy) = handle.place_automatically(false) {
         output.reporter.message(&format!("warning: {busy}"));
@@ -323,7 +330,12 @@ where
 }
 
 /// Adds what streaming of layers needs to a job that asks for it without, with a note.
-fn complete_streaming(mut job: resolve::Job, servers: &[ServerAddress], handle: &Handle, err: &mut dyn Write) -> resolve::Job {
+fn complete_streaming(
+    mut job: resolve::ResolvedJob,
+    servers: &[ServerAddress],
+    handle: &Handle,
+    err: &mut dyn Write,
+) -> resolve::ResolvedJob {
     let Task::Generate { recipe, .. } = &mut job.task else { return job };
     if !recipe.placement.stream_layers {
         return job;
@@ -381,7 +393,7 @@ fn print_command(copied: &CommandLine, out: &mut dyn Write, err: &mut dyn Write)
         write_message(err, note);
     }
     if plain(&copied.line) != copied.line {
-        let words = "note: the command has characters that steer a terminal; they stand as numbers in it, such as \\u001b";
+        let words = "note: terminal control characters in the command are shown as numbers, such as \\u001b";
         write_message(err, words);
     }
     match writeln!(out, "{}", copied.line).and_then(|()| out.flush()) {

@@ -31,12 +31,12 @@ pub(super) fn run(
     let placement = Placement::parse(&recipe.placement, &listed)?;
     let estimate = query_estimate(recipe, handle)?;
     let slack = |name: &str| estimate.slack_bytes.get(name).copied().unwrap_or(0);
-    let rooms: Vec<DeviceCapacity> = listed.iter().map(|device| DeviceCapacity::for_planning(device, slack(&device.name))).collect();
-    let prediction = placement::Prediction::of(&placement, &estimate.needs, &rooms)?;
+    let capacities: Vec<DeviceCapacity> = listed.iter().map(|device| DeviceCapacity::for_planning(device, slack(&device.name))).collect();
+    let prediction = placement::Prediction::of(&placement, &estimate.needs, &capacities)?;
     let in_use: Vec<_> = estimate.needs.modules.keys().copied().collect();
     let pins = placement::pins(&recipe.placement, &listed)?;
-    let question = PlanRequest {
-        capacities: &rooms,
+    let request = PlanRequest {
+        capacities: &capacities,
         needs: &estimate.needs,
         pins: &pins,
         budgets: &placement.budgets,
@@ -45,26 +45,26 @@ pub(super) fn run(
         alternatives: &estimate.alternatives,
     };
     // What names no device is placed as `generate` places it.
-    let automatic = if recipe.placement == PlacementText::default() { placement::automatic(&question, None)? } else { None };
-    let (planned, sentence, fixes) = match placement::plan(&question) {
-        Ok(plan) => (placed(plan.clone(), automatic, &estimate, &rooms)?, None, plan.better),
+    let automatic = if recipe.placement == PlacementText::default() { placement::automatic(&request, None)? } else { None };
+    let (planned, sentence, fixes) = match placement::plan(&request) {
+        Ok(plan) => (placed(plan.clone(), automatic, &estimate, &capacities)?, None, plan.better),
         Err(PlanError::Short(short)) => (short.nearest.clone(), Some(sentence(&short.to_string())), short.fixes),
         Err(error @ PlanError::Device(_)) => return Err(error.into()),
     };
     let mut notes = changed;
     notes.extend(placement::notes(&placement, &listed, &in_use));
     for (device, share) in placement.split_batch.iter().zip(placement.shares()).skip(1) {
-        let missing = placement::Prediction::of(&share, &estimate.needs, &rooms)?.missing_bytes;
+        let missing = placement::Prediction::of(&share, &estimate.needs, &capacities)?.missing_bytes;
         notes.push(match missing {
-            0 => format!("The share of {device} in a batch fits."),
+            0 => format!("Its share of a batch fits on {device}."),
             missing => {
-                format!("The share of {device} in a batch does not fit: {} are missing.", atelier_core::format::memory_size(missing))
+                format!("Its share of a batch does not fit on {device}: {} are missing.", atelier_core::format::memory_size(missing))
             }
         });
     }
     let mut streaming = Vec::new();
-    for offer in placement::streaming_budgets(&question, &planned.placement)? {
-        let prediction = placement::Prediction::of(&offer.placement, &estimate.needs, &rooms)?;
+    for offer in placement::streaming_budgets(&request, &planned.placement)? {
+        let prediction = placement::Prediction::of(&offer.placement, &estimate.needs, &capacities)?;
         let predicted = Predicted::new(recipe, &estimate, &offer.placement, &prediction);
         streaming.push(PlanFix { changes: vec![offer.words()], predicted });
     }
@@ -99,10 +99,10 @@ fn placed(
     plan: placement::Plan,
     automatic: Option<AutomaticPlacement>,
     estimate: &Estimate,
-    rooms: &[DeviceCapacity],
+    capacities: &[DeviceCapacity],
 ) -> anyhow::Result<placement::Plan> {
     let Some(AutomaticPlacement { placement, note }) = automatic.filter(|it| it.placement != plan.placement) else { return Ok(plan) };
-    let prediction = placement::Prediction::of(&placement, &estimate.needs, rooms)?;
+    let prediction = placement::Prediction::of(&placement, &estimate.needs, capacities)?;
     Ok(placement::Plan { placement, prediction, reasons: note.into_iter().collect(), ..plan })
 }
 
@@ -114,14 +114,14 @@ fn query_estimate(recipe: &Recipe, handle: &Handle) -> anyhow::Result<Estimate> 
             return estimate.map_err(|failure| anyhow::anyhow!("{} {}", failure.advice.sentence, failure.advice.hint));
         }
     }
-    anyhow::bail!("the engine did not say what this takes; look whether the model's files can be read")
+    anyhow::bail!("the engine gave no estimate; check that the model's files are readable")
 }
 
 /// The report for people.
 fn words(plan: &Plan) -> String {
     let mut text = String::new();
     let is_same = plan.requested == plan.suggested.predicted;
-    let title = if is_same { "This placement fits best".to_owned() } else { "As asked".to_owned() };
+    let title = if is_same { "This placement is the best fit".to_owned() } else { "As asked".to_owned() };
     // Writing to a string does not fail.
     let _ = write!(text, "{title}, {} x {} pixels: {}", plan.width, plan.height, predicted(&plan.requested));
     for note in &plan.notes {
@@ -132,14 +132,14 @@ fn words(plan: &Plan) -> String {
         let _ = writeln!(text, "\n{sentence}");
     }
     if !is_same {
-        let title = if fit.message.is_none() { "What fits best" } else { "What comes nearest" };
+        let title = if fit.message.is_none() { "Best fit" } else { "Nearest fit" };
         let _ = write!(text, "\n{title}: {}", predicted(&fit.predicted));
     }
     for reason in &fit.reasons {
         let _ = writeln!(text, "- {reason}");
     }
-    let better = if fit.message.is_none() { "What would be better" } else { "What would make it fit" };
-    for (title, fixes) in [(better, &fit.fixes), ("What streaming would free", &plan.streaming)] {
+    let better = if fit.message.is_none() { "Possible improvements" } else { "Ways to make it fit" };
+    for (title, fixes) in [(better, &fit.fixes), ("Memory that streaming would free", &plan.streaming)] {
         if !fixes.is_empty() {
             let _ = writeln!(text, "\n{title}:");
         }
@@ -179,14 +179,14 @@ fn time(it: &Predicted) -> String {
     let Some(time) = &it.time else {
         return match &it.unmeasured_devices[..] {
             [] => String::new(),
-            devices => format!("How long it takes is not known: run `atelier devices --measure` once, for {}.", list(devices)),
+            devices => format!("Time per picture is unknown: run `atelier devices --measure` once, for {}.", list(devices)),
         };
     };
     let parts = [
         ("load", time.load_secs),
         ("encode", time.encode_secs),
         ("denoise", time.denoise_secs),
-        ("enlarge", time.upscale_secs),
+        ("upscale", time.upscale_secs),
         ("decode", time.decode_secs),
     ];
     let parts: Vec<String> = parts.iter().filter(|(_, of)| *of > 0.0).map(|(what, of)| format!("{what} {}", seconds(*of))).collect();
@@ -223,7 +223,7 @@ mod tests {
             name: "CPU".into(),
             description: String::new(),
             kind: DeviceKind::Cpu,
-            card: None,
+            gpu: None,
             memory_total_bytes: 0,
             memory_free_bytes: 0,
             memory_allocated_bytes: 0,
@@ -255,7 +255,7 @@ mod tests {
         };
         let sentence = "About 13 s a picture: load 3 s, denoise 8 s, decode 1.5 s (0.4 s a step). First preview after 3.4 s, each further picture 9.4 s.";
         assert_eq!(time(&predicted_with(Some(&prediction), &[])), sentence);
-        let unknown = "How long it takes is not known: run `atelier devices --measure` once, for CPU and GPU0.";
+        let unknown = "Time per picture is unknown: run `atelier devices --measure` once, for CPU and GPU0.";
         assert_eq!(time(&predicted_with(None, &["CPU", "GPU0"])), unknown);
         let json = serde_json::to_value(predicted_with(Some(&prediction), &[])).unwrap();
         assert_eq!((json["time"]["total_secs"].as_f64(), json["time"]["phases"][0]["phase"].as_str()), (Some(12.5), Some("decoding")));

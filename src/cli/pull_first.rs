@@ -14,7 +14,7 @@ use atelier_core::plain_text::plain_line;
 use atelier_library::Manifest;
 
 /// System that the download runs on.
-pub(super) struct Env<'a, 'p> {
+pub(super) struct PullEnv<'a, 'p> {
     /// Gets lines of JSON alone: the job's own output is paths.
     pub(super) out: &'a mut dyn Write,
     pub(super) err: &'a mut dyn Write,
@@ -32,7 +32,7 @@ pub(super) fn model_name(flags: &ModelFlags) -> Option<&str> {
 }
 
 /// Downloads the model of this name where the catalogue has it, this disk does not, and the person agrees. `Some`: the command ends so.
-pub(super) fn pull_first(name: &str, library: &LibraryFlags, pull: &PullFlags, is_json: bool, env: Env<'_, '_>) -> Option<Exit> {
+pub(super) fn pull_first(name: &str, library: &LibraryFlags, pull: &PullFlags, is_json: bool, env: PullEnv<'_, '_>) -> Option<Exit> {
     let entry = models::missing_model(name, library, env.paths)?;
     let accept_licence = match (pull.pull, env.answers) {
         (true, _) => pull.accept_licence,
@@ -65,25 +65,25 @@ pub(super) fn download(
     listen: fn(&Arc<Interrupt>) -> Result<(), ctrlc::Error>,
 ) -> Exit {
     if let Err(error) = listen(interrupt) {
-        write_message(err, &format!("warning: Ctrl-C will end the program at once: {error}"));
+        write_message(err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
     }
     let command = ModelsCommand::Pull { names: vec![name.to_owned()], accept_licence };
     let flags = ModelsFlags { command, library: library.clone(), json: is_json };
     let mut nowhere = io::sink();
     let out: &mut dyn Write = if is_json { out } else { &mut nowhere };
     let trash = atelier_library::to_trash;
-    models::run(flags, models::Env { out, err, terminal, paths: paths.clone(), interrupt: Arc::clone(interrupt), trash })
+    models::run(flags, models::ModelsEnv { out, err, terminal, paths: paths.clone(), interrupt: Arc::clone(interrupt), trash })
 }
 
 /// Asks the person; no answer is none.
 fn is_agreed(entry: &Manifest, answers: &mut dyn BufRead, err: &mut dyn Write) -> bool {
-    let size = entry.bytes().map_or_else(|| "a size that nobody knows".to_owned(), file_size);
+    let size = entry.bytes().map_or_else(|| "unknown size".to_owned(), file_size);
     let terms = match &entry.licence {
         Some(licence) if licence.asks() => {
-            format!("It comes under terms of its own, which you accept by yes: {}.", models::licence_text(licence))
+            format!("By answering yes you accept its licence terms: {}.", models::licence_text(licence))
         }
         Some(licence) => format!("Its licence: {}.", models::licence_text(licence)),
-        None => "Nobody says under which licence it is.".to_owned(),
+        None => "Its licence is unknown.".to_owned(),
     };
     // Without a question there is no answer.
     if write!(err, "{} is not on this disk. {}\nDownload it now ({size})? [y/N] ", plain_line(&entry.name), plain_line(&terms))

@@ -22,7 +22,6 @@ const BYTES: &str = "{prefix:24} [{bar:30}] {bytes} of {total_bytes}, {bytes_per
 /// State of the work at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ProgressLine {
-    /// The stage.
     pub(super) message: String,
     /// Steps, bytes or time left; may be empty.
     pub(super) detail: String,
@@ -41,7 +40,6 @@ impl ProgressLine {
 pub(super) trait Reporter {
     /// A line that stays.
     fn message(&mut self, line: &str);
-    /// A stage begins.
     fn begin_stage(&mut self, line: &ProgressLine);
     /// The stage goes on.
     fn update(&mut self, line: &ProgressLine);

@@ -26,7 +26,7 @@ use atelier_studio::results::Destination;
 
 /// A job of the engine with the destination of its pictures.
 #[derive(Debug, PartialEq)]
-pub(super) struct Job {
+pub(super) struct ResolvedJob {
     pub(super) task: Task,
     pub(super) destination: Destination,
     /// Folder of the previews.
@@ -50,7 +50,6 @@ pub(super) struct Lookup<'a> {
     pub(super) like: &'a dyn Fn(&Path) -> Result<OpenedPicture, UsageError>,
     /// The file of an upscaler of the library, by its name.
     pub(super) upscaler: &'a dyn Fn(&str) -> Result<PathBuf, UsageError>,
-    /// The built-in model.
     pub(super) builtin: &'a dyn Fn() -> Result<Builtin, BuiltinError>,
 }
 
@@ -58,7 +57,7 @@ pub(super) fn generate(
     flags: &GenerateFlags,
     paths: impl FnOnce() -> Result<Paths, NoHome>,
     lookup: &Lookup<'_>,
-) -> Result<Job, UsageError> {
+) -> Result<ResolvedJob, UsageError> {
     let (recipe, unsupported, name) = recipe(flags, lookup)?;
     let model = name.or_else(|| atelier_library::model_name(&recipe.files));
     let destination = match &flags.output {
@@ -73,7 +72,7 @@ pub(super) fn generate(
         (Some(_), PreviewMethod::Tae) => PreviewOptions::TinyAutoencoder { every },
     };
     let task = Task::Generate { recipe: Box::new(recipe), preview };
-    Ok(Job { task, destination, previews: flags.preview.clone(), model, notes: unsupported })
+    Ok(ResolvedJob { task, destination, previews: flags.preview.clone(), model, notes: unsupported })
 }
 
 /// These flags as a command line of sd-cli.
@@ -88,13 +87,11 @@ pub(super) fn upscale(
     flags: &UpscaleFlags,
     find: impl FnOnce(&str) -> Result<PathBuf, UsageError>,
     pickles: impl FnOnce() -> Result<bool, UsageError>,
-) -> Result<Job, UsageError> {
+) -> Result<ResolvedJob, UsageError> {
     let path = png(&flags.output)?;
     let devices = &flags.devices;
     if devices.split_batch.is_some() {
-        return Err(UsageError::WithoutEffect(
-            "--split-batch has no effect on an upscaler: one device enlarges the picture. Leave it out.",
-        ));
+        return Err(UsageError::WithoutEffect("--split-batch has no effect on an upscaler: it runs on one device. Remove --split-batch."));
     }
     let old = with_module_devices(OldFlags { offload_to_cpu: devices.offload_to_cpu, ..OldFlags::default() }, &flags.module_devices)?;
     let text = old.before(&PlacementText {
@@ -115,7 +112,7 @@ pub(super) fn upscale(
     {
         allow_pickle = pickles()?;
         if !allow_pickle {
-            let hint = format!("{} If you trust who made this one, and there is no other: --allow-pickle.", error.advice.hint);
+            let hint = format!("{} If you trust the author of this file, add --allow-pickle.", error.advice.hint);
             return Err(Problem::new(error.advice.sentence, hint).into());
         }
     }
@@ -127,7 +124,7 @@ pub(super) fn upscale(
         threads: threads(devices.threads),
     };
     let destination = Destination::Upscaled { path, source: flags.input.clone(), model };
-    Ok(Job { task, destination, previews: None, model: None, notes: Vec::new() })
+    Ok(ResolvedJob { task, destination, previews: None, model: None, notes: Vec::new() })
 }
 
 /// The recipe, the unsupported parts of a pasted command, and the name of a model of the library.

@@ -68,8 +68,8 @@ fn supervise(out: &mut (dyn Write + Send), err: &mut (dyn Write + Send)) -> anyh
         if let Some(code @ 0..=2) = status.code() {
             return Ok(if code == 0 { Exit::Done } else { Exit::Failed });
         }
-        anyhow::ensure!(!port.is_empty(), "the process that lends crashed before it began ({status})");
-        let _ = writeln!(err, "The process that lends crashed ({status}), most likely over what a borrower sent. It is started again.");
+        anyhow::ensure!(!port.is_empty(), "the lending process crashed at the start ({status})");
+        let _ = writeln!(err, "The lending process crashed ({status}), probably because of a borrower's data. Restarting.");
         thread::sleep(SHORT_LIFE.saturating_sub(started.elapsed()).min(Duration::from_secs(1)));
     }
 }
@@ -87,7 +87,7 @@ fn lend(flags: ServeFlags, out: &mut (dyn Write + Send), err: &mut (dyn Write + 
     if let Some(folder) = &cache
         && let Err(error) = std::fs::create_dir_all(folder)
     {
-        return anyhow::Error::new(error).context(format!("the folder {} cannot be made", folder.display()));
+        return anyhow::Error::new(error).context(format!("the folder {} cannot be created", folder.display()));
     }
     let cache_limit_bytes = u64::from(cache_limit) << 30;
     let options = ServeOptions {
@@ -123,9 +123,9 @@ fn words(event: &ServeEvent) -> String {
     match event {
         ServeEvent::Listening { address, devices, confinement } => listening(*address, devices, confinement),
         ServeEvent::Borrowed(peer) => format!("Lent to {peer}.\n"),
-        ServeEvent::Returned(peer, None) => format!("{peer} has left.\n"),
-        ServeEvent::Returned(peer, Some(why)) => format!("{peer} was cut off: {why}\n"),
-        ServeEvent::Refused(peer, why) => format!("{peer} was turned away: {why}.\n"),
+        ServeEvent::Returned(peer, None) => format!("{peer} disconnected.\n"),
+        ServeEvent::Returned(peer, Some(why)) => format!("{peer} was disconnected: {why}\n"),
+        ServeEvent::Refused(peer, why) => format!("{peer} was refused: {why}.\n"),
     }
 }
 
@@ -154,16 +154,16 @@ fn listening(address: SocketAddr, devices: &[Device], confinement: &Confinement)
 fn walls(confinement: &Confinement) -> String {
     match confinement {
         Confinement::Strict => {
-            "The process that lends has given up your files, other programs and new connections. It keeps the devices and the \
+            "The lending process is sandboxed: it has no access to your files, other programs and new connections. It keeps the devices and the \
                                 folder of weights."
                 .to_owned()
         }
         Confinement::Drivers => {
-            "The process that lends has given up your files, other programs and new connections. For graphics drivers it still \
+            "The lending process is sandboxed: it has no access to your files, other programs and new connections. For graphics drivers it still \
                                  reads system folders, and writes to /dev, /tmp and the drivers' caches."
                 .to_owned()
         }
-        Confinement::None(reason) => format!("The process that lends is not confined: {reason}."),
+        Confinement::None(reason) => format!("The lending process is not sandboxed: {reason}."),
     }
 }
 
@@ -178,7 +178,7 @@ mod tests {
             name: "CUDA0".into(),
             description: "A card".into(),
             kind: DeviceKind::Gpu,
-            card: None,
+            gpu: None,
             memory_total_bytes: 8 << 30,
             memory_free_bytes: 1,
             memory_allocated_bytes: 0,
@@ -194,7 +194,7 @@ mod tests {
         }
         assert!(here.contains("Only programs on this machine") && !here.contains("WARNING"));
         assert!(everywhere.contains("WARNING: every machine") && !everywhere.contains("take over") && everywhere.contains("/tmp"));
-        assert!(open.contains("could take over this account") && open.contains("not confined: this kernel has no Landlock."), "{open}");
+        assert!(open.contains("could take over this account") && open.contains("not sandboxed: this kernel has no Landlock."), "{open}");
         let unconfined = said("127.0.0.1:7", Confinement::None("why".into()));
         assert!(unconfined.contains("could take over this account"), "{unconfined}");
     }

@@ -12,7 +12,7 @@ use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use atelier_engine::{
-    Begin, End, EngineEnd, Event, Failure, JobId, LogLevel, Phase, Picture, Preview, Query, Request, Step, Task, Timings, channel,
+    Begin, End, EngineEnd, Event, Failure, JobId, JobPhase, LogLevel, Picture, Preview, Query, Request, Step, Task, Timings, channel,
 };
 
 mod strangers;
@@ -105,7 +105,7 @@ fn settings_are_printed_as_a_command_without_an_engine() {
     let again = print(&["generate", "--as-command", "--from-command", ran.out.trim()]);
     assert_eq!((again.exit, again.out), (Exit::Done, ran.out));
     let lacking = print(&["generate", "--as-command", "--from-command", "sd -m m --mmap"]);
-    assert_eq!((lacking.exit, lacking.err.as_str()), (Exit::Done, "left out: --mmap: Atelier has no such setting\n"));
+    assert_eq!((lacking.exit, lacking.err.as_str()), (Exit::Done, "left out: --mmap: Atelier does not have this setting\n"));
     assert_eq!(print(&["generate", "--as-command", "--from-command", "a cat"]).exit, Exit::Usage);
 }
 
@@ -157,9 +157,9 @@ fn paints(port: &EngineEnd) {
     let (job, recipe) = recipe(port);
     assert!(port.start(job).is_some());
     port.send(Event::Begin { job, begin: begin(recipe.batch_count) });
-    port.send(Event::Phase { job, phase: Phase::Encoding });
+    port.send(Event::Phase { job, phase: JobPhase::Encoding });
     for index in 0..recipe.batch_count {
-        port.send(Event::Phase { job, phase: Phase::Denoising { picture: index } });
+        port.send(Event::Phase { job, phase: JobPhase::Denoising { picture: index } });
         port.send(Event::Step { job, step: Step { picture: index, done: 1, total: 2, fraction: 0.0, step_secs: 0.5 } });
         port.send(Event::Picture { job, picture: picture(index) });
     }
@@ -270,12 +270,12 @@ fn a_failure_is_a_sentence_and_a_hint_and_leaves_standard_output_empty() {
     let engine = |port: &EngineEnd| {
         let (job, _) = task(port);
         port.start(job).unwrap();
-        let failure = Failure { log: vec!["x".into()], ..Failure::new("The file is cut short.", "Download it again.") };
+        let failure = Failure { log: vec!["x".into()], ..Failure::new("The file is cut short.", "Download the file again.") };
         port.send(Event::End { job, end: End::Failed(failure) });
     };
     let (ran, _home) = run_once(&generate(&[]), engine);
     assert_eq!((ran.exit, ran.out.as_str()), (Exit::Failed, ""));
-    assert_eq!(ran.err, "error: The file is cut short.\nDownload it again.\nWith --verbose the engine's log is shown.\n");
+    assert_eq!(ran.err, "error: The file is cut short.\nDownload the file again.\nAdd --verbose for the engine's log.\n");
 }
 
 #[test]
@@ -391,7 +391,7 @@ fn an_enlarged_picture_keeps_what_its_source_said() {
         let (job, task) = task(port);
         assert!(matches!(task, Task::Upscale { .. }));
         port.start(job).unwrap();
-        port.send(Event::Phase { job, phase: Phase::Upscaling { tile: 0, tiles: 4 } });
+        port.send(Event::Phase { job, phase: JobPhase::Upscaling { tile: 0, tiles: 4 } });
         port.send(Event::Picture { job, picture: picture(0) });
         port.send(Event::End { job, end: done(1) });
     });
@@ -407,7 +407,7 @@ pub(super) fn names_devices(port: &EngineEnd) {
         name: "Vulkan0".into(),
         description: "Some graphics".into(),
         kind,
-        card: None,
+        gpu: None,
         memory_total_bytes: 8,
         memory_free_bytes: 4,
         memory_allocated_bytes: 0,

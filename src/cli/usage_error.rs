@@ -11,23 +11,23 @@ use atelier_library::{BuiltinError, LibraryConfigError, Problem};
 pub(super) enum UsageError {
     #[error("{0}")]
     NoSuchCommand(String),
-    #[error("no model is named; give one with --model, or its parts with --diffusion-model, --llm, --vae and so on")]
+    #[error("no model is given; choose one with --model, or its parts with --diffusion-model, --llm, --vae and so on")]
     NoModel,
-    #[error("Atelier writes PNG files; give the output a name that ends in .png")]
+    #[error("Atelier writes PNG files; choose an output name that ends in .png")]
     NotPng,
-    #[error("--control-image needs a ControlNet; name its file with --control-net")]
+    #[error("--control-image needs a ControlNet; set its file with --control-net")]
     NoControlNet,
-    #[error("{}: {}; name a folder with pictures of the person with --pm-id-images-dir", .0.display(), .1)]
+    #[error("{}: {}; choose a folder with pictures of the person with --pm-id-images-dir", .0.display(), .1)]
     NoPerson(std::path::PathBuf, String),
     #[error("{0}")]
     Person(Advice),
-    #[error("{} tells nothing of how it was made; see what it holds with: atelier inspect --stealth", .0.display())]
+    #[error("{} contains no settings; show its contents with: atelier inspect --stealth", .0.display())]
     NoSettings(std::path::PathBuf),
-    #[error("{} is finished; --finish is for drafts, which --last-step makes", .0.display())]
+    #[error("{} is already finished; --finish is for drafts made with --last-step", .0.display())]
     NoDraft(std::path::PathBuf),
-    #[error("{0} Name another one with --model")]
+    #[error("{0} Choose another one with --model")]
     ModelOfPicture(String),
-    #[error("{0} has no effect here: it says how a part of a picture is made. Add --only-masked or --outpaint, or leave it out.")]
+    #[error("{0} has no effect without --only-masked or --outpaint. Add one of them, or remove {0}.")]
     OnlyOfAPart(&'static str),
     #[error("{0}")]
     WithoutEffect(&'static str),

@@ -45,7 +45,7 @@ use atelier_studio::next_recipe::NextRecipe;
 use atelier_studio::queue::{QueueOptions, QueueService};
 
 /// Thumbnails that go to the graphics card in a frame, and the time after which no other one begins: a page is full after a few frames, and none is late.
-const MOST_UPLOADS: usize = 12;
+const MAX_UPLOADS: usize = 12;
 const UPLOAD_TIME: Duration = Duration::from_millis(4);
 /// Longest time that opening a file waits for the library's folders to be listed.
 const LIST_WITHIN_SECS: f64 = 5.0;
@@ -74,7 +74,6 @@ pub struct App {
     terminated: Arc<AtomicBool>,
 }
 
-/// Files to open.
 struct Opening {
     files: Vec<PathBuf>,
     /// Not later than this.
@@ -321,7 +320,7 @@ impl App {
         }
         self.cause = ChangeCause::Step(OTHER_CHANGE);
         let (begun, mut uploads) = (Instant::now(), 0);
-        let has_time = |uploads| uploads < MOST_UPLOADS && begun.elapsed() < UPLOAD_TIME;
+        let has_time = |uploads| uploads < MAX_UPLOADS && begun.elapsed() < UPLOAD_TIME;
         while has_time(uploads)
             && let Some(event) = self.gallery.as_ref().and_then(GalleryService::try_next)
         {
@@ -626,14 +625,14 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
         Report::Missing(paths) => context.shared.missing_files = paths.into_iter().collect(),
         Report::Saved(Ok(path)) => context.notice(format!("Saved as {}", path.display())),
         Report::Saved(Err(error)) => {
-            context.shared.error = Some(ErrorCard::new(error.to_string(), "Choose another folder, or make room on the disk."));
+            context.shared.error = Some(ErrorCard::new(error.to_string(), "Choose another folder, or free some disk space."));
         }
         Report::Kept(id, result) => create::pictures::stored(create, id, result, context),
         Report::Loaded(id, result) => create::pictures::loaded(create, id, result, context),
         Report::Thumbnail(path, result) => create::pictures::thumbnail_ready(create, path, result, context),
         Report::PersonListed(folder, files) => guides::update::person_listed(&folder, files, context),
         Report::FolderNotOpened(error) => {
-            context.shared.error = Some(ErrorCard::new(error.to_string(), "Open it in your file manager instead."));
+            context.shared.error = Some(ErrorCard::new(error.to_string(), "Open the folder in your file manager instead."));
         }
         Report::Licences(path) => program.licences = Some(path),
         Report::UpdatesChecked { result, on_demand } => program::update::updates_checked(program, result, on_demand, context),
@@ -646,7 +645,7 @@ fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'
             context.notice("Copied");
         }
         Report::ClipboardFailed(error) => {
-            context.shared.error = Some(ErrorCard::new(error.to_string(), "Was it moved or deleted?"));
+            context.shared.error = Some(ErrorCard::new(error.to_string(), "The file may have been moved or deleted."));
         }
         Report::Preview(job, preview) => {
             if let Some(preview) = live::looks::preview_ready(live, job, preview, context) {

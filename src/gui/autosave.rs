@@ -55,8 +55,8 @@ impl Autosave {
     /// The settings were written, or not; a sentence for the person where that is new.
     pub(crate) fn ended(&mut self, ctx: &egui::Context, attempt: SaveAttempt, result: Result<(), String>) -> Option<String> {
         match self.saver.ended(ctx, attempt, result) {
-            SaveEnd::Failed => self.saver.failure().map(|sentence| format!("{sentence} They are tried again every {RETRY_SECS} seconds.")),
-            SaveEnd::WrittenAgain => Some("Your settings are written again.".into()),
+            SaveEnd::Failed => self.saver.failure().map(|sentence| format!("{sentence} Atelier tries again every {RETRY_SECS} seconds.")),
+            SaveEnd::WrittenAgain => Some("Your settings are saved again.".into()),
             SaveEnd::Written | SaveEnd::FailedAgain | SaveEnd::Overtaken => None,
         }
     }
@@ -69,7 +69,7 @@ impl Autosave {
     /// A sentence with the reason, where the settings of this state are not in the file.
     pub(crate) fn unsaved(&self, state: &State) -> Option<String> {
         let is_unsaved = self.path.is_some() && self.saver.is_unsaved(&self.settings(state));
-        is_unsaved.then(|| self.saver.failure().unwrap_or("Your settings: the disk does not answer.").to_owned())
+        is_unsaved.then(|| self.saver.failure().unwrap_or("Your settings: the disk does not respond.").to_owned())
     }
 
     /// The settings of this state.

@@ -157,7 +157,6 @@ impl Command {
 pub(crate) struct Commands(Vec<Command>);
 
 impl Commands {
-    /// Adds a command.
     pub(crate) fn push(&mut self, command: impl Into<Command>) {
         self.0.push(command.into());
     }

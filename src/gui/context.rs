@@ -51,5 +51,5 @@ impl Context<'_> {
 
 /// Logs a request that the engine did not take. Returns true if it was sent.
 pub(crate) fn log_if_busy(request: Result<(), Busy>) -> bool {
-    request.inspect_err(|busy| tracing::warn!("the engine was not asked: {busy}")).is_ok()
+    request.inspect_err(|busy| tracing::warn!("the engine did not accept the request: {busy}")).is_ok()
 }

@@ -12,7 +12,7 @@ use eframe::egui::ColorImage;
 
 use crate::gui::canvas::tasks::{CanvasExport, CanvasFileTask, CanvasPixelTask, CanvasReport};
 use crate::gui::create::larger::Enlargement;
-use crate::gui::create::session::PictureId;
+use crate::gui::create::session::SessionPictureId;
 use crate::gui::identify::{FileKind, identify};
 use crate::gui::pixels;
 use crate::gui::saver::SaveAttempt;
@@ -25,7 +25,7 @@ use atelier_core::picture_note::PictureNote;
 use atelier_core::reading::{LeftOut, ReadingMarks};
 use atelier_core::recipe::{FileRole, ImageSource, PictureInfo, RecallPart, Recipe, Rgb8};
 use atelier_engine::{JobId, Picture, Preview, RemoteError, RemoteReport, ServerAddress};
-use atelier_gallery::PictureId as GalleryId;
+use atelier_gallery::PictureId;
 use atelier_media::canvas_file::CANVAS_ENDING;
 use atelier_media::{PICTURE_ENDINGS, PictureError, Tool, picture_files};
 use atelier_studio::crash_report::{LastCrash, Watch};
@@ -45,7 +45,6 @@ const NEVER_SEEN: Duration = Duration::from_millis(150);
 /// What is made of a finished picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remake {
-    /// A larger one.
     Enlarge(Enlargement),
     /// The picture of which it is a draft.
     FinishDraft,
@@ -54,11 +53,9 @@ pub enum Remake {
 /// Task of the disk thread.
 #[derive(Debug)]
 pub enum FileTask {
-    /// Identify these files.
     Identify(Vec<PathBuf>),
     /// Read files that came from outside.
     Open {
-        /// The files.
         paths: Vec<PathBuf>,
         /// Model files of this machine, among which a picture's recipe finds its own.
         known: Vec<PathBuf>,
@@ -70,26 +67,22 @@ pub enum FileTask {
     /// Read the recipes of pictures of earlier sessions.
     ReadKept {
         /// Their numbers in the gallery, and their files.
-        pictures: Vec<(GalleryId, PathBuf)>,
+        pictures: Vec<(PictureId, PathBuf)>,
         /// Model files of this machine, among which a picture's recipe finds its own.
         known: Vec<PathBuf>,
-        /// The library.
         library: Arc<LibrarySnapshot>,
     },
     /// Read the settings of a picture of which a part is taken over.
     Recall {
-        /// Its file.
         path: PathBuf,
         /// Model files of this machine, among which its recipe finds its own.
         known: Vec<PathBuf>,
         /// The library, among whose models a picture of another program finds its own.
         library: Arc<LibrarySnapshot>,
-        /// The part.
         part: RecallPart,
     },
     /// Read the settings of pictures of which others are made.
     ReadRecipes {
-        /// Their files.
         files: Vec<PathBuf>,
         /// Model files of this machine, among which their recipes find their own.
         known: Vec<PathBuf>,
@@ -119,17 +112,15 @@ pub enum FileTask {
     },
     /// Keep a picture of the session that no job of the queue made.
     Keep {
-        /// Its number.
-        id: PictureId,
+        id: SessionPictureId,
         /// Where it is written.
         destination: Destination,
-        /// The picture.
         picture: Box<Picture>,
         /// The person's folders; without any it is in no index.
         paths: Option<Paths>,
     },
     /// Read a picture of the session back.
-    Load(PictureId, PathBuf),
+    Load(SessionPictureId, PathBuf),
     /// Read a picture for the clipboard.
     Copy(PathBuf),
     /// Read a thumbnail of a picture file.
@@ -144,7 +135,6 @@ pub enum FileTask {
     BeginWatch(Watch),
     /// Keep the engine's devices for a crash report.
     NoteDevices(Watch, Vec<Device>),
-    /// Write the settings.
     SaveSettings(PathBuf, SaveAttempt, Box<Settings>),
     /// Look for the crash marker, and delete it.
     CheckCrashMarker(PathBuf),
@@ -161,9 +151,7 @@ pub enum FileTask {
 pub enum PixelTask {
     /// Convert a finished picture for the screen.
     Picture {
-        /// Its number.
-        id: PictureId,
-        /// Its pixels.
+        id: SessionPictureId,
         pixels: Arc<Rgb8>,
         /// Longest side that the graphics card takes, in pixels.
         max_side_px: usize,
@@ -176,11 +164,9 @@ pub enum PixelTask {
     Preview(JobId, Preview),
     /// Convert the preview of a step of a finished picture for the screen.
     StepPreview {
-        /// Its number.
-        id: PictureId,
+        id: SessionPictureId,
         /// The step, from 1.
         step: u32,
-        /// Its pixels.
         pixels: Arc<Rgb8>,
     },
     /// Convert a picture of the clipboard.
@@ -189,17 +175,14 @@ pub enum PixelTask {
     Canvas(CanvasPixelTask),
     /// Convert a picture of the gallery for the screen.
     Large {
-        /// Its number.
-        id: GalleryId,
-        /// Its pixels.
+        id: PictureId,
         pixels: Arc<Rgb8>,
         /// Longest side that the graphics card takes, in pixels.
         max_side_px: usize,
     },
     /// Convert the difference of two pictures for the screen.
     Difference {
-        /// Their numbers.
-        ids: (GalleryId, GalleryId),
+        ids: (PictureId, PictureId),
         /// Pixels of the first, whose size the difference has.
         pixels: Arc<Rgb8>,
         /// Pixels of the second.
@@ -221,7 +204,6 @@ pub struct ScreenPreview {
 }
 
 impl ScreenPreview {
-    /// Converts a preview.
     pub(crate) fn of(preview: &Preview) -> Self {
         Self { picture: preview.picture, place: preview.place, image: pixels::to_screen(&preview.image, PREVIEW_SIDE_PX) }
     }
@@ -242,7 +224,7 @@ pub enum Report {
     /// Picture of the clipboard.
     Pasted(Rgb8),
     /// Pictures of earlier sessions, in order; those that Atelier did not make are left out.
-    KeptRead(Vec<(GalleryId, PathBuf, OpenedPicture)>),
+    KeptRead(Vec<(PictureId, PathBuf, OpenedPicture)>),
     /// Settings of a picture of which this part is taken over; `None` where it has none.
     Recalled(RecallPart, Option<Box<OpenedPicture>>),
     /// Pictures of which others are made, with their recipes as far as their files tell them.
@@ -254,9 +236,9 @@ pub enum Report {
     /// The picture was written where the person wanted it.
     Saved(Result<PathBuf, FileError>),
     /// The picture was kept, or could not be.
-    Kept(PictureId, Result<PathBuf, Advice>),
+    Kept(SessionPictureId, Result<PathBuf, Advice>),
     /// The picture was read back.
-    Loaded(PictureId, Result<Arc<Rgb8>, FileError>),
+    Loaded(SessionPictureId, Result<Arc<Rgb8>, FileError>),
     /// Thumbnail of a picture file.
     Thumbnail(PathBuf, Result<ColorImage, FileError>),
     /// The pictures of a person in this folder, or why it cannot be read.
@@ -282,8 +264,7 @@ pub enum Report {
     CrashMarkerWritten,
     /// Finished picture, converted for the screen.
     Picture {
-        /// Its number.
-        id: PictureId,
+        id: SessionPictureId,
         /// The picture, at most as large as the graphics card takes.
         full: ColorImage,
         /// Thumbnail of the filmstrip, if requested.
@@ -296,11 +277,11 @@ pub enum Report {
     /// Preview, converted for the screen.
     Preview(JobId, ScreenPreview),
     /// Preview of a step of a finished picture, converted for the screen.
-    StepPreview(PictureId, u32, ColorImage),
+    StepPreview(SessionPictureId, u32, ColorImage),
     /// Picture of the gallery, converted for the screen.
-    Large(GalleryId, Arc<Rgb8>, ColorImage),
+    Large(PictureId, Arc<Rgb8>, ColorImage),
     /// Difference of two pictures of the gallery, converted for the screen.
-    Difference((GalleryId, GalleryId), ColorImage),
+    Difference((PictureId, PictureId), ColorImage),
     /// Something of the canvas.
     Canvas(CanvasReport),
     /// A file dialog was closed.
@@ -323,9 +304,7 @@ pub enum Opened {
 pub enum GuideKind {
     /// The picture to start from.
     Start,
-    /// The mask.
     Mask,
-    /// A reference picture.
     Reference,
     /// The picture for the ControlNet.
     Control,
@@ -344,12 +323,11 @@ pub enum DialogKind {
     Guide(GuideKind),
     /// A LoRA.
     Lora,
-    /// An embedding.
     Embedding,
     /// A1111's list of styles.
     Styles,
     /// Target file of this picture.
-    SaveAs(PictureId),
+    SaveAs(SessionPictureId),
     /// A canvas to open.
     OpenCanvas,
     /// Target file of the canvas.
@@ -385,7 +363,6 @@ pub enum FileError {
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// The cause.
         source: io::Error,
     },
     /// It is a picture file, and could not be read or written.
@@ -396,12 +373,7 @@ pub enum FileError {
     LeftOut(#[from] LeftOut),
     /// The system could not show it.
     #[error("{path} could not be opened: {reason}", path = path.display())]
-    Open {
-        /// The folder.
-        path: PathBuf,
-        /// The cause.
-        reason: String,
-    },
+    Open { path: PathBuf, reason: String },
 }
 
 pub(crate) fn pixel_task(task: PixelTask) -> Option<Report> {
@@ -528,7 +500,7 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
         DialogKind::Lora => one(dialog.set_title("Choose a LoRA").add_filter("Model files", &MODELS).pick_file()),
         DialogKind::Embedding => one(dialog.set_title("Choose an embedding").add_filter("Model files", &MODELS).pick_file()),
         DialogKind::Guide(GuideKind::Start) => {
-            one(dialog.set_title("Choose a picture to start from").add_filter("Pictures", &PICTURE_ENDINGS).pick_file())
+            one(dialog.set_title("Choose a start picture").add_filter("Pictures", &PICTURE_ENDINGS).pick_file())
         }
         DialogKind::Guide(GuideKind::Mask) => one(dialog.set_title("Choose a mask").add_filter("Pictures", &PICTURE_ENDINGS).pick_file()),
         DialogKind::Guide(GuideKind::Reference) => {
@@ -541,14 +513,14 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
             dialog.set_title("Add pictures of the person").add_filter("Pictures", &PICTURE_ENDINGS).pick_files()
         }
         DialogKind::ModelsFolder => one(dialog.set_title("Use the models of a folder").pick_folder()),
-        DialogKind::ModelsRoot => one(dialog.set_title("Choose where downloaded models go").pick_folder()),
+        DialogKind::ModelsRoot => one(dialog.set_title("Choose the folder for downloaded models").pick_folder()),
         DialogKind::PicturesFolder => one(dialog.set_title("Show the pictures of a folder").pick_folder()),
-        DialogKind::ExportFolder => one(dialog.set_title("Choose where the copies go").pick_folder()),
+        DialogKind::ExportFolder => one(dialog.set_title("Choose the folder for the copies").pick_folder()),
         DialogKind::OpenCanvas => one(dialog.set_title("Open a canvas").add_filter("Canvases", &[CANVAS_ENDING]).pick_file()),
         DialogKind::SaveCanvas => {
             one(dialog.set_title("Save canvas as").add_filter("Canvas", &[CANVAS_ENDING]).set_file_name(file_name).save_file())
         }
-        DialogKind::ExportCanvas(CanvasExport::Layers) => one(dialog.set_title("Choose where the layers go").pick_folder()),
+        DialogKind::ExportCanvas(CanvasExport::Layers) => one(dialog.set_title("Choose the folder for the layers").pick_folder()),
         DialogKind::ExportCanvas(CanvasExport::Png) => {
             one(dialog.set_title("Export as PNG").add_filter("PNG picture", &["png"]).set_file_name(file_name).save_file())
         }
@@ -567,7 +539,7 @@ pub(crate) fn show_dialog(kind: DialogKind, file_name: &str) -> DialogResult {
 }
 
 fn keep(destination: &Destination, picture: &Picture, paths: Option<Paths>) -> Result<PathBuf, Advice> {
-    let hint = "The picture is still here: save it somewhere else with \"Save as\" before you close Atelier.";
+    let hint = "The picture is still in memory: save it elsewhere with \"Save as\" before you close Atelier.";
     let path = destination.write(picture).map_err(|error| Advice::new(error.to_string(), hint))?;
     let folder = path.parent();
     if let Err(sentence) = PictureIndex::new(paths).add(&path, folder, None, None) {

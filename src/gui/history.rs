@@ -9,7 +9,7 @@ use atelier_core::placement::Module;
 use atelier_core::recipe::{Recipe, changed_settings};
 
 /// Changes that can be undone.
-const MOST_CHANGES: usize = 200;
+const MAX_CHANGES: usize = 200;
 /// Changes of one setting that follow each other within so many seconds are one.
 const COALESCE_SECS: f64 = 1.0;
 /// Longest time, in seconds, that typing is one change.
@@ -97,7 +97,7 @@ impl History {
             ChangeCause::Edit => changed.join(", "),
         };
         self.undo.push(Change { name, snapshot: before, edit: edited.map(|setting| (setting, time_secs, time_secs)) });
-        if self.undo.len() > MOST_CHANGES {
+        if self.undo.len() > MAX_CHANGES {
             self.undo.remove(0);
         }
     }
@@ -210,7 +210,7 @@ mod tests {
         for seed in 0..500 {
             observe(&mut history, &Recipe { seed, ..Recipe::default() }, ChangeCause::Step("Roll"), 0.0, false);
         }
-        assert_eq!(std::iter::from_fn(|| history.undo().map(drop)).count(), MOST_CHANGES);
+        assert_eq!(std::iter::from_fn(|| history.undo().map(drop)).count(), MAX_CHANGES);
     }
 
     #[test]

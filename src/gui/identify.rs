@@ -9,11 +9,8 @@ use atelier_core::recipe::FileRole;
 pub enum FileKind {
     /// A part of a model.
     Role(FileRole),
-    /// A low-rank adapter.
     Lora,
-    /// A textual inversion.
     Embedding,
-    /// A picture.
     Picture,
     /// A model file, but nobody knows which part.
     Unknown,

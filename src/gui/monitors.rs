@@ -5,7 +5,7 @@ use crate::settings::WindowPlace;
 /// Height of the strip at the window's upper edge by which a person moves it, in points.
 const TITLE_BAR: f64 = 32.0;
 /// Least width and height of that strip that must be on a monitor, in points.
-const LEAST_VISIBLE: (f64, f64) = (96.0, 8.0);
+const MIN_VISIBLE: (f64, f64) = (96.0, 8.0);
 
 /// A rectangle of the desktop, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,7 +60,7 @@ pub(crate) fn place_on(monitors: &[Monitor], place: &WindowPlace) -> Option<Pixe
     let title_bar = PixelArea { height: TITLE_BAR * monitor.scale, ..after };
     let can_be_held = monitors.iter().any(|it| {
         let (width, height) = title_bar.overlap(it.area);
-        width >= LEAST_VISIBLE.0 * it.scale && height >= LEAST_VISIBLE.1 * it.scale
+        width >= MIN_VISIBLE.0 * it.scale && height >= MIN_VISIBLE.1 * it.scale
     });
     if !can_be_held {
         let within = |at: f64, length: f64, from: f64, available: f64| at.clamp(from, from + (available - length).max(0.0));

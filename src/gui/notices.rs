@@ -32,7 +32,6 @@ impl Notices {
 /// A short line that goes away by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Notice {
-    /// The line.
     pub text: String,
     /// When it goes away, in seconds of `egui`'s clock.
     pub until_secs: f64,

@@ -56,7 +56,7 @@ pub(crate) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, ca
                         });
                     })
                     .header_response
-                    .on_hover_text("The engine's last lines, for somebody who can help.");
+                    .on_hover_text("The engine's last log lines, for support.");
                 command_button(ui, state, commands, WindowCommand::CopyError);
             }
         });
@@ -88,8 +88,8 @@ pub(crate) fn drop_hint(ui: &mut Ui, screen: Screen) {
     }
     let palette = theme::palette(ui);
     let what = match screen {
-        Screen::Models => "Folders or model files, used where they are; links, downloaded",
-        Screen::Gallery => "Pictures, copied into your folder; folders, shown where they are",
+        Screen::Models => "Folders or model files, used in place; links, downloaded",
+        Screen::Gallery => "Pictures, copied into your folder; folders, shown in place",
         Screen::Create | Screen::Devices => "Model files, LoRAs, or pictures of any program",
     };
     let whole = ui.ctx().content_rect();
@@ -110,9 +110,9 @@ pub(crate) fn beside_dialog(ui: &mut Ui, state: &State, commands: &mut Commands)
     let frame = Frame::popup(ui.style()).inner_margin(Margin::same(20)).corner_radius(12);
     Modal::new(Id::unique("beside")).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
         ui.set_width(380.0);
-        ui.label(bold("Atelier is open already and does not answer.").size(theme::TITLE).color(palette.strong));
-        let text = "It may be busy, or it hangs. A second window leaves the settings and canvases of the first one alone: it keeps no settings, and \
-                    what you paint in it is kept under names of its own.";
+        ui.label(bold("Atelier is already open but not responding.").size(theme::TITLE).color(palette.strong));
+        let text = "The first window may be busy or hanging. A second window does not touch its settings and canvases: it saves no settings, and \
+                    canvases are saved under separate names.";
         ui.add(Label::new(RichText::new(text).color(palette.weak)).wrap());
         ui.add_space(8.0);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -130,9 +130,9 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
         ui.set_width(340.0);
         match state.closing {
             Closing::Confirming => {
-                ui.label(bold("A picture is still forming. Stop it and close?").size(theme::TITLE).color(palette.strong));
+                ui.label(bold("A picture is still being generated. Stop it and close?").size(theme::TITLE).color(palette.strong));
                 ui.label(
-                    RichText::new("It is begun again the next time, and what waits goes on. Finished pictures and your settings are kept.")
+                    RichText::new("The picture restarts next time, and the queue resumes. Finished pictures and your settings are kept.")
                         .color(palette.weak),
                 );
                 ui.add_space(8.0);
@@ -146,7 +146,7 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
                 for sentence in &state.unsaved {
                     ui.add(Label::new(RichText::new(sentence).color(palette.text)).wrap());
                 }
-                let hint = "Make room on the disk and try again, or stay and save the canvas elsewhere.";
+                let hint = "Free some disk space and try again, or stay and save the canvas elsewhere.";
                 ui.add(Label::new(RichText::new(hint).color(palette.weak)).wrap());
                 ui.add_space(8.0);
                 ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -157,11 +157,11 @@ pub(crate) fn closing_dialog(ui: &mut Ui, state: &State, commands: &mut Commands
             }
             Closing::Saving { .. } => {
                 ui.label(bold("Closing").size(theme::TITLE).color(palette.strong));
-                ui.label(RichText::new("What you made is being saved.").color(palette.weak));
+                ui.label(RichText::new("Saving your work.").color(palette.weak));
             }
             Closing::Stopping { .. } => {
                 ui.label(bold("Closing").size(theme::TITLE).color(palette.strong));
-                ui.label(RichText::new("The picture stops and everything is kept. This takes a moment.").color(palette.weak));
+                ui.label(RichText::new("Stopping the picture and saving. This takes a moment.").color(palette.weak));
             }
             Closing::No | Closing::Now => {}
         }

@@ -29,7 +29,6 @@ pub(crate) struct Saver<T> {
 /// What the end of a try changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SaveEnd {
-    /// It is written.
     Written,
     /// It is written again, after tries that failed.
     WrittenAgain,

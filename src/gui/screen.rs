@@ -25,10 +25,10 @@ impl Screen {
     /// Label, tooltip and key.
     const fn row(self) -> (&'static str, &'static str, Key) {
         match self {
-            Self::Create => ("Create", "Describe a picture and watch it form.", Key::Num1),
-            Self::Devices => ("Devices", "See where each part of the model runs, what that takes, and change it.", Key::Num2),
-            Self::Models => ("Models", "See which models you have, get more, and keep them tidy.", Key::Num3),
-            Self::Gallery => ("Gallery", "Find every picture again, look closely, compare, and go on from any of them.", Key::Num4),
+            Self::Create => ("Create", "Generate pictures from a prompt.", Key::Num1),
+            Self::Devices => ("Devices", "Choose where each part of the model runs, and see memory and time.", Key::Num2),
+            Self::Models => ("Models", "Browse, download and manage models.", Key::Num3),
+            Self::Gallery => ("Gallery", "Browse, search and compare your pictures, and continue from any of them.", Key::Num4),
         }
     }
 

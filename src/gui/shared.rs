@@ -43,7 +43,6 @@ pub struct Shared {
     pub missing_files: BTreeSet<PathBuf>,
     /// Jobs that the engine has.
     pub jobs: Jobs,
-    /// The queue.
     pub queue: Arc<QueueSnapshot>,
     /// The models in memory.
     pub residency: Residency,
@@ -80,7 +79,7 @@ impl Shared {
     pub fn takes_references(&self) -> Result<(), &'static str> {
         let ignores = self.without_references.as_ref() == Some(&self.next.recipe.files);
         if ignores {
-            Err("This model looks at no reference pictures. Edit models do, as Flux Kontext and Qwen-Image-Edit.")
+            Err("This model does not use reference pictures. Edit models do, such as Flux Kontext and Qwen-Image-Edit.")
         } else {
             Ok(())
         }
@@ -101,7 +100,7 @@ impl Shared {
             return Ok(());
         }
         if self.model_family() != Some(Family::Sdxl.label()) {
-            return Err("PhotoMaker brings a person into pictures of SDXL. Choose a model of SDXL.");
+            return Err("PhotoMaker works only with SDXL. Choose an SDXL model.");
         }
         self.photomakers().next().map(drop).ok_or("Pictures of a person need a PhotoMaker: add its file to the model.")
     }
@@ -137,58 +136,55 @@ impl Shared {
 }
 
 /// A job that the engine has.
-pub struct Job {
-    /// Its number.
+pub struct EngineJob {
     pub id: JobId,
-    /// Its recipe.
     pub recipe: Recipe,
     /// True once the engine has begun it.
     pub begun: bool,
     /// True once it is cancelled; it ends at the next step.
     pub stopping: bool,
-    /// Its progress.
     pub progress: Progress,
 }
 
 /// Jobs that the engine has, in the order in which they were submitted.
 #[derive(Default)]
-pub struct Jobs(VecDeque<Job>);
+pub struct Jobs(VecDeque<EngineJob>);
 
 impl Jobs {
     /// A job was submitted.
     pub fn push(&mut self, id: JobId, recipe: Recipe) {
-        self.0.push_back(Job { id, recipe, begun: false, stopping: false, progress: Progress::default() });
+        self.0.push_back(EngineJob { id, recipe, begun: false, stopping: false, progress: Progress::default() });
     }
 
     /// The job with this number.
-    pub fn get_mut(&mut self, id: JobId) -> Option<&mut Job> {
+    pub fn get_mut(&mut self, id: JobId) -> Option<&mut EngineJob> {
         self.0.iter_mut().find(|job| job.id == id)
     }
 
     /// The job is over.
-    pub fn remove(&mut self, id: JobId) -> Option<Job> {
+    pub fn remove(&mut self, id: JobId) -> Option<EngineJob> {
         let at = self.0.iter().position(|job| job.id == id)?;
         self.0.remove(at)
     }
 
     /// The job whose picture is shown while it forms: the first that the engine is at, also in the moment before it says so.
     #[must_use]
-    pub fn running(&self) -> Option<&Job> {
+    pub fn running(&self) -> Option<&EngineJob> {
         self.at_work().next()
     }
 
     /// The jobs that the engine is at, each on devices of its own.
-    pub fn at_work(&self) -> impl Iterator<Item = &Job> {
+    pub fn at_work(&self) -> impl Iterator<Item = &EngineJob> {
         self.0.iter().enumerate().filter(|(n, job)| self.is_at_work(*n, job)).map(|(_, job)| job)
     }
 
     /// The first one is also in the moment before the engine says so.
-    fn is_at_work(&self, at: usize, job: &Job) -> bool {
+    fn is_at_work(&self, at: usize, job: &EngineJob) -> bool {
         job.begun || (at == 0 && !self.0.iter().any(|job| job.begun))
     }
 
     /// Every job, in the order in which they were asked for.
-    pub fn iter(&self) -> impl Iterator<Item = &Job> {
+    pub fn iter(&self) -> impl Iterator<Item = &EngineJob> {
         self.0.iter()
     }
 
@@ -240,14 +236,12 @@ impl ErrorCard {
 /// State of closing the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Closing {
-    /// It is open.
     #[default]
     No,
     /// The person is asked whether to stop the forming picture.
     Confirming,
     /// What was painted and set is written; not later than this, in seconds of `egui`'s clock, the person is told what is not.
     Saving {
-        /// When that is.
         until_secs: f64,
         /// The system asked the program to end, not a person.
         is_ending: bool,

@@ -5,7 +5,6 @@ use eframe::egui::{Key, KeyboardShortcut, Modifiers};
 /// A key, and whether it works while text is being typed.
 #[derive(Clone, Copy, Debug)]
 pub struct Shortcut {
-    /// The key.
     pub keys: KeyboardShortcut,
     /// True if it works while text is being typed; keys that write text do not.
     pub while_typing: bool,

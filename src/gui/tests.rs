@@ -18,8 +18,8 @@ use atelier_core::paths::Paths;
 use atelier_core::placement::Module;
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Lora, PictureInfo, Recipe, Rgb8};
 use atelier_engine::{
-    Begin, Control, End, EngineEnd, Event, Failure, JobId, LogLevel, Phase, Picture, Preview, PreviewOptions, Request, Step, Task, Timings,
-    channel,
+    Begin, Control, End, EngineEnd, Event, Failure, JobId, JobPhase, LogLevel, Picture, Preview, PreviewOptions, Request, Step, Task,
+    Timings, channel,
 };
 use atelier_library::{Builtin, MANIFEST};
 

@@ -283,9 +283,9 @@ impl ThemeChoice {
     #[must_use]
     pub const fn tooltip(self) -> &'static str {
         match self {
-            Self::System => "Light or dark, as your system has it.",
-            Self::Light => "Dark text on a light ground.",
-            Self::Dark => "Light text on a dark ground, easy on the eyes beside pictures.",
+            Self::System => "Follow the system's theme.",
+            Self::Light => "Dark text on a light background.",
+            Self::Dark => "Light text on a dark background.",
         }
     }
 

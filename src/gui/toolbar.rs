@@ -26,7 +26,6 @@ const MIN_TOOLS_WIDTH: f32 = 560.0;
 /// Points: a narrower title would be little more than an ellipsis.
 const MIN_TITLE_WIDTH: f32 = 90.0;
 
-/// Draws the bar.
 pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     let has_room = ui.available_width() >= MIN_TOOLS_WIDTH;
@@ -170,7 +169,7 @@ fn title(state: &State) -> String {
     if state.create.session.following()
         && let Some(forming) = &state.create.forming
     {
-        return format!("Forming · {} × {}", forming.width, forming.height);
+        return format!("Generating · {} × {}", forming.width, forming.height);
     }
     state.create.session.shown().map_or_else(String::new, |picture| {
         let recipe = &picture.recipe;

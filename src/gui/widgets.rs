@@ -151,7 +151,6 @@ pub(crate) struct Scale {
     pub(crate) logarithmic: bool,
 }
 
-/// Whole numbers.
 pub(crate) const WHOLE: Scale = Scale { step: 1.0, decimals: 0, logarithmic: false };
 
 /// A row with a slider and its number.
@@ -207,8 +206,8 @@ pub(crate) fn optional_row<N: Numeric>(
     row(ui, label, |ui| {
         let mut own = value.is_some();
         let text = if own { RichText::new("") } else { RichText::new("Model's default").color(theme::palette(ui).weak) };
-        let name = format!("{label}: a value of one's own");
-        ui.checkbox(&mut own, text).on_hover_text(format!("{hover}\nOff: the model's own default.")).accessible_name(name);
+        let name = format!("{label}: set a value");
+        ui.checkbox(&mut own, text).on_hover_text(format!("{hover}\nOff: the model's default.")).accessible_name(name);
         match (own, &mut *value) {
             (false, _) => *value = None,
             (true, None) => *value = Some(usual),

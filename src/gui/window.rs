@@ -20,14 +20,14 @@ use atelier_studio::{EngineWake, on_termination};
 /// The window's first size, in points.
 const FIRST_SIZE: [f32; 2] = [1360.0, 860.0];
 /// The window's smallest size, in points.
-const LEAST_SIZE: [f32; 2] = [820.0, 560.0];
+const MIN_SIZE: [f32; 2] = [820.0, 560.0];
 const ICON: &[u8] = include_bytes!("../../assets/icon.png");
 
 /// The window could not be opened, or broke.
 #[derive(Debug, thiserror::Error)]
 pub enum WindowError {
     /// The system would not open it.
-    #[error("The window could not be opened: {0}. Check the graphics driver, or use `atelier generate` without a window.")]
+    #[error("The window could not be opened: {0}. Check the graphics driver, or use `atelier generate` on the command line.")]
     Open(String),
 }
 
@@ -115,7 +115,7 @@ fn native_options(options: &Options, settings: &Settings) -> eframe::NativeOptio
         .with_title("Atelier")
         .with_app_id("atelier")
         .with_inner_size(FIRST_SIZE)
-        .with_min_inner_size(LEAST_SIZE);
+        .with_min_inner_size(MIN_SIZE);
     if let Some(icon) = icon() {
         viewport = viewport.with_icon(icon);
     }

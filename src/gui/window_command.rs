@@ -10,9 +10,7 @@ use crate::settings::{ThemeChoice, Zoom};
 /// A command of the window itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum WindowCommand {
-    /// Show another view.
     SetScreen(Screen),
-    /// Set the theme.
     SetTheme(ThemeChoice),
     /// Undo the last change of the settings.
     Undo,
@@ -30,7 +28,6 @@ pub(crate) enum WindowCommand {
     UsualSize,
     /// Stop the forming picture and close.
     StopAndClose,
-    /// Do not close.
     StayOpen,
     /// Write what could not be written, and close.
     SaveAndClose,
@@ -74,25 +71,24 @@ impl WindowCommand {
         self.words().1
     }
 
-    /// Label and tooltip.
     fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::SetScreen(screen) => (screen.label(), screen.tooltip()),
             Self::SetTheme(choice) => (choice.label(), choice.tooltip()),
-            Self::Undo => ("Undo", "Take the last change of the settings back, whatever made it."),
-            Self::Redo => ("Redo", "Make the change again that was taken back last."),
-            Self::DismissError => ("Dismiss", "Put this message away."),
-            Self::CopyError => ("Copy details", "Copy this message and the engine's last lines, to ask somebody for help."),
+            Self::Undo => ("Undo", "Undo the last change of the settings."),
+            Self::Redo => ("Redo", "Redo the last undone change."),
+            Self::DismissError => ("Dismiss", "Dismiss this message."),
+            Self::CopyError => ("Copy details", "Copy this message and the engine's last log lines, for support."),
             Self::Larger => ("Larger", "Make text and controls larger."),
             Self::Smaller => ("Smaller", "Make text and controls smaller."),
-            Self::UsualSize => ("Usual size", "Make text and controls as large as your system has them."),
-            Self::StopAndClose => ("Stop and close", "Stop the forming picture and close Atelier. Finished pictures are kept."),
-            Self::StayOpen => ("Keep going", "Keep Atelier open and let the picture finish."),
-            Self::SaveAndClose => ("Try again", "Write what is not saved, and close Atelier once that is done."),
-            Self::CloseUnsaved => ("Close anyway", "Close Atelier. What is not saved is lost."),
+            Self::UsualSize => ("Default size", "Use the system's size of text and controls."),
+            Self::StopAndClose => ("Stop and close", "Stop the current picture and close Atelier. Finished pictures are kept."),
+            Self::StayOpen => ("Keep going", "Keep Atelier open and finish the picture."),
+            Self::SaveAndClose => ("Try again", "Save everything, then close Atelier."),
+            Self::CloseUnsaved => ("Close anyway", "Close Atelier. Unsaved changes are lost."),
             Self::CloseBeside => ("Close this window", "Close this window and wait for the other one."),
-            Self::StayBeside => ("Use a second window", "Work in this window. It keeps no settings, and its canvases are its own."),
-            Self::KeepUnsaved => ("Stay open", "Keep Atelier open, with everything that is not saved."),
+            Self::StayBeside => ("Use a second window", "Work in this window. It saves no settings and has separate canvases."),
+            Self::KeepUnsaved => ("Stay open", "Keep Atelier open."),
         }
     }
 
@@ -105,9 +101,9 @@ impl WindowCommand {
             Self::CopyError | Self::DismissError => shared.error.as_ref().map(drop).ok_or("There is no message."),
             Self::Undo => shared.history.next_undo().map(drop).ok_or("Nothing was changed yet."),
             Self::Redo => shared.history.next_redo().map(drop).ok_or("Nothing was undone."),
-            Self::Larger => (shared.zoom != Zoom::MAX).then_some(()).ok_or("This is the largest."),
-            Self::Smaller => (shared.zoom != Zoom::MIN).then_some(()).ok_or("This is the smallest."),
-            Self::UsualSize => (shared.zoom != Zoom::default()).then_some(()).ok_or("This is the usual size."),
+            Self::Larger => (shared.zoom != Zoom::MAX).then_some(()).ok_or("Already the largest size."),
+            Self::Smaller => (shared.zoom != Zoom::MIN).then_some(()).ok_or("Already the smallest size."),
+            Self::UsualSize => (shared.zoom != Zoom::default()).then_some(()).ok_or("Already the default size."),
             Self::SetScreen(_)
             | Self::SetTheme(_)
             | Self::StopAndClose

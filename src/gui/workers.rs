@@ -71,7 +71,7 @@ impl Workers {
     pub(crate) fn notify(notification: DesktopNotification) {
         let spawned = thread::Builder::new().name("notification".into()).spawn(move || notification.show());
         if let Err(error) = spawned {
-            tracing::warn!("a message of the system was not shown: {error}");
+            tracing::warn!("a system notification was not shown: {error}");
         }
     }
 
@@ -135,7 +135,7 @@ impl<T: Send + 'static> WorkerQueue<T> {
 
     fn push(&self, task: T) {
         if self.tasks.send(task).is_err() {
-            tracing::error!("a thread of the window has ended before the window");
+            tracing::error!("a worker thread of the window ended unexpectedly");
         }
     }
 

@@ -14,7 +14,7 @@ mod server;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use atelier_downloads::{Downloads, Event, Failure, FileRequest, Job, Options, ProxyChoice, RetryPolicy, Source};
+use atelier_downloads::{DownloadJob, Downloads, Event, Failure, FileRequest, Options, ProxyChoice, RetryPolicy, Source};
 use atelier_library::{FileName, Sha256};
 use server::Server;
 
@@ -51,8 +51,8 @@ fn known(url: String, filename: &str, body: &[u8]) -> FileRequest {
     FileRequest { size: Some(body.len() as u64), sha256: Some(sum(body)), ..wanted(url, filename) }
 }
 
-fn job(id: &str, files: Vec<FileRequest>) -> Job {
-    Job { id: id.into(), name: id.to_uppercase(), folder: id.into(), files, manifest: None, licence_url: None }
+fn job(id: &str, files: Vec<FileRequest>) -> DownloadJob {
+    DownloadJob { id: id.into(), name: id.to_uppercase(), folder: id.into(), files, manifest: None, licence_url: None }
 }
 
 /// A folder with a journal and models, and the queue that works in it.
@@ -146,7 +146,7 @@ impl Home {
     }
 
     /// Adds a job and waits for its end.
-    fn run(&self, job: Job) -> Result<(), Failure> {
+    fn run(&self, job: DownloadJob) -> Result<(), Failure> {
         let id = job.id.clone();
         self.queue().add(job).unwrap();
         self.end(&id)
@@ -171,7 +171,7 @@ fn the_files_of_a_job_and_its_manifest_are_in_their_places_at_its_end() {
         wanted(server.at("/1"), "deep/er/vae.gguf"),
         wanted(server.at("/2"), "empty"),
     ];
-    home.run(Job { manifest: Some("{\"id\": \"a\"}".into()), ..job("a", files) }).unwrap();
+    home.run(DownloadJob { manifest: Some("{\"id\": \"a\"}".into()), ..job("a", files) }).unwrap();
     assert_eq!(home.files(), ["a/deep/er/vae.gguf", "a/empty", "a/manifest.json", "a/model.gguf"]);
     assert_eq!((home.read("a/model.gguf"), home.read("a/deep/er/vae.gguf")), (bodies[0].clone(), bodies[1].clone()));
     assert_eq!(home.read("a/manifest.json"), b"{\"id\": \"a\"}");

@@ -176,7 +176,7 @@ fn a_full_disk_pauses_before_and_during_and_loses_nothing() {
     home.queue().add(job("a", vec![wanted(server.at("/f"), "f")])).unwrap();
     let why = paused(&home, "a");
     assert_eq!(why, PauseReason::DiskFull { needed: BYTES as u64, free: BYTES as u64 - 1 });
-    assert!(why.sentence().contains("Make room"), "{}", why.sentence());
+    assert!(why.sentence().contains("Free some space"), "{}", why.sentence());
     // Room for the beginning of a large file; a look at the disk on the way stops it.
     let large = noise(7, 80 << 20);
     let events = Arc::clone(&free);

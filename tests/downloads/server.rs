@@ -14,7 +14,6 @@ const BLOCK: usize = 16 << 10;
 /// Fault of one request.
 #[derive(Clone, Debug)]
 pub(crate) enum Fault {
-    /// Nothing.
     None,
     /// The connection ends before an answer.
     Silence,

@@ -35,7 +35,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(30);
 /// A control of the window, as a screen reader would hear of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Control {
-    /// Its name.
     pub(crate) name: String,
     /// Button, text field, ...
     pub(crate) role: Role,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use atelier_core::device::Device;
 use atelier_core::recipe::Recipe;
 use atelier_engine::{
-    Begin, End, Estimate, Event, Failure, Handle, MeasuredDevice, Peak, Phase, Picture, Preview, PreviewOptions, RemoteError, Residency,
+    Begin, End, Estimate, Event, Failure, Handle, JobPhase, MeasuredDevice, Peak, Picture, Preview, PreviewOptions, RemoteError, Residency,
     Task, start, start_remembering,
 };
 
@@ -163,7 +163,7 @@ impl Said {
         }
     }
 
-    pub(crate) fn phases(&self) -> Vec<Phase> {
+    pub(crate) fn phases(&self) -> Vec<JobPhase> {
         self.events.iter().filter_map(|event| if let Event::Phase { phase, .. } = event { Some(*phase) } else { None }).collect()
     }
 

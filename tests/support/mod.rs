@@ -23,7 +23,6 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// The tiny model.
 pub(crate) fn tiny() -> &'static TinyFiles {
     static TINY: OnceLock<TinyFiles> = OnceLock::new();
     TINY.get_or_init(|| tiny::zimage(&folder("tiny"), &tiny::Options::default()).unwrap())

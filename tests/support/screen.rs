@@ -89,14 +89,11 @@ pub(crate) struct Area {
     pub(crate) x: u32,
     /// Upper edge.
     pub(crate) y: u32,
-    /// Width.
     pub(crate) width: u32,
-    /// Height.
     pub(crate) height: u32,
 }
 
 impl Area {
-    /// Its middle.
     pub(crate) const fn centre(self) -> (u32, u32) {
         (self.x + self.width / 2, self.y + self.height / 2)
     }

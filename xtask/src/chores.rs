@@ -17,7 +17,6 @@ use crate::vulkan;
 /// Everything is linted and tested with one set of features, so that it is built once. This one lets the tests see into the window.
 const TEST_FEATURES: &str = "inspection";
 
-/// Installs missing requirements.
 pub(crate) fn setup(options: &Options) -> Result<(), Failure> {
     ensure_installed(Purpose::Test, options)?;
     ensure_components(options)?;
@@ -66,7 +65,6 @@ pub(crate) fn lint(options: &Options) -> Result<(), Failure> {
     result
 }
 
-/// Runs the benchmark.
 pub(crate) fn bench(options: &Options) -> Result<(), Failure> {
     ensure_installed(Purpose::Build, options)?;
     remove_stale_engines()?;

@@ -35,7 +35,6 @@ Options, before `--`:
       --features F   run, bench, sheet: build with these features (vulkan, cuda, metal, wgpu)
       --program FILE package, test --packages, gpu-kit: pack this program, which was built before";
 
-/// Subcommand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Chore {
     Help,

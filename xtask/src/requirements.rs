@@ -24,7 +24,6 @@ impl Os {
 /// Purpose of a chore. Each includes those before it, except that only the two of Vulkan require Vulkan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Purpose {
-    /// Compile everything.
     Build,
     /// Compile everything with Vulkan.
     BuildVulkan,

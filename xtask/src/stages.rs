@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
 
-/// Finished steps.
 #[derive(Default)]
 pub(crate) struct Stages {
     finished: Vec<Stage>,

@@ -39,7 +39,7 @@ impl fmt::Display for CpuMath {
 
 /// The text names no arithmetic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, thiserror::Error)]
-#[error("it is one of exact, f32 and bf16")]
+#[error("choose exact, f32 or bf16")]
 pub struct UnknownCpuMath;
 
 impl FromStr for CpuMath {

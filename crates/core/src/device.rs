@@ -14,10 +14,10 @@ pub struct Device {
     pub description: String,
     /// Its kind.
     pub kind: DeviceKind,
-    /// The card behind it, where that is known: its PCI address as ggml writes it (`0000:01:00.0`), for a card of another machine
-    /// followed by its server. Two devices with the same card are two backends of it and share its memory.
+    /// The GPU behind it, where that is known: its PCI address as ggml writes it (`0000:01:00.0`), for a GPU of another
+    /// machine followed by its server. Two devices with the same one are two backends of it and share its memory.
     #[serde(default)]
-    pub card: Option<String>,
+    pub gpu: Option<String>,
     /// Memory in bytes; 0 where the device does not say.
     pub memory_total_bytes: u64,
     /// Memory not in use, in bytes.
@@ -28,13 +28,13 @@ pub struct Device {
 }
 
 impl Device {
-    /// True where both are the same card, offered by two backends.
+    /// True where both are the same GPU, offered by two backends.
     #[must_use]
-    pub fn shares_card(&self, other: &Self) -> bool {
-        self.card.is_some() && self.card == other.card
+    pub fn shares_gpu(&self, other: &Self) -> bool {
+        self.gpu.is_some() && self.gpu == other.gpu
     }
 
-    /// Rank of its backend on a card that others offer too; the lower, the better: the maker's own (CUDA, `ROCm`, Metal), Vulkan, `OpenCL`.
+    /// Rank of its backend on a GPU that others offer too; the lower, the better: the maker's own (CUDA, `ROCm`, Metal), Vulkan, `OpenCL`.
     #[must_use]
     pub fn backend_rank(&self) -> usize {
         const LAST: [&str; 2] = ["vulkan", "opencl"];
@@ -43,21 +43,21 @@ impl Device {
     }
 }
 
-/// The devices card by card, in the order of each card's first device; of one card, the preferred backend first. A device whose card is
-/// not known is a card of its own.
+/// The devices GPU by GPU, in the order of each one's first device; of one GPU, the preferred backend first. A device
+/// whose GPU is not known is one of its own.
 #[must_use]
-pub fn cards(devices: &[Device]) -> Vec<Vec<&Device>> {
-    let mut cards: Vec<Vec<&Device>> = Vec::new();
+pub fn gpus(devices: &[Device]) -> Vec<Vec<&Device>> {
+    let mut gpus: Vec<Vec<&Device>> = Vec::new();
     for device in devices {
-        match cards.iter_mut().find(|card| card.iter().any(|it| it.shares_card(device))) {
-            Some(card) => card.push(device),
-            None => cards.push(vec![device]),
+        match gpus.iter_mut().find(|gpu| gpu.iter().any(|it| it.shares_gpu(device))) {
+            Some(gpu) => gpu.push(device),
+            None => gpus.push(vec![device]),
         }
     }
-    for card in &mut cards {
-        card.sort_by_key(|device| device.backend_rank());
+    for gpu in &mut gpus {
+        gpu.sort_by_key(|device| device.backend_rank());
     }
-    cards
+    gpus
 }
 
 /// Kind of a device.
@@ -100,6 +100,14 @@ impl DeviceKind {
 /// Devices that the processor simulates, for tests and demonstrations: `GPU0:8,GPU1:6` is two graphics cards of 8 and 6 GiB,
 /// `CUDA0:8@0000:01:00.0,Vulkan0:8@0000:01:00.0` one card with two backends, which share its memory. `GPU0:8/largest=2/without=q8_0` has no
 /// buffers of more than 2 GiB, and does not compute with `Q8_0`; `GPU0:8/speed=0.5` takes twice as long as the processor.
+///
+/// ```
+/// use atelier_core::device::SimulatedDevices;
+///
+/// let devices: SimulatedDevices = "GPU0:8,GPU1:6/speed=0.5".parse()?;
+/// assert_eq!(devices.0[1].memory_bytes, 6 << 30);
+/// # Ok::<(), atelier_core::device::SimulatedDevicesError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SimulatedDevices(pub Vec<SimulatedDevice>);
 
@@ -110,8 +118,8 @@ pub struct SimulatedDevice {
     pub name: String,
     /// Memory in bytes; what goes past it is refused.
     pub memory_bytes: u64,
-    /// The card that it says it is: letters, digits, colons, dots, hyphens.
-    pub card: Option<String>,
+    /// The GPU that it says it is: letters, digits, colons, dots, hyphens.
+    pub gpu: Option<String>,
     /// Bytes of its largest buffer; `None`: as large as its memory.
     pub largest_buffer_bytes: Option<u64>,
     /// A type of weights with which it does not compute, by ggml's name.
@@ -128,7 +136,7 @@ impl std::error::Error for SimulatedDevicesError {}
 
 impl fmt::Display for SimulatedDevicesError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\" is no device; write a name and its GiB, for example GPU0:8,GPU1:6", self.0)
+        write!(f, "\"{}\" is not a device; write a name and its GiB, for example GPU0:8,GPU1:6", self.0)
     }
 }
 
@@ -155,17 +163,17 @@ fn simulated(entry: &str) -> Option<SimulatedDevice> {
     const RESERVED: [&str; 5] = ["cpu", "gpu", "disk", "auto", "default"];
     let (device, options) = entry.split_once('/').map_or((entry, None), |(device, options)| (device, Some(options)));
     let (name, size) = device.split_once(':')?;
-    let (gib, card) = size.split_once('@').map_or((size, None), |(gib, card)| (gib, Some(card.trim())));
+    let (gib, gpu) = size.split_once('@').map_or((size, None), |(gib, gpu)| (gib, Some(gpu.trim())));
     let name = name.trim();
     let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
-    let is_card = |card: &str| !card.is_empty() && card.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '.' | '-'));
-    if !plain || !card.is_none_or(is_card) || RESERVED.iter().any(|word| name.eq_ignore_ascii_case(word)) {
+    let is_address = |gpu: &str| !gpu.is_empty() && gpu.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '.' | '-'));
+    if !plain || !gpu.is_none_or(is_address) || RESERVED.iter().any(|word| name.eq_ignore_ascii_case(word)) {
         return None;
     }
     let mut device = SimulatedDevice {
         name: name.to_owned(),
         memory_bytes: bytes_of_gib(gib)?,
-        card: card.map(str::to_owned),
+        gpu: gpu.map(str::to_owned),
         largest_buffer_bytes: None,
         without: None,
         speed: 1.0,
@@ -199,7 +207,7 @@ mod tests {
         assert_eq!(read(""), Ok(Vec::new()));
         let limited = "GPU0:8@1:2/largest=0.5/without=q8_0/speed=0.25".parse::<SimulatedDevices>().unwrap().0.remove(0);
         assert_eq!(
-            (limited.largest_buffer_bytes, limited.without.as_deref(), limited.card.as_deref(), limited.speed),
+            (limited.largest_buffer_bytes, limited.without.as_deref(), limited.gpu.as_deref(), limited.speed),
             (Some(1 << 29), Some("q8_0"), Some("1:2"), 0.25)
         );
         for text in [
@@ -233,17 +241,17 @@ mod tests {
     #[test]
     fn a_simulated_device_may_say_which_card_it_is() {
         let devices: SimulatedDevices = "CUDA0:8@0000:01:00.0, GPU1:0.5 @ x".parse().unwrap();
-        let read: Vec<_> = devices.0.into_iter().map(|it| (it.name, it.memory_bytes, it.card)).collect();
+        let read: Vec<_> = devices.0.into_iter().map(|it| (it.name, it.memory_bytes, it.gpu)).collect();
         assert_eq!(read, [("CUDA0".into(), 8 << 30, Some("0000:01:00.0".into())), ("GPU1".into(), 1 << 29, Some("x".into()))]);
     }
 
     #[test]
     fn two_backends_of_a_card_are_one_card_and_the_makers_own_comes_first() {
-        let device = |name: &str, card: Option<&str>| Device {
+        let device = |name: &str, gpu: Option<&str>| Device {
             name: name.into(),
             description: String::new(),
             kind: DeviceKind::Gpu,
-            card: card.map(str::to_owned),
+            gpu: gpu.map(str::to_owned),
             memory_total_bytes: 1,
             memory_free_bytes: 1,
             memory_allocated_bytes: 0,
@@ -256,10 +264,10 @@ mod tests {
             device("OpenCL0", Some("a")),
             device("GPU0", None),
         ];
-        let names: Vec<Vec<&str>> = cards(&devices).iter().map(|card| card.iter().map(|it| it.name.as_str()).collect()).collect();
+        let names: Vec<Vec<&str>> = gpus(&devices).iter().map(|gpu| gpu.iter().map(|it| it.name.as_str()).collect()).collect();
         assert_eq!(names, [vec!["Vulkan0", "OpenCL0"], vec!["CPU"], vec!["CUDA0", "vulkan1"], vec!["GPU0"]]);
         // From a server that is older.
         let old = r#"{"name":"CPU","description":"","kind":"cpu","memory_total_bytes":1,"memory_free_bytes":1}"#;
-        assert_eq!(serde_json::from_str::<Device>(old).unwrap().card, None);
+        assert_eq!(serde_json::from_str::<Device>(old).unwrap().gpu, None);
     }
 }

@@ -5,7 +5,14 @@
 /// Bytes in a GiB.
 pub const GIB: u64 = 1 << 30;
 
-/// The size of a file, in its largest decimal unit: `640 bytes`, `9.2 MB`.
+/// The size of a file, in its largest decimal unit.
+///
+/// ```
+/// use atelier_core::format::file_size;
+///
+/// assert_eq!(file_size(640), "640 bytes");
+/// assert_eq!(file_size(9_200_000), "9.2 MB");
+/// ```
 #[must_use]
 pub fn file_size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];

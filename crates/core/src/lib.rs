@@ -4,6 +4,7 @@
 //! Pure but for [`paths`], [`owner_only`], [`reading`] and [`stored_file`]. No engine, no network, no interface, no picture or model formats.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod advice;
 pub mod bounded_reader;

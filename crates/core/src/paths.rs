@@ -29,7 +29,7 @@ pub struct Paths {
 
 /// The system names no home folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the system does not say where your home folder is; set {HOME_VARIABLE} to a folder that Atelier may use")]
+#[error("your home folder is unknown; set {HOME_VARIABLE} to a folder that Atelier may use")]
 pub struct NoHome;
 
 impl Paths {
@@ -175,14 +175,14 @@ fn write_whole(path: &Path, readers: Readers, write: impl FnOnce(&mut File) -> i
         return persist(temp, path);
     };
     if old.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "there is a folder of this name"));
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "a folder with this name exists"));
     }
     if !old.is_file() {
         // A pipe or /dev/null: there is nothing to replace.
         return write(&mut OpenOptions::new().write(true).open(path)?);
     }
     if old.permissions().readonly() {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file there is protected against changes"));
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the existing file is write-protected"));
     }
     let path = fs::canonicalize(path)?;
     let temp = write_beside(&path, readers, write)?;

@@ -174,17 +174,16 @@ impl Processor {
         };
         let Some(forced) = CpuLevel::from_name(name) else {
             let names: Vec<&str> = CpuLevel::ALL.iter().map(|level| level.name()).collect();
-            let sentence = format!("{CPU_LEVEL_VARIABLE} names no level of instructions: {}.", name.trim());
-            return Err(ProcessorError::UnknownLevel(Advice::new(sentence, format!("Levels are {}.", names.join(", ")))));
+            let sentence = format!("{CPU_LEVEL_VARIABLE} is not an instruction level: {}.", name.trim());
+            return Err(ProcessorError::UnknownLevel(Advice::new(sentence, format!("Use one of {}.", names.join(", ")))));
         };
         if forced < compiled {
-            let sentence =
-                format!("This Atelier computes with {compiled} and cannot do with {forced}, which {CPU_LEVEL_VARIABLE} asks for.");
-            let hint = format!("Set it to {compiled} or higher, or not at all.");
+            let sentence = format!("This build of Atelier needs {compiled}, and {CPU_LEVEL_VARIABLE} allows only {forced}.");
+            let hint = format!("Set it to {compiled} or higher, or unset it.");
             return Err(ProcessorError::Unsuitable(Advice::new(sentence, hint)));
         }
         let warning = (forced > detected)
-            .then(|| format!("{CPU_LEVEL_VARIABLE} is {forced}, but this processor goes up to {detected}: the variable is ignored."));
+            .then(|| format!("{CPU_LEVEL_VARIABLE} is {forced}, but this CPU goes up to {detected}: the variable is ignored."));
         Ok((Self { compiled, detected, allowed: forced.min(detected) }, warning))
     }
 }
@@ -196,12 +195,12 @@ fn lacks(missing: &[&str], compiled_for: &[&str]) -> Advice {
     let known: Vec<&str> = ["avx2", "fma", "f16c", "avx512f"].into_iter().filter(|name| missing.contains(name)).collect();
     let named = if known.is_empty() { missing } else { &known };
     let names = named.iter().map(|name| name.to_uppercase()).collect::<Vec<_>>().join(", ");
-    let sentence = format!("This computer's processor cannot run Atelier: it lacks {names}.");
+    let sentence = format!("This computer's CPU cannot run Atelier: it lacks {names}.");
     let hint = if compiled_for.iter().all(is_floor) {
-        "Atelier needs a processor with AVX2: most of Intel's since 2013 and of AMD's since 2015. In a virtual machine, let it have the \
-         processor of its host."
+        "Atelier needs a CPU with AVX2: most Intel CPUs since 2013 and AMD CPUs since 2015 have it. In a virtual machine, pass the \
+         host's CPU through."
     } else {
-        "This Atelier was built for the processor of another machine. Take the one that is offered for download, or build it here."
+        "This Atelier was built for another machine's CPU. Download a release, or build it on this machine."
     };
     Advice::new(sentence, hint)
 }
@@ -253,8 +252,8 @@ mod tests {
             let error = choose(FLOOR, None, |it| it == "sse4.2").unwrap_err();
             assert_eq!(
                 error,
-                "This computer's processor cannot run Atelier: it lacks AVX2, FMA, F16C. Atelier needs a processor with AVX2: most of Intel's \
-                 since 2013 and of AMD's since 2015. In a virtual machine, let it have the processor of its host."
+                "This computer's CPU cannot run Atelier: it lacks AVX2, FMA, F16C. Atelier needs a CPU with AVX2: most Intel CPUs \
+                 since 2013 and AMD CPUs since 2015 have it. In a virtual machine, pass the host's CPU through."
             );
             assert!(choose(FLOOR, None, |it| it != "bmi2").unwrap_err().contains("it lacks BMI2."));
         }
@@ -263,7 +262,7 @@ mod tests {
         fn a_build_for_another_machine_says_so() {
             let native = [FLOOR, &["avx512f"]].concat();
             let error = choose(&native, None, has_floor).unwrap_err();
-            assert!(error.contains("it lacks AVX512F. This Atelier was built for the processor of another machine."), "{error}");
+            assert!(error.contains("it lacks AVX512F. This Atelier was built for another machine's CPU."), "{error}");
         }
 
         #[test]
@@ -281,13 +280,13 @@ mod tests {
         fn the_variable_names_nothing_below_what_is_built_in() {
             assert_eq!(
                 choose(FLOOR, Some("x86-64"), |_| true),
-                Err("This Atelier computes with avx2 and cannot do with x86-64, which ATELIER_CPU_LEVEL asks for. Set it to avx2 or higher, \
-                     or not at all."
+                Err("This build of Atelier needs avx2, and ATELIER_CPU_LEVEL allows only x86-64. Set it to avx2 or higher, \
+                     or unset it."
                     .to_owned())
             );
             assert_eq!(
                 choose(FLOOR, Some("pentium"), |_| true),
-                Err("ATELIER_CPU_LEVEL names no level of instructions: pentium. Levels are x86-64, avx2, avx512, avx512-bf16.".to_owned())
+                Err("ATELIER_CPU_LEVEL is not an instruction level: pentium. Use one of x86-64, avx2, avx512, avx512-bf16.".to_owned())
             );
         }
 
@@ -295,10 +294,7 @@ mod tests {
         fn a_level_that_the_processor_lacks_is_ignored_with_a_warning() {
             let (chosen, warning) = Processor::choose_with(FLOOR, Some("avx512"), has_floor).unwrap();
             assert_eq!((chosen.detected, chosen.allowed), (CpuLevel::Avx2, CpuLevel::Avx2));
-            assert_eq!(
-                warning.as_deref(),
-                Some("ATELIER_CPU_LEVEL is avx512, but this processor goes up to avx2: the variable is ignored.")
-            );
+            assert_eq!(warning.as_deref(), Some("ATELIER_CPU_LEVEL is avx512, but this CPU goes up to avx2: the variable is ignored."));
         }
     }
 }

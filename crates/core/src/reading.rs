@@ -55,7 +55,7 @@ pub struct ReadingMarks {
 
 /// A file that is left out, because Atelier ended while it read it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("Atelier ended while it read {}, so it is left out until it changes; replace it by a good copy, or delete it", path.display())]
+#[error("Atelier crashed while reading {}, so this file is skipped until it changes; replace or delete it", path.display())]
 pub struct LeftOut {
     /// The file.
     pub path: PathBuf,

@@ -19,13 +19,13 @@ const GONE: [i32; 3] = [5, 6, 19];
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
     /// It cannot be read now; it may be whole.
-    #[error("it cannot be read now: {0}")]
+    #[error("it cannot be read: {0}")]
     Now(io::Error),
     /// A newer Atelier wrote it.
     #[error("a newer version of Atelier wrote it")]
     Newer,
     /// It was read and makes no sense.
-    #[error("it makes no sense: {0}")]
+    #[error("it is invalid: {0}")]
     Damaged(Box<dyn Error + Send + Sync>),
 }
 

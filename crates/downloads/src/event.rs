@@ -124,9 +124,9 @@ impl PauseReason {
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {
-            Self::ByPerson => "Paused. Resume it whenever you like; what is there is kept.".into(),
+            Self::ByPerson => "Paused. Resume at any time; downloaded data is kept.".into(),
             Self::DiskFull { needed, free } => format!(
-                "The disk is full: {} are still to come and {} are free. Make room: it goes on by itself, and what is there is kept.",
+                "The disk is full: {} are needed and {} are free. Free some space: the download then resumes automatically.",
                 atelier_core::format::file_size(*needed),
                 atelier_core::format::file_size(*free)
             ),

@@ -22,13 +22,13 @@ pub fn fetch(url: &str, max_bytes: usize, limit: Duration, proxy: &ProxyChoice) 
         Err(_) | Ok(Err(NoAnswer::QueuedJob(_))) => Err(unreachable(&url)),
         Ok(Err(NoAnswer::Nonsense(words))) => Err(server(&words)),
         Ok(Ok((answer, body))) if answer.response.status().is_success() => Ok(body),
-        Ok(Ok((answer, _))) => Err(server(&format!("it answered {}", answer.response.status().as_u16()))),
+        Ok(Ok((answer, _))) => Err(server(&format!("status {}", answer.response.status().as_u16()))),
     }
 }
 
 fn unreachable(url: &reqwest::Url) -> Failure {
     let host = url.host_str().unwrap_or("The server");
-    Failure::new(Cause::Unreachable, format!("{host} cannot be reached just now."), "Check the connection and try again later.")
+    Failure::new(Cause::Unreachable, format!("{host} cannot be reached."), "Check the connection and try again later.")
 }
 
 fn server(words: &str) -> Failure {

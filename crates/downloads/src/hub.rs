@@ -9,13 +9,13 @@ use super::web::{NoAnswer, Web, repository};
 use crate::names::Sha256;
 
 /// Bytes of an answer that are read.
-const MOST_BYTES: usize = 8 << 20;
+const MAX_BYTES: usize = 8 << 20;
 /// Repositories that are asked for.
 const REPOSITORIES: usize = 50;
 /// Files of a repository that are listed.
-const MOST_FILES: usize = 2000;
+const MAX_FILES: usize = 2000;
 /// Characters of a search that are sent.
-const MOST_TEXT: usize = 200;
+const MAX_TEXT: usize = 200;
 
 /// A repository of models.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +81,7 @@ struct Lfs {
 /// Searches for models, the most downloaded first.
 pub(super) async fn search(web: &Web, text: &str) -> Result<Vec<Repository>, Failure> {
     let mut url = web.at_endpoint(["api", "models"]).map_err(nonsense)?;
-    let text: String = text.trim().chars().take(MOST_TEXT).collect();
+    let text: String = text.trim().chars().take(MAX_TEXT).collect();
     url.query_pairs_mut()
         .append_pair("search", &text)
         .append_pair("limit", &REPOSITORIES.to_string())
@@ -108,7 +108,7 @@ pub(super) async fn files(web: &Web, repo: &str) -> Result<Vec<HubFile>, Failure
     let mut url = web.at_endpoint(["api", "models"].into_iter().chain(parts).chain(["tree", "main"])).map_err(nonsense)?;
     url.query_pairs_mut().append_pair("recursive", "true");
     let found: Vec<FoundFile> = ask(web, &url, repo, Some(repo)).await?;
-    let good = found.into_iter().filter(|it| it.kind == "file" && !it.path.chars().any(char::is_control)).take(MOST_FILES);
+    let good = found.into_iter().filter(|it| it.kind == "file" && !it.path.chars().any(char::is_control)).take(MAX_FILES);
     Ok(good
         .map(|it| HubFile {
             size: it.lfs.as_ref().map_or(it.size, |lfs| lfs.size),
@@ -119,11 +119,11 @@ pub(super) async fn files(web: &Web, repo: &str) -> Result<Vec<HubFile>, Failure
 }
 
 async fn ask<T: for<'de> Deserialize<'de>>(web: &Web, url: &reqwest::Url, what: &str, repo: Option<&str>) -> Result<T, Failure> {
-    let (answer, body) = web.text(url, MOST_BYTES).await.map_err(|error| match error {
+    let (answer, body) = web.text(url, MAX_BYTES).await.map_err(|error| match error {
         NoAnswer::QueuedJob(_) => Failure::new(
             Cause::Unreachable,
-            format!("{} cannot be reached just now.", url.host_str().unwrap_or("The server")),
-            "Everything on this machine works without it. Check the connection and search again.",
+            format!("{} cannot be reached.", url.host_str().unwrap_or("The server")),
+            "Models on this machine work without it. Check the connection and search again.",
         ),
         NoAnswer::Nonsense(words) => unclear(&words),
     })?;
@@ -138,5 +138,5 @@ fn unclear(words: &str) -> Failure {
 }
 
 fn nonsense(sentence: String) -> Failure {
-    Failure::new(Cause::Job, sentence, "A repository is written owner/name.")
+    Failure::new(Cause::Job, sentence, "Write the repository as owner/name.")
 }

@@ -19,7 +19,7 @@ use atelier_core::paths;
 /// Bytes that are read at a time.
 const BLOCK_BYTES: usize = 1 << 20;
 /// Files that are remembered; the oldest are forgotten first.
-const MOST_FILES: usize = 4096;
+const MAX_FILES: usize = 4096;
 
 /// A file that was downloaded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,16 +76,14 @@ pub(super) struct DownloadIndex {
 }
 
 impl DownloadIndex {
-    /// Remembers a file.
     pub(super) fn add(&mut self, kept: DownloadedFile) {
         self.kept.retain(|it| it.path != kept.path);
-        if self.kept.len() >= MOST_FILES {
+        if self.kept.len() >= MAX_FILES {
             self.kept.remove(0);
         }
         self.kept.push(kept);
     }
 
-    /// All of them.
     pub(super) fn into_kept(self) -> Vec<DownloadedFile> {
         self.kept
     }

@@ -14,7 +14,7 @@ pub const MANIFEST: &str = "manifest.json";
 
 /// The files of a model, which are downloaded together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Job {
+pub struct DownloadJob {
     /// Its id; one job of an id at a time.
     pub id: String,
     /// Its name for people.
@@ -86,7 +86,7 @@ impl UnpackList {
     }
 }
 
-impl Job {
+impl DownloadJob {
     /// Checks that there are files, and that no two of them have the same path.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.id.is_empty() || self.files.is_empty() {
@@ -99,7 +99,7 @@ impl Job {
                 let reserved = name.ends_with(PART) || name.ends_with(NOTE) || name == MANIFEST && self.manifest.is_some();
                 // Some systems take `A` and `a` for one file.
                 if reserved || !places.insert(name.to_lowercase()) {
-                    return Err(format!("Two files of {} are called \"{name}\", or it is a name that Atelier needs itself.", self.name));
+                    return Err(format!("Two files of {} are called \"{name}\", or Atelier reserves this name.", self.name));
                 }
                 Ok(())
             };
@@ -123,7 +123,7 @@ pub(super) const NOTE: &str = ".part.json";
 mod tests {
     use super::*;
 
-    fn job(names: &[&str]) -> Job {
+    fn job(names: &[&str]) -> DownloadJob {
         let wanted = |name: &&str| FileRequest {
             source: Source::Url("http://127.0.0.1/x".into()),
             filename: FileName::try_from((*name).to_owned()).unwrap(),
@@ -132,7 +132,7 @@ mod tests {
             unpack: None,
         };
         let files = names.iter().map(wanted).collect();
-        Job { id: "a".into(), name: "A".into(), folder: "a".into(), files, manifest: Some("{}".into()), licence_url: None }
+        DownloadJob { id: "a".into(), name: "A".into(), folder: "a".into(), files, manifest: Some("{}".into()), licence_url: None }
     }
 
     #[test]
@@ -154,6 +154,6 @@ mod tests {
         let mut job = job(&["a.gguf"]);
         job.files[0].source = Source::HuggingFace { repo: "o/n".into(), path: "a b.gguf".into(), revision: None };
         let text = serde_json::to_string(&job).unwrap();
-        assert_eq!(serde_json::from_str::<Job>(&text).unwrap(), job);
+        assert_eq!(serde_json::from_str::<DownloadJob>(&text).unwrap(), job);
     }
 }

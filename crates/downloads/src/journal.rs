@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::event::{PauseReason, Status};
 use super::failure::{Cause, Failure};
 use super::index::DownloadIndex;
-use super::job::Job;
+use super::job::DownloadJob;
 use atelier_core::json::has_more_values;
 use atelier_core::paths;
 use atelier_core::stored_file::{Unreadable, aside_name, put_aside, read_stored};
@@ -32,7 +32,7 @@ pub(super) struct StoredQueue {
 /// A job, as it is remembered.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct StoredJob {
-    pub(super) job: Job,
+    pub(super) job: DownloadJob,
     #[serde(default)]
     pub(super) state: StoredState,
     /// Each file: whether it is in its place, and whether this job brought it there.
@@ -168,13 +168,16 @@ pub(super) fn take_over(path: &Path) -> Result<(StoredQueue, Option<String>), Un
         Ok((remembered, left_out)) => {
             let aside = aside_name(path);
             fs::copy(path, &aside).map_err(Unreadable::Now)?;
-            let files = if left_out == 1 { "1 download makes".to_owned() } else { format!("{left_out} downloads make") };
-            Ok((remembered, Some(format!("{files} no sense and was left out of the list; the old list is kept as {}.", aside.display()))))
+            let files = if left_out == 1 { "1 entry was".to_owned() } else { format!("{left_out} entries were") };
+            Ok((
+                remembered,
+                Some(format!("{files} invalid and left out of the download list; the old list is kept as {}.", aside.display())),
+            ))
         }
         Err(Unreadable::Damaged(reason)) => {
             let aside = put_aside(path).map_err(Unreadable::Now)?;
             let sentence = format!(
-                "The list of downloads was damaged and begins anew; the old one is kept as {}. What came is still there.",
+                "The download list was damaged and starts empty; the old list is kept as {}. Downloaded files are kept.",
                 aside.display()
             );
             tracing::warn!("{sentence} {reason}");

@@ -48,7 +48,7 @@ pub use failure::{Cause, Failure};
 pub use fetch::fetch;
 pub use hub::{HubFile, Repository};
 pub use index::DownloadedFile;
-pub use job::{FileRequest, Job, MANIFEST, Source, UnpackList};
+pub use job::{DownloadJob, FileRequest, MANIFEST, Source, UnpackList};
 pub use names::{FileName, Sha256};
 pub use options::{FreeSpace, Options, ProxyChoice, QueueError, RetryPolicy, StartError};
 pub use space::free_bytes;
@@ -137,7 +137,7 @@ impl Downloads {
     ///
     /// # Errors
     /// If it makes no sense, or nobody can take it.
-    pub fn add(&self, job: Job) -> Result<(), QueueError> {
+    pub fn add(&self, job: DownloadJob) -> Result<(), QueueError> {
         job.check().map_err(QueueError::Job)?;
         self.send(Command::Add(Box::new(job)))
     }

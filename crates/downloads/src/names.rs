@@ -39,7 +39,7 @@ impl TryFrom<String> for FileName {
         if name.len() <= 512 && name.split('/').all(|it| part(it) && !is_device(it)) {
             Ok(Self(name))
         } else {
-            Err(format!("{name:?} is no file name inside the model's folder"))
+            Err(format!("{name:?} is not a file name inside the model's folder"))
         }
     }
 }
@@ -65,6 +65,14 @@ pub struct Sha256([u8; 32]);
 
 impl Sha256 {
     /// The sum of everything that can be read.
+    ///
+    /// ```
+    /// use atelier_library::Sha256;
+    ///
+    /// let sum = Sha256::of("abc".as_bytes())?;
+    /// assert!(sum.to_string().starts_with("ba7816bf"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If reading fails.
@@ -108,7 +116,7 @@ impl TryFrom<String> for Sha256 {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let wrong = || format!("\"{text}\" is no SHA-256: 64 hexadecimal digits are expected");
+        let wrong = || format!("\"{text}\" is not a SHA-256 checksum: 64 hexadecimal digits are expected");
         let digits: Option<Vec<u8>> = text.chars().map(|c| c.to_digit(16).and_then(|it| u8::try_from(it).ok())).collect();
         let digits = digits.filter(|it| it.len() == 64).ok_or_else(wrong)?;
         let mut sum = [0; 32];

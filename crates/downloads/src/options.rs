@@ -112,10 +112,10 @@ impl RetryPolicy {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// Another process downloads already.
-    #[error("Another Atelier is downloading. Use that one, or close it and try again.")]
+    #[error("Another Atelier is downloading. Use that window, or close it and try again.")]
     InUse,
     /// The folder of the journal cannot be used.
-    #[error("{path} cannot be used: {source}. Check that the folder may be written to.", path = path.display())]
+    #[error("{path} cannot be used: {source}. Check that the folder is writable.", path = path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -139,7 +139,7 @@ pub enum StartError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueueError {
     /// Too many commands wait.
-    #[error("Too much is asked of the downloads at once; wait a moment.")]
+    #[error("Too many requests at once; wait a moment.")]
     Full,
     /// The queue's thread has ended.
     #[error("The downloads have stopped; restart Atelier.")]

@@ -69,7 +69,7 @@ impl Drop for PanicGuard {
         if !std::thread::panicking() {
             return;
         }
-        let failure = Failure::new(Cause::Disk, "The downloads have stopped.", "Restart Atelier; they go on where they were.");
+        let failure = Failure::new(Cause::Disk, "The downloads have stopped.", "Restart Atelier; interrupted downloads resume.");
         let mut open = Vec::new();
         for job in &mut *self.0.snapshot.lock() {
             if matches!(job.status, Status::Waiting | Status::Running) {

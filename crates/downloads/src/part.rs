@@ -19,12 +19,11 @@ use atelier_core::paths;
 /// Bytes that are read at a time.
 const BLOCK_BYTES: usize = 1 << 20;
 /// A note longer than this is not ours.
-const MOST_NOTE_BYTES: u64 = 64 << 10;
+const MAX_NOTE_BYTES: u64 = 64 << 10;
 
 /// Source and version of the bytes of a part.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PartMetadata {
-    /// Their source.
     pub(super) source: Option<Source>,
     /// The hash that was wanted.
     pub(super) wanted: Option<Sha256>,
@@ -220,7 +219,7 @@ pub(super) fn bytes_there(target: &Path) -> (u64, Option<u64>) {
 
 fn read_metadata(path: &Path) -> Option<PartMetadata> {
     let mut text = Vec::new();
-    File::open(path).ok()?.take(MOST_NOTE_BYTES).read_to_end(&mut text).ok()?;
+    File::open(path).ok()?.take(MAX_NOTE_BYTES).read_to_end(&mut text).ok()?;
     serde_json::from_slice(&text).ok()
 }
 

@@ -10,11 +10,11 @@ use crate::link_text::{name_in, unescaped};
 /// Name of the file at an address.
 pub(super) async fn probe(web: &Web, url: &str) -> Result<String, Failure> {
     let failure = |sentence: String, hint: &str, cause| Failure::new(cause, sentence, hint);
-    let copy = "Copy the address of the download itself, and paste that.";
+    let copy = "Copy the address of the download itself and paste it.";
     let address = web.address(&Source::Url(url.into())).map_err(|sentence| failure(sentence, copy, Cause::Job))?;
     let host = address.host_str().unwrap_or("The server").to_owned();
     let answer = web.get(&address, None).await.map_err(|error| {
-        let sentence = format!("{host} could not be asked what this link leads to: {error}.");
+        let sentence = format!("{host} could not be asked about this link: {error}.");
         failure(sentence, "Check the connection and try again.", Cause::Unreachable)
     })?;
     if !answer.response.status().is_success() {
@@ -22,7 +22,7 @@ pub(super) async fn probe(web: &Web, url: &str) -> Result<String, Failure> {
     }
     let headers = answer.response.headers();
     if is_page(headers) {
-        return Err(failure("This link leads to a page and not to a file.".into(), copy, Cause::Job));
+        return Err(failure("This link leads to a web page, not to a file.".into(), copy, Cause::Job));
     }
     // The body is not read: the connection ends with the answer.
     let name = told_name(headers).or_else(|| name_in(answer.response.url().as_str())).filter(|name| !name.is_empty());

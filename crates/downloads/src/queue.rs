@@ -17,7 +17,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinSet, spawn_blocking};
 
 use super::event::{Event, JobSnapshot, Stage, Status};
-use super::job::{FileRequest, Job};
+use super::job::{DownloadJob, FileRequest};
 use super::journal::{self, StoredFile, StoredJob, StoredQueue};
 use super::options::Options;
 use super::outbox::Outbox;
@@ -37,7 +37,7 @@ const WRITE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Command for the queue.
 pub(super) enum Command {
-    Add(Box<Job>),
+    Add(Box<DownloadJob>),
     Pause(String),
     /// Also tries a failed job again.
     Resume(String),
@@ -329,8 +329,7 @@ impl Queue {
             if !was_told {
                 tracing::error!(%error, "the download queue could not be remembered");
                 let path = self.journal.display();
-                self.outbox
-                    .send(Event::Notice(format!("The list of downloads, {path}, cannot be written now: {error}. It is tried again.")));
+                self.outbox.send(Event::Notice(format!("The download list {path} cannot be written: {error}. Atelier tries again.")));
             }
         }
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use tokio::sync::watch;
 
 use super::event::{FileProgress, JobSnapshot, PauseReason, Progress, Stage, Status};
-use super::job::{FileRequest, Job};
+use super::job::{DownloadJob, FileRequest};
 use super::journal::{StoredFile, StoredJob, StoredState};
 use super::part;
 use super::progress_counter::ProgressCounter;
@@ -19,7 +19,7 @@ const RATE_SECS: f64 = 3.0;
 pub(super) struct QueuedJob {
     /// Tells this job from an earlier one of the same name.
     pub(super) number: u64,
-    pub(super) job: Job,
+    pub(super) job: DownloadJob,
     pub(super) status: Status,
     pub(super) file_states: Vec<FileState>,
     /// Action once none of its tasks runs any longer.
@@ -36,7 +36,7 @@ pub(super) enum FollowUp {
     Nothing,
     Cancel,
     /// It becomes this one.
-    Replace(Box<Job>),
+    Replace(Box<DownloadJob>),
 }
 
 /// Room that a job waits for, in bytes.
@@ -116,7 +116,6 @@ impl QueuedJob {
         self.meter.tick(now, fetched);
     }
 
-    /// Its progress.
     pub(super) fn progress(&self) -> Progress {
         let files: Vec<FileProgress> =
             self.job.files.iter().zip(&self.file_states).map(|(wanted, file_state)| file_state.progress(wanted)).collect();

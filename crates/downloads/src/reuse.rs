@@ -20,8 +20,8 @@ pub(super) fn find_reusable(
     if !index::is_inside(&context.root, &target).map_err(|error| failed(error.into()))? {
         return Err(TransferError::Failed(Failure::new(
             Cause::Job,
-            format!("{} would be written outside the folder of models.", task.name()),
-            "Look for a link in the folder of models that leads out of it, and remove it.",
+            format!("{} would be written outside the models folder.", task.name()),
+            "Look in the models folder for a link that leads out of the folder, and remove this link.",
         )));
     }
     let sum = wanted.sha256.or_else(|| server.and_then(|metadata| metadata.linked));

@@ -31,7 +31,6 @@ impl Context {
 #[derive(Clone)]
 pub(super) struct FileTask {
     pub(super) wanted: FileRequest,
-    /// The job's folder.
     pub(super) folder: PathBuf,
     pub(super) licence_url: Option<String>,
     /// True if it waited for another job that downloaded a file from the same source.

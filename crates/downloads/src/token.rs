@@ -9,7 +9,7 @@ use std::sync::Arc;
 use atelier_core::paths;
 
 /// A file longer than this holds no token.
-const MOST_BYTES: u64 = 4096;
+const MAX_BYTES: u64 = 4096;
 
 /// A secret by which a server of models knows a person. It is never shown: not by `Debug`, not in errors.
 #[derive(Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ impl Token {
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
-        let good = !text.is_empty() && text.len() <= MOST_BYTES as usize && text.bytes().all(|byte| byte.is_ascii_graphic());
+        let good = !text.is_empty() && text.len() <= MAX_BYTES as usize && text.bytes().all(|byte| byte.is_ascii_graphic());
         good.then(|| Self(text.to_owned()))
     }
 
@@ -51,7 +51,7 @@ impl Token {
 
     fn read(path: &Path) -> Option<Self> {
         let mut text = String::new();
-        File::open(path).ok()?.take(MOST_BYTES).read_to_string(&mut text).ok()?;
+        File::open(path).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
         Self::new(&text)
     }
 }

@@ -27,7 +27,7 @@ use super::writer::{Start, write};
 /// Chunks that wait for the disk.
 const WAITING_CHUNKS: usize = 64;
 /// Fewer bytes than this in the time of a stall are a stall too.
-const LEAST_BYTES: u64 = 1024;
+const MIN_BYTES: u64 = 1024;
 /// Number of nonsensical answers before one is believed.
 const ODD_TRIES: u32 = 3;
 
@@ -82,7 +82,6 @@ impl From<TransferError> for AttemptError {
     }
 }
 
-/// Successful attempt.
 enum Attempt {
     /// All bytes are there, and are to be checked.
     Whole(Box<Part>),
@@ -127,7 +126,7 @@ impl Transfer {
                 Err(AttemptError::Changed) => {
                     odd_tries += 1;
                     (best, connections) = (0, 0);
-                    let sentence = format!("The server's {} changes again and again.", self.task.name());
+                    let sentence = format!("The server's copy of {} keeps changing.", self.task.name());
                     (Failure::new(Cause::Server, sentence, "Try again later."), Some(Duration::ZERO))
                 }
                 Err(AttemptError::Retry { failure, after, odd }) => {
@@ -240,7 +239,7 @@ impl Transfer {
 
     async fn ask(&mut self, rest: Option<&Rest<'_>>) -> Result<Answer, AttemptError> {
         let url = self.context.web.address(&self.task.wanted.source).map_err(|sentence| {
-            let hint = "Correct the address, or choose another variant.";
+            let hint = "Correct the URL, or choose another variant.";
             TransferError::Failed(Failure::new(Cause::Job, sentence, hint))
         })?;
         let context = Arc::clone(&self.context);
@@ -284,8 +283,8 @@ impl Transfer {
         if is_page(answer.response.headers()) {
             let failure = Failure::new(
                 Cause::Server,
-                format!("The server sent a page in the place of {name}."),
-                "It may want you to sign in, or the file has moved: open its page in a browser.",
+                format!("The server sent a web page instead of {name}."),
+                "The server may require a login, or the file has moved: open its page in a browser.",
             );
             return Err(TransferError::Failed(failure).into());
         }
@@ -298,16 +297,16 @@ impl Transfer {
         if let (Some(expected), Some(total)) = (expected, now.total)
             && expected != total
         {
-            let sentence = format!("The server's {name} has {total} bytes, and {expected} were expected.");
+            let sentence = format!("The server's {name} has {total} bytes; {expected} were expected.");
             return Err(odd(sentence, Cause::Mismatch));
         }
         match status {
             StatusCode::RANGE_NOT_SATISFIABLE if there > 0 && now.total == Some(there) && old.is_same(now) => Ok(None),
-            StatusCode::RANGE_NOT_SATISFIABLE => Err(odd(format!("The server says that {name} has no such part."), Cause::Server)),
+            StatusCode::RANGE_NOT_SATISFIABLE => Err(odd(format!("The server cannot resume {name} at this position."), Cause::Server)),
             StatusCode::PARTIAL_CONTENT => {
                 let from = web::content_range(answer.response.headers()).and_then(|it| it.0);
                 if from != Some(there) {
-                    return Err(odd(format!("The server sent another part of {name} than was asked for."), Cause::Server));
+                    return Err(odd(format!("The server sent the wrong part of {name}."), Cause::Server));
                 }
                 if there == 0 {
                     Ok(Some(Start::Anew(now.clone())))
@@ -356,7 +355,7 @@ impl Transfer {
             to_come = match to_come.map(|it| it.checked_sub(bytes)) {
                 None => None,
                 Some(Some(left)) => Some(left),
-                Some(None) => break Some(odd(format!("The server sends more of {} than there is.", self.task.name()), Cause::Server)),
+                Some(None) => break Some(odd(format!("The server sends more data than {} has.", self.task.name()), Cause::Server)),
             };
             if sender.send(chunk).await.is_err() {
                 // The writer says why.
@@ -364,8 +363,8 @@ impl Transfer {
             }
             window.1 += bytes;
             if window.0.elapsed() > self.context.retry_policy.stall {
-                if window.1 < LEAST_BYTES && to_come != Some(0) {
-                    break Some(self.line(NoAnswer::QueuedJob("the server sends next to nothing".into())));
+                if window.1 < MIN_BYTES && to_come != Some(0) {
+                    break Some(self.line(NoAnswer::QueuedJob("the server is too slow".into())));
                 }
                 window = (Instant::now(), 0);
             }
@@ -411,7 +410,7 @@ impl Transfer {
                 failure: Failure::new(
                     Cause::Unreachable,
                     format!("{} could not be downloaded: {words}.", self.task.name()),
-                    "Check the connection and try again; what is there is kept.",
+                    "Check the connection and try again; downloaded data is kept.",
                 ),
                 after: None,
                 odd: false,

@@ -24,7 +24,7 @@ pub(super) enum TransferError {
 pub(super) fn lost() -> TransferError {
     TransferError::Failed(Failure::new(
         Cause::Disk,
-        "A part of Atelier that writes downloads has failed.",
+        "Internal error while writing downloads.",
         "Try again; if it fails again, restart Atelier.",
     ))
 }
@@ -32,8 +32,8 @@ pub(super) fn lost() -> TransferError {
 pub(super) fn mismatch(name: &str) -> Failure {
     Failure::new(
         Cause::Mismatch,
-        format!("The server's {name} is not the file that was expected. Nothing of it was kept."),
-        "The file was changed or damaged there. Try again later, choose another variant, or add its link to take it as it is.",
+        format!("The checksum of the server's {name} does not match. Nothing was kept."),
+        "The file was changed or damaged on the server. Try again later, choose another variant, or add its link to accept it.",
     )
 }
 
@@ -47,18 +47,23 @@ pub(super) fn file_error(error: PartError, task: &FileTask) -> TransferError {
     let folder: &Path = &task.folder;
     match error {
         PartError::Stopped => TransferError::Stopped,
-        PartError::InUse => failed(format!("{} is being downloaded by another Atelier.", task.name()), "Wait until it is done there."),
+        PartError::InUse => {
+            failed(format!("{} is being downloaded by another Atelier.", task.name()), "Wait until that download has finished.")
+        }
         PartError::Disk(error) if is_full(&error) => {
             let needed = task.counter.total().unwrap_or_default().saturating_sub(task.counter.bytes());
             TransferError::Full { needed, free: 0 }
         }
         PartError::Disk(error) if error.kind() == io::ErrorKind::FileTooLarge => {
             let bytes = task.counter.total().map_or_else(|| "such".to_owned(), file_size);
-            failed(format!("The disk cannot hold a file of {bytes} bytes."), "Choose a folder on a disk with another file system.")
+            failed(
+                format!("The disk cannot hold a file of {bytes} bytes."),
+                "Choose a folder on a disk whose file system allows larger files.",
+            )
         }
         PartError::Disk(error) => failed(
             format!("{} could not be written in {}: {error}.", task.name(), folder.display()),
-            "Check that the folder is there and may be written to, and try again.",
+            "Check that the folder exists and is writable, and try again.",
         ),
     }
 }

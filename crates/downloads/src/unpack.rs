@@ -21,7 +21,7 @@ use atelier_core::bounded_reader::BoundedReader;
 use atelier_core::paths;
 
 /// No file of a model packs better than this; deflate itself reaches 1032.
-const MOST_RATIO: u64 = 100;
+const MAX_RATIO: u64 = 100;
 /// Small files may pack as well as they like.
 const SMALL_BYTES: u64 = 1 << 20;
 /// Bytes that an archive's list of contents is read from.
@@ -29,7 +29,6 @@ const MAX_CONTENTS_BYTES: u64 = 16 << 20;
 /// Bytes that are unpacked at a time.
 const BLOCK_BYTES: usize = 256 << 10;
 
-/// Error of unpacking.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UnpackError {
     /// Something in it is wrong.
@@ -68,17 +67,15 @@ impl UnpackError {
         match self {
             Self::Stopped => TransferError::Stopped,
             Self::Full { needed, free } => TransferError::Full { needed, free },
-            Self::Disk(error) => failed(
-                format!("{name} could not be unpacked: {error}."),
-                "Check that the folder may be written to, and try again.",
-                Cause::Disk,
-            ),
+            Self::Disk(error) => {
+                failed(format!("{name} could not be unpacked: {error}."), "Check that the folder is writable, and try again.", Cause::Disk)
+            }
             Self::Wrong(what) => {
                 // Best effort: it is of no use, and in nobody's way.
                 let _ = fs::remove_file(archive);
                 failed(
                     format!("{name} was not unpacked: {what}."),
-                    "It was removed. Get the model from another place, or tell whoever made the archive.",
+                    "The archive was removed. Get the model from another source, or tell the author of the archive.",
                     Cause::Archive,
                 )
             }
@@ -180,14 +177,14 @@ fn check<R: Read + io::Seek>(
     let index = zip.index_for_name(name.as_str()).ok_or_else(|| wrong("is missing"))?;
     let file = zip.by_index_raw(index)?;
     if file.encrypted() {
-        return Err(wrong("has a password"));
+        return Err(wrong("is password-protected"));
     }
     if file.is_symlink() || !file.is_file() {
-        return Err(wrong("is no plain file"));
+        return Err(wrong("is not a plain file"));
     }
     let (bytes, packed) = (file.size(), file.compressed_size());
-    if bytes > SMALL_BYTES && bytes / MOST_RATIO > packed {
-        return Err(wrong("says that it unpacks to much more than any model file does"));
+    if bytes > SMALL_BYTES && bytes / MAX_RATIO > packed {
+        return Err(wrong("claims to unpack to more than any model file"));
     }
     if !is_inside(folder, &target)? {
         return Err(wrong("would leave the model's folder"));
@@ -216,7 +213,7 @@ fn copy<R: Read + io::Seek>(
         };
         bytes += read as u64;
         if bytes > entry.bytes || read == 0 && bytes < entry.bytes {
-            return Err(wrong("has another size than it says"));
+            return Err(wrong("has the wrong size"));
         }
         let Some(read) = block.get(..read).filter(|it| !it.is_empty()) else { break };
         sum.update(read);
@@ -322,7 +319,7 @@ mod tests {
         assert!(fs::metadata(&path).unwrap().len() < 1 << 20);
         let list = UnpackList { names: names(&["bomb"]), flat: true };
         let (done, found) = result(&path, &list, u64::MAX);
-        assert!(matches!(&done, Err(UnpackError::Wrong(what)) if what.contains("much more")), "{done:?}");
+        assert!(matches!(&done, Err(UnpackError::Wrong(what)) if what.contains("more than any")), "{done:?}");
         assert!(found.is_empty());
     }
 

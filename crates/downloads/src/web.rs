@@ -20,7 +20,7 @@ use crate::names::Sha256;
 /// Redirects that are followed for one request.
 const HOPS: usize = 10;
 /// Largest answer that is not a file, in bytes.
-const MOST_WORDS: usize = 64 << 10;
+const MAX_WORDS: usize = 64 << 10;
 
 /// The client, the endpoint and the token.
 pub(super) struct Web {
@@ -82,7 +82,7 @@ impl Web {
         }
         let client = client.build().map_err(|error| format!("Downloads cannot start: {}.", words(&error)))?;
         let endpoint = Url::parse(endpoint).ok().filter(|url| matches!(url.scheme(), "https" | "http") && url.has_host());
-        let endpoint = endpoint.ok_or("HF_ENDPOINT is no address; it looks like https://example.org.")?;
+        let endpoint = endpoint.ok_or("HF_ENDPOINT is not a URL; a URL looks like https://example.org.")?;
         Ok(Self { client, endpoint, token: Mutex::new(token), stall: retry_policy.stall })
     }
 
@@ -100,11 +100,11 @@ impl Web {
     pub(super) fn at_endpoint<'a>(&self, parts: impl IntoIterator<Item = &'a str>) -> Result<Url, String> {
         let mut url = self.endpoint.clone();
         {
-            let mut path = url.path_segments_mut().map_err(|()| "HF_ENDPOINT is no address.".to_owned())?;
+            let mut path = url.path_segments_mut().map_err(|()| "HF_ENDPOINT is not a URL.".to_owned())?;
             path.pop_if_empty();
             for part in parts {
                 if matches!(part, "" | "." | "..") || part.contains(char::is_control) {
-                    return Err(format!("{part:?} is no part of an address."));
+                    return Err(format!("{part:?} is not part of a URL."));
                 }
                 path.push(part);
             }
@@ -117,7 +117,7 @@ impl Web {
         match source {
             Source::Url(text) => {
                 let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "https" | "http") && url.has_host());
-                url.ok_or_else(|| format!("{text:?} is no address; it looks like https://example.org/file."))
+                url.ok_or_else(|| format!("{text:?} is not a URL; a URL looks like https://example.org/file."))
             }
             Source::HuggingFace { repo, path, revision } => {
                 let repo = repository(repo)?;
@@ -145,7 +145,7 @@ impl Web {
                 request = request.header(header::AUTHORIZATION, value);
             }
             let response = timeout(self.stall, request.send()).await;
-            let response = response.map_err(|_| NoAnswer::QueuedJob("the server does not answer".into()))?;
+            let response = response.map_err(|_| NoAnswer::QueuedJob("the server does not respond".into()))?;
             let response = response.map_err(|error| NoAnswer::QueuedJob(words(&error)))?;
             linked = linked.or_else(|| etag(response.headers(), "x-linked-etag").and_then(|it| Sha256::try_from(it).ok()));
             linked_size = linked_size.or_else(|| number(response.headers(), &HeaderName::from_static("x-linked-size")));
@@ -154,23 +154,23 @@ impl Web {
             }
             let location = response.headers().get(header::LOCATION).and_then(|value| value.to_str().ok());
             let next = location.and_then(|it| url.join(it).ok()).filter(|it| matches!(it.scheme(), "https" | "http") && it.has_host());
-            let next = next.ok_or_else(|| NoAnswer::Nonsense("the server redirects to no address".into()))?;
+            let next = next.ok_or_else(|| NoAnswer::Nonsense("the server redirects to an invalid URL".into()))?;
             if url.scheme() == "https" && next.scheme() == "http" {
-                return Err(NoAnswer::Nonsense("the server redirects from a safe connection to one that is not".into()));
+                return Err(NoAnswer::Nonsense("the server redirects from https to http".into()));
             }
             url = next;
         }
-        Err(NoAnswer::Nonsense("the server redirects without end".into()))
+        Err(NoAnswer::Nonsense("the server redirects too often".into()))
     }
 
     /// Asks for a short text, at most `most` bytes of it.
     pub(super) async fn text(&self, url: &Url, most: usize) -> Result<(Answer, Vec<u8>), NoAnswer> {
         let mut answer = self.get(url, None).await?;
-        let most = if answer.response.status().is_success() { most } else { MOST_WORDS };
+        let most = if answer.response.status().is_success() { most } else { MAX_WORDS };
         let mut body = Vec::new();
         while let Some(chunk) = self.chunk(&mut answer.response).await? {
             if body.len() + chunk.len() > most {
-                return Err(NoAnswer::Nonsense("the answer is longer than it may be".into()));
+                return Err(NoAnswer::Nonsense("the server's answer is too long".into()));
             }
             body.extend_from_slice(&chunk);
         }
@@ -193,8 +193,8 @@ impl Web {
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if page.is_none() && !same_origin(answer.response.url(), &self.endpoint) => {
                 let host = answer.response.url().host_str().unwrap_or("The server");
-                let sentence = format!("{host} gives {what} only to those who signed in there.");
-                let hint = "Many sites have a link with a key of yours in it for such files: add that one.";
+                let sentence = format!("{host} requires a login for {what}.");
+                let hint = "Many sites offer a link with a personal key for such files: add that link.";
                 (Failure::new(Cause::Server, sentence, hint), false)
             }
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if !missing => (gated(self.endpoint(), what, page, answer.with_token), false),
@@ -203,8 +203,8 @@ impl Web {
                 (
                     Failure::new(
                         Cause::NotFound,
-                        format!("{what} is no longer where it was: its repository moved or removed it."),
-                        format!("Look at {at} for its new place, or choose another variant."),
+                        format!("{what} no longer exists at this address: the repository moved or removed it."),
+                        format!("Look at {at} for the new address, or choose another variant."),
                     ),
                     false,
                 )
@@ -212,16 +212,16 @@ impl Web {
             StatusCode::TOO_MANY_REQUESTS => (
                 Failure::new(
                     Cause::TooMany,
-                    format!("The server has been asked too often and holds {what} back for now."),
-                    "Wait a few minutes and try again; a token of your own raises the limit.",
+                    format!("The server limits requests and refuses {what} for now."),
+                    "Wait a few minutes and try again; an access token raises the limit.",
                 ),
                 true,
             ),
             _ => (
                 Failure::new(
                     Cause::Server,
-                    format!("The server could not send {what}: it answered {}.", status.as_u16()),
-                    "Try again later; what is there is kept.",
+                    format!("The server could not send {what}: status {}.", status.as_u16()),
+                    "Try again later; downloaded data is kept.",
                 ),
                 status.is_server_error() || matches!(status.as_u16(), 408 | 425),
             ),
@@ -232,16 +232,16 @@ impl Web {
 fn gated(endpoint: &str, what: &str, page: Option<String>, with_token: bool) -> Failure {
     let licence = page.as_ref().map_or_else(String::new, |page| format!("Accept its licence at {page}. "));
     let hint = if with_token {
-        format!("{licence}Then check that your token may read it ({endpoint}/settings/tokens), and try again.")
+        format!("{licence}Then check that the token may read the repository ({endpoint}/settings/tokens), and try again.")
     } else {
         format!(
             "{licence}Then make a token at {endpoint}/settings/tokens and paste it under \"Hugging Face token\" in the Models view (or set HF_TOKEN), and try again."
         )
     };
     let sentence = if with_token {
-        format!("{what} is only for those who accepted its licence, and your token was refused.")
+        format!("{what} requires accepting its licence, and the token was refused.")
     } else {
-        format!("{what} is only for those who accepted its licence.")
+        format!("{what} requires accepting its licence.")
     };
     Failure::new(Cause::Gated { licence_url: page }, sentence, hint)
 }
@@ -254,7 +254,7 @@ pub(super) fn repository(repo: &str) -> Result<Vec<&str>, String> {
     if parts.len() <= 2 && parts.iter().all(good) {
         Ok(parts)
     } else {
-        Err(format!("{repo:?} is no repository; it looks like owner/name."))
+        Err(format!("{repo:?} is not a repository; it looks like owner/name."))
     }
 }
 
@@ -264,7 +264,7 @@ fn same_origin(one: &Url, other: &Url) -> bool {
 
 /// An error with the reasons beneath it, the last of which is the one that helps.
 fn words(error: &reqwest::Error) -> String {
-    let mut text = if error.is_connect() { "no connection".to_owned() } else { "the connection broke".to_owned() };
+    let mut text = if error.is_connect() { "no connection".to_owned() } else { "the connection was lost".to_owned() };
     let mut inner = std::error::Error::source(error);
     while let Some(error) = inner {
         if error.source().is_none() {

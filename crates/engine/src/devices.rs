@@ -48,9 +48,7 @@ fn described(device: Device, position: Option<&RemotePosition>) -> Device {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the device {name} cannot be simulated: {why}")]
 pub struct NotAdded {
-    /// The device's name.
     pub name: String,
-    /// The engine's message.
     pub why: String,
 }
 

@@ -7,7 +7,7 @@ pub(crate) fn missing() -> Option<String> {
     ffi::is_vulkan_loader_missing().then(|| {
         let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
         format!(
-            "Graphics cards are not used, because this system has no Vulkan loader. {}, then start Atelier again.",
+            "GPUs are not used, because this system has no Vulkan loader. {}, then start Atelier again.",
             how_to_install(std::env::consts::OS, &release)
         )
     })
@@ -16,7 +16,7 @@ pub(crate) fn missing() -> Option<String> {
 /// `os` as [`std::env::consts::OS`] has it, and the text of `os-release` where there is one.
 fn how_to_install(os: &str, os_release: &str) -> &'static str {
     match os {
-        "windows" => "Install your graphics card's newest driver, which brings it, or run `winget install KhronosGroup.VulkanRT`",
+        "windows" => "Install your GPU's newest driver, or run `winget install KhronosGroup.VulkanRT`",
         "macos" => "Install it with `brew install vulkan-loader molten-vk`",
         _ => {
             let ids: Vec<String> = os_release.lines().filter_map(ids_in).flatten().collect();
@@ -26,9 +26,9 @@ fn how_to_install(os: &str, os_release: &str) -> &'static str {
             } else if is_like(&["fedora", "rhel", "centos"]) {
                 "Install it with `sudo dnf install vulkan-loader mesa-vulkan-drivers`"
             } else if is_like(&["arch"]) {
-                "Install it with `sudo pacman -S vulkan-icd-loader` and your card's driver (vulkan-radeon, vulkan-intel or nvidia-utils)"
+                "Install it with `sudo pacman -S vulkan-icd-loader` and your GPU's driver (vulkan-radeon, vulkan-intel or nvidia-utils)"
             } else {
-                "Install the Vulkan loader and your card's Vulkan driver with your system's package manager"
+                "Install the Vulkan loader and your GPU's Vulkan driver with your system's package manager"
             }
         }
     }

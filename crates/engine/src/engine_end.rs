@@ -22,7 +22,7 @@ const MAX_JOBS: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Busy {
     /// Too many jobs are open.
-    #[error("the queue is full; wait until some pictures are done")]
+    #[error("the queue is full; wait until some pictures are finished")]
     Full,
     /// The engine's thread has ended.
     #[error("the engine has stopped; restart Atelier")]
@@ -32,7 +32,6 @@ pub enum Busy {
 /// Work on a thread of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WorkId {
-    /// This job.
     Job(JobId),
     /// A server is added; one at a time, because that needs all devices.
     AddServer,
@@ -97,7 +96,6 @@ impl Dispatcher {
         Arc::new(Self { state: Mutex::default(), changed: Condvar::new(), input: Mailbox::new(|| {}), output: Box::new(output) })
     }
 
-    /// Takes a request.
     pub(crate) fn receive(&self, request: Request) -> Result<(), Busy> {
         let mut state = self.state.lock();
         if state.is_gone {

@@ -8,28 +8,27 @@ use atelier_core::format::file_size;
 
 const OUT_OF_MEMORY: (&str, &str) = (
     "There is not enough memory for this picture.",
-    "Choose a smaller size, switch on VAE tiling, or put weights in RAM (weights live in: cpu).",
+    "Choose a smaller size, turn on VAE tiling, or keep weights in RAM (--params-backend cpu).",
 );
 
 /// Advice where one tensor is larger than a device's buffers may be.
-const TOO_LARGE_HINT: &str =
-    "Put the text encoder on the processor (te=cpu), decode in tiles, or choose a more quantised file (Q8_0, Q4_0).";
+const TOO_LARGE_HINT: &str = "Run the text encoder on the CPU (te=cpu), turn on VAE tiling, or choose a more quantised file (Q8_0, Q4_0).";
 
 /// Fragments of the engine's log lines (stable-diffusion.cpp, ggml), and the advice for a person. The first that matches wins.
 const KNOWN: &[(&[&str], &str, &str)] = &[
     (
         &["too large for params buffer", " takes no tensor of "],
-        "A part of the model, or of the picture, is larger than this device takes in one piece.",
+        "A part of the model or the picture is larger than this device can allocate at once.",
         TOO_LARGE_HINT,
     ),
     (
         &[" does not compute "],
-        "This device does not compute with a number type of the model.",
+        "This device does not support a number type of the model.",
         "Choose another quantisation of the model, or another device for that part.",
     ),
     (
         &["no dequantization available"],
-        "A model file has numbers of a type that the engine makes no weights of.",
+        "A model file has a number type that the engine does not support.",
         "Look for the same model as another .safetensors or .gguf file.",
     ),
     (
@@ -39,33 +38,33 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
     ),
     (
         &["load lora tensors from"],
-        "A LoRA could not be loaded, so no picture was made without it.",
-        "Its file may be damaged or on a disk that went away. Download it again, or leave it out.",
+        "A LoRA could not be loaded, so no picture was generated.",
+        "The file may be damaged or its disk disconnected. Download it again, or remove the LoRA.",
     ),
     (
         &["photomaker found no word before img"],
-        "PhotoMaker does not find the person in the prompt.",
+        "PhotoMaker did not find the person in the prompt.",
         "Write the word img once, after the word for the person: a woman img by a lake.",
     ),
     (
         &["photomaker found img too late"],
-        "The word img stands too far back in the prompt for PhotoMaker, or there are too many pictures of the person.",
-        "Begin the prompt with the person, or keep the best pictures.",
+        "The word img is too late in the prompt for PhotoMaker, or there are too many pictures of the person.",
+        "Start the prompt with the person, or use fewer pictures.",
     ),
     (
         &["photomaker did not take", "the photomaker file could not be read"],
-        "PhotoMaker could not be used, so no picture was made without the person.",
-        "Its file may be damaged or another kind of PhotoMaker. Download it again, or leave it out.",
+        "PhotoMaker could not be loaded, so no picture was generated.",
+        "The file may be damaged or an unsupported PhotoMaker. Download it again, or remove PhotoMaker.",
     ),
     (
         &["get sd version from file failed"],
-        "Atelier cannot tell what kind of model this is.",
-        "Choose the diffusion file of a model that Atelier knows, in the role it is meant for.",
+        "Atelier does not recognise this model.",
+        "Choose the diffusion file of a supported model, in the right role.",
     ),
     (
         &["read tensor data failed"],
-        "A model file could not be read to its end.",
-        "It may be damaged or on a disk that went away. Check the disk, or download the file again.",
+        "A model file could not be read completely.",
+        "The file may be damaged or its disk disconnected. Check the disk, or download the file again.",
     ),
     (
         &["not in model metadata", "not in model file", "was not loaded"],
@@ -74,23 +73,23 @@ const KNOWN: &[(&[&str], &str, &str)] = &[
     ),
     (
         &["wrong shape", "has invalid shape", "ggml_can_mul_mat", "can_repeat"],
-        "The model's files do not fit each other.",
+        "The model's files do not fit together together.",
         "Choose the text encoder and the VAE that were made for this diffusion file.",
     ),
     (
         &["backend config failed", "failed to initialize"],
         "A device could not be used.",
-        "Choose another device in the placement, or leave it empty.",
+        "Choose another device in the placement, or leave the placement empty.",
     ),
     (
         &["no kernel image", "invalid device function"],
-        "This build of Atelier has no code for this graphics card.",
-        "Choose the processor or another card in the placement, or install the build with Vulkan.",
+        "This build of Atelier does not support this GPU.",
+        "Choose the CPU or another GPU in the placement, or install the Vulkan build.",
     ),
     (
         &["illegal memory access", "unspecified launch failure", "misaligned address"],
-        "The graphics card stopped inside a calculation.",
-        "Restart Atelier before this card is used again; until then, choose another device in the placement.",
+        "The GPU stopped during a calculation.",
+        "Restart Atelier before using this GPU again; until then, choose another device in the placement.",
     ),
 ];
 
@@ -105,11 +104,11 @@ pub(crate) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
         (Status::NoMemory, _) => (OUT_OF_MEMORY.0, OUT_OF_MEMORY.1),
         (_, Some((_, sentence, hint))) => (*sentence, *hint),
         (Status::Aborted, None) => (
-            "The engine stopped inside a calculation.",
-            "The model was unloaded; generate again. If it happens again, check that its files belong together.",
+            "The engine stopped during a calculation.",
+            "The model was unloaded; generate again. If this happens again, check that the model's files belong together.",
         ),
         (Status::Failed | Status::Cancelled | Status::Lost | Status::DeviceLost, None) => {
-            ("The engine could not make this picture.", "The details show what it said.")
+            ("The engine could not generate this picture.", "See the details for the engine's messages.")
         }
     };
     let mut log = log;
@@ -117,8 +116,8 @@ pub(crate) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
         log.push(error.message.clone());
     }
     if let (Status::DeviceLost, Some(device)) = (error.status, &error.lost) {
-        let hint = "Restart Atelier before it is used again; until then, choose another device in the placement. If it happens again, update its driver.";
-        return Failure { log, ..Failure::new(format!("{device} stopped answering, and its driver gave it up."), hint) };
+        let hint = "Restart Atelier before using this device again, or choose another device. If this happens again, update its driver.";
+        return Failure { log, ..Failure::new(format!("{device} stopped responding, and its driver reset it."), hint) };
     }
     if let Some(server) = &error.lost {
         let error = last_error().unwrap_or_else(|| RemoteError::Lost(server.clone()));
@@ -130,15 +129,12 @@ pub(crate) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
             let (wanted, free) = (file_size(*bytes_wanted), file_size(*bytes_free));
             let advice = if bytes_wanted <= bytes_free && device == "CPU" {
                 // A limit of this process, or memory in pieces.
-                Advice::new(
-                    format!("There is not enough memory: {} wanted {wanted} of RAM, and the system gave none.", phase.label()),
-                    OUT_OF_MEMORY.1,
-                )
+                Advice::new(format!("There is not enough RAM: {} needed {wanted}, and the system refused.", phase.label()), OUT_OF_MEMORY.1)
             } else if bytes_wanted <= bytes_free {
-                let sentence = format!("{device} does not give {} {wanted} in one piece, although {free} were free.", phase.label());
+                let sentence = format!("{device} cannot allocate {wanted} at once for {}, although {free} were free.", phase.label());
                 Advice::new(sentence, TOO_LARGE_HINT)
             } else {
-                let sentence = format!("{device} has too little memory: {} wanted {wanted}, and {free} were free.", phase.label());
+                let sentence = format!("{device} has too little memory: {} needed {wanted}, and {free} were free.", phase.label());
                 Advice::new(sentence, OUT_OF_MEMORY.1)
             };
             Failure { advice, log, cause: Some(Cause::OutOfMemory(missing.clone())) }
@@ -167,7 +163,7 @@ mod tests {
     #[test]
     fn an_assert_about_shapes_means_files_that_do_not_fit() {
         let failure = failure(Status::Aborted, "ggml.c:3: GGML_ASSERT(ggml_can_mul_mat(a, b)) failed", &[]);
-        assert!(failure.advice.sentence.contains("do not fit"), "{failure:?}");
+        assert!(failure.advice.sentence.contains("do not fit together"), "{failure:?}");
     }
 
     #[test]
@@ -175,12 +171,12 @@ mod tests {
         let missing = OutOfMemory { device: "GPU1".into(), phase: PhaseKind::Decoding, bytes_wanted: 3_000_000, bytes_free: 1_000_000 };
         let error = CallError { status: Status::NoMemory, message: String::new(), out_of_memory: Some(missing.clone()), lost: None };
         let failure = of_call(&error, Vec::new());
-        assert_eq!(failure.advice.sentence, "GPU1 has too little memory: decoding wanted 3.0 MB, and 1.0 MB were free.");
+        assert_eq!(failure.advice.sentence, "GPU1 has too little memory: decoding needed 3.0 MB, and 1.0 MB were free.");
         assert_eq!(failure.cause, Some(Cause::OutOfMemory(missing.clone())));
         let fitting = OutOfMemory { bytes_free: 8_000_000, ..missing };
         let error = CallError { status: Status::NoMemory, message: String::new(), out_of_memory: Some(fitting), lost: None };
         let sentence = of_call(&error, Vec::new()).advice.sentence;
-        assert_eq!(sentence, "GPU1 does not give decoding 3.0 MB in one piece, although 8.0 MB were free.");
+        assert_eq!(sentence, "GPU1 cannot allocate 3.0 MB at once for decoding, although 8.0 MB were free.");
     }
 
     #[test]
@@ -196,14 +192,14 @@ mod tests {
     fn a_lost_device_is_named_and_not_offered_again() {
         let error = CallError { status: Status::DeviceLost, message: String::new(), out_of_memory: None, lost: Some("Vulkan0".into()) };
         let failure = of_call(&error, Vec::new());
-        assert!(failure.advice.sentence.starts_with("Vulkan0 stopped answering"), "{failure:?}");
+        assert!(failure.advice.sentence.starts_with("Vulkan0 stopped responding"), "{failure:?}");
         assert!(failure.advice.hint.contains("Restart") && failure.advice.hint.contains("another device"), "{failure:?}");
     }
 
     #[test]
     fn a_card_without_code_for_it_is_said_to_be_one() {
         let failure = failure(Status::Aborted, "CUDA error", &["CUDA error: no kernel image is available for execution on the device"]);
-        assert!(failure.advice.sentence.contains("no code for this graphics card"), "{failure:?}");
+        assert!(failure.advice.sentence.contains("does not support this GPU"), "{failure:?}");
     }
 
     #[test]

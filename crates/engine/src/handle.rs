@@ -193,7 +193,6 @@ impl Handle {
         self.control(Control::Cancel(job)).ok();
     }
 
-    /// Cancels every job.
     pub fn cancel_all(&self) {
         for job in self.events.open_jobs() {
             self.cancel(job);

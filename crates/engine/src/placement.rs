@@ -98,7 +98,7 @@ impl ResolvedPlacement {
 
 /// The failure of a job whose placement cannot be resolved.
 pub(crate) fn placement_failure(error: &PlacementError) -> Failure {
-    Failure::new(sentence(&error.to_string()), "Change the placement, or leave it empty.")
+    Failure::new(sentence(&error.to_string()), "Change the placement, or leave the placement empty.")
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
             name: name.into(),
             description: String::new(),
             kind,
-            card: None,
+            gpu: None,
             memory_total_bytes: 1,
             memory_free_bytes: 1,
             memory_allocated_bytes: 0,

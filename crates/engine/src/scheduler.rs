@@ -27,7 +27,6 @@ const EVICTION_INTERVAL: Duration = Duration::from_secs(5);
 enum Needed {
     /// All: it changes them, or its placement is not known.
     All,
-    /// These, by name.
     Devices(BTreeSet<String>),
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn is_engine_thread() -> bool {
 
 /// The system gives no thread.
 pub(crate) fn no_thread() -> Failure {
-    Failure::new("The computer has no thread left for this picture.", "Close other programs, then generate again.")
+    Failure::new("The system has no threads left for this picture.", "Close other programs, then generate again.")
 }
 
 type Work = Box<dyn FnOnce() + Send>;

@@ -62,7 +62,7 @@ impl DatabaseState {
     pub fn warning(&self) -> Option<String> {
         let Self::PutAside(aside) = self else { return None };
         Some(format!(
-            "The index of your pictures was damaged and is made again from them; the old file is kept as {}. Jobs that wait are still in the queue.",
+            "The index of your pictures was damaged and is being rebuilt; the old file is kept as {}. Waiting jobs are still in the queue.",
             aside.display()
         ))
     }
@@ -207,7 +207,7 @@ impl Database {
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
         for file in std::iter::once(path.to_owned()).chain(BESIDE.map(|it| with_suffix(path, it))) {
             if let Err(error) = owner_only::restrict(&file) {
-                tracing::warn!("others may read {}: {error}", file.display());
+                tracing::warn!("other users may read {}: {error}", file.display());
             }
         }
         connection.pragma_update(None, "journal_mode", "wal")?;
@@ -238,7 +238,6 @@ impl Database {
         self.journals.as_deref()
     }
 
-    /// The connection.
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }

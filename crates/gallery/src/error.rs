@@ -104,9 +104,9 @@ impl GalleryError {
 fn reason(error: &rusqlite::Error) -> String {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => "its disk is full".into(),
-        Some(ErrorCode::ReadOnly) => "its disk is protected against changes".into(),
+        Some(ErrorCode::ReadOnly) => "its disk is write-protected".into(),
         Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => {
-            format!("its disk is full, protected against changes or away ({error})")
+            format!("its disk is full, write-protected or disconnected ({error})")
         }
         _ => error.to_string(),
     }

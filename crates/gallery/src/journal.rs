@@ -20,16 +20,16 @@ use crate::folders::{Folder, FolderKind};
 /// Journal in a folder of Atelier's own.
 pub(crate) const OWN_NAME: &str = ".atelier-marks.jsonl";
 /// Longest line that is read, in bytes.
-const MOST_LINE: u64 = 1 << 20;
+const MAX_LINE: u64 = 1 << 20;
 /// Most lines that are read, and bytes of them.
-const MOST_LINES: usize = 4_000_000;
+const MAX_LINES: usize = 4_000_000;
 const MAX_BYTES: u64 = 1 << 30;
 /// Tags and boards of a picture that are read.
 const MAX_NAMES: usize = 1000;
 /// Most pictures of a journal that are read.
-const MOST_ENTRIES: usize = 1_000_000;
+const MAX_ENTRIES: usize = 1_000_000;
 /// Lines beyond twice the number of pictures, after which a journal is written anew.
-const MOST_STALE_LINES: usize = 1000;
+const MAX_STALE_LINES: usize = 1000;
 
 /// What a person said of a picture, and what its file does not tell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,7 +37,6 @@ const MOST_STALE_LINES: usize = 1000;
 pub(crate) struct JournalEntry {
     /// Path in the folder, with `/` between folders; of a name that is not Unicode, what can be shown of it.
     pub(crate) file: String,
-    /// The file's hash.
     pub(crate) hash: String,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) rating: u8,
@@ -89,7 +88,7 @@ impl Journal {
     /// If it cannot be read now.
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let mut journal = Self::default();
-        read_lines(path, MOST_LINE, |line| {
+        read_lines(path, MAX_LINE, |line| {
             journal.lines += 1;
             let Ok(mut entry) = serde_json::from_slice::<JournalEntry>(line) else { return };
             entry.tags.truncate(MAX_NAMES);
@@ -97,7 +96,7 @@ impl Journal {
             entry.tags.shrink_to_fit();
             entry.boards.shrink_to_fit();
             let is_known = journal.entries.contains_key(&entry.file);
-            if entry.file.is_empty() || (!is_known && journal.entries.len() >= MOST_ENTRIES) {
+            if entry.file.is_empty() || (!is_known && journal.entries.len() >= MAX_ENTRIES) {
                 return;
             }
             if let Some(hash) = FileHash::parse(&entry.hash) {
@@ -125,7 +124,7 @@ impl Journal {
 
     /// Writes a journal anew where most of its lines are out of date. Nobody else may write to it meanwhile.
     pub(crate) fn compact(&self, path: &Path) -> io::Result<()> {
-        if self.lines <= 2 * self.entries.len() + MOST_STALE_LINES {
+        if self.lines <= 2 * self.entries.len() + MAX_STALE_LINES {
             return Ok(());
         }
         let mut text = Vec::new();
@@ -153,7 +152,7 @@ pub(crate) fn read_lines(path: &Path, max_line: u64, mut each: impl FnMut(&[u8])
     }
     let mut file = BufReader::new(File::open(path)?.take(MAX_BYTES));
     let mut line = Vec::new();
-    for _ in 0..MOST_LINES {
+    for _ in 0..MAX_LINES {
         line.clear();
         if (&mut file).take(max_line).read_until(b'\n', &mut line)? == 0 {
             break;
@@ -215,9 +214,8 @@ pub(crate) struct CollectedFolder {
 
 impl Collections {
     /// Longest file that is read, in bytes.
-    const MOST_BYTES: u64 = 16 << 20;
+    const MAX_BYTES: u64 = 16 << 20;
 
-    /// Where they are.
     pub(crate) fn path(journals: &Path) -> PathBuf {
         journals.join("collections.json")
     }
@@ -230,12 +228,12 @@ impl Collections {
         if path.is_dir() {
             return Ok(Self::default());
         }
-        match read_stored(path, Self::MOST_BYTES, |bytes| serde_json::from_slice(bytes).map_err(Unreadable::damaged)) {
+        match read_stored(path, Self::MAX_BYTES, |bytes| serde_json::from_slice(bytes).map_err(Unreadable::damaged)) {
             Ok(read) => Ok(read.unwrap_or_default()),
             Err(Unreadable::Now(error)) => Err(error),
             Err(error) => {
                 let aside = put_aside(path)?;
-                tracing::warn!("boards and searches begin anew, the old file is {}: {error}", aside.display());
+                tracing::warn!("boards and searches start empty, the old file is {}: {error}", aside.display());
                 Ok(Self::default())
             }
         }

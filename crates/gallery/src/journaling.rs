@@ -16,7 +16,7 @@ use crate::stored_path::StoredPath;
 use crate::{Database, GalleryError, queue};
 
 /// Most tags, and most boards, of a picture that are read from a journal.
-const MOST_NAMES: usize = 1000;
+const MAX_NAMES: usize = 1000;
 
 impl Database {
     /// Writes to the journals what is not in them yet. What cannot be written, as on a disk that is not there, waits for the next call; the
@@ -179,13 +179,13 @@ pub(crate) fn apply_entry(connection: &Connection, id: i64, entry: &JournalEntry
             kind.map(PictureKind::key)
         ])?;
     connection.prepare_cached("UPDATE picture_text SET note = ?2 WHERE picture_id = ?1")?.execute(params![id, entry.note])?;
-    for tag in entry.tags.iter().take(MOST_NAMES).filter_map(|it| checked_name(it, "tag").ok()) {
+    for tag in entry.tags.iter().take(MAX_NAMES).filter_map(|it| checked_name(it, "tag").ok()) {
         connection.prepare_cached("INSERT OR IGNORE INTO tag (name) VALUES (?1)")?.execute([&tag])?;
         connection
             .prepare_cached("INSERT OR IGNORE INTO picture_tag (picture_id, tag_id) SELECT ?1, id FROM tag WHERE name = ?2")?
             .execute(params![id, tag])?;
     }
-    for (board, position) in entry.boards.iter().take(MOST_NAMES).filter(|it| it.1.is_finite()) {
+    for (board, position) in entry.boards.iter().take(MAX_NAMES).filter(|it| it.1.is_finite()) {
         let Ok(board) = checked_name(board, "board") else { continue };
         connection.prepare_cached("INSERT OR IGNORE INTO board (name) VALUES (?1)")?.execute([&board])?;
         connection

@@ -5,6 +5,7 @@
 //! here blocks. Not here: pixels for the screen, threads, interface.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod checked_name;
 mod database;

@@ -8,8 +8,7 @@ use crate::stored_path::id_list;
 use crate::{Database, GalleryError, PictureFlag, PictureId};
 
 /// Longest note, in bytes.
-const MOST_NOTE: usize = 64 << 10;
-/// The best rating.
+const MAX_NOTE: usize = 64 << 10;
 const BEST_RATING: u8 = 5;
 
 /// A board.
@@ -37,7 +36,7 @@ impl Database {
     /// If the rating is above 5; the database's.
     pub fn set_rating(&mut self, ids: &[PictureId], rating: u8) -> Result<(), GalleryError> {
         if rating > BEST_RATING {
-            return Err(GalleryError::Refused(format!("{rating} is no rating; ratings go from 0 (none) to {BEST_RATING}.")));
+            return Err(GalleryError::Refused(format!("{rating} is not a rating; ratings go from 0 (none) to {BEST_RATING}.")));
         }
         self.change_marks(ids, |transaction, list| {
             let sql = "UPDATE picture SET rating = ?2 WHERE id IN (SELECT value FROM json_each(?1))";
@@ -63,8 +62,8 @@ impl Database {
     /// # Errors
     /// If it is longer than 64 KiB; the database's.
     pub fn set_note(&mut self, ids: &[PictureId], note: &str) -> Result<(), GalleryError> {
-        if note.len() > MOST_NOTE {
-            return Err(GalleryError::Refused(format!("This note is too long; shorten it to {MOST_NOTE} characters.")));
+        if note.len() > MAX_NOTE {
+            return Err(GalleryError::Refused(format!("This note is too long; shorten it to {MAX_NOTE} characters.")));
         }
         let note = note.trim().replace('\0', "");
         self.change_marks(ids, |transaction, list| {
@@ -293,11 +292,11 @@ impl Database {
 
 fn board_id(connection: &Connection, name: &str) -> Result<i64, GalleryError> {
     let id = connection.query_row("SELECT id FROM board WHERE name = ?1", [name.trim()], |row| row.get(0)).optional()?;
-    id.ok_or_else(|| GalleryError::Refused(format!("There is no board \"{}\"; make it first.", name.trim())))
+    id.ok_or_else(|| GalleryError::Refused(format!("There is no board named \"{}\"; create it first.", name.trim())))
 }
 
 fn taken(kind: &str, name: &str) -> GalleryError {
-    GalleryError::Refused(format!("There is a {kind} \"{name}\" already; choose another name."))
+    GalleryError::Refused(format!("A {kind} named \"{name}\" already exists; choose another name."))
 }
 
 #[cfg(test)]

@@ -19,13 +19,13 @@ use crate::{Database, GalleryError, PictureId};
 /// Ids for each millisecond.
 const IDS_PER_MS: i64 = 1024;
 /// Longest text that is kept and searched, in bytes; the picture's file has all of it.
-const MOST_TEXT: usize = 64 << 10;
+const MAX_TEXT: usize = 64 << 10;
 /// Longest name of a model, LoRA, sampler or scheduler, in bytes.
-const MOST_NAME: usize = 512;
+const MAX_NAME: usize = 512;
 /// Most LoRAs of a picture.
-const MOST_LORAS: usize = 64;
+const MAX_LORAS: usize = 64;
 /// Longest recipe that is kept, in bytes.
-const MOST_RECIPE: usize = 1 << 20;
+const MAX_RECIPE: usize = 1 << 20;
 
 impl Database {
     /// Adds a picture that Atelier has written, or replaces what was known of its file. Its folder is registered where it is unknown. Blocks.
@@ -154,12 +154,12 @@ fn init_file(settings: &PictureSettings) -> Option<(String, u64)> {
 pub(crate) fn write_settings(connection: &Connection, id: i64, picture: &NewPicture) -> Result<(), GalleryError> {
     let state = if picture.settings.is_some() { PictureState::Here } else { PictureState::Damaged };
     let settings = picture.settings.clone().unwrap_or_default();
-    let recipe_json = settings.recipe.as_ref().and_then(|it| it.to_json().ok()).filter(|it| it.len() <= MOST_RECIPE);
+    let recipe_json = settings.recipe.as_ref().and_then(|it| it.to_json().ok()).filter(|it| it.len() <= MAX_RECIPE);
     let recipe = settings.recipe.clone().map(|it| it.into_recipe(|_, name, _| Some(name.into())).recipe);
     let model_file = recipe.as_ref().and_then(|it| it.files.main()).map(|it| it.to_string_lossy().into_owned());
-    let prompt = bounded(settings.prompt.as_deref().unwrap_or_default(), MOST_TEXT);
-    let negative_prompt = bounded(settings.negative_prompt.as_deref().unwrap_or_default(), MOST_TEXT);
-    let name = |text: &Option<String>| text.as_deref().map(|text| bounded(text, MOST_NAME)).filter(|text| !text.is_empty());
+    let prompt = bounded(settings.prompt.as_deref().unwrap_or_default(), MAX_TEXT);
+    let negative_prompt = bounded(settings.negative_prompt.as_deref().unwrap_or_default(), MAX_TEXT);
+    let name = |text: &Option<String>| text.as_deref().map(|text| bounded(text, MAX_NAME)).filter(|text| !text.is_empty());
     let sql = "UPDATE picture SET bytes = ?2, modified_ns = ?3, width = ?4, height = ?5, state = ?6, tool = ?7, model_id = ?8, seed = ?9, \
         steps = ?10, guidance = ?11, sampler = ?12, scheduler = ?13, prompt_hash = ?14, file_hash = ?15 WHERE id = ?1";
     connection.prepare_cached(sql)?.execute(params![
@@ -195,7 +195,7 @@ pub(crate) fn write_settings(connection: &Connection, id: i64, picture: &NewPict
 
 /// Row of a model; `None` where nothing of it is known.
 fn model_id(connection: &Connection, model: Option<&PictureModel>, file: Option<&str>) -> Result<Option<i64>, GalleryError> {
-    let text = |text: Option<&str>| bounded(text.unwrap_or_default(), MOST_NAME);
+    let text = |text: Option<&str>| bounded(text.unwrap_or_default(), MAX_NAME);
     let name = text(model.and_then(|it| it.name.as_deref()));
     let hash = text(model.and_then(|it| it.hash.as_deref())).to_ascii_lowercase();
     let file = text(file);
@@ -214,9 +214,9 @@ fn model_id(connection: &Connection, model: Option<&PictureModel>, file: Option<
 
 fn write_loras(connection: &Connection, id: i64, loras: &[PictureLora]) -> Result<(), GalleryError> {
     connection.prepare_cached("DELETE FROM picture_lora WHERE picture_id = ?1")?.execute([id])?;
-    for (position, lora) in loras.iter().take(MOST_LORAS).enumerate() {
+    for (position, lora) in loras.iter().take(MAX_LORAS).enumerate() {
         let (name, hash) =
-            (bounded(&lora.name, MOST_NAME), bounded(lora.hash.as_deref().unwrap_or_default(), MOST_NAME).to_ascii_lowercase());
+            (bounded(&lora.name, MAX_NAME), bounded(lora.hash.as_deref().unwrap_or_default(), MAX_NAME).to_ascii_lowercase());
         connection.prepare_cached("INSERT OR IGNORE INTO lora (name, hash, search_key) VALUES (?1, ?2, ?3)")?.execute([
             &name,
             &hash,

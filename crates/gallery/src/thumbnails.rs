@@ -17,7 +17,7 @@ const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// Quality of the JPEGs, of 100.
 const QUALITY: u8 = 82;
 /// Bytes of thumbnails that are kept, where nobody says otherwise: about 100,000 of 256 pixels and 20,000 of 512.
-const MOST_BYTES: u64 = 2 << 30;
+const MAX_BYTES: u64 = 2 << 30;
 /// Thumbnails that are removed at once where there are too many bytes.
 const REMOVED_AT_ONCE: i64 = 256;
 
@@ -91,7 +91,7 @@ impl Thumbnails {
             name.push(suffix);
             remove_if_there(Path::new(&name)).map_err(|error| GalleryError::file(path, error))?;
         }
-        Self::open_as_it_is(path)?.ok_or_else(|| GalleryError::Refused(format!("{} could not be made anew; delete it.", path.display())))
+        Self::open_as_it_is(path)?.ok_or_else(|| GalleryError::Refused(format!("{} could not be rebuilt; delete it.", path.display())))
     }
 
     fn open_as_it_is(path: &Path) -> Result<Option<Self>, GalleryError> {
@@ -111,7 +111,7 @@ impl Thumbnails {
 
     fn with_tables(connection: Connection) -> Result<Self, GalleryError> {
         connection.execute_batch(TABLES)?;
-        Ok(Self { connection, most_bytes: MOST_BYTES })
+        Ok(Self { connection, most_bytes: MAX_BYTES })
     }
 
     /// With another limit of bytes; the thumbnails that were made first go first.

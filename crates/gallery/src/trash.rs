@@ -53,7 +53,7 @@ impl Database {
                 Some(Err(why)) => match self.move_to_own_trash(&picture.path) {
                     Ok(path) => path,
                     Err(error) => {
-                        report.failed.push((picture.path, format!("It is still there: {why}; {error}.")));
+                        report.failed.push((picture.path, format!("The file was not moved: {why}; {error}.")));
                         continue;
                     }
                 },
@@ -80,9 +80,9 @@ impl Database {
             let kept_at = kept_at.map(|it| it.0).filter(|it| !it.as_os_str().is_empty());
             let result = if picture.path.symlink_metadata().is_ok() {
                 let is_same = FileIdentity::read(&picture.path).is_ok_and(|it| it.hash == picture.file_hash);
-                if is_same { Ok(()) } else { Err("Another file of this name is there now; rename it first.".to_owned()) }
+                if is_same { Ok(()) } else { Err("Another file with this name exists now; rename that file first.".to_owned()) }
             } else if let Some(kept_at) = kept_at {
-                move_file(&kept_at, &picture.path).map_err(|error| format!("It could not be moved back: {error}."))
+                move_file(&kept_at, &picture.path).map_err(|error| format!("The picture could not be moved back: {error}."))
             } else {
                 trash.restore(&picture.path, picture.file_hash)
             };
@@ -142,8 +142,8 @@ impl Trash for SystemTrash {
             // On Linux the id is the path of a file that is written when an item is thrown away; its times are not read.
             (item.time_deleted, fs::metadata(&item.id).and_then(|it| it.modified()).ok())
         });
-        let Some(item) = newest else { return Err("It is no longer in the trash.".to_owned()) };
-        ::trash::os_limited::restore_all([item]).map_err(|error| format!("It could not be moved back: {error}."))
+        let Some(item) = newest else { return Err("The picture is no longer in the trash.".to_owned()) };
+        ::trash::os_limited::restore_all([item]).map_err(|error| format!("The picture could not be moved back: {error}."))
     }
 
     /// macOS tells nobody what is in its trash, but it is a folder.
@@ -153,8 +153,8 @@ impl Trash for SystemTrash {
         let entries = fs::read_dir(&folder).map_err(|error| format!("The trash could not be read: {error}."))?;
         let is_it = |path: &PathBuf| FileIdentity::read(path).is_ok_and(|it| it.hash == hash);
         let found = entries.flatten().map(|entry| entry.path()).find(is_it);
-        let Some(found) = found else { return Err("It is no longer in the trash.".to_owned()) };
-        move_file(&found, path).map_err(|error| format!("It could not be moved back: {error}."))
+        let Some(found) = found else { return Err("The picture is no longer in the trash.".to_owned()) };
+        move_file(&found, path).map_err(|error| format!("The picture could not be moved back: {error}."))
     }
 }
 

@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     let Some((level, kernels)) =
         Level::ALL.into_iter().find(|known| format!("{known:?}") == level).and_then(|level| Some((level, level.kernels()?)))
     else {
-        eprintln!("this processor has no level {level:?}; there are {:?}", Level::ALL);
+        eprintln!("this CPU has no level {level:?}; choose one of {:?}", Level::ALL);
         return ExitCode::from(2);
     };
     for row in arguments {

@@ -49,9 +49,7 @@ pub struct Attention {
     pub heads: usize,
     /// Heads of keys and values: neighbouring heads of queries share one.
     pub key_heads: usize,
-    /// Number of queries.
     pub query_count: usize,
-    /// Number of keys.
     pub key_count: usize,
     /// Values of a query and a key.
     pub key_size: usize,

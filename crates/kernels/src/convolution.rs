@@ -13,12 +13,10 @@ use crate::window::{PixelPanel, Run};
 use crate::winograd;
 
 /// Values of depth that are gathered at once for all panels, about half of them at least.
-const LEAST_STEP: usize = 8;
+const MIN_STEP: usize = 8;
 
-/// One image's convolution.
 #[derive(Clone, Copy, Debug)]
 pub struct Convolution<'a> {
-    /// Sizes.
     pub shape: &'a Shape,
     /// A row for each output channel: `channels / groups` windows, each row by row.
     pub weights: Rows,
@@ -147,7 +145,7 @@ impl Right for Window<'_> {
         }
         let window = self.shape.kernel.0 * self.shape.kernel.1;
         // Even, so that no pair of values is divided.
-        let step = 2 * window * (LEAST_STEP / window).max(1);
+        let step = 2 * window * (MIN_STEP / window).max(1);
         for start in depth.clone().step_by(step) {
             let words = if kernels.pairs { (start - depth.start) / 2 } else { start - depth.start };
             for (panel, offset) in all.iter_mut().flatten() {

@@ -35,7 +35,6 @@ pub(crate) struct Part {
 }
 
 impl Epilogue {
-    /// Changes nothing.
     pub const NONE: Self = Self { constants: std::ptr::null(), addend: std::ptr::null(), negative_slope: 1.0 };
 
     /// The same for the part of the result that starts at row `row`, whose rows have a constant each and `stride` values.

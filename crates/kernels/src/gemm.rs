@@ -94,7 +94,6 @@ pub(crate) struct Target {
     pub(crate) stride: usize,
     /// Rows to compute.
     pub(crate) rows: Range<usize>,
-    /// Columns to compute.
     pub(crate) columns: Range<usize>,
     /// Adds to what is there.
     pub(crate) accumulate: bool,

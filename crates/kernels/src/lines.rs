@@ -50,7 +50,6 @@ pub(crate) struct LineBlock<'a> {
     pub(crate) columns: Range<usize>,
     /// The columns' panels: first column after the block's first, and vectors.
     pub(crate) panels: &'a [(usize, usize)],
-    /// Groups of channels.
     pub(crate) groups: Range<usize>,
 }
 

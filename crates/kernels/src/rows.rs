@@ -23,7 +23,6 @@ pub enum Values {
         values: usize,
         /// Bytes of a block.
         bytes: usize,
-        /// Unpacks whole blocks.
         unpack: Unpack,
     },
 }

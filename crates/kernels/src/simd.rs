@@ -41,7 +41,6 @@ pub(crate) trait Simd {
 /// # Safety
 /// As in [`Simd`].
 pub(crate) trait Words {
-    /// The vector unit.
     type Unit: Simd;
     /// A word holds two values.
     const PAIRS: bool;

@@ -30,7 +30,6 @@ pub(crate) struct Tile {
 pub(crate) struct ScoreRow {
     /// Scores; a multiple of the lanes is readable and writable.
     pub(crate) scores: *mut f32,
-    /// Keys.
     pub(crate) count: usize,
     /// Factor of the scores.
     pub(crate) scale: f32,
@@ -53,7 +52,6 @@ pub struct Kernels {
     pub(crate) tile_vectors: usize,
     /// A word holds two values of depth.
     pub(crate) pairs: bool,
-    /// Multiplies one tile.
     pub(crate) multiply_tile: unsafe fn(&Tile),
     /// Writes `count` values as words.
     pub(crate) pack: unsafe fn(from: *const f32, count: usize, to: *mut u32),

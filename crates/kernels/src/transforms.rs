@@ -48,7 +48,6 @@ pub(crate) struct SumsBlock<'a> {
     /// For each element `ROW_BLOCK` rows of `TILES` sums.
     pub(crate) sums: *const f32,
     pub(crate) piece: &'a Piece,
-    /// The channel's plane.
     pub(crate) out: *mut f32,
 }
 

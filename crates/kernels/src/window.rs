@@ -15,7 +15,6 @@ pub struct Shape {
     pub channels: usize,
     /// Channels of the result, of all groups together.
     pub out_channels: usize,
-    /// Window.
     pub kernel: (usize, usize),
     /// Pixels from one window to the next.
     pub stride: (usize, usize),

@@ -33,11 +33,11 @@ use crate::window::Shape;
 /// Words of transformed weights that a thread holds at once, 9 MiB: 256 rows of 512 channels.
 const WEIGHT_WORDS: usize = 9 << 18;
 /// Channels and output channels from which on this is quicker than the window itself: with fewer the transforms take as long as what they save.
-const LEAST_CHANNELS: usize = 48;
+const MIN_CHANNELS: usize = 48;
 /// Tiles likewise: with fewer the transformed weights are not used often enough.
-const LEAST_TILES: usize = 128;
+const MIN_TILES: usize = 128;
 /// Times that products of bfloat16 are quicker than those of f32 from which on they take the window itself: what is saved here, at least.
-const MOST_BF16_GAIN: f64 = 1.3;
+const MAX_BF16_GAIN: f64 = 1.3;
 
 /// Sizes of a convolution of one group, and where it is.
 #[derive(Clone, Copy, Debug)]
@@ -64,13 +64,13 @@ pub(crate) fn kernels_for<'a>(
         && shape.kernel == (3, 3)
         && shape.stride == (1, 1)
         && shape.dilation == (1, 1)
-        && channels >= LEAST_CHANNELS
-        && out_channels >= LEAST_CHANNELS
-        && tile_count(shape) >= LEAST_TILES;
+        && channels >= MIN_CHANNELS
+        && out_channels >= MIN_CHANNELS
+        && tile_count(shape) >= MIN_TILES;
     if !suits {
         return None;
     }
-    if kernels.pairs { Level::fastest_f32().kernels().filter(|_| gain_of_bf16() < MOST_BF16_GAIN) } else { Some(kernels) }
+    if kernels.pairs { Level::fastest_f32().kernels().filter(|_| gain_of_bf16() < MAX_BF16_GAIN) } else { Some(kernels) }
 }
 
 /// Tiles of the result; those at the right and the lower edge may reach beyond it.

@@ -64,9 +64,9 @@ impl Missing {
         match &self.offer {
             Some(Offer { model, file }) => {
                 let bytes = file.bytes().map(|it| format!(", about {}", file_size(it))).unwrap_or_default();
-                format!("It still needs {}: {}{bytes}, comes with {model}.", self.what, file.filename.as_str())
+                format!("Also needs {}: {}{bytes}, included with {model}.", self.what, file.filename.as_str())
             }
-            None => format!("It still needs {}.", self.what),
+            None => format!("Also needs {}.", self.what),
         }
     }
 }

@@ -27,16 +27,16 @@ pub struct Builtin {
 #[derive(Debug, thiserror::Error)]
 pub enum BuiltinError {
     /// It is nowhere.
-    #[error("The built-in model is not there: {places} has no {MANIFEST}. Reinstall Atelier, or choose a model of your own.", places = places(.looked))]
+    #[error("The built-in model is missing: {places} has no {MANIFEST}. Reinstall Atelier, or choose another model.", places = places(.looked))]
     Missing {
         /// The folders that were looked into.
         looked: Vec<PathBuf>,
     },
     /// Its manifest is damaged.
-    #[error("The built-in model cannot be used. {0} Reinstalling Atelier mends it.")]
+    #[error("The built-in model cannot be used. {0} Reinstall Atelier.")]
     Manifest(#[from] ManifestError),
     /// A file is damaged.
-    #[error("The built-in model cannot be used. {0} Reinstalling Atelier mends it.")]
+    #[error("The built-in model cannot be used. {0} Reinstall Atelier.")]
     File(#[from] FaultyFile),
 }
 
@@ -168,7 +168,7 @@ mod tests {
     fn what_is_missing_or_damaged_is_said_in_a_sentence_that_says_what_to_do() {
         let root = tempfile::tempdir().unwrap();
         let sentence = || Builtin::first_of(vec![root.path().to_owned()]).unwrap_err().to_string();
-        assert!(sentence().contains("is not there") && sentence().contains("Reinstall Atelier"), "{}", sentence());
+        assert!(sentence().contains("is missing") && sentence().contains("Reinstall Atelier"), "{}", sentence());
         put(root.path(), "x");
         fs::write(root.path().join("d.gguf"), "1234").unwrap();
         assert!(sentence().contains("d.gguf has 4 bytes and should have 5"), "{}", sentence());

@@ -123,7 +123,7 @@ fn fix_roles(files: &mut Files, notes: &mut Vec<String>) -> Result<(), Problem> 
             let free = files.get(&to).is_none_or(|(_, other)| other.kind.role == Some(role));
             if free {
                 moves.push((role, to));
-                notes.push(format!("{name} is {}; it is used as {}.", kind.described(), to.label()));
+                notes.push(format!("{name} is {} and is used as {}.", kind.described(), to.label()));
                 continue;
             }
         }
@@ -140,7 +140,7 @@ fn fix_roles(files: &mut Files, notes: &mut Vec<String>) -> Result<(), Problem> 
                 continue;
             }
             return Err(Problem::new(
-                format!("{name} was chosen as {used_as}, but Atelier does not know what it is."),
+                format!("{name} was chosen as {used_as}, but Atelier does not recognise this file."),
                 "Choose a file of a model that Atelier knows; the library lists them.",
             ));
         };
@@ -183,7 +183,7 @@ impl Set {
         let family = kind.family.ok_or_else(|| {
             Problem::new(
                 format!("Atelier does not know the family of {}.", self.name(role)),
-                "Choose a model of a family that it knows; the library lists them.",
+                "Choose a model of a supported family; the library lists them.",
             )
         })?;
         if family.is_video() {
@@ -211,7 +211,7 @@ impl Set {
         if let [parts @ .., last] = missing.as_slice() {
             let list = if parts.is_empty() { last.clone() } else { format!("{} and {last}", parts.join(", ")) };
             return Err(Problem::new(
-                format!("This {} model still needs {list}.", family.label()),
+                format!("This {} model also needs {list}.", family.label()),
                 "Choose the missing files among the model's files.",
             ));
         }

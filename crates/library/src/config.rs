@@ -15,7 +15,7 @@ use super::disk::{ScannerOptions, same_folder};
 use atelier_core::paths::{self, Paths};
 
 /// A file larger than this is not ours.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 /// Number of files downloaded at the same time by default.
 const USUALLY_AT_ONCE: usize = 3;
 
@@ -62,7 +62,7 @@ fn model_of(name: &str) -> &str {
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryConfigError {
     /// The file is damaged or cannot be read.
-    #[error("{path} could not be read: {source}. Correct it, or move it away to begin anew.", path = path.display())]
+    #[error("{path} could not be read: {source}. Correct the file, or move it away to start with the defaults.", path = path.display())]
     Read {
         /// The file.
         path: PathBuf,
@@ -70,7 +70,7 @@ pub enum LibraryConfigError {
         source: io::Error,
     },
     /// The file cannot be written.
-    #[error("{path} could not be written: {source}. Check that its folder can be written and its disk is not full.", path = path.display())]
+    #[error("{path} could not be written: {source}. Check that the folder is writable and the disk is not full.", path = path.display())]
     Write {
         /// The file.
         path: PathBuf,
@@ -78,13 +78,13 @@ pub enum LibraryConfigError {
         source: io::Error,
     },
     /// There is no such folder.
-    #[error("{path} is no folder that can be read. Check its name, and that its disk is connected.", path = path.display())]
+    #[error("{path} is not a readable folder. Check the name, and that its disk is connected.", path = path.display())]
     NoFolder {
         /// The folder.
         path: PathBuf,
     },
     /// It is used already.
-    #[error("{path} is used already.", path = path.display())]
+    #[error("{path} is already in use.", path = path.display())]
     InUse {
         /// The folder.
         path: PathBuf,
@@ -99,7 +99,7 @@ impl LibraryConfig {
     pub fn read(path: &Path) -> Result<Self, LibraryConfigError> {
         let failed = |source| LibraryConfigError::Read { path: path.to_owned(), source };
         let mut text = String::new();
-        match File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text)) {
+        match File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text)) {
             Ok(_) => serde_json::from_str(&text).map_err(|error| failed(error.into())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(failed(error)),

@@ -5,16 +5,16 @@ use std::path::Path;
 use super::assemble::Missing;
 use super::manifest::{Defaults, Licence, Manifest, ModelFile, Origin};
 use super::problem::Problem;
-use atelier_downloads::{FileRequest, Job, Source, UnpackList};
+use atelier_downloads::{DownloadJob, FileRequest, Source, UnpackList};
 
 /// The job that brings a model into its folder beneath the folder of models.
 ///
 /// # Errors
 /// If the entry does not say where a file can be had.
-pub fn download_job(entry: &Manifest, models_root: &Path) -> Result<Job, Problem> {
+pub fn download_job(entry: &Manifest, models_root: &Path) -> Result<DownloadJob, Problem> {
     let files = entry.files.iter().map(|file| wanted(entry, file)).collect::<Result<_, _>>()?;
     let manifest = entry.unpacked().to_json().map_err(|error| Problem::new(error.to_string(), "Please report this."))?;
-    Ok(Job {
+    Ok(DownloadJob {
         id: entry.id.clone(),
         name: entry.name.clone(),
         folder: models_root.join(&entry.id),
@@ -29,19 +29,19 @@ pub fn download_job(entry: &Manifest, models_root: &Path) -> Result<Job, Problem
 ///
 /// # Errors
 /// If the catalogue knows none of the missing files.
-pub fn parts_job(id: &str, name: &str, missing: &[Missing], models_root: &Path) -> Result<Job, Problem> {
+pub fn parts_job(id: &str, name: &str, missing: &[Missing], models_root: &Path) -> Result<DownloadJob, Problem> {
     let files: Vec<ModelFile> = missing.iter().filter_map(|it| Some(it.offer.as_ref()?.file.clone())).collect();
     if files.is_empty() {
         return Err(Problem::new(
-            format!("Nobody wrote down where the missing files of {name} can be had."),
-            "Add the folder that has them.",
+            format!("No download source is known for the missing files of {name}."),
+            "Add a folder that contains them.",
         ));
     }
     let parts = Manifest {
         id: format!("parts-of-{id}"),
         name: format!("Parts of {name}"),
         family: None,
-        description: format!("What {name} needs beside its own file."),
+        description: format!("The other files that {name} needs."),
         licence: None,
         files,
         defaults: Defaults::default(),
@@ -63,7 +63,7 @@ fn wanted(entry: &Manifest, file: &ModelFile) -> Result<FileRequest, Problem> {
         }
         None => {
             return Err(Problem::new(
-                format!("The catalogue does not say where {} of {} can be had.", file.filename.as_str(), entry.name),
+                format!("The catalogue has no download source for {} of {}.", file.filename.as_str(), entry.name),
                 "Correct the entry, or choose another model.",
             ));
         }

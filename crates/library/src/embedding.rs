@@ -8,7 +8,7 @@ use super::header::Header;
 use super::problem::Problem;
 
 /// Vectors of one embedding; each takes the place of a token of the prompt, of which a text encoder reads 75 at once.
-const MOST_VECTORS: u64 = 75;
+const MAX_VECTORS: u64 = 75;
 
 /// The tensors of an embedding, one for each text encoder of its family.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(crate) fn embedding_family(header: &Header) -> Option<Family> {
 /// If the file is no embedding, was made for models of another family, or is damaged.
 pub fn embedding_tensors(name: &str, header: &Header, family: Family) -> Result<EmbeddingTensors, Problem> {
     if !is_embedding(header) {
-        return Err(Problem::new(format!("{name} is not an embedding."), "Take it out of the embeddings, or choose another file."));
+        return Err(Problem::new(format!("{name} is not an embedding."), "Remove it from the embeddings, or choose another file."));
     }
     let made_for = embedding_family(header);
     if made_for != Some(family) {
@@ -54,7 +54,7 @@ pub fn embedding_tensors(name: &str, header: &Header, family: Family) -> Result<
             Some(made_for) => format!("{name} was made for {}, and the model is {}.", made_for.label(), family.label()),
             None => format!("{name} was made for a model that Atelier does not know."),
         };
-        return Err(Problem::new(sentence, format!("Choose an embedding made for {}, or take this one out.", family.label())));
+        return Err(Problem::new(sentence, format!("Choose an embedding made for {}, or remove this one.", family.label())));
     }
     let tensor = |names: &[&str]| header.tensors.iter().find(|it| names.contains(&it.name.as_str()));
     let first = tensor(&["emb_params", "*", "clip_l"]);
@@ -63,8 +63,8 @@ pub fn embedding_tensors(name: &str, header: &Header, family: Family) -> Result<
     match (first, count) {
         (Some(first), Some(count)) => Ok(EmbeddingTensors { count, first: first.clone(), second: second.cloned() }),
         _ => Err(Problem::new(
-            format!("{name} is damaged: its vectors do not fit each other, or are more than {MOST_VECTORS}."),
-            "Download it again, or take it out of the embeddings.",
+            format!("{name} is damaged: its vectors do not match, or there are more than {MAX_VECTORS}."),
+            "Download the file again, or remove it from the embeddings.",
         )),
     }
 }
@@ -77,7 +77,7 @@ fn vectors(tensor: &TensorInfo) -> Option<usize> {
         _ => return None,
     };
     let is_plain = matches!(tensor.dtype.name(), "F32" | "F16" | "BF16");
-    usize::try_from(count).ok().filter(|_| is_plain && (1..=MOST_VECTORS).contains(&count))
+    usize::try_from(count).ok().filter(|_| is_plain && (1..=MAX_VECTORS).contains(&count))
 }
 
 #[cfg(test)]

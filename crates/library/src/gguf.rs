@@ -12,9 +12,7 @@ use super::dtype::Dtype;
 
 /// Names of tensors (`GGML_MAX_NAME`, with its final zero).
 const MAX_NAME_BYTES: u64 = 127;
-/// Names of metadata.
 const MAX_KEY_BYTES: u64 = 1024;
-/// ggml's dimensions.
 const GGML_DIMENSIONS: usize = 4;
 /// The engine folds those beyond ggml's into the last.
 const MAX_DIMENSIONS: u32 = 8;
@@ -36,7 +34,7 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
     input.skip(4)?;
     let version = input.u32()?;
     if version.trailing_zeros() >= 16 {
-        return Err(Flaw::Unsupported("it was made for a machine with another order of bytes".into()));
+        return Err(Flaw::Unsupported("it was made for a machine with another byte order".into()));
     }
     if !(2..=3).contains(&version) {
         return Err(Flaw::Unsupported(format!("it is GGUF version {version}, and the engine reads 2 and 3")));
@@ -222,7 +220,7 @@ impl<R: Read + Seek> Input<R> {
         shape.reverse();
         let id = self.u32()?;
         let dtype = Dtype::from_gguf(id)
-            .ok_or_else(|| Flaw::Unsupported(format!("it has numbers of the type {id}, which the engine does not read")))?;
+            .ok_or_else(|| Flaw::Unsupported(format!("it has the number type {id}, which the engine does not support")))?;
         let bytes = dtype.bytes_of(&shape).ok_or_else(|| Flaw::Damaged(format!("{} has an impossible shape", shown(&name))))?;
         let offset = self.u64()?;
         Ok(TensorInfo { name, dtype, shape, offset, bytes })

@@ -73,22 +73,22 @@ pub fn read_header(path: &Path) -> Result<Header, HeaderError> {
     let name = file_name(path);
     let unreadable = |error: &io::Error| error_for(&name, Flaw::Io(io::Error::new(error.kind(), error.to_string())), 0);
     let mut file = File::open(path).map_err(|error| unreadable(&error))?;
-    let about = file.metadata().map_err(|error| unreadable(&error))?;
-    if about.is_dir() {
+    let metadata = file.metadata().map_err(|error| unreadable(&error))?;
+    if metadata.is_dir() {
         return Err(HeaderError::new(
             Fault::NotAModel,
             format!("{name} is a folder, not a model file."),
             "Choose a .safetensors or .gguf file inside it.",
         ));
     }
-    read_from(&mut file, about.len(), &name)
+    read_from(&mut file, metadata.len(), &name)
 }
 
 /// Reads the header of `file_bytes` bytes; `name` stands in errors.
 pub(crate) fn read_from(source: &mut (impl Read + Seek), file_bytes: u64, name: &str) -> Result<Header, HeaderError> {
     let fail = |flaw| error_for(name, flaw, file_bytes);
     if file_bytes == 0 {
-        return Err(HeaderError::new(Fault::Empty, format!("{name} is empty: it has no bytes at all."), "Download it again."));
+        return Err(HeaderError::new(Fault::Empty, format!("{name} is empty."), "Download the file again."));
     }
     let mut start = Vec::with_capacity(sniff::BYTES);
     source.by_ref().take(sniff::BYTES as u64).read_to_end(&mut start).map_err(|error| fail(error.into()))?;
@@ -142,18 +142,14 @@ fn check_places(contents: Contents, file_bytes: u64) -> Result<Contents, Flaw> {
 }
 
 fn error_for(name: &str, flaw: Flaw, file_bytes: u64) -> HeaderError {
-    let again = "Download it again.".to_owned();
+    let again = "Download the file again.".to_owned();
     let (fault, sentence, hint) = match flaw {
-        Flaw::Io(error) if error.kind() == io::ErrorKind::NotFound => (
-            Fault::Unreadable,
-            format!("{name} is not there any more."),
-            "Choose the file again; it may have been moved or renamed.".into(),
-        ),
-        Flaw::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => (
-            Fault::Unreadable,
-            format!("{name} may not be opened."),
-            "Ask for permission to read it, or copy it to your own folder.".into(),
-        ),
+        Flaw::Io(error) if error.kind() == io::ErrorKind::NotFound => {
+            (Fault::Unreadable, format!("{name} no longer exists."), "Choose the file again; it may have been moved or renamed.".into())
+        }
+        Flaw::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            (Fault::Unreadable, format!("{name} is not readable."), "Change its permissions, or copy the file to your own folder.".into())
+        }
         Flaw::Io(error) => {
             (Fault::Unreadable, format!("{name} cannot be read: {error}."), "Check that its disk is connected and try again.".into())
         }
@@ -260,7 +256,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let error = fault(&testkit::broken::truncated_in_data(dir.path()).unwrap());
         let sentence = "truncated-in-data.safetensors is cut short: its header promises 9.2 MB, the file has 5.5 MB.";
-        assert_eq!((error.advice.sentence.as_str(), error.advice.hint.as_str()), (sentence, "Download it again."));
+        assert_eq!((error.advice.sentence.as_str(), error.advice.hint.as_str()), (sentence, "Download the file again."));
     }
 
     #[test]

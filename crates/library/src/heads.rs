@@ -37,8 +37,8 @@ pub(crate) fn check(name: &str, header: &Header, family: Family) -> Result<(), P
         && head > width
     {
         return Err(Problem::new(
-            format!("{name} is damaged: it is {width} wide, and the heads of its attention are {head}."),
-            "Download it again, or choose another file.",
+            format!("{name} is damaged: its width is {width}, and its attention heads are {head}."),
+            "Download the file again, or choose another one.",
         ));
     }
     Ok(())
@@ -73,7 +73,7 @@ mod tests {
         };
         assert_eq!((z_image(128), z_image(256)), (Ok(()), Ok(())));
         let sentence = z_image(257).unwrap_err().advice.sentence;
-        assert_eq!(sentence, "a.gguf is damaged: it is 256 wide, and the heads of its attention are 257.");
+        assert_eq!(sentence, "a.gguf is damaged: its width is 256, and its attention heads are 257.");
         let flux = |input: &[u64]| {
             check("a", &header(&[("txt_in.weight", input), ("double_blocks.0.txt_attn.norm.key_norm.scale", &[128])]), Family::Flux)
         };

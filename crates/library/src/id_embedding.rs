@@ -10,11 +10,11 @@ use super::problem::Problem;
 /// Values of a face's vector (`pmid.hpp` of stable-diffusion.cpp).
 const FEATURES: i32 = 512;
 /// Dimensions that the engine's tensors have at most.
-const MOST_DIMENSIONS: i32 = 4;
+const MAX_DIMENSIONS: i32 = 4;
 /// Bytes of the tensor's name in the file.
-const MOST_NAME: i32 = 256;
+const MAX_NAME: i32 = 256;
 /// More faces are no file of one person.
-const MOST_FACES: i32 = 64;
+const MAX_FACES: i32 = 64;
 /// ggml's number of the type F32.
 const F32: i32 = 0;
 
@@ -23,13 +23,13 @@ const F32: i32 = 0;
 /// # Errors
 /// If it cannot be read, or is not what `face_detect.py` of stable-diffusion.cpp writes.
 pub fn face_count(path: &Path) -> Result<u32, Problem> {
-    let hint = "Make it with face_detect.py of stable-diffusion.cpp, from the same pictures of the person.";
+    let hint = "Make one with face_detect.py of stable-diffusion.cpp, from the same pictures of the person.";
     let mut bytes = Vec::new();
-    let most = u64::try_from(MOST_FACES * FEATURES * 4 + 1024).unwrap_or(u64::MAX);
+    let most = u64::try_from(MAX_FACES * FEATURES * 4 + 1024).unwrap_or(u64::MAX);
     File::open(path)
         .and_then(|file| file.take(most + 1).read_to_end(&mut bytes))
         .map_err(|error| Problem::new(format!("{} cannot be read: {error}.", file_name(path)), hint))?;
-    faces(&bytes).ok_or_else(|| Problem::new(format!("{} has no features of faces.", file_name(path)), hint))
+    faces(&bytes).ok_or_else(|| Problem::new(format!("{} is not a face embedding file.", file_name(path)), hint))
 }
 
 /// As `load_tensor_from_file_as_tensor` of stable-diffusion.cpp reads it: dimensions, length of the name and type, the sizes, the name, the
@@ -37,12 +37,12 @@ pub fn face_count(path: &Path) -> Result<u32, Problem> {
 fn faces(bytes: &[u8]) -> Option<u32> {
     let number = |at: usize| Some(i32::from_le_bytes(bytes.get(at * 4..at * 4 + 4)?.try_into().ok()?));
     let (dimensions, name, kind) = (number(0)?, number(1)?, number(2)?);
-    if !(2..=MOST_DIMENSIONS).contains(&dimensions) || !(0..=MOST_NAME).contains(&name) || kind != F32 {
+    if !(2..=MAX_DIMENSIONS).contains(&dimensions) || !(0..=MAX_NAME).contains(&name) || kind != F32 {
         return None;
     }
     let sizes = (0..dimensions).map(|axis| number(usize::try_from(3 + axis).ok()?)).collect::<Option<Vec<i32>>>()?;
     let (width, count) = (*sizes.first()?, *sizes.get(1)?);
-    if width != FEATURES || !(1..=MOST_FACES).contains(&count) || sizes.iter().skip(2).any(|size| *size != 1) {
+    if width != FEATURES || !(1..=MAX_FACES).contains(&count) || sizes.iter().skip(2).any(|size| *size != 1) {
         return None;
     }
     let length = 4 * (3 + dimensions) + name + 4 * width * count;
@@ -83,7 +83,7 @@ mod tests {
         assert!(face_count(&path).unwrap_err().advice.sentence.starts_with("id_embeds.bin cannot be read"));
         std::fs::write(&path, file(&[2, 0, 0, 512, 2], "", 1024)).unwrap();
         assert_eq!(face_count(&path), Ok(2));
-        std::fs::write(&path, "no features").unwrap();
-        assert_eq!(face_count(&path).unwrap_err().advice.sentence, "id_embeds.bin has no features of faces.");
+        std::fs::write(&path, "not a face embedding").unwrap();
+        assert_eq!(face_count(&path).unwrap_err().advice.sentence, "id_embeds.bin is not a face embedding file.");
     }
 }

@@ -6,6 +6,7 @@
 //! No egui, no engine.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod assemble;
 mod builtin;

@@ -11,7 +11,6 @@ const MAX_SIZE: u64 = i32::MAX as u64;
 /// Sides of a kernel of a convolution, whose area the engine counts with 32 bits.
 const MAX_KERNEL_SIDE: u64 = 4096;
 
-/// Checks every tensor.
 pub(crate) fn check(contents: Contents, format: Format) -> Result<Contents, Flaw> {
     contents.tensors.iter().try_for_each(|tensor| check_tensor(tensor, format))?;
     Ok(contents)
@@ -39,11 +38,7 @@ fn check_tensor(tensor: &TensorInfo, format: Format) -> Result<(), Flaw> {
     }
     // The engine turns F64 into F32 as it reads safetensors, and not as it reads GGUF.
     if is_weight && (!dtype.can_be_weight() || (format == Format::Gguf && dtype.name() == "F64")) {
-        return Err(Flaw::Unsupported(format!(
-            "{} has numbers of the type {}, of which the engine makes no weights",
-            shown(name),
-            dtype.name()
-        )));
+        return Err(Flaw::Unsupported(format!("{} has the number type {}, which the engine does not support", shown(name), dtype.name())));
     }
     Ok(())
 }

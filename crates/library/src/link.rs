@@ -4,7 +4,7 @@ use std::path::Path;
 
 use atelier_core::advice::Advice;
 use atelier_downloads::link_text::{name_in, unescaped};
-use atelier_downloads::{FileRequest, Job, Source};
+use atelier_downloads::{DownloadJob, FileRequest, Source};
 
 use super::disk::is_model_file;
 use super::manifest::{FileName, Sha256};
@@ -74,7 +74,7 @@ impl Link {
     /// Files of other addresses never meet: each has a place of its own in the folder of models, however many are called
     /// `diffusion_pytorch_model.safetensors`.
     #[must_use]
-    pub fn job(&self, name: Option<&str>) -> Option<Job> {
+    pub fn job(&self, name: Option<&str>) -> Option<DownloadJob> {
         let (source, folder, place) = match self {
             Self::Repository(_) => return None,
             Self::File { repo, path, revision } => {
@@ -92,7 +92,14 @@ impl Link {
         let filename = FileName::try_from(place.clone()).ok()?;
         let files = vec![FileRequest { source, filename, size: None, sha256: None, unpack: None }];
         let name = place.rsplit('/').next()?.to_owned();
-        Some(Job { id: format!("{folder}--{}", letters(&place)), folder: folder.into(), name, files, manifest: None, licence_url: None })
+        Some(DownloadJob {
+            id: format!("{folder}--{}", letters(&place)),
+            folder: folder.into(),
+            name,
+            files,
+            manifest: None,
+            licence_url: None,
+        })
     }
 }
 

@@ -28,13 +28,13 @@ pub(crate) fn check(name: &str, lora: &IdentifiedFile, family: Family, model: &[
     if !lora.kind.is_lora {
         return Err(Problem::new(
             format!("{name} is {}, not a LoRA.", lora.kind.described()),
-            "Take it out of the LoRAs, or choose another file.",
+            "Remove it from the LoRAs, or choose another file.",
         ));
     }
     let other_model = || {
         Problem::new(
             format!("{name} was made for another model: nothing in it fits {}.", family.label()),
-            format!("Choose a LoRA made for {}, or take this one out.", family.label()),
+            format!("Choose a LoRA made for {}, or remove this one.", family.label()),
         )
     };
     if let (Some(made_for), true) = (lora.kind.family, family.is_unet())
@@ -96,8 +96,8 @@ fn pairs(lora: &IdentifiedFile, name: &str) -> Result<Vec<Pair>, Problem> {
 
 fn damaged(name: &str, target: &str) -> Problem {
     Problem::new(
-        format!("{name} is damaged: the two halves of {} do not fit each other.", shown(target)),
-        "Download it again, or take it out of the LoRAs.",
+        format!("{name} is damaged: the two halves of {} do not match.", shown(target)),
+        "Download the file again, or remove it from the LoRAs.",
     )
 }
 
@@ -193,7 +193,7 @@ mod tests {
     fn halves_of_different_ranks_are_damage() {
         let lora: Listed<'_> = &[("lora_unet_x.lora_down.weight", &[4, 256]), ("lora_unet_x.lora_up.weight", &[256, 8])];
         let sentence = answer(lora, Z_IMAGE).unwrap_err().advice.sentence;
-        assert_eq!(sentence, "a.safetensors is damaged: the two halves of lora_unet_x do not fit each other.");
+        assert_eq!(sentence, "a.safetensors is damaged: the two halves of lora_unet_x do not match.");
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub use licence::Licence;
 pub use role::Role;
 
 /// A file larger than this is no manifest.
-const MOST_BYTES: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 /// Values of a text that is read: fields that are not known are kept, and take a hundred times their bytes.
 pub(crate) const MAX_VALUES: usize = 1 << 17;
 /// Files of a model or of a variant, and variants of a model: each is compared with the others.
@@ -383,7 +383,7 @@ impl ModelFile {
         let failed = |source| FaultyFile::Unreadable { path: path.clone(), source };
         let found = fs::metadata(&path).map_err(failed)?;
         if !found.is_file() {
-            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")));
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")));
         }
         let inside = fs::canonicalize(folder).and_then(|folder| Ok(fs::canonicalize(&path)?.starts_with(folder)));
         if !inside.map_err(failed)? {
@@ -427,8 +427,8 @@ pub(crate) fn too_many_values(path: &Path, line: usize) -> ManifestError {
 pub(crate) fn read_text(path: &Path) -> Result<String, ManifestError> {
     let failed = |source| ManifestError::Read { path: path.to_owned(), source };
     let mut text = String::new();
-    File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text)).map_err(failed)?;
-    if text.len() as u64 > MOST_BYTES {
+    File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text)).map_err(failed)?;
+    if text.len() as u64 > MAX_BYTES {
         return Err(failed(io::Error::new(io::ErrorKind::InvalidData, "it is too large")));
     }
     Ok(text)
@@ -439,7 +439,7 @@ fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let id = String::deserialize(deserializer)?;
     let known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '-' | '_');
     if id.starts_with('.') || id.len() > 100 || !id.chars().all(known) || FileName::try_from(id.clone()).is_err() {
-        return Err(de::Error::custom(format!("\"{id}\" is no id; use small letters, digits, dots and hyphens")));
+        return Err(de::Error::custom(format!("\"{id}\" is not an id; use small letters, digits, dots and hyphens")));
     }
     Ok(id)
 }
@@ -449,7 +449,7 @@ fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>,
     let rest = |it: &String| it.strip_prefix("https://").or_else(|| it.strip_prefix("http://")).map(str::to_owned);
     match &address {
         Some(it) if rest(it).is_none_or(|rest| rest.is_empty() || rest.contains(|c: char| c.is_whitespace() || c.is_control())) => {
-            Err(de::Error::custom(format!("{it:?} is no address; it begins with https:// and has no spaces")))
+            Err(de::Error::custom(format!("{it:?} is not a URL; a URL begins with https:// and has no spaces")))
         }
         _ => Ok(address),
     }
@@ -460,7 +460,7 @@ fn repository<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::E
     let part = |it: &str| !it.is_empty() && !it.starts_with('.') && it.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     match repo.split_once('/') {
         Some((owner, name)) if part(owner) && part(name) => Ok(repo),
-        _ => Err(de::Error::custom(format!("{repo:?} is no repository; write OWNER/NAME"))),
+        _ => Err(de::Error::custom(format!("{repo:?} is not a repository; write OWNER/NAME"))),
     }
 }
 

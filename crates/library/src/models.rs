@@ -104,7 +104,7 @@ pub fn installed(models_root: &Path) -> (Vec<Installed>, Vec<String>) {
     models.dedup_by(|later, earlier| {
         let same = later.manifest.id == earlier.manifest.id;
         if same {
-            problems.push(format!("{} and {} hold the same model.", earlier.folder.display(), later.folder.display()));
+            problems.push(format!("{} and {} contain the same model.", earlier.folder.display(), later.folder.display()));
         }
         same
     });
@@ -160,7 +160,7 @@ impl Models {
             let bytes = entry.bytes().map(|it| format!(" (about {})", file_size(it))).unwrap_or_default();
             return Err(Problem::new(
                 format!("{} is not on this disk.", entry.name),
-                format!("Get it with: atelier models pull {name}{bytes}."),
+                format!("Download it with: atelier models pull {name}{bytes}."),
             ));
         }
         Err(self.unknown(name))
@@ -175,8 +175,8 @@ impl Models {
         let files = it.whole_files()?;
         files.get(FileRole::Upscaler).map(Path::to_owned).ok_or_else(|| {
             Problem::new(
-                format!("{} is no upscaler.", it.manifest.name),
-                "Choose an ESRGAN model; they are found with: atelier models search ESRGAN.",
+                format!("{} is not an upscaler.", it.manifest.name),
+                "Choose an ESRGAN model; find one with: atelier models search ESRGAN.",
             )
         })
     }
@@ -188,10 +188,10 @@ impl Models {
         let alike = |id: &str| strsim::normalized_damerau_levenshtein(id, name);
         let near = known.chain(self.catalogue.like(name)).max_by(|one, two| alike(one).total_cmp(&alike(two)));
         Problem::new(
-            format!("There is no model and no file called {name}."),
+            format!("There is no model or file named {name}."),
             match near.filter(|it| alike(it) > 0.5) {
                 Some(near) => format!("Did you mean {near}?"),
-                None => "See what there is with: atelier models list.".into(),
+                None => "List the models with: atelier models list.".into(),
             },
         )
     }
@@ -207,7 +207,7 @@ impl Installed {
         let files = self.whole_files()?;
         if files.main().is_none() {
             return Err(Problem::new(
-                format!("{name} makes no pictures by itself: it is a part of other models."),
+                format!("{name} cannot make pictures on its own: it is a part of other models."),
                 "Choose a model with a diffusion module.",
             ));
         }
@@ -220,9 +220,9 @@ impl Installed {
 impl Installed {
     fn whole_files(&self) -> Result<&ModelFiles, Problem> {
         let Manifest { id, name, .. } = &self.manifest;
-        self.files
-            .as_ref()
-            .map_err(|error| Problem::new(format!("{name} is not whole. {error}"), format!("Get it again with: atelier models pull {id}.")))
+        self.files.as_ref().map_err(|error| {
+            Problem::new(format!("{name} is incomplete. {error}"), format!("Download it again with: atelier models pull {id}."))
+        })
     }
 }
 
@@ -235,8 +235,8 @@ impl Loose {
         let name = file_name(&self.main.path);
         if let Some(missing) = self.assembly.missing.first() {
             let hint = match &missing.offer {
-                Some(offer) => format!("It comes with: atelier models pull {}.", offer.model),
-                None => "Add the folder that has it with: atelier models add FOLDER.".into(),
+                Some(offer) => format!("Download it with: atelier models pull {}.", offer.model),
+                None => "Add a folder that contains it with: atelier models add FOLDER.".into(),
             };
             return Err(Problem::new(format!("{name}: {}", missing.sentence()), hint));
         }

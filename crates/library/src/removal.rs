@@ -84,7 +84,7 @@ impl Stays {
 #[derive(Debug, thiserror::Error)]
 pub enum RemovalError {
     /// Nothing of it is Atelier's.
-    #[error("Nothing of {model} was downloaded by Atelier, so nothing is deleted. Its files are in {folder}.", folder = folder.display())]
+    #[error("{model} was not downloaded by Atelier, so nothing is deleted. Its files are in {folder}.", folder = folder.display())]
     NotOurs {
         /// The model's id.
         model: String,
@@ -92,7 +92,7 @@ pub enum RemovalError {
         folder: PathBuf,
     },
     /// It is no folder of Atelier's.
-    #[error("{folder} is not in Atelier's own folder of models, so nothing is deleted.", folder = folder.display())]
+    #[error("{folder} is not in Atelier's models folder, so nothing is deleted.", folder = folder.display())]
     Outside {
         /// Its path.
         folder: PathBuf,
@@ -106,7 +106,7 @@ pub enum RemovalError {
         why: Stays,
     },
     /// The trash did not take it.
-    #[error("{path} could not be moved to the trash: {why}. It is still there.", path = path.display())]
+    #[error("{path} could not be moved to the trash: {why}. The file was not deleted.", path = path.display())]
     Trash {
         /// The file or folder.
         path: PathBuf,
@@ -130,8 +130,8 @@ impl Removal {
         let mut removal = Self::nothing(id, folder);
         for file in &model.manifest.files {
             let path = file.filename.in_folder(&removal.folder);
-            let Ok(about) = fs::symlink_metadata(&path) else { continue };
-            removal.judge(path, &about, models, downloaded);
+            let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+            removal.judge(path, &metadata, models, downloaded);
         }
         if removal.going.is_empty() {
             return Err(RemovalError::NotOurs { model: removal.model, folder: removal.folder });
@@ -157,13 +157,13 @@ impl Removal {
         let parent = file.parent().unwrap_or(models_root).to_owned();
         let real = |path: &Path| fs::canonicalize(path).ok();
         let inside = real(&parent).zip(real(models_root)).is_some_and(|(parent, root)| parent.starts_with(root));
-        let (Ok(about), true) = (fs::symlink_metadata(file), inside) else {
+        let (Ok(metadata), true) = (fs::symlink_metadata(file), inside) else {
             return Err(RemovalError::Outside { folder: parent });
         };
         // The model that it is the main file of goes with it.
         let own = models.loose.iter().find(|it| it.main.path == file).map_or(id, |it| &it.id);
         let mut removal = Self::nothing(own.to_owned(), parent);
-        removal.judge(file.to_owned(), &about, models, downloaded);
+        removal.judge(file.to_owned(), &metadata, models, downloaded);
         if let Some((_, why)) = removal.staying.pop() {
             return Err(match why {
                 Stays::NotOurs => RemovalError::NotOurs { model: removal.model, folder: removal.folder },
@@ -184,17 +184,17 @@ impl Removal {
     }
 
     /// Lets a file go, or stay.
-    fn judge(&mut self, path: PathBuf, about: &fs::Metadata, models: &Models, downloaded: &[DownloadRecord]) {
-        let same = |it: &DownloadRecord| it.bytes == about.len() && it.modified.is_some() && it.modified == modified(about);
+    fn judge(&mut self, path: PathBuf, metadata: &fs::Metadata, models: &Models, downloaded: &[DownloadRecord]) {
+        let same = |it: &DownloadRecord| it.bytes == metadata.len() && it.modified.is_some() && it.modified == modified(metadata);
         let why = match downloaded.iter().find(|it| it.path == path) {
-            Some(it) if about.is_file() && same(it) => user_of(&path, &self.model, models).map(Stays::UsedBy),
-            Some(_) if about.is_file() => Some(Stays::Changed),
+            Some(it) if metadata.is_file() && same(it) => user_of(&path, &self.model, models).map(Stays::UsedBy),
+            Some(_) if metadata.is_file() => Some(Stays::Changed),
             _ => Some(Stays::NotOurs),
         };
         if let Some(why) = why {
             self.staying.push((path, why));
         } else {
-            self.bytes += about.len();
+            self.bytes += metadata.len();
             self.going.push(path);
         }
     }

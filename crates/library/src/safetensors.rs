@@ -40,10 +40,10 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
     if (json.len() as u64) < length {
         return Err(Flaw::CutShort { promised_bytes: data });
     }
-    let entries: Entries = serde_json::from_slice(&json).map_err(|error| Flaw::Damaged(format!("its header makes no sense ({error})")))?;
+    let entries: Entries = serde_json::from_slice(&json).map_err(|error| Flaw::Damaged(format!("its header is invalid ({error})")))?;
     check_count(entries.tensors.len() + entries.more_tensors)?;
     if entries.notes > MAX_ENTRIES {
-        return Err(Flaw::Unsupported(format!("its header has {} notes, more than are read", entries.notes)));
+        return Err(Flaw::Unsupported(format!("its header has {} notes, more than the limit", entries.notes)));
     }
     let tensors = entries.tensors.into_iter().map(|(name, entry)| tensor(name, entry, data)).collect::<Result<_, _>>()?;
     Ok(Contents { tensors, metadata: entries.metadata })
@@ -51,7 +51,7 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
 
 fn tensor(name: String, entry: Entry, data: u64) -> Result<TensorInfo, Flaw> {
     let dtype = Dtype::from_safetensors(&entry.dtype)
-        .ok_or_else(|| Flaw::Unsupported(format!("it has numbers of the type {}, which the engine does not read", shown(&entry.dtype))))?;
+        .ok_or_else(|| Flaw::Unsupported(format!("it has the number type {}, which the engine does not support", shown(&entry.dtype))))?;
     if name.len() > MAX_NAME_BYTES {
         return Err(Flaw::Damaged("a name in its header has an impossible length".into()));
     }

@@ -13,7 +13,7 @@ pub(crate) struct Other {
 const PICTURE: &str = "Choose the model's .safetensors or .gguf file instead.";
 const ARCHIVE: &str = "Unpack it and choose the .safetensors or .gguf file inside.";
 /// The advice on a pickle, which also tells one.
-pub(crate) const PICKLE: &str = "Such files can run programs when they are opened; look for the same model as .safetensors.";
+pub(crate) const PICKLE: &str = "Pickle files can execute code when loaded; look for the same model as .safetensors.";
 const PAGE: &str =
     "The download probably asked for a login or a licence. Open the model's page, accept it there, and download the file again.";
 
@@ -32,11 +32,7 @@ pub(crate) fn what(start: &[u8]) -> Option<Other> {
         (b"\x80\x02", "an old PyTorch checkpoint (a pickle)", PICKLE),
         (b"\x80\x03", "an old PyTorch checkpoint (a pickle)", PICKLE),
         (b"\x80\x04", "an old PyTorch checkpoint (a pickle)", PICKLE),
-        (
-            b"version https://git-lfs",
-            "a Git LFS pointer, a note that stands for the file",
-            "Download the file itself, or run git lfs pull.",
-        ),
+        (b"version https://git-lfs", "a Git LFS pointer, not the file itself", "Download the file itself, or run git lfs pull."),
         (b"\x7fELF", "a program", PICTURE),
         (b"MZ", "a program", PICTURE),
     ];
@@ -87,7 +83,7 @@ mod tests {
         assert_eq!(named(b"PK\x03\x04............notes.txt"), Some("a zip archive"));
         assert_eq!(named(b"<!DOCTYPE html><html lang=en>"), Some("a web page"));
         assert_eq!(named("Bitte zuerst anmelden. Überall.".as_bytes()), Some("a text"));
-        assert_eq!(named(b"version https://git-lfs.github.com/spec/v1\n"), Some("a Git LFS pointer, a note that stands for the file"));
+        assert_eq!(named(b"version https://git-lfs.github.com/spec/v1\n"), Some("a Git LFS pointer, not the file itself"));
     }
 
     #[test]

@@ -52,16 +52,16 @@ enum Identity {
     Path(PathBuf),
 }
 
-fn identity(path: &Path, about: &Metadata) -> Identity {
+fn identity(path: &Path, metadata: &Metadata) -> Identity {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
         let _ = path;
-        Identity::Inode(about.dev(), about.ino())
+        Identity::Inode(metadata.dev(), metadata.ino())
     }
     #[cfg(not(unix))]
     {
-        let _ = about;
+        let _ = metadata;
         Identity::Path(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
     }
 }
@@ -80,10 +80,10 @@ pub fn usage(models: &Models, scan: &ScanResult) -> Usage {
         let model = ids.len();
         ids.push(id);
         for path in paths {
-            let Ok(about) = fs::metadata(&path) else { continue };
-            let users = users.entry(identity(&path, &about)).or_default();
+            let Ok(metadata) = fs::metadata(&path) else { continue };
+            let users = users.entry(identity(&path, &metadata)).or_default();
             if !users.iter().any(|(it, _)| *it == model) {
-                users.push((model, about.len()));
+                users.push((model, metadata.len()));
             }
         }
     }
@@ -103,10 +103,10 @@ pub fn usage(models: &Models, scan: &ScanResult) -> Usage {
     for folder in &scan.folders {
         let (mut files, mut bytes) = (0, 0);
         for file in walk(folder, &|| true).files {
-            let Ok(about) = fs::metadata(&file.path) else { continue };
+            let Ok(metadata) = fs::metadata(&file.path) else { continue };
             files += 1;
-            bytes += about.len();
-            total += if seen.insert(identity(&file.path, &about)) { about.len() } else { 0 };
+            bytes += metadata.len();
+            total += if seen.insert(identity(&file.path, &metadata)) { metadata.len() } else { 0 };
         }
         folders.push(FolderUse { path: folder.path.clone(), layout: folder.layout, files, bytes });
     }

@@ -19,7 +19,6 @@ const NEGATIVE: &str = "Negative prompt:";
 pub struct Parameters {
     /// The prompt, with any `<lora:name:strength>` in it.
     pub prompt: String,
-    /// The negative prompt.
     pub negative_prompt: String,
     /// The pairs of the last line, in their order.
     pub pairs: Vec<(String, String)>,
@@ -90,7 +89,6 @@ impl Parameters {
         it
     }
 
-    /// Adds a pair.
     pub fn push(&mut self, key: &str, value: impl fmt::Display) {
         self.pairs.push((key.to_owned(), value.to_string()));
     }

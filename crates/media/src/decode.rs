@@ -20,7 +20,7 @@ use atelier_core::recipe::{ImageSource, Rgb8};
 /// The longest side of a picture in pixels.
 pub const MAX_SIDE: u32 = 16_384;
 /// Most bytes of memory for decoding a picture.
-const MOST_MEMORY: u64 = 1 << 30;
+const MAX_MEMORY: u64 = 1 << 30;
 /// Most bytes that the decoder of PNG takes beside the pixels: texts, colour profiles, a row.
 const MAX_PNG_EXTRAS: u64 = 64 << 20;
 /// Largest file that is decoded. Noise of the largest size that is read takes as much.
@@ -173,11 +173,11 @@ fn open(path: &Path) -> Result<(impl ImageDecoder, Orientation), PictureError> {
         return Err(PictureError::not_a_picture(path, "the file is too large"));
     }
     let mut limits = Limits::default();
-    limits.max_alloc = Some(if format == Some(ImageFormat::Png) { MAX_PNG_EXTRAS } else { MOST_MEMORY });
+    limits.max_alloc = Some(if format == Some(ImageFormat::Png) { MAX_PNG_EXTRAS } else { MAX_MEMORY });
     reader.limits(limits);
     let mut decoder = reader.into_decoder().map_err(|error| refused(path, error))?;
     let (width, height) = decoder.dimensions();
-    if width > MAX_SIDE || height > MAX_SIDE || decoder.total_bytes() > MOST_MEMORY {
+    if width > MAX_SIDE || height > MAX_SIDE || decoder.total_bytes() > MAX_MEMORY {
         return Err(PictureError::TooLarge { path: path.to_path_buf(), width, height, max: MAX_SIDE });
     }
     // A damaged orientation is no reason to refuse a picture.

@@ -8,41 +8,28 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
     /// The file cannot be opened or read.
-    #[error("{} could not be read: {source}; check that the file is there and that you may read it", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error("{} could not be read: {source}; check that the file exists and is readable", path.display())]
+    Read { path: PathBuf, source: io::Error },
     /// The file cannot be written.
-    #[error("the picture could not be written to {}: {source}; choose a folder you may write to, with room on its disk", path.display())]
+    #[error("the picture could not be written to {}: {source}; choose a writable folder on a disk with free space", path.display())]
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// The cause.
         source: io::Error,
     },
     /// The file is no picture, or a damaged one.
     #[error("{} is not a picture that Atelier can read ({reason}); use a PNG, JPEG or WebP file", path.display())]
     NotAPicture {
-        /// The file.
         path: PathBuf,
         /// The cause, in the decoder's words.
         reason: String,
     },
     /// The file is no canvas, or a damaged one.
-    #[error("{} is not a canvas that Atelier can read ({reason}); open another file, or the picture that it was exported to", path.display())]
-    NotACanvas {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        reason: String,
-    },
+    #[error("{} is not a canvas that Atelier can read ({reason}); open another file", path.display())]
+    NotACanvas { path: PathBuf, reason: String },
     /// The canvas does not fit in a file; nothing was written.
     #[error("the canvas does not fit in {} ({reason}); remove layers, or crop it", path.display())]
     CanvasTooLarge {
-        /// The file.
         path: PathBuf,
         /// What is too large.
         reason: String,
@@ -50,7 +37,6 @@ pub enum PictureError {
     /// The picture is larger than Atelier takes.
     #[error("{} is too large ({width}x{height}); make it smaller, {max} pixels a side at most", path.display())]
     TooLarge {
-        /// The file.
         path: PathBuf,
         /// Its width in pixels.
         width: u32,

@@ -15,14 +15,13 @@ use super::png::encode;
 use super::{Metadata, PictureError, read_image, read_metadata};
 
 /// Longest text that is written into a JPEG or WebP, in bytes: an EXIF block holds 64 KiB, and its letters take two bytes.
-const MOST_EXIF_TEXT: usize = 30_000;
+const MAX_EXIF_TEXT: usize = 30_000;
 
 /// Format of an exported picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportFormat {
     /// PNG, without loss. A PNG whose metadata stays is copied as it is.
     Png,
-    /// JPEG.
     Jpeg {
         /// 1 to 100.
         quality: u8,
@@ -66,7 +65,7 @@ pub fn export_bytes(source: &Path, format: ExportFormat, keeps_metadata: bool) -
         return fs::read(source).map_err(|error| PictureError::read(source, error));
     }
     let image = read_image(&ImageSource::File(source.to_owned()))?;
-    let text = metadata.and_then(|it| it.parameters).filter(|text| text.len() <= MOST_EXIF_TEXT);
+    let text = metadata.and_then(|it| it.parameters).filter(|text| text.len() <= MAX_EXIF_TEXT);
     encode_as(&image, format, text.as_deref())
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Endings of picture files; the files themselves are known by their first bytes.
 pub const PICTURE_ENDINGS: [&str; 4] = ["png", "jpg", "jpeg", "webp"];
 /// Files of a folder that are looked at.
-const MOST_FILES: usize = 10_000;
+const MAX_FILES: usize = 10_000;
 
 /// True for the name of a file that may be a picture.
 #[must_use]
@@ -23,7 +23,7 @@ pub fn is_picture_name(name: &OsStr) -> bool {
 /// If the folder cannot be read.
 pub fn picture_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let is_hidden = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
-    let entries = fs::read_dir(folder)?.take(MOST_FILES).flatten();
+    let entries = fs::read_dir(folder)?.take(MAX_FILES).flatten();
     let named = entries.filter(|entry| is_picture_name(&entry.file_name()) && !is_hidden(&entry.file_name()));
     let mut files: Vec<PathBuf> = named.map(|entry| entry.path()).filter(|path| path.is_file()).collect();
     files.sort();

@@ -10,7 +10,7 @@ use atelier_core::recipe::Rgb8;
 use super::{MAX_SIDE, PictureError};
 
 /// Most bytes of memory for decoding.
-const MOST_MEMORY: u64 = 1 << 30;
+const MAX_MEMORY: u64 = 1 << 30;
 
 /// A picture as JPEG. `quality` is 1 to 100.
 ///
@@ -35,7 +35,7 @@ pub fn decode_jpeg(bytes: &[u8]) -> Result<Rgb8, PictureError> {
     let refused = |error: image::ImageError| PictureError::Encode { reason: error.to_string() };
     let mut decoder = JpegDecoder::new(Cursor::new(bytes)).map_err(refused)?;
     let mut limits = Limits::default();
-    (limits.max_image_width, limits.max_image_height, limits.max_alloc) = (Some(MAX_SIDE), Some(MAX_SIDE), Some(MOST_MEMORY));
+    (limits.max_image_width, limits.max_image_height, limits.max_alloc) = (Some(MAX_SIDE), Some(MAX_SIDE), Some(MAX_MEMORY));
     decoder.set_limits(limits).map_err(refused)?;
     let image = DynamicImage::from_decoder(decoder).map_err(refused)?.into_rgb8();
     Rgb8::new(image.width(), image.height(), image.into_raw()).ok_or(PictureError::Empty)

@@ -11,11 +11,11 @@ use flate2::bufread::ZlibDecoder;
 
 pub(crate) const SIGNATURE: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
 /// Bytes of a text chunk, packed or unpacked; longer ones are passed over.
-pub(crate) const MOST_TEXT: u64 = 4 << 20;
+pub(crate) const MAX_TEXT: u64 = 4 << 20;
 /// Bytes of all packed texts of a file, unpacked; what comes after is passed over.
 const MAX_UNPACKED: u64 = 32 << 20;
 /// Chunks of a file that are looked at: 8 GiB of picture in the chunks that encoders make.
-const MOST_CHUNKS: u32 = 1 << 20;
+const MAX_CHUNKS: u32 = 1 << 20;
 
 /// A chunk that tells of the picture.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(crate) fn chunks(mut file: impl BufRead + Seek, mut visit: impl FnMut(Chunk)
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a PNG file"));
     }
     let mut room = Room { left: MAX_UNPACKED, is_short: false };
-    for _ in 0..MOST_CHUNKS {
+    for _ in 0..MAX_CHUNKS {
         let (mut length, mut kind) = ([0; 4], [0; 4]);
         if file.read_exact(&mut length).and_then(|()| file.read_exact(&mut kind)).is_err() {
             break;
@@ -44,7 +44,7 @@ pub(crate) fn chunks(mut file: impl BufRead + Seek, mut visit: impl FnMut(Chunk)
         if &kind == b"IEND" {
             break;
         }
-        if !matches!(&kind, b"tEXt" | b"zTXt" | b"iTXt" | b"eXIf") || length > MOST_TEXT {
+        if !matches!(&kind, b"tEXt" | b"zTXt" | b"iTXt" | b"eXIf") || length > MAX_TEXT {
             file.seek_relative(length as i64 + 4)?;
             continue;
         }
@@ -103,12 +103,12 @@ pub(crate) fn latin1(bytes: &[u8]) -> String {
 
 /// The unpacked bytes. They take room also where they come to nothing.
 fn unpack(packed: &[u8], room: &mut Room) -> Option<Vec<u8>> {
-    let most = MOST_TEXT.min(room.left);
+    let most = MAX_TEXT.min(room.left);
     let mut text = Vec::new();
     let unpacked = ZlibDecoder::new(packed).take(most + 1).read_to_end(&mut text);
     let bytes = text.len() as u64;
     room.left = room.left.saturating_sub(bytes);
-    room.is_short |= bytes > most && most < MOST_TEXT;
+    room.is_short |= bytes > most && most < MAX_TEXT;
     (unpacked.is_ok() && bytes <= most).then_some(text)
 }
 
@@ -169,7 +169,7 @@ mod tests {
     fn hostile_chunks_are_passed_over() {
         let mut flipped = chunk(*b"tEXt", b"parameters\0flipped");
         flipped[12] ^= 1;
-        let bomb = zlib(&vec![b'a'; MOST_TEXT as usize + 1]);
+        let bomb = zlib(&vec![b'a'; MAX_TEXT as usize + 1]);
         assert!(bomb.len() < 10_000);
         let good = chunk(*b"tEXt", b"parameters\0good");
         for bad in [
@@ -182,7 +182,7 @@ mod tests {
             chunk(*b"iTXt", b"parameters\0\0\0no end"),
             chunk(*b"tEXt", b"parameters"),
             chunk(*b"tEXt", b""),
-            chunk(*b"tEXt", &[&b"parameters\0"[..], &vec![b'a'; MOST_TEXT as usize]].concat()),
+            chunk(*b"tEXt", &[&b"parameters\0"[..], &vec![b'a'; MAX_TEXT as usize]].concat()),
         ] {
             assert_eq!(read(&[bad, good.clone()]), parameters("good"));
         }
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn packed_texts_unpack_to_a_bounded_number_of_bytes_whether_or_not_they_are_texts() {
-        for bytes in [vec![b'a'; MOST_TEXT as usize], vec![0xff; MOST_TEXT as usize], vec![b'a'; MOST_TEXT as usize + 1]] {
+        for bytes in [vec![b'a'; MAX_TEXT as usize], vec![0xff; MAX_TEXT as usize], vec![b'a'; MAX_TEXT as usize + 1]] {
             let packed = chunk(*b"iTXt", &[&b"parameters\0\x01\0\0\0"[..], &zlib(&bytes)].concat());
             let file = [SIGNATURE.to_vec(), packed.repeat(500), chunk(*b"tEXt", b"parameters\0good")].concat();
             let mut texts = 0;
@@ -212,7 +212,7 @@ mod tests {
                 ControlFlow::Continue(())
             });
             assert!(!is_all_unpacked.unwrap(), "it is told");
-            assert!(texts <= MAX_UNPACKED / MOST_TEXT + 1, "{texts}");
+            assert!(texts <= MAX_UNPACKED / MAX_TEXT + 1, "{texts}");
             assert_eq!(last, parameters("good").pop(), "what is not packed is read all the same");
         }
     }

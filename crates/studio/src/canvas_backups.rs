@@ -39,7 +39,6 @@ impl OwnFolder {
         Ok(Self { path, _lock: lock })
     }
 
-    /// The folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -78,7 +77,7 @@ pub fn waiting(canvases: &Path, marks: &ReadingMarks) -> Waiting {
     let (left_out, files) = files.into_iter().map(|(_, path)| path).partition(|path| marks.is_left_out(path));
     found.files = files;
     let left_out: Vec<PathBuf> = left_out;
-    found.problems.extend(left_out.into_iter().map(|path| (path, "Atelier ended while it read it".to_owned())));
+    found.problems.extend(left_out.into_iter().map(|path| (path, "Atelier crashed while reading this file".to_owned())));
     found
 }
 

@@ -66,7 +66,6 @@ pub struct Watch {
 /// A window that did not end as it should.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastCrash {
-    /// The report.
     pub report: PathBuf,
 }
 
@@ -166,7 +165,7 @@ fn take_crash(paths: &Paths, booted_secs: u64) -> Option<LastCrash> {
     if marker.started_secs < booted_secs {
         return None;
     }
-    let words = "The program ended without a word. The engine may have stopped it, or the system: memory may have run out.";
+    let words = "The program ended without an error message. The engine or the system may have stopped it; memory may have run out.";
     write_report(paths, &marker, words)
         .inspect_err(|error| tracing::warn!("no crash report could be written: {error}"))
         .ok()
@@ -190,7 +189,7 @@ fn write_report(paths: &Paths, marker: &Marker, words: &str) -> io::Result<PathB
 }
 
 fn report_text(paths: &Paths, marker: &Marker, words: &str) -> String {
-    let mut text = String::from("Crash report of Atelier\nNothing of this was sent. Look through it before you give it to somebody.\n\n");
+    let mut text = String::from("Crash report of Atelier\nNothing was sent. Read this report before you share it.\n\n");
     // Writing into a text never fails.
     let mut line = |name: &str, value: &str| writeln!(text, "{name:<9} {value}").unwrap_or_default();
     line("Version", &marker.version);
@@ -241,9 +240,9 @@ fn is_report(path: &Path) -> bool {
 /// A panic in a sentence; `edit` is done with its message.
 pub fn panic_words(info: &PanicHookInfo<'_>, edit: impl FnOnce(&str) -> String) -> String {
     let thread = std::thread::current();
-    let message = edit(info.payload_as_str().unwrap_or("a panic without words"));
+    let message = edit(info.payload_as_str().unwrap_or("a panic without a message"));
     let place = info.location().map_or_else(String::new, |it| format!(" at {it}"));
-    format!("The thread \"{}\" panicked{place}: {message}", thread.name().unwrap_or("without a name"))
+    format!("The thread \"{}\" panicked{place}: {message}", thread.name().unwrap_or("unnamed"))
 }
 
 fn now_secs() -> u64 {

@@ -17,7 +17,7 @@ impl DesktopNotification {
     #[must_use]
     pub fn of_job(job: &EndedJob) -> Self {
         let title = match (job.state, job.pictures) {
-            (JobState::Failed | JobState::Held, _) => "A picture could not be made".to_owned(),
+            (JobState::Failed | JobState::Held, _) => "A picture failed".to_owned(),
             (_, 1) if job.is_last => "Your picture is ready".to_owned(),
             (_, pictures) if job.is_last => format!("{pictures} pictures are ready; the queue is empty"),
             (_, 1) => "A picture is ready".to_owned(),
@@ -33,7 +33,7 @@ impl DesktopNotification {
         let shown =
             notify_rust::Notification::new().appname("Atelier").icon("atelier").summary(&self.title).body(&escaped(&self.body)).show();
         if let Err(error) = shown {
-            tracing::info!("the system shows no messages: {error}");
+            tracing::info!("the system shows no notifications: {error}");
         }
     }
 
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(title(job.clone()), "Your picture is ready");
         assert_eq!(title(EndedJob { pictures: 4, is_last: false, ..job.clone() }), "4 pictures are ready");
         let failed = DesktopNotification::of_job(&EndedJob { state: JobState::Failed, reason: Some("No memory.".into()), ..job });
-        assert_eq!((failed.title.as_str(), failed.body.as_str()), ("A picture could not be made", "No memory."));
+        assert_eq!((failed.title.as_str(), failed.body.as_str()), ("A picture failed", "No memory."));
         #[cfg(all(unix, not(target_os = "macos")))]
         assert_eq!(escaped("a <b> & c"), "a &lt;b&gt; &amp; c");
     }

@@ -41,7 +41,7 @@ impl PictureIndex {
         self.try_add(path, own_folder, parent, batch).map_err(|error| {
             self.database = None;
             tracing::warn!("a picture was not added to the gallery: {error}");
-            format!("The picture is kept, but not in the gallery yet: {error}. Scan its folder to add it.")
+            format!("The picture is saved, but not in the gallery yet: {error}. Scan its folder to add the picture.")
         })?;
         self.warning.take().map_or(Ok(()), Err)
     }

@@ -18,7 +18,6 @@ const PRELOAD_DELAY_SECS: f64 = 0.4;
 /// Name of the crash marker's file, beside the settings.
 const MARKER_NAME: &str = "loading-ahead";
 
-/// State of preloading.
 #[derive(Debug)]
 pub struct Preloading {
     /// The setting of the person.
@@ -50,7 +49,6 @@ pub struct PreloadCandidate<'a> {
 /// Next step of the caller.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PreloadAction {
-    /// Nothing to do.
     None,
     /// Ask again after these seconds.
     Wait(f32),

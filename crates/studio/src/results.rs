@@ -17,7 +17,6 @@ use crate::picture_index::PictureIndex;
 pub enum Destination {
     /// A folder; each picture gets a name of its own, and nothing there is replaced.
     Folder {
-        /// The folder.
         folder: PathBuf,
         /// Recipe of the job.
         recipe: Box<Recipe>,
@@ -31,11 +30,9 @@ pub enum Destination {
     },
     /// Exactly this file, with the metadata of the picture that was upscaled.
     Upscaled {
-        /// The file.
         path: PathBuf,
         /// The picture that was upscaled.
         source: PathBuf,
-        /// The upscaler's file.
         model: PathBuf,
     },
 }
@@ -43,7 +40,6 @@ pub enum Destination {
 /// A picture that was kept.
 #[derive(Debug, PartialEq, Eq)]
 pub struct KeptPicture {
-    /// Its file.
     pub path: PathBuf,
     /// Why the gallery does not have it yet, in a sentence.
     pub warning: Option<String>,

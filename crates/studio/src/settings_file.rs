@@ -25,24 +25,13 @@ const MAX_VALUES: usize = 1 << 17;
 pub enum SettingsProblem {
     /// A newer program wrote them.
     #[error("Your settings in {} were written by a newer Atelier (version {version} of the file, this one knows {VERSION}).", path.display())]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its version.
-        version: u64,
-    },
+    Newer { path: PathBuf, version: u64 },
     /// The system does not give them now.
     #[error("Your settings in {} cannot be read now: {source}.", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    Unreadable { path: PathBuf, source: io::Error },
     /// They were read and make no sense.
     #[error("Your settings in {} are damaged: {reason}.", path.display())]
     Damaged {
-        /// The file.
         path: PathBuf,
         /// What makes no sense.
         reason: String,
@@ -55,15 +44,15 @@ impl SettingsProblem {
     pub fn advice(&self) -> Advice {
         let hint = match self {
             Self::Newer { .. } => {
-                "This Atelier leaves the file as it is, opens with the usual settings and keeps no others. Start the newer one to go on with \
+                "This Atelier leaves the file as it is, starts with the default settings and saves none. Start the newer version to use \
                  yours."
             }
             Self::Unreadable { .. } => {
-                "Atelier leaves the file as it is, opens with the usual settings and keeps no others. Make the file readable for you, and \
-                 start Atelier again."
+                "Atelier leaves the file as it is, starts with the default settings and saves none. Make the file readable, and \
+                 restart Atelier."
             }
             Self::Damaged { .. } => {
-                "The window opens with the usual settings and keeps this file beside, as .bad. Repair it, or leave it to that."
+                "The window starts with the default settings and keeps a copy of this file as .bad. Repair the file, or keep the defaults."
             }
         };
         Advice::new(self.to_string(), hint)
@@ -120,6 +109,6 @@ mod tests {
         }
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();
-        assert!(matches!(read_settings_file(&path), Err(SettingsProblem::Unreadable { .. })), "there is a folder of this name");
+        assert!(matches!(read_settings_file(&path), Err(SettingsProblem::Unreadable { .. })), "a folder with this name exists");
     }
 }

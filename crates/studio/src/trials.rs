@@ -112,7 +112,7 @@ impl Trials {
             trial.state = match end {
                 End::Done { timings, .. } => TrialState::Measured(loaded_secs(timings)),
                 End::Failed(failure) => TrialState::Failed(failure.advice.sentence.clone()),
-                End::Cancelled => TrialState::Failed("It was cancelled.".to_owned()),
+                End::Cancelled => TrialState::Failed("Cancelled.".to_owned()),
             };
         }
         true

@@ -28,7 +28,7 @@ const QUALITY: u8 = 90;
 const PAGE: usize = 500;
 
 /// System that a command runs on; tests give their own.
-pub(super) struct Env<'a> {
+pub(super) struct GalleryEnv<'a> {
     pub(super) out: &'a mut dyn Write,
     pub(super) err: &'a mut dyn Write,
     /// Standard error is a terminal, which can show a bar.
@@ -64,8 +64,8 @@ impl From<GalleryError> for CommandError {
 }
 
 /// Runs a command of `atelier gallery`.
-pub(super) fn run(flags: GalleryFlags, env: Env<'_>) -> Exit {
-    let Env { out, err, terminal, paths, interrupt, trash } = env;
+pub(super) fn run(flags: GalleryFlags, env: GalleryEnv<'_>) -> Exit {
+    let GalleryEnv { out, err, terminal, paths, interrupt, trash } = env;
     let reporter = if flags.json { quiet_reporter(Box::new(err)) } else { reporter(Box::new(err), terminal) };
     let printer = Printer::new(out, flags.json).with_null(flags.command.paths().null);
     let mut report = GalleryReport { printer, reporter };
@@ -170,7 +170,7 @@ impl CommandRunner {
             return Ok(Exit::Done);
         }
         if !path.is_dir() {
-            return Err(CommandError::Usage(format!("{} is not a folder; name one that is there.", path.display())));
+            return Err(CommandError::Usage(format!("{} is not a folder; choose an existing folder.", path.display())));
         }
         let folder = self.database.add_folder(&path, FolderKind::Added)?;
         self.scan_folder(&folder, report)?;
@@ -178,7 +178,7 @@ impl CommandRunner {
     }
 
     fn scan_folder(&mut self, folder: &Folder, report: &mut GalleryReport<'_>) -> Result<(), CommandError> {
-        let message = format!("Looking through {}", folder.path.display());
+        let message = format!("Scanning {}", folder.path.display());
         report.reporter.begin_stage(&ProgressLine::new(&message));
         let interrupt = Arc::clone(&self.interrupt);
         let mut progress = |scan: &atelier_gallery::ScanReport| {
@@ -233,7 +233,7 @@ impl CommandRunner {
             (Format::Webp, None) => ExportFormat::WebP,
             (Format::Png | Format::Webp, Some(_)) => {
                 return Err(CommandError::Usage(
-                    "PNG and WebP are written without loss, so --quality has no effect; leave it out, or add --format jpeg.".to_owned(),
+                    "PNG and WebP are lossless, so --quality has no effect; remove --quality, or add --format jpeg.".to_owned(),
                 ));
             }
         };

@@ -123,17 +123,17 @@ impl GalleryReport<'_> {
             (scan.added, "new"),
             (scan.changed, "changed"),
             (scan.moved, "moved"),
-            (scan.returned, "there again"),
+            (scan.returned, "back again"),
             (scan.missing, "missing"),
             (scan.damaged, "damaged"),
             (scan.unreadable, "unreadable"),
         ];
         let mut words: Vec<String> = counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
         if scan.is_folder_missing {
-            words.insert(0, "the folder is not there".to_owned());
+            words.insert(0, "the folder does not exist".to_owned());
         }
         if scan.is_truncated {
-            words.push("more files than are looked at".to_owned());
+            words.push("more files than the limit".to_owned());
         }
         let found = if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) };
         self.reporter.message(&format!("{}: {} pictures{found}.", folder.display(), scan.files));

@@ -71,7 +71,7 @@ impl World {
         };
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let paths = Paths::beneath(self.home.path());
-        let env = Env { out: &mut out, err: &mut err, terminal: false, paths, interrupt: Arc::default(), trash: &mut TestTrash };
+        let env = GalleryEnv { out: &mut out, err: &mut err, terminal: false, paths, interrupt: Arc::default(), trash: &mut TestTrash };
         let exit = run(*flags, env);
         RunOutcome { exit, out: String::from_utf8(out).unwrap(), err: String::from_utf8(err).unwrap() }
     }
@@ -105,11 +105,11 @@ fn ateliers_own_pictures_are_found_at_once_and_a_folder_once_it_is_added() {
 fn a_search_or_file_that_means_nothing_is_said_with_what_to_do() {
     let world = World::new();
     for (args, sentence) in [
-        (&["search", "colour:red"][..], "There is no field \"colour\""),
-        (&["search", "rating>=x"], "no whole number"),
+        (&["search", "colour:red"][..], "\"colour\" is not a search field"),
+        (&["search", "rating>=x"], "not a whole number"),
         (&["info", "gone.png"], "atelier gallery scan \".\""),
         (&["scan", "/no/such/folder"], "is not a folder"),
-        (&["export", "a.png", "-o", "out", "--format", "webp", "--quality", "80"], "without loss"),
+        (&["export", "a.png", "-o", "out", "--format", "webp", "--quality", "80"], "lossless"),
         (&["tag", " ", &world.at("Pictures/Atelier/lake.png")], "1 to 100 characters"),
     ] {
         let ran = world.run(args);

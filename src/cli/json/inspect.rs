@@ -45,7 +45,6 @@ pub struct InspectedModel {
     pub hash: Option<String>,
 }
 
-/// A LoRA.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct InspectedLora {

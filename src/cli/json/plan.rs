@@ -106,7 +106,6 @@ pub struct PlanFix {
     pub predicted: Predicted,
 }
 
-/// The whole line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs, reason = "docs/json.md documents every field")]
 pub struct Plan {

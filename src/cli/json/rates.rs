@@ -7,7 +7,6 @@ use atelier_core::time::DeviceRates;
 /// Rates of a device, or the reason why it has none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredDevice {
-    /// Its whole name.
     pub device: String,
     /// Operations, bytes and nodes per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -18,7 +17,6 @@ pub struct MeasuredDevice {
     pub unsteady_samples: u32,
     /// Seconds that it took.
     pub secs: f64,
-    /// A sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

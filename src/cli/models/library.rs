@@ -51,8 +51,8 @@ impl Library {
 
     /// All models on the disk, with headers read. Stops early once `go_on` is false.
     pub(in crate::cli) fn all(&self, go_on: &dyn Fn() -> bool) -> (Models, Arc<ScanResult>) {
-        let stock = Scanner::start(self.options.clone(), || ()).complete(go_on);
-        (Models::new(self.models_root(), self.catalogue.clone(), &stock), stock)
+        let scan = Scanner::start(self.options.clone(), || ()).complete(go_on);
+        (Models::new(self.models_root(), self.catalogue.clone(), &scan), scan)
     }
 
     /// One folder alone, with headers read.
@@ -106,8 +106,8 @@ pub(in crate::cli) fn find_loras(
         let is_file = Path::new(name).is_file().then(|| PathBuf::from(name));
         let known = || lora_named(name, files.iter().map(|file| file.path.as_path())).map(Path::to_owned);
         is_file.or_else(known).ok_or_else(|| {
-            let hint = "Name its folder with --lora-model-dir, or its file with --lora FILE:STRENGTH.";
-            Problem::new(format!("There is no LoRA called {name}."), hint).into()
+            let hint = "Set its folder with --lora-model-dir, or its file with --lora FILE:STRENGTH.";
+            Problem::new(format!("There is no LoRA named {name}."), hint).into()
         })
     };
     names.iter().map(find).collect()
@@ -116,7 +116,7 @@ pub(in crate::cli) fn find_loras(
 /// The embeddings in this folder that one of the prompts names.
 pub(in crate::cli) fn find_embeddings(folder: &Path, prompts: &[&str]) -> Result<Vec<PathBuf>, UsageError> {
     let entries = fs::read_dir(folder).map_err(|error| {
-        Problem::new(format!("The folder {} cannot be read: {error}.", folder.display()), "Name another one with --embd-dir.")
+        Problem::new(format!("The folder {} cannot be read: {error}.", folder.display()), "Choose another folder with --embd-dir.")
     })?;
     let is_model = |path: &Path| path.extension().is_some_and(|it| it == "safetensors" || it == "gguf");
     let is_named = |path: &Path| prompts.iter().any(|prompt| names_embedding(prompt, &embedding_word(path)));

@@ -34,7 +34,7 @@ use atelier_library::{
 };
 
 /// System that a command runs on; tests give their own.
-pub(super) struct Env<'a> {
+pub(super) struct ModelsEnv<'a> {
     pub(super) out: &'a mut dyn Write,
     pub(super) err: &'a mut dyn Write,
     /// Standard error is a terminal, which can show a bar.
@@ -65,8 +65,8 @@ fn failed(error: impl Into<anyhow::Error>) -> CommandError {
 }
 
 /// Runs a command of `atelier models`.
-pub(super) fn run(flags: ModelsFlags, env: Env<'_>) -> Exit {
-    let Env { out, err, terminal, paths, interrupt, trash } = env;
+pub(super) fn run(flags: ModelsFlags, env: ModelsEnv<'_>) -> Exit {
+    let ModelsEnv { out, err, terminal, paths, interrupt, trash } = env;
     let reporter = if flags.json { quiet_reporter(Box::new(err)) } else { reporter(Box::new(err), terminal) };
     let mut runner = CommandRunner { paths, interrupt, trash, report: LibraryReport { printer: Printer::new(out, flags.json), reporter } };
     let (exit, problem) = match runner.run(flags) {
@@ -106,9 +106,9 @@ impl CommandRunner<'_> {
             ModelsCommand::Rm { names, dry_run } => self.remove(&library, &names, dry_run),
             ModelsCommand::Du => {
                 let interrupt = Arc::clone(&self.interrupt);
-                let (models, stock) = library.all(&move || !interrupt.pressed());
+                let (models, scan) = library.all(&move || !interrupt.pressed());
                 self.check_interrupt()?;
-                self.report.usage(&usage(&models, &stock))?;
+                self.report.usage(&usage(&models, &scan))?;
                 Ok(Exit::Done)
             }
             ModelsCommand::Add { .. } => Ok(Exit::Done),
@@ -122,21 +122,21 @@ impl CommandRunner<'_> {
     /// All models; folders and manifests that could not be read are reported.
     fn all_models(&mut self, library: &Library) -> Result<(Models, Arc<ScanResult>), CommandError> {
         let interrupt = Arc::clone(&self.interrupt);
-        let (models, stock) = library.all(&move || !interrupt.pressed());
+        let (models, scan) = library.all(&move || !interrupt.pressed());
         self.check_interrupt()?;
-        for problem in stock.problems.iter().chain(&models.problems) {
+        for problem in scan.problems.iter().chain(&models.problems) {
             self.report.warning(problem)?;
         }
-        Ok((models, stock))
+        Ok((models, scan))
     }
 
     fn list(&mut self, library: &Library, wanted: impl Fn(&ModelCard) -> bool) -> Result<Exit, CommandError> {
-        let (models, stock) = self.all_models(library)?;
+        let (models, scan) = self.all_models(library)?;
         // `in place` also of files that were downloaded by a link: their state has always been that.
-        let mut cards = model_cards(&models, &stock, None, &BTreeMap::new());
+        let mut cards = model_cards(&models, &scan, None, &BTreeMap::new());
         cards.retain(wanted);
         if cards.is_empty() {
-            self.report.printer.text("There is nothing of this kind. All models are listed by: atelier models list")?;
+            self.report.printer.text("No models match. List all models with: atelier models list")?;
         }
         self.report.cards(&cards)?;
         Ok(Exit::Done)
@@ -178,7 +178,7 @@ impl CommandRunner<'_> {
             file.map(|file| InstalledItem::File(name.clone(), file)).ok_or_else(|| match card_named(models, name) {
                 Some(card) => CommandError::UnknownModel(Problem::new(
                     format!("{} was not downloaded by Atelier.", card.name),
-                    "Only what Atelier downloaded can be checked or taken away here.",
+                    "Atelier verifies and removes only models that it downloaded.",
                 )),
                 None => CommandError::UnknownModel(models.unknown(name)),
             })
@@ -219,7 +219,7 @@ impl CommandRunner<'_> {
                     exit = Exit::Failed;
                     self.report.printer.text(&format!("wrong    {shown}: {problem}"))?;
                 } else if let Some(sum) = sum {
-                    self.report.printer.text(&format!("unknown  {shown}: nobody wrote its sum down; it is {sum}"))?;
+                    self.report.printer.text(&format!("unknown  {shown}: no checksum is published; SHA-256 is {sum}"))?;
                 } else {
                     self.report.printer.text(&format!("right    {shown}"))?;
                 }
@@ -253,7 +253,7 @@ impl CommandRunner<'_> {
             for (path, why) in &plan.staying {
                 self.report.printer.text(&format!("{} {}", quoted_path(path), why.sentence()))?;
             }
-            let what = if dry_run { "would go to the trash" } else { "went to the trash; empty it to have the room" };
+            let what = if dry_run { "would be moved to the trash" } else { "moved to the trash; empty the trash to free the space" };
             self.report.printer.text(&format!("{}: {} {what}", plan.model, file_size(plan.bytes)))?;
         }
         Ok(Exit::Done)
@@ -274,19 +274,19 @@ impl CommandRunner<'_> {
         })
         .map_err(failed)?;
         if forget && !forgotten {
-            let sentence = format!("{} is not among the folders that are used.", folder.display());
-            return Err(CommandError::UnknownModel(Problem::new(sentence, "See them with: atelier models du.")));
+            let sentence = format!("{} is not a folder of the library.", folder.display());
+            return Err(CommandError::UnknownModel(Problem::new(sentence, "List the folders with: atelier models du.")));
         }
-        let mut stock = ScanResult::default();
+        let mut scan = ScanResult::default();
         if !forget {
             let library = Library::find(flags, &self.paths).map_err(failed)?;
             let interrupt = Arc::clone(&self.interrupt);
-            stock = library.only(&named, &move || !interrupt.pressed());
-            for problem in &stock.problems {
+            scan = library.only(&named, &move || !interrupt.pressed());
+            for problem in &scan.problems {
                 self.report.warning(problem)?;
             }
         }
-        self.report.folder(&named, &stock, forgotten)?;
+        self.report.folder(&named, &scan, forgotten)?;
         Ok(Exit::Done)
     }
 }

@@ -7,16 +7,16 @@ use serde_json::json;
 use super::report::licence_text;
 use super::{CommandError, CommandRunner, Library, failed};
 use crate::cli::exit::Exit;
-use atelier_downloads::{Downloads, Event, Job, JobSnapshot, Options, Progress, Status};
+use atelier_downloads::{DownloadJob, Downloads, Event, JobSnapshot, Options, Progress, Status};
 use atelier_library::{Catalogue, LibraryConfig, Link, Manifest, Problem, check_probed_name, download_job};
 
 /// Longest time until a press of Ctrl-C is acknowledged.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-fn link_job(link: &Link, name: Option<&str>) -> Result<Job, CommandError> {
+fn link_job(link: &Link, name: Option<&str>) -> Result<DownloadJob, CommandError> {
     link.job(name).ok_or_else(|| {
-        let sentence = "This link leads to no file that can be kept on a disk.";
-        CommandError::UnknownModel(Problem::new(sentence, "Give the address of a file; a repository has many."))
+        let sentence = "The file name of this link is not allowed on this disk.";
+        CommandError::UnknownModel(Problem::new(sentence, "Use the URL of one file of the repository."))
     })
 }
 
@@ -43,7 +43,7 @@ impl CommandRunner<'_> {
                 self.report.printer.json(
                     &json!({"event": "pull", "id": entry.id, "stage": "present", "bytes": entry.bytes(), "total_bytes": entry.bytes()}),
                 )?;
-                self.report.printer.text(&format!("{} is on this disk already.", entry.id))?;
+                self.report.printer.text(&format!("{} is already on this disk.", entry.id))?;
             } else {
                 jobs.push(download_job(&entry, library.models_root()).map_err(CommandError::UnknownModel)?);
             }
@@ -86,8 +86,8 @@ impl CommandRunner<'_> {
         let Some(licence) = entry.licence.as_mut().filter(|it| it.asks()) else { return Ok(()) };
         if !accept && !library.places.has_accepted(name) {
             return Err(CommandError::UnknownModel(Problem::new(
-                format!("{} comes under terms of its own: {}.", entry.name, licence_text(licence)),
-                format!("Read them; if you accept them: atelier models pull {name} --accept-licence."),
+                format!("{} has licence terms that you must accept: {}.", entry.name, licence_text(licence)),
+                format!("To accept the terms: atelier models pull {name} --accept-licence."),
             )));
         }
         licence.accept();
@@ -103,7 +103,7 @@ impl CommandRunner<'_> {
         let mut exit = Exit::Done;
         while !open.is_empty() {
             if self.interrupt.pressed() {
-                self.report.printer.text("Stopped. What came is kept; the same command goes on from there.")?;
+                self.report.printer.text("Stopped. Downloaded data is kept; the same command resumes the download.")?;
                 return Err(CommandError::Cancelled);
             }
             let Some(event) = downloads.next_within(POLL_INTERVAL) else { continue };
@@ -134,9 +134,9 @@ impl CommandRunner<'_> {
                     self.report.printer.json(&json!({"event": "pull", "id": id, "stage": "done"}))?;
                     let next = match catalogue.find(&id) {
                         Some(_) => format!("Use it with: atelier generate --model {id} --prompt \"...\""),
-                        None => "See it with: atelier models list --here".into(),
+                        None => "List it with: atelier models list --here".into(),
                     };
-                    self.report.printer.text(&format!("{id} is on this disk now. {next}"))?;
+                    self.report.printer.text(&format!("{id} was downloaded. {next}"))?;
                     open.retain(|it| *it != id);
                 }
                 Event::Notice(sentence) => self.report.reporter.message(&format!("warning: {sentence}")),

@@ -81,9 +81,9 @@ impl LibraryReport<'_> {
         Ok(())
     }
 
-    pub(super) fn file(&mut self, path: &Path, bytes: u64, about: &FileStatus) -> io::Result<()> {
+    pub(super) fn file(&mut self, path: &Path, bytes: u64, status: &FileStatus) -> io::Result<()> {
         let (raw, shown) = (path.display().to_string(), quoted_path(path));
-        match about {
+        match status {
             FileStatus::Known(facts) => {
                 self.printer.json(&json!({"event": "file", "path": raw, "bytes": bytes, "facts": **facts}))?;
                 self.facts(&shown, bytes, facts)
@@ -91,7 +91,10 @@ impl LibraryReport<'_> {
             other => {
                 let problem = match other {
                     FileStatus::Faulty { advice, .. } => advice.to_string(),
-                    _ => "It is a pickle, which can run programs where it is opened, so it is not looked into. Look for the same model as .safetensors.".into(),
+                    _ => {
+                        "Pickle files can execute code when loaded, so Atelier does not open them. Look for the same model as .safetensors."
+                            .into()
+                    }
                 };
                 self.printer.json(&json!({"event": "file", "path": raw, "bytes": bytes, "problem": problem}))?;
                 self.printer.text(&format!("{shown} ({})", file_size(bytes)))?;
@@ -143,21 +146,21 @@ impl LibraryReport<'_> {
     }
 
     /// Contents of a folder that was added.
-    pub(super) fn folder(&mut self, path: &Path, stock: &ScanResult, forgotten: bool) -> io::Result<()> {
+    pub(super) fn folder(&mut self, path: &Path, scan: &ScanResult, forgotten: bool) -> io::Result<()> {
         let mut counts: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
-        for file in &stock.files {
+        for file in &scan.files {
             *counts.entry(file.role().map_or("unknown", |it| it.key())).or_default() += 1;
         }
-        let layout = stock.folders.iter().find(|it| it.path == path).map_or(Layout::Plain, |it| it.layout);
+        let layout = scan.folders.iter().find(|it| it.path == path).map_or(Layout::Plain, |it| it.layout);
         self.printer.json(
             &json!({"event": "folder", "path": path.display().to_string(), "layout": layout.key(), "files": counts, "forgotten": forgotten}),
         )?;
         if forgotten {
-            return self.printer.text(&format!("{} is not used any longer. Its files are as they were.", quoted_path(path)));
+            return self.printer.text(&format!("{} was removed from the library. Its files were not changed.", quoted_path(path)));
         }
         let parts: Vec<String> = counts.iter().map(|(role, count)| format!("{count} {role}")).collect();
         let parts = if parts.is_empty() { "no model files yet".into() } else { parts.join(", ") };
-        self.printer.text(&format!("{} ({}) is used where it is: {parts}.", quoted_path(path), layout.label()))
+        self.printer.text(&format!("{} ({}) is used in place: {parts}.", quoted_path(path), layout.label()))
     }
 
     /// A table with aligned columns; nothing where it has no rows.

@@ -58,7 +58,7 @@ impl World {
     fn run(&self, args: &[&str]) -> RunOutcome {
         let Some(Command::Models(flags)) = Cli::try_parse_from([&["atelier", "models"], args].concat()).unwrap().command else { panic!() };
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let around = Env {
+        let around = ModelsEnv {
             out: &mut out,
             err: &mut err,
             terminal: false,
@@ -88,19 +88,19 @@ fn tree(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime, Option<SystemT
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
-            let about = fs::metadata(&path).unwrap();
+            let metadata = fs::metadata(&path).unwrap();
             #[cfg(unix)]
             let changed = {
                 use std::os::unix::fs::MetadataExt;
-                SystemTime::UNIX_EPOCH.checked_add(std::time::Duration::new(about.ctime() as u64, about.ctime_nsec() as u32))
+                SystemTime::UNIX_EPOCH.checked_add(std::time::Duration::new(metadata.ctime() as u64, metadata.ctime_nsec() as u32))
             };
             #[cfg(not(unix))]
             let changed = None;
-            let bytes = if about.is_dir() { Vec::new() } else { fs::read(&path).unwrap() };
-            if about.is_dir() {
+            let bytes = if metadata.is_dir() { Vec::new() } else { fs::read(&path).unwrap() };
+            if metadata.is_dir() {
                 folders.push(path.clone());
             }
-            tree.insert(path, (bytes, about.modified().unwrap(), changed));
+            tree.insert(path, (bytes, metadata.modified().unwrap(), changed));
         }
     }
     tree
@@ -139,7 +139,7 @@ fn a_persons_folder_is_byte_for_byte_and_time_for_time_unchanged_by_everything()
 fn models_are_listed_with_their_states_for_people_and_for_programs() {
     let world = World::new();
     let added = world.done(&["add", world.at("comfy").to_str().unwrap()]);
-    assert!(added.out.contains("(ComfyUI) is used where it is: 1 diffusion, 1 llm, 1 lora, 2 model, 1 tae."), "{}", added.out);
+    assert!(added.out.contains("(ComfyUI) is used in place: 1 diffusion, 1 llm, 1 lora, 2 model, 1 tae."), "{}", added.out);
     let table = world.done(&["list", "--here"]).out;
     let rows: Vec<Vec<&str>> = table.lines().map(|it| it.split_whitespace().collect()).collect();
     assert_eq!(rows[0], ["MODEL", "STATE", "SIZE", "FAMILY", "NAME"]);
@@ -176,11 +176,11 @@ fn a_model_and_a_file_are_described() {
     let lora = world.at("comfy/models/loras/tiny-lora.safetensors");
     assert!(world.done(&["info", lora.to_str().unwrap()]).out.contains("kind:     Z-Image LoRA"));
     let pickle = world.done(&["info", world.at("comfy/models/checkpoints/old.ckpt").to_str().unwrap(), "--json"]).lines();
-    assert!(pickle[0]["problem"].as_str().unwrap().contains("pickle"));
+    assert!(pickle[0]["problem"].as_str().unwrap().contains("Pickle"));
     let unknown = world.run(&["info", "tiny-zimag"]);
     assert_eq!(
         (unknown.exit, unknown.err.as_str()),
-        (Exit::Usage, "error: There is no model and no file called tiny-zimag. Did you mean tiny-zimage?\n")
+        (Exit::Usage, "error: There is no model or file named tiny-zimag. Did you mean tiny-zimage?\n")
     );
 }
 
@@ -190,7 +190,7 @@ fn a_wrong_entry_of_a_catalogue_is_told_and_the_others_are_listed() {
     let file = world.at("own.json");
     fs::write(&file, "[\n{\"id\":\"x\",\"name\":\"X\",\"files\":[]},\n{\"id\":\"Y\"}\n]").unwrap();
     let ran = world.done(&["list", "--catalogue", file.to_str().unwrap()]);
-    assert!(ran.err.starts_with("warning: ") && ran.err.contains("own.json, line 3: \"Y\" is no id"), "{}", ran.err);
+    assert!(ran.err.starts_with("warning: ") && ran.err.contains("own.json, line 3: \"Y\" is not an id"), "{}", ran.err);
     assert!(ran.out.lines().any(|it| it.starts_with("x ")));
     fs::create_dir_all(world.at("catalogues")).unwrap();
     fs::rename(&file, world.at("catalogues/own.json")).unwrap();
@@ -212,7 +212,7 @@ fn what_was_not_downloaded_is_not_taken_away() {
     let world = World::new();
     let ran = world.run(&["rm", "mine"]);
     assert_eq!(ran.exit, Exit::Failed);
-    assert!(ran.err.contains("Nothing of mine was downloaded by Atelier, so nothing is deleted."), "{}", ran.err);
+    assert!(ran.err.contains("mine was not downloaded by Atelier, so nothing is deleted."), "{}", ran.err);
     assert!(world.at("models/mine/up.pth").is_file());
 }
 
@@ -234,7 +234,7 @@ fn a_folder_is_added_once_and_forgotten_once() {
     let world = World::new();
     world.add_comfy();
     let again = world.run(&["add", world.at("comfy").to_str().unwrap()]);
-    assert!(again.exit == Exit::Failed && again.err.contains("is used already"), "{}", again.err);
+    assert!(again.exit == Exit::Failed && again.err.contains("is already in use"), "{}", again.err);
     assert_eq!(world.run(&["add", world.at("none").to_str().unwrap()]).exit, Exit::Failed);
     world.done(&["add", "--forget", world.at("comfy").to_str().unwrap()]);
     assert_eq!(world.run(&["add", "--forget", world.at("comfy").to_str().unwrap()]).exit, Exit::Usage);

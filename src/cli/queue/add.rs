@@ -24,7 +24,7 @@ pub(super) fn add(
 ) -> Result<(), CommandError> {
     let common = &flags.common;
     if !common.servers.rpc_servers.is_empty() {
-        return Err(UsageError::WithoutEffect("--rpc-servers has no effect on a job that waits. Give it to `atelier queue run`.").into());
+        return Err(UsageError::WithoutEffect("--rpc-servers has no effect on a waiting job. Pass it to `atelier queue run`.").into());
     }
     let missing = pull_first::model_name(&common.model).and_then(|name| models::missing_model(name, &common.library, paths));
     let find_model = |name: &str| match &missing {
@@ -57,7 +57,7 @@ pub(super) fn add(
     }
     printer.text(&match wanted_model {
         Some(model) => {
-            format!("Job {id} waits for {model}. Download it and make the job with: atelier queue run --pull")
+            format!("Job {id} waits for {model}. Download it and run the job with: atelier queue run --pull")
         }
         None => format!("Job {id} waits for its turn."),
     })?;

@@ -13,7 +13,7 @@ use crate::cli::interrupt::Interrupt;
 use crate::cli::usage_error::UsageError;
 
 /// System that a command runs on; tests give their own.
-pub(in crate::cli) struct Env<'a> {
+pub(in crate::cli) struct QueueEnv<'a> {
     pub(in crate::cli) out: &'a mut (dyn Write + Send),
     pub(in crate::cli) err: Box<dyn Write + Send>,
     /// Standard error is a terminal, which can show a bar.

@@ -11,7 +11,7 @@ mod run;
 use std::io::Write;
 use std::sync::Arc;
 
-pub(super) use environment::Env;
+pub(super) use environment::QueueEnv;
 use environment::{CommandError, open, warn};
 
 use super::exit::Exit;
@@ -24,11 +24,10 @@ use atelier_gallery::queue::{JobState, PauseMode, QueuedJobId};
 
 use atelier_studio::queue::{list_jobs, settle_queue};
 
-/// Standard error.
 type ErrorOutput<'a> = &'a mut (dyn Write + Send);
 
 /// Runs a command of `atelier queue`.
-pub(super) fn run(flags: QueueFlags, start_engine: impl FnOnce() -> Arc<Handle>, mut env: Env<'_>) -> Exit {
+pub(super) fn run(flags: QueueFlags, start_engine: impl FnOnce() -> Arc<Handle>, mut env: QueueEnv<'_>) -> Exit {
     let result = match flags.command {
         QueueCommand::Run { pull, no_auto_placement, servers, library, paths } => {
             return run::run(&pull, servers, &library, !no_auto_placement, flags.json, paths, start_engine, env);
@@ -78,9 +77,9 @@ fn set_pause(paths: &Paths, pause: PauseMode, printer: &mut Printer<'_>, err: Er
     open(paths, err)?.set_queue_pause(pause)?;
     printer.json(&report::pause(pause))?;
     printer.text(match pause {
-        PauseMode::No => "The queue goes on.",
-        PauseMode::AfterPicture => "The queue is paused. The forming picture is finished first.",
-        PauseMode::Now => "The queue is paused. The forming picture is begun again later.",
+        PauseMode::No => "The queue resumes.",
+        PauseMode::AfterPicture => "The queue is paused. The current picture is finished first.",
+        PauseMode::Now => "The queue is paused. The current picture restarts later.",
     })?;
     Ok(())
 }
@@ -90,7 +89,7 @@ fn resume(paths: &Paths, jobs: &[QueuedJobId], printer: &mut Printer<'_>, err: E
     settle_queue(&paths.gallery_file(), &mut database)?;
     for id in jobs {
         if !database.retry_job(*id)? {
-            return Err(CommandError::Job(*id, "is not there, or neither held, failed nor cancelled"));
+            return Err(CommandError::Job(*id, "does not exist, or is not held, failed or cancelled"));
         }
         printer.json(&report::change(*id, JobState::Waiting))?;
         printer.text(&format!("Job {id} waits for its turn."))?;
@@ -102,19 +101,23 @@ fn clear(paths: &Paths, jobs: &[QueuedJobId], ended: bool, printer: &mut Printer
     let mut database = open(paths, err)?;
     settle_queue(&paths.gallery_file(), &mut database)?;
     for id in jobs {
-        let Some(state) = database.cancel_job(*id)? else { return Err(CommandError::Job(*id, "is not there")) };
+        let Some(state) = database.cancel_job(*id)? else { return Err(CommandError::Job(*id, "does not exist")) };
         printer.json(&report::change(*id, state))?;
         printer.text(&match state {
             JobState::Running => format!("Job {id} is being stopped."),
             JobState::Cancelled => format!("Job {id} is cancelled."),
-            _ => format!("Job {id} has ended already."),
+            _ => format!("Job {id} has already ended."),
         })?;
     }
     if jobs.is_empty() {
         let count = if ended { database.forget_ended_jobs()? } else { database.cancel_waiting_jobs()? };
         printer.json(&report::cleared(count))?;
         let jobs = if count == 1 { "1 job".to_owned() } else { format!("{count} jobs") };
-        printer.text(&if ended { format!("{jobs} forgotten; their pictures stay.") } else { format!("{jobs} cancelled.") })?;
+        printer.text(&if ended {
+            format!("{jobs} removed from the list; their pictures are kept.")
+        } else {
+            format!("{jobs} cancelled.")
+        })?;
     }
     Ok(())
 }

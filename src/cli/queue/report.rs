@@ -52,9 +52,9 @@ pub(super) fn queue_text(listing: &QueueListing) -> Option<&'static str> {
     // Those that were left behind by a process that is gone are asked about, or begun again, by the next one.
     let waits = listing.rows.iter().any(|row| row.job.state == JobState::Waiting || row.job.is_question());
     match listing.pause {
-        PauseMode::No if waits && !listing.is_running => Some("Nothing makes these jobs now. Open Atelier, or: atelier queue run"),
+        PauseMode::No if waits && !listing.is_running => Some("These jobs are not running. Open Atelier, or run: atelier queue run"),
         PauseMode::No => None,
-        PauseMode::AfterPicture | PauseMode::Now => Some("The queue is paused. Let it go on with: atelier queue resume"),
+        PauseMode::AfterPicture | PauseMode::Now => Some("The queue is paused. Resume it with: atelier queue resume"),
     }
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::environment::Env;
+use super::environment::QueueEnv;
 use super::report;
 use crate::cli::exit::Exit;
 use crate::cli::flags::{LibraryFlags, PathFlags, PullFlags, ServerFlags};
@@ -32,9 +32,9 @@ pub(super) fn run(
     json: bool,
     path_flags: PathFlags,
     start_engine: impl FnOnce() -> Arc<Handle>,
-    env: Env<'_>,
+    env: QueueEnv<'_>,
 ) -> Exit {
-    let Env { out, mut err, terminal, paths, interrupt, listen, .. } = env;
+    let QueueEnv { out, mut err, terminal, paths, interrupt, listen, .. } = env;
     if pull.pull {
         let wanted = list_jobs(&paths.gallery_file()).map(|listing| {
             let waiting = listing.rows.into_iter().filter(|row| row.job.state == JobState::Waiting);
@@ -58,7 +58,7 @@ pub(super) fn run(
         }
     }
     if let Err(error) = listen(&interrupt) {
-        write_message(&mut err, &format!("warning: Ctrl-C will end the program at once: {error}"));
+        write_message(&mut err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
     }
     let models = ModelLookup::new(paths.clone()).with(library.models_root.clone(), library.catalogue.clone());
     let options = QueueOptions { models: Some(models), ..QueueOptions::of_command(&paths) };
@@ -71,10 +71,10 @@ pub(super) fn run(
     };
     let reporter = if json { quiet_reporter(err) } else { reporter(err, terminal) };
     let printer = Printer::new(out, json).with_null(path_flags.null);
-    let mut follower = Follower { printer, reporter, told: None, progress: JobProgress::default(), exit: Exit::Done };
+    let mut follower = Follower { printer, reporter, reported: None, progress: JobProgress::default(), exit: Exit::Done };
     let exit = loop {
         if interrupt.pressed() {
-            follower.reporter.message("Stopping. What was begun is made again by: atelier queue run");
+            follower.reporter.message("Stopping. Interrupted jobs restart with: atelier queue run");
             break Exit::Cancelled;
         }
         while let Some(event) = handle.try_next() {
@@ -103,14 +103,14 @@ struct Follower<'a> {
     printer: Printer<'a>,
     reporter: Box<dyn Reporter + 'a>,
     /// Pictures and jobs that were told, or were there before; `None` before the first snapshot.
-    told: Option<Told>,
+    reported: Option<Reported>,
     progress: JobProgress,
     exit: Exit,
 }
 
 /// What the person knows.
 #[derive(Default)]
-struct Told {
+struct Reported {
     pictures: BTreeSet<(QueuedJobId, u32)>,
     is_follower: bool,
 }
@@ -143,20 +143,20 @@ impl Follower<'_> {
 
     fn snapshot(&mut self, snapshot: &QueueSnapshot) -> io::Result<bool> {
         let pictures = snapshot.rows.iter().flat_map(|row| row.job.pictures.iter().map(|picture| (row.job.id, picture)));
-        let Some(told) = &mut self.told else {
+        let Some(reported) = &mut self.reported else {
             let pictures = pictures.map(|(id, picture)| (id, picture.index)).collect();
-            self.told = Some(Told { pictures, is_follower: false });
+            self.reported = Some(Reported { pictures, is_follower: false });
             return self.snapshot(snapshot);
         };
-        for (id, picture) in pictures.filter(|(id, picture)| told.pictures.insert((*id, picture.index))).collect::<Vec<_>>() {
+        for (id, picture) in pictures.filter(|(id, picture)| reported.pictures.insert((*id, picture.index))).collect::<Vec<_>>() {
             self.printer.json(&report::picture(id, picture.index, &picture.path))?;
             let (printer, mut result) = (&mut self.printer, Ok(()));
             self.reporter.suspend(&mut || result = printer.path(&picture.path));
             result?;
         }
-        if !snapshot.is_owner && !told.is_follower {
-            told.is_follower = true;
-            self.reporter.message("Another Atelier runs the queue; this tells what it makes.");
+        if !snapshot.is_owner && !reported.is_follower {
+            reported.is_follower = true;
+            self.reporter.message("Another Atelier runs the queue; this command shows its progress.");
         }
         if snapshot.is_blocked {
             self.exit = Exit::Failed;
@@ -170,7 +170,7 @@ impl Follower<'_> {
             return Ok(false);
         }
         if can_begin {
-            self.reporter.message("The queue is paused. Let it go on with: atelier queue resume");
+            self.reporter.message("The queue is paused. Resume it with: atelier queue resume");
         }
         for row in snapshot.rows.iter().filter(waits) {
             if let Some(model) = &row.job.wanted_model {
@@ -179,7 +179,7 @@ impl Follower<'_> {
             }
         }
         for row in snapshot.rows.iter().filter(|row| row.job.state == JobState::Held) {
-            self.reporter.message(&format!("Job {} is held. Ask for it with: atelier queue resume {}", row.job.id, row.job.id));
+            self.reporter.message(&format!("Job {} is held. Resume it with: atelier queue resume {}", row.job.id, row.job.id));
         }
         Ok(true)
     }

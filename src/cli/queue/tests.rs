@@ -43,7 +43,7 @@ fn jobs_are_added_listed_paused_cancelled_made_and_forgotten() {
     let listed = lines(&run(&["list", "--json"]).out);
     let prompts: Vec<_> = listed.iter().filter_map(|line| line["prompt"].as_str()).collect();
     assert_eq!(prompts, ["a castle", "a lake", "a forest"]);
-    assert_eq!((listed[0]["device"].as_str(), listed[1]["reason"].as_str()), (Some("CUDA1"), Some("Behind 1 job that you wait for")));
+    assert_eq!((listed[0]["device"].as_str(), listed[1]["reason"].as_str()), (Some("CUDA1"), Some("Waits for 1 job of higher priority")));
     assert_eq!(listed[3]["running"].as_bool(), Some(false));
 
     assert_eq!(run(&["pause"]).exit, Exit::Done);
@@ -73,7 +73,7 @@ fn jobs_are_added_listed_paused_cancelled_made_and_forgotten() {
     assert!(run(&["resume", "3"]).out.contains("Job 3 waits"));
     let last = run_once_at(home.path(), &["queue", "run"], painter);
     assert_eq!((last.exit, last.out.lines().count()), (Exit::Done, 1), "{}", last.err);
-    assert!(run(&["clear", "--ended"]).out.contains("4 jobs forgotten"));
+    assert!(run(&["clear", "--ended"]).out.contains("4 jobs removed from the list"));
     assert_eq!(run(&["resume", "3"]).exit, Exit::Usage);
 }
 

@@ -30,12 +30,12 @@ pub(super) fn apply(recipe: &mut Recipe, inputs: &InputFlags, flags: &AreaFlags)
     if let Some(fit) = flags.start_fit {
         if recipe.init.is_none() {
             return Err(UsageError::WithoutEffect(
-                "--start-fit has no effect without a picture to start from. Add one with --init-img, or leave it out.",
+                "--start-fit has no effect without a start picture. Add --init-img, or remove --start-fit.",
             ));
         }
         if recipe.changes_part() {
             return Err(UsageError::WithoutEffect(
-                "--start-fit has no effect with --only-masked or --outpaint: the picture keeps its size and shape. Leave it out.",
+                "--start-fit has no effect with --only-masked or --outpaint: the picture keeps its size and shape. Remove --start-fit.",
             ));
         }
         recipe.start_fit = fit;
@@ -90,7 +90,7 @@ mod tests {
             let error = recipe(args).unwrap_err();
             assert!(error.contains(words), "{args:?}: {error}");
         };
-        says(&["--start-fit", "fit"], "without a picture");
+        says(&["--start-fit", "fit"], "without a start picture");
         says(&["-i", "a.png", "--mask", "m.png", "--only-masked", "--start-fit", "fit"], "keeps its size");
         says(&["-i", "a.png", "--outpaint", "left=8", "--start-fit", "fit"], "keeps its size");
         says(&["-i", "a.png", "--mask", "m.png", "--feather", "3"], "--feather has no effect");

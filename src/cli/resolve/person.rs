@@ -25,9 +25,9 @@ pub(super) fn images(folder: &Path) -> Result<Vec<ImageSource>, UsageError> {
     let problem = |reason: String| UsageError::NoPerson(folder.to_owned(), reason);
     let files = picture_files(folder).map_err(|error| problem(error.to_string()))?;
     match files.len() {
-        0 => Err(problem("there is no picture in this folder".to_owned())),
+        0 => Err(problem("this folder contains no pictures".to_owned())),
         count if count > Person::MAX_IMAGES => {
-            Err(problem(format!("there are {count} pictures in this folder, and a person has {} at most", Person::MAX_IMAGES)))
+            Err(problem(format!("this folder contains {count} pictures; the limit is {}", Person::MAX_IMAGES)))
         }
         _ => Ok(files.into_iter().map(ImageSource::File).collect()),
     }

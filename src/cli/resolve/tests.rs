@@ -8,7 +8,7 @@ use atelier_core::canvas::StartFit;
 use atelier_core::placement::{Module, parse_backend, parse_params_backend};
 use atelier_core::recipe::{Hires, Person, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend};
 
-fn job(args: &[&str]) -> Result<Job, UsageError> {
+fn job(args: &[&str]) -> Result<ResolvedJob, UsageError> {
     job_beside(args, || Err(BuiltinError::Missing { looked: Vec::new() }))
 }
 
@@ -41,7 +41,7 @@ fn a_model_of_the_library_brings_its_settings_and_flags_go_before_them() {
     assert!(matches!(&it.task, Task::Upscale { model, .. } if model.ends_with("realesrgan/up.pth")));
 }
 
-fn job_beside(args: &[&str], builtin: impl Fn() -> Result<Builtin, BuiltinError>) -> Result<Job, UsageError> {
+fn job_beside(args: &[&str], builtin: impl Fn() -> Result<Builtin, BuiltinError>) -> Result<ResolvedJob, UsageError> {
     match Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap() {
         Command::Generate(flags) => {
             let upscaler = |name: &str| Ok(Path::new("/models").join(name).join("up.pth"));
@@ -94,7 +94,7 @@ fn a_picture_gives_its_settings_and_flags_change_them() {
     let notes = job(&["generate", "--like", "gone.png", "-m", "mine"]).unwrap().notes;
     assert_eq!(notes, ["Model gone is not on this machine."]);
     let refused = job(&["generate", "--like", "gone.png"]).unwrap_err();
-    assert!(refused.is_missing_resource() && refused.to_string() == "Model gone is not on this machine. Name another one with --model");
+    assert!(refused.is_missing_resource() && refused.to_string() == "Model gone is not on this machine. Choose another one with --model");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn drafts_and_second_seeds_are_flags() {
     let usual = recipe_of(&["-m", "m.gguf", "--blend-seed", "4"]);
     assert_eq!((usual.draft_step(), usual.seed_blend), (None, Some(SeedBlend { seed: 4, ..SeedBlend::default() })));
     let finished = job(&["generate", "--like", "a.png", "-m", "mine", "--finish"]).unwrap_err();
-    assert!(finished.to_string().contains("a.png is finished"), "{finished}");
+    assert!(finished.to_string().contains("a.png is already finished"), "{finished}");
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn tiles_have_the_models_side_unless_one_is_given() {
 fn loras(names: &[String]) -> Result<Vec<PathBuf>, UsageError> {
     let find = |name: &String| match name.as_str() {
         "ink" | "oil" => Ok(Path::new("/l").join(format!("{name}.safetensors"))),
-        _ => Err(Problem::new(format!("There is no LoRA called {name}."), "Look.").into()),
+        _ => Err(Problem::new(format!("There is no LoRA named {name}."), "Look.").into()),
     };
     names.iter().map(find).collect()
 }
@@ -132,7 +132,7 @@ fn loras_that_the_prompt_names_are_found_in_the_library_and_leave_the_prompt() {
     assert_eq!(recipe.prompt, "a lake, still");
     assert_eq!(recipe.loras, expected.map(|(path, strength)| Lora { path: path.into(), strength }));
     let missing = of("a lake <lora:pen:1>").unwrap_err();
-    assert!(missing.is_missing_resource() && missing.to_string() == "There is no LoRA called pen. Look.");
+    assert!(missing.is_missing_resource() && missing.to_string() == "There is no LoRA named pen. Look.");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn a_photomaker_without_a_person_and_a_person_without_words_are_refused() {
     );
     let empty = folder.path().join("empty");
     std::fs::create_dir(&empty).unwrap();
-    for (folder, says) in [(empty.as_path(), "there is no picture"), (Path::new("/nowhere at all"), "--pm-id-images-dir")] {
+    for (folder, says) in [(empty.as_path(), "contains no pictures"), (Path::new("/nowhere at all"), "--pm-id-images-dir")] {
         let said = error(&[&words[..], &["--pm-id-images-dir", folder.to_str().unwrap()]].concat());
         assert!(said.contains(says), "{said}");
     }
@@ -412,7 +412,7 @@ fn pictures_go_where_they_were_asked_to_go() {
 #[test]
 fn previews_are_made_as_asked() {
     let preview = |args: &[&str]| match job(&[&["generate", "-p", "x", "-m", "m.gguf"], args].concat()).unwrap() {
-        Job { task: Task::Generate { preview, .. }, previews, .. } => (preview, previews.is_some()),
+        ResolvedJob { task: Task::Generate { preview, .. }, previews, .. } => (preview, previews.is_some()),
         other => panic!("{other:?}"),
     };
     assert_eq!(preview(&[]), (PreviewOptions::Off, false));
@@ -506,7 +506,7 @@ fn the_device_flags_of_an_early_sd_cli_are_a_placement() {
 #[test]
 fn a_pasted_command_stands_for_all_settings_and_keeps_what_it_lacks_in_sight() {
     let it = job(&["generate", "--from-command", "sd-cli -m m.gguf -p 'a cat' --steps 4 --mmap", "-o", "x.png"]).unwrap();
-    assert_eq!(it.notes, ["left out: --mmap: Atelier has no such setting"]);
+    assert_eq!(it.notes, ["left out: --mmap: Atelier does not have this setting"]);
     let Task::Generate { recipe, .. } = it.task else { panic!("no recipe") };
     assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.seed), ("a cat", 4, 42));
     assert!(matches!(job(&["generate", "--from-command", "sd-cli -p 'a cat'"]), Err(UsageError::NoModel)));

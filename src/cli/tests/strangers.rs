@@ -101,8 +101,8 @@ fn pictures_of_strangers_steer_no_terminal() {
     let lines: Vec<Value> = run(&["gallery", "search", "--json"]).out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let paths: Vec<&str> = lines.iter().map(|line| line["path"].as_str().unwrap()).collect();
     assert!(files.iter().all(|file| paths.contains(&text(file))), "JSON means what was written: {paths:?}");
-    let about: Value = serde_json::from_str(run(&["gallery", "info", "--json", text(&files[0])]).out.trim()).unwrap();
-    assert!(about["negative_prompt"].as_str().unwrap().contains('\u{202e}'), "{about}");
+    let info: Value = serde_json::from_str(run(&["gallery", "info", "--json", text(&files[0])]).out.trim()).unwrap();
+    assert!(info["negative_prompt"].as_str().unwrap().contains('\u{202e}'), "{info}");
 
     for command in [&["inspect"][..], &["gallery", "info"], &["gallery", "scan"], &["gallery", "search", "nofield:x"]] {
         assert_ne!(run(&[command, &[text(&missing)]].concat()).exit, Exit::Done);
@@ -253,7 +253,7 @@ fn models_and_devices_of_strangers_steer_no_terminal() {
                 name: "RPC0".into(),
                 description: all(),
                 kind: DeviceKind::Gpu,
-                card: Some(all()),
+                gpu: Some(all()),
                 memory_total_bytes: 8,
                 memory_free_bytes: 4,
                 memory_allocated_bytes: 0,

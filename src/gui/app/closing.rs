@@ -43,7 +43,7 @@ impl App {
                 if self.state.unsaved.is_empty() {
                     self.stop(ctx);
                 } else if left.is_some_and(|left| left <= 0.0) {
-                    tracing::error!("Atelier had to end before everything was saved: {}", self.state.unsaved.join(" "));
+                    tracing::error!("Atelier had to quit before everything was saved: {}", self.state.unsaved.join(" "));
                     self.stop(ctx);
                 } else if let Some(left) = left {
                     due::wake_in(ctx, left);

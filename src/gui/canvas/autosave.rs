@@ -45,12 +45,12 @@ pub(crate) fn ended(
         SaveEnd::Failed => {
             let sentence = format!("The backup of your canvas could not be written: {}.", document.saver.failure().unwrap_or_default());
             let hint = format!(
-                "What you painted is still here. Make room on the disk, or save the canvas elsewhere; Atelier tries again every {RETRY_SECS} \
+                "Your canvas is still in memory. Free some disk space, or save the canvas elsewhere; Atelier tries again every {RETRY_SECS} \
                  seconds."
             );
             context.shared.error = Some(ErrorCard::new(sentence, hint));
         }
-        SaveEnd::WrittenAgain => context.notice("The backup of your canvas is written again."),
+        SaveEnd::WrittenAgain => context.notice("The backup of your canvas is saved again."),
         SaveEnd::Written | SaveEnd::FailedAgain | SaveEnd::Overtaken => {}
     }
 }

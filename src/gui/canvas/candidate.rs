@@ -7,13 +7,10 @@ use atelier_core::canvas::{LayerId, PixelRect, TileImage};
 use atelier_core::recipe::{Person, Recipe};
 use atelier_engine::JobId;
 
-/// A candidate.
 pub struct Candidate {
-    /// Its seed.
     pub seed: i64,
     /// The region that it is of.
     pub region: Option<LayerId>,
-    /// What it changes.
     pub(crate) patch: TileImage,
     /// The rectangle that the overlay shows.
     pub(crate) bounds: PixelRect,
@@ -22,7 +19,7 @@ pub struct Candidate {
 }
 
 /// A job that was asked for, whose pictures become candidates.
-pub(crate) struct Run {
+pub(crate) struct CandidateRun {
     /// The recipe without its pictures, which the queue puts into files.
     pub(crate) recipe: Recipe,
     /// The engine's number, once a picture has come.
@@ -30,7 +27,7 @@ pub(crate) struct Run {
     pub(crate) base: CandidateBase,
 }
 
-impl Run {
+impl CandidateRun {
     pub(crate) fn new(recipe: &Recipe, base: CandidateBase) -> Self {
         Self { recipe: without_pictures(recipe), job: None, base }
     }

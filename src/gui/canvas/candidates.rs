@@ -14,7 +14,7 @@ use atelier_core::recipe::Recipe;
 use atelier_engine::{JobId, Picture};
 
 /// Most candidates that are held; all of them are pictures on the disk too.
-const MOST_CANDIDATES: usize = 64;
+const MAX_CANDIDATES: usize = 64;
 
 /// A picture is finished: where a document asked for it, it becomes a candidate.
 pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context: &mut Context<'_>) {
@@ -53,11 +53,11 @@ pub(crate) fn job_ended(state: &mut State, job: JobId) {
 pub(crate) fn prepared(state: &mut State, number: DocumentNumber, candidate: Option<PreparedCandidate>, context: &mut Context<'_>) {
     let Some(document) = state.open_document_mut(number) else { return };
     let Some(prepared) = candidate else {
-        context.notice("The picture came back in another size. It is in the filmstrip.");
+        context.notice("The generated picture has a different size. See the filmstrip.");
         return;
     };
     let texture = |name, image| context.egui.load_texture(name, image, TextureOptions::LINEAR);
-    if document.candidates.len() >= MOST_CANDIDATES {
+    if document.candidates.len() >= MAX_CANDIDATES {
         remove(document, 0);
     }
     document.candidates.push(Candidate {
@@ -102,7 +102,7 @@ pub(crate) fn accept_patch(
             true
         }
         Err(LayerError::Size) => {
-            context.notice("The canvas has another size by now. Undo that first, or generate the picture again.");
+            context.notice("The size of the canvas has changed. Undo that change first, or generate the picture again.");
             false
         }
         Err(error) => {

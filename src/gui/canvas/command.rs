@@ -18,7 +18,6 @@ use atelier_studio::next_recipe::UnmetRequirement;
 pub enum PointerInput {
     /// It was pressed.
     Press {
-        /// Where.
         at: StrokePoint,
         /// Shift was held.
         shift: bool,
@@ -27,9 +26,7 @@ pub enum PointerInput {
         /// How far a finger is from what it means.
         reach: f32,
     },
-    /// It was moved.
     Move {
-        /// To where.
         at: StrokePoint,
         /// Shift is held.
         shift: bool,
@@ -43,7 +40,6 @@ pub enum PointerInput {
 pub enum Command {
     /// Take a tool; the picture that is shown becomes a document where there is none.
     SetTool(Tool),
-    /// Show pictures again.
     Leave,
     /// Go on with the document that was edited last.
     Resume,
@@ -111,7 +107,6 @@ pub enum Command {
     ClearLayer,
     /// Exchange what is masked with what is not.
     InvertMask,
-    /// Mask everything.
     MaskAll,
     /// Turn the view to the left.
     TurnLeft,
@@ -125,7 +120,6 @@ pub enum Command {
     Generate,
     /// Generate what each region covers, by its words.
     GenerateRegions,
-    /// Show this candidate.
     ShowCandidate(usize),
     /// Show the candidate after this one.
     NextCandidate,
@@ -139,13 +133,11 @@ pub enum Command {
     DiscardAll,
     /// Open a canvas of a file.
     Open,
-    /// Open this canvas.
     OpenFile(PathBuf),
     /// Write the document to its file.
     Save,
     /// Write the document to a file.
     SaveAs,
-    /// Export the document.
     Export(CanvasExport),
     /// Hide everything but the picture, or show it again.
     HidePanels,
@@ -220,39 +212,37 @@ impl FeatureCommand for Command {
     fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::SetTool(tool) => tool.words(),
-            Self::Leave => ("Leave the canvas", "Look at pictures again. The canvas stays as it is."),
-            Self::Resume => ("Go back to the canvas", "Go on with the canvas that you worked on last."),
-            Self::NextDocument => ("Next canvas", "Go on with another canvas that is open."),
-            Self::Close => ("Close the canvas", "Put this canvas away. It can be opened again until Atelier is closed."),
-            Self::Reopen => {
-                ("Open the closed canvas again", "Go on with the canvas that was closed last, with everything that can be undone.")
-            }
-            Self::OpenBackup => ("Open the next canvas", "Open the newest canvas of an earlier session that is not open yet."),
-            Self::PutBackupsOff => ("Not now", "Leave these canvases where they are. They are offered again at the next start."),
+            Self::Leave => ("Leave the canvas", "Return to pictures. The canvas is kept."),
+            Self::Resume => ("Go back to the canvas", "Continue with the canvas that you edited last."),
+            Self::NextDocument => ("Next canvas", "Switch to the next open canvas."),
+            Self::Close => ("Close the canvas", "Close this canvas. You can reopen the canvas until Atelier is closed."),
+            Self::Reopen => ("Reopen the closed canvas", "Reopen the canvas that was closed last, with its undo history."),
+            Self::OpenBackup => ("Open the next canvas", "Open the newest canvas of an earlier session."),
+            Self::PutBackupsOff => ("Not now", "Keep these canvases closed. Atelier offers them again at the next start."),
             Self::ShowBackups => ("Show the file", "Show the file of the canvas in your file manager."),
-            Self::DismissBackups => ("Leave it there", "Put this message away. The file stays where it is."),
+            Self::DismissBackups => ("Leave it there", "Dismiss this message. The file is kept."),
             Self::Pointer(_) => ("Use the tool", "Use the tool on the picture."),
-            Self::Undo => ("Undo", "Take the last change of the canvas back."),
-            Self::Redo => ("Redo", "Make the change again that was taken back last."),
+            Self::Undo => ("Undo", "Undo the last change of the canvas."),
+            Self::Redo => ("Redo", "Redo the last undone change."),
             Self::Smaller => ("Smaller brush", "Make the brush smaller."),
             Self::Larger => ("Larger brush", "Make the brush larger."),
             Self::Softer => ("Softer brush", "Make the edge of the brush softer."),
             Self::Harder => ("Harder brush", "Make the edge of the brush harder."),
             Self::SetOptions(_) => ("Set the tool", "Change the settings of the tool."),
             Self::ToggleLayers => ("Layers", "See the layers of the canvas, and arrange them."),
-            Self::AddLayer(LayerKind::Mask) => ("Add a mask", "Add a layer that says which part is generated anew."),
-            Self::AddLayer(LayerKind::Region { .. }) => ("Add a region", "Add a layer for a part that has words of its own."),
-            Self::AddLayer(LayerKind::Control) => ("Add a control layer", "Add a layer whose picture steers through the ControlNet."),
-            Self::AddLayer(LayerKind::Reference) => ("Add a reference layer", "Add a layer with a picture for the model to look at."),
+            Self::AddLayer(LayerKind::Mask) => ("Add a mask", "Add an inpainting mask: the masked part is regenerated."),
+            Self::AddLayer(LayerKind::Region { .. }) => ("Add a region", "Add a region: a part with its own prompt."),
+            Self::AddLayer(LayerKind::Control) => ("Add a control layer", "Add a layer whose picture controls the ControlNet."),
+            Self::AddLayer(LayerKind::Reference) => ("Add a reference layer", "Add a layer with a reference picture for the model."),
             Self::AddLayer(LayerKind::Paint) => ("Add a layer", "Add an empty layer above this one."),
-            Self::SetKind(LayerKind::Paint) => ("Use the layer as paint", "What is on this layer is part of the picture."),
-            Self::SetKind(LayerKind::Mask) => ("Use the layer as a mask", "What is on this layer says which part is generated anew."),
-            Self::SetKind(LayerKind::Region { .. }) => {
-                ("Use the layer as a region", "What is on this layer is a part with words of its own.")
+            Self::SetKind(LayerKind::Paint) => ("Use the layer as paint", "Use this layer as part of the picture."),
+            Self::SetKind(LayerKind::Mask) => {
+                ("Use the layer as a mask", "Use this layer as an inpainting mask: the masked part is regenerated.")
             }
-            Self::SetKind(LayerKind::Control) => ("Use the layer for control", "What is on this layer steers through the ControlNet."),
-            Self::SetKind(LayerKind::Reference) => ("Use the layer as a reference", "What is on this layer is for the model to look at."),
-            Self::SetWords(..) => ("Words of the region", "What this part should show. Without words the prompt counts."),
+            Self::SetKind(LayerKind::Region { .. }) => ("Use the layer as a region", "Use this layer as a region with its own prompt."),
+            Self::SetKind(LayerKind::Control) => ("Use the layer for control", "Use this layer as the control picture of the ControlNet."),
+            Self::SetKind(LayerKind::Reference) => ("Use the layer as a reference", "Use this layer as a reference picture for the model."),
+            Self::SetWords(..) => ("Prompt of the region", "What this region should show. Leave empty to use the prompt."),
             Self::RemoveLayer => ("Remove the layer", "Remove this layer."),
             Self::DuplicateLayer => ("Copy the layer", "Add a copy of this layer above it."),
             Self::SelectLayer(_) => ("Paint on this layer", "Paint on this layer."),
@@ -262,32 +252,32 @@ impl FeatureCommand for Command {
             Self::SaveName => ("Keep the name", "Keep this name."),
             Self::SetVisible(_, true) => ("Show the layer", "Show this layer."),
             Self::SetVisible(_, false) => ("Hide the layer", "Hide this layer."),
-            Self::SetLocked(_, true) => ("Lock the layer", "Protect this layer against changes."),
-            Self::SetLocked(_, false) => ("Unlock the layer", "Let this layer be changed again."),
-            Self::SetOpacity(..) => ("Opacity of the layer", "How strongly this layer covers those below."),
-            Self::Release => ("Let go", "End this change."),
-            Self::ClearLayer => ("Clear the layer", "Take everything from this layer away."),
-            Self::InvertMask => ("Invert the mask", "Mask what is not masked, and the other way round."),
+            Self::SetLocked(_, true) => ("Lock the layer", "Protect this layer from changes."),
+            Self::SetLocked(_, false) => ("Unlock the layer", "Allow changes to this layer."),
+            Self::SetOpacity(..) => ("Opacity of the layer", "How strongly this layer covers the layers below."),
+            Self::Release => ("Release", "End this change."),
+            Self::ClearLayer => ("Clear the layer", "Erase everything on this layer."),
+            Self::InvertMask => ("Invert the mask", "Swap masked and unmasked areas."),
             Self::MaskAll => ("Mask everything", "Mask the whole picture."),
-            Self::TurnLeft => ("Turn the view left", "Turn the view to the left. The picture itself stays as it is."),
-            Self::TurnRight => ("Turn the view right", "Turn the view to the right. The picture itself stays as it is."),
-            Self::Upright => ("Show upright", "Turn the view upright again."),
-            Self::Flip => ("Flip the view", "Exchange left and right of the view. The picture itself stays as it is."),
-            Self::Generate => ("Generate", "Generate what the canvas asks for."),
-            Self::GenerateRegions => ("Paint every region", "Generate each region by its own words, one after the other."),
-            Self::ShowCandidate(_) => ("Show this candidate", "See how this one looks."),
-            Self::NextCandidate => ("Next candidate", "See how the next one looks."),
-            Self::PreviousCandidate => ("Previous candidate", "See how the one before looks."),
+            Self::TurnLeft => ("Rotate the view left", "Rotate the view to the left. The picture is not changed."),
+            Self::TurnRight => ("Rotate the view right", "Rotate the view to the right. The picture is not changed."),
+            Self::Upright => ("Show upright", "Reset the rotation of the view."),
+            Self::Flip => ("Flip the view", "Mirror the view. The picture is not changed."),
+            Self::Generate => ("Generate", "Generate according to the canvas."),
+            Self::GenerateRegions => ("Generate every region", "Generate each region with its own prompt, one after another."),
+            Self::ShowCandidate(_) => ("Show this candidate", "Preview this candidate."),
+            Self::NextCandidate => ("Next candidate", "Preview the next candidate."),
+            Self::PreviousCandidate => ("Previous candidate", "Preview the previous candidate."),
             Self::Accept => ("Accept", "Make this candidate a layer. Hold V to see the canvas without it."),
-            Self::Discard => ("Discard", "Put this candidate away. Its picture stays in the gallery."),
-            Self::DiscardAll => ("Discard all", "Put all candidates away. Their pictures stay in the gallery."),
+            Self::Discard => ("Discard", "Discard this candidate. Its picture stays in the gallery."),
+            Self::DiscardAll => ("Discard all", "Discard all candidates. Their pictures stay in the gallery."),
             Self::Open | Self::OpenFile(_) => ("Open a canvas…", "Open a canvas that you saved."),
-            Self::Save => ("Save the canvas", "Write the canvas, with all layers, to its file."),
-            Self::SaveAs => ("Save the canvas as…", "Write the canvas, with all layers, to a file."),
-            Self::Export(CanvasExport::Png) => ("Export as PNG…", "Write the picture, as you see it, to a PNG file."),
-            Self::Export(CanvasExport::Layers) => ("Export the layers…", "Write each layer as a PNG file into a folder."),
-            Self::Export(CanvasExport::OpenRaster) => ("Export as OpenRaster…", "Write the layers to a file that Krita and GIMP open."),
-            Self::HidePanels => ("Hide everything but the picture", "Hide everything but the picture, or show it again."),
+            Self::Save => ("Save the canvas", "Save the canvas, with all layers, to its file."),
+            Self::SaveAs => ("Save the canvas as…", "Save the canvas, with all layers, to a new file."),
+            Self::Export(CanvasExport::Png) => ("Export as PNG…", "Export the visible picture as a PNG file."),
+            Self::Export(CanvasExport::Layers) => ("Export the layers…", "Export each layer as a PNG file to a folder."),
+            Self::Export(CanvasExport::OpenRaster) => ("Export as OpenRaster…", "Export the layers for Krita and GIMP."),
+            Self::HidePanels => ("Hide everything but the picture", "Show only the picture, or show everything again."),
             Self::FullScreen => ("Full screen", "Fill the screen, or go back to a window."),
         }
     }
@@ -295,8 +285,8 @@ impl FeatureCommand for Command {
     fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         const NONE: &str = "There is no canvas. Press B to paint on a picture.";
         match self {
-            Self::OpenBackup if state.recovery.waiting.is_empty() => return Err("No canvas of an earlier session waits."),
-            Self::OpenBackup if state.recovery.reading.is_some() => return Err("A canvas is being opened already."),
+            Self::OpenBackup if state.recovery.waiting.is_empty() => return Err("There is no canvas of an earlier session."),
+            Self::OpenBackup if state.recovery.reading.is_some() => return Err("A canvas is already being opened."),
             Self::FullScreen | Self::OpenBackup | Self::PutBackupsOff | Self::ShowBackups | Self::DismissBackups => return Ok(()),
             _ => {}
         }
@@ -306,7 +296,7 @@ impl FeatureCommand for Command {
         let document = state.edited();
         let edited = document.ok_or(NONE);
         let candidate = || edited.and_then(|it| it.shown_candidate.map(drop).ok_or("There is no candidate."));
-        let no_dialog = || (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.");
+        let no_dialog = || (!shared.dialog_open).then_some(()).ok_or("A file dialog is already open.");
         match self {
             Self::SetTool(Tool::Brush | Tool::Mask | Tool::Frame) => {
                 let has_picture = document.is_some() || state.document.is_some() || state.shown.is_some();
@@ -322,7 +312,7 @@ impl FeatureCommand for Command {
             }
             Self::SetKind(LayerKind::Reference) | Self::AddLayer(LayerKind::Reference) => edited.and_then(|_| shared.takes_references()),
             Self::GenerateRegions if edited.is_ok_and(|it| it.regions().next().is_none()) => {
-                Err("There is no region with anything on it. Add one, and paint it.")
+                Err("All regions are empty. Add a region and paint on it.")
             }
             Self::Generate | Self::GenerateRegions => {
                 edited.and(shared.next.ready().or_else(without_prompt).map_err(UnmetRequirement::sentence))

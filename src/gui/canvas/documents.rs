@@ -6,15 +6,15 @@ use crate::gui::canvas::state::{OpenDocument, State};
 use crate::gui::canvas::tasks::CanvasFileTask;
 use crate::gui::canvas::tool::Tool;
 use crate::gui::context::Context;
-use crate::gui::create::session::PictureId;
+use crate::gui::create::session::SessionPictureId;
 use crate::gui::files::FileTask;
 use atelier_core::canvas::{Document, DocumentContent, LayerError, LayerKind, PixelRect};
 use atelier_media::canvas_file::CANVAS_ENDING;
 
 /// Bytes that documents beside the one that is edited may hold, with what they can undo.
-const MOST_BYTES_ASIDE: usize = 1 << 30;
+const MAX_BYTES_ASIDE: usize = 1 << 30;
 /// Documents that can be opened again, however small.
-const MOST_CLOSED: usize = 16;
+const MAX_CLOSED: usize = 16;
 
 /// Takes a tool, with a document to use it on.
 pub(crate) fn take_tool(state: &mut State, tool: Tool, context: &mut Context<'_>) {
@@ -89,7 +89,7 @@ pub(crate) fn change(
 }
 
 /// A picture or canvas has been read.
-pub(crate) fn opened(state: &mut State, origin: Option<PictureId>, content: DocumentContent, context: &mut Context<'_>) {
+pub(crate) fn opened(state: &mut State, origin: Option<SessionPictureId>, content: DocumentContent, context: &mut Context<'_>) {
     let tool = match state.opening.take() {
         Some((asked, tool)) if asked == origin => tool,
         // Something else was asked for meanwhile.
@@ -116,7 +116,7 @@ pub(crate) fn park(state: &mut State, context: &mut Context<'_>) {
             state.parked.push(document.without_textures());
         }
     }
-    limit_bytes(&mut state.parked, &mut state.closed, MOST_BYTES_ASIDE);
+    limit_bytes(&mut state.parked, &mut state.closed, MAX_BYTES_ASIDE);
 }
 
 /// Brings the documents that are not edited below a number of bytes: closed ones go first, the oldest before others, then what the others can
@@ -125,7 +125,7 @@ fn limit_bytes(parked: &mut [OpenDocument], closed: &mut Vec<OpenDocument>, most
     let bytes = |documents: &[OpenDocument]| -> usize {
         documents.iter().map(|it| it.document.content().bytes() + it.document.history_bytes()).sum()
     };
-    while closed.len() > MOST_CLOSED || (!closed.is_empty() && bytes(parked) + bytes(closed) > most) {
+    while closed.len() > MAX_CLOSED || (!closed.is_empty() && bytes(parked) + bytes(closed) > most) {
         closed.remove(0);
     }
     for at in 0..parked.len() {
@@ -173,7 +173,7 @@ pub(crate) fn close(state: &mut State, context: &mut Context<'_>) {
         }
     }
     state.document = state.parked.pop();
-    limit_bytes(&mut state.parked, &mut state.closed, MOST_BYTES_ASIDE);
+    limit_bytes(&mut state.parked, &mut state.closed, MAX_BYTES_ASIDE);
 }
 
 /// Goes on with the document that was put away last.
@@ -218,6 +218,6 @@ mod tests {
         assert_eq!(numbers(&parked), [1, 2]);
         let mut many = (0..40).map(|number| document(number, 1)).collect();
         limit_bytes(&mut [], &mut many, usize::MAX);
-        assert_eq!((many.len(), many[0].number), (MOST_CLOSED, 24));
+        assert_eq!((many.len(), many[0].number), (MAX_CLOSED, 24));
     }
 }

@@ -49,7 +49,8 @@ pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogR
         DialogResult::Paths(paths) => paths.into_iter().next(),
         DialogResult::Cancelled => None,
         DialogResult::NoDialog => {
-            context.notice("This system has no file dialog. What you paint is kept by itself, and drops open canvases.");
+            context
+                .notice("This system has no file dialog. Your canvas is saved automatically; drop a file on the window to open a canvas.");
             None
         }
     };
@@ -89,7 +90,7 @@ pub(crate) fn report(state: &mut State, report: CanvasReport, context: &mut Cont
         }
         CanvasReport::Opened(_, _, Err(error)) => {
             state.opening = None;
-            context.shared.error = Some(ErrorCard::new(error.to_string(), "Was it moved or deleted?"));
+            context.shared.error = Some(ErrorCard::new(error.to_string(), "The file may have been moved or deleted."));
         }
         CanvasReport::Saved(number, version, Ok(path)) => {
             context.notice(format!("Saved as {}", path.display()));
@@ -100,11 +101,11 @@ pub(crate) fn report(state: &mut State, report: CanvasReport, context: &mut Cont
         CanvasReport::Exported(Ok(path)) => context.notice(format!("Exported to {}", path.display())),
         CanvasReport::Saved(_, _, Err(error)) => {
             let sentence = format!("The canvas could not be saved: {}.", error.cause());
-            context.shared.error = Some(ErrorCard::new(sentence, "Choose another folder, or make room on the disk."));
+            context.shared.error = Some(ErrorCard::new(sentence, "Choose another folder, or free some disk space."));
         }
         CanvasReport::Exported(Err(error)) => {
             let sentence = format!("The canvas could not be exported: {}.", error.cause());
-            context.shared.error = Some(ErrorCard::new(sentence, "Choose another folder, or make room on the disk."));
+            context.shared.error = Some(ErrorCard::new(sentence, "Choose another folder, or free some disk space."));
         }
         CanvasReport::Autosaved(number, attempt, result) => autosave::ended(state, number, attempt, result, context),
         CanvasReport::BackupsFound(waiting) => recovery::found(state, waiting, context),

@@ -1,6 +1,6 @@
 //! Pictures from a document: what would be generated is found out on another thread, then asked for.
 
-use crate::gui::canvas::candidate::{Run, next_seed};
+use crate::gui::canvas::candidate::{CandidateRun, next_seed};
 use crate::gui::canvas::state::{Gesture, OpenDocument, Part, State};
 use crate::gui::canvas::tasks::{Analysis, AnalysisBasis, CandidateBase, CanvasPixelTask, Extension};
 use crate::gui::canvas::tool::ToolOptions;
@@ -89,7 +89,7 @@ fn ask(document: &mut OpenDocument, analysis: &Analysis, options: &ToolOptions, 
     if context.shared.next.recipe.seed >= 0 {
         recipe.seed = next_seed(&mut document.seed_uses, analysis.basis, &recipe);
     }
-    document.runs.push(Run::new(&recipe, CandidateBase::new(document.number, analysis)));
+    document.runs.push(CandidateRun::new(&recipe, CandidateBase::new(document.number, analysis)));
     context.follow_up(create::Command::GenerateWith(Box::new(recipe)));
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn read(state: &mut State, path: PathBuf, content: Result<DocumentCon
     } else if state.document.is_none() && state.opening.is_none() {
         state.document = Some(document);
         documents::show(state, state.tool, context);
-        context.notice("The canvas that you worked on last is here again. Press Esc to look at pictures.");
+        context.notice("Your last canvas was restored. Press Esc to return to pictures.");
     } else {
         // A person who has begun something else goes on with that.
         state.parked.push(document);

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use eframe::egui::{Vec2, vec2};
 
-use crate::gui::canvas::candidate::{Candidate, Run, SeedUse};
+use crate::gui::canvas::candidate::{Candidate, CandidateRun, SeedUse};
 use crate::gui::canvas::recovery_state::Recovery;
 use crate::gui::canvas::surface::Surface;
 use crate::gui::canvas::tasks::{Analysis, DocumentNumber};
 use crate::gui::canvas::tool::{Tool, ToolOptions};
-use crate::gui::create::session::PictureId;
+use crate::gui::create::session::SessionPictureId;
 use crate::gui::saver::Saver;
 use atelier_core::canvas::{Document, DocumentContent, LayerId, LayerKind, PixelRect, Stroke, StrokePoint};
 use atelier_core::paths::Paths;
@@ -28,8 +28,7 @@ pub struct State {
     /// True while the document is shown in the place of the picture.
     pub is_editing: bool,
     /// The picture that Create shows.
-    pub shown: Option<(PictureId, ImageSource)>,
-    /// The tool.
+    pub shown: Option<(SessionPictureId, ImageSource)>,
     pub tool: Tool,
     /// Settings of the tools.
     pub options: ToolOptions,
@@ -44,7 +43,7 @@ pub struct State {
     /// The layer whose name is being typed.
     pub renaming: Option<(LayerId, String)>,
     /// A picture or canvas is being read; it is edited with this tool.
-    pub(crate) opening: Option<(Option<PictureId>, Tool)>,
+    pub(crate) opening: Option<(Option<SessionPictureId>, Tool)>,
     /// Canvases of earlier sessions.
     pub recovery: Recovery,
     /// Folder of autosaved canvases; `None` keeps none.
@@ -54,15 +53,12 @@ pub struct State {
 
 /// A document that is open.
 pub struct OpenDocument {
-    /// Its number.
     pub number: DocumentNumber,
-    /// The document.
     pub document: Document,
     /// The picture that it began with.
-    pub origin: Option<PictureId>,
+    pub origin: Option<SessionPictureId>,
     /// Its file, where the person has given it one.
     pub file: Option<PathBuf>,
-    /// Its textures.
     pub surface: Surface,
     /// What the pointer is doing.
     pub gesture: Option<Gesture>,
@@ -75,7 +71,7 @@ pub struct OpenDocument {
     /// The candidate that is shown.
     pub shown_candidate: Option<usize>,
     /// Jobs that were asked for.
-    pub(crate) runs: Vec<Run>,
+    pub(crate) runs: Vec<CandidateRun>,
     /// What was asked for with a chosen seed, of this version of the document.
     pub(crate) seed_uses: Vec<SeedUse>,
     /// Parts of which pictures are asked for once they are known, in this order.
@@ -99,7 +95,12 @@ pub struct OpenDocument {
 }
 
 impl OpenDocument {
-    pub(crate) fn new(number: DocumentNumber, content: DocumentContent, origin: Option<PictureId>, autosave: Option<PathBuf>) -> Self {
+    pub(crate) fn new(
+        number: DocumentNumber,
+        content: DocumentContent,
+        origin: Option<SessionPictureId>,
+        autosave: Option<PathBuf>,
+    ) -> Self {
         Self {
             number,
             document: Document::new(content),
@@ -166,7 +167,6 @@ impl OpenDocument {
 
 /// What the pointer is doing, in pixels of the document.
 pub enum Gesture {
-    /// It draws.
     Stroke(Box<Stroke>),
     /// It draws round a part. True takes away.
     Lasso(Vec<(f32, f32)>, bool),
@@ -174,7 +174,6 @@ pub enum Gesture {
     Rectangle((f32, f32), (f32, f32), bool),
     /// It draws a line along which a gradient falls. True takes away.
     Gradient((f32, f32), (f32, f32), bool),
-    /// It takes colours.
     Pipette,
     /// It drags borders of the picture: the frame so far.
     Frame(FrameDrag),
@@ -187,22 +186,18 @@ pub enum Gesture {
 pub struct FrameDrag {
     /// The borders that move.
     pub edges: Edges,
-    /// Where it began.
     pub from: (f32, f32),
     /// The frame before.
     pub before: PixelRect,
-    /// The frame now.
     pub frame: PixelRect,
 }
 
 /// Borders of a rectangle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Edges {
-    /// The left one.
     pub left: bool,
     /// The upper one.
     pub top: bool,
-    /// The right one.
     pub right: bool,
     /// The lower one.
     pub bottom: bool,
@@ -263,8 +258,8 @@ impl Intent {
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
-            Self::Masked => "Paint the masked part",
-            Self::Region => "Paint this region",
+            Self::Masked => "Inpaint the masked part",
+            Self::Region => "Generate this region",
             Self::Extend(label) => label,
             Self::Rework => "Rework the picture",
         }
@@ -335,12 +330,12 @@ impl State {
         }
         // Holes at several sides reach from one border to the other.
         let label = match (hole.left == 0, hole.top == 0, hole.right() == all.right(), hole.bottom() == all.bottom()) {
-            (false, true, true, true) => "Extend to the right",
-            (true, true, false, true) => "Extend to the left",
-            (true, true, true, false) => "Extend upwards",
-            (true, false, true, true) => "Extend downwards",
-            (false, ..) | (true, false, ..) | (true, true, false, false) => "Paint the empty part",
-            (true, true, true, true) => "Extend the picture",
+            (false, true, true, true) => "Outpaint to the right",
+            (true, true, false, true) => "Outpaint to the left",
+            (true, true, true, false) => "Outpaint upwards",
+            (true, false, true, true) => "Outpaint downwards",
+            (false, ..) | (true, false, ..) | (true, true, false, false) => "Outpaint the empty part",
+            (true, true, true, true) => "Outpaint the picture",
         };
         Some(Intent::Extend(label))
     }

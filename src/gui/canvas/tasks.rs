@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use eframe::egui::ColorImage;
 
-use crate::gui::create::session::PictureId;
+use crate::gui::create::session::SessionPictureId;
 use crate::gui::pixels;
 use crate::gui::saver::SaveAttempt;
 use atelier_core::canvas::{
@@ -39,32 +39,19 @@ pub type DocumentNumber = u64;
 #[derive(Debug)]
 pub enum CanvasPixelTask {
     /// Carry out an edit of this content.
-    Edit {
-        /// The document.
-        document: DocumentNumber,
-        /// Its version.
-        version: u64,
-        /// What it holds.
-        content: DocumentContent,
-        /// The edit.
-        edit: DocumentEdit,
-    },
+    Edit { document: DocumentNumber, version: u64, content: DocumentContent, edit: DocumentEdit },
     /// Find out what would be generated.
     Analyse {
-        /// The document.
         document: DocumentNumber,
         /// Its version, and what else the answer depends on.
         basis: AnalysisBasis,
-        /// What it holds.
         content: DocumentContent,
     },
     /// Find what a candidate changes.
     Candidate {
-        /// The candidate.
         picture: Arc<Rgb8>,
         /// What it was made from.
         base: CandidateBase,
-        /// Its seed.
         seed: i64,
         /// Longest side that the graphics card takes, in pixels.
         max_side_px: usize,
@@ -73,31 +60,22 @@ pub enum CanvasPixelTask {
     },
 }
 
-/// Work with files.
 #[derive(Debug)]
 pub enum CanvasFileTask {
     /// Make a picture the first layer of a document.
-    OpenPicture(PictureId, ImageSource),
-    /// Read a canvas.
+    OpenPicture(SessionPictureId, ImageSource),
     Open(PathBuf),
     /// Write a canvas where the person wants it.
     Save {
-        /// The document.
         document: DocumentNumber,
-        /// Its version.
         version: u64,
-        /// What it holds.
         content: DocumentContent,
-        /// The file.
         path: PathBuf,
     },
     /// Write what is autosaved.
     Autosave {
-        /// The document.
         document: DocumentNumber,
-        /// The try.
         attempt: SaveAttempt,
-        /// The file.
         path: PathBuf,
         /// What the document holds.
         content: DocumentContent,
@@ -108,7 +86,6 @@ pub enum CanvasFileTask {
     FindBackups(Paths),
     /// Read a canvas of an earlier session.
     ReadBackup(Paths, PathBuf),
-    /// Export a canvas.
     Export(CanvasExport, PathBuf, DocumentContent),
 }
 
@@ -128,20 +105,15 @@ pub enum CanvasExport {
 pub enum CanvasReport {
     /// An edit was carried out, or is not possible.
     Edited {
-        /// The document.
         document: DocumentNumber,
         /// The version that it was made from.
         version: u64,
-        /// The edit.
         edit: DocumentEdit,
-        /// The content.
         result: Result<DocumentContent, LayerError>,
     },
     /// What would be generated.
     Analysed(DocumentNumber, Analysis),
-    /// A candidate.
     Candidate {
-        /// The document.
         document: DocumentNumber,
         /// Its parts; `None` where it has another size than the picture that it was made from.
         candidate: Option<PreparedCandidate>,
@@ -149,7 +121,7 @@ pub enum CanvasReport {
         live: Option<JobId>,
     },
     /// A picture has become a document, or could not be read.
-    Opened(Option<PictureId>, Option<PathBuf>, Result<DocumentContent, PictureError>),
+    Opened(Option<SessionPictureId>, Option<PathBuf>, Result<DocumentContent, PictureError>),
     /// A canvas was written, or not.
     Saved(DocumentNumber, u64, Result<PathBuf, PictureError>),
     /// Something was exported, or not.
@@ -207,16 +179,13 @@ pub struct Analysis {
 pub struct Extension {
     /// The picture without its borders.
     pub picture: Rgb8,
-    /// The borders.
     pub borders: Borders,
 }
 
 /// What a candidate is made from.
 #[derive(Clone, Debug)]
 pub struct CandidateBase {
-    /// The document.
     pub document: DocumentNumber,
-    /// Its picture.
     pub picture: Rgb8,
     /// The part that is generated anew; `None`: all of it.
     pub mask: Option<Arc<Mask>>,
@@ -233,11 +202,9 @@ impl CandidateBase {
 /// A candidate, ready for the screen.
 #[derive(Debug)]
 pub struct PreparedCandidate {
-    /// Its seed.
     pub seed: i64,
     /// The region that it is of.
     pub region: Option<LayerId>,
-    /// What it changes.
     pub patch: TileImage,
     /// The rectangle that holds what it changes, and what is masked.
     pub bounds: PixelRect,
@@ -248,7 +215,6 @@ pub struct PreparedCandidate {
 }
 
 impl CanvasPixelTask {
-    /// Does it.
     pub(crate) fn run(self) -> CanvasReport {
         match self {
             Self::Edit { document, version, content, edit } => {
@@ -319,7 +285,6 @@ fn analyse(basis: AnalysisBasis, content: &DocumentContent) -> Analysis {
 }
 
 impl CanvasFileTask {
-    /// Does it.
     pub(crate) fn run(self) -> Option<CanvasReport> {
         Some(match self {
             Self::OpenPicture(id, source) => {
@@ -351,7 +316,8 @@ impl CanvasFileTask {
                 CanvasReport::BackupsFound(canvas_backups::waiting(&paths.canvases(), &ReadingMarks::open(&paths.reading_marks())))
             }
             Self::ReadBackup(paths, path) => {
-                let content = read_backup(&paths, &path).inspect_err(|error| tracing::warn!("{} is not read: {error}", path.display()));
+                let content =
+                    read_backup(&paths, &path).inspect_err(|error| tracing::warn!("{} could not be read: {error}", path.display()));
                 CanvasReport::BackupRead(path, content)
             }
             Self::Export(export, path, content) => CanvasReport::Exported(match export {

@@ -2,7 +2,6 @@
 
 use atelier_core::canvas::{AreaSettings, Brush};
 
-/// A tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tool {
     /// Paints with the colour.
@@ -14,7 +13,6 @@ pub enum Tool {
     Mask,
     /// Fills a shape drawn by hand.
     Lasso,
-    /// Fills a rectangle.
     Rectangle,
     /// Fills what is connected and looks alike.
     Bucket,
@@ -36,14 +34,14 @@ impl Tool {
     pub const fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Brush => ("Paint", "Paint on the picture. Hold Shift to draw a straight line, Alt to take a colour."),
-            Self::Eraser => ("Erase", "Take paint, or the mask, away."),
-            Self::Mask => ("Mask a part", "Paint over the part that shall change, say what shall be there, and press Generate."),
-            Self::Lasso => ("Lasso", "Draw round a part to fill it on this layer. Hold Alt to take away."),
-            Self::Rectangle => ("Rectangle", "Fill a rectangle on this layer. Hold Alt to take away."),
-            Self::Bucket => ("Bucket", "Fill what looks alike around a place, on this layer. Hold Alt to take away."),
-            Self::Gradient => ("Gradient", "Fill this layer less and less along a line. Hold Alt to take away."),
-            Self::Pipette => ("Pipette", "Take the colour of a place of the picture."),
-            Self::Frame => ("Extend or crop", "Drag a border of the picture to extend it, or to cut it. Hold Shift for single pixels."),
+            Self::Eraser => ("Erase", "Erase paint or mask."),
+            Self::Mask => ("Mask a part", "Inpaint: paint over the part to change, describe it in the prompt, and press Generate."),
+            Self::Lasso => ("Lasso", "Draw around a part to fill it on this layer. Hold Alt to erase."),
+            Self::Rectangle => ("Rectangle", "Fill a rectangle on this layer. Hold Alt to erase."),
+            Self::Bucket => ("Bucket", "Fill similar colours around a point, on this layer. Hold Alt to erase."),
+            Self::Gradient => ("Gradient", "Fill this layer with a gradient along a line. Hold Alt to erase."),
+            Self::Pipette => ("Pipette", "Pick a colour from the picture."),
+            Self::Frame => ("Extend or crop", "Drag a border of the picture to outpaint or crop. Hold Shift for single pixels."),
         }
     }
 
@@ -59,7 +57,6 @@ impl Tool {
 pub struct ToolOptions {
     /// The brush that paints.
     pub brush: Brush,
-    /// The eraser.
     pub eraser: Brush,
     /// The brush that masks.
     pub mask: Brush,

@@ -10,7 +10,7 @@ use crate::gui::canvas::state::{Gesture, OpenDocument, State};
 use crate::gui::canvas::tasks::CanvasReport;
 use crate::gui::canvas::{autosave, candidates, files, generate, pointer, recovery};
 use crate::gui::context::Context;
-use crate::gui::create::session::PictureId;
+use crate::gui::create::session::SessionPictureId;
 use crate::gui::files::{DialogKind, DialogResult};
 use crate::gui::workers::Workers;
 use atelier_core::canvas::{BRUSH_SIZES, DocumentEdit, Ink, LayerId, LayerKind, PixelRect, Shape};
@@ -164,9 +164,9 @@ fn move_layer(document: &mut OpenDocument, id: LayerId, by: isize, context: &mut
 }
 
 /// Follows what happened in other features and threads: called once a frame. `follows`: Create shows the newest picture.
-pub(crate) fn refresh(state: &mut State, shown: Option<(PictureId, ImageSource)>, follows: bool, context: &mut Context<'_>) {
+pub(crate) fn refresh(state: &mut State, shown: Option<(SessionPictureId, ImageSource)>, follows: bool, context: &mut Context<'_>) {
     let before = std::mem::replace(&mut state.shown, shown);
-    let id = |shown: &Option<(PictureId, ImageSource)>| shown.as_ref().map(|(id, _)| *id);
+    let id = |shown: &Option<(SessionPictureId, ImageSource)>| shown.as_ref().map(|(id, _)| *id);
     // A person who chooses a picture wants to see it; one that was just made does not push the canvas aside.
     if state.is_editing && !follows && id(&before) != id(&state.shown) {
         documents::leave(state, context);
@@ -230,7 +230,7 @@ pub(crate) fn unsaved(state: &State) -> impl Iterator<Item = String> {
         let reason = match (&document.autosave, document.saver.failure()) {
             (None, _) => "there is no folder for backups",
             (Some(_), Some(reason)) => reason,
-            (Some(_), None) => "the disk does not answer",
+            (Some(_), None) => "the disk does not respond",
         };
         format!("The canvas of {} x {} pixels{}: {reason}.", content.width(), content.height(), file.unwrap_or_default())
     })

@@ -45,7 +45,7 @@ pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<
             }
             FileKind::Lora => context.shared.next.use_lora(path),
             FileKind::Embedding => {
-                lines.push(format!("Embedding: {}. Name it in a prompt to use it.", embedding_word(&path)));
+                lines.push(format!("Embedding: {}. Write its name in a prompt to use it.", embedding_word(&path)));
                 context.shared.next.use_embedding(path);
             }
             // A person who adds model files chose it among them.
@@ -53,7 +53,7 @@ pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<
             FileKind::Unknown if context.shared.unplaced.contains(&path) => {}
             FileKind::Unknown => context.shared.unplaced.push(path),
             FileKind::Unsupported => lines.push(format!("{} is neither a model nor a picture.", name(&path))),
-            FileKind::Missing => lines.push(format!("There is no file {}.", path.display())),
+            FileKind::Missing => lines.push(format!("The file {} does not exist.", path.display())),
         }
     }
     take_files(parts, context);

@@ -8,7 +8,7 @@ use eframe::egui::{ColorImage, Key, Modifiers};
 use crate::gui::create::dropped::DroppedUse;
 use crate::gui::create::larger::Enlargement;
 use crate::gui::create::presets::PresetDraft;
-use crate::gui::create::session::PictureId;
+use crate::gui::create::session::SessionPictureId;
 use crate::gui::create::state::State;
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::shared::{Screen, Shared};
@@ -63,7 +63,6 @@ pub enum Command {
     AddFiles,
     /// Show the file dialog for this role.
     ChooseFile(FileRole),
-    /// Empty this role.
     ClearFile(FileRole),
     /// Move the file from one role to another.
     MoveFile(FileRole, FileRole),
@@ -112,7 +111,7 @@ pub enum Command {
     /// Set the preview of forming pictures.
     SetPreview(PreviewChoice),
     /// Show this picture of the session.
-    Show(PictureId),
+    Show(SessionPictureId),
     /// Show the forming picture, then the newest.
     Follow,
     /// Show the picture made after this one.
@@ -122,7 +121,7 @@ pub enum Command {
     /// Take a part of the settings of the picture shown.
     Recall(RecallPart),
     /// Change this, and make the same picture again with the same seed.
-    RepeatWithChange(PictureId, Change),
+    RepeatWithChange(SessionPictureId, Change),
     /// Show this step of the picture shown, from 1; the last one is the picture itself.
     ShowStep(u32),
     /// Begin the next picture with the steps of the picture shown up to the one in sight.
@@ -155,7 +154,6 @@ pub enum Command {
     CopyPicture,
     /// Open the folder with the pictures.
     OpenFolder,
-    /// Look closer.
     ZoomIn,
     /// Look from farther away.
     ZoomOut,
@@ -244,120 +242,120 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Generate => ("Generate", "Make pictures with these settings. While one forms, the next waits its turn."),
-            Self::Enqueue => (
-                "Add to queue",
-                "Make pictures with these settings after those that you wait for. They are made even if Atelier is closed in between.",
-            ),
+            Self::Generate => {
+                ("Generate", "Generate pictures with these settings. If one is being generated, the next waits in the queue.")
+            }
+            Self::Enqueue => {
+                ("Add to queue", "Add pictures with these settings to the end of the queue. Queued jobs survive closing Atelier.")
+            }
             Self::GenerateOnceHere { .. } => {
-                ("Generate once it is here", "Make pictures with your prompt as soon as this model is on this disk.")
+                ("Generate after the download", "Generate pictures with your prompt as soon as this model is downloaded.")
             }
-            Self::GenerateWith(_) => ("Generate", "Make pictures with these settings."),
-            Self::Cancel => ("Cancel", "Stop the picture that is forming. Finished pictures are kept."),
-            Self::CancelJob(_) => ("Cancel", "Stop this picture. Finished ones are kept, and others go on."),
-            Self::ClearQueue => ("Clear queue", "Take every waiting picture out of the queue. The forming one goes on."),
-            Self::FocusPrompt => ("Go to the prompt", "Put the cursor into the prompt."),
+            Self::GenerateWith(_) => ("Generate", "Generate pictures with these settings."),
+            Self::Cancel => ("Cancel", "Stop the current picture. Finished pictures are kept."),
+            Self::CancelJob(_) => ("Cancel", "Stop this picture. Finished pictures are kept, and other jobs continue."),
+            Self::ClearQueue => ("Clear queue", "Remove all waiting pictures from the queue. The current picture continues."),
+            Self::FocusPrompt => ("Go to the prompt", "Move the cursor to the prompt."),
             Self::ChangeRecipe(_) => ("Change settings", "Change the settings of the next picture."),
-            Self::SwapSides => ("Swap width and height", "Turn portrait into landscape, and back."),
-            Self::RollSeed => ("Roll a new seed", "Draw a new seed and keep it for the next pictures."),
+            Self::SwapSides => ("Swap width and height", "Switch between portrait and landscape."),
+            Self::RollSeed => ("Roll a new seed", "Choose a random seed and keep it for the next pictures."),
             Self::LockSeed => {
-                ("Keep this seed", "Keep this seed, so that only what you change changes. Unlocked, each picture gets a new one.")
+                ("Keep this seed", "Lock the seed, so that only your changes matter. Unlocked, each picture gets a new seed.")
             }
-            Self::TryPrompt(example) => (example, "Put these words into the prompt."),
-            Self::OlderPrompt => ("Older prompt", "Put the prompt of the picture before into the field."),
-            Self::NewerPrompt => ("Newer prompt", "Go back towards your newest prompt."),
-            Self::UsePrompt(_) => ("Use this prompt", "Put this prompt into the field."),
+            Self::TryPrompt(example) => (example, "Insert these words into the prompt."),
+            Self::OlderPrompt => ("Older prompt", "Load the prompt of the previous picture."),
+            Self::NewerPrompt => ("Newer prompt", "Load the next newer prompt."),
+            Self::UsePrompt(_) => ("Use this prompt", "Load this prompt."),
             Self::SearchPrompts(_) => ("Search prompts", "Search the prompts of earlier pictures."),
             Self::ApplyPreset(_) => ("Apply a style", "Apply this style to the settings."),
-            Self::EditPreset(Some(_)) => ("Save as a style", "Save some of these settings under a name, to apply them again."),
-            Self::EditPreset(None) => ("Cancel", "Save nothing."),
+            Self::EditPreset(Some(_)) => ("Save as a style", "Save some of these settings under a name, to reuse them."),
+            Self::EditPreset(None) => ("Cancel", "Do not save."),
             Self::SavePreset => ("Save style", "Save these parts of the settings under this name."),
             Self::DeletePreset(_) => ("Delete style", "Move this style to your system's trash."),
             Self::AnswerImport(Some(TakenNames::Replace)) => {
-                ("Replace", "Replace your styles of these names. They go to your system's trash.")
+                ("Replace", "Replace your styles with these names. Replaced styles go to your system's trash.")
             }
             Self::AnswerImport(Some(TakenNames::KeepBoth)) => {
-                ("Keep both", "Keep your styles, and add these with a number behind the name.")
+                ("Keep both", "Keep your styles, and add the imported ones with a number after the name.")
             }
-            Self::AnswerImport(Some(TakenNames::Skip)) => ("Skip", "Keep your styles, and import only the others."),
-            Self::AnswerImport(None) => ("Cancel", "Import nothing."),
-            Self::ImportStyles => ("Import styles.csv…", "Add the styles of A1111's list."),
+            Self::AnswerImport(Some(TakenNames::Skip)) => ("Skip", "Keep your styles, and skip those with the same name."),
+            Self::AnswerImport(None) => ("Cancel", "Do not import."),
+            Self::ImportStyles => ("Import styles.csv…", "Import styles from A1111's styles.csv."),
             Self::UseBuiltin => (
                 "Use the built-in model",
-                "Use the model that comes with Atelier, with the settings that suit it. Your own files are remembered.",
+                "Use the model included with Atelier, with its recommended settings. Your own files are remembered.",
             ),
-            Self::UseOwnFiles => ("Use my own files", "Use model files of your own. The built-in model stays at hand."),
-            Self::AddFiles => ("Add model files", "Choose model files. Atelier finds out what each one is for."),
+            Self::UseOwnFiles => ("Use my own files", "Use your own model files. The built-in model stays available."),
+            Self::AddFiles => ("Add model files", "Choose model files. Atelier detects the role of each file."),
             Self::ChooseFile(_) => ("Choose another file", "Choose another file for this part of the model."),
-            Self::ClearFile(_) => ("Remove this file", "Take this file out of the model. The file itself stays where it is."),
-            Self::MoveFile(..) => ("Change what this file is for", "Use this file for another part of the model."),
+            Self::ClearFile(_) => ("Remove this file", "Remove this file from the model. The file on disk is kept."),
+            Self::MoveFile(..) => ("Change the role of this file", "Use this file for another part of the model."),
             Self::TakePaths(_) => ("Add", "Add the file with this path."),
-            Self::TakeImage(_) => ("Paste picture", "Use the picture of the clipboard."),
-            Self::UseDropped(DroppedUse::Settings) => ("Use its settings", "Take over what the picture tells of how it was made."),
-            Self::UseDropped(DroppedUse::Start) => ("Start from it", "Use this picture as the start of the next one."),
-            Self::UseDropped(DroppedUse::Reference) => {
-                ("Use it as reference", "Have an edit model look at this picture when it makes the next one.")
+            Self::TakeImage(_) => ("Paste picture", "Use the picture on the clipboard."),
+            Self::UseDropped(DroppedUse::Settings) => ("Use its settings", "Load the settings stored in this picture."),
+            Self::UseDropped(DroppedUse::Start) => {
+                ("Start from it", "Use this picture as the start picture of the next one (image to image).")
             }
-            Self::UseDropped(DroppedUse::Control) => ("Steer by it", "Let this picture steer the next one through the ControlNet."),
+            Self::UseDropped(DroppedUse::Reference) => {
+                ("Use it as reference", "Use this picture as a reference for the next one. Needs an edit model.")
+            }
+            Self::UseDropped(DroppedUse::Control) => ("Steer by it", "Use this picture as the control picture of the ControlNet."),
             Self::UseDropped(DroppedUse::Gallery) => {
                 ("Add to the gallery", "Copy this picture into your pictures folder, so that the gallery finds it.")
             }
-            Self::UseDropped(DroppedUse::Person) => {
-                ("Show a person", "Let the PhotoMaker bring the person of this picture into the next one.")
-            }
-            Self::CloseDropped => ("Close", "Do nothing with this picture."),
+            Self::UseDropped(DroppedUse::Person) => ("Show a person", "Use PhotoMaker to show the person of this picture in the next one."),
+            Self::CloseDropped => ("Close", "Do not use this picture."),
             Self::PlaceFile(_, Some(_)) => ("Use this file", "Use this file for this part of the model."),
             Self::PlaceFile(_, None) => ("Leave this file out", "Do not use this file."),
             Self::TypePath(_) => ("Type a path", "Type or paste the path of a file."),
             Self::AddLora => ("Choose a file…", "Choose the file of a LoRA that is not in the library."),
             Self::UseLora(_) => ("Add this LoRA", "Use this LoRA for the next pictures, with strength 1."),
             Self::AddEmbedding => ("Choose an embedding…", "Choose the file of an embedding that is not in the library."),
-            Self::UseEmbedding(_) => ("Add this embedding", "Have this embedding at hand. It works where a prompt names it."),
+            Self::UseEmbedding(_) => ("Add this embedding", "Add this embedding. Write its name in a prompt to use it."),
             Self::SearchLoras(_) => ("Search LoRAs", "Search the LoRAs of this disk."),
             Self::SetPreview(choice) => (choice.label(), choice.tooltip()),
             Self::Show(_) => ("Show this picture", "Show this picture."),
-            Self::Follow => ("Show the forming picture", "Show the picture that is forming, then the newest."),
-            Self::Newer => ("Newer picture", "Show the picture that was made after this one."),
-            Self::Older => ("Older picture", "Show the picture that was made before this one."),
+            Self::Follow => ("Show the current picture", "Show the picture being generated, then the newest one."),
+            Self::Newer => ("Newer picture", "Show the next newer picture."),
+            Self::Older => ("Older picture", "Show the next older picture."),
             Self::Recall(part) => (part.label(), part.tooltip()),
             Self::RepeatWithChange(..) => {
-                ("Apply and run the same seed", "Change this, and make the same picture again with the same seed.")
+                ("Apply and run the same seed", "Apply this change and generate the picture again with the same seed.")
             }
             Self::ShowStep(_) => ("Show this step", "Show how the picture looked after this step."),
             Self::GoOnFromStep => (
-                "Go on from here",
-                "Begin the next picture with the steps up to this one, and go on with the prompt, guidance and LoRAs of the settings.",
+                "Continue from this step",
+                "Start the next picture with the steps up to this one, then continue with the current prompt, guidance and LoRAs.",
             ),
-            Self::RerollFromStep => (
-                "New details",
-                "Make this picture again: the same up to this step, and the rest with new noise. The earlier the step, the more changes.",
-            ),
-            Self::FinishDraft => ("Finish this draft", "Run the rest of this draft's steps. The steps that it has are not made again."),
+            Self::RerollFromStep => {
+                ("New details", "Regenerate this picture: the same up to this step, the rest with new noise. Earlier steps change more.")
+            }
+            Self::FinishDraft => ("Finish this draft", "Run the remaining steps of this draft."),
             Self::BlendSeeds(true) => (
                 "Blend with a second seed",
-                "Keep the seed, and turn its noise towards that of another one: pictures like the last one, a little or much changed.",
+                "Variation seed: blend the noise of this seed with that of another seed, for small or large variations.",
             ),
-            Self::BlendSeeds(false) => ("Use one seed", "Draw the noise from one seed alone."),
-            Self::RollSecondSeed => ("Roll a new second seed", "Draw another seed to blend with."),
+            Self::BlendSeeds(false) => ("Use one seed", "Use the noise of one seed only."),
+            Self::RollSecondSeed => ("Roll a new second seed", "Choose another random variation seed."),
             Self::MakeDrafts(true) => (
                 "Stop early, as drafts",
-                "Stop each picture after some of its steps and show it as it is. Make many, choose, and finish only those you like.",
+                "Stop each picture after some steps and show it as a draft. Make many, then finish the ones you like.",
             ),
             Self::MakeDrafts(false) => ("Finish each picture", "Run all steps of each picture."),
-            Self::ClearEarlierSteps => ("Begin anew", "Begin the next picture with its own first step again."),
-            Self::ShowNotes(true) => ("Show the notes", "Read what was changed for this picture or went wrong with it."),
-            Self::ShowNotes(false) => ("Put the notes away", "Put the notes away. The mark on the picture stays."),
-            Self::StartFromShown => ("Start from this picture", "Use this picture as the start of the next one."),
+            Self::ClearEarlierSteps => ("Start over", "Start the next picture from its own first step."),
+            Self::ShowNotes(true) => ("Show the notes", "Show changes and problems of this picture."),
+            Self::ShowNotes(false) => ("Hide the notes", "Hide the notes. The mark on the picture stays."),
+            Self::StartFromShown => ("Start from this picture", "Use this picture as the start picture of the next one (image to image)."),
             Self::Enlarge(way) => way.words(),
-            Self::OpenPicture(_) => ("Open", "Show this picture and take over its settings."),
-            Self::ReferenceShown => ("Use as reference", "Have an edit model look at this picture when it makes the next one."),
-            Self::SaveAs => ("Save as…", "Save this picture where you like. It is already kept in your pictures folder."),
-            Self::CopyPicture => ("Copy picture", "Put this picture on the clipboard."),
-            Self::OpenFolder => ("Open pictures folder", "Open the folder in which your pictures are kept."),
+            Self::OpenPicture(_) => ("Open", "Show this picture and load its settings."),
+            Self::ReferenceShown => ("Use as reference", "Use this picture as a reference for the next one. Needs an edit model."),
+            Self::SaveAs => ("Save as…", "Save a copy of this picture. It is already in your pictures folder."),
+            Self::CopyPicture => ("Copy picture", "Copy this picture to the clipboard."),
+            Self::OpenFolder => ("Open pictures folder", "Open your pictures folder."),
             Self::ZoomIn => ("Zoom in", "Look closer."),
             Self::ZoomOut => ("Zoom out", "Look from farther away."),
             Self::ZoomFit => ("Fit to window", "Show the whole picture."),
-            Self::ZoomActual => ("Actual size", "Show one pixel of the picture on one of the screen."),
+            Self::ZoomActual => ("Actual size", "Show one picture pixel per screen pixel."),
             Self::SetView(_) => ("Move the picture", "Scroll to zoom, drag to move, double-click to fit."),
         }
     }
@@ -365,23 +363,23 @@ impl FeatureCommand for Command {
     fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         match self {
             Self::Generate | Self::Enqueue => shared.next.ready().map_err(UnmetRequirement::sentence),
-            Self::Cancel => shared.jobs.running().map(drop).ok_or("Nothing is forming now."),
+            Self::Cancel => shared.jobs.running().map(drop).ok_or("Nothing is being generated."),
             Self::ClearQueue => shared.queue.waiting().next().map(drop).ok_or("Nothing waits."),
-            Self::CancelJob(id) => shared.jobs.at_work().find(|job| job.id == *id).map(drop).ok_or("It is over."),
-            Self::UseBuiltin if shared.next.builtin.is_err() => Err("The built-in model is not there. Reinstall Atelier to get it back."),
-            Self::UseBuiltin => (!shared.next.uses_builtin()).then_some(()).ok_or("The built-in model is in use."),
-            Self::UseOwnFiles => shared.next.uses_builtin().then_some(()).ok_or("Your own files are in use."),
+            Self::CancelJob(id) => shared.jobs.at_work().find(|job| job.id == *id).map(drop).ok_or("Already finished."),
+            Self::UseBuiltin if shared.next.builtin.is_err() => Err("The built-in model is missing. Reinstall Atelier to restore it."),
+            Self::UseBuiltin => (!shared.next.uses_builtin()).then_some(()).ok_or("The built-in model is already in use."),
+            Self::UseOwnFiles => shared.next.uses_builtin().then_some(()).ok_or("Your own files are already in use."),
             Self::OlderPrompt | Self::NewerPrompt if shared.screen != Screen::Create => Err("The prompt is in the Create view."),
             Self::OlderPrompt if state.prompts.prompts().is_empty() => Err("There is no earlier prompt."),
             Self::SavePreset => {
-                let draft = state.presets.draft.as_ref().ok_or("Nothing is to be saved.")?;
+                let draft = state.presets.draft.as_ref().ok_or("There is nothing to save.")?;
                 if draft.name.trim().is_empty() {
-                    return Err("Give the style a name.");
+                    return Err("Enter a name for the style.");
                 }
                 (!draft.parts.is_empty()).then_some(()).ok_or("Choose at least one part of the settings.")
             }
             Self::AddFiles | Self::ImportStyles | Self::AnswerImport(_) | Self::ChooseFile(_) | Self::AddLora | Self::AddEmbedding => {
-                (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")
+                (!shared.dialog_open).then_some(()).ok_or("A file dialog is already open.")
             }
             Self::ReferenceShown => {
                 state.session.shown().ok_or("There is no picture yet.")?;
@@ -389,7 +387,7 @@ impl FeatureCommand for Command {
             }
             Self::SaveAs => {
                 state.session.shown().map(drop).ok_or("There is no picture yet.")?;
-                (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.")
+                (!shared.dialog_open).then_some(()).ok_or("A file dialog is already open.")
             }
             Self::Recall(RecallPart::Model) => {
                 let picture = state.session.shown().ok_or("There is no picture yet.")?;
@@ -405,12 +403,12 @@ impl FeatureCommand for Command {
             }
             Self::UseDropped(DroppedUse::Settings) => {
                 let opened = state.dropped.as_ref().and_then(|dropped| dropped.opened.as_ref());
-                opened.map(drop).ok_or("It tells nothing of how it was made.")
+                opened.map(drop).ok_or("This picture contains no settings.")
             }
             Self::UseDropped(DroppedUse::Gallery) => {
                 let is_file = |image: &ImageSource| matches!(image, ImageSource::File(_));
                 let has_files = state.dropped.as_ref().is_some_and(|dropped| dropped.images.iter().all(is_file));
-                has_files.then_some(()).ok_or("A pasted picture is in no file.")
+                has_files.then_some(()).ok_or("A pasted picture has no file.")
             }
             Self::UseDropped(DroppedUse::Reference) => {
                 state.dropped.as_ref().ok_or("There is no picture.")?;
@@ -426,19 +424,19 @@ impl FeatureCommand for Command {
                 let picture = state.session.get(shown.id).ok_or("There is no picture yet.")?;
                 (!picture.recipe.files.is_empty()).then_some(()).ok_or("The model of this picture is not on this machine.")
             }
-            Self::ClearEarlierSteps => {
-                (!shared.next.recipe.earlier_steps.is_empty()).then_some(()).ok_or("It begins with its own first step.")
-            }
+            Self::ClearEarlierSteps => (!shared.next.recipe.earlier_steps.is_empty())
+                .then_some(())
+                .ok_or("The next picture already starts from its own first step."),
             Self::FinishDraft => {
                 let picture = state.session.shown().ok_or("There is no picture yet.")?;
-                picture.recipe.draft_step().ok_or("This picture is finished. Drafts are made where pictures stop early.")?;
+                picture.recipe.draft_step().ok_or("This picture is already finished. To make drafts, turn on Stop early.")?;
                 (!picture.recipe.files.is_empty()).then_some(()).ok_or("The model of this picture is not on this machine.")
             }
-            Self::BlendSeeds(true) => shared.next.recipe.seed_blend.is_none().then_some(()).ok_or("A second seed is blended in."),
-            Self::BlendSeeds(false) | Self::RollSecondSeed => shared.next.recipe.seed_blend.map(drop).ok_or("There is one seed only."),
+            Self::BlendSeeds(true) => shared.next.recipe.seed_blend.is_none().then_some(()).ok_or("A second seed is already used."),
+            Self::BlendSeeds(false) | Self::RollSecondSeed => shared.next.recipe.seed_blend.map(drop).ok_or("Only one seed is used."),
             Self::MakeDrafts(true) if shared.next.recipe.steps < 2 => Err("A picture of one step cannot stop earlier."),
-            Self::MakeDrafts(true) => shared.next.recipe.last_step.is_none().then_some(()).ok_or("Pictures stop early."),
-            Self::MakeDrafts(false) => shared.next.recipe.last_step.map(drop).ok_or("All steps are run."),
+            Self::MakeDrafts(true) => shared.next.recipe.last_step.is_none().then_some(()).ok_or("Pictures already stop early."),
+            Self::MakeDrafts(false) => shared.next.recipe.last_step.map(drop).ok_or("All steps are already run."),
             Self::Newer => state.session.newer().map(drop).ok_or("This is the newest picture."),
             Self::Older => state.session.older().map(drop).ok_or("This is the oldest picture."),
             Self::ZoomIn | Self::ZoomOut | Self::ZoomFit | Self::ZoomActual => {

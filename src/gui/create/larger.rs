@@ -24,13 +24,15 @@ impl Enlargement {
     /// Words of its menu entry, and its effect in a sentence.
     pub(crate) const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Plain => ("Enlarge 2×", "Make a picture twice as wide and high. It uses an upscaler of the library where there is one."),
+            Self::Plain => {
+                ("Upscale 2×", "Upscale this picture to twice the width and height, with an upscaler of the library if there is one.")
+            }
             Self::Redraw => {
-                ("Enlarge 2× and refine", "Enlarge this picture, and draw its fine details anew with its own prompt and model.")
+                ("Upscale 2× and refine", "Upscale this picture and regenerate its fine details with its own prompt and model (hires fix).")
             }
             Self::Tiles => (
-                "Enlarge 2× in tiles",
-                "Enlarge this picture, and draw its details anew tile by tile: for pictures that are too large for the memory as a whole.",
+                "Upscale 2× in tiles",
+                "Upscale this picture and regenerate its details tile by tile, for pictures that are too large for the memory.",
             ),
         }
     }

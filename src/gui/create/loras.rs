@@ -9,7 +9,6 @@ use atelier_library::{ModelCard, ModelKind};
 #[derive(Clone, Copy)]
 pub(crate) struct KnownLora<'a> {
     card: &'a ModelCard,
-    /// Its file.
     pub(crate) path: &'a Path,
 }
 

@@ -50,11 +50,8 @@ pub(crate) fn opened(state: &mut State, files: Vec<(PathBuf, Opened)>, dropped: 
 fn use_settings(state: &mut State, path: PathBuf, picture: OpenedPicture, context: &mut Context<'_>) {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let is_own = picture.tool == Tool::Atelier;
-    let mut words = if is_own {
-        format!("Prompt, seed and settings of {name} are set.")
-    } else {
-        format!("The settings of {name}, as far as they are understood, are set.")
-    };
+    let mut words =
+        if is_own { format!("Loaded prompt, seed and settings of {name}.") } else { format!("Loaded the recognised settings of {name}.") };
     for sentence in picture.sentences() {
         words.push(' ');
         words.push_str(&sentence);
@@ -105,7 +102,7 @@ pub(crate) fn use_dropped(state: &mut State, purpose: DroppedUse, context: &mut 
         DroppedUse::Start => {
             if let Some(image) = images.into_iter().next() {
                 start_from(image, context);
-                context.notice(format!("The next picture starts from {name}."));
+                context.notice(format!("{name} is the start picture of the next one."));
             }
         }
         DroppedUse::Gallery => {
@@ -118,7 +115,7 @@ pub(crate) fn use_dropped(state: &mut State, purpose: DroppedUse, context: &mut 
         DroppedUse::Control => {
             if let Some(image) = images.into_iter().next() {
                 context.shared.next.recipe.set_control_picture(image);
-                context.notice(format!("{name} steers the next picture."));
+                context.notice(format!("{name} is the control picture of the next one."));
             }
         }
         DroppedUse::Person => {

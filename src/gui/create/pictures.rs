@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use atelier_gallery::PictureId as KeptId;
+use atelier_gallery::PictureId;
 use eframe::egui::{ColorImage, TextureFilter, TextureOptions};
 
 use crate::gui::context::Context;
 use crate::gui::create::open;
-use crate::gui::create::session::{PictureFile, PictureId};
+use crate::gui::create::session::{PictureFile, SessionPictureId};
 use crate::gui::create::state::{FormingPicture, State};
 use crate::gui::create::steps::refresh_step;
 use crate::gui::files::{FileError, FileTask, PixelTask, ScreenPreview};
@@ -24,9 +24,9 @@ use atelier_studio::opened_picture::OpenedPicture;
 use atelier_studio::results::Destination;
 
 /// LoRAs whose last pictures are shown.
-const MOST_LORAS: usize = 60;
+const MAX_LORAS: usize = 60;
 /// Most thumbnails of files that are kept.
-const MOST_THUMBNAILS: usize = 48;
+const MAX_THUMBNAILS: usize = 48;
 
 /// Keeps the newest preview until it can be made ready for the screen. Of several pictures that form, one is shown.
 pub(crate) fn preview(state: &mut State, job: JobId, preview: Preview, context: &Context<'_>) {
@@ -55,7 +55,7 @@ pub(crate) fn keep(state: &mut State, recipe: Recipe, picture: &Picture, paths: 
 }
 
 /// Adds a finished picture to those of the session, and has it made ready for the screen.
-fn show(state: &mut State, mut recipe: Recipe, picture: &Picture, context: &Context<'_>) -> PictureId {
+fn show(state: &mut State, mut recipe: Recipe, picture: &Picture, context: &Context<'_>) -> SessionPictureId {
     state.last_seed = Some(picture.info.seed);
     if !recipe.has_own_size() {
         (recipe.width, recipe.height) = (picture.image.width(), picture.image.height());
@@ -141,7 +141,7 @@ fn take_kept(state: &mut State, job: JobId, index: u32, context: &mut Context<'_
 }
 
 /// A picture was written to a file, or could not be.
-pub(crate) fn stored(state: &mut State, id: PictureId, result: Result<PathBuf, Advice>, context: &mut Context<'_>) {
+pub(crate) fn stored(state: &mut State, id: SessionPictureId, result: Result<PathBuf, Advice>, context: &mut Context<'_>) {
     let Some(picture) = state.session.get_mut(id) else { return };
     match result {
         Ok(path) => {
@@ -171,22 +171,22 @@ pub(crate) fn read_kept(state: &mut State, is_listed: bool, context: &Context<'_
 }
 
 /// Pictures of earlier sessions have been read, newest first.
-pub(crate) fn kept_read(state: &mut State, pictures: Vec<(KeptId, PathBuf, OpenedPicture)>) {
+pub(crate) fn kept_read(state: &mut State, pictures: Vec<(PictureId, PathBuf, OpenedPicture)>) {
     for (id, path, picture) in pictures {
         state.session.push_kept(picture, path, id);
     }
 }
 
 /// Pictures of the gallery whose thumbnails this view shows.
-pub(crate) fn wanted_thumbnails(state: &State, gallery: &gallery::State, shared: &Shared) -> Vec<KeptId> {
+pub(crate) fn wanted_thumbnails(state: &State, gallery: &gallery::State, shared: &Shared) -> Vec<PictureId> {
     let loras = shared.library.cards.iter().filter(|card| card.kind == ModelKind::Lora).filter_map(|card| gallery.latest_of_card(card));
     let used = shared.next.recipe.loras.iter().filter_map(|lora| gallery.latest_of_lora(&lora.path.file_stem()?.to_string_lossy()));
-    let loras = used.chain(loras).take(MOST_LORAS);
+    let loras = used.chain(loras).take(MAX_LORAS);
     loras.chain(state.session.iter().filter_map(|it| it.kept)).collect()
 }
 
 /// The picture was read back, or could not be.
-pub(crate) fn loaded(state: &mut State, id: PictureId, result: Result<Arc<Rgb8>, FileError>, context: &mut Context<'_>) {
+pub(crate) fn loaded(state: &mut State, id: SessionPictureId, result: Result<Arc<Rgb8>, FileError>, context: &mut Context<'_>) {
     match result {
         Ok(pixels) => context.workers.pixel(PixelTask::Picture {
             id,
@@ -200,13 +200,20 @@ pub(crate) fn loaded(state: &mut State, id: PictureId, result: Result<Arc<Rgb8>,
             if let Some(picture) = state.session.get_mut(id) {
                 picture.stored = PictureFile::Failed;
             }
-            context.shared.error = Some(ErrorCard::new(error.to_string(), "Was it moved or deleted? Its settings are still here."));
+            context.shared.error =
+                Some(ErrorCard::new(error.to_string(), "The file may have been moved or deleted. Its settings are still here."));
         }
     }
 }
 
 /// A finished picture is ready for the screen.
-pub(crate) fn picture_ready(state: &mut State, id: PictureId, full: ColorImage, thumbnail: Option<ColorImage>, context: &Context<'_>) {
+pub(crate) fn picture_ready(
+    state: &mut State,
+    id: SessionPictureId,
+    full: ColorImage,
+    thumbnail: Option<ColorImage>,
+    context: &Context<'_>,
+) {
     if state.converting_picture == Some(id) {
         state.converting_picture = None;
     }
@@ -255,7 +262,7 @@ pub(crate) fn thumbnail_ready(state: &mut State, path: PathBuf, result: Result<C
             let texture = context.egui.load_texture("look", look, TextureOptions::LINEAR);
             state.thumbnails.retain(|(of, _)| *of != path);
             state.thumbnails.push((path, texture));
-            if state.thumbnails.len() > MOST_THUMBNAILS {
+            if state.thumbnails.len() > MAX_THUMBNAILS {
                 let (path, _) = state.thumbnails.remove(0);
                 state.requested_thumbnails.remove(&path);
             }

@@ -11,7 +11,6 @@ use atelier_studio::presets::{Preset, PresetPart, Presets, StyleImport};
 pub struct PresetState {
     /// Their folder; `None` where this person has none.
     pub folder: Option<PathBuf>,
-    /// The presets.
     pub list: Presets,
     /// The preset that is being put together, where its dialog is open.
     pub draft: Option<PresetDraft>,
@@ -24,7 +23,6 @@ pub struct PresetState {
 /// A preset that is being put together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PresetDraft {
-    /// Its name.
     pub name: String,
     /// The parts of the present settings that it gets.
     pub parts: BTreeSet<PresetPart>,
@@ -42,7 +40,6 @@ impl Default for PresetDraft {
 /// A preset that was applied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AppliedPreset {
-    /// Its name.
     pub name: String,
     /// Names of the settings that it changed.
     pub changes: Vec<&'static str>,

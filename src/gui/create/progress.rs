@@ -2,7 +2,7 @@
 
 use atelier_core::format::{duration, file_size_rounded};
 use atelier_core::placement::Module;
-use atelier_engine::{Begin, Phase, Step};
+use atelier_engine::{Begin, JobPhase, Step};
 
 /// Weight of the newest step in the smoothed seconds per step, 0 to 1.
 const PACE_WEIGHT: f32 = 0.4;
@@ -11,7 +11,7 @@ const PACE_WEIGHT: f32 = 0.4;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
     begin: Option<Begin>,
-    phase: Option<Phase>,
+    phase: Option<JobPhase>,
     step: Option<Step>,
     /// Seconds a step, smoothed; 0 before the first has ended.
     pace_secs: f32,
@@ -31,9 +31,9 @@ impl Progress {
     }
 
     /// Folds in a change of phase, or progress within it.
-    pub fn phase(&mut self, phase: Phase) {
+    pub fn phase(&mut self, phase: JobPhase) {
         self.behind.clear();
-        if let Phase::Denoising { picture } = phase
+        if let JobPhase::Denoising { picture } = phase
             && self.step.is_some_and(|step| step.picture != picture)
         {
             self.step = None;
@@ -49,7 +49,7 @@ impl Progress {
                 if self.pace_secs == 0.0 { step.step_secs } else { self.pace_secs + PACE_WEIGHT * (step.step_secs - self.pace_secs) };
         }
         self.step = Some(step);
-        self.phase = Some(Phase::Denoising { picture: step.picture });
+        self.phase = Some(JobPhase::Denoising { picture: step.picture });
     }
 
     /// Width and height in pixels, once they are known.
@@ -77,11 +77,11 @@ impl Progress {
     /// Steps done of all steps of all pictures, 0 to 1.
     fn denoised(&self) -> f32 {
         let (picture, within) = match (self.phase, self.step) {
-            (Some(Phase::Denoising { .. }), Some(step)) => {
+            (Some(JobPhase::Denoising { .. }), Some(step)) => {
                 (step.picture, (step.done as f32 + step.fraction.clamp(0.0, 1.0)) / step.total.max(1) as f32)
             }
-            (Some(Phase::Denoising { picture }), None) => (picture, 0.0),
-            (Some(Phase::Decoding { picture }), _) => (picture, 1.0),
+            (Some(JobPhase::Denoising { picture }), None) => (picture, 0.0),
+            (Some(JobPhase::Decoding { picture }), _) => (picture, 1.0),
             _ => (0, 0.0),
         };
         ((picture as f32 + within.min(1.0)) / self.pictures() as f32).min(1.0)
@@ -91,10 +91,10 @@ impl Progress {
     #[must_use]
     pub fn fraction(&self) -> Option<f32> {
         match self.phase? {
-            Phase::Loading { bytes_total: 0, .. } | Phase::Encoding | Phase::Upscaling { tiles: 0, .. } => None,
-            Phase::Loading { bytes_done, bytes_total, .. } => Some((bytes_done as f32 / bytes_total as f32).min(1.0)),
-            Phase::Denoising { .. } | Phase::Decoding { .. } => Some(self.denoised()),
-            Phase::Upscaling { tile, tiles } => Some((tile as f32 / tiles as f32).min(1.0)),
+            JobPhase::Loading { bytes_total: 0, .. } | JobPhase::Encoding | JobPhase::Upscaling { tiles: 0, .. } => None,
+            JobPhase::Loading { bytes_done, bytes_total, .. } => Some((bytes_done as f32 / bytes_total as f32).min(1.0)),
+            JobPhase::Denoising { .. } | JobPhase::Decoding { .. } => Some(self.denoised()),
+            JobPhase::Upscaling { tile, tiles } => Some((tile as f32 / tiles as f32).min(1.0)),
         }
     }
 
@@ -102,7 +102,7 @@ impl Progress {
     #[must_use]
     pub fn left_secs(&self) -> Option<f32> {
         let step = self.step?;
-        if self.pace_secs == 0.0 || !matches!(self.phase, Some(Phase::Denoising { .. })) {
+        if self.pace_secs == 0.0 || !matches!(self.phase, Some(JobPhase::Denoising { .. })) {
             return None;
         }
         let all = (step.total * self.pictures()) as f32;
@@ -119,8 +119,8 @@ impl Progress {
         match self.phase {
             _ if !self.behind.is_empty() => format!("Waiting for the memory of {}", self.behind.join(", ")),
             None => "Getting ready".into(),
-            Some(Phase::Loading { module: None, .. }) => "Loading the model".into(),
-            Some(Phase::Loading { module: Some(module), bytes_done, bytes_total }) => {
+            Some(JobPhase::Loading { module: None, .. }) => "Loading the model".into(),
+            Some(JobPhase::Loading { module: Some(module), bytes_done, bytes_total }) => {
                 let name = if module == Module::Diffusion { "diffusion model" } else { module.label() };
                 if bytes_total == 0 {
                     format!("Loading the {name}")
@@ -128,14 +128,14 @@ impl Progress {
                     format!("Loading the {name} · {} of {}", file_size_rounded(bytes_done), file_size_rounded(bytes_total))
                 }
             }
-            Some(Phase::Encoding) => "Encoding the prompt".into(),
-            Some(Phase::Denoising { picture }) => match self.step {
+            Some(JobPhase::Encoding) => "Encoding the prompt".into(),
+            Some(JobPhase::Denoising { picture }) => match self.step {
                 Some(step) => format!("{}Step {} of {}", batch(picture), (step.done + 1).min(step.total), step.total),
                 None => format!("{}Sampling", batch(picture)),
             },
-            Some(Phase::Decoding { picture }) => format!("{}Decoding", batch(picture)),
-            Some(Phase::Upscaling { tiles: 0, .. }) => "Upscaling".into(),
-            Some(Phase::Upscaling { tile, tiles }) => format!("Upscaling · tile {} of {tiles}", (tile + 1).min(tiles)),
+            Some(JobPhase::Decoding { picture }) => format!("{}Decoding", batch(picture)),
+            Some(JobPhase::Upscaling { tiles: 0, .. }) => "Upscaling".into(),
+            Some(JobPhase::Upscaling { tile, tiles }) => format!("Upscaling · tile {} of {tiles}", (tile + 1).min(tiles)),
         }
     }
 
@@ -166,14 +166,14 @@ mod tests {
         let mut progress = begun(2);
         let mut last = 0.0;
         for picture in 0..2 {
-            progress.phase(Phase::Denoising { picture });
+            progress.phase(JobPhase::Denoising { picture });
             for done in 0..10 {
                 progress.step(step(picture, done, 0.5, 1.0));
                 let now = progress.fraction().unwrap();
                 assert!(now >= last, "{now} after {last}");
                 last = now;
             }
-            progress.phase(Phase::Decoding { picture });
+            progress.phase(JobPhase::Decoding { picture });
             let now = progress.fraction().unwrap();
             assert!(now >= last, "{now} after {last}");
             last = now;
@@ -213,10 +213,10 @@ mod tests {
     #[test]
     fn loading_says_what_and_how_much() {
         let mut progress = Progress::default();
-        progress.phase(Phase::Loading { module: Some(Module::Te), bytes_done: 1_200_000_000, bytes_total: 3_400_000_000 });
+        progress.phase(JobPhase::Loading { module: Some(Module::Te), bytes_done: 1_200_000_000, bytes_total: 3_400_000_000 });
         assert_eq!(progress.what(), "Loading the text encoder · 1.2 GB of 3.4 GB");
         assert!(progress.fraction().is_some());
-        progress.phase(Phase::Loading { module: None, bytes_done: 0, bytes_total: 0 });
+        progress.phase(JobPhase::Loading { module: None, bytes_done: 0, bytes_total: 0 });
         assert_eq!(progress.fraction(), None);
     }
 }

@@ -1,8 +1,8 @@
 //! Prompts of earlier pictures. Pure.
 
 /// Prompts that are remembered, and bytes of one; a longer one is not.
-const MOST_PROMPTS: usize = 200;
-const MOST_BYTES: usize = 8 << 10;
+const MAX_PROMPTS: usize = 200;
+const MAX_BYTES: usize = 8 << 10;
 
 /// Prompts of earlier pictures, newest first, and the place of the person who goes through them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,12 +37,12 @@ impl PromptHistory {
     pub fn remember(&mut self, prompt: &str) {
         self.at = None;
         let prompt = prompt.trim();
-        if prompt.is_empty() || prompt.len() > MOST_BYTES {
+        if prompt.is_empty() || prompt.len() > MAX_BYTES {
             return;
         }
         self.prompts.retain(|it| it != prompt);
         self.prompts.insert(0, prompt.to_owned());
-        self.prompts.truncate(MOST_PROMPTS);
+        self.prompts.truncate(MAX_PROMPTS);
     }
 
     /// The prompt before the one in the field.
@@ -112,7 +112,7 @@ mod tests {
     fn the_history_is_bounded_and_searched_by_words() {
         let mut history = PromptHistory::new((0..500).map(|n| format!("picture {n}")).collect());
         assert_eq!((history.prompts().len(), history.prompts()[0].as_str()), (200, "picture 0"));
-        history.remember(&"x".repeat(MOST_BYTES + 1));
+        history.remember(&"x".repeat(MAX_BYTES + 1));
         history.search = "7 PICT".into();
         assert!(history.found().all(|prompt| prompt.contains('7')) && history.found().count() > 10);
         assert_eq!(PromptHistory::new(history.prompts().to_vec()).prompts(), history.prompts());

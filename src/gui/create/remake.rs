@@ -24,11 +24,11 @@ pub(crate) fn remake(state: &State, remake: Remake, pictures: Vec<(PathBuf, Reci
         }
     };
     context.notice(match (remake, recipes.len()) {
-        (Remake::Enlarge(_), 1) => "This picture is enlarged. The new one comes into the gallery.".to_owned(),
-        (Remake::Enlarge(_), count) => format!("{count} pictures are enlarged, one after the other. The new ones come into the gallery."),
-        (Remake::FinishDraft, 0) => "No draft is selected. Drafts are made where pictures stop early.".to_owned(),
-        (Remake::FinishDraft, 1) => "This draft is finished. The picture comes into the gallery.".to_owned(),
-        (Remake::FinishDraft, count) => format!("{count} drafts are finished, one after the other. The pictures come into the gallery."),
+        (Remake::Enlarge(_), 1) => "Upscaling this picture. The result appears in the gallery.".to_owned(),
+        (Remake::Enlarge(_), count) => format!("Upscaling {count} pictures, one after another. The results appear in the gallery."),
+        (Remake::FinishDraft, 0) => "No draft is selected. To make drafts, turn on Stop early.".to_owned(),
+        (Remake::FinishDraft, 1) => "Finishing this draft. The picture appears in the gallery.".to_owned(),
+        (Remake::FinishDraft, count) => format!("Finishing {count} drafts, one after another. The pictures appear in the gallery."),
     });
     let lane = if recipes.len() == 1 { Lane::Interactive } else { Lane::Batch };
     for recipe in recipes {

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use atelier_gallery::PictureId as KeptId;
+use atelier_gallery::PictureId;
 use eframe::egui::TextureHandle;
 
 use atelier_core::picture_note::PictureNote;
@@ -14,20 +14,18 @@ use atelier_core::recipe::{PartialRecipe, PictureInfo, Recipe, Rgb8};
 use atelier_studio::opened_picture::OpenedPicture;
 
 /// Pictures that the filmstrip holds; older ones are in the folder.
-const MOST_PICTURES: usize = 500;
+const MAX_PICTURES: usize = 500;
 /// Bytes of pixels that are kept in memory; older pictures are read again from their files.
-const MOST_BYTES: usize = 256 << 20;
+const MAX_BYTES: usize = 256 << 20;
 /// Pictures whose full size is kept on the graphics card.
-const MOST_TEXTURES: usize = 3;
+const MAX_TEXTURES: usize = 3;
 
 /// Number of a picture, unique in this session and rising.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PictureId(pub u64);
+pub struct SessionPictureId(pub u64);
 
-/// A finished picture.
 pub struct SessionPicture {
-    /// Its number.
-    pub id: PictureId,
+    pub id: SessionPictureId,
     /// Everything needed to make it again: with its own seed, and alone.
     pub recipe: Recipe,
     /// Index in its batch, and seed.
@@ -40,12 +38,11 @@ pub struct SessionPicture {
     pub height: u32,
     /// Its pixels, until they are written and room is needed.
     pub pixels: Option<Arc<Rgb8>>,
-    /// Its file.
     pub stored: PictureFile,
     /// Texture of the filmstrip; `None` until it is converted, and for pictures whose thumbnail the gallery has.
     pub thumbnail: Option<TextureHandle>,
     /// Its number in the gallery, where it was made before this session.
-    pub kept: Option<KeptId>,
+    pub kept: Option<PictureId>,
 }
 
 impl SessionPicture {
@@ -75,15 +72,15 @@ pub enum PictureFile {
 pub struct Session {
     pictures: VecDeque<SessionPicture>,
     /// `None` follows what forms, then the newest.
-    selected: Option<PictureId>,
-    textures: VecDeque<(PictureId, TextureHandle)>,
+    selected: Option<SessionPictureId>,
+    textures: VecDeque<(SessionPictureId, TextureHandle)>,
     next_id: u64,
 }
 
 impl Session {
     /// Adds a finished picture and returns its number.
-    pub fn push(&mut self, mut recipe: Recipe, info: PictureInfo, notes: Vec<PictureNote>, pixels: Arc<Rgb8>) -> PictureId {
-        let id = PictureId(self.next_id);
+    pub fn push(&mut self, mut recipe: Recipe, info: PictureInfo, notes: Vec<PictureNote>, pixels: Arc<Rgb8>) -> SessionPictureId {
+        let id = SessionPictureId(self.next_id);
         self.next_id += 1;
         recipe.seed = info.seed;
         recipe.batch_count = 1;
@@ -105,10 +102,10 @@ impl Session {
     }
 
     /// Adds a picture that is in a file and returns its number. Its pixels are read when they are shown.
-    pub fn push_file(&mut self, picture: OpenedPicture, path: PathBuf) -> PictureId {
+    pub fn push_file(&mut self, picture: OpenedPicture, path: PathBuf) -> SessionPictureId {
         let recipe = picture.recipe();
         let OpenedPicture { info, notes, width, height, .. } = picture;
-        let id = PictureId(self.next_id);
+        let id = SessionPictureId(self.next_id);
         self.next_id += 1;
         let stored = PictureFile::At(path);
         let picture = SessionPicture { id, recipe, info, notes, width, height, pixels: None, stored, thumbnail: None, kept: None };
@@ -118,14 +115,14 @@ impl Session {
     }
 
     /// Adds a picture of an earlier session behind all others, unless it is here already.
-    pub fn push_kept(&mut self, picture: OpenedPicture, path: PathBuf, kept: KeptId) {
+    pub fn push_kept(&mut self, picture: OpenedPicture, path: PathBuf, kept: PictureId) {
         let stored = PictureFile::At(path);
-        if self.pictures.len() >= MOST_PICTURES || self.pictures.iter().any(|it| it.stored == stored) {
+        if self.pictures.len() >= MAX_PICTURES || self.pictures.iter().any(|it| it.stored == stored) {
             return;
         }
         let recipe = picture.recipe();
         let OpenedPicture { info, notes, width, height, .. } = picture;
-        let id = PictureId(self.next_id);
+        let id = SessionPictureId(self.next_id);
         self.next_id += 1;
         let kept = Some(kept);
         self.pictures.push_back(SessionPicture { id, recipe, info, notes, width, height, pixels: None, stored, thumbnail: None, kept });
@@ -133,7 +130,7 @@ impl Session {
 
     /// Drops old pictures and pixels beyond the bounds, if they are on the disk.
     pub fn make_room(&mut self) {
-        while self.pictures.len() > MOST_PICTURES && matches!(self.pictures.back().map(|it| &it.stored), Some(PictureFile::At(_))) {
+        while self.pictures.len() > MAX_PICTURES && matches!(self.pictures.back().map(|it| &it.stored), Some(PictureFile::At(_))) {
             self.pictures.pop_back();
         }
         if self.selected.is_some_and(|id| self.get(id).is_none()) {
@@ -143,7 +140,7 @@ impl Session {
         for picture in &mut self.pictures {
             let Some(pixels) = &picture.pixels else { continue };
             bytes += pixels.pixels().len();
-            if bytes > MOST_BYTES && matches!(picture.stored, PictureFile::At(_)) {
+            if bytes > MAX_BYTES && matches!(picture.stored, PictureFile::At(_)) {
                 picture.pixels = None;
             }
         }
@@ -155,13 +152,11 @@ impl Session {
         self.pictures.iter()
     }
 
-    /// Number of pictures.
     #[must_use]
     pub fn len(&self) -> usize {
         self.pictures.len()
     }
 
-    /// True without pictures.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pictures.is_empty()
@@ -169,12 +164,12 @@ impl Session {
 
     /// The picture with this number.
     #[must_use]
-    pub fn get(&self, id: PictureId) -> Option<&SessionPicture> {
+    pub fn get(&self, id: SessionPictureId) -> Option<&SessionPicture> {
         self.pictures.iter().find(|it| it.id == id)
     }
 
     /// The picture with this number.
-    pub fn get_mut(&mut self, id: PictureId) -> Option<&mut SessionPicture> {
+    pub fn get_mut(&mut self, id: SessionPictureId) -> Option<&mut SessionPicture> {
         self.pictures.iter_mut().find(|it| it.id == id)
     }
 
@@ -190,7 +185,7 @@ impl Session {
     }
 
     /// Shows this picture, where it is still here.
-    pub fn show(&mut self, id: PictureId) {
+    pub fn show(&mut self, id: SessionPictureId) {
         if self.get(id).is_some() {
             self.selected = Some(id);
         }
@@ -209,13 +204,13 @@ impl Session {
 
     /// The picture that was made after the one shown.
     #[must_use]
-    pub fn newer(&self) -> Option<PictureId> {
+    pub fn newer(&self) -> Option<SessionPictureId> {
         Some(self.pictures.get(self.shown_at()?.checked_sub(1)?)?.id)
     }
 
     /// The picture that was made before the one shown.
     #[must_use]
-    pub fn older(&self) -> Option<PictureId> {
+    pub fn older(&self) -> Option<SessionPictureId> {
         Some(self.pictures.get(self.shown_at()? + 1)?.id)
     }
 
@@ -227,15 +222,15 @@ impl Session {
 
     /// The full picture on the graphics card, where it is there.
     #[must_use]
-    pub fn texture(&self, id: PictureId) -> Option<&TextureHandle> {
+    pub fn texture(&self, id: SessionPictureId) -> Option<&TextureHandle> {
         self.textures.iter().find(|(of, _)| *of == id).map(|(_, texture)| texture)
     }
 
     /// Keeps the full picture on the graphics card, and lets the oldest of those there go.
-    pub fn keep_texture(&mut self, id: PictureId, texture: TextureHandle) {
+    pub fn keep_texture(&mut self, id: SessionPictureId, texture: TextureHandle) {
         self.textures.retain(|(of, _)| *of != id);
         self.textures.push_front((id, texture));
-        self.textures.truncate(MOST_TEXTURES);
+        self.textures.truncate(MAX_TEXTURES);
     }
 }
 
@@ -245,7 +240,7 @@ mod tests {
     use atelier_core::recipe::PartialRecipe;
     use atelier_media::Tool;
 
-    fn push(session: &mut Session, seed: i64, side: u32) -> PictureId {
+    fn push(session: &mut Session, seed: i64, side: u32) -> SessionPictureId {
         let pixels = Rgb8::new(side, side, vec![0; (side * side * 3) as usize]).unwrap();
         session.push(
             Recipe { batch_count: 4, ..Recipe::default() },
@@ -280,9 +275,9 @@ mod tests {
             width: 1,
             height: 1,
         };
-        session.push_kept(opened(), "b.png".into(), KeptId(9));
-        session.push_kept(opened(), "a.png".into(), KeptId(8));
-        assert_eq!(session.iter().map(|it| it.kept).collect::<Vec<_>>(), [None, Some(KeptId(8))]);
+        session.push_kept(opened(), "b.png".into(), PictureId(9));
+        session.push_kept(opened(), "a.png".into(), PictureId(8));
+        assert_eq!(session.iter().map(|it| it.kept).collect::<Vec<_>>(), [None, Some(PictureId(8))]);
         assert_eq!(session.shown().unwrap().id, newest);
     }
 
@@ -316,7 +311,7 @@ mod tests {
     fn the_filmstrip_is_bounded_and_never_drops_what_is_not_written() {
         let mut session = Session::default();
         let first = push(&mut session, 0, 1);
-        for seed in 0..MOST_PICTURES as i64 + 5 {
+        for seed in 0..MAX_PICTURES as i64 + 5 {
             let id = push(&mut session, seed, 1);
             session.get_mut(id).unwrap().stored = PictureFile::At("a.png".into());
         }
@@ -324,7 +319,7 @@ mod tests {
         session.show(first);
         session.get_mut(first).unwrap().stored = PictureFile::At("a.png".into());
         session.make_room();
-        assert_eq!(session.len(), MOST_PICTURES);
+        assert_eq!(session.len(), MAX_PICTURES);
         assert!(session.following(), "what was shown is gone, so the newest is shown");
     }
 }

@@ -10,7 +10,7 @@ use eframe::egui::{TextureHandle, Vec2, vec2};
 use crate::gui::create::dropped::DroppedPictures;
 use crate::gui::create::presets::PresetState;
 use crate::gui::create::prompt_history::PromptHistory;
-use crate::gui::create::session::{PictureId, Session};
+use crate::gui::create::session::{Session, SessionPictureId};
 use crate::gui::create::step_previews::{ShownStep, StepPreviews};
 use crate::gui::shared::Shared;
 use crate::gui::viewport::View;
@@ -38,7 +38,6 @@ pub struct State {
     pub shows_notes: bool,
     /// Folder of finished pictures.
     pub pictures_folder: PathBuf,
-    /// The presets.
     pub presets: PresetState,
     /// Prompts of earlier pictures.
     pub prompts: PromptHistory,
@@ -61,11 +60,11 @@ pub struct State {
     /// The newest preview that is not yet ready for the screen.
     pub(crate) pending_preview: Option<(JobId, Preview)>,
     /// Pictures that the queue is keeping, by the engine's job and the index in it.
-    pub(crate) being_kept: BTreeMap<(JobId, u32), PictureId>,
+    pub(crate) being_kept: BTreeMap<(JobId, u32), SessionPictureId>,
     /// Files of pictures whose pixels have not come yet.
     pub(crate) kept: BTreeMap<(JobId, u32), Result<PathBuf, Advice>>,
     pub(crate) is_converting_preview: bool,
-    pub(crate) converting_picture: Option<PictureId>,
+    pub(crate) converting_picture: Option<SessionPictureId>,
     /// Pictures of earlier sessions that are read once the library knows where models are.
     pub(crate) unread_pictures: Vec<PictureSummary>,
     /// Files of the recipe when the disk was last checked for them.
@@ -143,7 +142,6 @@ impl State {
 
 /// The forming picture as it looks now.
 pub struct FormingPicture {
-    /// Its job.
     pub job: JobId,
     /// Its pixels; often smaller than the picture will be.
     pub texture: TextureHandle,
@@ -159,7 +157,6 @@ impl PreviewChoice {
     /// All of them, from nothing to most.
     pub const ALL: [Self; 3] = [Self::Off, Self::Quick, Self::Fine];
 
-    /// The word shown.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -174,8 +171,8 @@ impl PreviewChoice {
     pub const fn tooltip(self) -> &'static str {
         match self {
             Self::Off => "Show the picture only when it is finished.",
-            Self::Quick => "A rough look while it forms. Costs next to nothing.",
-            Self::Fine => "A sharper look after each step, through the tiny autoencoder where there is one. A little slower.",
+            Self::Quick => "A rough preview during generation, at almost no cost.",
+            Self::Fine => "A sharper preview after each step, with the tiny autoencoder (TAESD) if there is one. A little slower.",
         }
     }
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use eframe::egui::TextureHandle;
 
-use crate::gui::create::session::PictureId;
+use crate::gui::create::session::SessionPictureId;
 use atelier_core::canvas::PixelRect;
 use atelier_core::recipe::Rgb8;
 use atelier_engine::{JobId, Preview};
 
 /// Bytes of the previews of all pictures: two of 20 steps at 1024 x 1024 in the finest previews, hundreds in rough ones.
-const MOST_BYTES: usize = 128 << 20;
+const MAX_BYTES: usize = 128 << 20;
 
 /// Previews of the steps of the last pictures; the oldest picture is dropped first.
 #[derive(Default)]
@@ -25,7 +25,7 @@ struct PictureSteps {
     /// Index in the batch.
     index: u32,
     /// Its number, once it is finished.
-    id: Option<PictureId>,
+    id: Option<SessionPictureId>,
     /// The part that forms, in pixels of the picture; `None`: all of it.
     place: Option<PixelRect>,
     /// Several parts form one after the other, each in steps of its own: none of them are kept.
@@ -45,17 +45,17 @@ impl StepPreviews {
     pub fn add(&mut self, job: JobId, preview: &Preview) {
         let Preview { picture, step, place, image } = preview;
         let bytes = image.pixels().len();
-        if *step == 0 || bytes > MOST_BYTES {
+        if *step == 0 || bytes > MAX_BYTES {
             return;
         }
         if !self.pictures.iter().any(|it| (it.job, it.index) == (job, *picture)) {
             let (place, previews) = (*place, BTreeMap::new());
             self.pictures.push_back(PictureSteps { job, index: *picture, id: None, place, has_several_parts: false, previews });
         }
-        while self.bytes() + bytes > MOST_BYTES && self.pictures.len() > 1 {
+        while self.bytes() + bytes > MAX_BYTES && self.pictures.len() > 1 {
             self.pictures.pop_front();
         }
-        let is_room = self.bytes() + bytes <= MOST_BYTES;
+        let is_room = self.bytes() + bytes <= MAX_BYTES;
         if let Some(steps) = self.pictures.iter_mut().find(|it| (it.job, it.index) == (job, *picture)).filter(|_| is_room) {
             if steps.place != *place {
                 steps.has_several_parts = true;
@@ -68,7 +68,7 @@ impl StepPreviews {
     }
 
     /// A picture is finished and has this number from now on.
-    pub fn finish(&mut self, job: JobId, index: u32, id: PictureId) {
+    pub fn finish(&mut self, job: JobId, index: u32, id: SessionPictureId) {
         if let Some(steps) = self.pictures.iter_mut().find(|it| (it.job, it.index) == (job, index)) {
             steps.id = Some(id);
         }
@@ -81,13 +81,13 @@ impl StepPreviews {
 
     /// True where previews of a picture are kept.
     #[must_use]
-    pub fn has(&self, id: PictureId) -> bool {
+    pub fn has(&self, id: SessionPictureId) -> bool {
         self.pictures.iter().any(|it| it.id == Some(id) && !it.previews.is_empty())
     }
 
     /// The preview of a step of a picture, or of the nearest one before it, else after it, and its step.
     #[must_use]
-    pub fn nearest(&self, id: PictureId, step: u32) -> Option<(u32, &Arc<Rgb8>)> {
+    pub fn nearest(&self, id: SessionPictureId, step: u32) -> Option<(u32, &Arc<Rgb8>)> {
         let previews = &self.pictures.iter().find(|it| it.id == Some(id))?.previews;
         let nearest = previews.range(..=step).next_back().or_else(|| previews.range(step..).next())?;
         Some((*nearest.0, nearest.1))
@@ -95,7 +95,7 @@ impl StepPreviews {
 
     /// The part of a picture that its previews show, in pixels; `None`: all of it.
     #[must_use]
-    pub fn place(&self, id: PictureId) -> Option<PixelRect> {
+    pub fn place(&self, id: SessionPictureId) -> Option<PixelRect> {
         self.pictures.iter().find(|it| it.id == Some(id))?.place
     }
 
@@ -106,8 +106,7 @@ impl StepPreviews {
 
 /// A step of a picture, shown in its place.
 pub struct ShownStep {
-    /// The picture.
-    pub id: PictureId,
+    pub id: SessionPictureId,
     /// The step, from 1; less than the picture has.
     pub step: u32,
     /// The preview that is ready for the screen, and its step.
@@ -131,11 +130,11 @@ mod tests {
         for step in [2, 5] {
             previews.add(JobId(1), &preview(0, step, 4));
         }
-        assert!(!previews.has(PictureId(7)), "it is not finished");
-        previews.finish(JobId(1), 0, PictureId(7));
-        let nearest = |step| previews.nearest(PictureId(7), step).map(|(step, _)| step);
+        assert!(!previews.has(SessionPictureId(7)), "it is not finished");
+        previews.finish(JobId(1), 0, SessionPictureId(7));
+        let nearest = |step| previews.nearest(SessionPictureId(7), step).map(|(step, _)| step);
         assert_eq!([1, 2, 4, 5, 9].map(nearest), [2, 2, 2, 5, 5].map(Some));
-        assert_eq!(previews.nearest(PictureId(8), 1), None);
+        assert_eq!(previews.nearest(SessionPictureId(8), 1), None);
     }
 
     #[test]
@@ -143,7 +142,7 @@ mod tests {
         let mut previews = StepPreviews::default();
         previews.add(JobId(1), &preview(0, 1, 4));
         previews.add(JobId(1), &preview(1, 1, 4));
-        previews.finish(JobId(1), 0, PictureId(7));
+        previews.finish(JobId(1), 0, SessionPictureId(7));
         previews.end(JobId(1));
         assert_eq!(previews.pictures.len(), 1);
     }
@@ -155,14 +154,14 @@ mod tests {
         let part = |step, left| Preview { place: place(left), ..preview(0, step, 4) };
         previews.add(JobId(1), &part(1, 0));
         previews.add(JobId(1), &part(2, 0));
-        previews.finish(JobId(1), 0, PictureId(7));
-        assert_eq!(previews.place(PictureId(7)), place(0));
-        assert_eq!(previews.nearest(PictureId(7), 9).map(|(step, _)| step), Some(2));
+        previews.finish(JobId(1), 0, SessionPictureId(7));
+        assert_eq!(previews.place(SessionPictureId(7)), place(0));
+        assert_eq!(previews.nearest(SessionPictureId(7), 9).map(|(step, _)| step), Some(2));
         for (step, left) in [(1, 0), (2, 0), (1, 8), (2, 8), (1, 0)] {
             previews.add(JobId(2), &part(step, left));
         }
-        previews.finish(JobId(2), 0, PictureId(8));
-        assert!(!previews.has(PictureId(8)));
+        previews.finish(JobId(2), 0, SessionPictureId(8));
+        assert!(!previews.has(SessionPictureId(8)));
     }
 
     #[test]
@@ -171,10 +170,10 @@ mod tests {
         for picture in 0..5_u32 {
             for step in 1..=20 {
                 previews.add(JobId(u64::from(picture)), &preview(0, step, 1024));
-                assert!(previews.bytes() <= MOST_BYTES);
+                assert!(previews.bytes() <= MAX_BYTES);
             }
-            previews.finish(JobId(u64::from(picture)), 0, PictureId(u64::from(picture)));
+            previews.finish(JobId(u64::from(picture)), 0, SessionPictureId(u64::from(picture)));
         }
-        assert!(!previews.has(PictureId(2)) && previews.has(PictureId(3)) && previews.has(PictureId(4)));
+        assert!(!previews.has(SessionPictureId(2)) && previews.has(SessionPictureId(3)) && previews.has(SessionPictureId(4)));
     }
 }

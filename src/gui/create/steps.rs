@@ -5,7 +5,7 @@ use std::sync::Arc;
 use eframe::egui::{ColorImage, TextureHandle, TextureOptions};
 
 use crate::gui::context::Context;
-use crate::gui::create::session::{PictureFile, PictureId, SessionPicture};
+use crate::gui::create::session::{PictureFile, SessionPicture, SessionPictureId};
 use crate::gui::create::state::State;
 use crate::gui::create::step_previews::ShownStep;
 use crate::gui::files::PixelTask;
@@ -23,7 +23,7 @@ impl State {
 
     /// The picture shown whose steps can be looked at, and the number of its steps.
     #[must_use]
-    pub fn picture_with_steps(&self) -> Option<(PictureId, u32)> {
+    pub fn picture_with_steps(&self) -> Option<(SessionPictureId, u32)> {
         let picture = self.finished_picture_shown()?;
         let recipe = &picture.recipe;
         let has_one_pass = recipe.changes_part() || recipe.hires.is_none();
@@ -80,7 +80,7 @@ pub(crate) fn refresh_step(state: &mut State, context: &Context<'_>) {
 }
 
 /// The preview of a step is ready for the screen.
-pub(crate) fn step_ready(state: &mut State, id: PictureId, step: u32, image: ColorImage, context: &Context<'_>) {
+pub(crate) fn step_ready(state: &mut State, id: SessionPictureId, step: u32, image: ColorImage, context: &Context<'_>) {
     let Some(shown) = state.shown_step.as_mut().filter(|shown| shown.id == id) else { return };
     shown.converting = None;
     match &mut shown.texture {
@@ -99,7 +99,7 @@ pub(crate) fn go_on_from_step(state: &State, context: &mut Context<'_>) {
     let settings = branch_settings(&picture.recipe, shown.step, file_name(picture), &context.shared.next.recipe);
     let step = shown.step;
     context.shared.next.apply_settings(&settings);
-    context.notice(format!("The next picture goes on from step {step}. Change the prompt, guidance or LoRAs, then generate."));
+    context.notice(format!("The next picture continues from step {step}. Change the prompt, guidance or LoRAs, then generate."));
 }
 
 /// The recipe of the picture shown with the same steps up to the one in sight, and another seed after it.

@@ -11,7 +11,7 @@ use crate::gui::create::command::Command;
 use crate::gui::create::larger;
 use crate::gui::create::open;
 use crate::gui::create::presets::{AppliedPreset, PresetDraft};
-use crate::gui::create::session::{PictureFile, PictureId};
+use crate::gui::create::session::{PictureFile, SessionPictureId};
 use crate::gui::create::state::State;
 use crate::gui::create::steps;
 use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, parse_path};
@@ -243,7 +243,6 @@ pub(super) fn new_job(state: &State, recipe: Recipe, lane: Lane, context: &Conte
     NewJob { recipe, lane, folder: state.pictures_folder.clone(), model, wanted_model: None, device: None, preview }
 }
 
-/// Reads the presets.
 pub(crate) fn start(state: &State, context: &Context<'_>) {
     preset_task(state, PresetTask::Read, context);
 }
@@ -296,7 +295,7 @@ fn cancel(id: JobId, context: &mut Context<'_>) {
 }
 
 /// The file name proposed for a picture: the first words of its prompt and its seed.
-fn file_name(state: &State, id: PictureId) -> String {
+fn file_name(state: &State, id: SessionPictureId) -> String {
     state.session.get(id).map_or_else(String::new, |picture| {
         let words: String = picture.recipe.prompt.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
         let words: Vec<_> = words.split_whitespace().take(6).collect();
@@ -328,7 +327,7 @@ fn shown_image(state: &State) -> Option<ImageSource> {
 }
 
 /// The picture that is shown; from memory, where it is there.
-pub(crate) fn shown_source(state: &State) -> Option<(PictureId, ImageSource)> {
+pub(crate) fn shown_source(state: &State) -> Option<(SessionPictureId, ImageSource)> {
     let picture = state.session.shown()?;
     let pixels = picture.pixels.as_ref().map(|pixels| ImageSource::Pixels(pixels.as_ref().clone()));
     Some((picture.id, pixels.or_else(|| shown_image(state))?))
@@ -411,7 +410,7 @@ pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogR
     }
 }
 
-fn save_as(state: &State, id: PictureId, target: PathBuf, context: &mut Context<'_>) {
+fn save_as(state: &State, id: SessionPictureId, target: PathBuf, context: &mut Context<'_>) {
     let Some(picture) = state.session.get(id) else { return };
     let kept = match &picture.stored {
         PictureFile::At(path) => Some(path.clone()),

@@ -26,17 +26,13 @@ pub enum Command {
     SetAutomatic(bool),
     /// Make a picture with each of the best placements, and compare their times.
     TryPlacements,
-    /// Stop these trials.
     StopTrials,
     /// Put the results of the trials away.
     ForgetTrials,
     /// Take a placement that was tried.
     UseTried(PlacementText),
-    /// Show the plan.
     ShowPlan,
-    /// Apply the plan.
     ApplyPlan,
-    /// Hide the plan.
     DismissPlan,
     /// Apply the offered budget with this index.
     ApplyBudgetOffer(usize),
@@ -70,7 +66,6 @@ pub enum Command {
     TestServer(ServerAddress),
     /// Connect to a server again.
     RetryServer(ServerAddress),
-    /// Remove a server.
     RemoveServer(ServerAddress),
     /// Copy the shell command for an SSH tunnel to a server.
     CopySshCommand(ServerAddress),
@@ -96,62 +91,60 @@ impl FeatureCommand for Command {
         match self {
             Self::Move(CardMove { part: CardPart::Runtime, .. }) => ("Run here", "Run this module on this device."),
             Self::Move(CardMove { part: CardPart::Weights, .. }) => {
-                ("Let the weights live here", "Let the weights wait here. They are copied to where the module runs, while it runs.")
+                ("Keep the weights here", "Keep the weights on this device. They are copied to the module's device while it runs.")
             }
-            Self::TogglePin(_) => ("Pin", "Pinned: a suggestion leaves this module where it is. Press P on its card."),
+            Self::TogglePin(_) => ("Pin", "Pinned: suggestions do not move this module. Press P on its card."),
             Self::SetBudget(_, Some(_)) => {
-                ("Set a budget", "Use no more than this of the device. Drag the handle on the bar, or type a number.")
+                ("Set a budget", "Limit the memory used on this device. Drag the handle on the bar, or type a number.")
             }
-            Self::SetBudget(_, None) => ("Remove the budget", "Use all that is free on this device."),
-            Self::ChangeBackend(..) => ("Use this backend", "The same card, through another backend."),
-            Self::AddNeedsOfStreaming => (
-                "Set up streaming",
-                "Let the diffusion weights wait in RAM, and give their device a budget: what is free there, less 1 GiB.",
-            ),
+            Self::SetBudget(_, None) => ("Remove the budget", "Use all free memory of this device."),
+            Self::ChangeBackend(..) => ("Use this backend", "Use the same GPU through another backend."),
+            Self::AddNeedsOfStreaming => {
+                ("Set up streaming", "Keep the diffusion weights in RAM and set a memory budget: the free memory of the device less 1 GiB.")
+            }
             Self::SetAutomatic(_) => (
                 "Place automatically",
-                "Atelier takes the quickest placement that fits, for each picture. What you move or pin stays where you put it.",
+                "Use the fastest placement that fits, for each picture. Modules that you move or pin stay in place.",
             ),
             Self::TryPlacements => (
                 "Try them",
-                "Make a picture with each of the best placements in turn, and compare how long they take. The pictures are not kept; your own go first.",
+                "Generate a picture with each of the best placements and compare the times. The pictures are not kept; your own jobs go first.",
             ),
-            Self::StopTrials => ("Stop trying", "Stop at once. What was measured stays."),
-            Self::ForgetTrials => ("Put the results away", "Put the results away. Atelier remembers what was measured."),
-            Self::UseTried(_) => ("Use this placement that was tried", "Place everything like this."),
+            Self::StopTrials => ("Stop trying", "Stop now. Measured times are kept."),
+            Self::ForgetTrials => ("Hide the results", "Hide the results. Measured times are kept."),
+            Self::UseTried(_) => ("Use this placement that was tried", "Use this placement."),
             Self::ShowPlan => (
                 "Suggest a placement",
-                "Show the best placement round what is pinned, with its reasons. Nothing changes until you apply it.",
+                "Suggest the best placement around pinned modules, with reasons. Nothing changes until you apply it.",
             ),
             Self::ApplyPlan => ("Apply fit", "Place everything as suggested."),
-            Self::DismissPlan => ("Not now", "Keep the placement as it is."),
+            Self::DismissPlan => ("Not now", "Keep the current placement."),
             Self::ApplyBudgetOffer(_) => (
                 "Stream within this budget",
-                "Keep as much of the diffusion weights on the device as the budget allows, and bring the rest from RAM at each step.",
+                "Keep as much of the diffusion weights on the device as the budget allows, and stream the rest from RAM at each step.",
             ),
-            Self::ApplyRemedy(_) => ("Apply", "Change this, so that it fits."),
+            Self::ApplyRemedy(_) => ("Apply", "Make this change, so that the model fits."),
             Self::RepeatWithRemedy(_) => {
-                ("Apply and run the same seed", "Change this, and make the same picture again with the same seed.")
+                ("Apply and run the same seed", "Apply this change and generate the picture again with the same seed.")
             }
-            Self::SetText(_) => ("Change the placement", "The same placement, as sd-cli takes it."),
-            Self::PasteCommand(_) => ("Paste a command", "Take over what an sd-cli command names. Everything else stays as it is."),
-            Self::DismissPasteOmissions => ("Put this list away", "Put this list away."),
+            Self::SetText(_) => ("Change the placement", "The placement as sd-cli flags."),
+            Self::PasteCommand(_) => ("Paste a command", "Load settings from an sd-cli command. Other settings are kept."),
+            Self::DismissPasteOmissions => ("Hide this list", "Hide this list."),
             Self::CopyFlags => ("Copy flags", "Copy the placement as flags of sd-cli."),
             Self::CopyCommand => ("Copy as sd-cli command", "Copy model, prompt, settings and placement as one command of sd-cli."),
-            Self::SetNameInput(_) => ("Save this placement", "Keep this placement under a name, for this model."),
-            Self::SavePlacement => ("Save", "Keep the placement under this name."),
-            Self::UsePlacement(_) => ("Use this placement", "Place everything as it was saved under this name."),
-            Self::DeletePlacement(_) => ("Delete this placement", "Forget this placement."),
-            Self::SetServerInput(_) => {
-                ("Add a remote device", "Borrow the devices of another machine on which `atelier serve-device` runs.")
-            }
-            Self::AddServer => ("Add", "Borrow the devices of this server."),
-            Self::TestServer(_) => ("Test", "Find out whether it answers, how fast, and what it lends."),
-            Self::RetryServer(_) => ("Try again", "Ask this server again."),
-            Self::RemoveServer(_) => ("Remove this server", "Do not borrow from this server any more."),
-            Self::CopySshCommand(_) => {
-                ("Copy SSH command", "Copy a command that makes an encrypted way to this server. Then add 127.0.0.1 with the same port.")
-            }
+            Self::SetNameInput(_) => ("Save this placement", "Save this placement under a name, for this model."),
+            Self::SavePlacement => ("Save", "Save the placement under this name."),
+            Self::UsePlacement(_) => ("Use this placement", "Use the placement saved under this name."),
+            Self::DeletePlacement(_) => ("Delete this placement", "Delete this placement."),
+            Self::SetServerInput(_) => ("Add a remote device", "Use the devices of another machine that runs `atelier serve-device`."),
+            Self::AddServer => ("Add", "Use the devices of this server."),
+            Self::TestServer(_) => ("Test", "Test the connection: speed and lent devices."),
+            Self::RetryServer(_) => ("Try again", "Try to connect to this server again."),
+            Self::RemoveServer(_) => ("Remove this server", "Stop using this server."),
+            Self::CopySshCommand(_) => (
+                "Copy SSH command",
+                "Copy a command that opens an encrypted SSH tunnel to this server. Then add 127.0.0.1 with the same port.",
+            ),
         }
     }
 
@@ -160,22 +153,22 @@ impl FeatureCommand for Command {
         match self {
             Self::Move(card_move) => match board.outcome(card_move) {
                 MoveOutcome::Fits | MoveOutcome::Exceeds(_) => Ok(()),
-                MoveOutcome::Unchanged => Err("It is here already."),
+                MoveOutcome::Unchanged => Err("Already on this device."),
                 MoveOutcome::Impossible(reason) => Err(reason),
             },
             Self::ShowPlan => match &board.suggestion {
                 Suggestion::Plan(_) => Ok(()),
-                Suggestion::AlreadyBest => Err("This placement is the best round what is pinned."),
-                Suggestion::NothingFits(_) => Err("Nothing fits round what is pinned."),
-                Suggestion::Unknown => Err("It is not known yet what this model takes."),
+                Suggestion::AlreadyBest => Err("This placement is already the best one."),
+                Suggestion::NothingFits(_) => Err("Nothing fits around the pinned modules."),
+                Suggestion::Unknown => Err("The memory needs of this model are not known yet."),
             },
-            Self::AddNeedsOfStreaming => board.with_needs_of_streaming.as_ref().map(drop).ok_or("Streaming lacks nothing."),
+            Self::AddNeedsOfStreaming => board.with_needs_of_streaming.as_ref().map(drop).ok_or("Streaming is already set up."),
             Self::TryPlacements => {
                 let is_trying = state.trials.as_ref().is_some_and(Trials::is_running);
                 if is_trying {
-                    return Err("They are being tried.");
+                    return Err("Placements are being tried.");
                 }
-                board.prediction.as_ref().map(drop).ok_or("It is not known yet what this model takes.")?;
+                board.prediction.as_ref().map(drop).ok_or("The memory needs of this model are not known yet.")?;
                 shared.next.ready().map_err(|_| "Choose a model, and write a prompt first.")
             }
             Self::StopTrials => {
@@ -184,11 +177,11 @@ impl FeatureCommand for Command {
             }
             Self::ForgetTrials => state.trials.as_ref().map(drop).ok_or("Nothing was tried."),
             Self::ApplyPlan | Self::DismissPlan => board.visible_plan().map(drop).ok_or("There is no suggestion."),
-            Self::ApplyBudgetOffer(index) => board.budget_offers.get(*index).map(drop).ok_or("It is not offered any more."),
-            Self::ApplyRemedy(index) => board.remedies.get(*index).map(drop).ok_or("It fits already."),
+            Self::ApplyBudgetOffer(index) => board.budget_offers.get(*index).map(drop).ok_or("No longer offered."),
+            Self::ApplyRemedy(index) => board.remedies.get(*index).map(drop).ok_or("Already fits."),
             Self::RepeatWithRemedy(index) => {
                 let remedy = shared.error.as_ref().and_then(|error| error.remedies.get(*index));
-                remedy.map(drop).ok_or("This message is gone.")
+                remedy.map(drop).ok_or("This message no longer exists.")
             }
             Self::SetNameInput(Some(_)) | Self::CopyCommand if board.modules.is_empty() => Err("Choose a model first."),
             Self::SavePlacement => {
@@ -198,14 +191,14 @@ impl FeatureCommand for Command {
             Self::AddServer => {
                 let address = state.server_input.as_deref().unwrap_or_default().trim();
                 match address.parse::<ServerAddress>() {
-                    Ok(address) if state.servers.iter().any(|server| server.address == address) => Err("It is in the list already."),
+                    Ok(address) if state.servers.iter().any(|server| server.address == address) => Err("Already in the list."),
                     Ok(_) => Ok(()),
                     Err(_) => Err("Type its address as host:port, for example 192.168.1.20:50052."),
                 }
             }
             Self::TestServer(address) => {
                 let testing = state.servers.iter().any(|server| server.address == *address && server.testing);
-                (!testing).then_some(()).ok_or("The test is under way.")
+                (!testing).then_some(()).ok_or("The test is running.")
             }
             Self::TogglePin(_)
             | Self::SetBudget(..)

@@ -5,7 +5,7 @@ use crate::gui::devices::board::{EstimateKey, ServerState, test_summary};
 use crate::gui::devices::state::State;
 use crate::gui::devices::trials;
 use crate::gui::due;
-use crate::gui::shared::{ErrorCard, Job, Screen};
+use crate::gui::shared::{EngineJob, ErrorCard, Screen};
 use atelier_core::device::Device;
 use atelier_core::placement::Placement;
 use atelier_core::recipe::Recipe;
@@ -230,7 +230,7 @@ pub(crate) fn job_measured(state: &mut State, job: JobId, peaks: Vec<Peak>, cont
 }
 
 /// A job is done.
-pub(crate) fn job_done(state: &mut State, job: &Job, timings: &Timings, pictures: usize) {
+pub(crate) fn job_done(state: &mut State, job: &EngineJob, timings: &Timings, pictures: usize) {
     state.board.times.set_measured(&job.recipe, timings, pictures);
 }
 
@@ -241,7 +241,7 @@ pub(crate) fn residency_changed(state: &mut State, residency: &Residency) {
 }
 
 /// Adds remedies to the card of a job that ran out of memory; none if the recipe has changed since.
-pub(crate) fn add_remedies(state: &State, card: &mut ErrorCard, met: &OutOfMemory, job: &Job) {
+pub(crate) fn add_remedies(state: &State, card: &mut ErrorCard, met: &OutOfMemory, job: &EngineJob) {
     if !state.board.is_current_for(&job.recipe) {
         return;
     }

@@ -179,7 +179,7 @@ fn paste(state: &mut State, line: &str, context: &mut Context<'_>) {
     context.shared.next.recipe = pasted.recipe;
     context.notice(match &changed[..] {
         [] => "The command changes nothing.".to_owned(),
-        changed => format!("Taken over from the command: {}. Undo takes it back.", changed.join(", ")),
+        changed => format!("Loaded from the command: {}. Undo to revert.", changed.join(", ")),
     });
 }
 

@@ -19,13 +19,10 @@ use atelier_studio::gallery_service::ExportFormat;
 pub enum Command {
     /// Put the cursor into the search.
     FocusSearch,
-    /// Search for this.
     SetSearch(String),
     /// Take the condition of this index out of the search.
     RemoveCondition(usize),
-    /// Show everything.
     ShowAll,
-    /// Set the order.
     SetOrder(Order),
     /// Put pictures into groups, or not.
     SetGrouping(Option<Grouping>),
@@ -39,9 +36,7 @@ pub enum Command {
     Toggle(usize),
     /// Select these indices, beside those selected before where the flag is true.
     SelectBand(Vec<usize>, bool),
-    /// Select everything.
     SelectAll,
-    /// Select nothing.
     SelectNone,
     /// Show the picture with the cursor large, or go back to the grid.
     Look,
@@ -69,11 +64,9 @@ pub enum Command {
     EditTag(String),
     /// Add the typed tag.
     AddTag,
-    /// Remove this tag.
     RemoveTag(String),
     /// Text of the note.
     EditNote(PictureId, String),
-    /// Keep the note.
     SaveNote,
     /// Move to the trash.
     Delete,
@@ -144,77 +137,70 @@ impl FeatureCommand for Command {
                 ("Search pictures", "Search by words, or by fields such as model:z-image, seed:7, rating>=3, since:7d, -night. Press /.")
             }
             Self::SetSearch(_) => ("Search", "Find pictures by word, model, look or date."),
-            Self::RemoveCondition(_) => ("Remove this condition", "Take this condition out of the search."),
+            Self::RemoveCondition(_) => ("Remove this condition", "Remove this condition from the search."),
             Self::ShowAll => ("Show all", "Show every picture again."),
             Self::SetOrder(_) => ("Order", "Order of the pictures."),
-            Self::SetGrouping(_) => ("Groups", "Put pictures that belong together under a heading."),
+            Self::SetGrouping(_) => ("Groups", "Group pictures under headings."),
             Self::SetCellSide(_) => ("Size of the pictures", "Show fewer large pictures, or more small ones."),
             Self::SetVisible(..) => ("Scroll", "Scroll through the pictures."),
             Self::MoveTo(..) => ("Select", "Select this picture. With Shift everything up to it, with Ctrl beside the others."),
-            Self::Toggle(_) => ("Select beside the others", "Add this picture to the selection, or take it out."),
+            Self::Toggle(_) => ("Select beside the others", "Add this picture to the selection, or remove it."),
             Self::SelectBand(..) => ("Select", "Select what the rectangle touches."),
-            Self::SelectAll => ("Select all", "Select every picture that is shown. Press Ctrl+A."),
+            Self::SelectAll => ("Select all", "Select all pictures shown. Press Ctrl+A."),
             Self::SelectNone => ("Select none", "Select nothing."),
-            Self::Look => ("Large look", "Show this picture large, or go back to the others. Press Space."),
+            Self::Look => ("Large look", "Show this picture large, or go back to the grid. Press Space."),
             Self::LookAt(_) => ("Show this picture", "Show this picture large."),
             Self::CloseLook => ("Back to the pictures", "Go back to all pictures. Press Escape."),
             Self::SetView(_) => ("Move the picture", "Scroll to zoom, drag to move, double-click for the actual size."),
-            Self::ToggleActualSize => ("Actual size", "One pixel of the picture on one of the screen, or the whole picture. Press Z."),
-            Self::Compare => ("Compare", "Look at two pictures together, and see which settings differ. Press C."),
+            Self::ToggleActualSize => ("Actual size", "Show one picture pixel per screen pixel, or the whole picture. Press Z."),
+            Self::Compare => ("Compare", "Compare two pictures and their settings. Press C."),
             Self::SetCompareMode(mode) => (mode.label(), mode.tooltip()),
-            Self::SwapCompared => ("Swap", "Exchange the two pictures. Press X."),
+            Self::SwapCompared => ("Swap", "Swap the two pictures. Press X."),
             Self::SetDivider(_) => ("Divider", "Drag, or move it with the arrow keys."),
-            Self::Rate(0) => ("No stars", "Take the rating away. Press 0."),
+            Self::Rate(0) => ("No stars", "Remove the rating. Press 0."),
             Self::Rate(1) => ("One star", "Rate with one star. Press 1."),
             Self::Rate(2) => ("Two stars", "Rate with two stars. Press 2."),
             Self::Rate(3) => ("Three stars", "Rate with three stars. Press 3."),
             Self::Rate(4) => ("Four stars", "Rate with four stars. Press 4."),
             Self::Rate(_) => ("Five stars", "Rate with five stars. Press 5."),
-            Self::Flag(Some(PictureFlag::Pick)) => ("Pick", "Mark as chosen. Press P."),
-            Self::Flag(Some(PictureFlag::Reject)) => ("Reject", "Mark as sorted out. The file stays. Press X."),
-            Self::Flag(None) => ("No mark", "Neither picked nor rejected. Press U."),
-            Self::EditTag(_) => ("New tag", "A word of your own for these pictures. Enter adds it."),
-            Self::AddTag => ("Add tag", "Add this word to the pictures."),
-            Self::RemoveTag(_) => ("Remove tag", "Take this word off the pictures."),
-            Self::EditNote(..) => ("Note", "Whatever you would like to remember of this picture."),
-            Self::SaveNote => ("Keep the note", "Keep this note with the picture."),
-            Self::Delete => ("Move to the trash", "Move these pictures to the system's trash. Ctrl+Z brings them back. Press Delete."),
-            Self::Restore => ("Bring back", "Take the pictures back that went to the trash last. Press Ctrl+Z."),
-            Self::UseSettings => {
-                ("Use these settings", "Show this picture in Create and take over prompt, seed and all settings. Press Enter.")
-            }
+            Self::Flag(Some(PictureFlag::Pick)) => ("Pick", "Mark as picked. Press P."),
+            Self::Flag(Some(PictureFlag::Reject)) => ("Reject", "Mark as rejected. The file is kept. Press X."),
+            Self::Flag(None) => ("No mark", "Remove the mark. Press U."),
+            Self::EditTag(_) => ("New tag", "A tag for these pictures. Press Enter to add it."),
+            Self::AddTag => ("Add tag", "Add this tag to the pictures."),
+            Self::RemoveTag(_) => ("Remove tag", "Remove this tag from the pictures."),
+            Self::EditNote(..) => ("Note", "Your note about this picture."),
+            Self::SaveNote => ("Keep the note", "Save this note with the picture."),
+            Self::Delete => ("Move to the trash", "Move these pictures to the system's trash. Ctrl+Z restores them. Press Delete."),
+            Self::Restore => ("Bring back", "Restore the pictures that were last moved to the trash. Press Ctrl+Z."),
+            Self::UseSettings => ("Use these settings", "Show this picture in Create and load its prompt, seed and settings. Press Enter."),
             Self::Recall(part) => (part.label(), recall_tooltip(*part)),
-            Self::StartFrom => ("Start from this picture", "Use this picture as the start of the next one. Press I."),
-            Self::UseAsReference => ("Use as reference", "Let an edit model look at this picture. Press F."),
-            Self::UseForControl => ("Use for control", "Let this picture steer the next one through the ControlNet."),
-            Self::UseForPerson => ("Use for a person", "Let the PhotoMaker bring the person of this picture into the next one."),
-            Self::Enlarge(way) => way.words(),
-            Self::FinishDrafts => {
-                ("Finish drafts", "Run the rest of the steps of each selected draft. The steps that they have are not made again.")
+            Self::StartFrom => {
+                ("Start from this picture", "Use this picture as the start picture of the next one (image to image). Press I.")
             }
-            Self::CopyPicture => ("Copy picture", "Put this picture on the clipboard. Press Ctrl+C."),
-            Self::CopyText(_) => ("Copy", "Put these words on the clipboard."),
+            Self::UseAsReference => ("Use as reference", "Use this picture as a reference for an edit model. Press F."),
+            Self::UseForControl => ("Use for control", "Use this picture as the control picture of the ControlNet."),
+            Self::UseForPerson => ("Use for a person", "Use PhotoMaker to show the person of this picture in the next one."),
+            Self::Enlarge(way) => way.words(),
+            Self::FinishDrafts => ("Finish drafts", "Run the remaining steps of each selected draft."),
+            Self::CopyPicture => ("Copy picture", "Copy this picture to the clipboard. Press Ctrl+C."),
+            Self::CopyText(_) => ("Copy", "Copy this text to the clipboard."),
             Self::ShowInFolder => ("Show in folder", "Show this picture's file in your file manager."),
             Self::SetDialog(Some(Dialog::Export(..))) => {
-                ("Export…", "Write copies as PNG, JPEG or WebP, with or without their settings. Press E.")
+                ("Export…", "Export copies as PNG, JPEG or WebP, with or without their settings. Press E.")
             }
-            Self::SetDialog(Some(Dialog::SaveSearch(_))) => ("Keep this search…", "Give this search a name and find it here again."),
-            Self::SetDialog(None) => ("Cancel", "Close this without doing anything."),
-            Self::ChooseExportFolder => ("Choose a folder…", "Choose where the copies go. Nothing there is replaced."),
-            Self::SaveSearch => ("Keep", "Keep this search under this name."),
-            Self::DeleteSearch(_) => ("Forget this search", "Take this search off the list. No picture is touched."),
+            Self::SetDialog(Some(Dialog::SaveSearch(_))) => ("Save this search…", "Save this search under a name."),
+            Self::SetDialog(None) => ("Cancel", "Close without changes."),
+            Self::ChooseExportFolder => ("Choose a folder…", "Choose the folder for the copies. Existing files are not replaced."),
+            Self::SaveSearch => ("Keep", "Save this search under this name."),
+            Self::DeleteSearch(_) => ("Delete this search", "Delete this saved search. Pictures are not changed."),
             Self::AddFolder => (
                 "Add a folder…",
-                "Show the pictures of another folder too, such as the output of another program. Nothing in it is ever changed.",
+                "Show the pictures of another folder, such as the output of another program. Atelier never changes anything in it.",
             ),
-            Self::AddPaths(_) => (
-                "Add to the gallery",
-                "Copy these pictures into your pictures folder, so that they are found here. Folders are shown where they are.",
-            ),
-            Self::ForgetFolder(_) => {
-                ("Stop showing this folder", "Do not show the pictures of this folder any longer. Its files stay as they are.")
-            }
-            Self::Rescan => ("Look again", "Look through all folders for new, moved and missing pictures."),
+            Self::AddPaths(_) => ("Add to the gallery", "Copy these pictures into your pictures folder. Folders are shown in place."),
+            Self::ForgetFolder(_) => ("Stop showing this folder", "Stop showing the pictures of this folder. Its files are not changed."),
+            Self::Rescan => ("Look again", "Scan all folders for new, moved and missing pictures."),
         }
     }
 
@@ -259,7 +245,7 @@ impl FeatureCommand for Command {
                 Some(Dialog::SaveSearch(name)) => require(!name.trim().is_empty(), "Type a name first."),
                 Some(Dialog::Export(..)) | None => Err("There is no question."),
             },
-            Self::ChooseExportFolder | Self::AddFolder => require(!shared.dialog_open, "A file dialog is open already."),
+            Self::ChooseExportFolder | Self::AddFolder => require(!shared.dialog_open, "A file dialog is already open."),
             Self::FocusSearch
             | Self::SetSearch(_)
             | Self::RemoveCondition(_)
@@ -287,12 +273,12 @@ impl FeatureCommand for Command {
 /// [`RecallPart::tooltip`] with the key that this view has for it.
 const fn recall_tooltip(part: RecallPart) -> &'static str {
     match part {
-        RecallPart::All => "Take over prompt, seed and all settings of this picture. Press Enter.",
-        RecallPart::Prompt => "Take over the prompt and the negative prompt of this picture. Press T.",
-        RecallPart::Seed => "Take over the seed of this picture, so that only what you change changes. Press S.",
-        RecallPart::AllButSeed => "Take over all settings of this picture, and keep your seed: another picture of the same kind. Press R.",
-        RecallPart::Size => "Take over width and height of this picture. Press D.",
-        RecallPart::Model => "Take over the model of this picture. Press M.",
+        RecallPart::All => "Load prompt, seed and all settings of this picture. Press Enter.",
+        RecallPart::Prompt => "Load the prompt and the negative prompt of this picture. Press T.",
+        RecallPart::Seed => "Load the seed of this picture. Press S.",
+        RecallPart::AllButSeed => "Load all settings of this picture but the seed, for a similar picture. Press R.",
+        RecallPart::Size => "Load width and height of this picture. Press D.",
+        RecallPart::Model => "Load the model of this picture. Press M.",
     }
 }
 

@@ -36,9 +36,9 @@ impl CompareMode {
     pub const fn tooltip(self) -> &'static str {
         match self {
             Self::Slider => "One picture over the other. Drag the divider, or move it with the arrow keys.",
-            Self::SideBySide => "Both beside each other. Zoom and position are the same in both.",
-            Self::Blink => "One after the other in the same place. Hold B to see the other one.",
-            Self::Difference => "Black where both are the same; the brighter, the more they differ.",
+            Self::SideBySide => "Side by side, with the same zoom and position.",
+            Self::Blink => "Alternate in the same place. Hold B to see the other picture.",
+            Self::Difference => "Difference: black where both are equal, brighter where they differ more.",
         }
     }
 }
@@ -46,7 +46,6 @@ impl CompareMode {
 /// A setting of two pictures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingRow {
-    /// Its name.
     pub name: &'static str,
     /// Its value in the first picture; empty where it has none.
     pub first: String,

@@ -29,7 +29,6 @@ struct GroupPlace {
     heading: f64,
 }
 
-/// Something to draw.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Item {
     /// The heading of this group, with its top.
@@ -63,7 +62,6 @@ impl Layout {
         self.height
     }
 
-    /// Number of pictures.
     fn len(&self) -> usize {
         self.groups.last().map_or(0, |it| it.pictures.end)
     }

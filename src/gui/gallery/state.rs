@@ -17,7 +17,7 @@ use crate::gui::viewport::View;
 use atelier_studio::gallery_service::{Export, ExportFormat, Found, Mark, Overview, Search};
 
 /// Summaries kept beyond those in sight.
-const MOST_SUMMARIES: usize = 4096;
+const MAX_SUMMARIES: usize = 4096;
 /// Side of a cell at first, in points.
 const USUAL_CELL_SIDE: f32 = 168.0;
 
@@ -39,7 +39,6 @@ pub struct State {
     pub thumbnails: Thumbnails,
     /// Least side of a cell, in points.
     pub cell_side: f32,
-    /// Selected pictures.
     pub selection: BTreeSet<PictureId>,
     /// Index of the picture with the cursor.
     pub cursor: Option<usize>,
@@ -57,7 +56,6 @@ pub struct State {
     pub difference: Option<(PictureId, PictureId, TextureHandle)>,
     /// A scan goes on: words about it.
     pub scanning: Option<String>,
-    /// The open dialog.
     pub dialog: Option<Dialog>,
     /// Text of the field for a new tag.
     pub tag_text: String,
@@ -105,7 +103,6 @@ pub(crate) struct Asked {
 pub struct LargePicture {
     /// The picture on the graphics card, at most as large as that takes.
     pub texture: TextureHandle,
-    /// Its pixels.
     pub pixels: Arc<Rgb8>,
     /// Its width in pixels.
     pub width: u32,
@@ -116,21 +113,17 @@ pub struct LargePicture {
 /// What the main panel shows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Mode {
-    /// The grid.
     #[default]
     Grid,
     /// The picture under the cursor, large.
     Look(View),
-    /// Two pictures.
     Compare(Comparison),
 }
 
 /// A comparison of two pictures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// The first picture.
     pub first: PictureId,
-    /// The second picture.
     pub second: PictureId,
     /// Way to look at them.
     pub mode: CompareMode,
@@ -207,7 +200,7 @@ impl State {
 
     /// Adds summaries, and lets old ones go.
     pub fn add_summaries(&mut self, summaries: Vec<PictureSummary>) {
-        if self.summaries.len() > MOST_SUMMARIES {
+        if self.summaries.len() > MAX_SUMMARIES {
             let near: BTreeSet<PictureId> = self.in_sight().collect();
             self.summaries.retain(|id, _| near.contains(id));
         }
@@ -254,9 +247,9 @@ impl State {
         /// More than a window of 1440 by 900 shows at first.
         const FIRST_PAGE: usize = 48;
         /// Of very small cells.
-        const MOST: usize = 200;
+        const MAX: usize = 200;
         let (from, to) = if self.visible.0 < self.visible.1 { self.visible } else { (0, FIRST_PAGE) };
-        self.found.ids.iter().copied().skip(from).take((to - from).min(MOST)).collect()
+        self.found.ids.iter().copied().skip(from).take((to - from).min(MAX)).collect()
     }
 
     /// The picture with the cursor.

@@ -7,7 +7,7 @@ use atelier_gallery::PictureId;
 use eframe::egui::TextureHandle;
 
 /// Bytes of thumbnails on the graphics card.
-const MOST_BYTES: usize = 256 << 20;
+const MAX_BYTES: usize = 256 << 20;
 
 /// Thumbnails on the graphics card.
 #[derive(Default)]
@@ -56,7 +56,7 @@ impl Thumbnails {
         let thumbnail = Thumbnail { texture, drawn: Cell::new(self.frame.get()) };
         self.bytes += thumbnail.bytes();
         self.textures.insert(id, thumbnail);
-        if self.bytes > MOST_BYTES {
+        if self.bytes > MAX_BYTES {
             self.make_room();
         }
     }
@@ -73,7 +73,7 @@ impl Thumbnails {
         let mut oldest: Vec<(u64, PictureId)> = self.textures.iter().map(|(id, it)| (it.drawn.get(), *id)).collect();
         oldest.sort_unstable();
         for (_, id) in oldest {
-            if self.bytes <= MOST_BYTES / 4 * 3 {
+            if self.bytes <= MAX_BYTES / 4 * 3 {
                 break;
             }
             self.remove(id);
@@ -98,7 +98,7 @@ mod tests {
         thumbnails.begin_frame();
         assert!(thumbnails.get(PictureId(0)).is_some());
         thumbnails.insert(PictureId(64), Some(texture()));
-        assert!(thumbnails.bytes <= MOST_BYTES);
+        assert!(thumbnails.bytes <= MAX_BYTES);
         assert!(thumbnails.is_known(PictureId(0)) && thumbnails.is_known(PictureId(64)) && !thumbnails.is_known(PictureId(1)));
         thumbnails.insert(PictureId(1), None);
         assert!(thumbnails.is_known(PictureId(1)) && thumbnails.get(PictureId(1)).is_none());

@@ -81,7 +81,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 state.set_cursor(index, false);
                 state.mode = Mode::Look(View::Fit);
             } else {
-                context.notice("This picture is not among those shown. Show all first.");
+                context.notice("This picture is hidden by the current search. Show all first.");
             }
         }
         Command::CloseLook => {
@@ -183,7 +183,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
 fn send(request: GalleryRequest, context: &mut Context<'_>) {
     match context.gallery {
         Some(gallery) => gallery.send(request),
-        None => context.notice("This system names no folder of yours in which a gallery could be kept. Set ATELIER_HOME to one."),
+        None => context.notice("No folder for the gallery is known on this system. Set ATELIER_HOME to a folder."),
     }
 }
 
@@ -237,7 +237,7 @@ fn current_file(state: &State, context: &mut Context<'_>) -> Option<PathBuf> {
 }
 
 fn not_there(summary: &PictureSummary) -> String {
-    format!("{} is not there now. Bring its folder or drive back, then look again.", summary.path.display())
+    format!("{} is missing. Reconnect its folder or drive, then scan again.", summary.path.display())
 }
 
 /// Changes a mark in the state at once, and in the index.
@@ -402,13 +402,13 @@ pub(crate) fn gallery_event(state: &mut State, event: GalleryEvent, context: &mu
         GalleryEvent::Trashed(count) => {
             state.can_restore = true;
             context.notice(match count {
-                1 => "1 picture is in the trash. Ctrl+Z brings it back.".to_owned(),
-                _ => format!("{count} pictures are in the trash. Ctrl+Z brings them back."),
+                1 => "1 picture was moved to the trash. Ctrl+Z restores it.".to_owned(),
+                _ => format!("{count} pictures were moved to the trash. Ctrl+Z restores them."),
             });
         }
         GalleryEvent::Restored(count) => {
             state.can_restore = false;
-            context.notice(if count == 1 { "1 picture is back.".to_owned() } else { format!("{count} pictures are back.") });
+            context.notice(if count == 1 { "1 picture was restored.".to_owned() } else { format!("{count} pictures were restored.") });
         }
         // The Create view's.
         GalleryEvent::Newest(_) => {}
@@ -419,7 +419,7 @@ pub(crate) fn gallery_event(state: &mut State, event: GalleryEvent, context: &mu
 /// The settings of a picture of which a part is taken over have been read; `None` where the file has none.
 pub(crate) fn recalled(part: RecallPart, picture: Option<OpenedPicture>, context: &mut Context<'_>) {
     let Some(picture) = picture else {
-        context.notice("This file does not say how it was made.");
+        context.notice("This file contains no settings.");
         return;
     };
     context.shared.next.recall(part, &picture.settings);

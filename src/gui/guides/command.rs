@@ -50,31 +50,29 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::ChooseStart => ("Choose a picture", "Choose a picture to start from."),
-            Self::ClearStart => ("Remove start picture", "Start from nothing. The file itself stays where it is."),
-            Self::ChooseMask => ("Choose a mask", "Choose a mask: white is painted anew, black is kept."),
-            Self::ClearMask => ("Remove mask", "Paint the whole picture anew."),
-            Self::AddReference => ("Add a reference picture", "Choose a picture that an edit model looks at."),
-            Self::RemoveReference(_) => ("Remove reference picture", "Do without this picture. The file itself stays where it is."),
-            Self::ChooseControl => ("Choose a control picture", "Choose the picture that steers through the ControlNet."),
-            Self::ClearControl => ("Remove control picture", "Do without this picture. The file itself stays where it is."),
-            Self::AddPerson => {
-                ("Add a picture of a person", "Choose pictures of a person whom the PhotoMaker brings into the next picture.")
-            }
-            Self::RemovePerson(_) => ("Remove picture of the person", "Do without this picture. The file itself stays where it is."),
+            Self::ChooseStart => ("Choose a picture", "Choose a start picture (image to image)."),
+            Self::ClearStart => ("Remove start picture", "Remove the start picture. The file on disk is kept."),
+            Self::ChooseMask => ("Choose a mask", "Choose an inpainting mask: white is regenerated, black is kept."),
+            Self::ClearMask => ("Remove mask", "Regenerate the whole picture."),
+            Self::AddReference => ("Add a reference picture", "Choose a reference picture for an edit model."),
+            Self::RemoveReference(_) => ("Remove reference picture", "Remove this picture. The file on disk is kept."),
+            Self::ChooseControl => ("Choose a control picture", "Choose the control picture for the ControlNet."),
+            Self::ClearControl => ("Remove control picture", "Remove this picture. The file on disk is kept."),
+            Self::AddPerson => ("Add a picture of a person", "Choose pictures of the person that PhotoMaker should show."),
+            Self::RemovePerson(_) => ("Remove picture of the person", "Remove this picture. The file on disk is kept."),
             Self::StartFromFile(_) => ("Start from this picture", "Use this picture as the start of the next one."),
         }
     }
 
     fn enabled(&self, _: &State, shared: &Shared) -> Result<(), &'static str> {
-        let dialog = (!shared.dialog_open).then_some(()).ok_or("A file dialog is open already.");
+        let dialog = (!shared.dialog_open).then_some(()).ok_or("A file dialog is already open.");
         match self {
             Self::ChooseStart | Self::ChooseMask | Self::ChooseControl => dialog,
             Self::AddReference => shared.takes_references().and(dialog),
             Self::AddPerson => {
                 shared.takes_person()?;
                 let has_room = shared.next.recipe.person.images.len() < Person::MAX_IMAGES;
-                has_room.then_some(()).ok_or("There are as many pictures of the person as PhotoMaker takes.")?;
+                has_room.then_some(()).ok_or("PhotoMaker cannot use more pictures of the person.")?;
                 dialog
             }
             Self::StartFromFile(_)

@@ -44,7 +44,7 @@ pub(crate) fn update(_: &mut State, command: Command, context: &mut Context<'_>)
 /// The folder of a pasted command has been listed: its pictures are those of the person.
 pub(crate) fn person_listed(folder: &Path, files: Result<Vec<PathBuf>, String>, context: &mut Context<'_>) {
     match files {
-        Ok(files) if files.is_empty() => context.notice(format!("There are no pictures of a person in {}.", folder.display())),
+        Ok(files) if files.is_empty() => context.notice(format!("{} contains no pictures.", folder.display())),
         Ok(files) => {
             context.shared.next.recipe.person.images.clear();
             context.shared.add_person_pictures(files.into_iter().map(ImageSource::File));

@@ -34,7 +34,7 @@ pub(crate) fn guides_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, co
     if let Some(control) = &mut recipe.control {
         picture_row(ui, state, commands, "Control picture", &control.image, (Some(Command::ChooseControl), Command::ClearControl));
         let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
-        let hover = "How strongly the control picture steers: 0 is not at all.";
+        let hover = "ControlNet strength: 0 turns it off.";
         slider_row(ui, "Control", &mut control.strength, 0.0..=1.0, &scale, hover);
     }
     person_rows(ui, state, recipe, commands);
@@ -55,8 +55,7 @@ fn person_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut C
         return;
     }
     let scale = Scale { step: 1.0, decimals: 0, logarithmic: false };
-    let hover =
-        "Percent of the steps that are made without the person: more of them follow the words, fewer the pictures. 10 to 20 is usual.";
+    let hover = "Style strength of PhotoMaker, in percent: more follows the prompt, less follows the pictures. 10 to 20 is usual.";
     slider_row(ui, "Style strength", &mut recipe.person.style_strength, 0.0..=100.0, &scale, hover);
     if let Err(advice) = recipe.check_person_word() {
         ui.add(Label::new(RichText::new(advice.to_string()).color(theme::palette(ui).warn)).wrap());
@@ -80,7 +79,7 @@ fn photomaker_row(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
                 }
                 ui.selectable_value(&mut next, None, "None");
             });
-        let hover = "What brings the person into the picture: a file of the library. The Models view finds those of your folders.";
+        let hover = "The PhotoMaker file to use. Find more in the Models view.";
         combo.response.on_hover_text(hover).accessible_name("PhotoMaker");
     });
     if next != chosen {
@@ -93,7 +92,7 @@ fn photomaker_row(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
 
 /// The menu of guides that can be added: what the model cannot use is not offered.
 fn add_menu(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands) {
-    let hover = "Add a picture to start from, to look at, or to steer by. Drop or paste one, or choose one in the gallery, for the same.";
+    let hover = "Add a start, reference or control picture. You can also drop or paste one, or choose one in the gallery.";
     let button = bare_icon(ui, Icon::Plus, "Add a guide").on_hover_text(hover);
     Popup::menu(&button).accessible_name("Add a guide").show(|ui| {
         let start = recipe.init.is_none().then_some(("Start picture…", Command::ChooseStart));
@@ -117,7 +116,7 @@ fn start_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Co
     };
     picture_row(ui, state, commands, "Start picture", &init.image, (Some(Command::ChooseStart), Command::ClearStart));
     let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
-    slider_row(ui, "Strength", &mut init.strength, 0.0..=1.0, &scale, "How much is painted anew: 0 keeps the picture, 1 ignores it.");
+    slider_row(ui, "Strength", &mut init.strength, 0.0..=1.0, &scale, "Denoising strength: 0 keeps the start picture, 1 ignores it.");
     if !recipe.changes_part() {
         fit_row(ui, &mut recipe.start_fit);
     }
@@ -125,8 +124,8 @@ fn start_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Co
         Some(mask) => {
             picture_row(ui, state, commands, "Mask", mask, (Some(Command::ChooseMask), Command::ClearMask));
             let mut is_part = recipe.area.is_some();
-            let hover = "Paint only what lies under the mask, at the model's own size, and put it back: the picture keeps its size, and \
-                         what is away from the mask every pixel.";
+            let hover = "Inpaint only the masked part, at the model's own resolution, and paste it back. The picture keeps its size, and \
+                         pixels away from the mask do not change.";
             ui.checkbox(&mut is_part, "Only the masked part").on_hover_text(hover);
             if is_part != recipe.area.is_some() {
                 recipe.area = is_part.then(AreaSettings::default);
@@ -142,8 +141,8 @@ fn start_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Co
 fn fit_row(ui: &mut Ui, fit: &mut StartFit) {
     widgets::row(ui, "Other shape", |ui| {
         for (choice, words, hover) in [
-            (StartFit::Crop, "Crop", "Cut off what is outside the new shape."),
-            (StartFit::Fit, "Fit", "Keep all of the picture, and blur its borders beyond it."),
+            (StartFit::Crop, "Crop", "Crop what is outside the new shape."),
+            (StartFit::Fit, "Fit", "Keep the whole picture, and fill the rest with blurred borders."),
             (StartFit::Stretch, "Stretch", "Stretch the picture to the new shape."),
         ] {
             ui.selectable_value(fit, choice, words).on_hover_text(hover).accessible_name(format!("{words} the start picture"));

@@ -33,14 +33,14 @@ impl FeatureCommand for Command {
     fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::Toggle => {
-                ("Live", "Let the picture follow words, settings and strokes as you change them. Nothing is kept until you accept it.")
+                ("Live", "Update the picture live as you change prompt, settings and strokes. Nothing is saved until you accept it.")
             }
-            Self::Follow => ("Follow", "The picture follows what you change. Press to make it again, with a new seed unless you keep one."),
-            Self::Accept => {
-                ("Accept the live picture", "Make the live picture a layer; without a canvas, keep it like any other. Enter does it too.")
+            Self::Follow => {
+                ("Follow", "The picture follows your changes. Press to generate it again, with a new seed unless the seed is locked.")
             }
-            Self::FewerSteps => ("Fewer steps", "Take fewer steps, so that the picture follows faster."),
-            Self::SmallerSize => ("Work smaller", "Let the model work at a smaller size, so that the picture follows faster."),
+            Self::Accept => ("Accept the live picture", "Add the live picture as a layer, or save it if there is no canvas. Press Enter."),
+            Self::FewerSteps => ("Fewer steps", "Use fewer steps, so that the picture follows faster."),
+            Self::SmallerSize => ("Work smaller", "Generate at a smaller size, so that the picture follows faster."),
         }
     }
 
@@ -54,16 +54,16 @@ impl FeatureCommand for Command {
             _ if !state.is_on => Err(OFF),
             Self::Follow => state.ready(shared).map_err(UnmetRequirement::sentence),
             Self::Accept => state.has_result().then_some(()).ok_or("The live picture is not finished yet."),
-            Self::FewerSteps => fewer_steps(state, shared).map(drop).ok_or("There are few steps already."),
-            Self::SmallerSize => smaller_size(shared).map(drop).ok_or("The size is small already."),
+            Self::FewerSteps => fewer_steps(state, shared).map(drop).ok_or("The number of steps is already low."),
+            Self::SmallerSize => smaller_size(shared).map(drop).ok_or("The size is already small."),
         }
     }
 }
 
 /// Fewest steps that are offered.
-const LEAST_STEPS: u32 = 2;
+const MIN_STEPS: u32 = 2;
 /// Smallest side that is offered, in pixels, and of what it stays a multiple.
-const LEAST_SIDE: u32 = 256;
+const MIN_SIDE: u32 = 256;
 const SIDE_MULTIPLE: u32 = 64;
 
 /// Steps that a picture of [`LIVE_SECS`] has; `None` where there are not fewer.
@@ -71,12 +71,12 @@ pub(crate) fn fewer_steps(state: &State, shared: &Shared) -> Option<u32> {
     let secs = state.picture_secs.unwrap_or(LIVE_SECS * 2.0).max(LIVE_SECS * 1.25);
     let steps = shared.next.recipe.steps;
     let fewer = (f64::from(steps) * LIVE_SECS / secs).floor() as u32;
-    Some(fewer.max(LEAST_STEPS)).filter(|fewer| *fewer < steps)
+    Some(fewer.max(MIN_STEPS)).filter(|fewer| *fewer < steps)
 }
 
 /// Three quarters of the width and height; `None` where both are small already.
 pub(crate) fn smaller_size(shared: &Shared) -> Option<(u32, u32)> {
     let (width, height) = (shared.next.recipe.width, shared.next.recipe.height);
-    let smaller = |side: u32| (side * 3 / 4 / SIDE_MULTIPLE * SIDE_MULTIPLE).max(LEAST_SIDE).min(side);
+    let smaller = |side: u32| (side * 3 / 4 / SIDE_MULTIPLE * SIDE_MULTIPLE).max(MIN_SIDE).min(side);
     Some((smaller(width), smaller(height))).filter(|smaller| *smaller != (width, height))
 }

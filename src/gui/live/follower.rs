@@ -19,7 +19,6 @@ pub enum Activity {
 /// Next step of the caller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FollowAction {
-    /// Nothing to do.
     None,
     /// Ask again after these seconds.
     Wait(f32),
@@ -35,7 +34,6 @@ enum RunState {
     /// None is under way.
     #[default]
     None,
-    /// One is.
     Running,
     /// One is being stopped.
     Stopping,

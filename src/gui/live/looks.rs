@@ -9,7 +9,7 @@ use crate::gui::canvas::tasks::{CanvasPixelTask, DocumentNumber, PreparedCandida
 use crate::gui::context::Context;
 use crate::gui::create::state::FormingPicture;
 use crate::gui::files::{PixelTask, ScreenPreview};
-use crate::gui::live::state::{FinishedPicture, Look, Pending, Run, State};
+use crate::gui::live::state::{FinishedPicture, LiveRun, Look, Pending, State};
 use crate::gui::shared::ErrorCard;
 use atelier_core::canvas::PixelRect;
 use atelier_studio::queue::QueueRequest;
@@ -121,7 +121,7 @@ pub(crate) fn candidate_ready(state: &mut State, job: JobId, candidate: Option<P
         return;
     }
     let Some(PreparedCandidate { patch, bounds, overlay, .. }) = candidate else {
-        context.notice("The live picture came back in another size than the canvas has.");
+        context.notice("The live picture and the canvas have different sizes.");
         return;
     };
     let size = (finished.picture.image.width(), finished.picture.image.height());
@@ -149,7 +149,7 @@ fn show(
     state.look = Some(Look { picture: FormingPicture { job, texture, width, height, place }, document, result: None });
 }
 
-impl Run {
+impl LiveRun {
     /// True while it waits behind jobs of the queue.
     pub(crate) const fn is_waiting(&self, queue_is_at_work: bool) -> bool {
         !self.has_begun && queue_is_at_work

@@ -18,10 +18,8 @@ use atelier_studio::next_recipe::UnmetRequirement;
 /// Seconds from which on a picture is too slow to be called live.
 pub const LIVE_SECS: f64 = 2.0;
 
-/// State of Live.
 #[derive(Default)]
 pub struct State {
-    /// The picture follows.
     pub is_on: bool,
     /// Seconds that the last picture took, without loading its model.
     pub picture_secs: Option<f64>,
@@ -30,7 +28,7 @@ pub struct State {
     pub(crate) follower: Follower<Source>,
     /// The seed where the settings keep none; `None` before it is drawn.
     pub(crate) seed: Option<i64>,
-    pub(crate) run: Option<Run>,
+    pub(crate) run: Option<LiveRun>,
     pub(crate) look: Option<Look>,
     /// The job whose looks are shown; `None` where a stroke has made them old.
     pub(crate) shown_job: Option<JobId>,
@@ -66,7 +64,7 @@ pub(crate) struct CanvasSource {
 }
 
 /// A job that the engine has.
-pub(crate) struct Run {
+pub(crate) struct LiveRun {
     pub(crate) job: JobId,
     pub(crate) recipe: Recipe,
     pub(crate) base: Option<CandidateBase>,
@@ -83,7 +81,6 @@ pub(crate) enum Pending {
     Picture(JobId, Box<FinishedPicture>),
 }
 
-/// A finished picture.
 #[derive(Clone)]
 pub(crate) struct FinishedPicture {
     pub(crate) recipe: Recipe,

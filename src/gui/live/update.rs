@@ -10,7 +10,7 @@ use crate::gui::due;
 use crate::gui::live::command::{Command, fewer_steps, smaller_size};
 use crate::gui::live::follower::{Activity, FollowAction, Follower};
 use crate::gui::live::looks;
-use crate::gui::live::state::{CanvasSource, Run, Source, State};
+use crate::gui::live::state::{CanvasSource, LiveRun, Source, State};
 use crate::gui::shared::{Screen, random_seed};
 use crate::gui::{canvas, create};
 use atelier_core::recipe::Recipe;
@@ -132,7 +132,7 @@ fn begin(state: &mut State, source: Source, canvas: &canvas::State, create: &cre
                 context.queue.send(QueueRequest::SetAwaited(true));
             }
             let progress = create::progress::Progress::default();
-            state.run = Some(Run { job, recipe, base, has_begun: false, is_stopped: false, is_awaited, progress });
+            state.run = Some(LiveRun { job, recipe, base, has_begun: false, is_stopped: false, is_awaited, progress });
         }
         Err(busy) => {
             state.follower.ended();

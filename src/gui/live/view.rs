@@ -70,6 +70,6 @@ fn words(state: &State) -> String {
         (Some(run), _) if run.is_waiting(!state.shared.jobs.is_empty()) => "Waits for the pictures of the queue".to_owned(),
         (Some(run), _) => run.progress.what(),
         (None, Some(secs)) => format!("{} a picture", duration((secs * 10.0).round() as f32 / 10.0)),
-        (None, None) => "Change words, settings or the canvas".to_owned(),
+        (None, None) => "Change the prompt, settings or the canvas".to_owned(),
     }
 }

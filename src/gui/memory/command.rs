@@ -33,30 +33,31 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Use(_) => ("Use this model", "Go on with this model. It is in memory, so its next picture waits for nothing."),
-            Self::Keep(_, true) => ("Keep in memory", "Keep this model in memory, whatever others need."),
-            Self::Keep(_, false) => ("No longer keep in memory", "Kept in memory. Press to let it go when others need the room."),
-            Self::Unload(_) => ("Unload", "Give its memory back. It is loaded again when a picture needs it."),
-            Self::UnloadAll => ("Unload all", "Give back the memory of every model that no picture is being made with."),
-            Self::SetPreload(_) => ("Load ahead", "Load the chosen model before a picture is asked for, so that Generate waits less."),
+            Self::Use(_) => ("Use this model", "Switch to this model. It is in memory, so generating starts immediately."),
+            Self::Keep(_, true) => ("Keep in memory", "Keep this model in memory, even if others need the memory."),
+            Self::Keep(_, false) => ("No longer keep in memory", "Kept in memory. Press to allow unloading when others need the memory."),
+            Self::Unload(_) => ("Unload", "Free the memory of this model. It is loaded again when needed."),
+            Self::UnloadAll => ("Unload all", "Free the memory of all models that are not in use."),
+            Self::SetPreload(_) => ("Load ahead", "Load the chosen model in advance, so that generating starts sooner."),
             Self::SetReserve(_) => {
-                ("Leave free", "How much of each graphics card is left to other programs. Of RAM, 2 GiB or a tenth always stay free.")
+                ("Leave free", "Memory of each GPU to leave to other programs. Of RAM, 2 GiB or a tenth always stays free.")
             }
             Self::SetCpuMath(_) => (
-                "Processor",
-                "How the processor computes, from the next start of Atelier on. Exact is the engine's own code; the others are up to several \
-                 times as fast, and their pictures differ by what nobody sees.",
+                "CPU arithmetic",
+                "CPU arithmetic, from the next start of Atelier. Exact is the engine's own code; f32 and bf16 are up to several \
+                 times as fast, and their pictures differ invisibly.",
             ),
         }
     }
 
     fn enabled(&self, _: &State, shared: &Shared) -> Result<(), &'static str> {
-        let resident =
-            |id: &ResidentId| shared.residency.models.iter().find(|model| model.id == *id).ok_or("It is not in memory any more.");
+        let resident = |id: &ResidentId| shared.residency.models.iter().find(|model| model.id == *id).ok_or("No longer in memory.");
         match self {
-            Self::Use(id) => (!shared.next.is_chosen(&resident(id)?.files)).then_some(()).ok_or("It is in use for the next picture."),
+            Self::Use(id) => (!shared.next.is_chosen(&resident(id)?.files)).then_some(()).ok_or("Already in use for the next picture."),
             Self::Keep(id, _) => resident(id).map(drop),
-            Self::Unload(id) => (!resident(id)?.in_use).then_some(()).ok_or("A picture is being made with it. Cancel that first, or wait."),
+            Self::Unload(id) => {
+                (!resident(id)?.in_use).then_some(()).ok_or("A picture is being generated with this model. Cancel that job first, or wait.")
+            }
             Self::UnloadAll => shared.residency.models.iter().any(|model| !model.in_use).then_some(()).ok_or("There is nothing to unload."),
             Self::SetPreload(_) | Self::SetReserve(_) | Self::SetCpuMath(_) => Ok(()),
         }

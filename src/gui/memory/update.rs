@@ -89,7 +89,7 @@ pub(crate) fn end_preloading(state: &mut State, workers: &Workers) {
 pub(crate) fn crash_marker_checked(state: &mut State, existed: bool, context: &mut Context<'_>) {
     if state.preloading.marker_checked(existed, &context.shared.next.recipe) {
         let name = context.shared.next.model_name(&context.shared.next.recipe.files);
-        context.notice(format!("Atelier ended while it loaded {name}. It is not loaded by itself this time."));
+        context.notice(format!("Atelier crashed while loading {name}. This model is not loaded in advance this time."));
     }
 }
 

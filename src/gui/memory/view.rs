@@ -34,7 +34,7 @@ pub(crate) fn chosen_model(ui: &mut Ui, state: &State, commands: &mut Commands) 
         let (words, hover) = match chosen {
             Some(model) => (format!("In memory · {}", summary(model, state.memory.now_secs)), details(model)),
             None if state.memory.preloading.is_loading() => ("Loading…".to_owned(), Command::SetPreload(true).tooltip().to_owned()),
-            None => ("Not in memory".to_owned(), "It is loaded when a picture needs it.".to_owned()),
+            None => ("Not in memory".to_owned(), "This model is loaded when needed.".to_owned()),
         };
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).truncate()).on_hover_text(hover);
@@ -60,7 +60,7 @@ pub(crate) fn resident_models(ui: &mut Ui, state: &State, commands: &mut Command
     if state.memory.preloading.is_loading() {
         let name = state.shared.next.model_name(&state.shared.next.recipe.files);
         ui.add(Label::new(RichText::new(format!("Loading {name}…")).size(theme::SMALL).color(palette.weak)).truncate())
-            .on_hover_text("It is loaded before you ask for a picture, so that Generate waits less.");
+            .on_hover_text("Loading in advance, so that generating starts sooner.");
     }
     for model in &state.shared.residency.models {
         ui.push_id(model.id, |ui| entry(ui, state, commands, model));
@@ -69,7 +69,7 @@ pub(crate) fn resident_models(ui: &mut Ui, state: &State, commands: &mut Command
         ui.add(Label::new(RichText::new("No model yet. Models stay here between pictures.").color(palette.weak)).wrap());
     }
     for (device, bytes) in &state.shared.residency.unreturned_bytes {
-        let words = format!("{device} has not given back {} of a model that was unloaded. Its driver keeps it.", memory_size(*bytes));
+        let words = format!("The driver of {device} has not freed {} of an unloaded model.", memory_size(*bytes));
         ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.warn)).wrap());
     }
     settings(ui, state, commands);
@@ -115,7 +115,7 @@ fn use_button(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Resid
     if state.shared.next.is_chosen(&model.files) {
         ui.add_space(4.0);
         let label = Label::new(RichText::new(shown).color(palette.strong));
-        let said = format!("The next picture is made with {name}");
+        let said = format!("The next picture uses {name}");
         ui.add(label).on_hover_text(details(model)).accessible_name(said);
         return;
     }
@@ -151,7 +151,7 @@ fn details(model: &Resident) -> String {
     };
     let mut lines: Vec<String> = model.parts.iter().map(part).collect();
     if model.encodings_found > 0 {
-        lines.push(format!("Text read {} times, remembered {} times", model.encodings_made, model.encodings_found));
+        lines.push(format!("Prompts encoded {} times, reused {} times", model.encodings_made, model.encodings_found));
     }
     lines.join("\n")
 }
@@ -182,7 +182,7 @@ fn settings(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let set = Command::SetCpuMath(math);
     row(ui, set.label(), |ui| {
         let name = |math: Option<CpuMath>| match math {
-            None => "As fast as it can",
+            None => "Fastest",
             Some(CpuMath::Exact) => "Exact",
             Some(CpuMath::F32) => "32 bits",
             Some(CpuMath::Bf16) => "16 bits",

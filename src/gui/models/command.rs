@@ -32,11 +32,9 @@ pub enum Command {
     SetVisible(usize, usize),
     /// Show the details of this model.
     OpenDetails(String),
-    /// Close the details.
     CloseDetails,
     /// Choose the variant of a model that is downloaded.
     ChooseVariant(String, String),
-    /// Download this model.
     Download(String),
     /// Download this model, and make a picture with it once it is here.
     DownloadAndGenerate(String),
@@ -44,7 +42,6 @@ pub enum Command {
     DownloadMissing(String),
     /// Use files and settings of this model for the next picture.
     Use(String),
-    /// Pause a download.
     Pause(String),
     /// Resume a paused download.
     Resume(String),
@@ -54,7 +51,6 @@ pub enum Command {
     Cancel(String),
     /// Move a download before another one, or to the end.
     MoveDownload(String, Option<String>),
-    /// Pause every download.
     PauseAll,
     /// Resume every paused download.
     ResumeAll,
@@ -70,7 +66,6 @@ pub enum Command {
     Delete(String),
     /// Delete the model of the open confirmation.
     ConfirmDelete,
-    /// Close the confirmation.
     CancelDelete,
     /// Compare every byte of this model with its published sums.
     CheckFiles(String),
@@ -136,74 +131,70 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::FocusSearch => ("Search models", "Put the cursor into the search."),
-            Self::SetSearch(_) => ("Search", "Show the models that have all of these words in their name, family, licence or files."),
-            Self::SetFilter(_) => ("Filter", "Show some of the models only."),
-            Self::SetSort(_) => ("Sort", "In which order models are shown."),
-            Self::ShowAll => ("Show all", "Take search and filters away."),
+            Self::FocusSearch => ("Search models", "Move the cursor to the search field."),
+            Self::SetSearch(_) => ("Search", "Search models by name, family, licence or file."),
+            Self::SetFilter(_) => ("Filter", "Filter the models."),
+            Self::SetSort(_) => ("Sort", "Order of the models."),
+            Self::ShowAll => ("Show all", "Clear search and filters."),
             Self::MoveCursor(_) => ("Move the cursor", "Move to another card with the arrow keys."),
-            Self::SetVisible(..) => ("See", "Ask first whether the models on the screen fit."),
-            Self::OpenDetails(_) => ("Details", "Show files, sizes, settings and what can be done with it."),
-            Self::CloseDetails => ("Close details", "Put the details away."),
+            Self::SetVisible(..) => ("See", "Check whether the visible models fit."),
+            Self::OpenDetails(_) => ("Details", "Show files, sizes, settings and actions of this model."),
+            Self::CloseDetails => ("Close details", "Close the details."),
             Self::ChooseVariant(..) => ("Choose this size", "The same model in another size."),
-            Self::Download(_) => ("Download", "Download this model. It goes on where it stopped, whatever stops it."),
-            Self::DownloadAndGenerate(_) => (
-                "Download and generate",
-                "Download this model, and make your picture with it as soon as it is here. The job waits in the queue.",
-            ),
-            Self::DownloadMissing(_) => ("Get what is missing", "Download the files that this model still needs."),
-            Self::Use(_) => ("Use", "Take its files and the settings that suit it, and go to Create. Your prompt stays."),
-            Self::Pause(_) => ("Pause", "Stop this download where it is. What is there is kept."),
-            Self::Resume(_) => ("Resume", "Let this download go on where it was."),
-            Self::Retry(_) => ("Try again", "Try this download again. What is there is kept."),
-            Self::Cancel(_) => ("Cancel download", "End this download and remove what it brought."),
-            Self::MoveDownload(..) => ("Move in the queue", "Drag it to another place in the queue, or press the up and down keys."),
-            Self::PauseAll => ("Pause all", "Stop every download where it is. What is there is kept."),
-            Self::ResumeAll => ("Resume all", "Let every download go on."),
-            Self::StartDownloads => ("Try again", "See whether the downloads are free now."),
-            Self::OpenLicence(_) => ("Read the licence", "Open the page with the licence in your browser."),
-            Self::AcceptLicence => ("Accept", "You have read the licence and accept it. It is not asked again."),
-            Self::DeclineLicence => ("Not now", "Go back without this model."),
-            Self::Delete(_) => ("Delete…", "Move what Atelier downloaded of it to the trash. You see before what goes and what stays."),
-            Self::ConfirmDelete => ("Move to trash", "Move these files to your system's trash. Empty it to have the room."),
-            Self::CancelDelete => ("Keep it", "Leave everything as it is."),
-            Self::CheckFiles(_) => ("Check files", "Read every byte and compare it with what was published. Takes a while."),
-            Self::StopCheck(_) => ("Stop checking", "Stop reading. Nothing is changed."),
-            Self::OpenFolder(_) => ("Open folder", "Show the folder of this model in your file manager."),
-            Self::CopyTriggerWord(_) => ("Copy", "Copy these words, to put them into a prompt."),
-            Self::EditAddText(_) => {
-                ("Add a model", "A page or file of Hugging Face, a direct link, or the path of a file or folder on this machine.")
+            Self::Download(_) => ("Download", "Download this model. Interrupted downloads resume."),
+            Self::DownloadAndGenerate(_) => {
+                ("Download and generate", "Download this model, then generate your picture. The job waits in the queue.")
             }
-            Self::Add => ("Add", "Add this: a link is downloaded, a folder is used where it is."),
-            Self::AddPaths(_) => ("Add", "A link is downloaded; a folder, or that of a file, is used where it is and never changed."),
+            Self::DownloadMissing(_) => ("Get what is missing", "Download the missing files of this model."),
+            Self::Use(_) => ("Use", "Use this model with its recommended settings, and go to Create. Your prompt is kept."),
+            Self::Pause(_) => ("Pause", "Pause this download. Downloaded data is kept."),
+            Self::Resume(_) => ("Resume", "Resume this download."),
+            Self::Retry(_) => ("Try again", "Try this download again. Downloaded data is kept."),
+            Self::Cancel(_) => ("Cancel download", "Cancel this download and delete its data."),
+            Self::MoveDownload(..) => ("Move in the queue", "Drag to another place in the queue, or press the up and down keys."),
+            Self::PauseAll => ("Pause all", "Pause all downloads. Downloaded data is kept."),
+            Self::ResumeAll => ("Resume all", "Resume all downloads."),
+            Self::StartDownloads => ("Try again", "Try to start the downloads again."),
+            Self::OpenLicence(_) => ("Read the licence", "Open the page with the licence in your browser."),
+            Self::AcceptLicence => ("Accept", "Accept the licence. Atelier does not ask again."),
+            Self::DeclineLicence => ("Not now", "Cancel. The model is not downloaded."),
+            Self::Delete(_) => ("Delete…", "Move the downloaded files of this model to the trash. A list is shown first."),
+            Self::ConfirmDelete => ("Move to trash", "Move these files to your system's trash. Empty the trash to free the space."),
+            Self::CancelDelete => ("Keep it", "Change nothing."),
+            Self::CheckFiles(_) => ("Verify checksums", "Verify the checksums of all files of this model. Takes a while."),
+            Self::StopCheck(_) => ("Stop verifying", "Stop verifying. Nothing is changed."),
+            Self::OpenFolder(_) => ("Open folder", "Show the folder of this model in your file manager."),
+            Self::CopyTriggerWord(_) => ("Copy", "Copy these trigger words."),
+            Self::EditAddText(_) => ("Add a model", "A Hugging Face page or file, a direct link, or a path on this machine."),
+            Self::Add => ("Add", "Add: a link is downloaded, a folder is used in place."),
+            Self::AddPaths(_) => ("Add", "A link is downloaded; a folder is used in place and never changed."),
             Self::ChooseFolder => (
                 "Add a folder…",
-                "Use the models of a folder where they are, such as those of ComfyUI or A1111. Nothing in it is ever changed.",
+                "Use the models of a folder in place, such as those of ComfyUI or A1111. Atelier never changes anything in it.",
             ),
-            Self::ForgetFolder(_) => ("Stop using this folder", "Do not look into this folder any longer. Its files stay as they are."),
-            Self::ChooseModelsRoot => ("Change…", "Choose another folder for downloaded models. What is in the old one stays there."),
-            Self::UseDefaultModelsRoot => ("Use the usual folder", "Download into the usual folder again."),
-            Self::SetParallelFiles(_) => ("Files at the same time", "How many files come at the same time, from 1 to 8."),
-            Self::Rescan => ("Look again", "Look through all folders again. Changes are usually noticed by themselves."),
-            Self::EditTokenText(_) => (
-                "Token",
-                "An access token of your Hugging Face account. It is kept in the system's keyring where there is one, and never shown.",
-            ),
-            Self::SaveToken => ("Keep", "Keep this token and send it to Hugging Face only."),
+            Self::ForgetFolder(_) => ("Stop using this folder", "Remove this folder from the library. Its files are not changed."),
+            Self::ChooseModelsRoot => ("Change…", "Choose another folder for downloaded models. Existing downloads are not moved."),
+            Self::UseDefaultModelsRoot => ("Use the default folder", "Download to the default folder again."),
+            Self::SetParallelFiles(_) => ("Parallel downloads", "Number of parallel downloads, 1 to 8."),
+            Self::Rescan => ("Look again", "Scan all folders again. Changes are usually noticed automatically."),
+            Self::EditTokenText(_) => {
+                ("Token", "Access token of your Hugging Face account. It is stored in the system's keyring if available, and never shown.")
+            }
+            Self::SaveToken => ("Keep", "Save this token. It is sent to Hugging Face only."),
             Self::DeleteToken => ("Forget the token", "Remove the token from this machine."),
-            Self::FocusToken => ("Paste a token", "Go to where a Hugging Face token can be pasted."),
-            Self::SearchHub => ("Search Hugging Face", "Search all of Hugging Face for these words. They are sent there."),
+            Self::FocusToken => ("Paste a token", "Go to the field for a Hugging Face token."),
+            Self::SearchHub => ("Search Hugging Face", "Search Hugging Face. The words are sent to its server."),
             Self::OpenRepository(_) => ("Show files", "See the model files of this repository."),
-            Self::CloseRepository => ("Back to the search", "Go back to what was found."),
-            Self::DownloadHubFile(_) => ("Download", "Download this file into your folder of models."),
+            Self::CloseRepository => ("Back to the search", "Go back to the search results."),
+            Self::DownloadHubFile(_) => ("Download", "Download this file to your models folder."),
             Self::CloseHub => ("Back to the library", "Go back to your models and the catalogue."),
         }
     }
 
     fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         let require = |holds: bool, otherwise: &'static str| holds.then_some(()).ok_or(otherwise);
-        let card = |id: &String| state.card(id).ok_or("This model is gone.");
-        let download = |id: &String| state.queue.iter().find(|it| it.id == *id).ok_or("This download is over.");
+        let card = |id: &String| state.card(id).ok_or("This model no longer exists.");
+        let download = |id: &String| state.queue.iter().find(|it| it.id == *id).ok_or("This download has ended.");
         match self {
             Self::ShowAll => require(!state.shows_all(), "Everything is shown."),
             Self::CloseDetails => require(state.is_open, "Nothing is open."),
@@ -213,56 +204,56 @@ impl FeatureCommand for Command {
                 downloads_ready(state)?;
                 let variant = state.variant(card);
                 let wanted = variant.map_or(&card.id, |it| &it.id);
-                require(!state.queue.iter().any(|it| it.id == *wanted), "It is in the queue already.")?;
-                require(!variant.is_some_and(|it| it.on_disk), "It is on this disk already.")
+                require(!state.queue.iter().any(|it| it.id == *wanted), "Already in the queue.")?;
+                require(!variant.is_some_and(|it| it.on_disk), "Already on this disk.")
             }
             Self::DownloadAndGenerate(id) => {
                 Self::Download(id.clone()).enabled(state, shared)?;
-                require(!shared.next.recipe.prompt.trim().is_empty(), "Describe the picture first, in the Create view.")
+                require(!shared.next.recipe.prompt.trim().is_empty(), "Write a prompt in the Create view first.")
             }
             Self::DownloadMissing(id) => {
                 let card = card(id)?;
-                require(card.can_be_completed(), "Nobody wrote down where these files can be had. Add the folder that has them.")?;
+                require(card.can_be_completed(), "No download source is known for these files. Add a folder that contains them.")?;
                 downloads_ready(state)?;
-                require(state.download_of(card).is_none(), "It is in the queue already.")
+                require(state.download_of(card).is_none(), "Already in the queue.")
             }
             Self::Use(id) => match (card(id)?.kind, card(id)?.availability) {
-                (ModelKind::Upscaler, _) => Err("Pictures are enlarged by `atelier upscale` so far, not in the window."),
-                (ModelKind::Part, _) => Err("It makes no pictures by itself: other models use it."),
+                (ModelKind::Upscaler, _) => Err("Upscalers do not generate pictures: choose Upscale 2× on a finished picture."),
+                (ModelKind::Part, _) => Err("Not a full model: other models use it."),
                 (_, Availability::Catalogue) => Err("Download it first."),
-                (_, Availability::Listed) => Err("It cannot be used here; its details say why."),
+                (_, Availability::Listed) => Err("Cannot be used here; see the details."),
                 (_, Availability::Incomplete) => Err("Get what is missing first."),
                 (_, Availability::Damaged) => Err("A file is damaged. Download it again first."),
                 (_, Availability::BuiltIn | Availability::OnDisk | Availability::InPlace) => Ok(()),
             },
-            Self::Pause(id) => require(is_open(&download(id)?.status), "It stands still already."),
-            Self::Resume(id) => require(matches!(download(id)?.status, Status::Paused(_)), "It is not paused."),
-            Self::Retry(id) => require(matches!(download(id)?.status, Status::Failed(_)), "It has not failed."),
+            Self::Pause(id) => require(is_open(&download(id)?.status), "Already paused."),
+            Self::Resume(id) => require(matches!(download(id)?.status, Status::Paused(_)), "Not paused."),
+            Self::Retry(id) => require(matches!(download(id)?.status, Status::Failed(_)), "Has not failed."),
             Self::Cancel(id) | Self::MoveDownload(id, _) => download(id).map(drop),
-            Self::PauseAll => require(state.queue.iter().any(|it| is_open(&it.status)), "Nothing is coming in."),
+            Self::PauseAll => require(state.queue.iter().any(|it| is_open(&it.status)), "Nothing is downloading."),
             Self::ResumeAll => require(state.queue.iter().any(|it| matches!(it.status, Status::Paused(_))), "Nothing is paused."),
             Self::AcceptLicence | Self::DeclineLicence => require(state.licence_prompt.is_some(), "There is no question."),
             Self::ConfirmDelete | Self::CancelDelete => require(state.removal.is_some(), "There is no question."),
-            Self::Delete(id) => require(card(id)?.downloaded, "Atelier did not download it, so it does not delete it."),
+            Self::Delete(id) => require(card(id)?.downloaded, "Atelier deletes only models that it downloaded."),
             Self::CheckFiles(id) => {
-                require(card(id)?.downloaded, "Only what Atelier downloaded can be compared with what was published.")?;
-                require(!matches!(state.checks.get(id), Some(FileCheck::Running { .. })), "It is being checked.")
+                require(card(id)?.downloaded, "Checksums are known only for models that Atelier downloaded.")?;
+                require(!matches!(state.checks.get(id), Some(FileCheck::Running { .. })), "Already verifying.")
             }
             Self::Add => require(!state.add_text.trim().is_empty(), "Paste a link or a path first."),
-            Self::ChooseFolder => require(!shared.dialog_open, "A file dialog is open already."),
+            Self::ChooseFolder => require(!shared.dialog_open, "A file dialog is already open."),
             Self::ChooseModelsRoot => {
-                require(!shared.dialog_open, "A file dialog is open already.")?;
+                require(!shared.dialog_open, "A file dialog is already open.")?;
                 require(state.queue.is_empty(), "Finish or cancel the downloads first.")
             }
             Self::UseDefaultModelsRoot => {
                 require(state.queue.is_empty(), "Finish or cancel the downloads first.")?;
-                require(!state.library.settings.is_default_root, "It is the usual folder.")
+                require(!state.library.settings.is_default_root, "Already the default folder.")
             }
             Self::SaveToken => require(!state.token_text.trim().is_empty(), "Paste a token first."),
-            Self::DeleteToken => require(state.library.settings.token == TokenState::Saved, "No token was pasted here."),
+            Self::DeleteToken => require(state.library.settings.token == TokenState::Saved, "There is no saved token."),
             Self::SearchHub => {
                 downloads_ready(state)?;
-                require(!state.search.trim().is_empty(), "Type what to search for first.")
+                require(!state.search.trim().is_empty(), "Type a search first.")
             }
             Self::DownloadHubFile(_) => downloads_ready(state),
             Self::FocusSearch
@@ -300,6 +291,6 @@ fn downloads_ready(state: &State) -> Result<(), &'static str> {
     match state.downloads {
         DownloadsState::Ready => Ok(()),
         DownloadsState::Starting => Err("The downloads are starting."),
-        DownloadsState::Refused(_) => Err("Downloads cannot be used now; see why under Downloads."),
+        DownloadsState::Refused(_) => Err("Downloads are unavailable; see Downloads for the reason."),
     }
 }

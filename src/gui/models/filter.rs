@@ -7,9 +7,7 @@ use crate::gui::models::fit::FitLevel;
 /// Filter of the cards; each field that is `None` lets all cards pass.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Kind of model.
     pub kind: Option<ModelKind>,
-    /// Model family.
     pub family: Option<String>,
     /// State of the model.
     pub state: Option<StateFilter>,
@@ -20,7 +18,6 @@ pub struct Filter {
 /// Filter by a model's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StateFilter {
-    /// Usable now.
     Ready,
     /// Its weights are in memory.
     InMemory,
@@ -78,7 +75,6 @@ pub enum Sort {
     /// On this machine first, then by fit; cards that can only be listed after usable ones.
     #[default]
     FitsFirst,
-    /// By name.
     Name,
     /// By bytes, the smallest first.
     Size,

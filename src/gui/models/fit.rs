@@ -132,18 +132,18 @@ impl FitPrediction {
         match whole {
             Ok(plan) => {
                 let level = if is_full_speed(devices, &plan) { FitLevel::Fits } else { FitLevel::Tight };
-                Some(Self { level, sentence: format!("{at} it takes {}.", peaks(devices, &plan)), time: time(&plan) })
+                Some(Self { level, sentence: format!("{at} it needs {}.", peaks(devices, &plan)), time: time(&plan) })
             }
             Err(PlanError::Short(shortage)) => {
                 // Without a GPU the reserve of RAM may be just enough.
                 if let Ok(plan) = plan_on(devices, estimate, u64::MAX) {
                     return Some(Self {
                         level: FitLevel::Tight,
-                        sentence: format!("{at} it takes {}, nearly all there is.", peaks(devices, &plan)),
+                        sentence: format!("{at} it needs {}, nearly all the memory.", peaks(devices, &plan)),
                         time: time(&plan),
                     });
                 }
-                let sentence = format!("{at} it lacks {} of memory.", file_size(shortage.missing_bytes));
+                let sentence = format!("{at} {} of memory are missing.", file_size(shortage.missing_bytes));
                 Some(Self { level: FitLevel::TooBig, sentence, time: None })
             }
             Err(PlanError::Device(_)) => None,
@@ -207,10 +207,10 @@ impl FitLevel {
     #[must_use]
     pub const fn by_size(self) -> &'static str {
         match self {
-            Self::Fits => "By its size it fits into this machine's memory. The Devices view knows exactly, once it is chosen.",
-            Self::Tight => "By its size it runs, but not all of it fits where it is fastest, so it takes longer.",
+            Self::Fits => "Fits into this machine's memory, judged by its size. Choose it to see details in the Devices view.",
+            Self::Tight => "Does not fit entirely on the fastest device, judged by its size, so it is slower.",
             Self::Unknown => "The size of a file, or this machine's memory, is not known.",
-            Self::TooBig => "By its size it is larger than this machine's memory. A smaller variant may fit.",
+            Self::TooBig => "Larger than this machine's memory. A smaller variant may fit.",
         }
     }
 }
@@ -230,7 +230,7 @@ mod tests {
             name: kind.label().into(),
             description: String::new(),
             kind,
-            card: None,
+            gpu: None,
             memory_total_bytes: gib * GIB,
             memory_free_bytes: 0,
             memory_allocated_bytes: 0,
@@ -272,9 +272,9 @@ mod tests {
         let fits = |devices: &[Device], gib| predict(devices, gib).level;
         assert_eq!([4, 12, 60].map(|gib| fits(&with_card, gib)), [FitLevel::Fits, FitLevel::Tight, FitLevel::TooBig]);
         let gpu = DeviceKind::Gpu.label();
-        assert_eq!(predict(&with_card, 4).sentence, format!("At 512 × 768 it takes 6.0 GB of {gpu}."));
+        assert_eq!(predict(&with_card, 4).sentence, format!("At 512 × 768 it needs 6.0 GB of {gpu}."));
         assert!(predict(&with_card, 12).sentence.contains(" of RAM"), "{}", predict(&with_card, 12).sentence);
-        assert!(predict(&with_card, 60).sentence.starts_with("At 512 × 768 it lacks "), "{}", predict(&with_card, 60).sentence);
+        assert!(predict(&with_card, 60).sentence.starts_with("At 512 × 768 "), "{}", predict(&with_card, 60).sentence);
         let alone = [device(DeviceKind::Cpu, 16)];
         assert_eq!([8, 13, 30].map(|gib| fits(&alone, gib)), [FitLevel::Fits, FitLevel::Tight, FitLevel::TooBig]);
         // Free memory just now does not count.

@@ -138,7 +138,7 @@ mod tests {
             name: "CPU".into(),
             description: String::new(),
             kind: DeviceKind::Cpu,
-            card: None,
+            gpu: None,
             memory_total_bytes: total_bytes,
             memory_free_bytes: free_bytes,
             memory_allocated_bytes: 0,

@@ -20,7 +20,6 @@ use atelier_studio::library_service::{DownloadsState, FileCheck, LibrarySnapshot
 /// State of the Models view.
 #[derive(Default)]
 pub struct State {
-    /// The library.
     pub library: Arc<LibrarySnapshot>,
     /// The folders were listed once, or there is no library.
     pub is_known: bool,
@@ -44,7 +43,6 @@ pub struct State {
     pub chosen_variants: BTreeMap<String, String>,
     /// The download queue, in its order.
     pub queue: Vec<JobSnapshot>,
-    /// Availability of downloads.
     pub downloads: DownloadsState,
     /// The Hugging Face page.
     pub hub: HubPage,
@@ -93,7 +91,6 @@ pub struct HubPage {
     pub query: Option<String>,
     /// Repositories, or a sentence; `None` until the answer is there.
     pub results: Option<Result<Vec<Repository>, String>>,
-    /// The open repository.
     pub repository: Option<String>,
     /// Its model files, or a sentence; `None` until the answer is there.
     pub files: Option<Result<Vec<HubFile>, String>>,
@@ -106,7 +103,6 @@ pub struct LicencePrompt {
     pub id: String,
     /// Display name of the model.
     pub name: String,
-    /// The licence.
     pub licence: Licence,
     /// Action that follows acceptance.
     pub next: LicensedAction,
@@ -119,7 +115,6 @@ pub enum LicensedAction {
     Download(String),
     /// Download the missing files of this loose model.
     DownloadMissing(String),
-    /// Use the model.
     Use,
 }
 
@@ -127,13 +122,12 @@ impl State {
     /// State before the first snapshot: only the built-in model is known. `has_library` is false where no home folder exists.
     #[must_use]
     pub fn new(builtin: Option<ModelCard>, has_library: bool) -> Self {
-        let no_home = "This system names no folder of yours in which models could be kept. Set ATELIER_HOME to one.";
+        let no_home = "No folder for models is known on this system. Set ATELIER_HOME to a folder.";
         let downloads = if has_library { DownloadsState::Starting } else { DownloadsState::Refused(no_home.into()) };
         let library = Arc::new(LibrarySnapshot { cards: builtin.into_iter().collect(), ..LibrarySnapshot::default() });
         Self { library, downloads, is_known: !has_library, is_dirty: true, ..Self::default() }
     }
 
-    /// Replaces the snapshot.
     pub fn set_library(&mut self, library: Arc<LibrarySnapshot>) {
         self.is_known |= library.listed;
         self.library = library;

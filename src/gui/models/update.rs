@@ -147,7 +147,7 @@ fn use_runnable(runnable: &Runnable, context: &mut Context<'_>) {
     runnable.apply(&mut context.shared.next.recipe);
     context.shared.unplaced.clear();
     context.shared.screen = Screen::Create;
-    context.notice(format!("{} is set, with the settings that suit it.", runnable.name));
+    context.notice(format!("Using {}, with its recommended settings.", runnable.name));
 }
 
 /// Makes a model that was found round a dropped file the one in use, with the settings that suit it.
@@ -157,11 +157,11 @@ fn use_assembled(model: AssembledModel, context: &mut Context<'_>) {
     let suits = match defaults {
         Some(defaults) => {
             defaults.apply(&mut context.shared.next.recipe);
-            ", with the settings that suit it"
+            ", with its recommended settings"
         }
         None => "",
     };
-    context.notice([vec![format!("{name} is the model now{suits}.")], missing].concat().join(" "));
+    context.notice([vec![format!("Using {name}{suits}.")], missing].concat().join(" "));
 }
 
 /// Carries out a command.
@@ -247,7 +247,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::EditTokenText(text) => state.token_text = text,
         Command::SaveToken => match Token::new(&std::mem::take(&mut state.token_text)) {
             Some(token) => send(context, LibraryRequest::SetToken(Some(token))),
-            None => context.notice("This cannot be a token: it has spaces or other signs in it."),
+            None => context.notice("This is not a token: it has spaces or other invalid characters."),
         },
         Command::DeleteToken => send(context, LibraryRequest::SetToken(None)),
         Command::FocusToken => {
@@ -329,7 +329,7 @@ fn use_model(state: &mut State, id: &str, context: &mut Context<'_>) {
                 context.shared.next.use_lora(path);
             }
             context.shared.screen = Screen::Create;
-            context.notice(format!("{} is added to the model in use.", card.name));
+            context.notice(format!("{} was added to the current model.", card.name));
         }
         _ => send(context, LibraryRequest::ResolveModel(card.id)),
     }

@@ -9,11 +9,8 @@ use crate::gui::shortcut::Shortcut;
 /// A command of the command palette.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Open it.
     Open,
-    /// Close it.
     Close,
-    /// Search the commands.
     Search(String),
     /// Choose one of those found.
     Choose(usize),
@@ -26,7 +23,7 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Open => ("Find a command", "Find any command by a word, and see its key."),
+            Self::Open => ("Find a command", "Search all commands and see their keys."),
             Self::Close => ("Close", "Do nothing."),
             Self::Search(_) => ("Search the commands", "Find commands by words of their names."),
             Self::Choose(_) => ("Choose this command", "Choose this command."),

@@ -3,7 +3,6 @@
 /// State of the command palette.
 #[derive(Debug, Default)]
 pub struct State {
-    /// It is open.
     pub is_open: bool,
     /// The text that is searched.
     pub search: String,

@@ -54,7 +54,7 @@ pub(crate) fn palette(ui: &mut Ui, state: &State, commands: &mut Commands) {
                 }
             }
             if found.is_empty() {
-                ui.label(RichText::new("No command has these words.").color(theme::palette(ui).weak));
+                ui.label(RichText::new("No command matches.").color(theme::palette(ui).weak));
             }
         });
     });

@@ -12,13 +12,9 @@ use crate::gui::shortcut::Shortcut;
 /// A folder that About names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Downloaded models.
     Models,
-    /// Finished pictures.
     Pictures,
-    /// Settings.
     Settings,
-    /// Log files.
     Logs,
 }
 
@@ -33,7 +29,6 @@ pub enum Command {
     OpenPlace(Place, PathBuf, Option<PathBuf>),
     /// Put versions, system and devices on the clipboard.
     CopyDetails(String),
-    /// Show the licences.
     ShowLicences,
     /// Show the crash report in the file manager.
     ShowCrashReport,
@@ -58,33 +53,31 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::OpenAbout => ("About Atelier", "See the version, the licences, and where your files are."),
-            Self::CloseAbout => ("Close", "Put this away."),
+            Self::OpenAbout => ("About Atelier", "Show version, licences and folders."),
+            Self::CloseAbout => ("Close", "Close."),
             Self::OpenPlace(Place::Models, ..) => ("Open the models folder", "Open the folder of downloaded models in your file manager."),
             Self::OpenPlace(Place::Pictures, ..) => ("Open the pictures folder", "Open the folder of your pictures in your file manager."),
             Self::OpenPlace(Place::Settings, ..) => ("Open the settings folder", "Open the folder of your settings in your file manager."),
             Self::OpenPlace(Place::Logs, ..) => ("Open the logs folder", "Open the folder of the log files in your file manager."),
-            Self::CopyDetails(_) => ("Copy details", "Copy versions, system and devices, to ask somebody for help."),
-            Self::ShowLicences => ("Licences", "Read the licences of Atelier and of everything that it is made of."),
-            Self::ShowCrashReport => {
-                ("Show the file", "Show the report in your file manager. Look through it before you give it to somebody.")
-            }
-            Self::DismissCrashReport => ("Dismiss", "Put this away. The file stays where it is."),
+            Self::CopyDetails(_) => ("Copy details", "Copy versions, system and devices, for support."),
+            Self::ShowLicences => ("Licences", "Show the licences of Atelier and its components."),
+            Self::ShowCrashReport => ("Show the file", "Show the report in your file manager. Read it before you share it."),
+            Self::DismissCrashReport => ("Dismiss", "Dismiss. The file is kept."),
             Self::SetWeeklyUpdates(true) => ("Once a week", "Ask a server once a week for one small file. Nothing about you is sent."),
-            Self::SetWeeklyUpdates(false) => ("No", "Never look for new versions unless you ask for it in the menu."),
+            Self::SetWeeklyUpdates(false) => ("No", "Check for new versions only when you ask in the menu."),
             Self::CheckForUpdates => {
                 ("Check for updates", "Ask a server for one small file that names the newest version. Nothing about you is sent.")
             }
             Self::OpenReleasePage => ("Open the page", "Open the page of the new version in your browser."),
-            Self::DismissRelease => ("Later", "Put this away until the next look."),
+            Self::DismissRelease => ("Later", "Dismiss until the next check."),
         }
     }
 
     fn enabled(&self, state: &State, _: &Shared) -> Result<(), &'static str> {
         match self {
-            Self::ShowLicences => state.licences.as_ref().map(drop).ok_or("The page of licences comes with the installed program."),
+            Self::ShowLicences => state.licences.as_ref().map(drop).ok_or("The licences page is part of the installed program."),
             Self::ShowCrashReport | Self::DismissCrashReport => state.crash.as_ref().map(drop).ok_or("There is no report."),
-            Self::CheckForUpdates => (!state.updates.is_checking).then_some(()).ok_or("It is being looked for."),
+            Self::CheckForUpdates => (!state.updates.is_checking).then_some(()).ok_or("Already checking."),
             Self::OpenReleasePage | Self::DismissRelease => state.updates.release.as_ref().map(drop).ok_or("There is no new version."),
             Self::SetWeeklyUpdates(_) | Self::OpenAbout | Self::CloseAbout | Self::OpenPlace(..) | Self::CopyDetails(_) => Ok(()),
         }

@@ -11,7 +11,6 @@ use atelier_studio::updates::{Feed, Release, UpdateSettings};
 pub struct State {
     /// This person's folders; `None` keeps nothing.
     pub paths: Option<Paths>,
-    /// About is open.
     pub is_about_open: bool,
     /// The page of licences; `None` until it is found.
     pub licences: Option<PathBuf>,
@@ -40,7 +39,6 @@ pub struct Updates {
     pub settings: UpdateSettings,
     /// A newer version, until it is dismissed.
     pub release: Option<Release>,
-    /// A check runs.
     pub is_checking: bool,
     /// A check failed since the start; the next start tries again.
     pub has_failed: bool,

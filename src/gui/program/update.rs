@@ -84,12 +84,12 @@ pub(crate) fn updates_checked(state: &mut State, result: Result<Release, UpdateE
             updates.settings.seen = Some(release.version);
             updates.release = Some(release).filter(|it| it.version > Version::of_program());
             if on_demand && updates.release.is_none() {
-                context.notice("You have the newest version of Atelier.");
+                context.notice("Atelier is up to date.");
             }
         }
         Err(error) => {
             updates.has_failed = true;
-            tracing::warn!("new versions could not be looked for: {error}");
+            tracing::warn!("could not check for updates: {error}");
             if on_demand {
                 context.notice(error.to_string());
             }

@@ -19,11 +19,8 @@ pub enum Command {
     Pause,
     /// Stop the forming picture too, and begin it again later.
     PauseNow,
-    /// Go on.
     Resume,
-    /// Cancel a job.
     Cancel(QueuedJobId),
-    /// Cancel every job.
     CancelAll,
     /// Cancel every job that waits.
     CancelWaiting,
@@ -58,30 +55,26 @@ impl FeatureCommand for Command {
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Toggle => ("Queue", "Show what runs and waits, or put it away."),
-            Self::Pause => ("Pause", "Finish the forming picture, and begin no other."),
-            Self::PauseNow => ("Pause at once", "Stop the forming picture now. It is begun again from its first step when you go on."),
-            Self::Resume => ("Go on", "Make the pictures that wait."),
-            Self::Cancel(_) => ("Cancel", "Take this job out of the queue. Its finished pictures are kept."),
-            Self::CancelAll => {
-                ("Cancel all", "Stop everything that forms and take everything out of the queue. Finished pictures are kept.")
-            }
-            Self::CancelWaiting => ("Cancel waiting", "Take every waiting job out of the queue. What forms now goes on."),
-            Self::ForgetEnded => ("Clear ended", "Take what has ended off this list. The pictures stay."),
-            Self::Retry(_) => ("Try again", "Let this job wait again, with the same seeds and the pictures that it has."),
-            Self::Duplicate(_) => ("Duplicate", "Add the same job once more."),
+            Self::Toggle => ("Queue", "Show or hide running and waiting jobs."),
+            Self::Pause => ("Pause", "Pause after the current picture."),
+            Self::PauseNow => ("Pause now", "Stop the current picture. It restarts from its first step when the queue resumes."),
+            Self::Resume => ("Resume", "Resume the queue."),
+            Self::Cancel(_) => ("Cancel", "Remove this job from the queue. Its finished pictures are kept."),
+            Self::CancelAll => ("Cancel all", "Cancel running and waiting jobs. Finished pictures are kept."),
+            Self::CancelWaiting => ("Cancel waiting", "Cancel all waiting jobs. The current job continues."),
+            Self::ForgetEnded => ("Clear ended", "Remove ended jobs from this list. Their pictures are kept."),
+            Self::Retry(_) => ("Try again", "Queue this job again, with the same seeds and its finished pictures."),
+            Self::Duplicate(_) => ("Duplicate", "Add a copy of this job."),
             Self::Move(..) => ("Move", "Drag to change the order, or use the arrow keys. Delete cancels, Enter edits, Ctrl+D duplicates."),
-            Self::Edit(_) => ("Edit", "Bring the settings of this job into the Create view. Change them there, then save them here."),
-            Self::SaveEdit => ("Save changes", "Give this job the settings of the Create view, and go back to yours."),
-            Self::StopEdit => ("Discard changes", "Leave this job as it was, and go back to your settings."),
-            Self::Pin(_, None) => ("Any device", "Let this job run where its settings say."),
-            Self::Pin(_, Some(_)) => ("Run here", "Let this job run on this device, whatever its settings say."),
-            Self::FollowModel(_) => {
-                ("Same model first", "Among jobs that nobody waits for, those whose model is in memory may go first. It saves loading.")
-            }
-            Self::Answer(CrashAnswer::BeginAgain) => ("Begin again", "Make it again, with the same seed. Its finished pictures are kept."),
-            Self::Answer(CrashAnswer::Leave) => ("Not now", "Keep it in the queue until you ask for it."),
-            Self::Answer(CrashAnswer::Cancel) => ("Remove", "Take it out of the queue. Its finished pictures are kept."),
+            Self::Edit(_) => ("Edit", "Edit the settings of this job in the Create view, then save them here."),
+            Self::SaveEdit => ("Save changes", "Save the settings of the Create view to this job, and restore yours."),
+            Self::StopEdit => ("Discard changes", "Discard the changes, and restore your settings."),
+            Self::Pin(_, None) => ("Any device", "Run this job on the devices of its settings."),
+            Self::Pin(_, Some(_)) => ("Run here", "Run this job on this device only."),
+            Self::FollowModel(_) => ("Same model first", "Background jobs whose model is in memory may go first, to save loading time."),
+            Self::Answer(CrashAnswer::BeginAgain) => ("Start again", "Generate again with the same seed. Finished pictures are kept."),
+            Self::Answer(CrashAnswer::Leave) => ("Not now", "Keep this job in the queue until you resume it."),
+            Self::Answer(CrashAnswer::Cancel) => ("Remove", "Remove this job. Its finished pictures are kept."),
         }
     }
 
@@ -95,22 +88,22 @@ impl FeatureCommand for Command {
             Self::Pause => is(queue.pause == PauseMode::No, "The queue is paused."),
             Self::PauseNow => is(queue.pause != PauseMode::Now, "The queue is paused."),
             Self::Resume => is(queue.pause != PauseMode::No, "The queue is not paused."),
-            Self::Cancel(id) => is(queue.row(*id).is_some_and(|row| !row.job.state.is_ended()), "It is over."),
+            Self::Cancel(id) => is(queue.row(*id).is_some_and(|row| !row.job.state.is_ended()), "Already finished."),
             Self::CancelAll => is(has(&[JobState::Waiting, JobState::Running, JobState::Held]), "Nothing runs or waits."),
             Self::CancelWaiting => is(queue.waiting().next().is_some(), "Nothing waits."),
             Self::ForgetEnded => is(has(&[JobState::Done, JobState::Failed, JobState::Cancelled]), "Nothing has ended."),
             Self::Retry(id) => {
-                is(queue.row(*id).is_some_and(QueueRow::can_retry), "Only what is held, failed or was cancelled can wait again.")
+                is(queue.row(*id).is_some_and(QueueRow::can_retry), "Only held, failed or cancelled jobs can be queued again.")
             }
-            Self::Duplicate(id) => is(queue.row(*id).is_some(), "It is not there any more."),
-            Self::Move(id, _) | Self::Pin(id, _) => is(waits(id), "Only a job that waits can be changed."),
+            Self::Duplicate(id) => is(queue.row(*id).is_some(), "This job no longer exists."),
+            Self::Move(id, _) | Self::Pin(id, _) => is(waits(id), "Only a waiting job can be changed."),
             Self::Edit(id) => {
                 is(state.editing.is_none(), "Another job is being edited. Save or discard its changes first.")?;
-                is(waits(id), "Only a job that waits can be changed.")
+                is(waits(id), "Only a waiting job can be changed.")
             }
             Self::SaveEdit => match &state.editing {
                 Some(edited) => {
-                    is(waits(&edited.id), "It has begun or is gone; its settings can be changed no more.")?;
+                    is(waits(&edited.id), "This job has already started or no longer exists.")?;
                     shared.next.ready().map_err(UnmetRequirement::sentence)
                 }
                 None => Err("No job is being edited."),

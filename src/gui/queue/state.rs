@@ -17,7 +17,6 @@ pub struct State {
 /// A waiting job whose settings are in the Create view.
 #[derive(Debug)]
 pub struct EditedJob {
-    /// The job.
     pub id: QueuedJobId,
     /// The settings that were there before.
     pub before: Box<Recipe>,

@@ -18,7 +18,7 @@ fn device(name: &str, kind: DeviceKind, total_gib: u64, free_gib: u64) -> Device
         name: name.into(),
         description,
         kind,
-        card: None,
+        gpu: None,
         memory_total_bytes: total_gib * GIB,
         memory_free_bytes: free_gib * GIB,
         memory_allocated_bytes: 0,
@@ -168,7 +168,7 @@ fn the_board_shows_every_part_with_what_it_takes_and_stays_quiet_where_all_is_we
     let studio = open_board(10);
     for name in [
         "Diffusion runs on GPU0, 717 MiB of compute",
-        "Weights of the diffusion live in GPU0, 6.0 GiB",
+        "Weights of the diffusion are in GPU0, 6.0 GiB",
         "Text encoder runs on GPU0",
         "VAE runs on GPU0",
         "GPU0 decode: 11.2 GiB",
@@ -243,7 +243,7 @@ fn arrow_keys_move_the_card_and_with_shift_its_weights_and_p_pins_it() {
     studio.press(Modifiers::NONE, Key::P);
     assert!(!studio.app().state.devices.board.pins.contains(&Module::Te));
     // The weights by themselves.
-    studio.focus("Weights of the VAE live in GPU0");
+    studio.focus("Weights of the VAE are in GPU0");
     studio.press(Modifiers::NONE, Key::ArrowRight);
     assert_eq!(studio.assignment(Module::Vae), Assignment { runs_on: "GPU0".into(), weights: WeightLocation::Device("GPU1".into()) });
 }
@@ -255,8 +255,8 @@ fn enter_opens_a_menu_with_every_place() {
     studio.press(Modifiers::NONE, Key::Enter);
     studio.click("Runs on GPU1");
     assert_eq!(studio.assignment(Module::Vae), Assignment::at("GPU1"));
-    studio.click("Where the VAE goes");
-    studio.click("Weights live in Disk");
+    studio.click("Placement of the VAE");
+    studio.click("Weights in Disk");
     assert_eq!(studio.assignment(Module::Vae).weights, WeightLocation::Disk);
 }
 
@@ -295,20 +295,20 @@ fn what_a_model_takes_is_asked_without_a_wrong_placement_and_again_after_a_failu
         }
     };
     studio.settle();
-    let question = asked();
-    assert_eq!(question.placement.backend, "");
-    let failure = Failure::new("There is no file z-Q8_0.gguf.", "");
+    let asked_recipe = asked();
+    assert_eq!(asked_recipe.placement.backend, "");
+    let failure = Failure::new("The file z-Q8_0.gguf does not exist.", "");
     studio.port.send(Event::Devices(machine()));
-    studio.port.send(Event::Estimated { recipe: question, estimate: Err(failure) });
+    studio.port.send(Event::Estimated { recipe: asked_recipe, estimate: Err(failure) });
     studio.settle();
-    assert!(studio.sees("There is no file z-Q8_0.gguf."), "in Create, before anything is generated");
+    assert!(studio.sees("The file z-Q8_0.gguf does not exist."), "in Create, before anything is generated");
     studio.press(Modifiers::COMMAND, Key::Num2);
     studio.settle();
-    assert!(studio.sees("the board shows the placement without it") || studio.sees("There is no file z-Q8_0.gguf."));
-    let question = asked();
-    studio.port.send(Event::Estimated { recipe: question, estimate: Ok(estimate(5)) });
+    assert!(studio.sees("the board ignores it") || studio.sees("The file z-Q8_0.gguf does not exist."));
+    let asked_recipe = asked();
+    studio.port.send(Event::Estimated { recipe: asked_recipe, estimate: Ok(estimate(5)) });
     studio.settle();
-    assert!(studio.sees("the board shows the placement without it") && studio.sees("Everything fits."));
+    assert!(studio.sees("the board ignores it") && studio.sees("Everything fits."));
 }
 
 #[test]
@@ -325,8 +325,8 @@ fn a_pasted_command_brings_its_model_and_placement_and_lists_what_it_could_not_s
     assert_eq!(recipe.files.get(FileRole::Diffusion), Some(Path::new("/m/other.gguf")));
     assert_eq!((recipe.seed, recipe.steps, recipe.flash_attention), (before.seed, before.steps, before.flash_attention), "not named");
     assert!(studio.sees("--color-purple 3"));
-    assert!(studio.sees("Taken over from the command: model, prompt, size, placement."));
-    studio.click("Put this list away");
+    assert!(studio.sees("Loaded from the command: model, prompt, size, placement."));
+    studio.click("Hide this list");
     assert!(!studio.sees("--color-purple"));
 }
 
@@ -394,7 +394,7 @@ fn where_nothing_fits_the_changes_that_help_are_buttons() {
     devices[0].memory_free_bytes = 9 * GIB;
     let mut studio = open_board_with(Settings { recipe: recipe(), places_automatically: false, ..Settings::default() }, devices, 120);
     assert!(studio.sees("No placement fits"), "{:?}", studio.app().state.devices.board.suggestion);
-    studio.click("Decode in tiles");
+    studio.click("Decode in tiles (VAE tiling)");
     assert!(studio.app().state.shared.next.recipe.vae_tiling);
     studio.answer_estimate(5);
     assert!(!studio.sees("No placement fits"));
@@ -479,7 +479,7 @@ fn placements_are_kept_by_name_and_by_model_and_across_a_restart() {
 fn a_server_that_does_not_answer_is_grey_and_can_be_asked_again() {
     let mut studio = open_board(5);
     studio.click("Add a remote device");
-    assert!(studio.sees("Nothing is encrypted"));
+    assert!(studio.sees("No encryption and no login"));
     studio.harness.get_by_role_and_label(Role::TextInput, "Address, such as 192.168.1.20:50052").type_text("studio.local");
     studio.harness.run_ok();
     studio.press(Modifiers::NONE, Key::Enter);
@@ -495,7 +495,7 @@ fn a_server_that_does_not_answer_is_grey_and_can_be_asked_again() {
     let problem = RemoteError::Unreachable(server.to_string());
     studio.port.send(Event::Server { server: server.clone(), added: Err(problem) });
     studio.settle();
-    assert!(studio.sees("Nothing answers at studio.local:50052"));
+    assert!(studio.sees("Nothing responds at studio.local:50052"));
     studio.click("Try again");
     assert_eq!(asked(&studio), server);
     let lent = device("RPC0", DeviceKind::Remote, 24, 23);
@@ -507,7 +507,7 @@ fn a_server_that_does_not_answer_is_grey_and_can_be_asked_again() {
     let silent = Device { memory_total_bytes: 0, memory_free_bytes: 0, ..lent };
     studio.port.send(Event::Devices([machine(), vec![silent]].concat()));
     studio.settle();
-    assert!(studio.sees("It does not answer now."));
+    assert!(studio.sees("Not responding."));
     let from = studio.center_of("Text encoder runs on");
     studio.drag(from, pos2(studio.column_x("RPC0"), from.y));
     assert_eq!(studio.text(), ("", "", ""));
@@ -573,7 +573,7 @@ fn a_card_that_two_backends_offer_is_one_column_with_a_choice() {
     let mut devices = machine();
     devices.insert(1, device("Vulkan0", DeviceKind::Gpu, 12, 11));
     for device in &mut devices[1..3] {
-        device.card = Some("0000:01:00.0".into());
+        device.gpu = Some("0000:01:00.0".into());
     }
     let settings = Settings { recipe: Recipe { placement: placement_text("all=GPU0"), ..recipe() }, ..Settings::default() };
     let mut studio = open_board_with(settings, devices, 5);

@@ -146,7 +146,7 @@ fn the_masked_part_is_generated_and_a_candidate_becomes_a_layer() {
     assert!(studio.sees("Rework the picture"), "nothing is masked yet");
     studio.app_mut().state.canvas.options.mask.size = 12.0;
     studio.draw((20.0, 20.0), (30.0, 20.0));
-    assert!(studio.sees("Paint the masked part"));
+    assert!(studio.sees("Inpaint the masked part"));
     assert_eq!(studio.content().current_layer().kind, LayerKind::Mask);
     assert_eq!(studio.content().picture().pixels(), image(64, 120).pixels(), "a mask is no paint");
 
@@ -200,21 +200,21 @@ fn regions_are_generated_by_their_own_words_and_accepted_one_by_one() {
     studio.take_tool(Key::B);
     studio.press(Modifiers::NONE, Key::F7);
     for (name, left, words) in [("Region", 4.0, "a boat"), ("Region", 44.0, "")] {
-        studio.click("Kinds of layers");
+        studio.click("Layer types");
         studio.click("Add a region");
         assert!(studio.content().current_layer().name.starts_with(name));
         studio.app_mut().state.canvas.options.brush.size = 8.0;
         studio.draw((left, 20.0), (left + 10.0, 20.0));
         if !words.is_empty() {
-            studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Words of the region").focus();
+            studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt of the region").focus();
             studio.harness.run_ok();
-            studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Words of the region").type_text(words);
+            studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt of the region").type_text(words);
             studio.harness.run_ok();
         }
     }
-    assert!(studio.sees("Paint this region"));
+    assert!(studio.sees("Generate this region"));
     studio.settle_canvas();
-    studio.click("Paint every region");
+    studio.click("Generate every region");
     studio.until("both to be asked for", |app| app.state.canvas.edited().is_some_and(|document| document.runs.len() == 2));
     // Without words the prompt counts.
     for (at, (words, mask)) in [("a boat", (255, 0)), ("a lake", (0, 255))].into_iter().enumerate() {
@@ -243,7 +243,7 @@ fn layers_guide_the_picture_where_the_model_can_use_them() {
     studio.take_tool(Key::B);
     studio.press(Modifiers::NONE, Key::F7);
     studio.draw((20.0, 30.0), (40.0, 30.0));
-    studio.click("Kinds of layers");
+    studio.click("Layer types");
     assert!(
         studio.harness.get_by_role_and_label(Role::Button, "Add a control layer").accesskit_node().is_disabled(),
         "there is no ControlNet"
@@ -259,7 +259,7 @@ fn layers_guide_the_picture_where_the_model_can_use_them() {
     let net = studio.folder.path().join("net.safetensors");
     studio.app_mut().state.shared.next.recipe.files.set(FileRole::Controlnet, net);
     studio.harness.run_ok();
-    studio.click("Kinds of layers");
+    studio.click("Layer types");
     studio.click("Use the layer for control");
     studio.settle_canvas();
     studio.press(Modifiers::COMMAND, Key::Enter);
@@ -325,7 +325,7 @@ fn a_border_is_dragged_and_the_new_part_is_what_is_generated() {
     studio.settle_canvas();
     assert_eq!((studio.content().width(), studio.content().height()), (96, 64));
     assert_eq!((studio.content().colour_at(63, 5), studio.content().colour_at(64, 5)), (Some([120; 3]), None));
-    assert!(studio.sees("Extend to the right"));
+    assert!(studio.sees("Outpaint to the right"));
     studio.settle_canvas();
     studio.press(Modifiers::COMMAND, Key::Enter);
     let (_, recipe, _) = studio.take();
@@ -349,7 +349,7 @@ fn borders_too_wide_for_one_look_of_the_model_are_extended_part_by_part() {
     studio.settle_canvas();
     assert_eq!((studio.content().width(), studio.content().height()), (96, 80));
     assert_eq!(studio.canvas().shown_crop(), None, "there are several");
-    assert!(studio.sees("Paint the empty part") || studio.sees("Extend the picture"));
+    assert!(studio.sees("Outpaint the empty part") || studio.sees("Outpaint the picture"));
     studio.press(Modifiers::COMMAND, Key::Enter);
     let (_, recipe, _) = studio.take();
     assert_eq!(recipe.outpaint, Some(Borders { right: 32, bottom: 16, ..Borders::default() }));
@@ -365,7 +365,7 @@ fn how_a_part_is_generated_can_be_set_and_taken_back() {
     studio.draw((240.0, 240.0), (260.0, 260.0));
     studio.settle_canvas();
     let narrow = studio.canvas().shown_crop().unwrap();
-    studio.click("Settings of the part");
+    studio.click("Inpainting settings");
     for name in ["Automatic", "Match the colours around"] {
         studio.harness.get_by_role_and_label(Role::CheckBox, name).click();
         studio.harness.run_ok();
@@ -381,7 +381,7 @@ fn how_a_part_is_generated_can_be_set_and_taken_back() {
     let area = recipe.area.unwrap();
     assert_eq!((area.context, area.fill, area.seam_correction), (4.0, Some(AreaFill::Neutral), false));
     assert!(area.feather.is_some());
-    studio.click("Settings of the part");
+    studio.click("Inpainting settings");
     studio.click("As usual");
     assert_eq!(studio.app().state.canvas.options.area, AreaSettings::default());
 }

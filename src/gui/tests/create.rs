@@ -18,16 +18,16 @@ fn a_typed_prompt_and_ctrl_enter_reach_the_engine() {
 #[test]
 fn words_to_leave_out_get_the_guidance_that_they_need_with_one_click() {
     let mut studio = Studio::open(Recipe { guidance: 1.0, ..ready() });
-    assert!(!studio.sees("Without effect"), "nothing is to be left out");
+    assert!(!studio.sees("No effect"), "nothing is to be left out");
     studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Negative prompt").focus();
     studio.harness.run_ok();
     studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Negative prompt").type_text("fog");
     studio.harness.run_ok();
-    assert!(studio.sees("Without effect while guidance is 1."));
+    assert!(studio.sees("No effect while guidance is 1."));
     studio.click("Use 2");
     let recipe = &studio.app().state.shared.next.recipe;
     assert_eq!((recipe.guidance, recipe.negative_prompt.as_str()), (2.0, "fog"));
-    assert!(!studio.sees("Without effect"));
+    assert!(!studio.sees("No effect"));
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn the_button_says_what_is_missing_until_there_is_a_model_and_a_prompt() {
     assert!(Studio::open(recipe.clone()).sees("Add the text encoder that belongs to this model."));
     recipe.files.set(FileRole::Llm, "/models/q.gguf");
     let studio = Studio::open(recipe.clone());
-    assert!(studio.sees("Describe the picture first.") && studio.sees("Describe it in the prompt, then press Generate."));
+    assert!(studio.sees("Write a prompt first.") && studio.sees("Write a prompt, then press Generate."));
     recipe.prompt = "a lake".into();
     let studio = Studio::open(recipe);
     assert!(!studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled());
@@ -97,7 +97,7 @@ fn at_the_first_start_the_built_in_model_is_chosen_by_its_name_and_paints_at_onc
     let (mut studio, builtin, _folder) = studio_with_builtin(Settings::default());
     assert!(studio.sees("Built-in") && studio.sees("Small"));
     assert!(!studio.sees("Diffusion"), "it is one thing, not three files");
-    assert!(studio.sees("Type what you would like to see and press Generate."));
+    assert!(studio.sees("Write a prompt and press Generate."));
     assert!(!studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled());
 
     let example = "golden dunes at dawn under a pale pink sky";
@@ -117,7 +117,7 @@ fn words_to_leave_out_count_without_guidance_where_the_model_reads_them_in_its_p
     studio.harness.run_ok();
     studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Negative prompt").type_text("the sun");
     studio.harness.run_ok();
-    assert!(!studio.sees("Without effect"));
+    assert!(!studio.sees("No effect"));
     // A picture of an earlier version of the built-in model brings settings of that one.
     let earlier = Recipe { files: builtin.files().clone(), negative_prompt: "fog".into(), ..Recipe::default() };
     studio.app_mut().state.shared.next.apply_settings(&atelier_core::recipe::PartialRecipe::of(&earlier));
@@ -220,7 +220,7 @@ fn a_picture_forms_before_ones_eyes_and_is_kept() {
     let mut studio = Studio::open(ready());
     let (job, ..) = studio.generate();
     studio.begin(job, vec![77]);
-    let phase = Phase::Loading { module: Some(Module::Diffusion), bytes_done: 1_000_000_000, bytes_total: 2_000_000_000 };
+    let phase = JobPhase::Loading { module: Some(Module::Diffusion), bytes_done: 1_000_000_000, bytes_total: 2_000_000_000 };
     studio.port.send(Event::Phase { job, phase });
     studio.harness.run_ok();
     assert!(studio.sees("Loading the diffusion model · 1.0 GB of 2.0 GB"));
@@ -230,7 +230,7 @@ fn a_picture_forms_before_ones_eyes_and_is_kept() {
     studio.until("the preview", |app| app.state.create.forming.is_some());
     assert!(studio.sees("Step 3 of 4"));
     assert!(studio.sees("0.5 s a step"));
-    assert!(studio.sees("Forming · 64 × 64"), "a small preview is shown at the size of the picture");
+    assert!(studio.sees("Generating · 64 × 64"), "a small preview is shown at the size of the picture");
     let progress = studio.harness.get_by_role_and_label(Role::ProgressIndicator, "Progress");
     assert_eq!(progress.accesskit_node().numeric_value(), Some(50.0));
 
@@ -293,7 +293,7 @@ fn a_batch_shows_each_picture_and_the_filmstrip_gives_settings_back() {
     let (job, ..) = studio.generate();
     studio.begin(job, vec![5, 6]);
     studio.picture(job, 0, 5);
-    studio.port.send(Event::Phase { job, phase: Phase::Denoising { picture: 1 } });
+    studio.port.send(Event::Phase { job, phase: JobPhase::Denoising { picture: 1 } });
     studio.harness.run_ok();
     assert!(studio.sees("Picture 2 of 2"));
     studio.picture(job, 1, 6);
@@ -324,7 +324,7 @@ fn what_one_looks_at_stays_until_the_next_picture_is_asked_for() {
     studio.click("Picture 1, seed 1");
     studio.picture(job, 0, 3);
     assert!(studio.sees("seed 1 ·"), "a finished picture takes nothing away from one's eyes");
-    studio.click("Show the forming picture");
+    studio.click("Show the current picture");
     assert!(studio.app().state.create.session.following());
 }
 
@@ -408,7 +408,7 @@ fn dropped_files_go_where_they_belong() {
 fn a_file_that_has_gone_is_marked() {
     let mut studio = Studio::open(ready());
     studio.until("the check", |app| app.state.shared.missing_files.contains(Path::new("/models/sd15.safetensors")));
-    assert!(studio.sees("Not there any more"));
+    assert!(studio.sees("No longer exists"));
 }
 
 #[test]
@@ -435,7 +435,7 @@ fn closing_while_a_picture_forms_asks_stops_waits_and_then_closes() {
     studio.ask_to_close();
     assert!(studio.window_commands().contains(&egui::ViewportCommand::CancelClose));
     studio.harness.run_ok();
-    assert!(studio.sees("A picture is still forming. Stop it and close?"));
+    assert!(studio.sees("A picture is still being generated. Stop it and close?"));
     studio.click("Keep going");
     assert_eq!(studio.app().state.closing, Closing::No);
     assert!(!cancel.load(Ordering::Relaxed));
@@ -622,11 +622,11 @@ fn three_hundred_frames_during_a_flood_of_events_stay_short() {
 #[test]
 fn a_picture_whose_pixels_are_on_their_way_is_no_empty_canvas() {
     let mut studio = Studio::open(ready());
-    assert!(studio.sees("Ready when you are"));
+    assert!(studio.sees("Ready to generate"));
     let info = PictureInfo { index: 0, seed: 7, cpu_math: None };
     studio.app_mut().state.create.session.push(ready(), info, Vec::new(), image(64, 9));
     studio.harness.step();
     let session = &studio.app().state.create.session;
     assert!(session.shown().is_some_and(|it| session.texture(it.id).is_none() && it.thumbnail.is_none()), "nothing to draw yet");
-    assert!(!studio.sees("Ready when you are"));
+    assert!(!studio.sees("Ready to generate"));
 }

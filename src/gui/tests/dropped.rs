@@ -29,7 +29,7 @@ fn the_settings_of_another_program_are_listed_used_and_undone() {
     let mut studio = Studio::open(ready());
     drop_picture(&mut studio, "a1111.png");
     for words in [
-        "What is this picture for?",
+        "How should this picture be used?",
         "Made by A1111 or Forge, 32 × 16 pixels.",
         "Model sd_xl_base_1.0 is not on this machine.",
         "LoRA ink is not on this machine.",
@@ -45,7 +45,7 @@ fn the_settings_of_another_program_are_listed_used_and_undone() {
     let expected = ["prompt", "negative prompt", "size", "steps", "guidance", "sampler", "scheduler", "CLIP skip", "seed", "upscaling"];
     assert_eq!(changed_settings(&ready(), &after), expected);
     assert_eq!((after.sampler, after.scheduler, after.steps), (Some(Sampler::Dpmpp2m), Some(Scheduler::Karras), 28));
-    assert!(studio.app().state.create.dropped.is_none() && studio.sees("as far as they are understood, are set."));
+    assert!(studio.app().state.create.dropped.is_none() && studio.sees("recognised settings of"));
     assert_eq!(studio.app().state.shared.history.next_undo(), Some("Use its settings"));
     studio.press(Modifiers::COMMAND, Key::Z);
     assert_eq!(*recipe(&studio), ready());
@@ -80,7 +80,7 @@ fn guides_are_one_list_and_what_the_model_cannot_use_is_not_offered() {
     studio.app_mut().state.shared.next.recipe.files.set(FileRole::Controlnet, "/models/canny.safetensors");
     studio.harness.run_ok();
     studio.click("Add a guide");
-    assert!(!studio.sees("Choose a picture to") && studio.sees("Choose a control picture"));
+    assert!(!studio.sees("Choose a start picture") && studio.sees("Choose a control picture"));
     studio.press(Modifiers::NONE, Key::Escape);
     drop_paths(&mut studio, std::slice::from_ref(&path));
     studio.click("Steer by it");
@@ -98,7 +98,7 @@ fn a_picture_that_tells_nothing_can_be_started_from_or_looked_at() {
         std::fs::write(path, png(&[])).unwrap();
     }
     drop_paths(&mut studio, &paths);
-    assert!(studio.sees("It tells nothing of how it was made.") && studio.sees("And one more picture."));
+    assert!(studio.sees("This picture contains no settings.") && studio.sees("And one more picture."));
     assert!(studio.harness.query_by_role_and_label(Role::Button, "Use its settings").is_none());
     studio.harness.check_accessibility();
     studio.until("its small look", |app| app.state.create.thumbnail(&paths[0]).is_some());

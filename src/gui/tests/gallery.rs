@@ -179,7 +179,7 @@ fn l_enlarges_the_picture_and_keeps_what_it_says() {
     studio.press(Modifiers::NONE, Key::Home);
     let file = studio.app().state.gallery.summaries.get(&current(&studio)).unwrap().path.clone();
     studio.press(Modifiers::NONE, Key::L);
-    studio.until_notice("This picture is enlarged.");
+    studio.until_notice("Upscaling this picture.");
     let (_, recipe, _) = studio.take();
     assert!(recipe.only_enlarges(), "{recipe:?}");
     assert_eq!((recipe.prompt.as_str(), recipe.seed), ("a red fox in snow", 100));
@@ -207,7 +207,7 @@ fn the_drafts_among_the_selected_pictures_are_finished_one_after_the_other() {
     };
     studio.press(Modifiers::COMMAND, Key::A);
     finish(&mut studio);
-    studio.until_notice("2 drafts are finished, one after the other.");
+    studio.until_notice("Finishing 2 drafts, one after another.");
     let mut finished = Vec::new();
     for _ in 0..2 {
         let (job, recipe, _) = studio.take();
@@ -247,7 +247,7 @@ fn tags_and_notes_are_typed_and_found_again() {
 fn a_kept_search_is_found_again_and_forgotten() {
     let mut studio = open_gallery(&["a lake", "a fox"]);
     search(&mut studio, "lake");
-    studio.click("Keep this search…");
+    studio.click("Save this search…");
     studio.harness.event(egui::Event::Text("Water".into()));
     studio.press(Modifiers::NONE, Key::Enter);
     studio.until("the kept search", |app| app.state.gallery.overview.saved_searches.len() == 1);
@@ -255,7 +255,7 @@ fn a_kept_search_is_found_again_and_forgotten() {
     studio.until("everything", |app| app.state.gallery.found.ids.len() == 2);
     studio.click("Water");
     studio.until("the lake", |app| app.state.gallery.found.ids.len() == 1);
-    studio.click("Forget this search Water");
+    studio.click("Delete this search Water");
     studio.until("no kept search", |app| app.state.gallery.overview.saved_searches.is_empty());
 }
 

@@ -38,7 +38,7 @@ fn reference_and_control_pictures_are_seen_removed_and_kept_for_the_next_start()
     };
     recipe.files.set(FileRole::Controlnet, "/models/canny.gguf");
     let mut studio = Studio::sized(recipe.clone(), [1440.0, 1600.0]);
-    for words in ["Reference picture 1", "Reference picture 2", "two.png", "Control picture", "pose.png", "Set there: noise, threads"] {
+    for words in ["Reference picture 1", "Reference picture 2", "two.png", "Control picture", "pose.png", "Changed: noise, threads"] {
         assert!(studio.sees(words), "{words}");
     }
     studio.harness.check_accessibility();
@@ -111,7 +111,7 @@ fn a_lora_that_is_named_in_the_prompt_becomes_a_chip_with_its_strength() {
     assert!(recipe_of(&studio).loras.is_empty() && recipe_of(&studio).prompt.is_empty(), "one change");
 
     set(&mut studio, Recipe { prompt: "a <lora:pen:1> lake".into(), ..ready() });
-    assert!(studio.sees("pen · not found") && studio.sees("The prompt names a LoRA that is not known"));
+    assert!(studio.sees("pen · not found") && studio.sees("The prompt uses an unknown LoRA"));
     assert!(studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled());
     studio.harness.check_accessibility();
     let paths = drop_files(&mut studio, &["pen.safetensors", "pen-lora.safetensors"]);
@@ -233,11 +233,11 @@ fn reference_pictures_are_offered_only_where_the_model_looks_at_them() {
         is_offered
     };
     assert!(offers(&mut studio), "nothing is known of the model yet");
-    assert!(!studio.sees("looks at no reference pictures"));
+    assert!(!studio.sees("does not use reference pictures"));
     let files = studio.app().state.shared.next.recipe.files.clone();
     studio.app_mut().state.shared.without_references = Some(files);
     studio.harness.run_ok();
-    assert!(!offers(&mut studio) && studio.sees("looks at no reference pictures"), "those that are there say so");
+    assert!(!offers(&mut studio) && studio.sees("does not use reference pictures"), "those that are there say so");
     let shown = crate::gui::create::Command::ReferenceShown.enabled(&studio.app().state.create, &studio.app().state.shared);
     assert!(shown.unwrap_err().contains("Kontext"));
     studio.app_mut().state.shared.next.use_file(FileRole::Model, "/models/kontext.safetensors".into());

@@ -61,7 +61,6 @@ impl Studio {
         self.app().state.live.run.as_ref().map(|run| run.job)
     }
 
-    /// Lets time pass.
     fn idle(&mut self) {
         for _ in 0..8 {
             self.harness.step();
@@ -234,7 +233,7 @@ fn only_the_masked_part_follows() {
     assert_eq!(studio.app().state.canvas.edited().unwrap().document.content().current_layer().kind, LayerKind::Mask);
     let (_, recipe, _) = studio.go_live();
     assert!(recipe.mask.is_some() && recipe.area.is_some() && recipe.init.is_some());
-    assert!(studio.sees("Follow") && !studio.sees("Paint the masked part"));
+    assert!(studio.sees("Follow") && !studio.sees("Inpaint the masked part"));
 }
 
 #[test]

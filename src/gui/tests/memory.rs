@@ -124,7 +124,7 @@ fn a_model_whose_loading_ended_the_program_is_not_loaded_by_itself_at_the_next_s
     let folder = studio.folder;
     let mut again = Studio::at(folder, Settings { recipe: recipe(), ..Settings::default() }, Err("None.".into()), [1440.0, 900.0]);
     again.until("the start", |app| app.state.memory.preloading.has_checked_marker());
-    assert!(again.sees("Atelier ended while it loaded z-Q8_0.") && !mark.exists());
+    assert!(again.sees("Atelier crashed while loading z-Q8_0.") && !mark.exists());
     again.port.send(Event::Devices(machine()));
     again.answer_estimate(5);
     assert_eq!(again.preload_requests(), []);

@@ -94,7 +94,7 @@ fn device(kind: DeviceKind, gib: u64) -> Device {
         name: format!("{kind:?}"),
         description: String::new(),
         kind,
-        card: None,
+        gpu: None,
         memory_total_bytes: gib * GIB,
         memory_free_bytes: gib * GIB,
         memory_allocated_bytes: 0,

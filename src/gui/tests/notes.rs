@@ -18,7 +18,7 @@ fn make(studio: &mut Studio, seed: i64, notes: Vec<PictureNote>) {
 }
 
 fn flat() -> PictureNote {
-    PictureNote::wrong("This picture has one colour only.", vec![Change::FlashAttentionOff, Change::VaeTiling])
+    PictureNote::wrong("This picture has only one colour.", vec![Change::FlashAttentionOff, Change::VaeTiling])
 }
 
 #[test]
@@ -27,11 +27,11 @@ fn what_went_wrong_stays_with_the_picture_with_buttons_that_mend_it() {
     make(&mut studio, 7, vec![PictureNote::changed("The size is now 64 x 64."), flat()]);
     assert!(studio.app().state.notices.shown().is_none(), "it is no line that goes away");
     studio.harness.run_steps(60);
-    assert!(studio.sees("The size is now 64 x 64.") && studio.sees("This picture has one colour only."));
+    assert!(studio.sees("The size is now 64 x 64.") && studio.sees("This picture has only one colour."));
     assert!(studio.harness.query_all_by_label_contains("Picture 1, seed 7\nThe size is now").next().is_some(), "its thumbnail says it too");
     studio.harness.check_accessibility();
 
-    studio.click("Switch flash attention off");
+    studio.click("Turn off flash attention");
     let (job, recipe, _) = studio.take();
     assert_eq!((recipe.flash_attention, recipe.seed), (false, 7), "the same picture, mended");
     assert!(!studio.app().state.shared.next.recipe.flash_attention && studio.app().state.shared.next.recipe.seed < 0);
@@ -41,7 +41,7 @@ fn what_went_wrong_stays_with_the_picture_with_buttons_that_mend_it() {
     assert!(!studio.sees("About this picture"), "the new one is without");
     studio.press(Modifiers::NONE, Key::PageDown);
     assert!(studio.sees("About this picture"));
-    studio.click("Put the notes away");
+    studio.click("Hide the notes");
     assert!(!studio.sees("About this picture"));
     studio.click("Show the notes");
     assert!(studio.sees("About this picture"));
@@ -56,9 +56,9 @@ fn notes_are_in_the_file_and_come_back_when_it_is_opened_after_a_restart() {
     let ctx = again.harness.ctx.clone();
     again.harness.state_mut().as_mut().unwrap().open(&ctx, vec![path]);
     again.until("the picture", |app| app.state.create.session.len() == 1 && app.state.create.converting_picture.is_none());
-    assert!(again.sees("This picture has one colour only."));
+    assert!(again.sees("This picture has only one colour."));
     assert_eq!(again.app().state.create.session.shown().unwrap().notes, [flat()]);
-    again.click("Decode in tiles");
+    again.click("Decode in tiles (VAE tiling)");
     let (_, recipe, _) = again.take();
     assert_eq!((recipe.vae_tiling, recipe.seed), (true, 7));
 }

@@ -86,7 +86,7 @@ fn importing_a_list_asks_before_it_touches_a_style_of_the_same_name() {
     let own = ("Ink".to_owned(), "my ink".to_owned());
 
     import(&mut studio);
-    assert!(studio.sees("You have a style of this name") && studio.sees("Ink."));
+    assert!(studio.sees("You already have a style with this name") && studio.sees("Ink."));
     studio.harness.check_accessibility();
     assert_eq!(styles(&folder), std::slice::from_ref(&own));
     studio.press(Modifiers::NONE, Key::Escape);

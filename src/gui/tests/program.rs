@@ -21,12 +21,12 @@ fn zoom_changes_by_keys_and_menu_and_is_stored() {
     assert_eq!((factor(&studio), studio.app().settings().zoom), (1.0, Zoom::default()));
 
     studio.click("Menu");
-    assert!(studio.sees("100 %") || studio.harness.query_by_role_and_label(Role::Button, "Usual size").is_some());
-    assert!(studio.harness.get_by_role_and_label(Role::Button, "Usual size").accesskit_node().is_disabled());
+    assert!(studio.sees("100 %") || studio.harness.query_by_role_and_label(Role::Button, "Default size").is_some());
+    assert!(studio.harness.get_by_role_and_label(Role::Button, "Default size").accesskit_node().is_disabled());
     studio.click("Larger");
     studio.click("Larger");
     assert_eq!(studio.app().settings().zoom.percent(), 120);
-    studio.click("Usual size");
+    studio.click("Default size");
     assert_eq!(factor(&studio), 1.0);
     studio.harness.check_accessibility();
 }
@@ -75,12 +75,12 @@ fn a_crash_of_the_last_window_is_told_until_it_is_dismissed_and_keeps_nobody_fro
     let ctx = studio.harness.ctx.clone();
     studio.app_mut().watch(&ctx, Watch::new(&paths));
     studio.until("the crash", |app| app.state.program.crash.is_some());
-    assert!(studio.sees("did not end as it should") && studio.sees("nothing was sent"));
+    assert!(studio.sees("Atelier crashed last time") && studio.sees("nothing was sent"));
     assert!(studio.harness.query_by_role_and_label(Role::Button, "Show the file").is_some());
     studio.harness.check_accessibility();
     studio.make(7);
     studio.click("Dismiss");
-    assert!(!studio.sees("did not end as it should"));
+    assert!(!studio.sees("Atelier crashed last time"));
     assert_eq!(std::fs::read_dir(crash_report::folder(&paths)).unwrap().count(), 1, "the file stays");
     // A window that is closed leaves no mark.
     studio.harness.state_mut().take().unwrap().finish();
@@ -121,7 +121,7 @@ fn an_opened_picture_of_atelier_is_shown_and_brings_its_settings() {
     open_files(&mut studio, vec![picture]);
     studio.until("the second", |app| app.state.create.session.len() == 2);
     assert_eq!(studio.app().state.shared.next.recipe.files, recipe.files);
-    assert!(studio.sees("Prompt, seed and settings of"));
+    assert!(studio.sees("Loaded prompt, seed and settings of"));
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn other_opened_files_are_taken_as_if_they_were_dropped() {
     open_files(&mut studio, vec![vae.clone(), folder.join("none.png")]);
     studio.until("the file", |app| app.state.shared.next.recipe.files.get(FileRole::Vae).is_some());
     assert_eq!(studio.app().state.shared.next.recipe.files.get(FileRole::Vae), Some(vae.as_path()));
-    assert!(studio.sees("There is no file"));
+    assert!(studio.sees("does not exist"));
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn with_feed(file: SignedFile) -> Studio {
 #[test]
 fn a_build_without_a_publisher_s_key_says_nothing_of_updates() {
     let mut studio = Studio::open(ready());
-    assert!(!studio.sees("new versions"));
+    assert!(!studio.sees("check for updates?"));
     studio.click("Menu");
     assert!(!studio.sees("updates"));
 }
@@ -173,14 +173,11 @@ fn a_build_without_a_publisher_s_key_says_nothing_of_updates() {
 #[test]
 fn who_agrees_is_told_of_a_new_version_and_its_page() {
     let mut studio = with_feed(NEWER);
-    assert!(
-        studio.sees("May Atelier look for new versions?") && !studio.app().state.program.updates.is_checking,
-        "nothing is asked before"
-    );
+    assert!(studio.sees("May Atelier check for updates?") && !studio.app().state.program.updates.is_checking, "nothing is asked before");
     studio.harness.check_accessibility();
     studio.click("Once a week");
     studio.until("the release", |app| app.state.program.updates.release.is_some());
-    assert!(studio.sees("Version 999.0.0 of Atelier is there.") && !studio.sees("May Atelier"));
+    assert!(studio.sees("Version 999.0.0 of Atelier is available.") && !studio.sees("May Atelier"));
     let kept = studio.app().settings().updates;
     assert!(kept.choice == UpdateChoice::Weekly && kept.checked_secs > 0 && kept.seen.is_some());
     studio.make(7);
@@ -192,14 +189,14 @@ fn who_agrees_is_told_of_a_new_version_and_its_page() {
 fn who_declines_is_not_asked_again_and_may_look_by_hand() {
     let mut studio = with_feed(OLDER);
     studio.click("No");
-    assert!(!studio.sees("new versions") && !studio.app().state.program.updates.is_checking);
+    assert!(!studio.sees("check for updates?") && !studio.app().state.program.updates.is_checking);
     assert_eq!(studio.app().settings().updates.choice, UpdateChoice::Off);
     studio.click("Menu");
     studio.click("Check for updates");
     studio.until("the answer", |app| app.state.program.updates.settings.checked_secs > 0);
-    assert!(studio.sees("You have the newest version of Atelier."));
+    assert!(studio.sees("Atelier is up to date."));
     studio.click("Menu");
-    studio.harness.get_by_role_and_label(Role::CheckBox, "Look for updates once a week").click();
+    studio.harness.get_by_role_and_label(Role::CheckBox, "Check for updates once a week").click();
     studio.harness.run_ok();
     assert_eq!(studio.app().settings().updates.choice, UpdateChoice::Weekly);
 }

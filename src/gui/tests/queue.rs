@@ -37,12 +37,12 @@ fn the_panel_opens_by_key_and_button_and_says_when_nothing_waits() {
     let mut studio = Studio::open(ready());
     assert!(!studio.sees("Nothing waits"));
     studio.press(Modifiers::COMMAND, Key::J);
-    assert!(studio.sees("also while Atelier is closed"));
+    assert!(studio.sees("even while Atelier is closed"));
     studio.harness.check_accessibility();
-    studio.click("Put the queue away");
-    assert!(!studio.sees("also while Atelier is closed"));
+    studio.click("Hide the queue");
+    assert!(!studio.sees("even while Atelier is closed"));
     studio.click("Queue");
-    assert!(studio.sees("also while Atelier is closed"));
+    assert!(studio.sees("even while Atelier is closed"));
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_job_is_pinned_to_a_device_of_this_machine() {
         name: name.into(),
         description: name.into(),
         kind: DeviceKind::Gpu,
-        card: None,
+        gpu: None,
         memory_total_bytes: 1 << 33,
         memory_free_bytes: 1 << 33,
         memory_allocated_bytes: 0,
@@ -160,7 +160,7 @@ fn the_queue_pauses_behind_the_picture_and_goes_on() {
     studio.done(job);
     studio.until("the end", |app| app.state.shared.queue.rows.iter().any(|row| row.job.state == JobState::Done));
     assert!(studio.sees("The queue is paused"));
-    studio.click("Go on");
+    studio.click("Resume");
     studio.until("the next", |app| app.state.shared.queue.pause == PauseMode::No && !app.state.shared.jobs.is_empty());
 }
 
@@ -192,13 +192,13 @@ fn after_a_kill_one_question_is_asked_and_what_waited_is_there() {
     drop(database);
     let mut studio = Studio::at(folder, Settings { recipe: ready(), ..Settings::default() }, Err("None.".into()), [1440.0, 900.0]);
     studio.until("the question", |app| app.state.shared.queue.questions().count() == 1);
-    assert!(studio.sees("Begin again?") && studio.sees("a ship") && studio.sees("Waits for your answer"));
+    assert!(studio.sees("Start again?") && studio.sees("a ship") && studio.sees("Waits for your answer"));
     studio.harness.check_accessibility();
-    studio.click("Begin again");
+    studio.click("Start again");
     let (_, recipe, _) = studio.take();
     assert_eq!((recipe.prompt.as_str(), recipe.seed), ("a ship", 77), "with its seed");
     studio.until("the answer", |app| app.state.shared.queue.questions().count() == 0);
-    assert!(!studio.sees("Begin again?"));
+    assert!(!studio.sees("Start again?"));
 }
 
 #[test]

@@ -84,11 +84,11 @@ fn a_finished_picture_is_enlarged_by_one_key_with_its_own_settings() {
 #[test]
 fn the_second_pass_is_a_setting_with_a_switch_and_an_upscaler_of_the_library() {
     let mut studio = Studio::sized(ready(), [1440.0, 1800.0]);
-    studio.harness.get_by_role_and_label(Role::CheckBox, "Enlarge each picture").click();
+    studio.harness.get_by_role_and_label(Role::CheckBox, "Upscale each picture").click();
     studio.harness.run_ok();
     assert_eq!(recipe(&studio).hires, Some(atelier_core::recipe::Hires::default()));
     assert!(studio.harness.query_by_role_and_label(Role::ComboBox, "Upscaler").is_some());
-    for (name, side) in [("Redraw in tiles", None), ("Tile side: a value of one's own", Some(768))] {
+    for (name, side) in [("Regenerate in tiles", None), ("Tile side: set a value", Some(768))] {
         studio.harness.get_by_role_and_label(Role::CheckBox, name).click();
         studio.harness.run_ok();
         assert_eq!(recipe(&studio).hires.as_ref().unwrap().tiles.as_ref().unwrap().side, side);

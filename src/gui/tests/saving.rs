@@ -134,7 +134,7 @@ fn survives(mut studio: Studio, fault: impl FnOnce(&Studio), repair: impl FnOnce
     studio.rest(21.0);
     studio.until_told("the backup", is_saved);
     assert_eq!(studio.backup().picture(), studio.content().picture());
-    assert!(studio.app().state.notices.shown().is_some_and(|it| it.text.contains("written again")));
+    assert!(studio.app().state.notices.shown().is_some_and(|it| it.text.contains("saved again")));
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn all_canvases_of_earlier_sessions_are_offered_one_by_one_and_those_that_cannot
     let mut studio = Studio::at(folder, Settings { recipe: ready(), ..Settings::default() }, Err(String::new()), [1440.0, 900.0]);
     studio.until("the canvas", |app| app.state.canvas.edited().is_some());
     assert_eq!((studio.content().width(), studio.app().state.canvas.parked.len()), (75, 0), "the newest that can be read, and no other");
-    assert!(studio.sees("Not everything that you painted could be opened again") && studio.sees("newest.atelier ("));
+    assert!(studio.sees("Some canvases could not be reopened") && studio.sees("newest.atelier ("));
     studio.harness.check_accessibility();
     studio.click("Leave it there");
     assert!(damaged.exists());
@@ -275,7 +275,7 @@ fn a_start_picture_that_ended_the_program_is_not_read_at_the_next_start() {
     let recipe = Recipe { init, ..ready() };
     let mut studio = Studio::at(folder, Settings { recipe, ..Settings::default() }, Err(String::new()), [1440.0, 900.0]);
     studio.until_told("why it is not shown", |app| {
-        app.state.notices.shown().is_some_and(|it| it.text.contains("Atelier ended while it read"))
+        app.state.notices.shown().is_some_and(|it| it.text.contains("Atelier crashed while reading"))
     });
 }
 
@@ -289,7 +289,7 @@ fn a_canvas_that_ended_the_program_is_left_out_and_named() {
     let mut studio = Studio::at(folder, Settings { recipe: ready(), ..Settings::default() }, Err(String::new()), [1440.0, 900.0]);
     studio.until("the canvas", |app| app.state.canvas.edited().is_some());
     assert_eq!(studio.content().width(), 64);
-    assert!(studio.sees("bad.atelier (Atelier ended while it read it)"));
+    assert!(studio.sees("bad.atelier (Atelier crashed while reading this file)"));
 }
 
 #[test]
@@ -301,7 +301,7 @@ fn a_window_beside_another_one_asks_and_leaves_its_files_alone() {
     std::fs::write(&paths.settings_file, "theirs").unwrap();
     let options = Studio::options(&folder, Err(String::new()), None).beside();
     let mut studio = Studio::of(options, Settings { recipe: ready(), ..Settings::default() }, [1440.0, 900.0], folder);
-    assert!(studio.sees("Atelier is open already and does not answer."));
+    assert!(studio.sees("Atelier is already open but not responding."));
     studio.harness.check_accessibility();
     studio.click("Use a second window");
     assert!(!studio.sees("does not answer") && studio.app().state.canvas.document.is_none());

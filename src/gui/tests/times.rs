@@ -41,7 +41,7 @@ impl Studio {
 #[test]
 fn times_are_told_by_phase_and_beside_the_button_and_what_was_measured_beside_them() {
     let mut studio = open_board(5);
-    assert!(studio.sees("How long it takes is not known yet."));
+    assert!(studio.sees("Time per picture is not known yet."));
     assert!(!studio.sees("a picture, "));
     studio.port.send(Event::Rates { devices: Vec::new(), is_measuring: false });
     studio.answer_timed_estimate();

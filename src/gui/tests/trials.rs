@@ -51,7 +51,7 @@ fn the_best_placements_are_tried_in_turn_and_the_quickest_is_taken_with_one_clic
     studio.click("Use the quickest");
     studio.settle();
     assert_eq!(studio.app().state.shared.next.recipe.placement, tried[1]);
-    studio.click("Put the results away");
+    studio.click("Hide the results");
     studio.settle();
     assert!(!studio.sees("measured 5 s"));
 }

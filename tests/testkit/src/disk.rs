@@ -30,7 +30,6 @@ impl SmallDisk {
         None
     }
 
-    /// Its folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.folder

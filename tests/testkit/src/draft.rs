@@ -10,7 +10,6 @@ use crate::weights::SplitMix;
 /// Container of a draft.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Container {
-    /// safetensors.
     Safetensors,
     /// GGUF, version 3.
     Gguf,
@@ -80,7 +79,6 @@ impl Random {
         Self(SplitMix::new(seed))
     }
 
-    /// Any number.
     pub fn number(&mut self) -> u64 {
         self.0.next()
     }
@@ -90,7 +88,6 @@ impl Random {
         if count == 0 { 0 } else { (self.number() % count as u64) as usize }
     }
 
-    /// One of these.
     pub fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len())]
     }

@@ -98,7 +98,6 @@ fn sd15() -> Model {
 const XL_BASE: usize = 64;
 const XL_SECOND: usize = 2;
 
-/// A small SDXL.
 fn sdxl() -> Model {
     let mut model = Model::default();
     model.unet(&Unet {
@@ -124,11 +123,8 @@ pub fn lora() -> Draft {
 /// A model with a `ControlNet` for it.
 #[derive(Clone, Debug)]
 pub struct ControlledFiles {
-    /// The whole model.
     pub model: PathBuf,
-    /// The tiny autoencoder.
     pub taesd: PathBuf,
-    /// The `ControlNet`.
     pub controlnet: PathBuf,
 }
 

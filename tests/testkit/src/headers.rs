@@ -10,13 +10,11 @@ use crate::tiny::{Options, diffusion_tensors, encoder_tensors};
 /// Files of a model that is not one checkpoint.
 #[derive(Clone, Debug)]
 pub struct Parts {
-    /// Diffusion module.
     pub diffusion: PathBuf,
     /// The large text encoder: T5-XXL, or a language model.
     pub text: PathBuf,
     /// CLIP-L, if the family has it.
     pub clip_l: Option<PathBuf>,
-    /// VAE.
     pub vae: PathBuf,
 }
 

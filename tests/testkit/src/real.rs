@@ -244,7 +244,6 @@ impl Model {
         self.0.weight(format!("{query}.up.weight"), &[level, 4], Kind::F16, 1.0);
     }
 
-    /// CLIP-L.
     pub(crate) fn text_encoder(&mut self, text: &str) {
         self.clip(text, TEXT, 12);
     }

@@ -83,7 +83,6 @@ impl Default for Options {
 /// The files of a tiny model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TinyFiles {
-    /// The diffusion module.
     pub diffusion: PathBuf,
     /// The text encoder, of the Qwen3 family.
     pub llm: PathBuf,

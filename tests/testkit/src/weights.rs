@@ -48,7 +48,6 @@ impl Normals {
         Self(values)
     }
 
-    /// The numbers themselves.
     pub(crate) const fn values(&self) -> &[f32; TABLE] {
         &self.0
     }

@@ -4,7 +4,6 @@
 //! offsets and constants with those of the C++ compiler.
 
 #![allow(unsafe_code, reason = "bindings of a C interface")]
-#![allow(missing_docs, reason = "shim.h documents the functions")]
 #![allow(non_camel_case_types, reason = "names of C")]
 
 use std::ffi::{c_char, c_int, c_void};

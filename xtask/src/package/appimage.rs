@@ -53,7 +53,6 @@ pub(crate) fn package(staged: &Staged, out: &Path) -> Result<PathBuf, Failure> {
     Ok(file)
 }
 
-/// Builds the runtime.
 fn runtime() -> Result<PathBuf, Failure> {
     let target = target_folder().join("package");
     let mut command = cargo("build");

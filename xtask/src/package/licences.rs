@@ -21,7 +21,6 @@ const ENGINE_HEADERS: &str = "stable-diffusion.cpp/thirdparty";
 const STYLE: &str = "body{max-width:60rem;margin:2rem auto;padding:0 1rem;font:1rem/1.5 sans-serif;color-scheme:light dark}\
 pre{white-space:pre-wrap;font-size:.85rem;border:1px solid #8884;border-radius:6px;padding:1rem}td{padding-right:1.5rem}";
 
-/// A linked crate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Crate {
     name: String,

@@ -9,15 +9,15 @@ use super::{AreaSettings, Mask, PixelRect};
 /// Pixels of a mask from this value on are selected.
 const SELECTED: u8 = 128;
 /// Least feather in pixels at full strength.
-const LEAST_FEATHER: f32 = 32.0;
+const MIN_FEATHER: f32 = 32.0;
 /// The longest side of a picture, in least feathers: smaller pictures have less.
-const LEAST_FEATHERS_OF_A_PICTURE: f32 = 16.0;
+const MIN_FEATHERS_OF_A_PICTURE: f32 = 16.0;
 /// The widest blend between picture and result, in pixels.
-const MOST_BLEND: f32 = 25.0;
+const MAX_BLEND: f32 = 25.0;
 /// Pixels around the selection that are always denoised wholly.
 const GROWTH: f32 = 4.0;
 /// The longer side of a crop is at most so many times the shorter one, where the picture allows it.
-const MOST_ASPECT: u32 = 2;
+const MAX_ASPECT: u32 = 2;
 /// A crop that lacks less than this factor to the model's best size is widened instead of enlarged.
 const WIDENED_UP_TO: f64 = 1.3;
 /// Least and greatest side of a picture that the engine makes.
@@ -148,12 +148,12 @@ struct Edges {
 impl Edges {
     /// `feather`: its width, where a person chose one.
     fn new(picture: &PixelRect, selection: &PixelRect, strength: f32, feather: Option<u32>) -> Self {
-        let least = LEAST_FEATHER.min(picture.width.max(picture.height) as f32 / LEAST_FEATHERS_OF_A_PICTURE);
+        let least = MIN_FEATHER.min(picture.width.max(picture.height) as f32 / MIN_FEATHERS_OF_A_PICTURE);
         let diagonal = (selection.width as f32).hypot(selection.height as f32);
         let most = AreaSettings::MAX_FEATHER as f32;
         let feather = feather.map_or_else(|| ((diagonal / 10.0).max(least) * strength).min(most), |it| it as f32);
         let growth = GROWTH + feather / 2.0;
-        Self { feather, growth, blend: MOST_BLEND.min(growth + feather / 2.0) }
+        Self { feather, growth, blend: MAX_BLEND.min(growth + feather / 2.0) }
     }
 
     /// The share of the steps that a pixel takes part in.
@@ -182,7 +182,7 @@ fn crop(limits: &PixelRect, selection: &PixelRect, edges: &Edges, sizes: &ModelS
     }
     let side = |selected: u32, needed: u32| (selected as f32 * settings.context).ceil().max(needed.max(sizes.least) as f32) as u32;
     let (wide, high) = (side(selection.width, needed.width), side(selection.height, needed.height));
-    let (mut wide, mut high) = (wide.max(high / MOST_ASPECT), high.max(wide / MOST_ASPECT));
+    let (mut wide, mut high) = (wide.max(high / MAX_ASPECT), high.max(wide / MAX_ASPECT));
     let lacks = f64::from(sizes.best) / (f64::from(wide) * f64::from(high)).sqrt();
     if lacks > 1.0 && lacks <= WIDENED_UP_TO {
         (wide, high) = ((f64::from(wide) * lacks).ceil() as u32, (f64::from(high) * lacks).ceil() as u32);
@@ -209,7 +209,7 @@ fn work_size(crop: &PixelRect, sizes: &ModelSizes) -> (u32, u32) {
     let square = |side: u32| f64::from(side) * f64::from(side);
     let scale = (pixels.clamp(square(sizes.best), square(sizes.most.max(sizes.best))) / pixels).sqrt();
     let multiple = sizes.multiple.max(1);
-    let longest = (sizes.most.max(sizes.best) * MOST_ASPECT).min(SIDES.1);
+    let longest = (sizes.most.max(sizes.best) * MAX_ASPECT).min(SIDES.1);
     let side = |length: u32| {
         let multiples = (f64::from(length) * scale / f64::from(multiple)).round() as u32;
         let least = SIDES.0.next_multiple_of(multiple);

@@ -286,7 +286,7 @@ impl Document {
     /// # Errors
     /// Where there is no such layer.
     pub fn set_words(&mut self, id: LayerId, text: &str) -> Result<PixelRect, LayerError> {
-        self.go_on("Words of a region", |content| {
+        self.go_on("Prompt of a region", |content| {
             if let LayerKind::Region { words } = &mut content.layer_mut(id)?.kind {
                 *words = text.chars().take(LayerKind::MAX_WORDS).collect();
             }

@@ -70,7 +70,6 @@ impl History {
         Some(content)
     }
 
-    /// Forgets all changes.
     pub(super) fn clear(&mut self) {
         self.undo.clear();
         self.redo.clear();

@@ -116,7 +116,7 @@ impl Layer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LayerError {
     /// There is no such layer.
-    #[error("This layer is not there any more. Choose another one.")]
+    #[error("This layer no longer exists. Choose another one.")]
     Missing,
     /// The layer is locked.
     #[error("This layer is locked. Unlock it to change it.")]
@@ -128,7 +128,7 @@ pub enum LayerError {
     #[error("A picture has at least one layer. Add another one first.")]
     Last,
     /// There are too many layers.
-    #[error("There are {MAX_LAYERS} layers, which is the most. Remove one first.")]
+    #[error("There can be at most {MAX_LAYERS} layers. Remove one first.")]
     TooMany,
     /// The size is not possible.
     #[error("The picture would be too small or too large. Choose sides of 1 to {MAX_DOCUMENT_SIDE} pixels.")]

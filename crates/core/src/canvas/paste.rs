@@ -9,13 +9,13 @@ use super::{AreaPlan, Mask, crop_picture};
 use crate::recipe::Rgb8;
 
 /// Pixels of which the colours are matched; fewer say too little.
-const LEAST_MATCHED: usize = 256;
+const MIN_MATCHED: usize = 256;
 /// The contrast of the result is changed by no more than this factor.
-const MOST_GAIN: f64 = 1.1;
+const MAX_GAIN: f64 = 1.1;
 /// A difference at the edge is gone at this part of the greatest depth: so far in that no band is seen, and not so far that all is tinted.
 const FADE: f32 = 0.6;
 /// And no sooner than at this depth, in pixels.
-const LEAST_FADE: f32 = 16.0;
+const MIN_FADE: f32 = 16.0;
 
 /// The picture with the result of an area in it. `result` has the crop's size. With `seam_correction` its colours are matched to the picture: by
 /// means and deviations of the pixels that were not denoised, and by the differences at the edge, which fade with depth. `None` where sizes
@@ -55,11 +55,11 @@ fn corrected(original: &Rgb8, result: &Rgb8, plan: &AreaPlan) -> Vec<u8> {
 fn matched(original: &Rgb8, result: &Rgb8, denoise: &Mask) -> Vec<f32> {
     let outside: Vec<usize> = (0..denoise.pixels().len()).filter(|at| denoise.pixels()[*at] == 0).collect();
     let mut curves = [(1.0, 0.0); 3];
-    if outside.len() >= LEAST_MATCHED {
+    if outside.len() >= MIN_MATCHED {
         for (channel, curve) in curves.iter_mut().enumerate() {
             let (mean, deviation) = statistics(outside.iter().map(|at| original.pixels()[at * 3 + channel]));
             let (its_mean, its_deviation) = statistics(outside.iter().map(|at| result.pixels()[at * 3 + channel]));
-            let gain = if its_deviation > 1.0 { (deviation / its_deviation).clamp(1.0 / MOST_GAIN, MOST_GAIN) } else { 1.0 };
+            let gain = if its_deviation > 1.0 { (deviation / its_deviation).clamp(1.0 / MAX_GAIN, MAX_GAIN) } else { 1.0 };
             *curve = (gain, mean - its_mean * gain);
         }
     }
@@ -90,7 +90,7 @@ fn differences(original: &Rgb8, result: &[f32], paste: &Mask) -> Vec<[f32; 3]> {
     let mut differences = Weighted { width, height, colours, weights }.continued();
     let depths = Distances::to(width, height, |at| !is_kept(at));
     let deepest = (0..width * height).map(|at| depths.distance(at)).fold(0.0, f32::max);
-    let fade = if deepest.is_finite() { (deepest * FADE).max(LEAST_FADE) } else { LEAST_FADE };
+    let fade = if deepest.is_finite() { (deepest * FADE).max(MIN_FADE) } else { MIN_FADE };
     for (at, difference) in differences.iter_mut().enumerate() {
         let left = (1.0 - depths.distance(at) / fade).max(0.0);
         *difference = difference.map(|value| value * left * left * (3.0 - 2.0 * left));

@@ -11,7 +11,7 @@ use crate::device::{Device, DeviceKind};
 use crate::format::GIB;
 
 /// Largest budget in GiB; a larger one is a typing error.
-const MOST_GIB: f64 = 1_000_000.0;
+const MAX_GIB: f64 = 1_000_000.0;
 
 /// Most memory that may be used of devices, in GiB. Negative: free memory less that many GiB. 0: no budget.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -130,7 +130,7 @@ fn entries(text: &str) -> Result<Vec<(Option<&str>, f64)>, PlacementError> {
             if name == Some("") {
                 return Err(wrong());
             }
-            let gib = number.parse::<f64>().ok().filter(|gib| gib.abs() <= MOST_GIB).ok_or_else(wrong)?;
+            let gib = number.parse::<f64>().ok().filter(|gib| gib.abs() <= MAX_GIB).ok_or_else(wrong)?;
             // -0 is 0.
             Ok((name.filter(|name| !means_all(name)), gib + 0.0))
         })

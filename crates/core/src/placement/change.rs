@@ -109,20 +109,20 @@ impl Change {
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::VaeTiling => f.write_str("Decode in tiles"),
+            Self::VaeTiling => f.write_str("Decode in tiles (VAE tiling)"),
             Self::Weights { module, location: WeightLocation::Disk } => {
-                write!(f, "Read the weights of the {} from the disk each time", module.noun())
+                write!(f, "Read the weights of the {} from disk each time", module.noun())
             }
             Self::Weights { module, location: WeightLocation::Device(name) } => {
-                write!(f, "Let the weights of the {} live on {name}", module.noun())
+                write!(f, "Keep the weights of the {} on {name}", module.noun())
             }
-            Self::Pieces { module } => write!(f, "Copy the weights of the {} from RAM piece by piece", module.noun()),
+            Self::Pieces { module } => write!(f, "Stream the weights of the {} from RAM", module.noun()),
             Self::Budget { device, gib } => write!(f, "Raise the budget of {device} to {gib} GiB"),
             Self::RunsOn { module, device } => write!(f, "Run the {} on {device}", module.noun()),
             Self::Quantisation { module, name } => write!(f, "Use {name} for the {}", module.noun()),
-            Self::VaeConvScale => f.write_str("Let the VAE compute in a safe range"),
-            Self::FlashAttentionOff => f.write_str("Switch flash attention off"),
-            Self::WithoutLora { name } => write!(f, "Leave {name} out"),
+            Self::VaeConvScale => f.write_str("Scale the VAE's convolutions (safe range)"),
+            Self::FlashAttentionOff => f.write_str("Turn off flash attention"),
+            Self::WithoutLora { name } => write!(f, "Remove {name}"),
             Self::Size { width, height } => write!(f, "Make the picture {width} × {height}"),
         }
     }

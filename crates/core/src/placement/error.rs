@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlacementError {
     /// An entry lacks one of its halves.
-    #[error("\"{0}\" names no module or no device; write it as module=device, for example te=cpu")]
+    #[error("\"{0}\" does not name a module and a device; write it as module=device, for example te=cpu")]
     Half(String),
     /// Not the name of one device.
     #[error("\"{0}\" is not one device; name one, for example cuda0, or give a list to --backend")]

@@ -12,7 +12,7 @@ use super::search::PRIORITY;
 use crate::format::GIB;
 
 /// Most fixes that are returned.
-const MOST_FIXES: usize = 3;
+const MAX_FIXES: usize = 3;
 
 /// The changes whose plan fits and passes `helps`, the smallest loss first.
 pub(super) fn fixes(request: &PlanRequest<'_>, helps: impl Fn(&Plan) -> bool) -> Result<Vec<Fix>, PlacementError> {
@@ -41,7 +41,7 @@ pub(super) fn fixes(request: &PlanRequest<'_>, helps: impl Fn(&Plan) -> bool) ->
             fixes.push(fix);
         }
     }
-    fixes.truncate(MOST_FIXES);
+    fixes.truncate(MAX_FIXES);
     Ok(fixes)
 }
 

@@ -47,7 +47,7 @@ struct DeviceAccount {
     is_ram: bool,
     shares_ram: bool,
     /// Index of the first device of the same card: its own, unless another backend of the card comes before it.
-    card: usize,
+    gpu: usize,
     is_used: bool,
     resident: u64,
     /// Staged weights and compute buffers.
@@ -72,7 +72,6 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Accounts without modules.
     pub(super) fn new(capacities: &[DeviceCapacity], budgets: &Budgets) -> Self {
         let accounts = capacities.iter().enumerate().map(|(own, capacity)| {
             let limit = capacity.limit_bytes(budgets);
@@ -83,7 +82,7 @@ impl Ledger {
                 overhead: capacity.overhead_bytes,
                 is_ram: capacity.is_ram(),
                 shares_ram: capacity.shares_ram,
-                card: capacities.iter().position(|it| it.device.shares_card(&capacity.device)).unwrap_or(own),
+                gpu: capacities.iter().position(|it| it.device.shares_gpu(&capacity.device)).unwrap_or(own),
                 is_used: false,
                 resident: 0,
                 running: [MemoryUse::default(); Phase::ALL.len()],
@@ -117,8 +116,8 @@ impl Ledger {
     /// Bytes above the limits of all devices together. Memory that two devices share is counted once.
     pub(super) fn missing_bytes(&self) -> u64 {
         let (mut own, mut shared, mut ram) = (0_u64, 0_u64, 0_u64);
-        for (card, account) in self.accounts.iter().enumerate().filter(|(n, account)| account.card == *n) {
-            let backends = self.accounts.iter().filter(|it| it.card == card);
+        for (gpu, account) in self.accounts.iter().enumerate().filter(|(n, account)| account.gpu == *n) {
+            let backends = self.accounts.iter().filter(|it| it.gpu == gpu);
             let missing = backends.map(|it| self.missing_on(it)).max().unwrap_or(0);
             let sum = match (account.is_ram, account.shares_ram) {
                 (true, _) => &mut ram,
@@ -140,7 +139,7 @@ impl Ledger {
         let Some(account) = self.accounts.get(slot.run) else { return 0 };
         let limits = needs.compute_bytes.keys().map(|phase| {
             // Whatever its graph takes, these hold too.
-            let accounts = self.accounts.iter().filter(|it| (it.is_ram && account.shares_ram) || (it.is_used && it.card == account.card));
+            let accounts = self.accounts.iter().filter(|it| (it.is_ram && account.shares_ram) || (it.is_used && it.gpu == account.gpu));
             let left = accounts.map(|it| it.limit.saturating_sub(self.held(it, *phase))).min().unwrap_or(account.limit);
             let own = if phase.side_by_side() { slot.in_phase(needs, *phase) } else { account.running[*phase as usize] };
             left.saturating_add(own.total_bytes())
@@ -167,7 +166,7 @@ impl Ledger {
     /// is used.
     fn shared(&self, account: &DeviceAccount, phase: Phase) -> u64 {
         let is_other = |it: &&DeviceAccount| it.is_used && !std::ptr::eq(*it, account);
-        let shares = |it: &&DeviceAccount| (account.is_ram && it.shares_ram) || (account.is_used && it.card == account.card);
+        let shares = |it: &&DeviceAccount| (account.is_ram && it.shares_ram) || (account.is_used && it.gpu == account.gpu);
         self.accounts.iter().filter(is_other).filter(shares).map(|it| it.total(phase)).fold(0, u64::saturating_add)
     }
 }

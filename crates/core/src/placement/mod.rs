@@ -87,7 +87,7 @@ mod testing {
             name: name.into(),
             description,
             kind,
-            card: None,
+            gpu: None,
             memory_total_bytes: total_gib * GIB,
             memory_free_bytes: free_gib * GIB,
             memory_allocated_bytes: 0,

@@ -46,7 +46,7 @@ fn streaming(placement: &Placement, devices: &[Device]) -> Option<String> {
             WeightLocation::Disk => "are read from the disk as a whole".to_owned(),
         };
         format!(
-            "Streaming layers has no effect: the diffusion weights {place}. Let them live in RAM (--params-backend {}=cpu).",
+            "Streaming layers has no effect: the diffusion weights {place}. Keep them in RAM (--params-backend {}=cpu).",
             Module::Diffusion.key()
         )
     } else if placement.budgets.bytes(runs_on).is_none() {
@@ -61,7 +61,7 @@ fn budget(placement: &Placement, in_use: &[Module], device: &Device, devices: &[
     let name = &device.name;
     let gib = placement.budgets.gib(device)?;
     if device.kind == DeviceKind::Cpu {
-        return Some(format!("The budget of {name} is for planning only: the engine does not hold the processor to one."));
+        return Some(format!("The budget of {name} is for planning only: the engine does not limit the CPU."));
     }
     let running: Vec<Module> = in_use.iter().copied().filter(|module| placement.assignment(*module).runs_on == *name).collect();
     if running.is_empty() {
@@ -80,8 +80,8 @@ fn budget(placement: &Placement, in_use: &[Module], device: &Device, devices: &[
     }
     let modules = running.iter().map(|module| module.label()).collect::<Vec<_>>().join(", ");
     Some(format!(
-        "The budget of {name} saves no weights: nothing that runs there ({modules}) has weights in RAM, to be copied piece by piece. Let \
-         weights live in RAM (--params-backend) to save memory."
+        "The budget of {name} saves no weights: nothing that runs there ({modules}) has weights in RAM to stream. Keep \
+         weights in RAM (--params-backend) to save memory."
     ))
 }
 
@@ -98,7 +98,7 @@ fn budget_for_all(placement: &Placement, in_use: &[Module], devices: &[Device]) 
     placement.budgets.all()?;
     let elsewhere =
         |module: &Module| find(&placement.assignment(*module).runs_on, devices).is_some_and(|device| device.kind != DeviceKind::Cpu);
-    let note = "The memory budget has no effect: the processor is not held to it, and nothing runs on another device.";
+    let note = "The memory budget has no effect: the engine does not limit the CPU, and nothing runs on another device.";
     (!in_use.iter().any(elsewhere)).then(|| note.to_owned())
 }
 

@@ -127,7 +127,7 @@ fn is_shadowed(capacity: usize, capacities: &[DeviceCapacity], pins: &Pins) -> b
         let is_named = pins.values().any(|pin| pin.names(&it.device.name));
         (!is_named, it.device.backend_rank(), n)
     };
-    let mut others = capacities.iter().enumerate().filter(|(_, it)| it.device.shares_card(&own.device));
+    let mut others = capacities.iter().enumerate().filter(|(_, it)| it.device.shares_gpu(&own.device));
     others.any(|(n, it)| rank(n, it) < rank(capacity, own))
 }
 
@@ -209,7 +209,7 @@ pub(super) fn with(ledger: &Ledger, candidate_set: &Candidates<'_>, candidate: &
 }
 
 /// Most nodes that the bounded search visits.
-const MOST_VISITS: usize = 5_000;
+const MAX_VISITS: usize = 5_000;
 
 struct Search<'a> {
     candidates: &'a [Candidates<'a>],
@@ -267,7 +267,7 @@ impl Search<'_> {
         nexts.sort_by_key(|(missing, candidate, _)| (*missing, candidate.cost));
         for (missing, candidate, next) in nexts {
             let least = (missing.max(floor), cost + candidate.cost);
-            if self.best.as_ref().is_some_and(|(best, _)| least >= *best) || self.visits > MOST_VISITS {
+            if self.best.as_ref().is_some_and(|(best, _)| least >= *best) || self.visits > MAX_VISITS {
                 continue;
             }
             self.chosen.push(*candidate);

@@ -34,7 +34,6 @@ const HERE: &str = ".";
 /// The way in which Atelier applies LoRAs (`--lora-apply-mode`).
 const LORA_APPLY_MODE: &str = "at_runtime";
 
-/// Default denoising strength.
 const INIT_STRENGTH: f32 = 0.75;
 
 /// The recipe of a command without options.

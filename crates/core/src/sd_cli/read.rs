@@ -41,7 +41,7 @@ pub enum CommandError {
     #[error("a quotation mark is never closed; copy the whole command, from its first word to its last")]
     Unclosed,
     /// There is no option in it.
-    #[error("this is no command of sd-cli; paste one that has options, for example sd-cli -m model.safetensors -p \"a cat\"")]
+    #[error("this is not an sd-cli command; paste one with options, for example sd-cli -m model.safetensors -p \"a cat\"")]
     NoOptions,
 }
 
@@ -70,7 +70,7 @@ pub fn read_over(line: &str, recipe: Recipe) -> Result<ParsedCommand, CommandErr
                         reader.leave_out(&[name, &value], &reason);
                     }
                 }
-                None => reader.leave_out(&[name], "its value is missing"),
+                None => reader.leave_out(&[name], "a value is missing"),
             },
             Some(Action::Device) => match inline.or_else(|| words.next()) {
                 Some(device) => {
@@ -78,7 +78,7 @@ pub fn read_over(line: &str, recipe: Recipe) -> Result<ParsedCommand, CommandErr
                         reader.leave_out(&[name, &device], &error.to_string());
                     }
                 }
-                None => reader.leave_out(&[name], "its value is missing"),
+                None => reader.leave_out(&[name], "a value is missing"),
             },
             Some(Action::Flag(set)) => set(&mut reader),
             Some(Action::UnsupportedValue) => {
@@ -89,18 +89,15 @@ pub fn read_over(line: &str, recipe: Recipe) -> Result<ParsedCommand, CommandErr
             None if is_option(&word) => {
                 // The word after an unknown option belongs to it, unless it is an option itself.
                 let value = words.next_if(|next| !is_option(next));
-                reader.leave_out(
-                    &[Some(word.as_str()), value.as_deref()].into_iter().flatten().collect::<Vec<_>>(),
-                    "this option is not known",
-                );
+                reader.leave_out(&[Some(word.as_str()), value.as_deref()].into_iter().flatten().collect::<Vec<_>>(), "unknown option");
             }
-            None => reader.leave_out(&[&word], "it belongs to no option"),
+            None => reader.leave_out(&[&word], "not part of any option"),
         }
     }
     Ok(reader.finish())
 }
 
-const NO_SUCH_SETTING: &str = "Atelier has no such setting";
+const NO_SUCH_SETTING: &str = "Atelier does not have this setting";
 
 /// Numbers are values, also negative ones.
 fn is_option(word: &str) -> bool {
@@ -175,14 +172,12 @@ fn action(name: &str) -> Option<Action> {
         "--control-net-cpu" => Flag(|it| it.old.control_net_cpu = true),
         "--offload-to-cpu" => Flag(|it| it.old.offload_to_cpu = true),
         "--list-devices" => Flag(|it| it.leave_out(&["--list-devices"], "it lists devices and makes no picture; Devices shows them")),
-        "--rpc-servers" | "--rpc" => {
-            Value(|_, _| Err("servers are no part of a recipe; give them to Atelier itself (--rpc-servers)".to_owned()))
-        }
+        "--rpc-servers" | "--rpc" => Value(|_, _| Err("servers are not part of a recipe; pass them with --rpc-servers".to_owned())),
         "--clip_vision" => Value(|_, _| Err(without_effect(FileRole::ClipVision))),
         "--pm-id-images-dir" => Value(|it, text| set(&mut it.person_folder, Some(text.into()))),
         "--pm-id-embed-path" => Value(|it, text| set(&mut it.id_embedding, Some(text.into()))),
         "--pm-style-strength" => Value(|it, text| set(&mut it.style_strength, Some(percent(text)?))),
-        "--upscale-model" => Value(|_, _| Err("enlarge the finished picture in a step of its own".to_owned())),
+        "--upscale-model" => Value(|_, _| Err("upscale the finished picture separately".to_owned())),
         "-o" | "--output" | "--preview" | "--preview-path" | "--preview-interval" | "--output-begin-idx" => {
             Value(|_, _| Err("where pictures and previews go is not part of a recipe".to_owned()))
         }
@@ -338,7 +333,7 @@ impl Reader {
                 *init = Some(InitImage { image: ImageSource::File(path), strength });
             }
             (None, Some(init)) => init.strength = self.strength.unwrap_or(init.strength),
-            (None, None) if self.strength.is_some() => self.leave_out(&["--strength"], "there is no picture to start from"),
+            (None, None) if self.strength.is_some() => self.leave_out(&["--strength"], "there is no start picture"),
             (None, None) => {}
         }
         match (self.control.take(), &mut self.recipe.control) {
@@ -349,7 +344,7 @@ impl Reader {
             }
             (None, Some(control)) => control.strength = self.control_strength.unwrap_or(control.strength),
             (None, None) if self.control_strength.is_some() => {
-                self.leave_out(&["--control-strength"], "there is no picture for the ControlNet");
+                self.leave_out(&["--control-strength"], "there is no control picture");
             }
             (None, None) => {}
         }

@@ -28,9 +28,9 @@ fn the_device_flags_of_an_early_sd_cli_are_a_placement() {
     assert!(it.left_out.is_empty(), "{:?}", it.left_out);
     let notes = left_out("sd -p x --rpc 192.168.1.20:50052 --list-devices --vae-backend-device cuda0,te=cpu --main-backend-device");
     assert_eq!(notes.len(), 4, "{notes:?}");
-    assert!(notes[0].starts_with("--rpc 192.168.1.20:50052: servers are no part of a recipe"), "{notes:?}");
+    assert!(notes[0].starts_with("--rpc 192.168.1.20:50052: servers are not part of a recipe"), "{notes:?}");
     assert!(notes[1].starts_with("--list-devices: it lists devices"), "{notes:?}");
-    assert!(notes[2].contains("is not one device") && notes[3].contains("its value is missing"), "{notes:?}");
+    assert!(notes[2].contains("is not one device") && notes[3].contains("a value is missing"), "{notes:?}");
 }
 
 #[test]
@@ -146,31 +146,31 @@ fn nothing_is_dropped_silently() {
          --rpc-servers localhost:50052 --strength 0.5 --control-strength 1 --fa -M vid_gen --seed",
     );
     let begins = [
-        "CUDA=1: it belongs to no option",
-        "sd-cli: it belongs to no option",
-        "stray: it belongs to no option",
-        "--mmap: Atelier has no such setting",
-        "--type q8_0: Atelier has no such setting",
-        "--shiny bright: this option is not known",
-        "--glow: this option is not known",
+        "CUDA=1: not part of any option",
+        "sd-cli: not part of any option",
+        "stray: not part of any option",
+        "--mmap: Atelier does not have this setting",
+        "--type q8_0: Atelier does not have this setting",
+        "--shiny bright: unknown option",
+        "--glow: unknown option",
         "--steps many: write a whole number above 0",
         "-W 0: write a whole number above 0",
-        "--backend te=: \"te=\" names no module",
+        "--backend te=: \"te=\" does not name a module",
         "--max-vram six: \"six\" is not a budget",
         "--pm-style-strength 101: write a number from 0 to 100",
         "-o out.png: where pictures",
-        "--rpc-servers localhost:50052: servers are no part of a recipe",
+        "--rpc-servers localhost:50052: servers are not part of a recipe",
         "--fa: Atelier uses flash attention",
         "-M vid_gen: Atelier makes single pictures",
-        "--seed: its value is missing",
-        "--strength: there is no picture",
-        "--control-strength: there is no picture",
+        "--seed: a value is missing",
+        "--strength: there is no start picture",
+        "--control-strength: there is no control picture",
     ];
     assert_eq!(reasons.len(), begins.len(), "{reasons:#?}");
     for (reasons, begin) in reasons.iter().zip(begins) {
         assert!(reasons.starts_with(begin), "{reasons} / {begin}");
     }
-    assert_eq!(left_out("sd -p '<lora:|high_noise|x:1>' -m m"), ["<lora:|high_noise|x:1>: Atelier has no such setting"]);
+    assert_eq!(left_out("sd -p '<lora:|high_noise|x:1>' -m m"), ["<lora:|high_noise|x:1>: Atelier does not have this setting"]);
     assert_eq!(left_out("sd -m m --vae v --tae t").len(), 1);
     assert_eq!(left_out("sd -m m --vae v --tae t --taesd-preview-only"), Vec::<String>::new());
 }
@@ -187,7 +187,7 @@ fn pictures_of_a_person_are_named_by_their_folder() {
     recipe.person.images = ["a.png", "b.png"].map(|name| ImageSource::File(std::path::Path::new("ann").join(name))).to_vec();
     let written = write(&recipe);
     assert!(written.line.contains("--pm-id-images-dir ann") && written.line.contains("--pm-style-strength 30"), "{}", written.line);
-    assert_eq!(written.left_out, ["Which pictures show the person: sd-cli takes all of their folder."]);
+    assert_eq!(written.left_out, ["The choice of pictures of the person: sd-cli takes all pictures of the folder."]);
     recipe.person.images.push(ImageSource::File("bob/c.png".into()));
     let written = write(&recipe);
     assert!(!written.line.contains("--pm-id-images-dir") && written.left_out[0].contains("not in one folder"), "{written:?}");

@@ -55,38 +55,38 @@ pub fn write(recipe: &Recipe) -> CommandLine {
         line.option("--batch-count", &recipe.batch_count);
     }
     if let Some(init) = &recipe.init {
-        line.picture("--init-img", &init.image, "The picture to start from");
+        line.picture("--init-img", &init.image, "The start picture");
         line.option("--strength", &init.strength);
     }
     if let Some(mask) = &recipe.mask {
         line.picture("--mask", mask, "The mask");
     }
     if recipe.area.is_some() {
-        line.left_out.push("Generating only the masked part: sd-cli generates the whole picture.".to_owned());
+        line.left_out.push("Inpainting only the masked part: sd-cli generates the whole picture.".to_owned());
     }
     if !recipe.earlier_steps.is_empty() {
         line.left_out.push("The steps of an earlier picture: sd-cli has the same settings in all steps.".to_owned());
     }
     if recipe.seed_blend.is_some() {
-        line.left_out.push("The second seed: sd-cli draws the noise from one.".to_owned());
+        line.left_out.push("The second seed: sd-cli uses one seed.".to_owned());
     }
     if recipe.last_step.is_some() {
         line.left_out.push("The last step: sd-cli runs all of them.".to_owned());
     }
     if recipe.hires.is_some() {
-        line.left_out.push("Enlarging: sd-cli's own second pass computes otherwise.".to_owned());
+        line.left_out.push("Upscaling: sd-cli's hires fix computes differently.".to_owned());
     }
     if recipe.outpaint.is_some_and(|borders| !borders.is_empty()) {
-        line.left_out.push("Extending the picture: sd-cli keeps its size.".to_owned());
+        line.left_out.push("Outpainting: sd-cli keeps the picture's size.".to_owned());
     }
     if recipe.init.is_some() && recipe.start_fit != defaults.start_fit {
-        line.left_out.push("How the picture to start from is fitted: sd-cli crops it.".to_owned());
+        line.left_out.push("The fit of the start picture: sd-cli crops it.".to_owned());
     }
     for reference in &recipe.reference_images {
         line.picture("--ref-image", reference, "A reference picture");
     }
     if let Some(control) = &recipe.control {
-        line.picture("--control-image", &control.image, "The ControlNet's picture");
+        line.picture("--control-image", &control.image, "The control picture");
         line.option("--control-strength", &control.strength);
     }
     line.person(&recipe.person);
@@ -136,14 +136,14 @@ impl Builder {
     fn path(&mut self, name: &str, path: &Path) {
         match path.to_str() {
             Some(path) => self.option(name, &path),
-            None => self.left_out.push(format!("{}: its name cannot be written as text.", path.display())),
+            None => self.left_out.push(format!("{}: this file name cannot be written as text.", path.display())),
         }
     }
 
     fn picture(&mut self, name: &str, image: &ImageSource, what: &str) {
         match image {
             ImageSource::File(path) => self.path(name, path),
-            ImageSource::Pixels(_) => self.left_out.push(format!("{what} is in no file yet; save it first.")),
+            ImageSource::Pixels(_) => self.left_out.push(format!("{what} is not saved yet; save it first.")),
         }
     }
 
@@ -164,7 +164,7 @@ impl Builder {
             Some(folder) => {
                 let here = folder.as_os_str().is_empty();
                 self.path("--pm-id-images-dir", if here { Path::new(HERE) } else { &folder });
-                self.left_out.push("Which pictures show the person: sd-cli takes all of their folder.".to_owned());
+                self.left_out.push("The choice of pictures of the person: sd-cli takes all pictures of the folder.".to_owned());
             }
             None => self.left_out.push("The pictures of the person are not in one folder; sd-cli takes all of a folder.".to_owned()),
         }

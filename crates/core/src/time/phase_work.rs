@@ -130,7 +130,7 @@ mod tests {
             name: name.into(),
             description: String::new(),
             kind,
-            card: None,
+            gpu: None,
             memory_total_bytes: gib * GIB,
             memory_free_bytes: gib * GIB,
             memory_allocated_bytes: 0,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Command, Queue, TaskResult};
 use crate::event::{Event, PauseReason, Status};
 use crate::hub;
-use crate::job::Job;
+use crate::job::DownloadJob;
 use crate::journal::{StoredJob, StoredState};
 use crate::probe::probe;
 use crate::queued_job::{FollowUp, QueuedJob};
@@ -59,7 +59,7 @@ impl Queue {
         }
     }
 
-    fn add(&mut self, mut job: Job) {
+    fn add(&mut self, mut job: DownloadJob) {
         if job.folder.is_relative() {
             job.folder = self.context.root.join(&job.folder);
         }

@@ -134,7 +134,7 @@ impl Queue {
                 let failure = Failure::new(
                     Cause::Disk,
                     format!("The files are there, but {} could not be written in {}: {error}.", MANIFEST, folder.display()),
-                    "Check that the folder may be written to, and try again.",
+                    "Check that the folder is writable, and try again.",
                 );
                 queued.status = Status::Failed(failure.clone());
                 self.send(vec![Event::Failed { id, failure }]);

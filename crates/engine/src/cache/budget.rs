@@ -42,7 +42,7 @@ mod tests {
             name: "GPU0".into(),
             description,
             kind,
-            card: None,
+            gpu: None,
             memory_total_bytes: 8 << 30,
             memory_free_bytes: 6 << 30,
             memory_allocated_bytes: 0,

@@ -47,7 +47,7 @@ impl Garbage {
         for (id, context, modules) in self.modules {
             match context.release(&modules) {
                 Some(Ok(())) => freed.push((id, modules)),
-                Some(Err(error)) => tracing::warn!("the memory of a model could not be given back: {error}"),
+                Some(Err(error)) => tracing::warn!("the memory of a model could not be freed: {error}"),
                 // Its borrower computes: at the next collection.
                 None => {}
             }

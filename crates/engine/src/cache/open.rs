@@ -76,7 +76,7 @@ pub(super) fn open(
         said.send(Said::Opened(Box::new(opened)));
     };
     let spawned = thread::Builder::new().name("engine opening".into()).stack_size(STACK_BYTES).spawn(work);
-    spawned.map_err(|_| CallError::new("the computer has no thread left"))?;
+    spawned.map_err(|_| CallError::new("the system has no threads left"))?;
     loop {
         match receiver.recv_timeout(POLL_INTERVAL) {
             Ok(Said::Opened(opened)) => return *opened,

@@ -18,7 +18,6 @@ pub(super) type Bytes = BTreeMap<String, u64>;
 /// Next step to make room for a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// There is room.
     Admit,
     /// This model goes; then ask again, with memory measured again.
     Evict(ResidentId),

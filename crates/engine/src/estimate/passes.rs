@@ -36,7 +36,6 @@ pub(super) struct ImagePass {
     pub(super) request: EstimateRequest,
     /// Words are encoded for it: for the first pass, and for the first tile, whose words are its own. Others have the same words.
     encodes_words: bool,
-    /// Denoising steps.
     steps: u32,
     /// Evaluations of the diffusion module in a step.
     evaluations: u32,

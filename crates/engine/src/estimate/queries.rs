@@ -47,8 +47,8 @@ pub(crate) fn answer_queries(queries: &QueryReceiver, sender: &EventSender, cach
                 .unwrap_or_else(|_| {
                     estimates = fresh();
                     let failure = Failure::new(
-                        "Atelier made a mistake while it looked at this model.",
-                        "If it happens again, please report it with the model's name.",
+                        "Internal error while reading this model.",
+                        "If this happens again, please report it with the model's name.",
                     );
                     Err(failure.into())
                 });

@@ -93,7 +93,7 @@ impl Context {
             ggml_sys::atelier_context_new(raw, conditioning, encoders.as_ptr(), raw_callbacks.as_ptr(), &raw mut context)
         };
         CallError::check(status)?;
-        let pointer = NonNull::new(context).ok_or_else(|| CallError::new("the engine gave no context"))?;
+        let pointer = NonNull::new(context).ok_or_else(|| CallError::new("the engine returned no context"))?;
         Ok(Self { raw: Arc::new(Raw { pointer, busy: Mutex::default(), module_memory: Mutex::default() }), lenders: Vec::new() })
     }
 

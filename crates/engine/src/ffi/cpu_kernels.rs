@@ -30,13 +30,13 @@ static TABLE: atelier_cpu_kernels = atelier_cpu_kernels {
 };
 
 /// Times that bfloat16 must be quicker than f32 to be the default: its pictures differ more from the engine's own.
-const LEAST_BF16_GAIN: f64 = 1.1;
+const MIN_BF16_GAIN: f64 = 1.1;
 
 /// Chooses how the processor computes from now on, with instructions up to `allowed`: as wanted, or the coarsest below that
 /// that the processor has instructions for, which is returned; `None` is the fastest. Not while a job runs.
 pub(crate) fn set_cpu_math(wanted: Option<CpuMath>, allowed: CpuLevel) -> CpuMath {
     let coarsest = coarsest(allowed);
-    let bf16_is_quicker = coarsest == CpuMath::Bf16 && gain_of_bf16() >= LEAST_BF16_GAIN;
+    let bf16_is_quicker = coarsest == CpuMath::Bf16 && gain_of_bf16() >= MIN_BF16_GAIN;
     let used = match wanted {
         Some(wanted) => wanted.min(coarsest),
         None if bf16_is_quicker => CpuMath::Bf16,

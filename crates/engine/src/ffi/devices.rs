@@ -50,13 +50,13 @@ fn device(index: usize) -> Option<(Device, Option<RemotePosition>)> {
     };
     let (memory_total_bytes, free) = if kind == DeviceKind::Cpu { ram() } else { (raw.memory_total, raw.memory_free) };
     // SAFETY: null or strings that live as long as the process.
-    let (name, description, card) = unsafe { (text(raw.name), text(raw.description), text(raw.card)) };
+    let (name, description, gpu) = unsafe { (text(raw.name), text(raw.description), text(raw.card)) };
     let position = description.rsplit_once('#').filter(|_| raw.remote);
     let position = position.map(|(server, index)| RemotePosition { server: server.to_owned(), index: index.parse().unwrap_or(0) });
-    let card = Some(card).filter(|card| !card.is_empty());
+    let gpu = Some(gpu).filter(|gpu| !gpu.is_empty());
     let memory_free_bytes = free.min(memory_total_bytes);
     let memory_allocated_bytes = allocated_bytes(&name);
-    Some((Device { name, description, kind, card, memory_total_bytes, memory_free_bytes, memory_allocated_bytes }, position))
+    Some((Device { name, description, kind, gpu, memory_total_bytes, memory_free_bytes, memory_allocated_bytes }, position))
 }
 
 /// Bytes that this process has allocated on a device now; 0 for an unknown one.
@@ -97,12 +97,12 @@ fn read_driver_version(device: &str) -> Option<String> {
 pub(crate) fn simulate_device(device: &SimulatedDevice) -> Result<(), CallError> {
     let nul = |_| CallError::new("a device's name holds a NUL character");
     let name = CString::new(device.name.as_str()).map_err(nul)?;
-    let card = CString::new(device.card.as_deref().unwrap_or_default()).map_err(nul)?;
+    let gpu = CString::new(device.gpu.as_deref().unwrap_or_default()).map_err(nul)?;
     let without = CString::new(device.without.as_deref().unwrap_or_default()).map_err(nul)?;
     let largest = device.largest_buffer_bytes.unwrap_or(0);
     // SAFETY: the shim copies the strings.
     CallError::check(unsafe {
-        ggml_sys::atelier_simulate_device(name.as_ptr(), device.memory_bytes, card.as_ptr(), largest, without.as_ptr(), device.speed)
+        ggml_sys::atelier_simulate_device(name.as_ptr(), device.memory_bytes, gpu.as_ptr(), largest, without.as_ptr(), device.speed)
     })
 }
 

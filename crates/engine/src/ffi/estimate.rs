@@ -29,7 +29,6 @@ pub(crate) struct Estimator(NonNull<ggml_sys::atelier_context>);
 pub(crate) struct ModuleEstimate {
     pub(crate) module: Module,
     pub(crate) phase: PhaseKind,
-    /// Peak of weights.
     pub(crate) weight_bytes: u64,
     pub(crate) lora_bytes: u64,
     /// Peak of all other buffers.
@@ -57,7 +56,7 @@ impl Estimator {
         // SAFETY: `raw` owns its strings and outlives the call; `raw_callbacks` borrows `callbacks`; `context` is a local to be written.
         let status = unsafe { ggml_sys::atelier_estimator_new(&raw const raw.raw, raw_callbacks.as_ptr(), &raw mut context) };
         CallError::check(status)?;
-        NonNull::new(context).map(Self).ok_or_else(|| CallError::new("the engine gave no estimator"))
+        NonNull::new(context).map(Self).ok_or_else(|| CallError::new("the engine returned no estimator"))
     }
 
     /// Predicts memory and work of one image.
@@ -221,7 +220,6 @@ pub(crate) fn last_peaks() -> Vec<(String, PhaseKind, u64)> {
 /// Use of a LoRA in an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LoraUse {
-    /// Its file.
     pub(crate) path: String,
     /// Tensors that were used.
     pub(crate) applied: u64,

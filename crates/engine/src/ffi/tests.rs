@@ -292,7 +292,7 @@ fn what_is_thrown_on_a_loading_thread_is_an_error() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_model_that_fails_while_it_is_opened_is_freed() {
-    const MOST_GROWTH: u64 = 256 << 20;
+    const MAX_GROWTH: u64 = 256 << 20;
     fn resident_bytes() -> u64 {
         let text = std::fs::read_to_string("/proc/self/statm").unwrap();
         text.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 4096
@@ -308,7 +308,7 @@ fn a_model_that_fails_while_it_is_opened_is_freed() {
         }
     }
     let after = resident_bytes();
-    assert!(after < before + MOST_GROWTH, "from {before} to {after} bytes");
+    assert!(after < before + MAX_GROWTH, "from {before} to {after} bytes");
 }
 
 #[test]
@@ -317,7 +317,7 @@ fn a_lost_device_is_an_error_and_the_process_and_other_devices_live_on() {
     let dir = tempfile::tempdir().unwrap();
     let on_cpu = context_params(&write_model(dir.path()));
     let device =
-        SimulatedDevice { name: "LOST0".into(), memory_bytes: 1 << 30, card: None, largest_buffer_bytes: None, without: None, speed: 1.0 };
+        SimulatedDevice { name: "LOST0".into(), memory_bytes: 1 << 30, gpu: None, largest_buffer_bytes: None, without: None, speed: 1.0 };
     simulate_device(&device).unwrap();
     let on_device = ContextParams { placement: Placement::all_on("LOST0"), ..on_cpu.clone() };
     let mut context = open(&on_device).unwrap();

@@ -55,7 +55,7 @@ impl Upscaler {
             )
         };
         CallError::check(status)?;
-        NonNull::new(upscaler).map(Self).ok_or_else(|| CallError::new("the engine gave no upscaler"))
+        NonNull::new(upscaler).map(Self).ok_or_else(|| CallError::new("the engine returned no upscaler"))
     }
 
     /// Upscales an image by the model's factor.

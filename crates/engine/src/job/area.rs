@@ -43,24 +43,20 @@ pub(crate) fn plan_areas(recipe: &Recipe, size: (u32, u32), sizes: ModelSizes) -
     let settings = recipe.area.unwrap_or_default();
     if let Some(borders) = recipe.outpaint.filter(|it| !it.is_empty()) {
         if recipe.mask.is_some() {
-            return Err(Advice::new(
-                "A picture is not extended and painted over at once.",
-                "Do one after the other: remove the mask or the borders.",
-            ));
+            return Err(Advice::new("Outpainting and a mask cannot be combined.", "Remove the mask or the borders, and generate twice."));
         }
         let (width, height) = borders.extended_size(size);
         if width.max(height) > Borders::MAX_SIDE {
-            return Err(Advice::new(TOO_LARGE, format!("Its sides may have {} pixels.", Borders::MAX_SIDE)));
+            return Err(Advice::new(TOO_LARGE, format!("Each side can have at most {} pixels.", Borders::MAX_SIDE)));
         }
         return Ok(Some(plan_outpaint(size, &borders, &sizes, strength, &settings)));
     }
     let Some(mask) = &recipe.mask else {
-        return Err(Advice::new("Generating a part of a picture needs a mask.", "Choose a mask, or paint one."));
+        return Err(Advice::new("Inpainting only a part needs a mask.", "Choose or paint a mask."));
     };
     let mask = read_mask(mask, size.0, size.1, StartFit::Crop).map_err(|error| Advice::new(error.to_string(), "Choose another mask."))?;
     let plan = plan_area(&mask, &sizes, strength, &settings);
-    let plan =
-        plan.ok_or_else(|| Advice::new("The mask is empty: nothing would change.", "Paint white where the picture shall change."))?;
+    let plan = plan.ok_or_else(|| Advice::new("The mask is empty.", "Paint white where the picture should change."))?;
     Ok(Some(vec![plan]))
 }
 
@@ -69,7 +65,7 @@ pub(crate) fn plan_areas(recipe: &Recipe, size: (u32, u32), sizes: ModelSizes) -
 /// # Errors
 /// If there is none.
 pub(crate) fn start_of(recipe: &Recipe) -> Result<&InitImage, Advice> {
-    recipe.init.as_ref().ok_or_else(|| Advice::new("There is no picture of which a part could change.", "Choose a start picture."))
+    recipe.init.as_ref().ok_or_else(|| Advice::new("There is no start picture.", "Choose a start picture."))
 }
 
 /// Width and height of the largest work.

@@ -204,8 +204,8 @@ pub(super) fn generate(generator: &Generator<'_>) -> Result<JobOutput, JobError>
         }));
         let result = result.unwrap_or_else(|_| {
             let failure = Failure::new(
-                "Atelier made a mistake while it worked on this picture.",
-                "Generate again. If it happens again, please report it with the details.",
+                "Internal error while generating this picture.",
+                "Generate again. If this happens again, please report it with the details.",
             );
             Err(Failure { log: monitor.log_lines(), ..failure }.into())
         });
@@ -262,11 +262,9 @@ fn finish(
     if progress.is_over() {
         let devices = &generator.plan.placement.placement.split_batch;
         let device = |index: usize| devices.get(index).map_or("A device", String::as_str);
-        output.notes.extend(
-            failures.map(|(index, failure)| {
-                format!("{} stopped, and the others made its pictures. {}", device(index), failure.advice.sentence)
-            }),
-        );
+        output.notes.extend(failures.map(|(index, failure)| {
+            format!("{} stopped, and the other devices generated its pictures. {}", device(index), failure.advice.sentence)
+        }));
         return Ok(output);
     }
     match failures.next() {

@@ -73,7 +73,7 @@ pub(crate) fn check_reference((width, height): (u32, u32), picture: (u32, u32), 
     }
     Err(Advice::new(
         format!("A reference picture of {width} x {height} pixels is too narrow for a picture of this size."),
-        "Crop it, or make a larger picture.",
+        "Crop the reference picture, or generate a larger picture.",
     ))
 }
 

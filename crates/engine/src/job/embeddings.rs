@@ -61,14 +61,14 @@ impl Embedding {
         let tensors = embedding_tensors(&name, &known.header, family)?;
         let read = |tensor: &TensorInfo| {
             let values = read_values(path, tensor).map_err(|error| {
-                Problem::new(format!("{name} cannot be read: {error}."), "Check the file, or take it out of the embeddings.")
+                Problem::new(format!("{name} cannot be read: {error}."), "Check the file, or remove it from the embeddings.")
             })?;
             if values.iter().all(|it| it.is_finite()) {
                 return Ok(values);
             }
             Err(Problem::new(
-                format!("{name} is damaged: some of its values are no numbers."),
-                "Download it again, or take it out of the embeddings.",
+                format!("{name} is damaged: some of its values are not numbers."),
+                "Download the file again, or remove it from the embeddings.",
             ))
         };
         let first = read(&tensors.first)?;

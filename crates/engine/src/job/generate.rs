@@ -35,7 +35,6 @@ pub(super) struct JobOutput {
 }
 
 impl JobOutput {
-    /// Adds a picture.
     pub(super) fn add(&mut self, info: PictureInfo) {
         self.pictures.push(info);
     }
@@ -125,7 +124,7 @@ impl<'a> Generator<'a> {
             notes.extend(session.tiling_note.clone());
             notes.extend(loras.iter().filter_map(lora_note));
             if is_flat {
-                notes.push(self.overflow_note("This picture has one colour only"));
+                notes.push(self.overflow_note("This picture has only one colour"));
             } else if has_missing_numbers {
                 notes.push(self.overflow_note("Parts of this picture are missing"));
             }
@@ -134,8 +133,8 @@ impl<'a> Generator<'a> {
             done(info);
             if let Some(lora) = loras.iter().find(|lora| lora.applied == 0) {
                 return Err(JobError::new(
-                    format!("The LoRA {} does not fit this model: nothing of it was used.", file_name(Path::new(&lora.path))),
-                    "Remove it, or choose one that was made for this model.",
+                    format!("The LoRA {} does not fit this model and was not used.", file_name(Path::new(&lora.path))),
+                    "Remove the LoRA, or choose one made for this model.",
                 ));
             }
         }
@@ -263,7 +262,7 @@ impl<'a> Generator<'a> {
         if let Some(records) = records {
             self.engine.cache.steps().insert(self.steps_key(input), &Arc::new(records));
         }
-        image.ok_or_else(|| JobError::new("The engine made no picture.", "Generate again."))
+        image.ok_or_else(|| JobError::new("The engine generated no picture.", "Generate again."))
     }
 
     /// The steps with which a branch begins.
@@ -347,7 +346,7 @@ impl<'a> Generator<'a> {
     /// An image of the context.
     fn image(&self, session: &mut Session<'a>, input: &ImageInput<'_>) -> Result<Image, JobError> {
         let (image, _) = self.call(session, input, None)?;
-        image.ok_or_else(|| JobError::new("The engine made no picture.", "Generate again."))
+        image.ok_or_else(|| JobError::new("The engine generated no picture.", "Generate again."))
     }
 
     /// An image of the context, where it does not stop early, and the steps that it keeps. Where its device has too little memory, other
@@ -444,9 +443,9 @@ impl Generator<'_> {
         let other_files = engine.with_headers(|headers| other_files(headers, recipe));
         let in_tiles = plan.vae_tiling || !can_be_tiled(recipe);
         let remedies = remedies(recipe, plan.family, in_tiles, other_files);
-        let mut sentence = format!("{what}: numbers overflowed while it was made.");
+        let mut sentence = format!("{what}: numbers overflowed during generation.");
         if avoided == Some(FaultySetting::FlashAttention) {
-            sentence.push_str(" The next one with this model on this device is made without flash attention.");
+            sentence.push_str(" The next picture with this model on this device is generated without flash attention.");
         }
         if remedies.is_empty() {
             sentence.push_str(" Another quantisation of the model or another device may help.");
@@ -457,7 +456,7 @@ impl Generator<'_> {
 
 /// The note on a picture whose decoding had too little memory as a whole.
 pub(super) fn decoded_in_tiles(device: &str) -> PictureNote {
-    PictureNote::changed(format!("Decoded in tiles: {device} has too little memory to decode the whole picture at once."))
+    PictureNote::changed(format!("Decoded in tiles (VAE tiling): {device} has too little memory to decode the whole picture at once."))
 }
 
 /// The note on a LoRA that was not wholly used.
@@ -465,9 +464,9 @@ fn lora_note(lora: &LoraUse) -> Option<PictureNote> {
     let name = file_name(Path::new(&lora.path));
     let without = vec![Change::WithoutLora { name: name.clone() }];
     match (lora.applied, lora.total) {
-        (0, _) => Some(PictureNote::wrong(format!("The LoRA {name} was not used: nothing of it fits this model."), without)),
+        (0, _) => Some(PictureNote::wrong(format!("The LoRA {name} was not used: it does not fit this model."), without)),
         (applied, total) if applied < total => {
-            Some(PictureNote::wrong(format!("Of the LoRA {name} only {applied} of {total} parts fit this model and were used."), without))
+            Some(PictureNote::wrong(format!("Only {applied} of {total} parts of the LoRA {name} fit this model and were used."), without))
         }
         _ => None,
     }

@@ -76,8 +76,8 @@ pub(crate) fn run(
     } else {
         engine.cache.clear();
         let failure = Failure::new(
-            "Atelier made a mistake while it worked on this picture.",
-            "The model was unloaded; generate again. If it happens again, please report it with the details.",
+            "Internal error while generating this picture.",
+            "The model was unloaded; generate again. If this happens again, please report it with the details.",
         );
         End::Failed(Failure { log: monitor.log_lines(), ..failure })
     };

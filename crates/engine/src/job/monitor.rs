@@ -9,7 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::engine_end::EventSender;
 use crate::ffi::JobCallbacks;
-use crate::protocol::{Event, JobId, LogLevel, Peak, Phase, PhaseKind, Preview, Step, Timings};
+use crate::protocol::{Event, JobId, JobPhase, LogLevel, Peak, PhaseKind, Preview, Step, Timings};
 use atelier_core::canvas::PixelRect;
 use atelier_core::placement::{self, Module, Prediction};
 use atelier_core::recipe::Rgb8;
@@ -28,7 +28,6 @@ pub(super) struct PicturePart {
     pub(super) place: Option<PixelRect>,
 }
 
-/// The whole picture.
 const WHOLE: PicturePart = PicturePart { index: 0, count: 1, place: None };
 
 /// Turns callbacks into events of one job.
@@ -172,7 +171,6 @@ impl JobMonitor {
         state.peaks.iter().map(peak).collect()
     }
 
-    /// Sends an event.
     pub(super) fn send(&self, event: Event) {
         self.sender.send(event);
     }
@@ -188,18 +186,18 @@ impl JobMonitor {
         self.send(Event::Phase {
             job: self.job,
             phase: match phase {
-                PhaseKind::Loading => Phase::Loading { module: None, bytes_done: 0, bytes_total: 0 },
-                PhaseKind::Encoding => Phase::Encoding,
-                PhaseKind::Denoising => Phase::Denoising { picture },
-                PhaseKind::Decoding => Phase::Decoding { picture },
-                PhaseKind::Upscaling => Phase::Upscaling { tile: 0, tiles: 0 },
+                PhaseKind::Loading => JobPhase::Loading { module: None, bytes_done: 0, bytes_total: 0 },
+                PhaseKind::Encoding => JobPhase::Encoding,
+                PhaseKind::Denoising => JobPhase::Denoising { picture },
+                PhaseKind::Decoding => JobPhase::Decoding { picture },
+                PhaseKind::Upscaling => JobPhase::Upscaling { tile: 0, tiles: 0 },
             },
         });
     }
 
     /// Sends the progress of loading.
     pub(super) fn send_load(&self, module: Option<Module>, bytes_done: u64, bytes_total: u64) {
-        self.send(Event::Phase { job: self.job, phase: Phase::Loading { module, bytes_done, bytes_total } });
+        self.send(Event::Phase { job: self.job, phase: JobPhase::Loading { module, bytes_done, bytes_total } });
     }
 
     /// Progress of the picture that is being denoised.
@@ -266,7 +264,7 @@ impl JobCallbacks for JobMonitor {
     fn step(&self, done: u32, total: u32, fraction: f32, secs: f32) {
         let is_upscaling = self.lock().phase == PhaseKind::Upscaling;
         if is_upscaling {
-            self.send(Event::Phase { job: self.job, phase: Phase::Upscaling { tile: done, tiles: total } });
+            self.send(Event::Phase { job: self.job, phase: JobPhase::Upscaling { tile: done, tiles: total } });
         } else {
             self.send_step(self.picture_step(done, total, fraction, secs));
         }

@@ -19,15 +19,15 @@ pub(crate) fn check_person(recipe: &Recipe, needs_id_embedding: bool) -> Result<
     }
     let path = recipe.person.id_embedding.as_deref().ok_or_else(|| {
         Advice::new(
-            "PhotoMaker v2 needs a file with features of the faces in the pictures, which Atelier cannot make.",
-            "Make it with face_detect.py of stable-diffusion.cpp, and give it with --pm-id-embed-path; or choose PhotoMaker v1, which needs none.",
+            "PhotoMaker v2 needs a face embedding file, which Atelier cannot make.",
+            "Make one with face_detect.py of stable-diffusion.cpp and pass it with --pm-id-embed-path, or choose PhotoMaker v1.",
         )
     })?;
     let faces = face_count(path).map_err(|problem| problem.advice)?;
     let pictures = recipe.person.images.len();
     if usize::try_from(faces) != Ok(pictures) {
         return Err(Advice::new(
-            format!("The file with features of faces was made from {faces} pictures, and there are {pictures} of the person."),
+            format!("The face embedding file was made from {faces} pictures, and there are {pictures} pictures of the person."),
             "Use the same pictures for both; face_detect.py leaves out those in which it finds no face.",
         ));
     }

@@ -73,7 +73,7 @@ fn predicted_shortage(device: &DevicePrediction) -> Option<String> {
     let (phase, used) = device.peak();
     (device.missing_bytes() > 0).then(|| {
         format!(
-            "This may not fit: in the {} phase {} would hold {}, and {} are to be had.",
+            "This may not fit: in the {} phase {} needs {}, and {} are available.",
             phase.label(),
             device.name,
             memory_size(used.total_bytes()),
@@ -89,7 +89,7 @@ fn measured_shortage(engine: &EngineState, device: &Device, measured: &BTreeMap<
     let limit = capacity.device.memory_free_bytes.saturating_sub(capacity.overhead_bytes);
     (device.memory_total_bytes > 0 && *bytes > limit).then(|| {
         format!(
-            "This may not fit: a picture like it took {} of {}, and {} are to be had.",
+            "This may not fit: a similar picture took {} of {}, and {} are available.",
             memory_size(*bytes),
             device.name,
             memory_size(limit)

@@ -41,7 +41,6 @@ pub(super) struct UpscalerUse<'a> {
     pub(super) devices: &'a [Device],
 }
 
-/// Enlarges a picture.
 pub(super) fn upscale(
     engine: &EngineState,
     job: JobId,

@@ -15,7 +15,7 @@ pub struct ServerAddress(String);
 
 /// A text that is no address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is no address; write host:port, for example 192.168.1.20:50052")]
+#[error("\"{0}\" is not an address; write host:port, for example 192.168.1.20:50052")]
 pub struct NotAnAddress(String);
 
 impl ServerAddress {

@@ -33,7 +33,7 @@ pub enum Event {
         /// The job.
         job: JobId,
         /// The phase.
-        phase: Phase,
+        phase: JobPhase,
     },
     /// Progress of denoising.
     Step {
@@ -204,7 +204,7 @@ pub struct Begin {
 
 /// Phase of a job, with its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Phase {
+pub enum JobPhase {
     /// Reading headers or weights.
     Loading {
         /// The module whose weights are read; `None` while headers are.

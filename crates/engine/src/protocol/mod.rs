@@ -4,6 +4,8 @@
 //! nothing else reaches the engine; every type here can be built and read without the engine. Not here: how messages are queued
 //! (`handle`, `engine_end`), and what the engine does with them.
 
+#![warn(missing_docs)]
+
 mod address;
 mod event;
 mod failure;
@@ -15,7 +17,7 @@ pub mod wire;
 
 pub use address::{DEFAULT_PORT, NotAnAddress, ServerAddress};
 pub use atelier_core::placement::PhaseKind;
-pub use event::{Begin, End, Estimate, Event, LogLevel, Peak, Phase, Picture, Preview, Step, Timings};
+pub use event::{Begin, End, Estimate, Event, JobPhase, LogLevel, Peak, Picture, Preview, Step, Timings};
 pub use failure::{Cause, Failure, OutOfMemory};
 pub use rates::{MeasureDevices, MeasuredDevice, MeasuredPlacement, MeasuredRates};
 pub use remote_error::RemoteError;

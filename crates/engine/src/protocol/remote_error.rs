@@ -70,14 +70,14 @@ impl RemoteError {
     /// The clause that says what happened.
     fn problem(&self) -> String {
         match self {
-            Self::Unknown(name) => format!("no machine is called {name}"),
-            Self::Unreachable(server) => format!("nothing answers at {server}"),
-            Self::Silent(server) => format!("{server} accepts the connection and says nothing"),
-            Self::NotAtelier(server) => format!("what listens at {server} is not Atelier"),
+            Self::Unknown(name) => format!("no machine is named {name}"),
+            Self::Unreachable(server) => format!("nothing responds at {server}"),
+            Self::Silent(server) => format!("{server} accepts the connection but does not respond"),
+            Self::NotAtelier(server) => format!("the program at {server} is not Atelier"),
             Self::StockVersion { server, theirs, ours } => {
                 format!("ggml's rpc-server at {server} speaks version {theirs} of its protocol, and this engine {ours}")
             }
-            Self::StockNames(server) => format!("ggml's rpc-server at {server} is built for names of another length"),
+            Self::StockNames(server) => format!("ggml's rpc-server at {server} was built with another GGML_MAX_NAME"),
             Self::OtherVersion { server, theirs, ours } => {
                 format!("{server} runs another version of Atelier ({theirs}, here {ours})")
             }
@@ -89,16 +89,16 @@ impl RemoteError {
     /// The clause that says what to do.
     const fn remedy(&self) -> &'static str {
         match self {
-            Self::Unknown(_) => "check the name, or write its number",
+            Self::Unknown(_) => "check the name, or use the IP address",
             Self::Unreachable(_) => "start `atelier serve-device` there, and check the address and the firewall",
-            Self::Silent(_) => "if it is busy try again, else restart `atelier serve-device` there",
+            Self::Silent(_) => "if the machine is busy, try again; otherwise restart `atelier serve-device` there",
             Self::NotAtelier(_) => "start `atelier serve-device` there, or ggml's rpc-server",
             Self::StockVersion { .. } => "start `atelier serve-device` there instead, or build rpc-server from the ggml of that version",
             Self::StockNames(_) => {
                 "start `atelier serve-device` there instead, or build rpc-server with -DCMAKE_C_FLAGS=-DGGML_MAX_NAME=128 -DCMAKE_CXX_FLAGS=-DGGML_MAX_NAME=128"
             }
-            Self::OtherVersion { .. } => "install the same one on both machines",
-            Self::Busy(_) => "wait until it is closed",
+            Self::OtherVersion { .. } => "install the same version on both machines",
+            Self::Busy(_) => "wait until that program is closed",
             Self::Lost(_) => "check that `atelier serve-device` still runs there, then try again",
         }
     }
@@ -111,11 +111,11 @@ mod tests {
     #[test]
     fn an_error_says_the_same_as_text_and_as_advice() {
         let error = RemoteError::Busy("studio:50052".into());
-        assert_eq!(error.to_string(), "the devices at studio:50052 are lent to another program; wait until it is closed");
+        assert_eq!(error.to_string(), "the devices at studio:50052 are lent to another program; wait until that program is closed");
         let advice = error.advice();
         assert_eq!(
             (advice.sentence.as_str(), advice.hint.as_str()),
-            ("The devices at studio:50052 are lent to another program.", "Wait until it is closed.")
+            ("The devices at studio:50052 are lent to another program.", "Wait until that program is closed.")
         );
     }
 
@@ -124,6 +124,6 @@ mod tests {
         let error = RemoteError::OtherVersion { server: "s:1".into(), theirs: "1/a; b".into(), ours: "1/c".into() };
         let advice = error.advice();
         assert!(advice.sentence.ends_with("(1/a; b, here 1/c)."), "{advice:?}");
-        assert_eq!(advice.hint, "Install the same one on both machines.");
+        assert_eq!(advice.hint, "Install the same version on both machines.");
     }
 }

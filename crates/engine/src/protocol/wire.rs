@@ -74,12 +74,12 @@ pub fn read<M: Message>(from: &mut impl Read) -> io::Result<Option<M>> {
     let mut slots = 0;
     message.visit_images(&mut |_| slots += 1);
     if slots != images.len() {
-        return Err(invalid("a message has another number of images"));
+        return Err(invalid("a message has a wrong number of images"));
     }
     let mut pixels = Vec::with_capacity(slots);
     for (width, height) in images {
         let image = Rgb8::new(width, height, read_bytes(from, pixel_bytes(width, height))?);
-        pixels.push(image.ok_or_else(|| invalid("an image has another size"))?);
+        pixels.push(image.ok_or_else(|| invalid("an image has the wrong size"))?);
     }
     let mut pixels = pixels.into_iter();
     message.visit_images(&mut |image| *image = pixels.next().unwrap_or_else(without_pixels));

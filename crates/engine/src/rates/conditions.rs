@@ -51,7 +51,6 @@ pub(super) struct Conditions {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct ProcessorConditions {
     arithmetic: CpuMath,
-    /// Level of instructions.
     instructions: String,
     threads: u32,
 }
@@ -99,19 +98,19 @@ mod tests {
 
     #[test]
     fn another_driver_is_measured_anew_and_other_threads_are_not() {
-        let card = Device {
+        let gpu = Device {
             name: "CUDA0".into(),
             description: "A card".into(),
             kind: DeviceKind::Gpu,
-            card: None,
+            gpu: None,
             memory_total_bytes: 8_000_000_000,
             memory_free_bytes: 8_000_000_000,
             memory_allocated_bytes: 0,
         };
-        let known = Conditions { driver: Some("570.1".into()), ..Conditions::of(&card, 1) };
+        let known = Conditions { driver: Some("570.1".into()), ..Conditions::of(&gpu, 1) };
         let newer = Conditions { driver: Some("580.2".into()), ..known.clone() };
         assert!(known != newer && !known.is_like(&newer));
-        let cpu = Device { name: "CPU".into(), kind: DeviceKind::Cpu, ..card };
+        let cpu = Device { name: "CPU".into(), kind: DeviceKind::Cpu, ..gpu };
         let [one, two] = [1, 2].map(|threads| Conditions::of(&cpu, threads));
         assert!(one != two && one.is_like(&two) && one.driver.is_none());
     }

@@ -91,7 +91,7 @@ impl Measurement {
     /// `None`: it gave way.
     fn measure(&self, name: &str, store: &RateStore) -> Option<Result<MeasuredRates, Failure>> {
         let Some(device) = devices::list().into_iter().find(|device| device.name == name) else {
-            return Some(Err(Failure::new(format!("{name} is not there any more."), "Look at the list of devices.")));
+            return Some(Err(Failure::new(format!("{name} no longer exists."), "Check the list of devices.")));
         };
         if !self.again
             && let Some(known) = store.measured(&device, self.threads)
@@ -107,8 +107,8 @@ impl Measurement {
             Ok(Err(MeasureError::Stopped)) => None,
             Ok(Err(MeasureError::Failed(error))) => Some(Err(failure::of_call(&error, Vec::new()))),
             Err(_) => Some(Err(Failure::new(
-                format!("Atelier made a mistake while it measured {name}."),
-                "If it happens again, please report it with the device's name.",
+                format!("Internal error while measuring {name}."),
+                "If this happens again, please report it with the device's name.",
             ))),
         }
     }

@@ -171,7 +171,7 @@ impl RateStore {
         let written =
             serde_json::to_vec(stored).map_err(std::io::Error::from).and_then(|json| write_atomic(file, |to| to.write_all(&json)));
         if let Err(error) = written {
-            tracing::warn!("the rates of devices were not kept: {error}");
+            tracing::warn!("the rates of devices were not saved: {error}");
         }
     }
 }
@@ -207,7 +207,7 @@ mod tests {
             name: name.into(),
             description: format!("{name} by its maker"),
             kind,
-            card: None,
+            gpu: None,
             memory_total_bytes: 8 << 30,
             memory_free_bytes: 7 << 30,
             memory_allocated_bytes: 0,
@@ -223,15 +223,15 @@ mod tests {
     #[test]
     fn rates_hold_under_the_conditions_under_which_they_were_measured() {
         let store = RateStore::default();
-        let (card, cpu) = (device("CUDA0", DeviceKind::Gpu), device("CPU", DeviceKind::Cpu));
-        store.record(&card, 2, measured(100.0));
+        let (gpu, cpu) = (device("CUDA0", DeviceKind::Gpu), device("CPU", DeviceKind::Cpu));
+        store.record(&gpu, 2, measured(100.0));
         store.record(&cpu, 2, measured(10.0));
         let per_sec = |device: &Device, threads| {
             let machine = store.machine_rates(std::slice::from_ref(device), Some(threads));
             machine.devices.get(&device.name).map(|rates| rates.classes[0].per_sec)
         };
         assert_eq!(
-            (per_sec(&card, 2), per_sec(&card, 1)),
+            (per_sec(&gpu, 2), per_sec(&gpu, 1)),
             (Some(100.0), Some(100.0)),
             "a card does not compute with the processor's threads"
         );
@@ -239,7 +239,7 @@ mod tests {
         assert!(store.measured(&cpu, 2).is_some() && store.measured(&cpu, 1).is_none());
         store.record(&cpu, 1, measured(7.0));
         assert_eq!((per_sec(&cpu, 2), per_sec(&cpu, 1)), (Some(10.0), Some(7.0)));
-        let other = Device { description: "Another card".into(), ..card };
+        let other = Device { description: "Another card".into(), ..gpu };
         assert_eq!((per_sec(&other, 2), store.measured(&other, 2)), (None, None));
     }
 
@@ -305,16 +305,16 @@ mod tests {
     fn rates_are_there_the_next_time_and_a_broken_file_costs_only_them() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("rates.json");
-        let card = device("CUDA0", DeviceKind::Gpu);
+        let gpu = device("CUDA0", DeviceKind::Gpu);
         for per_sec in [1.0, 2.0] {
-            RateStore::open(&file).record(&card, 1, measured(per_sec));
+            RateStore::open(&file).record(&gpu, 1, measured(per_sec));
         }
-        assert_eq!(RateStore::open(&file).measured(&card, 1), Some(measured(2.0)));
+        assert_eq!(RateStore::open(&file).measured(&gpu, 1), Some(measured(2.0)));
         assert_eq!(RateStore::open(&file).stored.lock().devices.len(), 1, "a later measurement takes the place of an earlier one");
         for n in 0..MAX_DEVICES {
             RateStore::open(&file).record(&device(&format!("RPC{n}"), DeviceKind::Remote), 1, measured(3.0));
         }
-        assert_eq!(RateStore::open(&file).measured(&card, 1), None, "the oldest is forgotten");
+        assert_eq!(RateStore::open(&file).measured(&gpu, 1), None, "the oldest is forgotten");
         std::fs::write(&file, "{").unwrap();
         assert_eq!(RateStore::open(&file).stored.lock().devices.len(), 0);
     }

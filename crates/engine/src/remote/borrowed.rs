@@ -14,13 +14,13 @@ pub(crate) fn describe(device: Device, RemotePosition { server, index }: &Remote
     let known = known::device(server, *index);
     let maker = known.as_ref().map_or("", |known| known.description.as_str());
     let description = if maker.is_empty() { format!("At {server}") } else { format!("{maker} at {server}") };
-    let card = known.as_ref().and_then(|known| known.card.as_ref()).map(|card| format!("{card} at {server}"));
+    let gpu = known.as_ref().and_then(|known| known.gpu.as_ref()).map(|gpu| format!("{gpu} at {server}"));
     if device.memory_total_bytes > 0 {
-        return Device { description, card, ..device };
+        return Device { description, gpu, ..device };
     }
     refresh(server);
     let (memory_total_bytes, memory_free_bytes) = known.map_or((0, 0), |known| (known.memory_total_bytes, known.memory_free_bytes));
-    Device { description, card, memory_total_bytes, memory_free_bytes, ..device }
+    Device { description, gpu, memory_total_bytes, memory_free_bytes, ..device }
 }
 
 /// Asks a server for its devices on a thread of its own, unless that was done a moment ago.

@@ -48,7 +48,7 @@ use linux::{begin, finish};
 
 #[cfg(not(target_os = "linux"))]
 fn begin(_: Option<&Path>) -> Result<(), String> {
-    Err("this system has no means that Atelier knows".into())
+    Err("this system has no sandbox that Atelier supports".into())
 }
 
 #[cfg(not(target_os = "linux"))]

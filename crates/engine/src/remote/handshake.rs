@@ -13,18 +13,17 @@ const MAGIC: [u8; 8] = *b"atelier\n";
 /// The version of the greeting and of what our changes make of ggml's protocol.
 const OURS: u32 = 2;
 /// Bytes of a wire version.
-const MOST_VERSION: usize = 128;
+const MAX_VERSION: usize = 128;
 /// Bytes of a list of devices.
-const MOST_DEVICES_BYTES: usize = 64 << 10;
+const MAX_DEVICES_BYTES: usize = 64 << 10;
 /// Devices of one server: far more than any machine has. Mirrors `MAX_SERVER_DEVICES` of the shim.
 pub(super) const MAX_DEVICES: usize = 64;
 /// Characters of a name that a stranger chose.
-const MOST_NAME: usize = 80;
+const MAX_NAME: usize = 80;
 
 /// Purpose of a client's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// To compute.
     Work,
     /// To look, and to measure the way.
     Query,
@@ -130,7 +129,7 @@ pub(super) fn read_answer(from: &mut impl Read) -> Result<(Answer, String), Misu
 }
 
 fn push_version(message: &mut Vec<u8>, version: &str) {
-    let length = version.len().min(MOST_VERSION);
+    let length = version.len().min(MAX_VERSION);
     message.push(u8::try_from(length).unwrap_or(0));
     message.extend(version.as_bytes().iter().take(length));
 }
@@ -150,7 +149,7 @@ fn read_start(from: &mut impl Read) -> Result<u8, Misunderstood> {
 
 fn read_version(from: &mut impl Read) -> Result<String, Misunderstood> {
     let length = usize::from(u8::from_le_bytes(read_array(from)?));
-    if length > MOST_VERSION {
+    if length > MAX_VERSION {
         return Err(Misunderstood::Stranger);
     }
     Ok(readable(&String::from_utf8_lossy(&read_bytes(from, length)?)))
@@ -158,7 +157,7 @@ fn read_version(from: &mut impl Read) -> Result<String, Misunderstood> {
 
 fn read_devices(from: &mut impl Read) -> Result<Vec<LentDevice>, Misunderstood> {
     let length = usize::try_from(u32::from_le_bytes(read_array(from)?)).unwrap_or(usize::MAX);
-    if length > MOST_DEVICES_BYTES {
+    if length > MAX_DEVICES_BYTES {
         return Err(Misunderstood::Stranger);
     }
     let devices: Vec<LentDevice> = serde_json::from_slice(&read_bytes(from, length)?).map_err(|_| Misunderstood::Stranger)?;
@@ -171,7 +170,7 @@ fn read_devices(from: &mut impl Read) -> Result<Vec<LentDevice>, Misunderstood> 
             device: Device {
                 name: readable(&device.name),
                 description: readable(&device.description),
-                card: device.card.as_deref().map(readable),
+                gpu: device.gpu.as_deref().map(readable),
                 ..device
             },
             convolves_directly,
@@ -181,7 +180,7 @@ fn read_devices(from: &mut impl Read) -> Result<Vec<LentDevice>, Misunderstood> 
 
 /// A stranger's text as it may be shown.
 fn readable(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(MOST_NAME).collect()
+    text.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect()
 }
 
 fn read_array<const N: usize>(from: &mut impl Read) -> io::Result<[u8; N]> {
@@ -208,7 +207,7 @@ mod tests {
             name: "GPU0".into(),
             description: description.into(),
             kind: DeviceKind::Gpu,
-            card: None,
+            gpu: None,
             memory_total_bytes: 8,
             memory_free_bytes: 4,
             memory_allocated_bytes: 0,
@@ -250,7 +249,7 @@ mod tests {
         let mut wire = Vec::new();
         write_answer(&mut wire, &Answer::Welcome(vec![device(&"\u{1b}[2Jx".repeat(100))]), "1").unwrap();
         let (Answer::Welcome(devices), _) = read_answer(&mut &wire[..]).unwrap() else { panic!() };
-        assert_eq!(devices[0].device.description.chars().count(), MOST_NAME);
+        assert_eq!(devices[0].device.description.chars().count(), MAX_NAME);
         assert!(!devices[0].device.description.contains('\u{1b}'));
     }
 

@@ -69,7 +69,6 @@ pub enum ServeEvent {
         /// What a borrower could do who takes this process over.
         confinement: Confinement,
     },
-    /// A borrower works.
     Borrowed(SocketAddr),
     /// It has left, and everything it held is free; with the engine's words where it did not leave by itself.
     Returned(SocketAddr, Option<String>),
@@ -81,15 +80,12 @@ pub enum ServeEvent {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// It spoke ggml's own protocol, or none.
-    #[error("it is not Atelier (a stock ggml RPC client cannot use this server)")]
+    #[error("the client is not Atelier (a stock ggml RPC client cannot use this server)")]
     Stranger,
-    /// It said nothing.
-    #[error("it said nothing")]
+    #[error("no message was received")]
     Silent,
-    /// Its messages differ.
-    #[error("it is another version of Atelier ({0}); install the same one on both machines")]
+    #[error("the client is another version of Atelier ({0}); install the same version on both machines")]
     OtherVersion(String),
-    /// Another borrower works.
     #[error("the devices are lent to another program")]
     Busy,
 }
@@ -98,7 +94,7 @@ pub enum Refusal {
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The address is not this machine's.
-    #[error("{0} is no address of this machine; write 127.0.0.1, or one of its own")]
+    #[error("{0} is not an address of this machine; use 127.0.0.1 or one of this machine's addresses")]
     Address(String),
     /// Others could reach it, and nobody said that they may.
     #[error(
@@ -116,7 +112,6 @@ pub enum ServeError {
     /// The port is taken, or not allowed.
     #[error("cannot listen at {address}: {error}")]
     Listen {
-        /// The address.
         address: SocketAddr,
         /// The system's words.
         error: io::Error,
@@ -140,7 +135,7 @@ pub fn serve(options: &ServeOptions, tell: &(dyn Fn(ServeEvent) + Sync)) -> Resu
     let address = address(options)?;
     let listener = TcpListener::bind(address).map_err(|error| ServeError::Listen { address, error })?;
     let address = listener.local_addr().unwrap_or(address);
-    let confinement = confining.map_or_else(|| Confinement::None("it does more than lend".into()), |it| it.finish(has_drivers));
+    let confinement = confining.map_or_else(|| Confinement::None("more than one thread is running".into()), |it| it.finish(has_drivers));
     let server = Server {
         options,
         names: devices.iter().map(|it| it.name.clone()).collect(),
@@ -336,7 +331,7 @@ mod tests {
             name: name.into(),
             description: String::new(),
             kind,
-            card: None,
+            gpu: None,
             memory_total_bytes: 1,
             memory_free_bytes: 1,
             memory_allocated_bytes: 0,

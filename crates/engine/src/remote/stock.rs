@@ -91,7 +91,7 @@ pub(super) fn look(server: &str, open: impl Fn() -> Result<TcpStream, RemoteErro
             name: format!("RPC{index}"),
             description: "ggml rpc-server".to_owned(),
             kind: DeviceKind::Remote,
-            card: None,
+            gpu: None,
             memory_total_bytes: number(total),
             memory_free_bytes: number(free).min(number(total)),
             memory_allocated_bytes: 0,

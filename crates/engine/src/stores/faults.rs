@@ -9,7 +9,7 @@ use atelier_core::recipe::{FileRole, Recipe};
 use atelier_library::Family;
 
 /// Pairs that are remembered.
-const MOST_FAULTS: usize = 200;
+const MAX_FAULTS: usize = 200;
 
 /// A setting that broke a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ impl Faults {
     /// Remembers that this setting broke a picture. Returns true if it was not known.
     pub(crate) fn add(&mut self, setting: FaultySetting, recipe: &Recipe, placement: &Placement, devices: &[Device]) -> bool {
         let Some(fault) = fault(setting, recipe, placement, devices).filter(|fault| !self.0.contains(fault)) else { return false };
-        if self.0.len() >= MOST_FAULTS {
+        if self.0.len() >= MAX_FAULTS {
             self.0.remove(0);
         }
         self.0.push(fault);
@@ -93,14 +93,14 @@ impl Faults {
             recipe.flash_attention = false;
             let device = device(FaultySetting::FlashAttention);
             notes.push(PictureNote::changed(format!(
-                "Flash attention is off: with it, this model made a picture of one colour on {device} before."
+                "Flash attention is off: this model made a single-colour picture with it on {device} before."
             )));
         }
         if is_vae_at_risk(recipe, family) && known(FaultySetting::VaeRange, recipe) {
             recipe.vae_conv_scale = true;
             let device = device(FaultySetting::VaeRange);
             notes.push(PictureNote::changed(format!(
-                "The VAE computes in a safe range: without, it made a picture of one colour on {device} before."
+                "The VAE's convolutions are scaled (safe range): it made a single-colour picture on {device} before."
             )));
         }
         notes

@@ -47,7 +47,7 @@ struct Stored {
     /// By device, with what its maker calls it: another card may get the name.
     slack: BTreeMap<String, Overhead>,
     /// The newest last.
-    runs: Vec<Run>,
+    runs: Vec<MeasuredRun>,
     faults: Faults,
 }
 
@@ -61,7 +61,7 @@ struct Overhead {
 
 /// Peaks of a job, with the parameters on which they depend.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-struct Run {
+struct MeasuredRun {
     /// File names by role, without folders, and the bytes of all files: enough to know a model again.
     files: BTreeMap<String, String>,
     #[serde(default)]
@@ -106,8 +106,8 @@ impl History {
     pub(crate) fn measured_bytes(&self, recipe: &Recipe) -> Option<BTreeMap<String, u64>> {
         let asked = run(recipe, &[]);
         let stored = self.lock();
-        let alike: Vec<&Run> = stored.runs.iter().rev().filter(|it| it.is_like(&asked)).collect();
-        let pixels = |it: &Run| u64::from(it.width) * u64::from(it.height);
+        let alike: Vec<&MeasuredRun> = stored.runs.iter().rev().filter(|it| it.is_like(&asked)).collect();
+        let pixels = |it: &MeasuredRun| u64::from(it.width) * u64::from(it.height);
         // The smallest picture that is no smaller, else the largest.
         let enough = alike.iter().map(|it| pixels(it)).filter(|size| *size >= pixels(&asked)).min();
         let size = enough.or_else(|| alike.iter().map(|it| pixels(it)).max())?;
@@ -161,7 +161,7 @@ impl History {
     }
 }
 
-impl Run {
+impl MeasuredRun {
     /// The other differs in the picture's size at most.
     fn is_like(&self, other: &Self) -> bool {
         let same_model = self.files == other.files && self.files_bytes == other.files_bytes;
@@ -203,7 +203,7 @@ fn has_overhead(device: &Device) -> bool {
     }
 }
 
-fn run(recipe: &Recipe, peaks: &[Peak]) -> Run {
+fn run(recipe: &Recipe, peaks: &[Peak]) -> MeasuredRun {
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let held = |it: &Peak| Held {
         device: it.device.clone(),
@@ -214,7 +214,7 @@ fn run(recipe: &Recipe, peaks: &[Peak]) -> Run {
     };
     let placement = recipe.placement.clone();
     let (width, height) = recipe.final_size();
-    Run {
+    MeasuredRun {
         files: recipe.files.iter().map(|(role, path)| (role.key().to_owned(), name(path))).collect(),
         files_bytes: recipe.files.iter().filter_map(|(_, path)| path.metadata().ok()).map(|it| it.len()).sum(),
         width,
@@ -239,7 +239,7 @@ mod tests {
             name: name.into(),
             description,
             kind,
-            card: None,
+            gpu: None,
             memory_total_bytes: 8 << 30,
             memory_free_bytes: 7 << 30,
             memory_allocated_bytes: 0,

@@ -80,8 +80,8 @@ fn make_room(folder: &Path, most: u64) {
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|ending| ending == ENDING))
         .filter_map(|path| {
-            let about = path.metadata().ok()?;
-            Some((about.modified().unwrap_or(SystemTime::UNIX_EPOCH), path, about.len()))
+            let metadata = path.metadata().ok()?;
+            Some((metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH), path, metadata.len()))
         })
         .collect();
     files.sort();

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-/// Numbers of commands.
 const ALLOC_BUFFER: u8 = 0;
 const BUFFER_GET_BASE: u8 = 3;
 const BUFFER_CLEAR: u8 = 5;
@@ -20,7 +19,6 @@ const TENSOR_BYTES: usize = 360;
 pub(crate) const OPERATIONS: u32 = 100;
 pub(crate) const TYPES: u32 = 42;
 
-/// Numbers of operations.
 pub(crate) const ADD: u32 = 2;
 pub(crate) const ADD_ID: u32 = 3;
 pub(crate) const CONCAT: u32 = 22;
@@ -42,7 +40,6 @@ pub(crate) const FLASH_ATTN_EXT: u32 = 73;
 pub(crate) const UNARY: u32 = 86;
 pub(crate) const MAP_CUSTOM1: u32 = 87;
 
-/// Numbers of types.
 pub(crate) const F32: u32 = 0;
 pub(crate) const F16: u32 = 1;
 pub(crate) const I32: u32 = 26;

@@ -311,14 +311,14 @@ fn changed_graphs_of_the_engine_are_refused_or_computed_within_their_buffers() {
     /// Of one piece, before the next one.
     const IN_A_ROW: usize = 25;
     /// What is left out: memory in bytes, and multiplications, of the largest pieces.
-    const MOST_MEMORY: u64 = 16 << 20;
-    const MOST_WORK: u64 = 40 << 20;
+    const MAX_MEMORY: u64 = 16 << 20;
+    const MAX_WORK: u64 = 40 << 20;
     let _alone = alone();
     let mutations = env::var("ATELIER_FUZZ_MUTATIONS").ok().and_then(|count| count.parse().ok()).unwrap_or(400);
     let graphs = recorded();
     let operations: BTreeSet<u32> = graphs.iter().flat_map(|graph| graph.tensors.iter().map(|tensor| tensor.op)).collect();
     let count = graphs.len();
-    let graphs: Vec<Graph> = graphs.into_iter().filter(|graph| graph.memory() <= MOST_MEMORY && graph.work() <= MOST_WORK).collect();
+    let graphs: Vec<Graph> = graphs.into_iter().filter(|graph| graph.memory() <= MAX_MEMORY && graph.work() <= MAX_WORK).collect();
     println!("{} of {count} pieces with operations {operations:?}", graphs.len());
     let lender = lender();
     let mut random = StdRng::seed_from_u64(SEED);

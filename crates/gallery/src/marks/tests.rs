@@ -23,7 +23,7 @@ fn what_is_no_rating_tag_note_or_board_is_refused_in_a_sentence() {
     assert!(refused(it.database.add_tag(&ids, "  ")).contains("1 to 100"));
     assert!(refused(it.database.add_tag(&ids, "two\nlines")).contains("line breaks"));
     assert!(refused(it.database.set_note(&ids, &"x".repeat(70_000))).contains("too long"));
-    assert!(refused(it.database.add_to_board(&ids, "none")).contains("make it first"));
+    assert!(refused(it.database.add_to_board(&ids, "none")).contains("create it first"));
     assert!(refused(it.database.create_board("")).contains("board"));
     it.database.create_board("Summer").unwrap();
     assert!(refused(it.database.create_board("summer")).contains("already"));

@@ -61,7 +61,7 @@ pub const FIELDS: &[Field] = &[
         )
         .map(Condition::Flag)
     }),
-    field!("tag", "tag:portrait", "with this tag; tag:port* for all that begin so", |op, value| {
+    field!("tag", "tag:portrait", "with this tag; tag:port* for all tags that begin with port", |op, value| {
         plain(op, value, |name| match name.strip_suffix('*').filter(|name| !name.is_empty()) {
             Some(start) => Condition::Tag { name: start.to_owned(), is_prefix: true },
             None => Condition::Tag { name, is_prefix: false },
@@ -80,7 +80,7 @@ pub const FIELDS: &[Field] = &[
         exactly(op, value)?;
         match moment(value)? {
             (moment, Some(unit)) => Ok(Condition::Time(Period::During(moment, unit))),
-            (_, None) => Err(format!("\"{value}\" is no date; write a day, a month or a year, such as 2026-11-20 or 2026-11.")),
+            (_, None) => Err(format!("\"{value}\" is not a date; write a day, a month or a year, such as 2026-11-20 or 2026-11.")),
         }
     }),
     field!("prompt", "prompt:lake", "with these words in the prompt", |op, value| words(op, value, TextColumns::Prompt)),
@@ -91,7 +91,7 @@ pub const FIELDS: &[Field] = &[
     )),
     field!("note", "note:poster", "with these words in your note", |op, value| words(op, value, TextColumns::Note)),
     field!("name", "name:sunset", "with these words in the file's name", |op, value| words(op, value, TextColumns::FileName)),
-    field!("folder", "folder:outputs", "in folders whose path has this in it", |op, value| plain(op, value, Condition::Folder)),
+    field!("folder", "folder:outputs", "in folders whose path contains this", |op, value| plain(op, value, Condition::Folder)),
     field!("tool", "tool:comfyui", "made with this program", |op, value| {
         exactly(op, value)?;
         let key = search_key(value);
@@ -100,16 +100,16 @@ pub const FIELDS: &[Field] = &[
     }),
     field!("sampler", "sampler:euler", "made with this sampler", |op, value| plain(op, value, Condition::Sampler)),
     field!("scheduler", "scheduler:karras", "made with this scheduler", |op, value| plain(op, value, Condition::Scheduler)),
-    field!("steps", "steps>20", "made in so many steps", |op, value| integer(op, value, IntegerColumn::Steps)),
-    field!("guidance", "guidance:1..4", "made with so much guidance (CFG)", guidance),
-    field!("width", "width>=1024", "so many pixels wide", |op, value| integer(op, value, IntegerColumn::Width)),
-    field!("height", "height>=1024", "so many pixels high", |op, value| integer(op, value, IntegerColumn::Height)),
-    field!("size", "size:1024x1536", "of exactly this size in pixels", |op, value| {
+    field!("steps", "steps>20", "number of steps", |op, value| integer(op, value, IntegerColumn::Steps)),
+    field!("guidance", "guidance:1..4", "guidance (CFG scale)", guidance),
+    field!("width", "width>=1024", "width in pixels", |op, value| integer(op, value, IntegerColumn::Width)),
+    field!("height", "height>=1024", "height in pixels", |op, value| integer(op, value, IntegerColumn::Height)),
+    field!("size", "size:1024x1536", "exact size in pixels", |op, value| {
         exactly(op, value)?;
         let sides = value.split_once(['x', 'X', '×']).and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
         sides
             .map(|(width, height)| Condition::Size(width, height))
-            .ok_or_else(|| format!("\"{value}\" is no size; write width x height, such as 1024x1536."))
+            .ok_or_else(|| format!("\"{value}\" is not a size; write width x height, such as 1024x1536."))
     }),
     field!("shape", "shape:portrait", "portrait, landscape or square", |op, value| {
         one_of(op, value, &[("portrait", Shape::Portrait), ("landscape", Shape::Landscape), ("square", Shape::Square)])
@@ -152,7 +152,7 @@ pub(super) fn parse_term(term: &str) -> Result<Condition, String> {
     let name = name.to_ascii_lowercase();
     let name = ALIASES.into_iter().find(|(alias, _)| *alias == name).map_or(name.as_str(), |(_, name)| name);
     let Some(field) = FIELDS.iter().find(|field| field.name == name) else {
-        return Err(format!("There is no field \"{name}\"; to search for these words, put them in quotes."));
+        return Err(format!("\"{name}\" is not a search field; to search for this text, put it in quotes."));
     };
     let (value, operator) = match (&rest[text.len()..], operator) {
         // `rating:>=3` is what some write.
@@ -174,7 +174,11 @@ fn unquoted(value: &str) -> &str {
 }
 
 fn exactly(operator: Operator, value: &str) -> Result<(), String> {
-    if operator == Operator::Is { Ok(()) } else { Err(format!("More and less cannot be asked here; write a colon before \"{value}\".")) }
+    if operator == Operator::Is {
+        Ok(())
+    } else {
+        Err(format!("This field cannot be compared with < or >; write a colon before \"{value}\"."))
+    }
 }
 
 fn plain(operator: Operator, value: &str, condition: impl FnOnce(String) -> Condition) -> Result<Condition, String> {
@@ -201,7 +205,7 @@ fn one_of<T: Clone>(operator: Operator, value: &str, all: &[(&'static str, T)]) 
 }
 
 fn choices(value: &str, all: impl Iterator<Item = &'static str>) -> String {
-    format!("\"{value}\" is not known here; write one of {}.", all.collect::<Vec<_>>().join(", "))
+    format!("\"{value}\" is not a value of this field; write one of {}.", all.collect::<Vec<_>>().join(", "))
 }
 
 fn words(operator: Operator, value: &str, columns: TextColumns) -> Result<Condition, String> {
@@ -234,7 +238,7 @@ const fn is_written_without_spaces(c: char) -> bool {
 
 fn integer(operator: Operator, value: &str, column: IntegerColumn) -> Result<Condition, String> {
     let value = unquoted(value);
-    let refused = || format!("\"{value}\" is no whole number; write one, or two with .. between them, such as 1..9.");
+    let refused = || format!("\"{value}\" is not a whole number; write one, or two with .. between them, such as 1..9.");
     let number = |text: &str| text.parse::<i64>().map_err(|_| refused());
     let (least, most) = match operator {
         Operator::Is => match range(value) {
@@ -251,7 +255,7 @@ fn integer(operator: Operator, value: &str, column: IntegerColumn) -> Result<Con
 
 fn guidance(operator: Operator, value: &str) -> Result<Condition, String> {
     let value = unquoted(value);
-    let refused = || format!("\"{value}\" is no number; write one, or two with .. between them, such as 1.5..4.");
+    let refused = || format!("\"{value}\" is not a number; write one, or two with .. between them, such as 1.5..4.");
     let number = |text: &str| text.parse::<f64>().ok().filter(|it| it.is_finite()).ok_or_else(refused);
     let included = |text: Option<&str>| text.map_or(Ok(Bound::Unbounded), |text| number(text).map(Bound::Included));
     Ok(match operator {
@@ -276,7 +280,7 @@ fn range(value: &str) -> Option<(Option<&str>, Option<&str>)> {
 /// A point in time, and the length of the period that its text names, if it names one.
 fn moment(value: &str) -> Result<(Moment, Option<TimeUnit>), String> {
     let value = unquoted(value).to_ascii_lowercase();
-    let refused = || format!("\"{value}\" is no time; write one such as 12h, 7d, 2w, 3m, 1y, today, yesterday or 2026-11-20.");
+    let refused = || format!("\"{value}\" is not a time; write one such as 12h, 7d, 2w, 3m, 1y, today, yesterday or 2026-11-20.");
     match value.as_str() {
         "today" => return Ok((Moment::DaysBeforeToday(0), Some(TimeUnit::Day))),
         "yesterday" => return Ok((Moment::DaysBeforeToday(1), Some(TimeUnit::Day))),

@@ -12,9 +12,9 @@ pub(crate) use condition::{Condition, FlagFilter, IntegerColumn, Matching, Momen
 pub use field::{FIELDS, Field};
 
 /// Longest text of a search that is read, in bytes; the rest is one chip that says so.
-const MOST_BYTES: usize = 4096;
+const MAX_BYTES: usize = 4096;
 /// Most terms of a search.
-const MOST_TERMS: usize = 64;
+const MAX_TERMS: usize = 64;
 
 /// A parsed search.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,9 +57,9 @@ impl Query {
         let mut from = 0;
         while let Some(range) = next_term(text, from) {
             from = range.end;
-            if terms.len() == MOST_TERMS || range.end > MOST_BYTES {
+            if terms.len() == MAX_TERMS || range.end > MAX_BYTES {
                 let end = text.trim_end().len();
-                let problem = format!("A search has at most {MOST_TERMS} terms and {MOST_BYTES} characters; shorten it.");
+                let problem = format!("A search has at most {MAX_TERMS} terms and {MAX_BYTES} characters; shorten it.");
                 terms.push(Term { range: range.start..end, is_negated: false, condition: Err(problem) });
                 break;
             }

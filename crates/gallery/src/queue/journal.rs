@@ -24,7 +24,6 @@ const MAX_LINE: u64 = 4 << 20;
 /// Size from which the journal is written anew at a start, in bytes.
 const MIN_COMPACTED: u64 = 64 << 10;
 
-/// A line.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Line {

@@ -6,7 +6,7 @@ use super::job::QueuedJobId;
 use crate::{Database, GalleryError};
 
 /// Distance of two order keys below which all keys of a lane are written anew.
-const LEAST_GAP: f64 = 1e-6;
+const MIN_GAP: f64 = 1e-6;
 
 impl Database {
     /// Puts a job that waits directly before another one, into that one's lane; `None`: behind all others. Returns true if it was moved.
@@ -60,7 +60,7 @@ fn place_before(transaction: &Transaction<'_>, id: QueuedJobId, before: QueuedJo
             |row| row.get(0),
         )?;
         let Some(previous) = previous else { return Ok(Some((lane, key - 1.0))) };
-        if key - previous > LEAST_GAP {
+        if key - previous > MIN_GAP {
             return Ok(Some((lane, f64::midpoint(key, previous))));
         }
         transaction.execute(

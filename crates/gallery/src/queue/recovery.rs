@@ -12,7 +12,7 @@ use super::rows::now_ms;
 use crate::{Database, GalleryError};
 
 /// Sentence about a job that is not begun by itself any more.
-const CRASHED_TWICE: &str = "Atelier ended twice while it made this. It waits until you ask for it.";
+const CRASHED_TWICE: &str = "Atelier crashed twice while generating this. It waits until you resume it.";
 
 /// How the process that ran the queue last ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +109,11 @@ impl Database {
             if let Err(error) = atelier_core::paths::remove_if_there(&part)
                 && error.kind() != io::ErrorKind::NotADirectory
             {
-                tracing::warn!("what was begun of picture {} of job {} stays: {error}", reservation.index, reservation.job);
+                tracing::warn!(
+                    "the unfinished file of picture {} of job {} could not be removed: {error}",
+                    reservation.index,
+                    reservation.job
+                );
             }
             match reservation.is_written() {
                 Ok(true) => {

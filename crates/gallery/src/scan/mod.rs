@@ -93,7 +93,7 @@ impl Database {
     ) -> Result<ScanReport, GalleryError> {
         let folders = all_folders(self.connection())?;
         let folder = folders.iter().find(|it| it.id == folder).cloned();
-        let folder = folder.ok_or_else(|| GalleryError::Refused("This folder is not in the gallery; add it first.".to_owned()))?;
+        let folder = folder.ok_or_else(|| GalleryError::Refused("This folder is not in the gallery; add the folder first.".to_owned()))?;
         let mut report = ScanReport::default();
         if !folder.path.is_dir() {
             report.is_folder_missing = true;

@@ -8,9 +8,9 @@ use atelier_media::is_picture_name;
 use crate::file_identity::modified_ns;
 
 /// Most picture files of a folder.
-const MOST_FILES: usize = 1_000_000;
+const MAX_FILES: usize = 1_000_000;
 /// Most folders inside each other.
-const MOST_DEPTH: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 /// A file that may be a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,13 +58,13 @@ pub(super) fn walk(root: &Path, except: &[PathBuf], stop: &dyn Fn() -> bool) -> 
             let relative = folder.join(&name);
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() {
-                if depth == MOST_DEPTH {
+                if depth == MAX_DEPTH {
                     found.is_truncated = true;
                 } else if !except.contains(&root.join(&relative)) {
                     folders.push((relative, depth + 1));
                 }
             } else if is_picture_name(&name) {
-                if found.files.len() == MOST_FILES {
+                if found.files.len() == MAX_FILES {
                     found.is_truncated = true;
                     return Some(found);
                 }

@@ -120,7 +120,7 @@ fn fields_find_what_they_name() {
 #[test]
 fn a_search_with_a_problem_is_not_carried_out() {
     let error = lakes().database.search(&Query::parse("lake colour:red"), Order::Newest).unwrap_err();
-    assert!(matches!(&error, GalleryError::Query(sentence) if sentence.contains("no field")), "{error}");
+    assert!(matches!(&error, GalleryError::Query(sentence) if sentence.contains("not a search field")), "{error}");
 }
 
 #[test]

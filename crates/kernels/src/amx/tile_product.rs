@@ -8,7 +8,6 @@ pub(super) const REGISTER_ROWS: usize = 16;
 pub(super) const REGISTER_ROW_BYTES: usize = 64;
 /// Words of a tile register's row: the depth of one instruction.
 pub(super) const REGISTER_WORDS: usize = REGISTER_ROW_BYTES / 4;
-/// Tile registers.
 pub(super) const REGISTERS: usize = 8;
 
 /// Registers that hold C, one for each vector.

@@ -21,8 +21,8 @@ fn scan(dir: &Path) -> Vec<Arc<DiskFile>> {
 
 /// A file with this header that is not on any disk.
 fn file(path: &str, bytes: u64, header: &Header) -> Arc<DiskFile> {
-    let about = FileStatus::Known(Arc::new(Facts::of(header)));
-    Arc::new(DiskFile { path: path.into(), bytes, modified: None, hint: None, status: about })
+    let status = FileStatus::Known(Arc::new(Facts::of(header)));
+    Arc::new(DiskFile { path: path.into(), bytes, modified: None, hint: None, status })
 }
 
 fn made(path: &str, bytes: u64, tensors: Listed<'_>) -> Arc<DiskFile> {
@@ -57,7 +57,7 @@ fn the_tiny_model_is_put_together_and_passes_the_check() {
     let main = scan.iter().find(|it| it.path == files.diffusion).unwrap();
     let assembly = assemble(main, &scan, &Catalogue::shipped(), &ModelFiles::default()).unwrap();
     let [missing] = assembly.missing.as_slice() else { panic!("{assembly:?}") };
-    let sentence = "It still needs a text encoder (Qwen3-4B): Qwen3-4B-Instruct-2507-Q4_K_M.gguf, about 2.5 GB, comes with z-image-turbo.";
+    let sentence = "Also needs a text encoder (Qwen3-4B): Qwen3-4B-Instruct-2507-Q4_K_M.gguf, about 2.5 GB, included with z-image-turbo.";
     assert_eq!((missing.role, missing.bytes(), missing.sentence().as_str()), (FileRole::Llm, Some(2_497_281_120), sentence));
     let taesd = scan.iter().find(|it| it.path == files.taesd).unwrap();
     assert_eq!(assemble(taesd, &scan, &Catalogue::shipped(), &ModelFiles::default()), None, "no model is built round a decoder");

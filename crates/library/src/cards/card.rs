@@ -104,13 +104,13 @@ impl Availability {
     #[must_use]
     pub const fn tooltip(self) -> &'static str {
         match self {
-            Self::BuiltIn => "It came with Atelier and is always there.",
-            Self::OnDisk => "Atelier downloaded it; it can be used.",
-            Self::Damaged => "A file is missing or is not as it should be. Get it again.",
-            Self::InPlace => "It is used where it is, in a folder of yours, and never changed.",
-            Self::Incomplete => "It still needs other files before it can be used.",
-            Self::Listed => "It is on this disk and cannot be used here; its details say why.",
-            Self::Catalogue => "It can be downloaded.",
+            Self::BuiltIn => "Included with Atelier.",
+            Self::OnDisk => "Downloaded by Atelier and ready to use.",
+            Self::Damaged => "A file is missing or damaged. Download the model again.",
+            Self::InPlace => "Used in place, in a folder of yours; Atelier never changes it.",
+            Self::Incomplete => "Other files are needed before this model can be used.",
+            Self::Listed => "On this disk, but cannot be used; see the details.",
+            Self::Catalogue => "Can be downloaded.",
         }
     }
 

@@ -12,7 +12,7 @@ use crate::naming::name_of;
 use atelier_core::recipe::FileRole;
 use atelier_core::sentences::sentence;
 
-const PICKLE: &str = "It is a pickle, which can run programs when it is opened. Atelier only lists it: get it as .safetensors or .gguf.";
+const PICKLE: &str = "Pickle files can execute code when loaded, so Atelier does not open them: get this model as .safetensors or .gguf.";
 
 /// The card of a file that belongs to no model of the library. `downloaded`: by Atelier.
 pub(super) fn card_of_file(file: &DiskFile, downloaded: bool) -> ModelCard {
@@ -25,7 +25,7 @@ pub(super) fn card_of_file(file: &DiskFile, downloaded: bool) -> ModelCard {
         FileStatus::Faulty { advice, .. } => Some(advice.to_string()),
         FileStatus::Known(facts) => match role {
             Some(Role::Part(FileRole::Model | FileRole::Diffusion)) if facts.family.is_some_and(Family::is_video) => {
-                Some("It makes videos, and Atelier makes pictures.".to_owned())
+                Some("This model makes videos; Atelier makes pictures.".to_owned())
             }
             Some(Role::Part(FileRole::Model | FileRole::Diffusion)) => Some("Atelier does not know models of this kind.".to_owned()),
             Some(_) => None,
@@ -44,7 +44,7 @@ pub(super) fn card_of_file(file: &DiskFile, downloaded: bool) -> ModelCard {
         _ => Availability::Listed,
     };
     let description = match (&file.status, training.and_then(|it| it.usage.clone())) {
-        (FileStatus::Unread, _) => "It is looked into soon.".to_owned(),
+        (FileStatus::Unread, _) => "Not scanned yet.".to_owned(),
         (_, Some(usage)) => usage,
         (FileStatus::Known(facts), None) if kind == ModelKind::Part => sentence(&format!("{} in {}", facts.name, facts.quantisation)),
         _ => String::new(),
@@ -87,8 +87,8 @@ mod tests {
     use crate::header::Fault;
     use atelier_core::advice::Advice;
 
-    fn file(hint: Option<Role>, about: FileStatus) -> DiskFile {
-        DiskFile { path: "/m/some file.bin".into(), bytes: 7, modified: Some(1), hint: hint.map(Hint::Role), status: about }
+    fn file(hint: Option<Role>, status: FileStatus) -> DiskFile {
+        DiskFile { path: "/m/some file.bin".into(), bytes: 7, modified: Some(1), hint: hint.map(Hint::Role), status }
     }
 
     fn known(role: Option<Role>, family: Option<Family>) -> FileStatus {
@@ -110,17 +110,17 @@ mod tests {
 
     #[test]
     fn every_file_has_a_card_that_says_what_it_is_or_why_it_is_only_listed() {
-        let of = |hint, about| {
-            let card = card_of_file(&file(hint, about), false);
+        let of = |hint, status| {
+            let card = card_of_file(&file(hint, status), false);
             (card.kind, card.availability, card.problems.first().cloned().unwrap_or(card.description))
         };
         let main = Some(Role::Part(FileRole::Model));
         let listed = |kind, words: &str| (kind, Availability::Listed, words.to_owned());
-        assert_eq!(of(main, FileStatus::Unread), listed(ModelKind::Model, "It is looked into soon."));
+        assert_eq!(of(main, FileStatus::Unread), listed(ModelKind::Model, "Not scanned yet."));
         assert_eq!(of(main, FileStatus::Pickle), listed(ModelKind::Model, PICKLE));
-        let fault = FileStatus::Faulty { fault: Fault::CutShort, advice: Advice::new("It ends too early.", "Get it again.") };
-        assert_eq!(of(None, fault), listed(ModelKind::Part, "It ends too early. Get it again."));
-        assert_eq!(of(None, known(main, Some(Family::Wan))), listed(ModelKind::Model, "It makes videos, and Atelier makes pictures."));
+        let fault = FileStatus::Faulty { fault: Fault::CutShort, advice: Advice::new("It ends too early.", "Download the file again.") };
+        assert_eq!(of(None, fault), listed(ModelKind::Part, "It ends too early. Download the file again."));
+        assert_eq!(of(None, known(main, Some(Family::Wan))), listed(ModelKind::Model, "This model makes videos; Atelier makes pictures."));
         assert_eq!(of(None, known(None, None)), listed(ModelKind::Part, "Atelier does not know what this file is for."));
         let vae = of(None, known(Some(Role::Part(FileRole::Vae)), None));
         assert_eq!(vae, (ModelKind::Part, Availability::InPlace, "VAE with 16 channels in F16.".into()));

@@ -38,7 +38,7 @@ pub(super) fn split(text: &str, most: usize) -> Vec<Piece<'_>> {
             '}' => depth = depth.saturating_sub(1),
             ']' if depth > 0 => depth -= 1,
             ',' if depth == 0 && pieces.len() == most => {
-                pieces.push(Piece::Wrong { line: lines.line_at(at), what: "the list is too long; the rest is passed over" });
+                pieces.push(Piece::Wrong { line: lines.line_at(at), what: "the list is too long; the rest is skipped" });
                 return pieces;
             }
             ',' if depth == 0 => {

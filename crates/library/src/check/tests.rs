@@ -48,7 +48,7 @@ fn a_whole_sd15_checkpoint_needs_nothing_else() {
     assert_eq!((checked.family, checked.size_multiple), (Family::Sd1, 64));
     let moved = check_files(&ModelFiles::from_iter([(FileRole::Diffusion, path)]), &[]).unwrap();
     assert_eq!(moved.files, files);
-    assert_eq!(moved.notes, ["sd15.safetensors is an SD1.5 full model; it is used as Full model."]);
+    assert_eq!(moved.notes, ["sd15.safetensors is an SD1.5 full model and is used as Full model."]);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn a_diffusion_module_given_as_a_full_model_is_moved_and_said() {
     files.remove(FileRole::Diffusion);
     let checked = check_files(&files, &[]).unwrap();
     assert_eq!(checked.files, right);
-    assert_eq!(checked.notes, ["tiny-zimage.safetensors is a Z-Image diffusion module; it is used as Diffusion."]);
+    assert_eq!(checked.notes, ["tiny-zimage.safetensors is a Z-Image diffusion module and is used as Diffusion."]);
 }
 
 #[test]
@@ -103,9 +103,9 @@ fn what_is_missing_is_listed() {
     let dir = tempfile::tempdir().unwrap();
     let mut files = tiny(dir.path(), &Options::default());
     files.remove(FileRole::Llm);
-    assert_eq!(problem(&files, &[]).advice.sentence, "This Z-Image model still needs a text encoder (Qwen3-4B).");
+    assert_eq!(problem(&files, &[]).advice.sentence, "This Z-Image model also needs a text encoder (Qwen3-4B).");
     files.remove(FileRole::Taesd);
-    assert_eq!(problem(&files, &[]).advice.sentence, "This Z-Image model still needs a text encoder (Qwen3-4B) and a VAE.");
+    assert_eq!(problem(&files, &[]).advice.sentence, "This Z-Image model also needs a text encoder (Qwen3-4B) and a VAE.");
     files.remove(FileRole::Diffusion);
     assert_eq!(problem(&files, &[]).advice.sentence, "No model is chosen yet.");
     files.set(FileRole::Llm, dir.path().join("tiny-qwen3.safetensors"));

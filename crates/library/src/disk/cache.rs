@@ -14,9 +14,9 @@ use atelier_core::paths;
 /// The version that this program writes; another one's cache is read as an empty one. To be raised whenever `identify` learns something.
 const VERSION: u32 = 1;
 /// A larger file is not ours: so many files as are remembered take less.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 /// Beyond so many, what was not seen in the last look is forgotten.
-const MOST_FILES: usize = 20_000;
+const MAX_FILES: usize = 20_000;
 
 /// Status of files, by path, size and time.
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ impl FactsCache {
     #[must_use]
     pub fn open(path: &Path) -> Self {
         let mut text = Vec::new();
-        let read = File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text));
+        let read = File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut text));
         let stored: Option<Stored<BTreeMap<PathBuf, Entry>>> = read.ok().and_then(|_| serde_json::from_slice(&text).ok());
         let files = stored.filter(|it| it.version == VERSION).map(|it| it.files).unwrap_or_default();
         Self { path: path.to_owned(), files, changed: false }
@@ -76,15 +76,15 @@ impl FactsCache {
         if !self.changed {
             return Ok(());
         }
-        if self.files.len() > MOST_FILES {
+        if self.files.len() > MAX_FILES {
             self.files.retain(|_, it| it.seen);
         }
         let mut text = serde_json::to_vec(&Stored { version: VERSION, files: &self.files })?;
-        if text.len() as u64 > MOST_BYTES {
+        if text.len() as u64 > MAX_BYTES {
             self.files.retain(|_, it| it.seen);
             text = serde_json::to_vec(&Stored { version: VERSION, files: &self.files })?;
         }
-        if text.len() as u64 > MOST_BYTES {
+        if text.len() as u64 > MAX_BYTES {
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, "there are too many model files to remember"));
         }
         paths::write_atomic_bytes(&self.path, &text)?;

@@ -19,11 +19,11 @@ use atelier_core::advice::Advice;
 use atelier_core::recipe::FileRole;
 
 /// The most tags of a LoRA that are kept; a person reads a line of them.
-const MOST_TAGS: usize = 24;
+const MAX_TAGS: usize = 24;
 /// The longest text of a file's metadata that is kept, in characters.
-const MOST_CHARACTERS: usize = 300;
-/// Entries of a list in the cache that are read; a text of [`MOST_CHARACTERS`] has no more words.
-const MAX_ENTRIES: usize = MOST_CHARACTERS;
+const MAX_CHARACTERS: usize = 300;
+/// Entries of a list in the cache that are read; a text of [`MAX_CHARACTERS`] has no more words.
+const MAX_ENTRIES: usize = MAX_CHARACTERS;
 /// Endings of files that Python pickled, which can run programs where they are opened.
 const PICKLES: [&str; 5] = ["ckpt", "pt", "pth", "bin", "pkl"];
 
@@ -194,14 +194,14 @@ fn tags(text: &str) -> Vec<(String, u64)> {
     }
     let mut tags: Vec<(String, u64)> = sums.into_iter().filter(|(tag, _)| !tag.is_empty()).collect();
     tags.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    tags.truncate(MOST_TAGS);
+    tags.truncate(MAX_TAGS);
     tags
 }
 
 /// A text on one line, of bounded length.
 fn short(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().filter(|c| !c.is_control()).take(MOST_CHARACTERS).collect()
+    line.chars().filter(|c| !c.is_control()).take(MAX_CHARACTERS).collect()
 }
 
 #[cfg(test)]

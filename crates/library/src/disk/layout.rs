@@ -12,7 +12,7 @@ use crate::manifest::Role;
 use atelier_core::recipe::FileRole;
 
 /// A file larger than this is no list of folders.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 /// ComfyUI's list of further folders.
 const EXTRA_PATHS: &str = "extra_model_paths.yaml";
 
@@ -133,7 +133,7 @@ pub(super) fn hint_of(folder: &str) -> Option<Hint> {
 /// The folders that ComfyUI is told of beside its own.
 fn extra_roots(list: &Path) -> Vec<(PathBuf, Option<Hint>)> {
     let mut text = String::new();
-    let read = File::open(list).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text));
+    let read = File::open(list).and_then(|file| file.take(MAX_BYTES).read_to_string(&mut text));
     if read.is_err() {
         return Vec::new();
     }

@@ -278,7 +278,7 @@ impl Worker {
         let Some(watch) = &mut self.watch else { return };
         for (root, _) in self.folders.iter().flat_map(|it| &it.roots) {
             if root.is_dir() && !watch.add(root) {
-                tracing::info!("changes in {} are not noticed by themselves", root.display());
+                tracing::info!("changes in {} are not noticed automatically", root.display());
             }
         }
     }
@@ -303,8 +303,8 @@ impl Worker {
             }
             for file in walked.files {
                 if seen.insert(file.path.clone()) {
-                    let about = self.cache.get(&file).unwrap_or(FileStatus::Unread);
-                    files.push(Arc::new(disk_file(&file, about)));
+                    let status = self.cache.get(&file).unwrap_or(FileStatus::Unread);
+                    files.push(Arc::new(disk_file(&file, status)));
                     found.push(file);
                 }
             }
@@ -323,10 +323,10 @@ impl Worker {
         let unread: Vec<usize> = files.iter().enumerate().filter(|(_, it)| it.status == FileStatus::Unread).map(|(at, _)| at).collect();
         for (done, at) in unread.iter().enumerate() {
             let Some(file) = found.get(*at) else { continue };
-            let about = self.inspect_file(&file.path);
-            self.cache.put(file, &about);
+            let status = self.inspect_file(&file.path);
+            self.cache.put(file, &status);
             if let Some(slot) = self.result.files.get_mut(*at) {
-                *slot = Arc::new(disk_file(file, about));
+                *slot = Arc::new(disk_file(file, status));
             }
             let last = done + 1 == unread.len();
             if last || (done + 1).is_multiple_of(BATCH) {
@@ -353,13 +353,13 @@ impl Worker {
         match read {
             Ok(Ok(status)) => status,
             Ok(Err(_)) => {
-                let hint = "Please report this file; the others are not affected.";
-                faulty(Fault::Damaged, format!("{name} could not be understood."), hint)
+                let hint = "Please report this file; other files are not affected.";
+                faulty(Fault::Damaged, format!("Internal error while reading {name}."), hint)
             }
             // Not remembered, so that it is tried again.
             Err(_) => {
-                let hint = "Download it again, or delete it.";
-                faulty(Fault::Unreadable, format!("{name} is left out until it changes: Atelier ended while it read it."), hint)
+                let hint = "Download the file again, or delete it.";
+                faulty(Fault::Unreadable, format!("{name} is skipped until it changes: Atelier crashed while reading this file."), hint)
             }
         }
     }
@@ -376,8 +376,8 @@ impl Worker {
     }
 }
 
-fn disk_file(file: &FileEntry, about: FileStatus) -> DiskFile {
-    DiskFile { path: file.path.clone(), bytes: file.bytes, modified: file.modified, hint: file.hint, status: about }
+fn disk_file(file: &FileEntry, status: FileStatus) -> DiskFile {
+    DiskFile { path: file.path.clone(), bytes: file.bytes, modified: file.modified, hint: file.hint, status }
 }
 
 #[cfg(test)]

@@ -9,13 +9,13 @@ use std::time::UNIX_EPOCH;
 use super::layout::{Folder, Hint, Layout, hint_of};
 
 /// Folders inside folders; deeper ones are left out.
-const MOST_DEPTH: usize = 16;
+const MAX_DEPTH: usize = 16;
 /// Entries of all folders together that are looked at.
-const MOST_ENTRIES: usize = 400_000;
+const MAX_ENTRIES: usize = 400_000;
 /// Model files that are listed.
-const MOST_FILES: usize = 50_000;
+const MAX_FILES: usize = 50_000;
 /// Problems that are told; more say nothing new.
-const MOST_PROBLEMS: usize = 20;
+const MAX_PROBLEMS: usize = 20;
 
 /// A model file, by its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ struct Walker<'a> {
 
 impl Walker<'_> {
     fn folder(&mut self, path: &Path, hint: Option<Hint>, depth: usize) {
-        if depth > MOST_DEPTH || self.is_full() || !(self.go_on)() {
+        if depth > MAX_DEPTH || self.is_full() || !(self.go_on)() {
             return;
         }
         let entries = match fs::canonicalize(path) {
@@ -80,7 +80,7 @@ impl Walker<'_> {
             self.entries += 1;
             if self.is_full() {
                 let sentence =
-                    format!("{} holds too many files; some are not listed. Add the folder with the models itself.", path.display());
+                    format!("{} has too many files; some are not listed. Add the folder that contains the models.", path.display());
                 return self.say(sentence);
             }
             let entry = match entry {
@@ -102,11 +102,11 @@ impl Walker<'_> {
                 continue;
             }
             // Follows a link; one that leads nowhere is nothing.
-            let Ok(about) = fs::metadata(&path) else { continue };
-            if about.is_dir() {
+            let Ok(metadata) = fs::metadata(&path) else { continue };
+            if metadata.is_dir() {
                 inner.push((path, hint.or_else(|| self.hint(&name))));
-            } else if about.is_file() && is_model_file(&path) {
-                self.found.files.push(FileEntry { path, bytes: about.len(), modified: modified(&about), hint });
+            } else if metadata.is_file() && is_model_file(&path) {
+                self.found.files.push(FileEntry { path, bytes: metadata.len(), modified: modified(&metadata), hint });
             }
         }
         for (path, hint) in inner {
@@ -120,20 +120,17 @@ impl Walker<'_> {
     }
 
     fn is_full(&self) -> bool {
-        self.entries > MOST_ENTRIES || self.found.files.len() >= MOST_FILES
+        self.entries > MAX_ENTRIES || self.found.files.len() >= MAX_FILES
     }
 
     fn problem(&mut self, path: &Path, error: &io::Error) {
-        let advice = if error.kind() == io::ErrorKind::NotFound {
-            "Connect its disk, or take the folder out."
-        } else {
-            "Ask for permission to read it."
-        };
+        let advice =
+            if error.kind() == io::ErrorKind::NotFound { "Connect its disk, or remove the folder." } else { "Change its permissions." };
         self.say(format!("{} cannot be read: {error}. {advice}", path.display()));
     }
 
     fn say(&mut self, sentence: String) {
-        if self.found.problems.len() < MOST_PROBLEMS && !self.found.problems.contains(&sentence) {
+        if self.found.problems.len() < MAX_PROBLEMS && !self.found.problems.contains(&sentence) {
             self.found.problems.push(sentence);
         }
     }
@@ -147,8 +144,8 @@ pub fn is_model_file(path: &Path) -> bool {
 }
 
 /// When a file was changed, in nanoseconds since 1970.
-pub(crate) fn modified(about: &Metadata) -> Option<u64> {
-    let since = about.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+pub(crate) fn modified(metadata: &Metadata) -> Option<u64> {
+    let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     u64::try_from(since.as_nanos()).ok()
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 /// The most lines that are read.
-const MOST_LINES: usize = 10_000;
+const MAX_LINES: usize = 10_000;
 
 /// The sections, each with its keys and their values.
 pub(super) fn sections(text: &str) -> BTreeMap<String, Vec<(String, Vec<String>)>> {
@@ -14,7 +14,7 @@ pub(super) fn sections(text: &str) -> BTreeMap<String, Vec<(String, Vec<String>)
     let mut section: Option<String> = None;
     // The indentation of the key whose lines follow.
     let mut block: Option<usize> = None;
-    for line in text.lines().take(MOST_LINES) {
+    for line in text.lines().take(MAX_LINES) {
         let bare = without_comment(line);
         let content = bare.trim();
         if content.is_empty() || content == "---" {

@@ -3,7 +3,6 @@ use std::path::Path;
 use super::*;
 use crate::{Dtype, Format, read_header};
 
-/// Names and shapes.
 pub(crate) type Listed<'a> = &'a [(&'a str, &'a [u64])];
 
 /// A header with these tensors in F16.

@@ -87,7 +87,7 @@ impl Defaults {
 fn within<'de, D: Deserializer<'de>>(deserializer: D, range: std::ops::RangeInclusive<u32>, what: &str) -> Result<Option<u32>, D::Error> {
     let value = Option::<u32>::deserialize(deserializer)?;
     match value.filter(|it| !range.contains(it)) {
-        Some(wrong) => Err(de::Error::custom(format!("{wrong} {what} cannot be; {} to {} can", range.start(), range.end()))),
+        Some(wrong) => Err(de::Error::custom(format!("{wrong} {what} is out of range; choose {} to {}", range.start(), range.end()))),
         None => Ok(value),
     }
 }
@@ -107,7 +107,7 @@ fn layers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f32>, D::Error> {
     let value = Option::<f32>::deserialize(deserializer)?;
     match value.filter(|it| !(0.0..=100.0).contains(it)) {
-        Some(wrong) => Err(de::Error::custom(format!("{wrong} cannot be; 0 to 100 can"))),
+        Some(wrong) => Err(de::Error::custom(format!("{wrong} is out of range; choose 0 to 100"))),
         None => Ok(value),
     }
 }

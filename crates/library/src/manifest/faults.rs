@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// It could not be read.
-    #[error("{path} could not be read: {source}. Check that the file is there and may be read.", path = path.display())]
+    #[error("{path} could not be read: {source}. Check that the file exists and is readable.", path = path.display())]
     Read {
         /// The manifest.
         path: PathBuf,
@@ -15,7 +15,7 @@ pub enum ManifestError {
         source: io::Error,
     },
     /// Something in it is wrong.
-    #[error("{path}, line {line}: {what}. Correct this line, or get the model again.", path = path.display())]
+    #[error("{path}, line {line}: {what}. Correct this line, or download the model again.", path = path.display())]
     Wrong {
         /// The manifest.
         path: PathBuf,
@@ -30,7 +30,7 @@ pub enum ManifestError {
 #[derive(Debug, thiserror::Error)]
 pub enum FaultyFile {
     /// It is not there, or may not be read.
-    #[error("{path} could not be read: {source}. Get the model again.", path = path.display())]
+    #[error("{path} could not be read: {source}. Download the model again.", path = path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -38,13 +38,13 @@ pub enum FaultyFile {
         source: io::Error,
     },
     /// A link leads out of the model's folder.
-    #[error("{path} leads out of the model's folder. Put the file itself there, or get the model again.", path = path.display())]
+    #[error("{path} leads out of the model's folder. Put the file itself there, or download the model again.", path = path.display())]
     Outside {
         /// The file.
         path: PathBuf,
     },
     /// It has another size.
-    #[error("{path} has {found} bytes and should have {expected}. It is damaged or not whole: get the model again.", path = path.display())]
+    #[error("{path} has {found} bytes and should have {expected}. Download the model again.", path = path.display())]
     Size {
         /// The file.
         path: PathBuf,
@@ -54,7 +54,7 @@ pub enum FaultyFile {
         found: u64,
     },
     /// It has other contents.
-    #[error("{path} is not the file that its manifest names. It is damaged: get the model again.", path = path.display())]
+    #[error("{path} does not match the checksum in its manifest. The file is damaged: download the model again.", path = path.display())]
     Contents {
         /// The file.
         path: PathBuf,

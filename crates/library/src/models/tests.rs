@@ -70,9 +70,9 @@ fn a_model_is_run_by_its_name_with_what_suits_it() {
     let refused = |name: &str| models.runnable(name).unwrap_err().to_string();
     assert_eq!(
         refused("z-image-turbo:q4_k"),
-        "Z-Image-Turbo (Q4_K) is not on this disk. Get it with: atelier models pull z-image-turbo:q4_k (about 6.7 GB)."
+        "Z-Image-Turbo (Q4_K) is not on this disk. Download it with: atelier models pull z-image-turbo:q4_k (about 6.7 GB)."
     );
-    assert_eq!(refused("mime"), "There is no model and no file called mime. Did you mean mine?");
+    assert_eq!(refused("mime"), "There is no model or file named mime. Did you mean mine?");
     assert!(refused("qqqqqq").contains("atelier models list"));
 }
 

@@ -30,8 +30,8 @@ impl World {
                 } else {
                     fs::write(&path, file.repeat(100)).unwrap();
                 }
-                let about = fs::metadata(&path).unwrap();
-                world.downloaded.push(DownloadRecord { path, bytes: about.len(), modified: modified(&about), sha256: None });
+                let metadata = fs::metadata(&path).unwrap();
+                world.downloaded.push(DownloadRecord { path, bytes: metadata.len(), modified: modified(&metadata), sha256: None });
             }
         }
         world
@@ -141,7 +141,7 @@ fn a_trash_that_takes_nothing_changes_nothing() {
     let world = World::new();
     let before = world.tree();
     let error = world.plan("one").unwrap().carry_out(&mut |_| Err("there is no trash".into())).unwrap_err();
-    assert!(error.to_string().contains("there is no trash. It is still there"), "{error}");
+    assert!(error.to_string().contains("there is no trash. The file was not deleted"), "{error}");
     assert_eq!(world.tree(), before);
 }
 
@@ -160,9 +160,9 @@ fn links_are_never_followed_to_be_deleted() {
     let (path, real) = (world.root().join("one/a.gguf"), world.root().join("one/real.gguf"));
     fs::rename(&path, &real).unwrap();
     symlink("real.gguf", &path).unwrap();
-    let about = fs::symlink_metadata(&path).unwrap();
+    let metadata = fs::symlink_metadata(&path).unwrap();
     for it in world.downloaded.iter_mut().filter(|it| it.path == path) {
-        (it.bytes, it.modified) = (about.len(), modified(&about));
+        (it.bytes, it.modified) = (metadata.len(), modified(&metadata));
     }
     let removal = world.plan("one").unwrap();
     assert_eq!(removal.staying, [(path, Stays::NotOurs)]);
@@ -184,8 +184,8 @@ fn linked(world: &mut World) -> PathBuf {
     let path = world.root().join("ann--ink/lora/ink.safetensors");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, "ink").unwrap();
-    let about = fs::metadata(&path).unwrap();
-    world.downloaded.push(DownloadRecord { path: path.clone(), bytes: 3, modified: modified(&about), sha256: None });
+    let metadata = fs::metadata(&path).unwrap();
+    world.downloaded.push(DownloadRecord { path: path.clone(), bytes: 3, modified: modified(&metadata), sha256: None });
     path
 }
 

@@ -39,10 +39,10 @@ pub(super) fn read_png(bytes: &[u8], frame: PixelRect, take: &mut TakeRow<'_>) -
     let mut reader = decoder.read_info().map_err(|error| error.to_string())?;
     let info = reader.info();
     if (info.color_type, info.bit_depth, info.interlaced) != (ColorType::Rgba, BitDepth::Eight, false) {
-        return Err("a layer is no plain RGBA picture".into());
+        return Err("a layer is not a plain RGBA picture".into());
     }
     if (info.width, info.height) != (frame.width, frame.height) {
-        return Err("a layer has another size than the list says".into());
+        return Err("a layer's size does not match the list".into());
     }
     let mut row = vec![0; frame.width as usize * 4];
     for top in frame.top..frame.bottom() {

@@ -26,10 +26,10 @@ const PICTURE_HEAD_BYTES: u64 = 1 << 20;
 pub(super) fn check_list(stored: &StoredCanvas) -> Result<(), String> {
     let sides = 1..=MAX_DOCUMENT_SIDE;
     if stored.format > FORMAT {
-        return Err("it was written by a newer Atelier".into());
+        return Err("it was written by a newer version of Atelier".into());
     }
     if !(sides.contains(&stored.width) && sides.contains(&stored.height)) {
-        return Err(format!("{} x {} pixels is no size of a canvas", stored.width, stored.height));
+        return Err(format!("{} x {} pixels is not a valid canvas size", stored.width, stored.height));
     }
     if !(1..=MAX_LAYERS).contains(&stored.layers.len()) {
         return Err(format!("it has {} layers", stored.layers.len()));

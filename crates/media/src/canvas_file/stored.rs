@@ -23,7 +23,6 @@ pub(super) struct StoredCanvas {
     pub(super) layers: Vec<StoredLayer>,
 }
 
-/// A layer.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct StoredLayer {
     pub(super) kind: LayerKind,

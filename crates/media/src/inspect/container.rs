@@ -9,7 +9,7 @@ use super::exif::ExifBudget;
 use super::texts::Texts;
 use super::{exif, xmp};
 use crate::PictureError;
-use crate::png_text::{self, Chunk, MOST_TEXT, latin1};
+use crate::png_text::{self, Chunk, MAX_TEXT, latin1};
 
 /// Keyword of XMP in PNG files.
 const XMP_KEYWORD: &str = "XML:com.adobe.xmp";
@@ -17,7 +17,7 @@ const XMP_KEYWORD: &str = "XML:com.adobe.xmp";
 const JPEG_EXIF: &[u8] = b"Exif\0\0";
 const JPEG_XMP: &[u8] = b"http://ns.adobe.com/xap/1.0/\0";
 /// Segments or chunks of a file that are looked at.
-const MOST_PARTS: u32 = 1 << 16;
+const MAX_PARTS: u32 = 1 << 16;
 
 /// What was found in a file, and what may still be read of it.
 #[derive(Default)]
@@ -35,7 +35,7 @@ impl Collector {
     /// A file has one packet; others are passed over.
     fn xmp(&mut self, packet: &str) {
         if std::mem::replace(&mut self.has_xmp, true) {
-            self.texts.pass_over("XMP", "the file has more than one packet; the first is read");
+            self.texts.pass_over("XMP", "the file has more than one packet; only the first is read");
         } else {
             xmp::read(packet, &mut self.texts);
         }
@@ -77,14 +77,14 @@ fn png(file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> {
         if found.texts.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     if !is_all_unpacked {
-        found.texts.pass_over("texts", "packed texts of the file unpack to more than is read; some are passed over");
+        found.texts.pass_over("texts", "compressed texts of the file are larger than the limit; some are skipped");
     }
     Ok(())
 }
 
 fn jpeg(mut file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> {
     file.seek_relative(2)?;
-    for _ in 0..MOST_PARTS {
+    for _ in 0..MAX_PARTS {
         if found.texts.is_full() {
             return Ok(());
         }
@@ -156,12 +156,12 @@ pub(crate) fn webp_exif(path: &Path) -> Option<Vec<u8>> {
 /// Visits the chunks with EXIF and XMP of a WebP file; longer ones than are read are passed over.
 fn webp_chunks(file: &mut (impl BufRead + Seek), mut visit: impl FnMut(&[u8; 4], &[u8]) -> ControlFlow<()>) -> io::Result<()> {
     file.seek_relative(12)?;
-    for _ in 0..MOST_PARTS {
+    for _ in 0..MAX_PARTS {
         let (mut kind, mut length) = ([0; 4], [0; 4]);
         file.read_exact(&mut kind)?;
         file.read_exact(&mut length)?;
         let length = u64::from(u32::from_le_bytes(length));
-        if !matches!(&kind, b"EXIF" | b"XMP ") || length > MOST_TEXT {
+        if !matches!(&kind, b"EXIF" | b"XMP ") || length > MAX_TEXT {
             file.seek_relative((length + length % 2) as i64)?;
             continue;
         }

@@ -13,7 +13,7 @@ const MAX_FIELDS: usize = 256;
 /// Bytes of the texts that are read, of all fields of a file together.
 const MAX_BYTES: usize = 4 << 20;
 /// Why fields are passed over.
-const TOO_MUCH: &str = "it has more fields or longer texts than are read; the others are passed over";
+const TOO_MUCH: &str = "it has more fields or longer texts than the limit; the rest is skipped";
 /// Bytes of a field in a list.
 const FIELD_BYTES: usize = 12;
 

@@ -89,7 +89,6 @@ impl Fields {
         Some(found)
     }
 
-    /// Takes a string.
     pub(super) fn text(&mut self, key: &str) -> Option<String> {
         self.take(key, |value| value.as_str().map(str::to_owned))
     }

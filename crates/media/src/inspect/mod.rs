@@ -96,6 +96,15 @@ pub fn read_stealth_settings(path: &Path) -> Result<PictureSettings, PictureErro
 }
 
 /// What texts say that a program wrote into a picture, by key.
+///
+/// ```
+/// use atelier_media::settings_of_texts;
+///
+/// let text = "a lake\nNegative prompt: people\nSteps: 20, Sampler: Euler a, CFG scale: 7, Seed: 42, Size: 512x768";
+/// let settings = settings_of_texts(vec![("parameters".to_owned(), text.to_owned())]);
+/// assert_eq!(settings.prompt.as_deref(), Some("a lake"));
+/// assert_eq!(settings.seed, Some(42));
+/// ```
 #[must_use]
 pub fn settings_of_texts(texts: Vec<(String, String)>) -> PictureSettings {
     settings_of(&texts.into_iter().collect())
@@ -104,19 +113,19 @@ pub fn settings_of_texts(texts: Vec<(String, String)>) -> PictureSettings {
 fn settings_of(texts: &Texts) -> PictureSettings {
     let found = READERS.iter().find_map(|read| read(texts)).unwrap_or_default();
     let mut settings = PictureSettings { raw_texts: texts.iter().map(|(key, text)| (key.to_owned(), text.to_owned())).collect(), ..found };
-    let mut told: Vec<(String, String)> = texts.passed_over().iter().map(|(part, why)| ((*part).to_owned(), (*why).to_owned())).collect();
+    let mut notes: Vec<(String, String)> = texts.passed_over().iter().map(|(part, why)| ((*part).to_owned(), (*why).to_owned())).collect();
     for (key, _) in texts.iter().filter(|(_, text)| fields::is_object(text) && has_more_values(text.as_bytes(), MAX_VALUES)) {
-        told.push((bounded(key, MAX_NAME), format!("it has more than {MAX_VALUES} values, so it is passed over")));
+        notes.push((bounded(key, MAX_NAME), format!("it has more than {MAX_VALUES} values, so it is skipped")));
     }
     for (count, part) in [(cut(&mut settings.loras, MAX_LORAS), "LoRAs"), (cut(&mut settings.not_understood, MAX_LISTED), "fields")] {
         if count > 0 {
-            told.push((part.to_owned(), format!("{count} more are passed over")));
+            notes.push((part.to_owned(), format!("{count} more are skipped")));
         }
     }
     for (name, value) in &mut settings.not_understood {
         (*name, *value) = (bounded(name, MAX_NAME), bounded(value, MAX_LISTED_BYTES));
     }
-    settings.not_understood.extend(told);
+    settings.not_understood.extend(notes);
     settings
 }
 

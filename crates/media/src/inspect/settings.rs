@@ -10,28 +10,19 @@ pub(super) const MAX_LORAS: usize = 64;
 /// Program that wrote a picture's metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tool {
-    /// Atelier.
     Atelier,
     /// A1111 or a program that writes its form: Forge, sd-cli, Krita AI diffusion.
     A1111,
-    /// `ComfyUI`.
     ComfyUi,
-    /// `InvokeAI`.
     InvokeAi,
-    /// Fooocus.
     Fooocus,
-    /// `SwarmUI`.
     SwarmUi,
-    /// `NovelAI`.
     NovelAi,
-    /// Draw Things.
     DrawThings,
-    /// Easy Diffusion.
     EasyDiffusion,
 }
 
 impl Tool {
-    /// Every program.
     pub const ALL: [Self; 9] = [
         Self::Atelier,
         Self::A1111,
@@ -90,11 +81,8 @@ pub struct PictureSettings {
     pub size: Option<(u32, u32)>,
     /// The prompt, without `<lora:...>`.
     pub prompt: Option<String>,
-    /// The negative prompt.
     pub negative_prompt: Option<String>,
-    /// The seed.
     pub seed: Option<i64>,
-    /// Denoising steps.
     pub steps: Option<u32>,
     /// Classifier-free guidance.
     pub guidance: Option<f32>,
@@ -116,7 +104,6 @@ pub struct PictureSettings {
     pub sampler: Option<String>,
     /// Scheduler, in the program's words.
     pub scheduler: Option<String>,
-    /// The model.
     pub model: Option<PictureModel>,
     /// The VAE, where it is not the model's own.
     pub vae: Option<PictureModel>,
@@ -149,7 +136,6 @@ impl PictureSettings {
 pub struct PictureHires {
     /// Factor of width and height.
     pub scale: f32,
-    /// Denoising strength.
     pub strength: Option<f32>,
     /// What enlarged, in the program's words.
     pub upscaler: Option<String>,

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::fields::{object, shown};
 use super::texts::Texts;
 use crate::png::PARAMETERS;
-use crate::png_text::{MOST_TEXT, latin1};
+use crate::png_text::{MAX_TEXT, latin1};
 
 const ENDINGS: [&str; 3] = ["txt", "json", "swarm.json"];
 
@@ -27,8 +27,8 @@ fn text(path: &Path) -> Option<String> {
         return None;
     }
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(MOST_TEXT + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= MOST_TEXT).then(|| latin1(&bytes).trim_start_matches('\u{feff}').to_owned())
+    File::open(path).ok()?.take(MAX_TEXT + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= MAX_TEXT).then(|| latin1(&bytes).trim_start_matches('\u{feff}').to_owned())
 }
 
 fn texts(text: &str) -> Texts {

@@ -10,7 +10,7 @@ use image::RgbaImage;
 use super::fields::{object, shown};
 use super::texts::Texts;
 use crate::png::PARAMETERS;
-use crate::png_text::MOST_TEXT;
+use crate::png_text::MAX_TEXT;
 
 /// Signatures: in alpha and in the three colours, as it is and packed.
 const SIGNATURES: [(&[u8], Channels, bool); 4] = [
@@ -52,15 +52,15 @@ fn hidden(image: &RgbaImage, signature: &[u8], channels: Channels, is_packed: bo
         }
     }
     let length = u32::from_be_bytes([byte()?, byte()?, byte()?, byte()?]) / 8;
-    if u64::from(length) > MOST_TEXT {
+    if u64::from(length) > MAX_TEXT {
         return None;
     }
     let data: Vec<u8> = (0..length).map(|_| byte()).collect::<Option<_>>()?;
     let mut text = Vec::new();
     if is_packed {
-        GzDecoder::new(data.as_slice()).take(MOST_TEXT + 1).read_to_end(&mut text).ok()?;
+        GzDecoder::new(data.as_slice()).take(MAX_TEXT + 1).read_to_end(&mut text).ok()?;
     } else {
         text = data;
     }
-    if text.len() as u64 > MOST_TEXT { None } else { String::from_utf8(text).ok() }
+    if text.len() as u64 > MAX_TEXT { None } else { String::from_utf8(text).ok() }
 }

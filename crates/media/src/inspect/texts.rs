@@ -1,9 +1,9 @@
 //! Texts of a picture file, by key.
 
 /// Texts of a file that are kept.
-const MOST_TEXTS: usize = 64;
+const MAX_TEXTS: usize = 64;
 /// Bytes of all texts of a file together.
-const MOST_BYTES: usize = 16 << 20;
+const MAX_BYTES: usize = 16 << 20;
 /// Key of EXIF's `UserComment`, from EXIF or XMP.
 pub(super) const USER_COMMENT: &str = "UserComment";
 
@@ -24,9 +24,9 @@ impl Texts {
         if text.is_empty() {
             return;
         }
-        if self.is_full || self.entries.len() >= MOST_TEXTS || self.bytes + bytes > MOST_BYTES {
+        if self.is_full || self.entries.len() >= MAX_TEXTS || self.bytes + bytes > MAX_BYTES {
             self.is_full = true;
-            return self.pass_over("texts", "the file has more or longer texts than are read; the others are passed over");
+            return self.pass_over("texts", "the file has more or longer texts than the limit; the rest is skipped");
         }
         self.bytes += bytes;
         self.entries.push((key, text));

@@ -5,7 +5,7 @@ use roxmltree::{Document, Node, ParsingOptions};
 use super::texts::{Texts, USER_COMMENT};
 
 /// Elements of a packet that are read.
-const MOST_NODES: u32 = 1 << 16;
+const MAX_NODES: u32 = 1 << 16;
 /// Signs of equality in a packet that is read: each attribute has one, and the parser compares those of an element with each other.
 const MAX_ASSIGNMENTS: usize = 1 << 14;
 /// Declarations of namespaces in a packet that is read: each inner element that has one repeats those of the outer ones.
@@ -40,13 +40,13 @@ pub(super) fn read(packet: &str, texts: &mut Texts) {
     let packet = packet.trim_matches(['\0', '\u{feff}']);
     let assignments = packet.bytes().filter(|byte| *byte == b'=').count();
     if assignments > MAX_ASSIGNMENTS || packet.matches("xmlns").count() > MAX_NAMESPACES {
-        return texts.pass_over("XMP", "it has more attributes than are read, so it is passed over");
+        return texts.pass_over("XMP", "it has more attributes than the limit, so it is skipped");
     }
-    let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
+    let options = ParsingOptions { nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     let document = match Document::parse_with_options(packet, options) {
         Ok(document) => document,
         Err(roxmltree::Error::NodesLimitReached) => {
-            return texts.pass_over("XMP", "it has more elements than are read, so it is passed over");
+            return texts.pass_over("XMP", "it has more elements than the limit, so it is skipped");
         }
         Err(_) => return,
     };
@@ -108,7 +108,7 @@ mod tests {
     fn nested_elements_and_many_attributes_are_bounded() {
         let nested = "<e:UserComment>".repeat(32_000) + "deep" + &"</e:UserComment>".repeat(32_000);
         assert_eq!(found(&packet(&nested)), (vec![text(USER_COMMENT, "deep")], 0));
-        assert_eq!(found(&packet(&"<r:a/>".repeat(MOST_NODES as usize))), (Vec::new(), 1));
+        assert_eq!(found(&packet(&"<r:a/>".repeat(MAX_NODES as usize))), (Vec::new(), 1));
         let attributes: Vec<String> = (0..100_000).map(|n| format!(" a{n}=\"\"")).collect();
         assert_eq!(found(&format!("<x{}/>", attributes.concat())), (Vec::new(), 1));
         let spaces: Vec<String> = (0..20_000).map(|n| format!("<a xmlns:n{n}=\"urn:{n}\">")).collect();

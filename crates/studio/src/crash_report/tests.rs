@@ -17,7 +17,7 @@ fn card() -> Device {
         name: "CUDA0".into(),
         description: "Some card".into(),
         kind: DeviceKind::Gpu,
-        card: None,
+        gpu: None,
         memory_total_bytes: 8 << 30,
         memory_free_bytes: 6 << 30,
         memory_allocated_bytes: 0,
@@ -51,8 +51,7 @@ fn an_end_without_a_word_is_told_once_at_the_next_start_with_devices_version_and
     let next = Watch::new(&paths);
     let crash = next.begin().unwrap();
     let text = fs::read_to_string(&crash.report).unwrap();
-    for part in
-        [version::FULL, atelier_engine::version(), "CUDA0: GPU, Some card, 8.0 GiB", "WARN the very last line", "Nothing of this was sent"]
+    for part in [version::FULL, atelier_engine::version(), "CUDA0: GPU, Some card, 8.0 GiB", "WARN the very last line", "Nothing was sent"]
     {
         assert!(text.contains(part), "{part}: {text}");
     }

@@ -17,7 +17,6 @@ pub enum Health {
 }
 
 impl Health {
-    /// The word shown.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -33,7 +32,6 @@ impl Health {
 pub struct Finding {
     /// The thing that was checked.
     pub topic: &'static str,
-    /// Its state.
     pub health: Health,
     /// What was found, and what to do; the hint is empty where nothing is to be done.
     #[serde(flatten)]

@@ -16,8 +16,8 @@ pub(super) fn builtin(builtin: &Result<Builtin, BuiltinError>, report: &mut dyn 
     const TOPIC: &str = "Built-in model";
     let verified = builtin.as_ref().map_err(ToString::to_string).and_then(|it| it.verify().map_err(|error| error.to_string()));
     report(match verified {
-        Ok(()) => Finding::ok(TOPIC, "It is whole."),
-        Err(sentence) => Finding::broken(TOPIC, sentence, "Install Atelier again to get it back; models of your own work without it."),
+        Ok(()) => Finding::ok(TOPIC, "Complete."),
+        Err(sentence) => Finding::broken(TOPIC, sentence, "Reinstall Atelier to restore the built-in model; other models work without it."),
     });
 }
 
@@ -41,7 +41,7 @@ pub(super) fn check(paths: &Paths, subject: &Subject<'_>, report: &mut dyn FnMut
     if subject.sums {
         sums(paths, &models, subject, report);
     } else if !models.installed.is_empty() {
-        report(Finding::ok(TOPIC, "Sums were not compared; --sums reads every byte of downloaded models."));
+        report(Finding::ok(TOPIC, "Checksums were not verified; --sums verifies the checksums of downloaded models."));
     }
 }
 
@@ -59,10 +59,14 @@ fn headers(root: &Path, scan: &ScanResult, report: &mut dyn FnMut(Finding)) {
         report(found(TOPIC, sentence, advice.hint.clone()));
     }
     if faults > MAX_FAULTS {
-        report(Finding::attention(TOPIC, format!("{} more files have a fault.", faults - MAX_FAULTS), "See `atelier models list`."));
+        report(Finding::attention(
+            TOPIC,
+            format!("{} more files are damaged.", faults - MAX_FAULTS),
+            "List them with: atelier models list.",
+        ));
     }
     let whole = scan.files.len() - faults;
-    report(Finding::ok(TOPIC, format!("{whole} {} a sound header.", if whole == 1 { "file has" } else { "files have" })));
+    report(Finding::ok(TOPIC, format!("{whole} {} a valid header.", if whole == 1 { "file has" } else { "files have" })));
 }
 
 fn sums(paths: &Paths, models: &Models, subject: &Subject<'_>, report: &mut dyn FnMut(Finding)) {
@@ -85,6 +89,6 @@ fn sums(paths: &Paths, models: &Models, subject: &Subject<'_>, report: &mut dyn 
             let hint = format!("Download it again: atelier models pull {}", item.id());
             report(Finding::broken(TOPIC, format!("{}: {sentence}", file.path.display()), hint));
         }
-        report(Finding::ok(TOPIC, format!("{}: the sums of {right} files are right.", item.id())));
+        report(Finding::ok(TOPIC, format!("{}: the checksums of {right} files match.", item.id())));
     }
 }

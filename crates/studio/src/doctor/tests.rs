@@ -51,7 +51,7 @@ fn device(kind: DeviceKind) -> Device {
         name: name.into(),
         description: "Some device".into(),
         kind,
-        card: None,
+        gpu: None,
         memory_total_bytes: 8 << 30,
         memory_free_bytes: 8 << 30,
         memory_allocated_bytes: 0,

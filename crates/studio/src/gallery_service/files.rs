@@ -11,7 +11,7 @@ use atelier_media::export_picture;
 use super::message::Export;
 
 /// Largest picture file that is copied, in bytes; larger ones are no pictures that Atelier can read.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_BYTES: u64 = 1 << 30;
 
 /// Copies a picture into the folder of finished pictures, under its own name or one with a number, and indexes it. One that is there already
 /// is not copied.
@@ -22,8 +22,8 @@ pub(super) fn import(database: &mut Database, picture: &Path, folder: &Path) -> 
     if picture.parent() == Some(folder) {
         return database.record_picture(&NewPicture::read(picture, PictureKind::Import)?);
     }
-    if fs::metadata(picture).map_err(failed)?.len() > MOST_BYTES {
-        return Err(failed(std::io::Error::other("it is too large for a picture")));
+    if fs::metadata(picture).map_err(failed)?.len() > MAX_BYTES {
+        return Err(failed(std::io::Error::other("the file is too large for a picture")));
     }
     let bytes = fs::read(picture).map_err(failed)?;
     let path = paths::write_new(folder, numbered_names(picture), |file| std::io::Write::write_all(file, &bytes)).map_err(failed)?;
@@ -55,7 +55,7 @@ fn export_all(files: &[PathBuf], export: &Export) -> String {
         count => format!("{count} pictures were exported to {folder}."),
     };
     match failed.into_iter().find_map(Result::err) {
-        Some(error) => format!("{words} {} were not: {error}", files.len() - done.len()),
+        Some(error) => format!("{words} {} failed: {error}", files.len() - done.len()),
         None => words,
     }
 }
@@ -74,7 +74,7 @@ mod tests {
         write_picture(&picture, &Rgb8::new(8, 8, vec![9; 192]).unwrap(), &metadata).unwrap();
         let export = Export { folder: folder.path().join("out"), format: ExportFormat::Png, strips_metadata: true };
         let said = export_all(&[picture.clone(), folder.path().join("gone.png")], &export);
-        assert!(said.starts_with("1 picture was exported") && said.contains("1 were not: "), "{said}");
+        assert!(said.starts_with("1 picture was exported") && said.contains("1 failed: "), "{said}");
         assert_eq!(read_metadata(&export.folder.join("a.png")).unwrap(), Metadata::default());
         assert_eq!(read_metadata(&picture).unwrap(), metadata);
     }
@@ -95,7 +95,7 @@ mod tests {
         let export = Export { folder: out.clone(), format: ExportFormat::Png, strips_metadata: false };
         disk.fill();
         let said = export_all(std::slice::from_ref(&picture), &export);
-        assert!(said.starts_with("0 pictures were exported") && said.contains("1 were not: ") && said.contains("No space"), "{said}");
+        assert!(said.starts_with("0 pictures were exported") && said.contains("1 failed: ") && said.contains("No space"), "{said}");
         assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
         disk.make_room();
         assert!(export_all(&[picture], &export).starts_with("1 picture was exported"));

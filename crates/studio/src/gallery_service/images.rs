@@ -18,7 +18,7 @@ use super::message::GalleryEvent;
 /// Thumbnails that are read at once; between two such steps a newer request is looked for.
 const BATCH: usize = 16;
 /// Threads that decode them.
-const MOST_THREADS: usize = 4;
+const MAX_THREADS: usize = 4;
 
 /// Request to this thread; a newer one of the same kind takes the place of an older one.
 #[derive(Debug)]
@@ -114,7 +114,7 @@ impl Images {
         }
         let jpegs: Vec<Option<Vec<u8>>> =
             pictures.iter().map(|picture| thumbnails.find(picture.file_hash, ThumbnailSize::Small).ok().flatten()).collect();
-        let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
+        let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
         let parts = pictures.chunks(BATCH.div_ceil(threads)).zip(jpegs.chunks(BATCH.div_ceil(threads)));
         thread::scope(|scope| {
             let decoding: Vec<_> =

@@ -47,7 +47,6 @@ pub enum GalleryRequest {
     SummariesOf(Vec<PictureId>, u64),
 }
 
-/// A search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Search {
     /// Text as it was typed.
@@ -65,11 +64,8 @@ pub enum Mark {
     Rating(u8),
     /// Pick, reject or neither.
     Flag(Option<PictureFlag>),
-    /// Add this tag.
     AddTag(String),
-    /// Remove this tag.
     RemoveTag(String),
-    /// Replace the note.
     Note(String),
 }
 
@@ -84,10 +80,8 @@ pub struct Export {
     pub strips_metadata: bool,
 }
 
-/// What was found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
-    /// The search.
     pub search: Search,
     /// All pictures found, in order.
     pub ids: Vec<PictureId>,
@@ -148,7 +142,6 @@ pub struct Overview {
 /// A folder whose pictures are indexed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FolderSummary {
-    /// The folder.
     pub path: PathBuf,
     /// Atelier keeps its pictures there.
     pub is_own: bool,

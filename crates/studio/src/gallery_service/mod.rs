@@ -58,7 +58,6 @@ impl GalleryService {
         Ok(Self { requests, images, events, is_stopping, ended })
     }
 
-    /// Sends a request.
     pub fn send(&self, request: GalleryRequest) {
         match request {
             GalleryRequest::Thumbnails(ids) => self.want(ImageRequest::Thumbnails(ids)),

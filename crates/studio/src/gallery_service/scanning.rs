@@ -29,7 +29,6 @@ enum Task {
     Stop,
 }
 
-/// The thread.
 pub(super) struct Scanning {
     tasks: Arc<Mailbox<Task>>,
     thread: Option<JoinHandle<()>>,
@@ -56,7 +55,6 @@ impl Scanning {
         Self { tasks, thread: thread.ok() }
     }
 
-    /// Scans all folders.
     pub(super) fn rescan(&self) {
         self.send(Task::Scan);
     }
@@ -75,7 +73,7 @@ impl Scanning {
         self.write_journals();
         self.send(Task::Stop);
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the scan of the gallery ended by a fault");
+            tracing::error!("the scan of the gallery crashed");
         }
     }
 }
@@ -120,14 +118,14 @@ fn run(
             if std::mem::replace(&mut is_told, true) {
                 continue;
             }
-            sentence.push_str(". It is tried again by itself.");
+            sentence.push_str(". Atelier tries again automatically.");
         }
         if error.is_damage() {
             if std::mem::replace(&mut is_damage_reported, true) {
                 continue;
             }
             Database::report_damage(&paths.gallery_file())?;
-            "The index of your pictures is damaged. It is built again when Atelier starts next; no picture and no mark is lost."
+            "The index of your pictures is damaged. Atelier rebuilds the index at the next start; no pictures or marks are lost."
                 .clone_into(&mut sentence);
         }
         send_event(events, GalleryEvent::Notice(sentence));
@@ -170,6 +168,6 @@ fn left_out_sentence(report: &ScanReport) -> String {
         count => format!(" and {count} other pictures"),
     };
     format!(
-        "Atelier ended while it read {path}{others}. It is marked as damaged and left out until it changes; replace it by a good copy, or delete it."
+        "Atelier crashed while reading {path}{others}. The file is marked as damaged and skipped until it changes; replace or delete it."
     )
 }

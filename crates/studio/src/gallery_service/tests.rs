@@ -48,7 +48,7 @@ fn a_rating_that_finds_no_room_is_kept_and_written_once_there_is_some() {
         service.send(GalleryRequest::Mark(vec![id], Mark::Rating(rating)));
     }
     let notice = wait(&service, "the sentence", |event| if let GalleryEvent::Notice(sentence) = event { Some(sentence) } else { None });
-    assert!(notice.starts_with("Your marks cannot be written now") && notice.contains("They are kept"), "{notice}");
+    assert!(notice.starts_with("Your marks cannot be saved") && notice.contains("They are kept"), "{notice}");
     disk.make_room();
     wait(&service, "the marks", |event| matches!(event, GalleryEvent::Changed).then_some(()));
     assert!(service.finish(LONG));

@@ -125,7 +125,7 @@ impl Worker {
                 Err(error) => error,
             };
             if !std::mem::replace(&mut is_told, true) {
-                self.notice(format!("The gallery cannot be used now: {error}. Your pictures are in {}.", self.pictures_folder.display()));
+                self.notice(format!("The gallery cannot be opened: {error}. Your pictures are in {}.", self.pictures_folder.display()));
                 self.send(GalleryEvent::Found(Arc::default()));
             }
             if !error.is_temporary() {
@@ -155,7 +155,9 @@ impl Worker {
             {
                 self.marks.push_front((ids, mark));
                 if !std::mem::replace(&mut self.are_marks_told, true) {
-                    self.notice(format!("Your marks cannot be written now: {error}. They are kept, and written once the disk takes them."));
+                    self.notice(format!(
+                        "Your marks cannot be saved: {error}. They are kept in memory and saved once the disk is writable."
+                    ));
                 }
                 return result;
             }
@@ -254,7 +256,7 @@ impl Worker {
         if let Some((path, why)) = failed.first() {
             let others = match failed.len() {
                 1 => String::new(),
-                count => format!(" So it is with {} others.", count - 1),
+                count => format!(" The same applies to {} others.", count - 1),
             };
             self.notice(format!("{}: {why}{others}", path.display()));
         }
@@ -262,7 +264,7 @@ impl Worker {
 
     fn add_folder(&mut self, database: &mut Database, scanning: &Scanning, folder: &Path) -> Result<(), GalleryError> {
         if !folder.is_dir() {
-            self.notice(format!("There is no folder {}.", folder.display()));
+            self.notice(format!("The folder {} does not exist.", folder.display()));
             return Ok(());
         }
         database.add_folder(folder, FolderKind::Added)?;

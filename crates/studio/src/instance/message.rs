@@ -16,10 +16,9 @@ const MAX_FILES: usize = 256;
 /// Longest path, in bytes.
 const MAX_PATH_BYTES: usize = 32 << 10;
 
-/// Not a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum MessageError {
-    #[error("it does not begin as one")]
+    #[error("it does not start as a message")]
     Magic,
     #[error("it is too long")]
     TooLong,

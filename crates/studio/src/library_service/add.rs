@@ -17,7 +17,7 @@ impl Worker {
             } else if let Some(repo) = repository_name(path) {
                 self.open_repository(repo);
             } else {
-                self.notice(format!("There is no file, folder or link {}.", path.display()));
+                self.notice(format!("{} is not a file, folder or link.", path.display()));
             }
             return;
         };
@@ -25,7 +25,7 @@ impl Worker {
             Some(Link::Repository(repo)) => self.open_repository(repo),
             Some(ref link @ Link::Direct(ref url)) if !link.names_a_file() => self.with_downloads(|it| it.probe(url)),
             Some(link) => self.download_link(&link, None),
-            None => self.notice(format!("{text} leads to no file. Paste the address of a file, or of a repository on Hugging Face.")),
+            None => self.notice(format!("{text} does not lead to a file. Paste the URL of a file, or of a repository on Hugging Face.")),
         }
     }
 

@@ -11,7 +11,7 @@ use super::message::{AssembledModel, LibraryEvent};
 use super::worker::Worker;
 
 /// Files beside the dropped one whose headers are read.
-const MOST_NEIGHBOURS: usize = 64;
+const MAX_NEIGHBOURS: usize = 64;
 
 impl Worker {
     /// Finds the parts of the model with this main file, and sends it. Files that are named stay as they are.
@@ -26,7 +26,7 @@ impl Worker {
         for (_, path) in files.iter().chain(preferred.iter()) {
             add(path);
         }
-        for path in main.parent().map(folder_files).unwrap_or_default().into_iter().take(MOST_NEIGHBOURS) {
+        for path in main.parent().map(folder_files).unwrap_or_default().into_iter().take(MAX_NEIGHBOURS) {
             add(&path);
         }
         let name = file_name(main);

@@ -41,12 +41,12 @@ impl Worker {
         let folder = if path.is_file() && !is_list { path.parent().unwrap_or(path) } else { path };
         let is_known = self.scan.folders.iter().flat_map(|it| &it.roots).any(|(root, _)| folder.starts_with(root));
         if is_known {
-            self.notice(format!("{} is in the library already.", path.display()));
+            self.notice(format!("{} is already in the library.", path.display()));
             self.rescan();
             return;
         }
         if self.change_config(|config| config.add_folder(folder)) {
-            self.notice(format!("{} is used where it is. Nothing in it is ever changed.", folder.display()));
+            self.notice(format!("{} is used in place. Atelier never changes anything in this folder.", folder.display()));
             self.scan_folders();
         }
     }
@@ -124,13 +124,13 @@ impl Worker {
             let _ = messages.send(Message::TokenSaved(token, result));
         });
         if spawned.is_err() {
-            self.notice("The token could not be kept. Try again.");
+            self.notice("The token could not be saved. Try again.");
         }
     }
 
     pub(super) fn token_saved(&mut self, token: Option<Token>, result: std::io::Result<()>) {
         if let Err(error) = result {
-            self.notice(format!("The token could not be kept: {error}. It is used until Atelier is closed."));
+            self.notice(format!("The token could not be saved: {error}. The token is used until Atelier is closed."));
         }
         let is_saved = (self.options.tokens)(&self.options.paths.downloads()).load().is_some();
         self.token = match &token {

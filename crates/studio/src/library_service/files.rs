@@ -21,7 +21,7 @@ impl Worker {
             return;
         }
         if downloaded_item(&self.models, id).is_none() {
-            return self.notice("This model is gone.");
+            return self.notice("This model no longer exists.");
         }
         let models = Arc::clone(&self.models);
         let downloaded = downloaded(&self.options.paths.downloads());
@@ -117,7 +117,7 @@ fn downloaded_item<'m>(models: &'m Models, id: &str) -> Option<InstalledItem<'m>
 fn checked_file(file: &Verified) -> CheckedFile {
     let (is_right, words) = match &file.verdict {
         Verdict::Right => (true, "right".into()),
-        Verdict::Unknown(_) => (true, "whole, as far as its header tells; nobody published its sum".into()),
+        Verdict::Unknown(_) => (true, "the header is valid; no checksum is published".into()),
         Verdict::Wrong(fault) => (false, fault.to_string()),
         Verdict::Damaged(sentence) => (false, sentence.clone()),
     };

@@ -23,7 +23,6 @@ pub enum LibraryRequest {
     DownloadHubFile(String, HubFile),
     /// Add links (downloaded), folders and files (used in place).
     Add(Vec<PathBuf>),
-    /// Pause a download.
     PauseDownload(String),
     /// Resume a paused or failed download.
     ResumeDownload(String),
@@ -54,7 +53,6 @@ pub enum LibraryRequest {
     Remove(String),
     /// Compare every byte of a model with its published sums; [`LibraryEvent::Check`]s answer.
     CheckFiles(String),
-    /// Stop a check.
     StopCheck(String),
     /// Stop using a folder.
     ForgetFolder(PathBuf),
@@ -77,7 +75,6 @@ pub enum LibraryEvent {
     Snapshot(Arc<LibrarySnapshot>),
     /// The download queue, in its order.
     Queue(Vec<JobSnapshot>),
-    /// Availability of downloads.
     DownloadsState(DownloadsState),
     /// Repositories found for a search text, or a sentence.
     SearchResults(String, Result<Vec<Repository>, String>),
@@ -112,7 +109,6 @@ pub(super) enum Message {
     Stop,
 }
 
-/// Availability of downloads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DownloadsState {
     /// The queue is starting.
@@ -129,7 +125,6 @@ pub enum DownloadsState {
 pub struct AssembledModel {
     /// Name of the main file.
     pub name: String,
-    /// Its files.
     pub files: ModelFiles,
     /// The settings that suit it; `None` where nobody knows what it is.
     pub defaults: Option<Defaults>,
@@ -169,7 +164,6 @@ pub enum FileCheck {
 /// Result of checking one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckedFile {
-    /// File name.
     pub name: String,
     /// Neither damaged nor another file.
     pub is_right: bool,

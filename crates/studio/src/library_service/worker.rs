@@ -121,7 +121,6 @@ impl Worker {
         self.is_counting = spawned.is_ok();
     }
 
-    /// Sends a snapshot.
     pub(super) fn publish(&self) {
         let inputs = SnapshotInputs {
             builtin: self.builtin.as_ref(),

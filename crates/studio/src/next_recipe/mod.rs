@@ -140,7 +140,7 @@ impl NextRecipe {
         use FileRole::{Diffusion, Model, Taesd, Vae};
         let files = &self.recipe.files;
         let lone = files.get(Model).is_none() && files.get(Diffusion).is_some();
-        (lone && files.get(Vae).is_none() && files.get(Taesd).is_none()).then_some("Most models like this one need a VAE too.")
+        (lone && files.get(Vae).is_none() && files.get(Taesd).is_none()).then_some("Most models of this kind also need a VAE.")
     }
 
     /// True if the recipe has these files.

@@ -28,12 +28,12 @@ impl UnmetRequirement {
         match self {
             Self::Model => "Choose a model to start.",
             Self::TextEncoder => "Add the text encoder that belongs to this model.",
-            Self::Prompt => "Describe the picture first.",
+            Self::Prompt => "Write a prompt first.",
             Self::Controlnet => "The control picture needs a ControlNet: add one to the model, or remove the picture.",
             Self::Person => "PhotoMaker needs pictures of a person: add one among the guides, or take its file out of the model.",
             Self::Photomaker => "The pictures of a person need a PhotoMaker: add its file to the model, or remove the pictures.",
             Self::PersonWord => "Write the word img once in the prompt, after the word for the person: a woman img by a lake.",
-            Self::Lora => "The prompt names a LoRA that is not known: add its file, or remove its tag.",
+            Self::Lora => "The prompt uses an unknown LoRA: add its file, or remove its tag.",
         }
     }
 }

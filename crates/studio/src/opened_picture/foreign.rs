@@ -8,14 +8,12 @@ use super::models::{KnownModels, MissingModel, find};
 use super::sampling::{sampler_named, scheduler_named};
 
 /// Characters of a prompt that a line shows.
-const MOST_CHARACTERS: usize = 200;
+const MAX_CHARACTERS: usize = 200;
 
 /// A setting by name and value, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingLine {
-    /// Its name.
     pub name: String,
-    /// Its value.
     pub value: String,
 }
 
@@ -64,7 +62,7 @@ fn texts(from: &PictureSettings, tool: Tool, it: &mut Translation) {
         };
         if has_other_weights {
             let tool = tool.label();
-            it.differences.push(format!("{tool} writes the weights of words in another way: here they are (word:1.2)."));
+            it.differences.push(format!("{tool} uses another syntax for prompt weights: Atelier's is (word:1.2)."));
         }
     }
     if let Some(negative) = &from.negative_prompt {
@@ -145,7 +143,7 @@ fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mu
             it.understand("Sampler", named(sampler.label(), name));
         } else {
             it.leave("Sampler", name);
-            it.differences.push(format!("Atelier has no sampler {name}: the one you chose stays."));
+            it.differences.push(format!("Atelier has no sampler named {name}: your choice is kept."));
         }
     }
     if let Some(name) = &from.scheduler {
@@ -154,7 +152,7 @@ fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mu
             it.understand("Scheduler", named(scheduler.label(), name));
         } else {
             it.leave("Scheduler", name);
-            it.differences.push(format!("Atelier has no scheduler {name}: the one you chose stays."));
+            it.differences.push(format!("Atelier has no scheduler named {name}: your choice is kept."));
         }
     } else if let Some(scheduler) = scheduler {
         it.understand("Scheduler", scheduler.label());
@@ -178,7 +176,7 @@ fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mu
     }
     if let Some(strength) = from.strength {
         it.leave("Start picture", format!("strength {strength}"));
-        it.differences.push("It was made from another picture, which is not in the file.".to_owned());
+        it.differences.push("The start picture is not in the file.".to_owned());
     }
 }
 
@@ -187,11 +185,11 @@ fn second_pass(from: &PictureHires, known: &KnownModels<'_>, it: &mut Translatio
     let found = find(known.cards, ModelKind::Upscaler, Some(name), None);
     let upscaler = found.ok().and_then(|card| card.files.iter().find_map(|file| file.path.clone()));
     if upscaler.is_none() && !name.is_empty() && !name.eq_ignore_ascii_case("Lanczos") {
-        it.differences.push(format!("It was enlarged by {name}: here Lanczos enlarges it."));
+        it.differences.push(format!("The picture was upscaled by {name}: Atelier upscales with Lanczos."));
     }
     let usual = Hires::default();
     let hires = Hires { scale: from.scale, strength: from.strength.unwrap_or(usual.strength), upscaler, ..usual };
-    it.understand("Enlarged", format!("{} times, strength {}", hires.scale, hires.strength));
+    it.understand("Upscaled", format!("{} times, strength {}", hires.scale, hires.strength));
     it.settings.hires = Some(Some(hires));
 }
 
@@ -209,8 +207,8 @@ fn noise(from: &PictureSettings, tool: Tool, it: &mut Translation) {
         return;
     }
     let sentence = match tool {
-        Tool::A1111 => "The file does not tell which generator drew the noise: the same seed may give another picture.".to_owned(),
-        _ => format!("{} draws its noise with another generator: the same seed will give another picture.", tool.label()),
+        Tool::A1111 => "The file does not name the noise generator: the same seed may give another picture.".to_owned(),
+        _ => format!("{} uses another noise generator: the same seed gives another picture.", tool.label()),
     };
     it.differences.push(sentence);
 }
@@ -221,7 +219,7 @@ fn named(label: &str, name: &str) -> String {
 }
 
 fn shortened(text: &str) -> String {
-    let mut short: String = text.chars().take(MOST_CHARACTERS).collect();
+    let mut short: String = text.chars().take(MAX_CHARACTERS).collect();
     if short.len() < text.len() {
         short.push('…');
     }

@@ -25,9 +25,7 @@ pub struct OpenedPicture {
     pub tool: Tool,
     /// Its settings, as far as they are understood; what is not on this machine is left out.
     pub settings: PartialRecipe,
-    /// What is understood.
     pub understood: Vec<SettingLine>,
-    /// What is not.
     pub not_understood: Vec<SettingLine>,
     /// What will be different here, in sentences.
     pub differences: Vec<String>,
@@ -112,7 +110,7 @@ fn own(stored: StoredRecipe, from: &PictureSettings, path: &Path, known: &KnownM
             it.missing.push(MissingModel { kind: ModelKind::Part, remedy: remedy(ModelKind::Part, &name), name });
         } else {
             let kind = if need == RequiredFile::IdEmbedding { "file" } else { "picture" };
-            it.differences.push(format!("The {kind} {name} that it was made from is not beside it."));
+            it.differences.push(format!("The {kind} {name} is not in the picture's folder."));
         }
     }
     it
@@ -184,7 +182,7 @@ mod tests {
         let expected = ["prompt", "negative prompt", "size", "steps", "guidance", "sampler", "scheduler", "CLIP skip", "seed", "upscaling"];
         assert_eq!(changed, expected);
         assert_eq!((recipe.sampler, recipe.scheduler), (Some(Sampler::Dpmpp2m), Some(Scheduler::Karras)));
-        assert_eq!(opened.differences, ["It was enlarged by 4x-UltraSharp: here Lanczos enlarges it."], "its noise is ours");
+        assert_eq!(opened.differences, ["The picture was upscaled by 4x-UltraSharp: Atelier upscales with Lanczos."], "its noise is ours");
         let missing: Vec<String> = opened.missing.iter().map(MissingModel::sentence).collect();
         assert_eq!(missing, ["Model sd_xl_base_1.0 is not on this machine.", "LoRA ink is not on this machine."]);
         let left: Vec<&str> = opened.not_understood.iter().map(|line| line.name.as_str()).collect();
@@ -195,9 +193,9 @@ mod tests {
     fn what_will_be_different_is_said() {
         let differences = |name: &str| opened(name, &[]).differences.join(" ");
         assert_eq!(differences("comfyui both graphs.png"), "");
-        assert!(differences("fooocus.png").contains("no sampler dpmpp_2m_sde_gpu"));
-        assert!(differences("novelai.png").contains("the same seed will give another picture"));
-        assert!(differences("invokeai 2.png").contains("no sampler k_lms"));
+        assert!(differences("fooocus.png").contains("no sampler named dpmpp_2m_sde_gpu"));
+        assert!(differences("novelai.png").contains("the same seed gives another picture"));
+        assert!(differences("invokeai 2.png").contains("no sampler named k_lms"));
         assert_eq!(opened("invokeai 5.png", &[]).settings.rng, Some(Rng::Cpu));
     }
 

@@ -17,14 +17,12 @@ const ENDINGS: [&str; 7] = ["safetensors", "ckpt", "gguf", "sft", "pth", "pt", "
 pub struct KnownModels<'a> {
     /// Files of models and LoRAs.
     pub files: &'a [PathBuf],
-    /// The library.
     pub cards: &'a [ModelCard],
 }
 
 /// A model or LoRA that a picture names and that is not on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingModel {
-    /// Its kind.
     pub kind: ModelKind,
     /// Its name, as the picture has it.
     pub name: String,
@@ -37,7 +35,6 @@ pub struct MissingModel {
 pub enum ModelRemedy {
     /// The same one can be downloaded.
     Download {
-        /// Its id.
         id: String,
         /// Its name for people.
         name: String,
@@ -46,7 +43,6 @@ pub enum ModelRemedy {
     },
     /// Another one of this machine has a name like it.
     Nearest {
-        /// Its id.
         id: String,
         /// Its name for people.
         name: String,
@@ -62,10 +58,10 @@ impl MissingModel {
         match &self.remedy {
             Some(ModelRemedy::Download { name: offered, bytes, .. }) => {
                 let size = bytes.map(|bytes| format!(" ({})", file_size(bytes))).unwrap_or_default();
-                format!("{what} {name} is not on this machine. It can be downloaded as {offered}{size}.")
+                format!("{what} {name} is not on this machine. Download it as {offered}{size}.")
             }
             Some(ModelRemedy::Nearest { name: near, .. }) => {
-                format!("{what} {name} is not on this machine. {near} here has a name like it.")
+                format!("{what} {name} is not on this machine. {near} has a similar name.")
             }
             None => format!("{what} {name} is not on this machine."),
         }
@@ -196,6 +192,6 @@ mod tests {
         assert_eq!(found(Some("juggernautXL_v9Lightning"), None), near);
         assert_eq!((found(Some("dreamlike"), None), found(None, None)), (Err(None), Err(None)));
         let missing = MissingModel { kind: ModelKind::Model, name: "sd_xl_base_1.0".into(), remedy: download };
-        assert_eq!(missing.sentence(), "Model sd_xl_base_1.0 is not on this machine. It can be downloaded as SDXL base (7 bytes).");
+        assert_eq!(missing.sentence(), "Model sd_xl_base_1.0 is not on this machine. Download it as SDXL base (7 bytes).");
     }
 }

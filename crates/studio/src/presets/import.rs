@@ -133,7 +133,7 @@ impl Counts {
         if parts.is_empty() {
             return "No style was added.".to_owned();
         }
-        let trash = if self.replaced > 0 { " What was replaced is in your system's trash." } else { "" };
+        let trash = if self.replaced > 0 { " Replaced styles are in your system's trash." } else { "" };
         format!("{}.{trash}", list(&parts))
     }
 }
@@ -244,7 +244,7 @@ mod tests {
             (
                 TakenNames::Replace,
                 vec![row("Ink", "other ink", false)],
-                "2 styles were added, 1 style was replaced and 1 style was there already. What was replaced is in your system's trash.",
+                "2 styles were added, 1 style was replaced and 1 style was there already. Replaced styles are in your system's trash.",
             ),
         ] {
             let world = World::new();

@@ -10,26 +10,19 @@ pub const PLACEHOLDER: &str = "{prompt}";
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Preset {
-    /// Its name.
     pub name: String,
-    /// The settings.
     pub settings: PartialRecipe,
 }
 
 /// A part of the settings that a preset can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PresetPart {
-    /// The prompt.
     Prompt,
-    /// The negative prompt.
     NegativePrompt,
-    /// The model.
     Model,
-    /// Width and height.
     Size,
     /// Steps, guidance, sampler and scheduler, and what belongs to them.
     Sampling,
-    /// The LoRAs.
     Loras,
     /// The seed, and the generator of its noise.
     Seed,

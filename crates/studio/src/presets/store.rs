@@ -12,12 +12,12 @@ use atelier_media::Metadata;
 use super::preset::Preset;
 
 /// Presets that are read, and bytes of each.
-const MOST_PRESETS: usize = 1000;
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_PRESETS: usize = 1000;
+const MAX_BYTES: u64 = 1 << 20;
 /// Bytes of all presets together.
 const MAX_ALL_BYTES: u64 = 64 << 20;
 /// Characters of a name, and of the file name made of it.
-const MOST_CHARACTERS: usize = 80;
+const MAX_CHARACTERS: usize = 80;
 /// Longest side of a preset's picture, in pixels.
 const PICTURE_PX: u32 = 192;
 
@@ -34,16 +34,11 @@ pub struct Presets {
 #[derive(Debug, thiserror::Error)]
 pub enum PresetError {
     /// It has no name.
-    #[error("The style has no name. Give it one.")]
+    #[error("The style has no name. Enter a name.")]
     NoName,
     /// The disk refused.
-    #[error("{} could not be written: {source}. Check that you may write there, and that the disk has room.", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
+    #[error("{} could not be written: {source}. Check that the folder is writable and the disk has free space.", path.display())]
+    Write { path: PathBuf, source: io::Error },
 }
 
 /// Reads the presets of a folder; there are none where it is not there.
@@ -53,18 +48,14 @@ pub fn read_presets(folder: &Path) -> Presets {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut files: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|it| it == "json")).collect();
     files.sort();
-    if files.len() > MOST_PRESETS {
-        read.problems.push(format!("{} has more than {MOST_PRESETS} styles; the others are passed over.", folder.display()));
+    if files.len() > MAX_PRESETS {
+        read.problems.push(format!("{} has more than {MAX_PRESETS} styles; the rest is skipped.", folder.display()));
     }
     let mut bytes = 0;
-    for path in files.into_iter().take(MOST_PRESETS) {
+    for path in files.into_iter().take(MAX_PRESETS) {
         bytes += fs::metadata(&path).map_or(0, |it| it.len());
         if bytes > MAX_ALL_BYTES {
-            read.problems.push(format!(
-                "The styles in {} are too long; from {} on they are passed over.",
-                folder.display(),
-                path.display()
-            ));
+            read.problems.push(format!("The styles in {} are too long; styles from {} on are skipped.", folder.display(), path.display()));
             break;
         }
         match read_preset(&path) {
@@ -81,8 +72,8 @@ pub fn read_presets(folder: &Path) -> Presets {
 
 fn read_preset(path: &Path) -> io::Result<Preset> {
     let mut text = String::new();
-    fs::File::open(path)?.take(MOST_BYTES + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MOST_BYTES {
+    fs::File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_BYTES {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it is too long"));
     }
     let mut preset: Preset = serde_json::from_str(&text)?;
@@ -131,12 +122,13 @@ fn file_of(folder: &Path, name: &str) -> Result<PathBuf, PresetError> {
         return Err(PresetError::NoName);
     }
     let safe = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_') { c } else { ' ' };
-    let words: String = name.chars().take(MOST_CHARACTERS).map(safe).collect();
+    let words: String = name.chars().take(MAX_CHARACTERS).map(safe).collect();
     let stem = Some(words.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|it| !it.is_empty()).unwrap_or_else(|| "style".into());
-    let names = (1..=MOST_PRESETS).map(|n| if n == 1 { format!("{stem}.json") } else { format!("{stem} {n}.json") });
+    let names = (1..=MAX_PRESETS).map(|n| if n == 1 { format!("{stem}.json") } else { format!("{stem} {n}.json") });
     let is_its = |path: &PathBuf| !path.exists() || read_preset(path).is_ok_and(|preset| preset.name.trim() == name);
     let found = names.map(|name| folder.join(name)).find(is_its);
-    found.ok_or_else(|| PresetError::Write { path: folder.to_owned(), source: io::Error::other("there are too many styles of this name") })
+    found
+        .ok_or_else(|| PresetError::Write { path: folder.to_owned(), source: io::Error::other("there are too many styles with this name") })
 }
 
 #[cfg(test)]
@@ -187,7 +179,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         save_preset(folder.path(), &preset("Ink", 4), None).unwrap();
         fs::write(folder.path().join("bad.json"), "{").unwrap();
-        fs::write(folder.path().join("long.json"), vec![b' '; MOST_BYTES as usize + 1]).unwrap();
+        fs::write(folder.path().join("long.json"), vec![b' '; MAX_BYTES as usize + 1]).unwrap();
         fs::write(folder.path().join("unnamed.json"), "{}").unwrap();
         let read = read_presets(folder.path());
         assert_eq!(read.presets.iter().map(|(it, _)| it.name.as_str()).collect::<Vec<_>>(), ["Ink", "unnamed"]);

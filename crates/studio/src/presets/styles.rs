@@ -9,8 +9,8 @@ use atelier_core::recipe::PartialRecipe;
 use super::preset::Preset;
 
 /// Bytes and rows that are read.
-const MOST_BYTES: u64 = 4 << 20;
-const MOST_ROWS: usize = 1000;
+const MAX_BYTES: u64 = 4 << 20;
+const MAX_ROWS: usize = 1000;
 
 /// Reads the styles of a file. Rows without a name or without words are passed over.
 ///
@@ -18,21 +18,21 @@ const MOST_ROWS: usize = 1000;
 /// If it cannot be read, or has no column `name`.
 pub fn read_styles(path: &Path) -> io::Result<Vec<Preset>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is too long for a list of styles"));
+    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is too large for a list of styles"));
     }
     let text = String::from_utf8_lossy(&bytes);
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.trim_start_matches('\u{feff}').as_bytes());
     let headers = reader.headers().map_err(io::Error::other)?.clone();
     let column = |name: &str| headers.iter().position(|it| it.trim().eq_ignore_ascii_case(name));
     let Some(name) = column("name") else {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it has no column \"name\", as A1111's styles.csv has"));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the column \"name\" of A1111's styles.csv is missing"));
     };
     // Early versions called the prompt `text`.
     let (prompt, negative) = (column("prompt").or_else(|| column("text")), column("negative_prompt"));
     let mut styles = Vec::new();
-    for row in reader.records().take(MOST_ROWS).flatten() {
+    for row in reader.records().take(MAX_ROWS).flatten() {
         let text = |at: Option<usize>| at.and_then(|at| row.get(at)).map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned);
         let (Some(name), settings) =
             (text(Some(name)), PartialRecipe { prompt: text(prompt), negative_prompt: text(negative), ..PartialRecipe::default() })
@@ -73,8 +73,8 @@ mod tests {
 
     #[test]
     fn what_is_no_list_of_styles_is_refused() {
-        assert!(read("a,b\n1,2\n").unwrap_err().to_string().contains("no column"));
+        assert!(read("a,b\n1,2\n").unwrap_err().to_string().contains("the column"));
         assert!(read("").is_err() && read_styles(Path::new("/nowhere/styles.csv")).is_err());
-        assert!(read(&"x".repeat(MOST_BYTES as usize + 1)).unwrap_err().to_string().contains("too long"));
+        assert!(read(&"x".repeat(MAX_BYTES as usize + 1)).unwrap_err().to_string().contains("too large"));
     }
 }

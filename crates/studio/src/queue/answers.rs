@@ -11,7 +11,7 @@ use super::sources::write_pixels;
 use super::worker::Worker;
 
 /// Sentence about a job whose question was answered by "leave it".
-const LEFT: &str = "It waits until you ask for it.";
+const LEFT: &str = "The job waits until you resume it.";
 
 impl Worker {
     /// Carries a request out: what needs no disk at once, the rest in its order.
@@ -72,7 +72,7 @@ impl Worker {
             if error.is_temporary() {
                 return Err(error);
             }
-            self.problem(Advice::new(error.to_string(), "Check that the folder may be written to, then try again."));
+            self.problem(Advice::new(error.to_string(), "Check that the folder is writable, then try again."));
             return Ok(());
         }
         if let (Some(models), Some(name)) = (&self.options.models, &job.wanted_model)

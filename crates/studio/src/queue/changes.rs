@@ -62,13 +62,13 @@ impl Worker {
             return;
         }
         let hint = if error.is_damage() {
-            "Start Atelier again: the index is made anew, and jobs that wait are kept."
+            "Restart Atelier: the index is rebuilt, and waiting jobs are kept."
         } else if self.options.is_window {
-            "Make room on the disk: what is not written yet is kept until then, and the queue goes on by itself."
+            "Free some disk space: unsaved changes are kept until then, and the queue resumes automatically."
         } else {
-            "Make room on the disk, then make what is missing with: atelier queue run"
+            "Free some disk space, then run the remaining jobs with: atelier queue run"
         };
-        self.problem(Advice::new(format!("The queue cannot be written to the disk now: {error}."), hint));
+        self.problem(Advice::new(format!("The queue cannot be written to disk: {error}."), hint));
     }
 
     /// The value; where the database refuses, nothing begins until it no longer does.

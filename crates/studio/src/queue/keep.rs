@@ -24,8 +24,8 @@ pub(super) struct KeepError {
 
 impl KeepError {
     fn new(reason: &str) -> Self {
-        let hint = "The picture is still here: save it somewhere else with \"Save as\" before you close Atelier. The queue is paused.";
-        Self { advice: Advice::new(format!("A picture could not be kept: {reason}."), hint), error: None }
+        let hint = "The picture is still in memory: save it elsewhere with \"Save as\" before you close Atelier. The queue is paused.";
+        Self { advice: Advice::new(format!("A picture could not be saved: {reason}."), hint), error: None }
     }
 
     fn of(error: GalleryError) -> Self {
@@ -33,14 +33,14 @@ impl KeepError {
             return Self::new(&error.to_string());
         }
         let advice = Self::waits();
-        Self { advice: Advice::new(format!("A picture could not be kept yet: {error}."), advice.hint), error: Some(error) }
+        Self { advice: Advice::new(format!("A picture could not be saved yet: {error}."), advice.hint), error: Some(error) }
     }
 
     /// Advice about a picture that waits for the disk.
     pub(super) fn waits() -> Advice {
         Advice::new(
-            "A picture could not be kept yet: the disk takes nothing now.",
-            "Make room on the disk: the picture is still here, and is written as soon as there is some.",
+            "A picture could not be saved yet: the disk is not writable.",
+            "Free some disk space: the picture is still in memory, and is saved as soon as possible.",
         )
     }
 }

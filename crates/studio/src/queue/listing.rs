@@ -14,7 +14,6 @@ use super::policy::Situation;
 pub struct QueueListing {
     /// Jobs that have not ended in the order in which they run, then those that ended last.
     pub rows: Vec<QueueRow>,
-    /// The pause.
     pub pause: PauseMode,
     /// True where a process runs the queue.
     pub is_running: bool,

@@ -12,13 +12,11 @@ use atelier_gallery::queue::{JobState, NewJob, Pace, PauseMode, QueuedJob, Queue
 /// Request to the queue.
 #[derive(Clone, Debug)]
 pub enum QueueRequest {
-    /// Add a job.
     Add(Box<NewJob>),
     /// Cancel a job, whether it waits or runs.
     Cancel(QueuedJobId),
     /// Cancel every job that waits.
     CancelWaiting,
-    /// Cancel every job.
     CancelAll,
     /// Let a job that is held, failed or was cancelled wait again.
     Retry(QueuedJobId),
@@ -30,7 +28,6 @@ pub enum QueueRequest {
     Edit(QueuedJobId, Box<Recipe>, String),
     /// Let a waiting job run on this device; `None`: where its recipe says.
     SetDevice(QueuedJobId, Option<String>),
-    /// Pause, or run.
     SetPause(PauseMode),
     /// Let jobs whose model is in memory go before others, or not.
     SetFollowsModel(bool),
@@ -58,11 +55,9 @@ pub enum QueueRequest {
 /// Answer to the question about the jobs that ran when the program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CrashAnswer {
-    /// Begin them again.
     BeginAgain,
     /// Keep them until they are asked for.
     Leave,
-    /// Cancel them.
     Cancel,
 }
 
@@ -73,16 +68,13 @@ pub enum QueueEvent {
     Snapshot(Arc<QueueSnapshot>),
     /// The engine is about to get a job; comes before any event of the engine about it.
     Submitted {
-        /// The engine's number.
         engine_job: JobId,
-        /// The job.
         job: QueuedJobId,
         /// The recipe that the engine gets: of the pictures that are missing.
         recipe: Box<Recipe>,
     },
     /// The engine did not take a job; no event of the engine is about it.
     NotSubmitted {
-        /// The engine's number.
         engine_job: JobId,
         /// Sentence that says why.
         reason: String,
@@ -96,7 +88,6 @@ pub enum QueueEvent {
         /// Its file, or the reason why there is none.
         result: Result<PathBuf, Advice>,
     },
-    /// A job ended.
     Ended(EndedJob),
     /// Something went wrong that is about no single picture.
     Problem(Advice),
@@ -107,9 +98,7 @@ pub enum QueueEvent {
 /// A job that ended.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndedJob {
-    /// The job.
     pub job: QueuedJobId,
-    /// Its state.
     pub state: JobState,
     /// Beginning of its prompt.
     pub prompt: String,
@@ -128,7 +117,6 @@ pub struct EndedJob {
 pub struct QueueSnapshot {
     /// Jobs that have not ended in the order in which they run, then those that ended last.
     pub rows: Vec<QueueRow>,
-    /// The pause.
     pub pause: PauseMode,
     /// Jobs whose model is in memory may go before others.
     pub follows_model: bool,
@@ -173,7 +161,6 @@ impl QueueSnapshot {
 /// A job of the queue as it is shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueueRow {
-    /// The job.
     pub job: QueuedJob,
     /// The engine's number, while it has the job.
     pub engine_job: Option<JobId>,
@@ -234,11 +221,11 @@ impl WaitReason {
         match self {
             Self::Next => "Next".into(),
             Self::Behind(count) => format!("Behind {}", jobs(count)),
-            Self::BehindInteractive(count) => format!("Behind {} that you wait for", jobs(count)),
+            Self::BehindInteractive(count) => format!("Waits for {} of higher priority", jobs(count)),
             Self::Live => "Waits for the live picture".into(),
             Self::Paused => "The queue is paused".into(),
             Self::Question => "Waits for your answer about the job above".into(),
-            Self::Disk => "Waits for room on the disk".into(),
+            Self::Disk => "Waits for free disk space".into(),
             Self::Model(model) => format!("Waits for the download of {model}"),
             Self::Memory(models) => format!("Waits for the memory of {}", models.join(", ")),
             Self::Held(reason) => reason.clone(),

@@ -14,7 +14,7 @@ use super::message::WaitReason;
 /// Jobs that are looked at for one whose model is in memory.
 const LOOK_AHEAD: usize = 32;
 /// Jobs in a row that may go before the first because of their model.
-const MOST_MOVED_UP: usize = 16;
+const MAX_MOVED_UP: usize = 16;
 
 /// State of the queue, as far as the choice depends on it.
 pub(super) struct Situation<'a> {
@@ -22,7 +22,6 @@ pub(super) struct Situation<'a> {
     pub(super) jobs: &'a [QueuedJob],
     /// Jobs that the engine has.
     pub(super) active: &'a [ActiveState],
-    /// Models in memory.
     pub(super) resident: &'a [ModelFiles],
     pub(super) pause: PauseMode,
     pub(super) follows_model: bool,
@@ -124,7 +123,7 @@ impl Situation<'_> {
     /// A job that goes before the first one of the batch lane because its model is in memory and the first one's is not.
     fn with_model_in_memory<'a>(&self, first: &'a QueuedJob, others: impl Iterator<Item = &'a QueuedJob>) -> Option<&'a QueuedJob> {
         let passed = self.moved_up.get(&first.device).copied().unwrap_or_default();
-        if !self.follows_model || first.lane != Lane::Batch || first.is_placed || passed >= MOST_MOVED_UP {
+        if !self.follows_model || first.lane != Lane::Batch || first.is_placed || passed >= MAX_MOVED_UP {
             return None;
         }
         let in_use = self.jobs.iter().filter(|job| self.active(job.id).is_some_and(|it| it.has_begun)).map(|job| &job.recipe.files);
@@ -181,14 +180,14 @@ impl Situation<'_> {
 fn question(job: &QueuedJob) -> String {
     match job.progress {
         Some(step) if job.picture_count() > 1 => format!(
-            "Atelier ended at step {} of {} of picture {} of {}",
+            "Atelier stopped at step {} of {} of picture {} of {}",
             (step.done + 1).min(step.total),
             step.total,
             step.picture + 1,
             job.picture_count()
         ),
-        Some(step) => format!("Atelier ended at step {} of {}", (step.done + 1).min(step.total), step.total),
-        None => "Atelier ended while this was made".into(),
+        Some(step) => format!("Atelier stopped at step {} of {}", (step.done + 1).min(step.total), step.total),
+        None => "Atelier stopped during generation".into(),
     }
 }
 

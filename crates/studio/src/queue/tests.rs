@@ -396,7 +396,7 @@ fn a_folder_that_cannot_be_written_holds_the_job_and_pauses_the_queue() {
     assert!(is_set(&cancel));
     bench.done(job);
     bench.until_state(id, JobState::Held);
-    assert!(bench.reason(id).contains("could not be kept"), "{}", bench.reason(id));
+    assert!(bench.reason(id).contains("could not be saved"), "{}", bench.reason(id));
     bench.until("the pause", |snapshot| snapshot.pause != PauseMode::No);
     bench.until_state(other, JobState::Waiting);
 }

@@ -79,7 +79,7 @@ impl Worker {
         let database = match options.database.as_deref().map(Database::open).transpose() {
             Ok(Some((database, state))) => {
                 if let Some(warning) = state.warning() {
-                    events.send(QueueEvent::Notice(Advice::new(warning, "Your pictures are all there.")));
+                    events.send(QueueEvent::Notice(Advice::new(warning, "All your pictures are safe.")));
                 }
                 Ok(database)
             }
@@ -91,10 +91,10 @@ impl Worker {
                     // Nothing is written among the data of a newer Atelier.
                     options.sources = None;
                 }
-                let sentence = format!("The queue cannot be kept on the disk: {error}.");
+                let sentence = format!("The queue cannot be saved to disk: {error}.");
                 let hint = match open_at {
-                    Some(_) => "It works until you close Atelier, and is written to the disk as soon as that is possible.",
-                    None => "It works until you close Atelier; nothing on the disk is changed.",
+                    Some(_) => "The queue works until you close Atelier, and is saved as soon as possible.",
+                    None => "The queue works until you close Atelier; nothing on disk is changed.",
                 };
                 events.send(QueueEvent::Problem(Advice::new(sentence, hint)));
                 Database::in_memory()
@@ -484,9 +484,9 @@ impl Worker {
 
     pub(super) fn problem_of(&mut self, error: &GalleryError) {
         let hint = if error.is_temporary() {
-            "Make room on the disk: what is in the queue goes on."
+            "Free some disk space: the queue then resumes."
         } else {
-            "Try again; if it stays, start Atelier again."
+            "Try again; if the error persists, restart Atelier."
         };
         self.problem(Advice::new(format!("The queue: {error}."), hint));
     }

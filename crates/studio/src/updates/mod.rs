@@ -37,7 +37,6 @@ pub struct Feed {
 /// The newest version that is published.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// The version.
     pub version: Version,
     /// The page from which it can be had.
     pub page: String,
@@ -50,12 +49,10 @@ pub enum UpdateError {
     #[error("{0}")]
     Fetch(String),
     /// The signature is not the publisher's, or the file is not what it should be.
-    #[error(
-        "The answer is not from the makers of Atelier, so it is not believed. Try again on another network, or look at Atelier's page."
-    )]
+    #[error("The answer is not signed by the makers of Atelier, so it is ignored. Try again on another network, or visit Atelier's page.")]
     NotGenuine,
     /// It was signed, and is older than what was seen before.
-    #[error("The answer is older than an earlier one, so it is not believed. Try again on another network, or look at Atelier's page.")]
+    #[error("The answer is older than an earlier one, so it is ignored. Try again on another network, or visit Atelier's page.")]
     Replayed,
 }
 
@@ -127,7 +124,6 @@ pub enum UpdateChoice {
 /// What is kept of updates from one start to the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UpdateSettings {
-    /// The person's answer.
     pub choice: UpdateChoice,
     /// The last check that was answered, in seconds since 1970.
     pub checked_secs: u64,

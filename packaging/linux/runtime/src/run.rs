@@ -44,7 +44,7 @@ pub(crate) fn main() -> ExitCode {
 fn run() -> Result<ExitCode, String> {
     let arguments: Vec<OsString> = env::args_os().collect();
     let itself = fs::read_link("/proc/self/exe").map_err(|error| format!("Atelier cannot find its own file: {error}"))?;
-    let damaged = |error: io::Error| format!("{} cannot be read: {error}. Download it again.", itself.display());
+    let damaged = |error: io::Error| format!("{} cannot be read: {error}. Download the file again.", itself.display());
     let mut file = File::open(&itself).map_err(damaged)?;
     let start = end_of_elf(&mut file).map_err(damaged)?;
     match arguments.get(1).and_then(|it| it.to_str()) {

@@ -9,28 +9,29 @@ use atelier_core::canvas::{AreaFill, AreaSettings};
 /// Width of the menu, in points.
 const WIDTH: f32 = 300.0;
 /// The most context that the slider gives: with more, the part is a few pixels of what the model sees.
-const MOST_CONTEXT: f32 = 4.0;
+const MAX_CONTEXT: f32 = 4.0;
 /// Width of a soft edge where it is first set by hand, in pixels.
 const USUAL_FEATHER: u32 = 16;
-const NAME: &str = "Settings of the part";
+const NAME: &str = "Inpainting settings";
 
 /// The button that opens the menu.
 pub(super) fn area_button(ui: &mut Ui, area: &mut AreaSettings) {
-    let button = bare_icon(ui, Icon::Dots, NAME).on_hover_text("What the model sees around the part, its edge, and what it begins with.");
+    let button = bare_icon(ui, Icon::Dots, NAME)
+        .on_hover_text("How much the model sees around the masked part, its soft edge, and its starting content.");
     Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).accessible_name(NAME).show(|ui| {
         ui.set_width(WIDTH);
         let scale = Scale { step: 0.1, decimals: 1, logarithmic: false };
-        let hover = "How much of the picture the model sees around the part: with more it fits in better, with less it is drawn finer.";
-        slider_row(ui, "Surroundings", &mut area.context, AreaSettings::CONTEXT_RANGE.0..=MOST_CONTEXT, &scale, hover);
+        let hover = "How much of the picture the model sees around the masked part: more fits in better, less gives finer detail.";
+        slider_row(ui, "Surroundings", &mut area.context, AreaSettings::CONTEXT_RANGE.0..=MAX_CONTEXT, &scale, hover);
         feather_row(ui, &mut area.feather);
         fill_rows(ui, &mut area.fill);
         ui.checkbox(&mut area.soft_mask, "Change the edge less than the middle")
-            .on_hover_text("The soft edge takes part in later steps only. Off: everything that is masked changes alike.");
+            .on_hover_text("Regenerate the soft edge in later steps only (differential diffusion). Off: the whole mask changes equally.");
         ui.checkbox(&mut area.seam_correction, "Match the colours around")
-            .on_hover_text("The colours of the result are brought to those of the picture beside it.");
+            .on_hover_text("Match the colours of the result to the surrounding picture.");
         let usual = AreaSettings::default();
         let reset = Button::new("As usual").min_size(vec2(0.0, ROW_HEIGHT));
-        if ui.add_enabled(*area != usual, reset).on_hover_text("Take back these settings.").clicked() {
+        if ui.add_enabled(*area != usual, reset).on_hover_text("Reset these settings.").clicked() {
             *area = usual;
         }
     });
@@ -40,7 +41,8 @@ fn feather_row(ui: &mut Ui, feather: &mut Option<u32>) {
     let hover = "Width of the soft edge, in pixels of the picture.";
     row(ui, "Soft edge", |ui| {
         let mut is_automatic = feather.is_none();
-        ui.checkbox(&mut is_automatic, "Automatic").on_hover_text("A tenth of the part, less where little may change.");
+        ui.checkbox(&mut is_automatic, "Automatic")
+            .on_hover_text("Automatic: a tenth of the masked part, less at a low denoising strength.");
         match (is_automatic, &mut *feather) {
             (true, _) => *feather = None,
             (false, None) => *feather = Some(USUAL_FEATHER),
@@ -57,7 +59,7 @@ fn fill_rows(ui: &mut Ui, fill: &mut Option<AreaFill>) {
     row(ui, "Begins with", |ui| {
         ui.vertical(|ui| {
             for choice in std::iter::once(None).chain(AreaFill::ALL.map(Some)) {
-                ui.selectable_value(fill, choice, words(choice)).on_hover_text("What the part holds before the model changes it.");
+                ui.selectable_value(fill, choice, words(choice)).on_hover_text("Starting content of the masked part.");
             }
         });
     });
@@ -65,7 +67,7 @@ fn fill_rows(ui: &mut Ui, fill: &mut Option<AreaFill>) {
 
 const fn words(fill: Option<AreaFill>) -> &'static str {
     match fill {
-        None => "What suits the strength",
+        None => "Automatic, by strength",
         Some(AreaFill::Original) => "The picture",
         Some(AreaFill::Blur) => "Colours around, blurred",
         Some(AreaFill::Border) => "Edge colours, drawn inwards",

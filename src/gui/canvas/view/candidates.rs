@@ -12,7 +12,6 @@ use crate::gui::{theme, widgets};
 /// Side of a candidate in the strip, in points.
 const SIDE: f32 = 52.0;
 
-/// Draws the strip.
 pub(crate) fn candidates_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let Some(document) = state.canvas.edited() else { return };
     ui.horizontal(|ui| {

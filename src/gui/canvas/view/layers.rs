@@ -14,7 +14,6 @@ use atelier_core::canvas::{Layer, LayerKind};
 /// Height of the words of a region and their button, in points.
 const WORDS_HEIGHT: f32 = 112.0;
 
-/// Draws the panel.
 pub(crate) fn layers_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let Some(document) = state.canvas.edited() else { return };
     let content = document.document.content();
@@ -72,8 +71,8 @@ const fn footer_height(kind: &LayerKind) -> f32 {
 
 /// The menu of kinds of layers: to add one, and to use the current one otherwise.
 fn kinds_menu(ui: &mut Ui, state: &State, commands: &mut Commands, current: &LayerKind) {
-    let button = bare_icon(ui, Icon::Dots, "Kinds of layers").on_hover_text("Add other layers, or use this one for something else.");
-    Popup::menu(&button).accessible_name("Kinds of layers").show(|ui| {
+    let button = bare_icon(ui, Icon::Dots, "Layer types").on_hover_text("Add other layers, or change the type of this layer.");
+    Popup::menu(&button).accessible_name("Layer types").show(|ui| {
         let region = || LayerKind::Region { words: String::new() };
         for kind in [region(), LayerKind::Control, LayerKind::Reference] {
             command_button(ui, state, commands, Command::AddLayer(kind));
@@ -93,7 +92,7 @@ fn words_field(ui: &mut Ui, state: &State, commands: &mut Commands, layer: &Laye
     let command = Command::SetWords(layer.id, String::new());
     let edit = TextEdit::multiline(&mut typed)
         .id(Id::unique(("words of a region", layer.id)))
-        .hint_text("What this part should show…")
+        .hint_text("Prompt of this region…")
         .desired_rows(2)
         .desired_width(f32::INFINITY)
         .char_limit(LayerKind::MAX_WORDS)
@@ -128,7 +127,7 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, layer: &Layer) {
         if let Some((_, text)) = state.canvas.renaming.as_ref().filter(|(id, _)| *id == layer.id) {
             let mut typed = text.clone();
             let response = line_edit_with_undo(ui, wide, TextEdit::singleline(&mut typed).char_limit(80));
-            let response = response.on_hover_text("The name of this layer.").accessible_name("Name of the layer");
+            let response = response.on_hover_text("Name of this layer.").accessible_name("Name of the layer");
             if response.changed() {
                 commands.push(Command::EditName(Some((layer.id, typed))));
             }

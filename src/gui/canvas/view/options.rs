@@ -19,7 +19,6 @@ const WORD_WIDTH: f32 = 52.0;
 const NARROW: f32 = 600.0;
 const NARROWEST: f32 = 470.0;
 
-/// Draws the settings.
 pub(crate) fn options_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let mut options = state.canvas.options;
     let tool = state.canvas.tool;
@@ -29,14 +28,14 @@ pub(crate) fn options_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         let paints = tool == Tool::Brush || tool.fills() || tool == Tool::Pipette;
         if paints {
             ui.color_edit_button_srgb(&mut options.colour)
-                .on_hover_text("The colour to paint with. Alt takes one from the picture.")
+                .on_hover_text("Paint colour. Alt picks a colour from the picture.")
                 .accessible_name("Colour");
         }
         if matches!(tool, Tool::Brush | Tool::Eraser | Tool::Mask) {
             brush(ui, &mut options, tool, width);
         }
         if tool == Tool::Bucket {
-            let tip = "How different a colour may be to be filled too, 0 to 255.";
+            let tip = "Tolerance of the fill, 0 to 255.";
             number(ui, "Tolerance", &mut options.tolerance, tip, 0..=255, 1.0);
         }
         if let (Tool::Frame, Some(document)) = (tool, state.canvas.edited()) {
@@ -63,7 +62,7 @@ fn brush(ui: &mut Ui, options: &mut ToolOptions, tool: Tool, width: f32) {
     }
     if width >= NARROW {
         if tool != Tool::Mask {
-            slider(ui, "Opacity", &mut brush.opacity, 0.0..=1.0, false, "How strongly a stroke covers.");
+            slider(ui, "Opacity", &mut brush.opacity, 0.0..=1.0, false, "Opacity of a stroke.");
         }
         slider(
             ui,
@@ -71,7 +70,7 @@ fn brush(ui: &mut Ui, options: &mut ToolOptions, tool: Tool, width: f32) {
             &mut brush.smoothing,
             0.0..=0.95,
             false,
-            "How far the stroke lags behind the pointer: trembling hands want more.",
+            "Smoothing: how far the stroke lags behind the pointer. Increase for shaky hands.",
         );
     }
 }
@@ -82,7 +81,7 @@ fn strength(ui: &mut Ui, options: &mut ToolOptions) {
     // From right to left.
     let words = options.strength_words();
     ui.add_sized(vec2(WORD_WIDTH, ROW_HEIGHT), Label::new(RichText::new(words).size(theme::SMALL).color(palette.text)));
-    let tip = "How much may change: touch up keeps nearly everything, replace keeps nothing of what is there.";
+    let tip = "Denoising strength: touch up keeps nearly everything, replace keeps nothing.";
     bare_slider(ui, "Strength", &mut options.strength, 0.05..=1.0, false, tip);
     ui.label(RichText::new("Strength").size(theme::SMALL).color(palette.weak));
 }

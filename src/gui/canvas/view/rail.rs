@@ -12,7 +12,6 @@ use crate::gui::theme;
 use crate::gui::widgets::{bare_icon, command_control, icon_button};
 
 impl Tool {
-    /// Its icon.
     const fn icon(self) -> Icon {
         match self {
             Self::Brush => Icon::Brush,
@@ -28,7 +27,6 @@ impl Tool {
     }
 }
 
-/// Draws the rail.
 pub(crate) fn rail_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     ui.spacing_mut().item_spacing.y = 3.0;

@@ -31,7 +31,6 @@ const EXAMPLES: [&str; 4] = [
     "cliffs above the sea at dawn",
 ];
 
-/// Draws the canvas.
 pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     if state.canvas.edited().is_some() {
         return canvas::view::canvas_panel(ui, state, commands);
@@ -157,17 +156,17 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) {
 
 fn words(state: &State) -> (&'static str, &'static str) {
     if !state.shared.jobs.is_empty() || state.live.is_running() {
-        return ("Your picture is on its way", "It appears here as soon as it takes shape.");
+        return ("Generating your picture", "A preview appears here soon.");
     }
     if state.shared.next.recipe.files.is_empty() {
         return ("Choose a model to start", "Drop model files here, or add them. Then describe your picture.");
     }
     if state.shared.next.uses_builtin() && state.shared.next.recipe.prompt.trim().is_empty() {
-        return ("What would you like to see?", "Type what you would like to see and press Generate.");
+        return ("Describe your picture", "Write a prompt and press Generate.");
     }
     match state.shared.next.ready() {
-        Ok(()) => ("Ready when you are", "Press Generate and watch your picture take shape here."),
-        Err(UnmetRequirement::Prompt) => ("What would you like to see?", "Describe it in the prompt, then press Generate."),
+        Ok(()) => ("Ready to generate", "Press Generate, and your picture appears here."),
+        Err(UnmetRequirement::Prompt) => ("Describe your picture", "Write a prompt, then press Generate."),
         Err(
             unmet @ (UnmetRequirement::Controlnet
             | UnmetRequirement::Person
@@ -175,9 +174,7 @@ fn words(state: &State) -> (&'static str, &'static str) {
             | UnmetRequirement::PersonWord
             | UnmetRequirement::Lora),
         ) => ("Almost there", unmet.sentence()),
-        Err(UnmetRequirement::Model | UnmetRequirement::TextEncoder) => {
-            ("Almost there", "This model comes in parts, and one is still missing.")
-        }
+        Err(UnmetRequirement::Model | UnmetRequirement::TextEncoder) => ("Almost there", "One part of this model is still missing."),
     }
 }
 

@@ -75,11 +75,11 @@ fn title(ui: &mut Ui, state: &State, dropped: &DroppedPictures) {
             ui.add_space(6.0);
         }
         ui.vertical(|ui| {
-            ui.add(Label::new(bold("What is this picture for?").size(theme::TITLE).color(palette.strong)).wrap());
+            ui.add(Label::new(bold("How should this picture be used?").size(theme::TITLE).color(palette.strong)).wrap());
             ui.add(Label::new(RichText::new(&dropped.name).color(palette.text)).truncate()).on_hover_text(&dropped.name);
             let from = match &dropped.opened {
                 Some(opened) => format!("Made by {}, {} × {} pixels.", opened.tool.label(), opened.width, opened.height),
-                None => "It tells nothing of how it was made.".to_owned(),
+                None => "This picture contains no settings.".to_owned(),
             };
             ui.add(Label::new(RichText::new(from).color(palette.weak)).wrap());
             match dropped.images.len() - 1 {
@@ -107,7 +107,7 @@ fn lists(ui: &mut Ui, state: &State, opened: &OpenedPicture, commands: &mut Comm
         }
     }
     if !opened.differences.is_empty() {
-        heading(ui, "What will be different", |_| {});
+        heading(ui, "Differences", |_| {});
         for sentence in &opened.differences {
             ui.add(Label::new(RichText::new(sentence).color(palette.text)).wrap());
         }
@@ -122,7 +122,7 @@ fn lists(ui: &mut Ui, state: &State, opened: &OpenedPicture, commands: &mut Comm
             .icon(widgets::fold_chevron)
             .show_unindented(ui, |ui| setting_lines(ui, &opened.not_understood))
             .header_response
-            .on_hover_text("What the file says beside that, and Atelier leaves out.");
+            .on_hover_text("Other settings in the file, which Atelier does not use.");
     }
 }
 

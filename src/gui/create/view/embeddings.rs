@@ -49,11 +49,11 @@ fn embedding_row(ui: &mut Ui, state: &State, path: &Path, word: &str, prompt: &m
     ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
         let remove = bare_icon(ui, Icon::Close, &format!("Remove embedding {word}"));
-        is_removed = remove.on_hover_text("Do without this embedding, and take its word out of the prompts. The file stays.").clicked();
+        is_removed = remove.on_hover_text("Remove this embedding and its word from the prompts. The file is kept.").clicked();
         for (prompt, label, of) in [(negative_prompt, "Negative", "negative prompt"), (prompt, "Prompt", "prompt")] {
             let is_named = names_embedding(prompt, word);
             let button = Button::selectable(is_named, RichText::new(label).size(theme::SMALL));
-            let hover = format!("Name it in the {of}, or take its word out. As any word it can be weighted: ({word}:1.2).");
+            let hover = format!("Add its word to the {of}, or remove it. The word can be weighted: ({word}:1.2).");
             if ui.add(button).on_hover_text(hover).accessible_name(format!("{word} in the {of}")).clicked() {
                 if is_named {
                     *prompt = without_embedding(prompt, word);
@@ -65,7 +65,7 @@ fn embedding_row(ui: &mut Ui, state: &State, path: &Path, word: &str, prompt: &m
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             let is_missing = state.shared.missing_files.contains(path);
             let color = if is_missing { palette.warn } else { palette.text };
-            let hover = format!("{}{}", path.display(), if is_missing { "\nThis file is not there any more." } else { "" });
+            let hover = format!("{}{}", path.display(), if is_missing { "\nThis file no longer exists." } else { "" });
             let name = widgets::middle_elided(ui, word, ui.available_width());
             ui.add(Label::new(RichText::new(name).color(color)).truncate()).on_hover_text(hover);
         });
@@ -96,7 +96,7 @@ fn picker(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands) 
                 });
             }
             if is_empty {
-                let words = "No other embedding is in the library. Choose a file, or drop one on the window.";
+                let words = "The library has no other embeddings. Choose a file, or drop one on the window.";
                 ui.add(Label::new(RichText::new(words).color(theme::palette(ui).weak)).wrap());
             }
         });

@@ -30,7 +30,7 @@ pub(crate) fn filmstrip_panel(ui: &mut Ui, state: &State, commands: &mut Command
             match (forming, at.checked_sub(usize::from(forming.is_some()))) {
                 (Some(texture), None) => {
                     let chosen = state.create.session.following();
-                    tile(ui, rect, "Forming picture", chosen, Some(texture), Command::Follow, state, commands);
+                    tile(ui, rect, "Current picture", chosen, Some(texture), Command::Follow, state, commands);
                 }
                 (_, Some(index)) => {
                     if let Some(picture) = state.create.session.iter().nth(index) {
@@ -97,7 +97,7 @@ fn tile(
         response.scroll_to_me(None);
     }
     let clicked = response.clicked();
-    let response = response.on_hover_text(format!("{name}\nRight-click for what can be done with it."));
+    let response = response.on_hover_text(format!("{name}\nRight-click for a menu."));
     if let Command::Show(id) = command {
         response.context_menu(|ui| {
             for action in Command::OF_PICTURE {

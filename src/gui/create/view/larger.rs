@@ -17,22 +17,23 @@ const USUAL_SIDE: u32 = 768;
 fn tile_rows(ui: &mut Ui, hires: &mut Hires) {
     let mut is_on = hires.tiles.is_some();
     row(ui, "Tiles", |ui| {
-        let hover = "Draw the details anew tile by tile: it takes the memory of a tile, whatever the size. Finished tiles are kept where it \
+        let hover = "Regenerate the details tile by tile: needs the memory of one tile, whatever the size. Finished tiles are kept if it \
                      is interrupted.";
-        ui.checkbox(&mut is_on, "Redraw in tiles").on_hover_text(hover);
+        ui.checkbox(&mut is_on, "Regenerate in tiles").on_hover_text(hover);
     });
     if is_on != hires.tiles.is_some() {
         hires.tiles = is_on.then(RedrawTiles::default);
     }
     if let Some(tiles) = &mut hires.tiles {
         let (least, most) = RedrawTiles::SIDES;
-        let hover = "Side of a tile in pixels. Larger ones see more of the picture and take more memory. Neighbours overlap by an eighth, or 96 pixels.";
+        let hover =
+            "Tile size in pixels. Larger tiles see more of the picture and need more memory. Tiles overlap by an eighth, or 96 pixels.";
         optional_row(ui, "Tile side", &mut tiles.side, USUAL_SIDE, least..=most, 8.0, hover);
-        row(ui, "Tile words", |ui| {
-            let hover = "The prompt of every tile. Name the style and no subject, or it is painted into each of them.";
+        row(ui, "Tile prompt", |ui| {
+            let hover = "Prompt of every tile. Describe the style and not the subject, or the subject appears in every tile.";
             let edit = TextEdit::singleline(&mut tiles.words).hint_text(RedrawTiles::USUAL_WORDS).char_limit(500);
             let width = ui.available_width();
-            widgets::line_edit(ui, width, edit).on_hover_text(hover).accessible_name("Words of the tiles");
+            widgets::line_edit(ui, width, edit).on_hover_text(hover).accessible_name("Prompt of the tiles");
         });
     }
 }
@@ -42,8 +43,8 @@ pub(crate) fn larger_section(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     let mut is_on = recipe.hires.is_some();
     heading(ui, "Larger", |ui| {
         ui.checkbox(&mut is_on, "")
-            .on_hover_text("Enlarge each picture and draw its details anew at the larger size (hires fix).")
-            .accessible_name("Enlarge each picture");
+            .on_hover_text("Upscale each picture and regenerate its details at the larger size (hires fix).")
+            .accessible_name("Upscale each picture");
     });
     match (&mut recipe.hires, is_on) {
         (hires @ Some(_), false) => *hires = None,
@@ -59,9 +60,9 @@ pub(crate) fn larger_section(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
 fn settings(ui: &mut Ui, state: &State, hires: &mut Hires) {
     let (least, most) = Hires::SCALES;
     let quarter = Scale { step: 0.25, decimals: 2, logarithmic: false };
-    slider_row(ui, "Factor", &mut hires.scale, least..=most, &quarter, "How many times as wide and high the picture becomes.");
+    slider_row(ui, "Factor", &mut hires.scale, least..=most, &quarter, "Upscale factor of width and height.");
     let hundredth = Scale { step: 0.01, decimals: 2, logarithmic: false };
-    let hover = "How much is drawn anew at the larger size: 0 only enlarges, 0.3 to 0.5 adds detail, more changes the picture.";
+    let hover = "Denoising strength of the second pass: 0 only upscales, 0.3 to 0.5 adds detail, more changes the picture.";
     slider_row(ui, "Refine", &mut hires.strength, 0.0..=1.0, &hundredth, hover);
     tile_rows(ui, hires);
     row(ui, "Upscaler", |ui| {
@@ -81,8 +82,7 @@ fn settings(ui: &mut Ui, state: &State, hires: &mut Hires) {
                     ui.selectable_value(&mut chosen, Some(path.to_owned()), name);
                 }
             });
-        let hover =
-            "What enlarges: Lanczos is plain arithmetic; upscalers of the library, found in the Models view, add detail of their own.";
+        let hover = "Upscaler: Lanczos only interpolates; upscaler models, found in the Models view, add detail.";
         combo.response.on_hover_text(hover).accessible_name("Upscaler");
         if chosen != hires.upscaler {
             *hires = with_upscaler(hires, chosen);

@@ -24,7 +24,7 @@ const PICTURE: f32 = 36.0;
 /// Width of the number beside a slider, in points.
 const NUMBER_WIDTH: f32 = 52.0;
 /// Trigger words of one LoRA that are offered.
-const MOST_TRIGGERS: usize = 6;
+const MAX_TRIGGERS: usize = 6;
 const PICKER: &str = "Add a LoRA";
 
 /// Draws the LoRAs that have an effect, and those that the prompt names and nobody knows, as chips.
@@ -41,8 +41,7 @@ pub(crate) fn lora_chips(ui: &mut Ui, state: &State, recipe: &Recipe) {
             (words, palette.text, format!("LoRA: {}\nIts strength is set under LoRAs.", lora.path.display()))
         });
         let unknown = unknown.iter().map(|name| {
-            let hover =
-                "No LoRA of this name is known. Add its file under LoRAs or drop it on the window; or remove the tag from the prompt.";
+            let hover = "No LoRA has this name. Add its file under LoRAs, drop the file on the window, or remove the tag from the prompt.";
             (format!("{name} · not found"), palette.warn, hover.to_owned())
         });
         for (words, color, hover) in known.chain(unknown) {
@@ -111,13 +110,13 @@ fn name_row(ui: &mut Ui, state: &State, lora: &Lora, is_on: bool) -> RowChange {
     ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
         let remove = bare_icon(ui, Icon::Close, &format!("Remove LoRA {name}"));
-        if remove.on_hover_text("Do without this LoRA. The file stays where it is.").clicked() {
+        if remove.on_hover_text("Remove this LoRA. The file is kept.").clicked() {
             change = RowChange::Removed;
         }
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             let mut is_on_now = is_on;
             ui.checkbox(&mut is_on_now, "")
-                .on_hover_text("Use this LoRA, or leave it out for now. Its strength is kept.")
+                .on_hover_text("Turn this LoRA on or off. Its strength is kept.")
                 .accessible_name(format!("Use LoRA {name}"));
             if is_on_now != is_on {
                 change = RowChange::Switched;
@@ -130,7 +129,7 @@ fn name_row(ui: &mut Ui, state: &State, lora: &Lora, is_on: bool) -> RowChange {
                 (false, false) => palette.weak,
             };
             let path = lora.path.display().to_string();
-            let hover = if missing { format!("{path}\nThis file is not there any more.") } else { path };
+            let hover = if missing { format!("{path}\nThis file no longer exists.") } else { path };
             let name = widgets::middle_elided(ui, &name, ui.available_width());
             ui.add(Label::new(RichText::new(name).color(color)).truncate()).on_hover_text(hover);
         });
@@ -140,7 +139,7 @@ fn name_row(ui: &mut Ui, state: &State, lora: &Lora, is_on: bool) -> RowChange {
 
 fn strength_row(ui: &mut Ui, lora: &mut Lora, is_on: bool) {
     let name = format!("Strength of {}", lora_name(&lora.path));
-    let hover = "How strongly it works: 1 is what it was made for, 0 is not at all. Double-click for 1.";
+    let hover = "LoRA strength: 1 is normal, 0 is off. Double-click for 1.";
     ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
         if !is_on {
             ui.disable();
@@ -165,7 +164,7 @@ fn facts(ui: &mut Ui, state: &State, lora: &Lora, prompt: &str) -> Vec<String> {
         ui.add(Label::new(RichText::new(sentence).size(theme::SMALL).color(theme::palette(ui).warn)).wrap());
     }
     let prompt = prompt.to_lowercase();
-    let absent: Vec<_> = known.trigger_words().iter().filter(|words| !prompt.contains(&words.to_lowercase())).take(MOST_TRIGGERS).collect();
+    let absent: Vec<_> = known.trigger_words().iter().filter(|words| !prompt.contains(&words.to_lowercase())).take(MAX_TRIGGERS).collect();
     if absent.is_empty() {
         return Vec::new();
     }
@@ -176,7 +175,7 @@ fn facts(ui: &mut Ui, state: &State, lora: &Lora, prompt: &str) -> Vec<String> {
             let button = Button::new(RichText::new(format!("+ {words}")).size(theme::SMALL)).corner_radius(8).truncate();
             let response = ui
                 .add(button)
-                .on_hover_text("Add these words to the prompt: they evoke what this LoRA was trained on.")
+                .on_hover_text("Add these trigger words of the LoRA to the prompt.")
                 .accessible_name(format!("Add “{words}” to the prompt"));
             if response.clicked() {
                 chosen.push(words.clone());
@@ -194,7 +193,7 @@ fn picker(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands) 
         let mut search = state.create.lora_search.clone();
         let edit = TextEdit::singleline(&mut search).hint_text("Search").id(Id::unique("search of LoRAs"));
         let field = widgets::line_edit_with_undo(ui, PICKER_WIDTH, edit)
-            .on_hover_text("Words of the name, the family or the trigger words.")
+            .on_hover_text("Search by name, family or trigger words.")
             .accessible_name("Search LoRAs");
         if ui.memory(|memory| memory.focused().is_none()) {
             field.request_focus();
@@ -210,9 +209,9 @@ fn picker(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands) 
             }
             if is_empty {
                 let words = if known_loras(&state.shared).next().is_none() {
-                    "No LoRA is in the library yet. Download one in the Models view, or choose a file."
+                    "The library has no LoRAs yet. Download one in the Models view, or choose a file."
                 } else {
-                    "No other LoRA has these words."
+                    "No other LoRA matches."
                 };
                 ui.add(Label::new(RichText::new(words).color(theme::palette(ui).weak)).wrap());
             }

@@ -69,7 +69,7 @@ fn builtin(ui: &mut Ui, state: &State, commands: &mut Commands) {
             ui.label(RichText::new("Built-in").size(theme::SMALL).color(palette.weak));
             ui.add(Label::new(RichText::new(&manifest.name).color(palette.text)).truncate()).on_hover_text(&manifest.description);
             if missing {
-                ui.label(RichText::new("Its files are not there any more. Reinstall Atelier to get them back.").color(palette.warn));
+                ui.label(RichText::new("Its files no longer exist. Reinstall Atelier to restore them.").color(palette.warn));
             }
         });
     ui.horizontal(|ui| {
@@ -107,7 +107,7 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
 fn file_row(ui: &mut Ui, state: &State, commands: &mut Commands, role: FileRole, path: &Path) {
     let palette = theme::palette(ui);
     let missing = state.shared.missing_files.contains(path);
-    let warning = if missing { Some("Not there any more") } else { role.without_effect().map(|_| "Without effect") };
+    let warning = if missing { Some("No longer exists") } else { role.without_effect().map(|_| "Without effect") };
     ui.push_id(role, |ui| {
         Frame::new()
             .fill(palette.field)
@@ -128,7 +128,7 @@ fn file_row(ui: &mut Ui, state: &State, commands: &mut Commands, role: FileRole,
                         let name = widgets::middle_elided(ui, &file_name(path), ui.available_width());
                         let name = RichText::new(name).color(if warning.is_some() { palette.warn } else { palette.text });
                         let hover = match (missing, role.without_effect()) {
-                            (true, _) => format!("{}\nThis file is not there any more.", path.display()),
+                            (true, _) => format!("{}\nThis file no longer exists.", path.display()),
                             (false, Some(sentence)) => format!("{}\n{sentence}", path.display()),
                             (false, None) => path.display().to_string(),
                         };
@@ -147,7 +147,7 @@ fn roles_with_effect() -> impl Iterator<Item = FileRole> {
 }
 
 fn role_menu(ui: &mut Ui, commands: &mut Commands, role: FileRole) {
-    let label = format!("Change what this file is for: {}", role.label());
+    let label = format!("Change the role of this file: {}", role.label());
     let button = bare_icon(ui, Icon::Dots, &label).on_hover_text("Use this file for another part of the model.");
     Popup::menu(&button).accessible_name("Part of the model").show(|ui| {
         for other in roles_with_effect() {
@@ -175,7 +175,7 @@ fn unplaced(ui: &mut Ui, state: &State, commands: &mut Commands, path: &Path) {
                     let combo = ComboBox::from_id_salt("role")
                         .icon(widgets::chevron)
                         .width(ui.available_width() - widgets::ROW_HEIGHT - 14.0)
-                        .selected_text("Choose its part of the model")
+                        .selected_text("Choose the role of this file")
                         .show_ui(ui, |ui| {
                             for role in roles_with_effect() {
                                 ui.selectable_value(&mut chosen, Some(role), role.label());
@@ -183,7 +183,7 @@ fn unplaced(ui: &mut Ui, state: &State, commands: &mut Commands, path: &Path) {
                         });
                     combo
                         .response
-                        .on_hover_text("Its name does not say what it is for. Choose the part that it plays.")
+                        .on_hover_text("The role of this file is unknown. Choose one.")
                         .accessible_name(format!("What is {}?", file_name(path)));
                     if let Some(role) = chosen {
                         commands.push(Command::PlaceFile(path.to_owned(), Some(role)));

@@ -35,7 +35,7 @@ pub(crate) fn preset_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let width = ui.available_width() - ROW_HEIGHT - ui.spacing().item_spacing.x;
         let words = applied.map_or("Choose…", |applied| applied.name.as_str());
         let button = Button::new(words).truncate().right_text("").min_size(vec2(width, ROW_HEIGHT));
-        let hover = "Apply a style: some settings under a name. Ctrl+Z takes it back.";
+        let hover = "Apply a style: settings saved under a name. Ctrl+Z undoes it.";
         let response = ui.add_sized(vec2(width, ROW_HEIGHT), button).on_hover_text(hover).accessible_name("Style");
         Popup::menu(&response).close_behavior(PopupCloseBehavior::CloseOnClickOutside).accessible_name("Styles").show(|ui| {
             ui.set_width(LIST_WIDTH);
@@ -84,7 +84,7 @@ fn list(ui: &mut Ui, state: &State, commands: &mut Commands) {
                 let width = ui.available_width() - ROW_HEIGHT - 4.0;
                 let changes = changes_of(&preset.settings_for(&state.shared.next.recipe), &state.shared.next.recipe);
                 let hover =
-                    if changes.is_empty() { "It changes nothing now.".to_owned() } else { format!("Changes: {}.", changes.join(", ")) };
+                    if changes.is_empty() { "This style changes nothing.".to_owned() } else { format!("Changes: {}.", changes.join(", ")) };
                 let button = Button::new(preset.name.as_str())
                     .truncate()
                     .right_text("")
@@ -136,12 +136,12 @@ pub(crate) fn preset_dialog(ui: &mut Ui, state: &State, commands: &mut Commands)
             }
         }
         if state.create.session.shown().is_some() {
-            ui.checkbox(&mut edited.with_picture, "Small look of the picture shown").on_hover_text("Shown beside the style's name.");
+            ui.checkbox(&mut edited.with_picture, "Thumbnail of the current picture").on_hover_text("Shown beside the style's name.");
         }
-        let words = format!("{PLACEHOLDER} in the prompt stands for the words that are there when the style is applied.");
+        let words = format!("{PLACEHOLDER} in the style's prompt is replaced by your prompt when the style is applied.");
         ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).wrap());
         if state.create.presets.get(edited.name.trim()).is_some() {
-            ui.add(Label::new(RichText::new("It takes the place of the style of this name.").color(palette.warn)).wrap());
+            ui.add(Label::new(RichText::new("Replaces the existing style with this name.").color(palette.warn)).wrap());
         }
         ui.add_space(8.0);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -163,14 +163,18 @@ pub(crate) fn import_dialog(ui: &mut Ui, state: &State, commands: &mut Commands)
     let palette = theme::palette(ui);
     let closes = widgets::modal(ui, "import styles", |ui| {
         let count = import.taken().count();
-        let title = if count == 1 { "You have a style of this name".to_owned() } else { format!("You have {count} styles of these names") };
+        let title = if count == 1 {
+            "You already have a style with this name".to_owned()
+        } else {
+            format!("You already have {count} styles with these names")
+        };
         ui.label(bold(title).size(theme::TITLE).color(palette.strong));
         let mut names: Vec<String> = import.taken().take(MAX_NAMES).map(str::to_owned).collect();
         if count > MAX_NAMES {
             names.push(format!("{} more", count - MAX_NAMES));
         }
         ui.add(Label::new(list_of(&names) + ".").wrap());
-        let words = "Replace yours with those of the list, keep both, or skip them?";
+        let words = "Replace your styles, keep both, or skip the imported ones?";
         ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
         ui.add_space(8.0);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {

@@ -6,7 +6,7 @@ use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::due;
 use crate::gui::icons::Icon;
-use crate::gui::shared::Job;
+use crate::gui::shared::EngineJob;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bare_icon, command_button, command_control};
@@ -22,7 +22,7 @@ pub(crate) fn progress_panel(ui: &mut Ui, state: &State, commands: &mut Commands
     }
 }
 
-fn line(ui: &mut Ui, state: &State, commands: &mut Commands, job: &Job, several: bool, first: bool) {
+fn line(ui: &mut Ui, state: &State, commands: &mut Commands, job: &EngineJob, several: bool, first: bool) {
     let palette = theme::palette(ui);
     let fraction = job.progress.fraction().filter(|_| !job.stopping);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), LINE), Sense::hover());
@@ -73,10 +73,10 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, job: &Job, several:
 }
 
 /// Title of a job among several: the beginning of its prompt.
-fn title(job: &Job) -> String {
-    const MOST: usize = 32;
+fn title(job: &EngineJob) -> String {
+    const MAX: usize = 32;
     let prompt = job.recipe.prompt.trim();
-    match prompt.char_indices().nth(MOST) {
+    match prompt.char_indices().nth(MAX) {
         Some((at, _)) => format!("{}…", prompt[..at].trim_end()),
         None if prompt.is_empty() => "A picture".to_owned(),
         None => prompt.to_owned(),

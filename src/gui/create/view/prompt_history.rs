@@ -13,7 +13,7 @@ use crate::gui::widgets::{self, ROW_HEIGHT, bare_icon, command_control};
 const WIDTH: f32 = 420.0;
 const HEIGHT: f32 = 360.0;
 /// Prompts that are shown at once.
-const MOST_SHOWN: usize = 60;
+const MAX_SHOWN: usize = 60;
 const NAME: &str = "Earlier prompts";
 
 /// Draws the button that opens the list.
@@ -33,7 +33,7 @@ pub(crate) fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands
         let mut search = history.search.clone();
         let edit = TextEdit::singleline(&mut search).hint_text("Search").id(Id::unique("search of prompts"));
         let field = widgets::line_edit_with_undo(ui, WIDTH, edit)
-            .on_hover_text("Words of the prompt, in any order.")
+            .on_hover_text("Search by words of the prompt, in any order.")
             .accessible_name("Search prompts");
         if ui.memory(|memory| memory.focused().is_none()) {
             field.request_focus();
@@ -43,7 +43,7 @@ pub(crate) fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands
         }
         ScrollArea::vertical().id_salt("earlier prompts").max_height(HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
             let mut is_empty = true;
-            for prompt in history.found().take(MOST_SHOWN) {
+            for prompt in history.found().take(MAX_SHOWN) {
                 is_empty = false;
                 let line = prompt.replace('\n', " ");
                 let button =
@@ -56,7 +56,7 @@ pub(crate) fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands
                 }
             }
             if is_empty {
-                ui.add(Label::new(RichText::new("No earlier prompt has these words.").color(theme::palette(ui).weak)).wrap());
+                ui.add(Label::new(RichText::new("No earlier prompt matches.").color(theme::palette(ui).weak)).wrap());
             }
         });
     });

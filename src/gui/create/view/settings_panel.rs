@@ -32,14 +32,13 @@ use atelier_core::recipe::{ROWS, Recipe, Rng, Sampler, Scheduler, changed_settin
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
 /// Numbers beyond it have no whole value in a field.
-const MOST_SEED: i64 = 1 << 53;
+const MAX_SEED: i64 = 1 << 53;
 /// Height of the button that matters, in points.
 const GENERATE_HEIGHT: f32 = 40.0;
 
 /// Guidance that is offered where words are to be left out and there is none.
 const OFFERED_GUIDANCE: f32 = 2.0;
 
-/// Draws the panel.
 pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     generate_panel(ui, state, commands);
     let mut recipe = state.shared.next.recipe.clone();
@@ -140,7 +139,7 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
 fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     heading(ui, "Prompt", |ui| prompt_history::history_button(ui, state, commands));
     let id = Id::unique("prompt");
-    let hover = "What the picture should show, in your own words.";
+    let hover = "Prompt: what the picture should show.";
     text_box(ui, "prompt scroll", 170.0, |ui| {
         let edit = TextEdit::multiline(&mut recipe.prompt)
             .id(id)
@@ -155,14 +154,14 @@ fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comma
     });
     let without_effect = !recipe.uses_negative_prompt();
     let hover = if without_effect {
-        "What the picture should not show. Without effect while guidance is 1."
+        "Negative prompt: what the picture should not show. No effect while guidance is 1."
     } else {
-        "What the picture should not show."
+        "Negative prompt: what the picture should not show."
     };
     text_box(ui, "negative scroll", 90.0, |ui| {
         let edit = TextEdit::multiline(&mut recipe.negative_prompt)
             .id(Id::unique("negative prompt"))
-            .hint_text(if without_effect { "Leave out (needs guidance above 1)" } else { "Leave out…" })
+            .hint_text(if without_effect { "Negative prompt (needs guidance above 1)" } else { "Negative prompt…" })
             .desired_rows(2)
             .desired_width(f32::INFINITY)
             .margin(Margin::symmetric(10, 7));
@@ -171,9 +170,10 @@ fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comma
     if without_effect && !recipe.negative_prompt.trim().is_empty() {
         let palette = theme::palette(ui);
         ui.horizontal_wrapped(|ui| {
-            ui.label(widgets::small("Without effect while guidance is 1.", palette.warn));
+            ui.label(widgets::small("No effect while guidance is 1.", palette.warn));
             let label = format!("Use {OFFERED_GUIDANCE}");
-            let hover = format!("Set guidance to {OFFERED_GUIDANCE}, so that these words count. Each step takes twice the time.");
+            let hover =
+                format!("Set guidance to {OFFERED_GUIDANCE}, so that the negative prompt has an effect. Each step takes twice the time.");
             if ui.add(Button::new(widgets::small(label, palette.text))).on_hover_text(hover).clicked() {
                 recipe.guidance = OFFERED_GUIDANCE;
             }
@@ -216,7 +216,7 @@ fn sampling(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
         1..=100,
         ROWS.steps.limits,
         &Scale { logarithmic: true, ..WHOLE },
-        "How often the picture is refined. Fast models need 4 to 10, others 20 to 40.",
+        "Number of sampling steps. Fast models need 4 to 10, others 20 to 40.",
     );
     let guidance = Scale { step: 0.1, decimals: 1, logarithmic: false };
     setting_row(
@@ -226,7 +226,7 @@ fn sampling(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
         1.0..=20.0,
         ROWS.guidance.limits,
         &guidance,
-        "How closely the picture follows the prompt. Fast models want 1, others 4 to 8.",
+        "Guidance (CFG scale): how closely the picture follows the prompt. Fast models need 1, others 4 to 8.",
     );
     draft_row(ui, state, recipe, commands);
     choice_row(ui, "Sampler", &mut recipe.sampler, Sampler::ALL, Sampler::label, "Sampling method.");
@@ -262,7 +262,7 @@ fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
         // The typed text stays until the field is left, so that a half-typed number is not corrected under the cursor.
         let typed = ui.data(|data| data.get_temp::<String>(id)).filter(|typed| typed.parse().unwrap_or(-1) == recipe.seed);
         let mut text = typed.clone().unwrap_or_else(|| if recipe.seed < 0 { String::new() } else { recipe.seed.to_string() });
-        let what = "The number that the picture grows from: the same seed and settings make the same picture. Empty: a new one each time.";
+        let what = "Random seed: the same seed and settings give the same picture. Empty: a new seed for each picture.";
         let hover = state.create.last_seed.map_or_else(|| what.to_owned(), |last| format!("{what}\nThe last one was {last}."));
         let edit = TextEdit::singleline(&mut text)
             .id(Id::unique("seed"))
@@ -297,7 +297,7 @@ fn draft_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Com
         switch(ui, state, commands, recipe.last_step.is_some(), "", Command::MakeDrafts);
         let most = recipe.steps.saturating_sub(1).max(1);
         if let Some(last) = &mut recipe.last_step {
-            let hover = "The last step that is run. A quarter of the steps often shows what the picture will be.";
+            let hover = "The last step to run. A quarter of the steps often shows the composition.";
             ui.add(DragValue::new(last).range(1..=most).speed(0.1).prefix("after step ")).on_hover_text(hover).accessible_name("Last step");
         }
     });
@@ -308,21 +308,20 @@ fn blend_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Co
     row(ui, "Blend", |ui| {
         switch(ui, state, commands, recipe.seed_blend.is_some(), "", Command::BlendSeeds);
         if let Some(blend) = &mut recipe.seed_blend {
-            let hover = "The seed towards whose noise that of the first one is turned.";
-            ui.add(DragValue::new(&mut blend.seed).range(0..=MOST_SEED).speed(1.0)).on_hover_text(hover).accessible_name("Second seed");
+            let hover = "Variation seed, blended with the first seed.";
+            ui.add(DragValue::new(&mut blend.seed).range(0..=MAX_SEED).speed(1.0)).on_hover_text(hover).accessible_name("Second seed");
             icon_button(ui, state, commands, Icon::Dice, Command::RollSecondSeed);
         }
     });
     if let Some(blend) = &mut recipe.seed_blend {
         let hundredth = Scale { step: 0.01, decimals: 2, logarithmic: false };
-        let hover = "How far: 0 is the first seed's picture, 0.1 changes details, 1 is that of the second seed.";
+        let hover = "Variation strength: 0 is the first seed's picture, 0.1 changes details, 1 is the second seed's picture.";
         slider_row(ui, "Amount", &mut blend.amount, 0.0..=1.0, &hundredth, hover);
     }
 }
 
 fn rng_row(ui: &mut Ui, recipe: &mut Recipe) {
-    let hover =
-        "What draws the noise from the seed. GPU is what A1111 has, CPU what ComfyUI has: choose theirs to repeat a picture of theirs.";
+    let hover = "Random number generator of the noise. GPU matches A1111, CPU matches ComfyUI.";
     row(ui, "Noise", |ui| {
         let combo = ComboBox::from_id_salt("Noise")
             .width(ui.available_width())
@@ -362,7 +361,7 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                     0.0..=10.0,
                     ROWS.distilled_guidance.limits,
                     &distilled,
-                    "Guidance for models that were taught it, such as Flux dev.",
+                    "Distilled guidance, for models such as Flux dev.",
                 );
                 optional_row(
                     ui,
@@ -371,7 +370,7 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                     3.0,
                     ROWS.flow_shift.limits,
                     0.05,
-                    "Flow models: more gives structure, less gives detail.",
+                    "Flow shift of flow models: more gives structure, less gives detail.",
                 );
                 optional_row(ui, "Eta", &mut recipe.eta, 1.0, ROWS.eta.limits, 0.01, ROWS.eta.help());
                 optional_row(
@@ -381,7 +380,7 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                     1,
                     ROWS.clip_skip.limits,
                     0.05,
-                    "CLIP layers that are left out at the end. Some SD 1.5 models want 2.",
+                    "CLIP layers to skip at the end. Some SD 1.5 models need 2.",
                 );
                 rng_row(ui, recipe);
                 optional_row(
@@ -391,24 +390,24 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                     4,
                     ROWS.threads.limits,
                     0.1,
-                    "Threads of the processor that compute. Off: every core, or all but one where there are more than four.",
+                    "CPU threads. Off: all cores, or all but one if there are more than four.",
                 );
-                let tiling = "Decode the picture in tiles: needs less memory, takes a little longer.";
+                let tiling = "Decode the picture in tiles: needs less memory, takes slightly longer.";
                 row(ui, "VAE tiling", |ui| ui.checkbox(&mut recipe.vae_tiling, "Save memory").on_hover_text(tiling));
-                let range = "SDXL: scale the VAE's convolutions, for pictures that come out black.";
+                let range = "Scale the VAE's convolutions, against black SDXL pictures.";
                 row(ui, "VAE range", |ui| ui.checkbox(&mut recipe.vae_conv_scale, "Safe range").on_hover_text(range));
-                let flash = "Needs less memory, and is often faster. Switch it off where pictures come out broken.";
+                let flash = "Flash attention needs less memory and is often faster. Turn it off if pictures are broken.";
                 row(ui, "Attention", |ui| ui.checkbox(&mut recipe.flash_attention, "Flash attention").on_hover_text(flash));
             });
         })
         .header_response
-        .on_hover_text("Previews and details of the model.");
+        .on_hover_text("Previews and advanced settings.");
     let changed = changed_details(recipe);
     if !changed.is_empty() {
         let palette = theme::palette(ui);
-        let words = format!("Set there: {}", changed.join(", "));
+        let words = format!("Changed: {}", changed.join(", "));
         ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).wrap())
-            .on_hover_text("These settings are not the usual ones.");
+            .on_hover_text("These settings differ from the defaults.");
     }
 }
 

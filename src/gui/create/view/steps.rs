@@ -33,7 +33,7 @@ pub(crate) fn steps_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
             ui.visuals_mut().widgets.inactive.bg_fill = palette.line;
             ui.spacing_mut().interact_size.y = 15.0;
             ui.add(Slider::new(&mut step, 1..=steps).show_value(false).step_by(1.0))
-                .on_hover_text("Look at the steps in which this picture formed. The arrow keys go from one to the next.")
+                .on_hover_text("Show the steps of this picture. Use the arrow keys to move between steps.")
                 .accessible_name("Step of this picture");
         });
         if step != before {
@@ -61,8 +61,8 @@ pub(crate) fn earlier_steps_row(ui: &mut Ui, state: &State, commands: &mut Comma
     let palette = theme::palette(ui);
     let of = last.picture.as_ref().map_or_else(|| "an earlier picture".to_owned(), |name| format!("\"{name}\""));
     let words = match last.until_step {
-        1 => format!("Begins with the first step of {of}"),
-        step => format!("Begins with {step} steps of {of}"),
+        1 => format!("Starts with the first step of {of}"),
+        step => format!("Starts with {step} steps of {of}"),
     };
     ui.horizontal_wrapped(|ui| removable_chip(ui, commands, &words, palette.text, Command::ClearEarlierSteps));
 }

@@ -19,7 +19,6 @@ pub struct CardMove {
     pub module: Module,
     /// Half of the card.
     pub part: CardPart,
-    /// Destination.
     pub to: WeightLocation,
 }
 
@@ -45,7 +44,6 @@ impl MoveOutcome {
 }
 
 impl CardMove {
-    /// Changes the placement.
     pub fn apply(&self, placement: &mut Placement) {
         let assignment = placement.assignment(self.module).clone();
         let moved = match (self.part, &self.to) {
@@ -67,11 +65,13 @@ impl CardMove {
     ) -> MoveOutcome {
         let assignment = placement.assignment(self.module);
         match (self.part, &self.to) {
-            (CardPart::Runtime, WeightLocation::Disk) => return MoveOutcome::Impossible("Nothing runs on a disk; it only keeps weights."),
+            (CardPart::Runtime, WeightLocation::Disk) => {
+                return MoveOutcome::Impossible("A disk only stores weights; it cannot run a module.");
+            }
             (CardPart::Runtime, WeightLocation::Device(device)) if assignment.runs_on == *device => return MoveOutcome::Unchanged,
             (CardPart::Weights, location) if assignment.weights == *location => return MoveOutcome::Unchanged,
             (_, WeightLocation::Device(name)) if devices.iter().any(|device| device.name == *name && is_unreachable(device)) => {
-                return MoveOutcome::Impossible("This device does not answer now.");
+                return MoveOutcome::Impossible("This device does not respond.");
             }
             _ => {}
         }
@@ -81,7 +81,7 @@ impl CardMove {
         match prediction {
             Some(Ok(it)) if it.missing_bytes > 0 => MoveOutcome::Exceeds(it.missing_bytes),
             Some(Ok(_)) | None => MoveOutcome::Fits,
-            Some(Err(_)) => MoveOutcome::Impossible("This device is gone."),
+            Some(Err(_)) => MoveOutcome::Impossible("This device no longer exists."),
         }
     }
 }

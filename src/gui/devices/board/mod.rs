@@ -14,7 +14,7 @@ mod time;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use atelier_core::device::{Device, DeviceKind, cards};
+use atelier_core::device::{Device, DeviceKind, gpus};
 use atelier_core::placement::{
     BudgetOffer, Budgets, DeviceCapacity, Module, Phase, Placement, Plan, Prediction, RankedPlacement, WeightLocation, notes,
     parse_backend, parse_params_backend, pins,
@@ -212,7 +212,7 @@ impl Board {
     /// Predicted outcome of a move.
     #[must_use]
     pub fn outcome(&self, card_move: &CardMove) -> &MoveOutcome {
-        const UNKNOWN: &MoveOutcome = &MoveOutcome::Impossible("The devices are still being looked for.");
+        const UNKNOWN: &MoveOutcome = &MoveOutcome::Impossible("Still looking for devices.");
         self.outcomes.iter().find(|(it, _)| it == card_move).map_or(UNKNOWN, |(_, outcome)| outcome)
     }
 
@@ -262,14 +262,14 @@ impl Board {
         self.measured_peaks = Some(((recipe.placement.clone(), EstimateKey::of(recipe)), peaks));
     }
 
-    /// Devices that have a column. Of a card that several backends offer: those in use, else the chosen one, else the first. Accelerators of
+    /// Devices that have a column. Of a GPU that several backends offer: those in use, else the chosen one, else the first. Accelerators of
     /// the CPU have a column only while they are used.
     #[must_use]
     pub fn columns(&self) -> Vec<&Device> {
         let mut columns = Vec::new();
-        for card in cards(&self.devices) {
-            let used: Vec<&Device> = card.iter().copied().filter(|device| self.is_used(&device.name)).collect();
-            let chosen = card.iter().find(|device| self.chosen_backends.contains(&device.name)).or(card.first());
+        for gpu in gpus(&self.devices) {
+            let used: Vec<&Device> = gpu.iter().copied().filter(|device| self.is_used(&device.name)).collect();
+            let chosen = gpu.iter().find(|device| self.chosen_backends.contains(&device.name)).or(gpu.first());
             match chosen {
                 _ if !used.is_empty() => columns.extend(used),
                 Some(device) if device.kind != DeviceKind::Accelerator => columns.push(*device),
@@ -282,7 +282,7 @@ impl Board {
     /// Devices of other backends on the same card.
     #[must_use]
     pub fn other_backends(&self, device: &Device) -> Vec<&Device> {
-        self.devices.iter().filter(|other| other.name != device.name && other.shares_card(device)).collect()
+        self.devices.iter().filter(|other| other.name != device.name && other.shares_gpu(device)).collect()
     }
 
     /// Prefers device `to` over `from` for the column of a card that nothing is placed on.

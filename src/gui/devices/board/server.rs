@@ -7,7 +7,6 @@ use atelier_engine::{RemoteReport, ServerAddress};
 pub struct RemoteServer {
     /// Host and port.
     pub address: ServerAddress,
-    /// Connection state.
     pub state: ServerState,
     /// Result of the last test, as a sentence.
     pub test_result: Option<Result<String, String>>,
@@ -37,7 +36,7 @@ impl RemoteServer {
 /// Result of a test as a sentence.
 pub(in crate::gui) fn test_summary(report: &RemoteReport) -> String {
     let devices = match &report.devices[..] {
-        [] => "lends nothing".to_owned(),
+        [] => "lends no devices".to_owned(),
         [one] => format!("lends {}", one.description),
         many => format!("lends {} devices", many.len()),
     };
@@ -74,8 +73,11 @@ mod tests {
             wire_version: "atelier-3".into(),
             is_stock: false,
         };
-        assert_eq!(test_summary(&report), "It answers and lends nothing: 1.2 ms there and back, 940 MB a second, wire version atelier-3.");
+        assert_eq!(
+            test_summary(&report),
+            "It answers and lends no devices: 1.2 ms there and back, 940 MB a second, wire version atelier-3."
+        );
         let stock = RemoteReport { bandwidth: None, wire_version: "ggml 4.0.0".into(), is_stock: true, ..report };
-        assert_eq!(test_summary(&stock), "ggml's rpc-server answers and lends nothing: 1.2 ms there and back, wire version ggml 4.0.0.");
+        assert_eq!(test_summary(&stock), "ggml's rpc-server answers and lends no devices: 1.2 ms there and back, wire version ggml 4.0.0.");
     }
 }

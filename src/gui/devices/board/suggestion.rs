@@ -11,7 +11,7 @@ use atelier_core::placement::{
 use atelier_engine::{Estimate, OutOfMemory, PhaseKind};
 
 /// Longest list of remedies; a longer one is no help.
-const MOST_REMEDIES: usize = 3;
+const MAX_REMEDIES: usize = 3;
 
 /// The planner's answer to the placement on the board.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,7 +21,6 @@ pub enum Suggestion {
     Unknown,
     /// The placement equals the plan.
     AlreadyBest,
-    /// A better placement.
     Plan(Box<Plan>),
     /// No placement fits with these pins.
     NothingFits(Box<Shortage>),
@@ -82,7 +81,7 @@ impl PlanningInputs<'_> {
                 }
             }
         }
-        remedies.truncate(MOST_REMEDIES);
+        remedies.truncate(MAX_REMEDIES);
         remedies
     }
 

@@ -141,7 +141,7 @@ pub fn time_sentence(time: &TimePrediction, pictures: u32, is_loaded: bool, with
     let all = seconds(time.batch_secs(pictures) - loading);
     let preview = seconds(time.first_preview_secs - loading);
     let what = if pictures > 1 { format!("{pictures} pictures in about {all}") } else { format!("About {all}") };
-    let enlarging = if without_enlarging { " and the enlarging" } else { "" };
+    let enlarging = if without_enlarging { " and upscaling" } else { "" };
     format!("{what}{enlarging}, first preview after {preview}")
 }
 
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(time_sentence(&time, 1, false, false), "About 11 s, first preview after 3.4 s");
         assert_eq!(time_sentence(&time, 1, true, false), "About 8 s, first preview after 0.4 s");
         assert_eq!(time_sentence(&time, 4, false, false), "4 pictures in about 35 s, first preview after 3.4 s");
-        assert_eq!(time_sentence(&time, 1, true, true), "About 8 s and the enlarging, first preview after 0.4 s");
+        assert_eq!(time_sentence(&time, 1, true, true), "About 8 s and upscaling, first preview after 0.4 s");
     }
 
     #[test]

@@ -96,7 +96,7 @@ pub(crate) fn budget_row(ui: &mut Ui, state: &State, commands: &mut Commands, de
         if bar.over() > 0 {
             ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
                 if wide > 190.0 {
-                    ui.label(small(format!("+{}", memory_size(bar.over())), palette.error)).on_hover_text("So much is missing.");
+                    ui.label(small(format!("+{}", memory_size(bar.over())), palette.error)).on_hover_text("Missing memory.");
                 }
                 let (rect, _) = ui.allocate_exact_size(vec2(14.0, 14.0), Sense::hover());
                 icons::paint(ui.painter(), rect, Icon::Warning, palette.error);

@@ -40,28 +40,30 @@ pub(crate) fn runtime_half(
     keys(ui, board, commands, module, CardPart::Runtime, &response);
 
     let dots = Rect::from_min_size(pos2(rect.right() - BUTTON - 3.0, rect.top() + 3.0), vec2(BUTTON, BUTTON));
-    let dots = small_button(ui, dots, id.with("menu"), Icon::Dots, &format!("Where the {} goes", module.label()), palette.weak);
+    let dots = small_button(ui, dots, id.with("menu"), Icon::Dots, &format!("Placement of the {}", module.label()), palette.weak);
     let pin = dots.rect.translate(vec2(-BUTTON, 0.0));
     let (icon, color) = if pinned { (Icon::Pinned, palette.accent) } else { (Icon::Pin, palette.weak) };
     let what = if pinned { "Unpin" } else { "Pin" };
     let pin = small_button(ui, pin, id.with("pin"), icon, &format!("{what} the {}", module.label()), color);
     let command = Command::TogglePin(module);
     let hint = if pinned {
-        "Pinned: a suggestion leaves it where it is. Press P to let it go."
+        "Pinned: suggestions do not move this module. Press P to unpin."
     } else {
-        "Pin: a suggestion leaves it where it is. Press P on the card."
+        "Pin: suggestions do not move this module. Press P on the card."
     };
     if pin.on_hover_text(hint).clicked() {
         commands.push(command);
     }
     let entries = |ui: &mut Ui, commands: &mut Commands| menu(ui, board, commands, module, pinned);
-    let dots = dots.on_hover_text("Choose where it runs and where its weights live.");
-    let menu_name = format!("Where the {} goes", module.label());
+    let dots = dots.on_hover_text("Choose the device of this module and of its weights.");
+    let menu_name = format!("Placement of the {}", module.label());
     Popup::menu(&dots).accessible_name(&menu_name).show(|ui| entries(ui, commands));
     Popup::menu(&response).id(id.with("click menu")).accessible_name(&menu_name).show(|ui| entries(ui, commands));
     Popup::context_menu(&response).id(id.with("context menu")).accessible_name(&menu_name).show(|ui| entries(ui, commands));
     if !response.dragged() {
-        response.clone().on_hover_text("Drag it to another device, or press Enter. Arrow keys move it, with Shift its weights; P pins it.");
+        response
+            .clone()
+            .on_hover_text("Drag to another device, or press Enter. Arrow keys move the module, with Shift its weights; P pins.");
     }
     response
 }
@@ -79,16 +81,16 @@ pub(crate) fn weights_half(
     let response = ui.interact(rect, Id::unique(("weights", module)), Sense::click_and_drag());
     let Some(assignment) = state.devices.board.placement.as_ref().map(|it| it.assignment(module).clone()) else { return response };
     let takes = content.weights.map_or_else(String::new, |bytes| format!(", {}", memory_size(bytes)));
-    let name = format!("Weights of the {} live in {}{takes}", module.label(), place_name(&state.devices.board, &assignment.weights));
+    let name = format!("Weights of the {} are in {}{takes}", module.label(), place_name(&state.devices.board, &assignment.weights));
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, &name));
     paint_weights(ui.painter(), rect, content, &palette, false, response.hovered());
     focus_ring(ui, &response, rect, &palette);
     keys(ui, &state.devices.board, commands, module, CardPart::Weights, &response);
     let pinned = state.devices.board.pins.contains(&module);
-    let menu_name = format!("Where the {} goes", module.label());
+    let menu_name = format!("Placement of the {}", module.label());
     Popup::menu(&response).accessible_name(&menu_name).show(|ui| menu(ui, &state.devices.board, commands, module, pinned));
     if !response.dragged() {
-        response.clone().on_hover_text("Drag the weights to where they should live, or use the arrow keys.");
+        response.clone().on_hover_text("Drag the weights to another device, or use the arrow keys.");
     }
     response
 }
@@ -154,7 +156,7 @@ fn menu(ui: &mut Ui, board: &Board, commands: &mut Commands, module: Module, pin
     let palette = theme::palette(ui);
     ui.set_min_width(220.0);
     ui.spacing_mut().button_padding = vec2(8.0, 3.0);
-    for (part, heading) in [(CardPart::Runtime, "Runs on"), (CardPart::Weights, "Weights live in")] {
+    for (part, heading) in [(CardPart::Runtime, "Runs on"), (CardPart::Weights, "Weights in")] {
         ui.label(RichText::new(heading).color(palette.weak).size(theme::SMALL));
         for to in locations(board) {
             if part == CardPart::Runtime && to == WeightLocation::Disk {

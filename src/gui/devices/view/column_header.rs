@@ -38,7 +38,7 @@ pub(crate) fn header(ui: &mut Ui, state: &State, commands: &mut Commands, device
             let unit = if wide > 190.0 { " GiB" } else { "" };
             let text = format!("{} / {}{unit}", gib_with_tenth(bar.sum()), gib_with_tenth(bar.total_bytes));
             let color = if bar.over() > 0 { palette.error } else { palette.text };
-            ui.add(Label::new(small(text, color).size(theme::SMALL))).on_hover_text("GiB in use, of all there are.");
+            ui.add(Label::new(small(text, color).size(theme::SMALL))).on_hover_text("Memory in use and total, in GiB.");
         }
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             let color = if unreachable { palette.weak } else { palette.strong };
@@ -53,7 +53,7 @@ pub(crate) fn header(ui: &mut Ui, state: &State, commands: &mut Commands, device
     }
     ui.add_space(if others.is_empty() { 5.0 } else { 0.0 });
     if unreachable {
-        let text = "It does not answer now. Look under Remote devices.";
+        let text = "Not responding. See Remote devices.";
         ui.add(Label::new(small(text, palette.warn)).wrap());
         return;
     }
@@ -81,7 +81,7 @@ pub(crate) fn disk_header(ui: &mut Ui, rect: Rect) {
     ui.allocate_ui_with_layout(vec2(ui.available_width(), 19.0), Layout::left_to_right(Align::Center), |ui| {
         ui.add(Label::new(bold("Disk").size(theme::BODY).color(palette.strong)));
     });
-    ui.add(Label::new(small("Takes no memory. Weights are read again each time they are needed.", palette.weak)).wrap());
+    ui.add(Label::new(small("Uses no memory. Weights are read from disk each time they are needed.", palette.weak)).wrap());
 }
 
 fn description_with_kind(device: &Device) -> String {
@@ -111,7 +111,7 @@ fn backends(ui: &mut Ui, commands: &mut Commands, device: &Device, others: &[&De
                     }
                 }
             });
-        let words = format!("{}\nThis card is offered by several backends. Choose one.", device.description);
+        let words = format!("{}\nThis GPU is available through several backends. Choose one.", device.description);
         combo.response.on_hover_text(words).accessible_name(format!("Backend of {}", device.description));
     });
 }

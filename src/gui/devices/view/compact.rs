@@ -105,7 +105,7 @@ pub(crate) fn time_line(ui: &mut Ui, state: &State) {
     let is_loaded = state.shared.chosen_resident().is_some();
     let words = time_sentence(time, recipe.batch_count, is_loaded, upscales);
     let color = if is_too_slow(time.loaded_secs()) { palette.warn } else { palette.weak };
-    let hover = format!("Predicted from what this machine's devices have shown. {}", details(time));
+    let hover = format!("Predicted from measurements on this machine. {}", details(time));
     ui.add(Label::new(RichText::new(words).color(color)).truncate()).on_hover_text(hover);
 }
 
@@ -151,7 +151,7 @@ mod tests {
             name: name.into(),
             description: String::new(),
             kind,
-            card: None,
+            gpu: None,
             memory_total_bytes: GIB,
             memory_free_bytes: GIB,
             memory_allocated_bytes: 0,

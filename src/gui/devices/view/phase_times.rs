@@ -43,7 +43,7 @@ pub(crate) fn line(ui: &mut Ui, board: &Board, device: &str, shown: Option<Phase
         let right = (x(end) - 1.0).max(x(start) + 1.0).min(rect.right());
         ui.painter().rect_filled(Rect::from_x_y_ranges(x(start)..=right, rect.y_range()), LINE / 2.0, color);
     }
-    response.on_hover_text(format!("When {device} works, in the {} that a picture takes with its model.", seconds(time.total_secs)));
+    response.on_hover_text(format!("When {device} is busy, in the {} of a picture with its model.", seconds(time.total_secs)));
 }
 
 /// Seconds of a device in a phase.

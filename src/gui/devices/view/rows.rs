@@ -43,7 +43,7 @@ pub(crate) fn board(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
     if modules.is_empty() {
         let at = pos2(area.center().x, grid.rows_top + 60.0);
-        let words = "Choose a model, and its parts appear here as cards.";
+        let words = "Choose a model to see its modules here.";
         ui.painter().text(at, Align2::CENTER_CENTER, words, FontId::proportional(theme::TITLE), palette.weak);
     }
     let dragged = DragAndDrop::payload::<DraggedCard>(ui.ctx());

@@ -22,11 +22,11 @@ pub(crate) fn servers(ui: &mut Ui, state: &State, commands: &mut Commands) {
     if let Some(typed) = &state.devices.server_input {
         let add = Command::AddServer;
         input_line::input_line(ui, state, commands, typed, "Address, such as 192.168.1.20:50052", Command::SetServerInput, &add);
-        let words = "Nothing is encrypted and nobody is asked to log in: use this in a network that you trust, or go through SSH.";
+        let words = "No encryption and no login: use only in a trusted network, or through SSH.";
         ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.warn)).wrap());
     }
     if state.devices.servers.is_empty() && state.devices.server_input.is_none() {
-        let words = "Borrow the GPU of another machine. Run `atelier serve-device` there, then add it here.";
+        let words = "Use the GPU of another machine. Run `atelier serve-device` there, then add its address here.";
         ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
     }
     for server in &state.devices.servers {
@@ -54,7 +54,7 @@ fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, server: &RemoteSer
             });
             let (words, color) = match &server.state {
                 ServerState::Connecting => ("Asking…".to_owned(), palette.weak),
-                ServerState::Connected(devices) if devices.is_empty() => ("It lends nothing.".to_owned(), palette.warn),
+                ServerState::Connected(devices) if devices.is_empty() => ("It lends no devices.".to_owned(), palette.warn),
                 ServerState::Connected(devices) => (format!("Lends {}.", devices.join(", ")), palette.weak),
                 ServerState::Unreachable(why) => (sentence(why), palette.warn),
             };

@@ -18,7 +18,6 @@ use atelier_core::sentences::list;
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
 
-/// Draws the panel.
 pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     ScrollArea::vertical().id_salt("board side scroll").auto_shrink([false, false]).show(ui, |ui| {
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
@@ -40,7 +39,7 @@ fn fit_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let (palette, board, recipe) = (theme::palette(ui), &state.devices.board, &state.shared.next.recipe);
     heading(ui, "Memory", |_| {});
     if board.modules.is_empty() {
-        ui.label(RichText::new("Choose a model under Create to see what it takes.").color(palette.weak));
+        ui.label(RichText::new("Choose a model under Create to see its memory needs.").color(palette.weak));
         return;
     }
     let name = if state.shared.next.uses_builtin() { state.shared.next.model_name(&recipe.files) } else { board.model_key.clone() };
@@ -51,14 +50,14 @@ fn fit_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
         return;
     }
     if board.text_errors.iter().any(Option::is_some) {
-        let words = "The text below the board cannot be read; the board shows the placement without it. Correct the text, or move a card.";
+        let words = "The placement text is not valid; the board ignores it. Correct the text, or move a card.";
         line(ui, Icon::Warning, palette.warn, words);
     }
     match &board.prediction {
         // As high as the answer, so that nothing below moves under the pointer.
-        None => line(ui, Icon::Dots, palette.weak, "Finding out what this model takes…"),
+        None => line(ui, Icon::Dots, palette.weak, "Estimating memory…"),
         Some(prediction) if prediction.fits() => {
-            let words = if board.estimate_pending { "It fitted; looking again…" } else { "Everything fits." };
+            let words = if board.estimate_pending { "Estimating memory again…" } else { "Everything fits." };
             line(ui, Icon::Check, palette.compute, words);
         }
         Some(_) => {
@@ -90,11 +89,11 @@ fn time(ui: &mut Ui, board: &Board) {
         let color = if is_too_slow(time.loaded_secs()) { palette.warn } else { palette.weak };
         line(ui, Icon::History, color, &format!("About {} a picture, {} a step.", seconds(time.loaded_secs()), seconds(time.step_secs)));
     } else if board.prediction.is_none() {
-        line(ui, Icon::Dots, palette.weak, "Finding out how long it takes…");
+        line(ui, Icon::Dots, palette.weak, "Estimating time…");
     } else {
         let names = board.times.unmeasured_devices().map(|it| list(&it.devices.iter().cloned().collect::<Vec<_>>()));
         let hover = names.map_or_else(|| "Nothing is generated.".to_owned(), |names| format!("{names}: measured once nothing runs."));
-        ui.scope(|ui| line(ui, Icon::History, palette.weak, "How long it takes is not known yet.")).response.on_hover_text(hover);
+        ui.scope(|ui| line(ui, Icon::History, palette.weak, "Time per picture is not known yet.")).response.on_hover_text(hover);
     }
 }
 
@@ -158,7 +157,7 @@ fn saved_placements(ui: &mut Ui, state: &State, commands: &mut Commands) {
             input_line::input_line(ui, state, commands, typed, hint, Command::SetNameInput, &Command::SavePlacement);
         }
         None if state.devices.placements_of_model().next().is_none() => {
-            ui.label(RichText::new("None yet. Save the placement to come back to it.").color(palette.weak));
+            ui.label(RichText::new("No saved placements yet.").color(palette.weak));
         }
         None => {}
     }

@@ -38,7 +38,7 @@ pub(crate) fn shortage_card(ui: &mut Ui, state: &State, commands: &mut Commands,
         ui.label(bold(format!("No placement fits: {} missing", memory_size(shortage.missing_bytes))).color(palette.strong));
         for shortfall in &shortage.shortfalls {
             let (wanted, there) = (memory_size(shortfall.wanted_bytes), memory_size(shortfall.available_bytes));
-            let words = format!("At best {} holds {wanted} in the {} phase, and has {there}.", shortfall.device, shortfall.phase.label());
+            let words = format!("At best, {} needs {wanted} in the {} phase and has {there}.", shortfall.device, shortfall.phase.label());
             ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.text)).wrap());
         }
         if state.devices.board.remedies.is_empty() {

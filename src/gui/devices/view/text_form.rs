@@ -22,7 +22,7 @@ pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         command_button(ui, state, commands, Command::CopyFlags);
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
             ui.label(bold("As text").color(palette.strong));
-            let words = "What sd-cli takes. A whole command can be pasted into any field.";
+            let words = "Syntax of sd-cli. You can paste a whole command into any field.";
             ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).truncate());
         });
     });
@@ -33,11 +33,11 @@ pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let hover = "Which device each module runs on, such as all=cuda0,te=cpu. Empty: the best one.";
         field(ui, column, "Runs on", "--backend", &mut text.backend, "auto", hover, backend.as_deref());
         let hover = "Where the weights of each module live, such as diffusion=cpu,te=disk. Empty: where it runs.";
-        field(ui, column, "Weights live in", "--params-backend", &mut text.params_backend, "where it runs", hover, params.as_deref());
-        let hover = "The most memory to use, in GiB, such as 6 or cuda0=6. -1 leaves 1 GiB free. Empty: no budget.";
+        field(ui, column, "Weights in", "--params-backend", &mut text.params_backend, "where it runs", hover, params.as_deref());
+        let hover = "Memory budget in GiB, such as 6 or cuda0=6. -1 leaves 1 GiB free. Empty: no budget.";
         field(ui, column, "Budgets", "--max-vram", &mut text.max_vram, "none", hover, budget.as_deref());
     });
-    let hover = "Keep what fits of the diffusion weights and copy the rest at each step. Needs a budget, and weights in RAM.";
+    let hover = "Keep part of the diffusion weights on the device and stream the rest at each step. Needs a budget and weights in RAM.";
     ui.horizontal_wrapped(|ui| {
         ui.checkbox(&mut text.stream_layers, "Stream layers (--stream-layers)").on_hover_text(hover);
         split(ui, state, &mut text);
@@ -60,7 +60,7 @@ fn split(ui: &mut Ui, state: &State, text: &mut PlacementText) {
     for device in state.devices.board.devices.iter().map(|device| &device.name) {
         let was = devices.contains(device);
         let mut is = was;
-        let hover = format!("Pictures of a batch are made on {device} too, at the same time. What runs on the first device goes to each.");
+        let hover = format!("Also generate pictures of a batch on {device}, in parallel. Each device gets what runs on the first device.");
         ui.checkbox(&mut is, device).on_hover_text(hover).accessible_name(format!("Batch on {device}"));
         if is && !was {
             devices.push(device.clone());
@@ -119,7 +119,7 @@ fn left_out(ui: &mut Ui, state: &State, commands: &mut Commands) {
     ui.horizontal_top(|ui| {
         icon_button(ui, state, commands, Icon::Close, Command::DismissPasteOmissions);
         ui.vertical(|ui| {
-            ui.label(RichText::new("Not taken over from the command:").color(palette.warn));
+            ui.label(RichText::new("Not loaded from the command:").color(palette.warn));
             for words in &state.devices.paste_omissions {
                 ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.text)).wrap());
             }

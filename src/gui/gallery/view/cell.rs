@@ -69,7 +69,7 @@ pub(super) fn thumbnail(ui: &Ui, texture: &TextureHandle, room: Rect, is_dim: bo
 fn placeholder(ui: &Ui, summary: Option<&PictureSummary>, room: Rect, palette: &Palette) {
     ui.painter().rect_filled(room, 3, palette.panel);
     let words = match summary.map(|it| it.state) {
-        Some(PictureState::Missing) => Some((Icon::Warning, "Not there now")),
+        Some(PictureState::Missing) => Some((Icon::Warning, "Missing")),
         Some(PictureState::Damaged) => Some((Icon::Warning, "Damaged")),
         Some(PictureState::Trashed) => Some((Icon::Close, "In the trash")),
         Some(PictureState::Here) | None => None,
@@ -125,7 +125,7 @@ fn name(index: usize, summary: Option<&PictureSummary>) -> String {
     }
     match summary.state {
         PictureState::Here => {}
-        PictureState::Missing => words.push("not there now".into()),
+        PictureState::Missing => words.push("missing".into()),
         PictureState::Trashed => words.push("in the trash".into()),
         PictureState::Damaged => words.push("damaged".into()),
     }

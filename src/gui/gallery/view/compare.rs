@@ -21,7 +21,6 @@ const MARGIN: f32 = 14.0;
 /// Seconds that each picture is shown while they take turns.
 const BLINK_SECS: f64 = 0.6;
 
-/// The panel.
 pub(super) fn compare_panel(ui: &mut Ui, state: &State, commands: &mut Commands, comparison: &Comparison) {
     bar(ui, state, commands, comparison);
     let height = (ui.available_height() * 0.32).min(230.0);

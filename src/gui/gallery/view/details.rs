@@ -20,7 +20,7 @@ use crate::gui::widgets::{
 /// Side of a picture of the family, in points.
 const FAMILY_SIDE: f32 = 64.0;
 /// Pictures of the family that are shown.
-const MOST_FAMILY: usize = 12;
+const MAX_FAMILY: usize = 12;
 
 /// The section; nothing where no picture has the cursor.
 pub(super) fn details_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -99,7 +99,6 @@ fn recall(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
 }
 
-/// Prompt and settings.
 fn settings(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureDetails) {
     let palette = theme::palette(ui);
     for (name, value) in setting_values(picture) {
@@ -121,7 +120,7 @@ fn settings(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &Pictu
         }
     }
     if picture.settings.tool.is_none() {
-        let words = "This file does not say how it was made.";
+        let words = "This file contains no settings.";
         ui.add(Label::new(small(words, palette.weak)).wrap());
     }
     for (name, value) in &picture.settings.not_understood {
@@ -172,7 +171,6 @@ fn note(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureDe
     }
 }
 
-/// The file.
 fn file(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureDetails) {
     let palette = theme::palette(ui);
     heading(ui, "File", |_| {});
@@ -189,7 +187,7 @@ fn file(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureDe
 /// What the picture came from, and what came of it.
 fn family(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &PictureDetails) {
     let parents: Vec<PictureId> = picture.parent.into_iter().collect();
-    let rows = [("Came from", &parents), ("Came of it", &picture.children), ("Of the same batch", &picture.batch)];
+    let rows = [("Made from", &parents), ("Used for", &picture.children), ("Same batch", &picture.batch)];
     for (words, pictures) in rows {
         if pictures.is_empty() {
             continue;
@@ -197,12 +195,12 @@ fn family(ui: &mut Ui, state: &State, commands: &mut Commands, picture: &Picture
         heading(ui, words, |_| {});
         ui.horizontal_wrapped(|ui| {
             ui.spacing_mut().item_spacing = vec2(4.0, 4.0);
-            for id in pictures.iter().take(MOST_FAMILY) {
+            for id in pictures.iter().take(MAX_FAMILY) {
                 relative(ui, state, commands, *id, words);
             }
         });
-        if pictures.len() > MOST_FAMILY {
-            ui.label(small(format!("and {} more", pictures.len() - MOST_FAMILY), theme::palette(ui).weak));
+        if pictures.len() > MAX_FAMILY {
+            ui.label(small(format!("and {} more", pictures.len() - MAX_FAMILY), theme::palette(ui).weak));
         }
     }
 }

@@ -31,7 +31,7 @@ fn title(ui: &mut Ui, words: &str) {
 }
 
 fn save_search(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str) {
-    title(ui, "Keep this search");
+    title(ui, "Save this search");
     ui.add(Label::new(RichText::new(&state.gallery.search.text).color(theme::palette(ui).weak)).wrap());
     let mut text = name.to_owned();
     let wide = ui.available_width();
@@ -59,27 +59,19 @@ fn export(ui: &mut Ui, state: &State, commands: &mut Commands, format: ExportFor
     ui.horizontal(|ui| {
         let quality = if let ExportFormat::Jpeg { quality } = format { quality } else { USUAL_QUALITY };
         for (choice, words, hover) in [
-            (ExportFormat::Png, "PNG", "Every pixel as it is. The largest files."),
-            (ExportFormat::Jpeg { quality }, "JPEG", "Small files that everything can show. Pixels change a little."),
-            (ExportFormat::WebP, "WebP", "Every pixel as it is, smaller than PNG."),
+            (ExportFormat::Png, "PNG", "Lossless. The largest files."),
+            (ExportFormat::Jpeg { quality }, "JPEG", "Small files that every program can show. Slightly lossy."),
+            (ExportFormat::WebP, "WebP", "Lossless, smaller than PNG."),
         ] {
             ui.selectable_value(&mut format, choice, words).on_hover_text(hover);
         }
     });
     if let ExportFormat::Jpeg { quality } = &mut format {
-        slider_row(
-            ui,
-            "Quality",
-            quality,
-            1..=100,
-            &WHOLE,
-            "How much of the picture is kept, 1 to 100. 90 is hard to tell from the original.",
-        );
+        slider_row(ui, "Quality", quality, 1..=100, &WHOLE, "Quality, 1 to 100. 90 is hard to tell from the original.");
     }
-    ui.checkbox(&mut strips, "Without settings")
-        .on_hover_text("Leave prompt, seed, model and everything else out of the copies: they are pixels alone.");
+    ui.checkbox(&mut strips, "Without settings").on_hover_text("Remove prompt, seed, model and all other metadata from the copies.");
     if !strips && format != ExportFormat::Png {
-        let words = "The settings go along as text that other programs read too.";
+        let words = "The settings are stored as text that other programs can read.";
         ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
     }
     if (format, strips) != before {

@@ -308,10 +308,8 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let view = &state.gallery;
     let (title, text) = match (view.is_known, view.found.total) {
         (false, _) => ("Looking for pictures", "This takes a moment."),
-        (true, 0) => {
-            ("No pictures yet", "What you make appears here, with everything needed to make it again. Other folders can be shown too.")
-        }
-        (true, _) => ("No picture is like this", "Try fewer words, or take a condition away."),
+        (true, 0) => ("No pictures yet", "Your pictures appear here with their settings. You can also add other folders."),
+        (true, _) => ("No picture matches", "Use fewer words, or remove a condition."),
     };
     ui.vertical_centered(|ui| {
         ui.add_space(ui.available_height() * 0.28);

@@ -15,7 +15,6 @@ use crate::gui::widgets::{ROW_HEIGHT, command_button, file_name, icon_button};
 /// Space round the whole picture, in points.
 const MARGIN: f32 = 14.0;
 
-/// The panel.
 pub(super) fn look_panel(ui: &mut Ui, state: &State, commands: &mut Commands, view: View) {
     bar(ui, state, commands);
     let whole = ui.available_rect_before_wrap();

@@ -14,7 +14,7 @@ const NAME_WIDTH: f32 = 120.0;
 /// Characters in a line of a cell, about; the height of a row follows from them.
 const LINE_CHARS: usize = 54;
 /// Lines that a cell shows at most; the rest is in its tooltip.
-const MOST_LINES: usize = 4;
+const MAX_LINES: usize = 4;
 
 /// The settings in which the two compared pictures differ.
 pub(super) fn differences(ui: &mut Ui, state: &State, comparison: &Comparison) {
@@ -60,5 +60,5 @@ pub(super) fn differences(ui: &mut Ui, state: &State, comparison: &Comparison) {
 /// Height of a row in points.
 fn height(row: &SettingRow) -> f32 {
     let chars = row.first.chars().count().max(row.second.chars().count());
-    22.0 + 17.0 * (chars / LINE_CHARS).min(MOST_LINES - 1) as f32
+    22.0 + 17.0 * (chars / LINE_CHARS).min(MAX_LINES - 1) as f32
 }

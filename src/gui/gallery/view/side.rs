@@ -22,13 +22,12 @@ const EXAMPLES: [(&str, &str); 6] = [
     ("since:7d", "Of the last seven days"),
     ("seed:1..9", "Seeds 1 to 9"),
     ("-is:reject", "Not rejected"),
-    ("is:missing", "Not there now"),
+    ("is:missing", "Missing"),
 ];
 
 /// Groups, in the order of the list.
 const GROUPINGS: [Grouping; 4] = [Grouping::Day, Grouping::Prompt, Grouping::Model, Grouping::Batch];
 
-/// The panel.
 pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     Frame::new().inner_margin(Margin { left: EDGE, right: EDGE, top: 12, bottom: 0 }).show(ui, |ui| {
         search(ui, state, commands);
@@ -158,7 +157,7 @@ fn kept_searches(ui: &mut Ui, state: &State, commands: &mut Commands) {
     if searches.is_empty() {
         return;
     }
-    heading(ui, "Kept searches", |_| {});
+    heading(ui, "Saved searches", |_| {});
     for (name, text) in searches {
         ui.horizontal(|ui| {
             let wide = ui.available_width() - widgets::ROW_HEIGHT - 8.0;
@@ -185,7 +184,7 @@ fn folders(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.horizontal(|ui| {
             let wide = ui.available_width() - widgets::ROW_HEIGHT - 8.0;
             let words = match (folder.is_here, folder.pictures) {
-                (false, _) => "not there now".to_owned(),
+                (false, _) => "missing".to_owned(),
                 (true, 1) => "1 picture".to_owned(),
                 (true, count) => format!("{count} pictures"),
             };

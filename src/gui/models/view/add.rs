@@ -68,7 +68,7 @@ pub(crate) fn folders_section(ui: &mut Ui, state: &State, commands: &mut Command
         folder_row(ui, state, commands, folder);
     }
     if library.folders.iter().all(|it| it.is_own) {
-        ui.add(Label::new(small("Folders of ComfyUI or A1111 can be used where they are. They are only read.", palette.weak)).wrap());
+        ui.add(Label::new(small("Folders of ComfyUI or A1111 can be used in place. Atelier only reads them.", palette.weak)).wrap());
     }
     for problem in &library.problems {
         ui.add(Label::new(small(problem, palette.warn)).wrap());
@@ -114,17 +114,20 @@ pub(crate) fn settings_section(ui: &mut Ui, state: &State, commands: &mut Comman
     ui.label(RichText::new("Hugging Face token").color(palette.weak));
     match choices.token {
         TokenState::Saved => {
-            ui.add(Label::new(small("A token is kept. It is never shown.", palette.text)).wrap());
+            ui.add(Label::new(small("A token is saved.", palette.text)).wrap());
             command_button(ui, state, commands, Command::Models(models::Command::DeleteToken));
         }
         TokenState::External => {
             ui.add(
-                Label::new(small("One is known from the environment or another program. One pasted here goes before it.", palette.text))
-                    .wrap(),
+                Label::new(small(
+                    "A token of the environment or another program is used. A token pasted here takes precedence.",
+                    palette.text,
+                ))
+                .wrap(),
             );
         }
         TokenState::None => {
-            ui.add(Label::new(small("Only models that need an account ask for one.", palette.weak)).wrap());
+            ui.add(Label::new(small("Needed only for models that require an account.", palette.weak)).wrap());
         }
     }
     let about = ("hugging face token", "hf_…", models::Command::EditTokenText(String::new()));

@@ -69,7 +69,7 @@ pub(crate) fn card(ui: &mut Ui, state: &State, commands: &mut Commands, card: &M
         let corner = pos2(rect.right() - INSIDE - PICTURE_SIDE, rect.top() + INSIDE + 22.0);
         let at = Rect::from_min_size(corner, vec2(PICTURE_SIDE, PICTURE_SIDE));
         widgets::paint_square(ui, texture, at);
-        ui.interact(at, id(&card.id).with("picture"), Sense::hover()).on_hover_text("The last picture made with it");
+        ui.interact(at, id(&card.id).with("picture"), Sense::hover()).on_hover_text("The last picture made with this model");
         ui.set_max_width(rect.width() - 2.0 * INSIDE - PICTURE_SIDE - 8.0);
     }
     ui.add(Label::new(small(facts_line(card), palette.text)).truncate());
@@ -115,14 +115,14 @@ fn accessible_text(state: &State, card: &ModelCard, status: CardStatus, download
 /// Word with a coloured dot: in memory, status of its download, or availability.
 fn state_chip(ui: &mut Ui, card: &ModelCard, status: CardStatus, download: Option<&JobSnapshot>, palette: &Palette) {
     let (word, colour, hover) = if status.in_memory {
-        ("in memory", palette.accent, "Its weights are in memory, so the next picture begins at once.")
+        ("in memory", palette.accent, "Its weights are in memory, so generating starts immediately.")
     } else if let Some(download) = download {
         let colour = match download.status {
             Status::Running => palette.accent,
             Status::Waiting | Status::Paused(_) => palette.weak,
             Status::Failed(_) => palette.error,
         };
-        (queue::status_word(&download.status), colour, "It is in the queue of downloads.")
+        (queue::status_word(&download.status), colour, "In the download queue.")
     } else {
         let colour = match card.availability {
             Availability::BuiltIn | Availability::OnDisk | Availability::InPlace => palette.compute,
@@ -148,8 +148,8 @@ fn facts_line(card: &ModelCard) -> String {
         words.push(card.kind.label().into());
     }
     words.extend(card.family.clone());
-    let about = if card.availability == Availability::Catalogue && card.is_estimate { "about " } else { "" };
-    words.push(card.bytes.map_or_else(|| "size unknown".into(), |bytes| format!("{about}{}", file_size(bytes))));
+    let prefix = if card.availability == Availability::Catalogue && card.is_estimate { "about " } else { "" };
+    words.push(card.bytes.map_or_else(|| "size unknown".into(), |bytes| format!("{prefix}{}", file_size(bytes))));
     if let Some(terms) = &card.licence {
         words.push(terms.notes().map_or_else(|| terms.name().to_owned(), str::to_owned));
     }
@@ -195,7 +195,7 @@ fn fit_line(ui: &mut Ui, state: &State, card: &ModelCard, status: CardStatus, pa
         ui.add(Label::new(small(words, palette.text)).truncate()).on_hover_text(hover);
     }
     if card.is_estimate {
-        let words = "Not every exact size and sum of its files is known yet: sizes are estimates, and a file may have moved.";
+        let words = "Some sizes and checksums are not known: sizes are estimates, and a file may have moved.";
         ui.add(Label::new(small("unchecked", palette.weak)).truncate()).on_hover_text(words);
     }
 }

@@ -15,7 +15,6 @@ use crate::gui::widgets;
 use crate::gui::widgets::{bold, icon_button, small};
 use atelier_core::format::file_size;
 
-/// The panel.
 pub(crate) fn detail_panel(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
     ScrollArea::vertical().id_salt(("model details", &model.id)).auto_shrink([false, false]).show(ui, |ui| {
         Frame::new().inner_margin(Margin { left: 18, right: 18, top: 10, bottom: 18 }).show(ui, |ui| {
@@ -26,7 +25,7 @@ pub(crate) fn detail_panel(ui: &mut Ui, state: &State, commands: &mut Commands, 
             files(ui, state, model);
             missing(ui, model);
             trigger_words(ui, commands, state, model);
-            pairs(ui, "Settings that suit it", &model.default_lines());
+            pairs(ui, "Recommended settings", &model.default_lines());
             pairs(ui, "From its trainer", &model.trainer_notes);
             licence(ui, state, commands, model);
             disk_section(ui, state, commands, model);
@@ -75,7 +74,7 @@ fn head(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) 
         }
     }
     if model.is_estimate {
-        let words = "Not every exact size of this entry is known yet. A download goes by what the server says.";
+        let words = "Some sizes of this entry are not known; the server tells them.";
         ui.add(Label::new(small(words, palette.weak)).wrap());
     }
 }
@@ -218,7 +217,7 @@ fn missing(ui: &mut Ui, model: &ModelCard) {
         let words = match (part.file_name(), part.bytes()) {
             (Some(file), Some(bytes)) => format!("{file}, about {}", file_size(bytes)),
             (Some(file), None) => format!("{file}, size unknown"),
-            (None, _) => "Nobody wrote down where it can be had. Add the folder that has it.".to_owned(),
+            (None, _) => "No download source is known. Add a folder that contains it.".to_owned(),
         };
         ui.scope(|ui| {
             ui.spacing_mut().item_spacing.y = 1.0;
@@ -233,7 +232,7 @@ fn trigger_words(ui: &mut Ui, commands: &mut Commands, state: &State, model: &Mo
     if model.trigger_words.is_empty() {
         return;
     }
-    title(ui, "Words that call it up");
+    title(ui, "Trigger words");
     ui.horizontal_wrapped(|ui| {
         for word in &model.trigger_words {
             let command = models::Command::CopyTriggerWord(word.clone());
@@ -278,14 +277,14 @@ fn disk_section(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Mod
     let line = model.bytes.map_or_else(|| "Its size is not known.".to_owned(), |it| format!("{} in all.", file_size(it)));
     ui.add(Label::new(RichText::new(line).color(palette.text)).wrap());
     if model.shared_bytes > 0 {
-        let stays = if model.downloaded { ", and stay where this one goes" } else { "" };
-        let line = format!("{} of it belong to another model too{stays}.", file_size(model.shared_bytes));
+        let stays = if model.downloaded { ", and are kept when this one is deleted" } else { "" };
+        let line = format!("{} are shared with another model{stays}.", file_size(model.shared_bytes));
         ui.add(Label::new(RichText::new(line).color(palette.text)).wrap());
     }
     if !model.downloaded {
         let words = match model.availability {
-            Availability::BuiltIn => "It belongs to the program.",
-            _ => "It lies in a folder of yours and is only read: Atelier never changes or deletes it.",
+            Availability::BuiltIn => "Part of Atelier.",
+            _ => "Used in place, in a folder of yours: Atelier never changes or deletes it.",
         };
         ui.add(Label::new(small(words, palette.weak)).wrap());
         return;
@@ -293,7 +292,7 @@ fn disk_section(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Mod
     match state.models.checks.get(&model.id) {
         Some(FileCheck::Running { bytes, total }) => {
             let done = total.map_or_else(|| file_size(*bytes), |total| format!("{} of {}", file_size(*bytes), file_size(total)));
-            ui.label(RichText::new(format!("Checking: {done}")).color(palette.text));
+            ui.label(RichText::new(format!("Verifying: {done}")).color(palette.text));
         }
         Some(FileCheck::Done(files)) => {
             for file in files {

@@ -19,21 +19,21 @@ pub(crate) fn licence_prompt(ui: &mut Ui, state: &State, commands: &mut Commands
         ui.add(Label::new(bold(format!("{} has a licence of its own", prompt.name)).size(theme::TITLE).color(palette.strong)).wrap());
         ui.add(Label::new(RichText::new(licence.name()).color(palette.text)).wrap());
         if licence.is_non_commercial() {
-            let words = "It forbids earning money with the model, and perhaps with its pictures.";
+            let words = "Non-commercial: this licence forbids commercial use of the model, and perhaps of its pictures.";
             ui.add(Label::new(RichText::new(words).color(palette.warn)).wrap());
         }
         if licence.is_gated() {
-            let words = "Its files are given only to an account that accepted it on the model's page.";
+            let words = "Downloading requires an account that accepted this licence on the model's page.";
             ui.add(Label::new(RichText::new(words).color(palette.text)).wrap());
             if !matches!(prompt.next, LicensedAction::Use) && state.models.library.settings.token == TokenState::None {
-                let words = "Accept it there, then paste an access token of that account under Settings, on the left.";
+                let words = "Accept the licence there, then paste an access token of that account under Settings, on the left.";
                 ui.add(Label::new(RichText::new(words).color(palette.warn)).wrap());
                 command_button(ui, state, commands, Command::Models(models::Command::FocusToken));
             }
         }
         match licence.url() {
             Some(url) => drop(command_button(ui, state, commands, Command::Models(models::Command::OpenLicence(url.to_owned())))),
-            None => drop(ui.label(small("Nobody wrote down where it can be read.", palette.weak))),
+            None => drop(ui.label(small("The text of this licence is not known.", palette.weak))),
         }
         ui.add_space(8.0);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
@@ -53,7 +53,7 @@ pub(crate) fn removal(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let modal = modal(ui, "removal", |ui| {
         let words = format!("Move {} to the trash?", removal.name);
         ui.add(Label::new(bold(words).size(theme::TITLE).color(palette.strong)).wrap());
-        let words = format!("{} go; they can be put back from the trash, or downloaded again.", file_size(removal.bytes));
+        let words = format!("{} are moved; you can restore them from the trash, or download them again.", file_size(removal.bytes));
         ui.add(Label::new(RichText::new(words).color(palette.text)).wrap());
         ScrollArea::vertical().max_height(180.0).show(ui, |ui| {
             for name in &removal.removed {

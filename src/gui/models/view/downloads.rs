@@ -83,7 +83,7 @@ pub(crate) fn downloads_section(ui: &mut Ui, state: &State, commands: &mut Comma
     }
     let Some(total) = queue::summary(&view.queue) else {
         if view.downloads == DownloadsState::Ready {
-            ui.label(small("Nothing is coming in.", palette.weak));
+            ui.label(small("Nothing is downloading.", palette.weak));
         }
         return;
     };

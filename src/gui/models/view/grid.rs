@@ -119,7 +119,7 @@ fn rows(state: &State, columns: usize) -> Vec<Row> {
     if view.starter_count > 0 {
         rows.push(Row::Heading("Good first models for this machine".into()));
         rows.extend(cards(0, view.starter_count));
-        rows.push(Row::Heading("Everything else that can be had".into()));
+        rows.push(Row::Heading("All other models".into()));
     }
     rows.extend(cards(view.starter_count, view.shown.len()));
     rows
@@ -165,10 +165,10 @@ fn empty_grid(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let view = &state.models;
     ui.vertical_centered(|ui| {
         ui.add_space(ui.available_height() * 0.28);
-        let words = if view.is_known { "No model is like this" } else { "Looking for models" };
+        let words = if view.is_known { "No model matches" } else { "Looking for models" };
         ui.label(bold(words).size(theme::HEADING).color(palette.strong));
         if view.is_known {
-            ui.label(RichText::new("Try fewer words, or take a filter away.").color(palette.weak));
+            ui.label(RichText::new("Use fewer words, or remove a filter.").color(palette.weak));
             if !view.search.trim().is_empty() {
                 let of = format!("for {}", view.search.trim());
                 named_button(ui, state, commands, models::Command::SearchHub, &of);

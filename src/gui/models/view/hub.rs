@@ -52,7 +52,7 @@ fn message(ui: &mut Ui, words: &str, palette: &Palette) {
 
 fn repository_list(ui: &mut Ui, state: &State, commands: &mut Commands, found: &[Repository], palette: &Palette) {
     if found.is_empty() {
-        return message(ui, "Nothing was found. Try fewer or other words.", palette);
+        return message(ui, "No results. Use fewer or other words.", palette);
     }
     ScrollArea::vertical().id_salt("hub scroll").auto_shrink([false, false]).show_rows(ui, ROW_HEIGHT, found.len(), |ui, range| {
         for repo in found.get(range).unwrap_or_default() {
@@ -70,9 +70,9 @@ fn repository_list(ui: &mut Ui, state: &State, commands: &mut Commands, found: &
 
 fn file_list(ui: &mut Ui, state: &State, commands: &mut Commands, files: &[HubFile], palette: &Palette) {
     if files.is_empty() {
-        return message(ui, "There is no model file in it: only .safetensors, .gguf and .pth files can be used.", palette);
+        return message(ui, "No model files: only .safetensors, .gguf and .pth files can be used.", palette);
     }
-    let words = "Each file is downloaded into a folder of its own. What it is, Atelier finds out then.";
+    let words = "Each file is downloaded to its own folder. Atelier then detects its type.";
     ui.label(small(words, palette.weak));
     ScrollArea::vertical().id_salt("hub files").auto_shrink([false, false]).show_rows(ui, ROW_HEIGHT, files.len(), |ui, range| {
         for at in range {
@@ -82,7 +82,7 @@ fn file_list(ui: &mut Ui, state: &State, commands: &mut Commands, files: &[HubFi
     });
 }
 
-fn row(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str, about: &str, command: models::Command, palette: &Palette) {
+fn row(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str, description: &str, command: models::Command, palette: &Palette) {
     ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
         let button = Button::new(command.label());
         let label = format!("{} {name}", command.label());
@@ -91,7 +91,7 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, name: &str, about: &
             ui.spacing_mut().item_spacing.y = 1.0;
             ui.add_space(4.0);
             ui.add(Label::new(RichText::new(name).color(palette.text)).truncate()).on_hover_text(name);
-            ui.add(Label::new(small(about, palette.weak)).truncate());
+            ui.add(Label::new(small(description, palette.weak)).truncate());
         });
     });
 }

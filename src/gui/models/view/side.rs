@@ -15,7 +15,6 @@ use crate::gui::widgets::{icon_button, row};
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
 
-/// The panel.
 pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     Frame::new().inner_margin(Margin { left: EDGE, right: EDGE, top: 12, bottom: 0 }).show(ui, |ui| search(ui, state, commands));
     ScrollArea::vertical().id_salt("models side scroll").auto_shrink([false, false]).show(ui, |ui| {

@@ -54,7 +54,7 @@ fn backups(recovery: &Recovery) -> Option<Banner> {
         let files = recovery.problems.iter().map(named).collect::<Vec<_>>().join("; ");
         return Some(Banner {
             icon: Icon::Warning,
-            words: format!("Not everything that you painted could be opened again. It is still in {files}."),
+            words: format!("Some canvases could not be reopened. They are still in {files}."),
             buttons: vec![canvas::Command::DismissBackups.into(), canvas::Command::ShowBackups.into()],
         });
     }
@@ -79,21 +79,21 @@ fn most_urgent(state: &State) -> Option<Banner> {
         let name = crash.report.file_name().unwrap_or_default().to_string_lossy();
         return Some(Banner {
             icon: Icon::Warning,
-            words: format!("Atelier did not end as it should last time. What is known of it is in {name}; nothing was sent."),
+            words: format!("Atelier crashed last time. A report was saved to {name}; nothing was sent."),
             buttons: vec![program::Command::DismissCrashReport.into(), program::Command::ShowCrashReport.into()],
         });
     }
     if let Some(release) = &updates.release {
         return Some(Banner {
             icon: Icon::Reuse,
-            words: format!("Version {} of Atelier is there. You have {}.", release.version, Version::of_program()),
+            words: format!("Version {} of Atelier is available. You have {}.", release.version, Version::of_program()),
             buttons: vec![program::Command::DismissRelease.into(), program::Command::OpenReleasePage.into()],
         });
     }
     let is_question = updates.feed.is_some() && updates.settings.choice == UpdateChoice::Unasked;
     is_question.then(|| Banner {
         icon: Icon::Reuse,
-        words: "May Atelier look for new versions? It asks a server for one small file and sends nothing about you.".to_owned(),
+        words: "May Atelier check for updates? It asks a server for one small file and sends nothing about you.".to_owned(),
         buttons: vec![program::Command::SetWeeklyUpdates(false).into(), program::Command::SetWeeklyUpdates(true).into()],
     })
 }

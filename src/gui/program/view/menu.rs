@@ -18,7 +18,7 @@ const NAME: &str = "Menu";
 
 /// The button that opens the menu.
 pub(crate) fn menu_button(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let button = bare_icon(ui, Icon::Menu, NAME).on_hover_text("Size of text and controls, and what concerns Atelier itself.");
+    let button = bare_icon(ui, Icon::Menu, NAME).on_hover_text("Text size, updates and information about Atelier.");
     // A size is often pressed several times.
     Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).accessible_name(NAME).show(|ui| {
         ui.set_width(WIDTH);
@@ -42,7 +42,7 @@ fn updates(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let mut wanted = is_weekly;
     ui.horizontal(|ui| {
         ui.add_space(2.0);
-        ui.checkbox(&mut wanted, "Look for updates once a week").on_hover_text(program::Command::SetWeeklyUpdates(true).tooltip());
+        ui.checkbox(&mut wanted, "Check for updates once a week").on_hover_text(program::Command::SetWeeklyUpdates(true).tooltip());
     });
     if wanted != is_weekly {
         commands.push(program::Command::SetWeeklyUpdates(wanted));

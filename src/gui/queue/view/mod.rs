@@ -43,7 +43,7 @@ fn header(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let queue = &state.shared.queue;
     let age_secs = queue.at.elapsed().as_secs_f64();
     heading(ui, "Queue", |ui| {
-        command_control(ui, state, commands, Command::Toggle, |ui| crate::gui::widgets::bare_icon(ui, Icon::Close, "Put the queue away"));
+        command_control(ui, state, commands, Command::Toggle, |ui| crate::gui::widgets::bare_icon(ui, Icon::Close, "Hide the queue"));
         if queue.pause == PauseMode::No {
             icon_button(ui, state, commands, Icon::Pause, Command::Pause);
         } else {
@@ -110,7 +110,7 @@ fn rows(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.add_space(40.0);
         ui.with_layout(Layout::top_down(Align::Center), |ui| {
             ui.label(bold("Nothing waits").color(palette.strong));
-            let hint = "Pictures that you ask for while one forms wait here, also while Atelier is closed.";
+            let hint = "Queued pictures wait here, even while Atelier is closed.";
             ui.add(Label::new(RichText::new(hint).color(palette.weak)).wrap());
         });
         return;
@@ -136,7 +136,7 @@ fn last_place(ui: &mut Ui, commands: &mut Commands) {
     ui.painter().text(
         rect.center(),
         eframe::egui::Align2::CENTER_CENTER,
-        "Drop here to make it last",
+        "Drop here to move to the end",
         eframe::egui::TextStyle::Body.resolve(ui.style()),
         palette.weak,
     );

@@ -11,7 +11,7 @@ use crate::gui::create::session::PictureFile;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::{self, Icon};
 use crate::gui::queue::command::Command;
-use crate::gui::shared::Job;
+use crate::gui::shared::EngineJob;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bare_icon, command_control};
@@ -78,7 +78,7 @@ pub(super) fn draw(ui: &mut Ui, state: &State, commands: &mut Commands, at: usiz
     }
 }
 
-fn contents(ui: &mut Ui, state: &State, commands: &mut Commands, row: &QueueRow, running: Option<&Job>, title: &str) {
+fn contents(ui: &mut Ui, state: &State, commands: &mut Commands, row: &QueueRow, running: Option<&EngineJob>, title: &str) {
     let palette = theme::palette(ui);
     let age_secs = state.shared.queue.at.elapsed().as_secs_f64();
     ui.with_layout(Layout::left_to_right(eframe::egui::Align::Center), |ui| {

@@ -1,6 +1,6 @@
 //! Texts of the queue's panel. Pure.
 
-use crate::gui::shared::Job;
+use crate::gui::shared::EngineJob;
 use atelier_core::format::duration;
 use atelier_gallery::queue::{JobState, PauseMode};
 use atelier_studio::queue::{QueueRow, QueueSnapshot};
@@ -9,19 +9,19 @@ use atelier_studio::queue::{QueueRow, QueueSnapshot};
 #[must_use]
 pub(super) fn title(row: &QueueRow) -> String {
     let prompt = row.job.recipe.prompt.trim();
-    if prompt.is_empty() { "A picture without words".into() } else { prompt.split_whitespace().collect::<Vec<_>>().join(" ") }
+    if prompt.is_empty() { "A picture without a prompt".into() } else { prompt.split_whitespace().collect::<Vec<_>>().join(" ") }
 }
 
 /// State of a job, or why it waits. `running`: what the engine says of it.
 #[must_use]
-pub(super) fn status(row: &QueueRow, running: Option<&Job>) -> String {
+pub(super) fn status(row: &QueueRow, running: Option<&EngineJob>) -> String {
     let job = &row.job;
     let count = job.picture_count();
     let of_pictures = || if count > 1 { format!(" · {} of {count} pictures", job.pictures.len()) } else { String::new() };
     let words = match (job.state, &row.reason) {
         (JobState::Done, _) => "Done".into(),
         (JobState::Cancelled, _) => "Cancelled".into(),
-        (JobState::Failed, _) => format!("Failed: {}", job.reason.as_deref().unwrap_or("nobody knows why")),
+        (JobState::Failed, _) => format!("Failed: {}", job.reason.as_deref().unwrap_or("reason unknown")),
         (_, Some(reason)) => reason.sentence(),
         (JobState::Running, None) => {
             running.map_or_else(|| "Running".into(), |job| if job.stopping { "Stopping".into() } else { job.progress.what() })
@@ -78,8 +78,8 @@ pub(super) fn question(queue: &QueueSnapshot) -> Option<String> {
     let first = rows.next()?;
     let more = rows.count();
     let reason = first.reason.as_ref().map(atelier_studio::queue::WaitReason::sentence).unwrap_or_default();
-    let others = if more > 0 { format!(" {more} more ran beside it.") } else { String::new() };
-    Some(format!("{reason}: “{}”.{others} Begin again?", title(first)))
+    let others = if more > 0 { format!(" {more} more jobs were running.") } else { String::new() };
+    Some(format!("{reason}: “{}”.{others} Start again?", title(first)))
 }
 
 fn left(secs: f64) -> String {

@@ -24,7 +24,7 @@ fn a_download_is_seen_from_its_first_byte_to_its_last_and_can_be_taken_away_agai
     assert_eq!(fs::read(&file).unwrap(), body);
     assert!(studio.app().state.models.queue.is_empty());
 
-    studio.click("Check files of Aurora");
+    studio.click("Verify checksums of Aurora");
     studio.until("the check", |app| matches!(app.state.models.checks.get("aurora"), Some(FileCheck::Done(_))));
     assert!(studio.sees("aurora.gguf: right"));
     studio.click("Delete Aurora");
@@ -62,7 +62,7 @@ fn a_licence_of_its_own_is_shown_once() {
     write_catalogue(home.path(), &serde_json::json!([entry]));
     let mut studio = open_view(home, &server.url);
     studio.click("Download Aurora");
-    assert!(studio.sees("Aurora has a licence of its own") && studio.sees("Art Only") && studio.sees("earning money"));
+    assert!(studio.sees("Aurora has a licence of its own") && studio.sees("Art Only") && studio.sees("forbids commercial use"));
     studio.click("Not now");
     assert!(studio.app().state.models.licence_prompt.is_none() && studio.app().state.models.queue.is_empty());
     studio.click("Download Aurora");
@@ -88,7 +88,7 @@ fn a_model_that_needs_an_account_says_where_a_token_goes() {
     write_catalogue(home.path(), &serde_json::json!([{ "id": "gated", "name": "Gated", "licence": licence, "files": [file] }]));
     let mut studio = open_view(home, &server.url);
     studio.click("Download Gated");
-    assert!(studio.sees("given only to an account") && studio.sees("Accept it there, then paste an access token"));
+    assert!(studio.sees("requires an account") && studio.sees("Accept the licence there, then paste an access token"));
     studio.click("Accept");
     studio.until("the refusal", |app| matches!(app.state.models.queue.first().map(|it| &it.status), Some(Status::Failed(_))));
     // The toolbar leads to the downloads from every view.
@@ -146,7 +146,7 @@ fn another_atelier_that_downloads_is_told_and_waited_for() {
     let other = Downloads::start(options, || ()).unwrap();
     let mut studio = open_view(home, "http://127.0.0.1:9");
     assert!(matches!(studio.app().state.models.downloads, DownloadsState::Refused(_)));
-    assert!(studio.sees("Another Atelier is downloading.") && studio.sees("Everything else works here."));
+    assert!(studio.sees("Another Atelier is downloading.") && studio.sees("Everything else works."));
     assert_eq!(studio.card_names().len(), Catalogue::shipped().entries().len());
     let download = studio.harness.query_all_by_label_contains("Download Flux.1 schnell").next().unwrap();
     assert!(download.accesskit_node().is_disabled());
@@ -212,5 +212,5 @@ fn hugging_face_is_searched_looked_into_and_calm_where_it_cannot_be_reached() {
     studio.fill("Search models", "landscapes");
     studio.click("Search Hugging Face");
     studio.until("the answer", |app| app.state.models.hub.results.is_some());
-    assert!(studio.sees("cannot be reached just now. Everything on this machine works without it."));
+    assert!(studio.sees("cannot be reached. Models on this machine work without it."));
 }

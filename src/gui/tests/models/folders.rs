@@ -45,7 +45,7 @@ fn what_came_by_a_link_is_checked_and_deleted_like_every_download() {
     let file = card.files[0].path.clone().unwrap();
     assert!(file.starts_with(&models));
     studio.click_first("water colour, on disk");
-    studio.click("Check files of water colour");
+    studio.click("Verify checksums of water colour");
     studio.until("the check", |app| matches!(app.state.models.checks.get(&card.id), Some(FileCheck::Done(_))));
     assert!(studio.sees("water colour.safetensors: right"));
     let mut damaged = fs::read(&file).unwrap();
@@ -53,7 +53,7 @@ fn what_came_by_a_link_is_checked_and_deleted_like_every_download() {
     let whole = fs::metadata(&file).unwrap().modified().unwrap();
     fs::write(&file, &damaged).unwrap();
     fs::File::options().append(true).open(&file).unwrap().set_modified(whole).unwrap();
-    studio.click("Check files of water colour");
+    studio.click("Verify checksums of water colour");
     studio.until(
         "the other answer",
         |app| matches!(app.state.models.checks.get(&card.id), Some(FileCheck::Done(lines)) if !lines[0].is_right),

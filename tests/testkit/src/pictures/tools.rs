@@ -11,7 +11,6 @@ pub struct ToolPicture {
     pub tool: &'static str,
     /// A file name that tells program, age and container.
     pub name: &'static str,
-    /// The file.
     pub bytes: Vec<u8>,
     /// A text file beside it: its ending and its text.
     pub sidecar: Option<(&'static str, String)>,

@@ -189,7 +189,7 @@ fn what_does_not_fit_is_told_with_what_would_make_it_fit() {
     let shortfall = &short.shortfalls[0];
     assert_eq!((shortfall.device.as_str(), shortfall.phase, shortfall.available_bytes), ("CUDA0", Phase::Decode, 6 * GIB));
     let sentence = "this does not fit, 1.3 GiB are missing: CUDA0 would have to hold 7.3 GiB in the decode phase and has 6.0 GiB. \
-                    Decode in tiles";
+                    Decode in tiles (VAE tiling)";
     assert_eq!(short.to_string(), sentence);
 }
 
@@ -227,7 +227,7 @@ fn scenario_of_one_card(ram: u64, tenths: u64) -> Scenario {
     let mut scenario = scenario(ram, &[tenths]);
     scenario.capacities.insert(1, capacity("Vulkan0", DeviceKind::Gpu, tenths));
     for capacity in &mut scenario.capacities[1..] {
-        capacity.device.card = Some("0000:01:00.0".to_owned());
+        capacity.device.gpu = Some("0000:01:00.0".to_owned());
     }
     scenario
 }
@@ -333,20 +333,20 @@ proptest! {
             Err(other) => panic!("{other}"),
         };
         let devices: Vec<Device> = scenario.capacities.iter().map(|capacity| capacity.device.clone()).collect();
-        for card in crate::device::cards(&devices) {
+        for gpu in crate::device::gpus(&devices) {
             let chosen = || scenario.needs.modules.keys().map(|module| plan.placement.assignment(*module));
             let is_used = |name: &str| chosen().any(|assignment| assignment.runs_on == name || assignment.weights == WeightLocation::Device(name.to_owned()));
             let (named, free): (Vec<&Device>, Vec<&Device>) =
-                card.iter().filter(|it| is_used(&it.name)).partition(|it| scenario.pins.values().any(|pin| pin.names(&it.name)));
+                gpu.iter().filter(|it| is_used(&it.name)).partition(|it| scenario.pins.values().any(|pin| pin.names(&it.name)));
             prop_assert!(free.len() <= usize::from(named.is_empty()), "{:?} beside {:?}", free, named);
             // Whatever its backends hold together is on the card once.
             let own = |name: &str, phase| {
                 let it = plan.prediction.device(name).unwrap().in_phase(phase);
                 it.resident_bytes + it.staged_bytes + it.compute_bytes + it.overhead_bytes
             };
-            for device in card.iter().filter(|it| plan.prediction.fits() && is_used(&it.name)) {
+            for device in gpu.iter().filter(|it| plan.prediction.fits() && is_used(&it.name)) {
                 for phase in Phase::ALL {
-                    prop_assert!(card.iter().map(|it| own(&it.name, phase)).sum::<u64>() <= device.memory_free_bytes);
+                    prop_assert!(gpu.iter().map(|it| own(&it.name, phase)).sum::<u64>() <= device.memory_free_bytes);
                 }
             }
         }
@@ -357,7 +357,7 @@ proptest! {
         let mut one = Scenario { pins: Pins::new(), ..scenario };
         let two = one.clone();
         let devices: Vec<Device> = one.capacities.iter().map(|capacity| capacity.device.clone()).collect();
-        let chosen: Vec<String> = crate::device::cards(&devices).iter().map(|card| card[0].name.clone()).collect();
+        let chosen: Vec<String> = crate::device::gpus(&devices).iter().map(|gpu| gpu[0].name.clone()).collect();
         one.capacities.retain(|capacity| chosen.contains(&capacity.device.name));
         match (one.plan(), two.plan()) {
             (Ok(one), Ok(two)) => prop_assert_eq!((one.placement, one.score), (two.placement, two.score)),
@@ -481,7 +481,7 @@ pub(in crate::placement) fn any_scenario() -> impl Strategy<Value = Scenario> {
             cards.push(capacity("Vulkan0", kind, tenths));
             let last = cards.len() - 1;
             for n in [0, last] {
-                cards[n].device.card = again.then(|| "0000:01:00.0".to_owned());
+                cards[n].device.gpu = again.then(|| "0000:01:00.0".to_owned());
             }
         }
         std::iter::once(capacity("CPU", DeviceKind::Cpu, ram)).chain(cards).collect::<Vec<_>>()

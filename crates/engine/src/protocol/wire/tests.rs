@@ -7,9 +7,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::protocol::{
-    Begin, Cause, End, Estimate, Failure, JobId, LogLevel, MeasureDevices, MeasuredDevice, MeasuredPlacement, MeasuredRates, OutOfMemory,
-    Peak, Phase, PhaseKind, PreviewOptions, RememberedTexts, RemoteError, Residency, Resident, ResidentId, ResidentPart, ServerAddress,
-    Step, Timings,
+    Begin, Cause, End, Estimate, Failure, JobId, JobPhase, LogLevel, MeasureDevices, MeasuredDevice, MeasuredPlacement, MeasuredRates,
+    OutOfMemory, Peak, PhaseKind, PreviewOptions, RememberedTexts, RemoteError, Residency, Resident, ResidentId, ResidentPart,
+    ServerAddress, Step, Timings,
 };
 use atelier_core::canvas::{AreaFill, AreaSettings, Borders, PixelRect, StartFit};
 use atelier_core::device::{Device, DeviceKind};
@@ -226,7 +226,7 @@ fn device(kind: DeviceKind) -> Device {
         name: "D0".into(),
         description: "A card".into(),
         kind,
-        card: Some("0000:01:00.0".into()),
+        gpu: Some("0000:01:00.0".into()),
         memory_total_bytes: 8,
         memory_free_bytes: 4,
         memory_allocated_bytes: 2,
@@ -322,20 +322,20 @@ fn residency() -> Residency {
 fn events() -> Vec<Event> {
     let job = JOB;
     let phases = [
-        Phase::Loading { module: Some(Module::Te), bytes_done: 1, bytes_total: 2 },
-        Phase::Loading { module: None, bytes_done: 0, bytes_total: 0 },
-        Phase::Encoding,
-        Phase::Denoising { picture: 1 },
-        Phase::Decoding { picture: 2 },
-        Phase::Upscaling { tile: 1, tiles: 4 },
+        JobPhase::Loading { module: Some(Module::Te), bytes_done: 1, bytes_total: 2 },
+        JobPhase::Loading { module: None, bytes_done: 0, bytes_total: 0 },
+        JobPhase::Encoding,
+        JobPhase::Denoising { picture: 1 },
+        JobPhase::Decoding { picture: 2 },
+        JobPhase::Upscaling { tile: 1, tiles: 4 },
     ];
     assert_every_variant!(
         phases,
-        Phase::Loading { .. },
-        Phase::Encoding,
-        Phase::Denoising { .. },
-        Phase::Decoding { .. },
-        Phase::Upscaling { .. }
+        JobPhase::Loading { .. },
+        JobPhase::Encoding,
+        JobPhase::Denoising { .. },
+        JobPhase::Decoding { .. },
+        JobPhase::Upscaling { .. }
     );
     let levels = [LogLevel::Debug, LogLevel::Info, LogLevel::Warn, LogLevel::Error];
     assert_every_variant!(levels, LogLevel::Debug, LogLevel::Info, LogLevel::Warn, LogLevel::Error);

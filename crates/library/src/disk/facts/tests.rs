@@ -33,8 +33,8 @@ fn metadata_of_any_length_is_kept_short() {
     let many: BTreeMap<String, u64> = (0..1000).map(|it| (format!("tag {it}"), it)).collect();
     lora.metadata.insert("ss_tag_frequency".into(), serde_json::to_string(&BTreeMap::from([("a", many)])).unwrap());
     let training = Facts::of(&lora).training;
-    assert_eq!(training.title.unwrap().len(), MOST_CHARACTERS);
-    assert_eq!((training.tags.len(), training.tags[0].1), (MOST_TAGS, 999));
+    assert_eq!(training.title.unwrap().len(), MAX_CHARACTERS);
+    assert_eq!((training.tags.len(), training.tags[0].1), (MAX_TAGS, 999));
     lora.metadata.insert("ss_tag_frequency".into(), "[1, 2]".into());
     assert!(Facts::of(&lora).training.tags.is_empty());
 }

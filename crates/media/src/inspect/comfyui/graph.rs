@@ -6,18 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 /// Nodes of a graph that are read.
-pub(super) const MOST_NODES: usize = 4096;
+pub(super) const MAX_NODES: usize = 4096;
 /// Nodes that are gone through for one value.
-const MOST_HOPS: usize = 64;
+const MAX_HOPS: usize = 64;
 /// Steps through a graph, of all ways together: a link that is followed, or [`STEP_BYTES`] of a text that is copied. Large workflows take some
 /// ten thousand.
 const MAX_STEPS: usize = 1 << 20;
 const STEP_BYTES: usize = 16;
 
-/// A node.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Node {
-    /// Its class.
     pub(super) class: String,
     /// Its inputs by name: values, and links as `[id, output]`.
     pub(super) inputs: Map<String, Value>,
@@ -51,7 +49,6 @@ fn as_link(value: &Value) -> Option<Link<'_>> {
     }
 }
 
-/// Nodes by id.
 #[derive(Debug)]
 pub(super) struct Graph {
     nodes: BTreeMap<String, Node>,
@@ -72,8 +69,8 @@ impl Graph {
             };
             Some((id, Node { class, inputs }))
         };
-        let is_cut = map.len() > MOST_NODES;
-        Self::of_nodes(map.into_iter().take(MOST_NODES).filter_map(node).collect(), is_cut)
+        let is_cut = map.len() > MAX_NODES;
+        Self::of_nodes(map.into_iter().take(MAX_NODES).filter_map(node).collect(), is_cut)
     }
 
     /// `None` without nodes. `is_cut`: there were more of them.
@@ -133,7 +130,7 @@ impl Graph {
     /// The value of an input, followed to the node that it comes from: one with a single value, or with an input of the same name.
     pub(super) fn value<'a>(&'a self, node: &'a Node, input: &str) -> Option<&'a Value> {
         let mut value = node.inputs.get(input)?;
-        for _ in 0..MOST_HOPS {
+        for _ in 0..MAX_HOPS {
             let Some(link) = as_link(value) else { return Some(value) };
             if !self.walk(1) {
                 return None;

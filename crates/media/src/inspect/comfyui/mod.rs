@@ -18,7 +18,7 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     let graph = ran().or_else(drawn)?;
     let mut settings = walk::settings(&graph);
     if graph.is_cut() {
-        settings.not_understood.insert(0, ("graph".to_owned(), "it has more nodes, links or texts than are followed".to_owned()));
+        settings.not_understood.insert(0, ("graph".to_owned(), "it has more nodes, links or texts than the limit".to_owned()));
     }
     // Some nodes that save pictures write A1111's text too.
     if let Some(parameters) = a1111::read(texts) {

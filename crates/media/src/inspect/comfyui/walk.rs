@@ -10,13 +10,13 @@ use crate::inspect::fields::{decimal, shown, whole};
 use crate::inspect::settings::{PictureLora, PictureModel, PictureSettings};
 
 /// Nodes that are gone through on the way to one thing.
-const MOST_HOPS: usize = 256;
+const MAX_HOPS: usize = 256;
 /// Samplers of a graph that are looked at: those of pictures that were saved from one graph.
 const MAX_SAMPLERS: usize = 64;
 /// LoRAs on the way to one sampler after which no others are taken.
 const MAX_LORAS: usize = 256;
 /// Characters of a value that is only listed.
-const MOST_SHOWN: usize = 400;
+const MAX_SHOWN: usize = 400;
 
 /// Settings of the picture that the graph saves. Where it saves several that differ, what they share.
 pub(super) fn settings(graph: &Graph) -> PictureSettings {
@@ -84,11 +84,11 @@ fn other_nodes<'a>(graph: &'a Graph, ids: impl Iterator<Item = &'a str>, underst
         for (name, value) in values {
             let comma = if line.is_empty() { "" } else { ", " };
             line.extend([comma, name, ": ", &shown(value)]);
-            if line.len() > 4 * MOST_SHOWN {
+            if line.len() > 4 * MAX_SHOWN {
                 break;
             }
         }
-        Some((format!("{} (node {id})", node.class), line.chars().take(MOST_SHOWN).collect()))
+        Some((format!("{} (node {id})", node.class), line.chars().take(MAX_SHOWN).collect()))
     };
     ids.filter_map(node).collect()
 }
@@ -110,7 +110,7 @@ impl PictureSettings {
 
 /// The beginning of a value.
 fn begin_of(value: &impl fmt::Debug) -> String {
-    format!("{value:?}").chars().take(MOST_SHOWN).collect()
+    format!("{value:?}").chars().take(MAX_SHOWN).collect()
 }
 
 /// The way back from one sampler, with the nodes that were understood on it.
@@ -229,7 +229,7 @@ impl<'a> Walk<'a> {
         let mut seen = BTreeSet::new();
         while let Some(link) = open.pop() {
             let Some(node) = self.graph.get(link.node) else { continue };
-            if seen.len() >= MOST_HOPS || !seen.insert((link.node, link.output)) {
+            if seen.len() >= MAX_HOPS || !seen.insert((link.node, link.output)) {
                 continue;
             }
             if self.settings.distilled_guidance.is_none() {
@@ -296,7 +296,7 @@ impl<'a> Walk<'a> {
     /// The way of the text encoder, for what is left out of it.
     fn clip(&mut self, node: &'a Node) {
         let mut node = Some(node);
-        for _ in 0..MOST_HOPS {
+        for _ in 0..MAX_HOPS {
             let Some(source) = node.and_then(|node| self.graph.get(node.link("clip")?.node)) else { return };
             if source.class == "CLIPSetLastLayer" {
                 let layer: Option<i64> = self.whole(source, "stop_at_clip_layer");
@@ -313,7 +313,7 @@ impl<'a> Walk<'a> {
         let mut seen = BTreeSet::new();
         while let Some(link) = node.link("model").or_else(|| node.link("")) {
             let Some(source) = self.graph.get(link.node) else { return };
-            if seen.len() >= MOST_HOPS || !seen.insert(link.node) {
+            if seen.len() >= MAX_HOPS || !seen.insert(link.node) {
                 return;
             }
             if !self.graph.walk(source.inputs.len()) {
@@ -371,7 +371,7 @@ impl<'a> Walk<'a> {
         let mut seen = BTreeSet::new();
         let mut is_of_picture = false;
         while let Some(link) = open.pop() {
-            let Some(node) = self.graph.get(link.node).filter(|_| seen.len() < MOST_HOPS && seen.insert(link.node)) else { continue };
+            let Some(node) = self.graph.get(link.node).filter(|_| seen.len() < MAX_HOPS && seen.insert(link.node)) else { continue };
             if node.class.contains("Empty") && node.class.contains("Latent") {
                 self.understood.insert(link.node);
                 self.settings.size = self.whole(node, "width").zip(self.whole(node, "height"));

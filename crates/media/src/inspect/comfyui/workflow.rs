@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::graph::{Graph, MOST_NODES, Node};
+use super::graph::{Graph, MAX_NODES, Node};
 
 /// Names of a node's values in their order; `""` is one that belongs to the interface.
 const VALUES: &[(&str, &[&str])] = &[
@@ -78,7 +78,7 @@ pub(super) fn graph(map: &Map<String, Value>) -> Option<Graph> {
     let drawn = map.get("nodes")?.as_array()?;
     // Link, by its id: the node that it comes from, and that node's output.
     let links: BTreeMap<u64, (String, u64)> = map.get("links").and_then(Value::as_array).into_iter().flatten().filter_map(link).collect();
-    Graph::of_nodes(drawn.iter().take(MOST_NODES).filter_map(|node| read(node, &links)).collect(), drawn.len() > MOST_NODES)
+    Graph::of_nodes(drawn.iter().take(MAX_NODES).filter_map(|node| read(node, &links)).collect(), drawn.len() > MAX_NODES)
 }
 
 /// `[id, from node, its output, to node, its input, type]`, or an object with these names.

@@ -125,7 +125,7 @@ fn a_job_whose_model_is_in_memory_goes_first_within_bounds_and_says_so() {
     assert_eq!(situation(&jobs, &[], &[model("b"), model("a")]).decide().start, [(QueuedJobId(1), false)]);
     let not_asked = Situation { follows_model: false, ..situation(&jobs, &[], &resident) };
     assert_eq!(started(&not_asked.decide()), [1]);
-    let passed = BTreeMap::from([(None, MOST_MOVED_UP)]);
+    let passed = BTreeMap::from([(None, MAX_MOVED_UP)]);
     assert_eq!(started(&Situation { moved_up: &passed, ..situation(&jobs, &[], &resident) }.decide()), [1], "not without end");
     jobs[0].is_placed = true;
     assert_eq!(started(&situation(&jobs, &[], &resident).decide()), [1], "a person put it there");
@@ -160,7 +160,7 @@ fn pauses_questions_downloads_and_other_processes_hold_jobs_and_say_so() {
     let asking = situation(&jobs, &[], &[]);
     assert_eq!(started(&asking.decide()), [3], "what a person asks for now is made");
     assert_eq!(asking.reason(&jobs[1], 0), Some(WaitReason::Question));
-    assert_eq!(asking.reason(&jobs[0], 0), Some(WaitReason::Held("Atelier ended while this was made".into())));
+    assert_eq!(asking.reason(&jobs[0], 0), Some(WaitReason::Held("Atelier stopped during generation".into())));
 
     jobs[0].reason = Some("It waits.".into());
     jobs[1].wanted_model = Some("z-image-turbo".into());

@@ -42,7 +42,7 @@ fn a_picture_that_finds_no_room_is_kept_once_there_is_some_and_everything_goes_o
     bench.engine.send(Event::End { job, end: End::Cancelled });
     bench.until_state(id, JobState::Waiting);
     assert!(bench.snapshot.is_blocked);
-    assert_eq!(bench.reason(id), "Waits for room on the disk");
+    assert_eq!(bench.reason(id), "Waits for free disk space");
     bench.until_state(next, JobState::Waiting);
     bench.service.send(QueueRequest::Cancel(unwanted));
     bench.until_state(unwanted, JobState::Cancelled);
@@ -61,8 +61,8 @@ fn a_picture_that_finds_no_room_is_kept_once_there_is_some_and_everything_goes_o
 
     disk.make_room();
     bench.until("room", |snapshot| !snapshot.is_blocked && snapshot.rows.iter().any(|row| row.job.recipe.prompt == "late"));
-    let told = problems(&bench);
-    assert!(told.len() == 1 && told[0].starts_with("The queue cannot be written to the disk now"), "{told:?}");
+    let problems_shown = problems(&bench);
+    assert!(problems_shown.len() == 1 && problems_shown[0].starts_with("The queue cannot be written to disk"), "{problems_shown:?}");
     let kept: Vec<bool> = bench
         .events
         .iter()
@@ -125,7 +125,7 @@ fn a_job_that_cannot_be_begun_on_the_disk_begins_once_it_can() {
     disk.fill();
     bench.service.send(QueueRequest::SetPause(PauseMode::No));
     bench.until("the trouble", |snapshot| snapshot.is_blocked && snapshot.pause == PauseMode::No);
-    assert_eq!((bench.snapshot.row(id).unwrap().job.state, bench.reason(id)), (JobState::Waiting, "Waits for room on the disk".into()));
+    assert_eq!((bench.snapshot.row(id).unwrap().job.state, bench.reason(id)), (JobState::Waiting, "Waits for free disk space".into()));
     disk.make_room();
     assert_eq!(bench.take().1.prompt, "a");
     bench.until_state(id, JobState::Running);
@@ -138,7 +138,7 @@ fn a_queue_that_starts_on_a_full_disk_works_in_memory_and_is_written_once_there_
     let mut bench = Bench::at(folder, |options| options);
     bench.service.send(QueueRequest::SetPause(PauseMode::AfterPicture));
     bench.until("the pause", |snapshot| snapshot.pause == PauseMode::AfterPicture);
-    assert!(problems(&bench)[0].starts_with("The queue cannot be kept on the disk"), "{:?}", problems(&bench));
+    assert!(problems(&bench)[0].starts_with("The queue cannot be saved to disk"), "{:?}", problems(&bench));
     let id = bench.add("a", Lane::Batch, 1);
     assert_eq!(bench.reason(id), "The queue is paused");
     disk.make_room();
@@ -173,8 +173,8 @@ fn beside_a_database_of_a_newer_version_the_queue_works_in_memory_and_writes_not
     let id = bench.add_with("mine", Lane::Interactive, 1, |job| {
         job.recipe.init = Some(InitImage { image: ImageSource::Pixels(pixels.clone()), strength: 0.5 });
     });
-    let told = problems(&bench);
-    assert!(told.len() == 1 && told[0].contains("newer version of Atelier"), "{told:?}");
+    let problems_shown = problems(&bench);
+    assert!(problems_shown.len() == 1 && problems_shown[0].contains("newer version of Atelier"), "{problems_shown:?}");
     assert_eq!(bench.snapshot.rows.len(), 1);
     let (job, ..) = bench.take();
     bench.begin(job, &[1]);
