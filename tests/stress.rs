@@ -188,7 +188,8 @@ impl Submitted {
     /// Name of an expected end; `None` for one that must not be.
     fn judge(&self, end: &End) -> Option<&'static str> {
         let no_room = |failure: &Failure| matches!(failure.cause, Some(Cause::OutOfMemory(_)));
-        let mistake = |failure: &Failure| failure.advice.sentence.contains("Internal error") || failure.advice.sentence.contains("engine stopped");
+        let mistake =
+            |failure: &Failure| failure.advice.sentence.contains("Internal error") || failure.advice.sentence.contains("engine stopped");
         match (end, self.outcome) {
             (End::Done { pictures, .. }, Outcome::Pictures) if pictures.len() == self.pictures.len() && self.made == pictures.len() => {
                 Some("made")
