@@ -125,7 +125,7 @@ fn models_on_this_machine_say_whether_they_fit_as_the_engine_predicts() {
     studio.until("the other card", |app| app.state.models.predictions["aurora"].level == FitLevel::Fits);
     studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 4)]));
     studio.until("the small machine", |app| app.state.models.predictions["aurora"].level == FitLevel::TooBig);
-    assert!(studio.sees("At 512 × 512 "));
+    assert!(studio.sees(" of memory are missing."));
     studio.harness.check_accessibility();
 }
 
