@@ -175,10 +175,10 @@ fn what_cannot_be_done_to_a_part_is_said_before_anything_loads() {
     let black = Some(ImageSource::Pixels(mask(PixelRect::default())));
     says(Recipe { mask: black, ..area_recipe(0.5) }, "mask is empty");
     says(Recipe { mask: None, ..area_recipe(0.5) }, "needs a mask");
-    says(Recipe { init: None, ..area_recipe(0.5) }, "no picture");
+    says(Recipe { init: None, ..area_recipe(0.5) }, "no start picture");
     let wide = Borders { left: 8, ..Borders::default() };
     says(Recipe { outpaint: Some(wide), ..area_recipe(0.5) }, "cannot be combined");
-    says(outpaint_recipe(Borders { left: 16_384, ..Borders::default() }), "too large");
+    says(outpaint_recipe(Borders { left: Borders::MAX, right: Borders::MAX, ..Borders::default() }), "too large");
 }
 
 #[test]

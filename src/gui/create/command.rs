@@ -324,7 +324,7 @@ impl FeatureCommand for Command {
             }
             Self::ShowStep(_) => ("Show this step", "Show how the picture looked after this step."),
             Self::GoOnFromStep => (
-                "Continue from this step",
+                "Continue from here",
                 "Start the next picture with the steps up to this one, then continue with the current prompt, guidance and LoRAs.",
             ),
             Self::RerollFromStep => {

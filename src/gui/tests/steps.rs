@@ -43,12 +43,12 @@ fn go_to(studio: &mut Studio, key: Key) {
 fn arrow_keys_show_the_steps_and_the_next_picture_goes_on_from_one() {
     let mut studio = studio_with_steps(&[1, 2, 3, 4]);
     assert!(studio.sees("Step 4 of 4"), "the picture itself");
-    assert!(studio.harness.get_by_role_and_label(Role::Button, "Continue from this step").accesskit_node().is_disabled());
+    assert!(studio.harness.get_by_role_and_label(Role::Button, "Continue from here").accesskit_node().is_disabled());
     go_to(&mut studio, Key::ArrowLeft);
     go_to(&mut studio, Key::ArrowLeft);
     studio.until("the second step", |app| shown(app) == Some((2, Some(2))));
     assert!(studio.sees("Step 2 of 4"));
-    studio.click("Continue from this step");
+    studio.click("Continue from here");
     assert!(studio.sees("continues from step 2") && studio.sees("Starts with 2 steps of"));
     studio.app_mut().state.shared.next.recipe.prompt = "a lake by night".into();
     let (_, recipe, _) = studio.generate();
@@ -65,7 +65,7 @@ fn a_branch_can_be_taken_away_and_the_last_step_is_the_picture_again() {
     let mut studio = studio_with_steps(&[2]);
     go_to(&mut studio, Key::ArrowLeft);
     studio.until("the third step", |app| shown(app) == Some((3, Some(2))));
-    studio.click("Continue from this step");
+    studio.click("Continue from here");
     let chip = studio.harness.get_by_label_contains("Start over: Starts with 3 steps");
     chip.click();
     studio.harness.run_ok();
@@ -88,7 +88,7 @@ fn the_steps_of_a_part_are_shown_in_its_place_and_its_branch_changes_the_same_pa
     go_to(&mut studio, Key::ArrowLeft);
     studio.until("the third step", |app| shown(app) == Some((3, Some(3))));
     assert_eq!(studio.app().state.create.step_texture().map(|(_, place)| place), Some(Some(place)));
-    studio.click("Continue from this step");
+    studio.click("Continue from here");
     studio.app_mut().state.shared.next.recipe.prompt = "a lake by night".into();
     let (_, recipe, _) = studio.generate();
     assert_eq!((recipe.earlier_steps[0].until_step, recipe.changes_part()), (3, true));

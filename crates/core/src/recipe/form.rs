@@ -9,6 +9,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::sampling::GUIDANCE;
 use super::{
     ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, RedrawTiles,
     RequiredFile, Rng, Sampler, Scheduler, SeedBlend,
@@ -598,16 +599,9 @@ impl Setting for Vec<EarlierSteps> {
             notes.push(changed(name, EarlierSteps::MAX, self.len()));
             self.truncate(EarlierSteps::MAX);
         }
-        let limits = super::ROWS;
         for steps in self {
-            clamp_real(&mut steps.guidance, "guidance of the earlier steps", &limits.guidance.limits, 1.0, notes);
-            clamp_real(
-                &mut steps.distilled_guidance,
-                "distilled guidance of the earlier steps",
-                &limits.distilled_guidance.limits,
-                1.0,
-                notes,
-            );
+            clamp_real(&mut steps.guidance, "guidance of the earlier steps", &GUIDANCE, 1.0, notes);
+            clamp_real(&mut steps.distilled_guidance, "distilled guidance of the earlier steps", &GUIDANCE, 1.0, notes);
             clamp_real(&mut steps.control_strength, "control strength of the earlier steps", &(0.0..=1.0), 1.0, notes);
             steps.seed = steps.seed.filter(|seed| *seed >= 0);
             Setting::limit(&mut steps.seed_blend, "seed blend of the earlier steps", &(), &None, notes);

@@ -6,6 +6,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+/// Guidance that a picture is made with, of both kinds.
+pub(super) const GUIDANCE: std::ops::RangeInclusive<f32> = 0.0..=100.0;
+
 macro_rules! named_by_engine {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $key:literal, $label:literal;)* }) => {
         $(#[$doc])*

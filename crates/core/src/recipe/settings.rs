@@ -12,8 +12,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::form::{FileForm, Reader, Setting};
+use super::sampling::GUIDANCE;
 use super::{
-    ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Rng, Sampler, Scheduler, SeedBlend,
+    ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, RequiredFile, Rng, Sampler,
+    Scheduler, SeedBlend,
 };
 use crate::canvas::{AreaSettings, Borders, StartFit};
 
@@ -21,55 +23,7 @@ use crate::canvas::{AreaSettings, Borders, StartFit};
 const SIDES: RangeInclusive<u32> = 64..=16_384;
 /// Name of both of them together.
 const SIZE: &str = "size";
-const GUIDANCE: RangeInclusive<f32> = 0.0..=100.0;
 const STEPS: RangeInclusive<u32> = 1..=1000;
-
-/// A part of the settings that is taken over, kept or saved as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// The prompt.
-    Prompt,
-    /// The negative prompt.
-    NegativePrompt,
-    /// The model, and how it is opened.
-    Model,
-    /// Width and height.
-    Size,
-    /// Steps, guidance, sampler and scheduler, and what belongs to them.
-    Sampling,
-    /// The seed, the seed blended into it, and the generator of the noise.
-    Seed,
-    /// The number of pictures.
-    Count,
-    /// Ways to take less memory or time.
-    Effort,
-    /// The start picture, its mask, and how it is used.
-    Start,
-    /// Reference pictures.
-    References,
-    /// What a model's own encoders read: a control picture, a person.
-    Control,
-    /// The upscaled second pass.
-    Upscale,
-    /// The steps that a branch or a draft has.
-    Steps,
-    /// LoRAs.
-    Loras,
-    /// LoRAs that are switched off: at hand, and of no picture.
-    DisabledLoras,
-    /// Embeddings.
-    Embeddings,
-    /// Devices and threads of this machine.
-    Machine,
-}
-
-impl Part {
-    /// True for what another picture or a preset can bring: where modules run is about a machine, and LoRAs that are switched off about a desk.
-    #[must_use]
-    pub const fn is_portable(self) -> bool {
-        !matches!(self, Self::Machine | Self::DisabledLoras)
-    }
-}
 
 /// What a setting affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -361,21 +315,6 @@ settings! {
     placement: PlacementText = PlacementText::default(), "placement", Machine, [Opening], rare;
     /// CPU threads.
     threads: Option<u32> = None, in 1..=4096, "threads", Machine, [Memory Opening], rare;
-}
-
-/// A kind of file that a stored recipe names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RequiredFile {
-    /// A file of the model.
-    File(super::FileRole),
-    /// A low-rank adapter.
-    Lora,
-    /// A textual inversion.
-    Embedding,
-    /// A start, reference or control picture, a mask, or a picture of a person.
-    Image,
-    /// Features of the faces in pictures of a person.
-    IdEmbedding,
 }
 
 /// A field that is there; null is a value of those that may be empty.

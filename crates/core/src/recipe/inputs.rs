@@ -1,0 +1,78 @@
+//! What a recipe is made from beside numbers and words: pictures with strengths, adapters, the text of a placement.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::ImageSource;
+use crate::cpu_math::CpuMath;
+
+/// One picture of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PictureInfo {
+    /// Its index in the batch, from 0.
+    pub index: u32,
+    /// Its seed.
+    pub seed: i64,
+    /// How the processor computed, where it had a part in the picture and the bytes are not those of the engine's own code.
+    #[serde(default)]
+    pub cpu_math: Option<CpuMath>,
+}
+
+/// A picture to start from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InitImage {
+    /// The picture; resized to the recipe's size where it differs.
+    pub image: ImageSource,
+    /// Denoising strength: 0 keeps the picture, 1 ignores it.
+    pub strength: f32,
+}
+
+/// A picture for the ControlNet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ControlImage {
+    /// The picture; resized to the recipe's size where it differs.
+    pub image: ImageSource,
+    /// Control strength, 0 to 1.
+    pub strength: f32,
+}
+
+impl InitImage {
+    /// The strength where nobody has chosen one; also sd-cli's.
+    pub const USUAL_STRENGTH: f32 = 0.75;
+}
+
+impl ControlImage {
+    /// The strength where nobody has chosen one; also sd-cli's.
+    pub const USUAL_STRENGTH: f32 = 0.9;
+}
+
+/// A low-rank adapter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lora {
+    /// The adapter's file.
+    pub path: PathBuf,
+    /// Its strength; 1 is what it was trained for.
+    pub strength: f32,
+}
+
+impl Lora {
+    /// Strengths that a picture is made with; negative ones push away.
+    pub const STRENGTHS: std::ops::RangeInclusive<f32> = -10.0..=10.0;
+}
+
+/// The placement of modules and their weights in the text form of sd-cli (read by [`crate::placement`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PlacementText {
+    /// `--backend`: `all=cuda0,te=cpu`. Empty: GPU, then integrated GPU, then CPU.
+    pub backend: String,
+    /// `--params-backend`: `diffusion=cpu,te=disk`. Empty: where the module runs.
+    pub params_backend: String,
+    /// `--max-vram`, GiB: `6`. Empty: no budget.
+    pub max_vram: String,
+    /// `--stream-layers`: keep what fits and stream the rest; needs a budget and weights on the CPU.
+    pub stream_layers: bool,
+    /// `--split-batch`: `cuda0,cuda1`. Devices that share the pictures of a batch; sd-cli has no such flag. Empty: one makes all.
+    pub split_batch: String,
+}
