@@ -49,7 +49,7 @@ fn a_picture_whose_tensors_are_larger_than_a_buffer_is_an_error_before_it_is_com
     let failure = limited.run(&recipe).failure().clone();
     let estimate = limited.engine.estimate(&recipe).unwrap_err();
     for failure in [&failure, &*estimate] {
-        assert!(failure.advice.sentence.contains("at once") && failure.advice.hint.contains("tiles"), "{failure:?}");
+        assert!(failure.advice.sentence.contains("at once") && failure.advice.hint.contains("tiling"), "{failure:?}");
     }
 }
 

@@ -156,7 +156,7 @@ fn a_queue_whose_disk_is_full_at_the_start_or_becomes_full_at_a_step_ends_with_1
     wait_for_step(home, id, &mut running);
     disk.fill();
     let ended = end(running);
-    assert!(ended.code == Some(1) && ended.err.contains("error: The queue cannot be written to the disk now"), "{ended:?}");
+    assert!(ended.code == Some(1) && ended.err.contains("error: The queue cannot be written to disk"), "{ended:?}");
     let listed = done(home, &["queue", "list", "--json"]);
     let states: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(states.iter().filter(|it| it["event"] == "job").all(|it| it["state"] == "waiting" && it["crashes"] == 0), "{listed}");
@@ -236,7 +236,7 @@ fn after_a_kill_the_list_tells_what_had_begun_and_what_is_cleared_is_not_made() 
     running.kill().unwrap();
     running.wait().unwrap();
     let listed = done(home, &["queue", "list"]);
-    assert!(!listed.contains("running") && listed.contains("Atelier stopped at step ") && listed.contains(" of 400"), "{listed}");
+    assert!(!listed.contains("  running  ") && listed.contains("Atelier stopped at step ") && listed.contains(" of 400"), "{listed}");
     assert!(listed.contains("These jobs are not running."), "{listed}");
     let json = done(home, &["queue", "list", "--json"]);
     let lines: Vec<Value> = json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -268,7 +268,7 @@ fn a_link_is_looked_into_for_the_name_of_its_file() {
     assert_eq!(look("/go").unwrap(), "ink.gguf");
     assert!(look("/models/4384").unwrap_err().advice.sentence.contains("to a web page, not to a file"));
     assert_eq!(look("/notes").unwrap(), "notes");
-    assert!(look("/notes/").unwrap_err().advice.sentence.contains("a file unnamed"));
+    assert!(look("/notes/").unwrap_err().advice.sentence.contains("a file without a name"));
     assert_eq!(look("/gone").unwrap_err().cause, Cause::NotFound);
     assert!(home.files().is_empty());
 }
@@ -279,6 +279,6 @@ fn a_page_is_not_taken_for_a_file() {
     let headers = vec![("Content-Type".into(), "text/html".into())];
     server.put("/f.gguf", Served { headers, body: b"<html>Sign in</html>".to_vec().into(), ..Served::default() });
     let failure = home.run(job("a", vec![wanted(server.at("/f.gguf"), "f.gguf")])).unwrap_err();
-    assert!(failure.advice.sentence.contains("a page in the place of f.gguf"), "{failure:?}");
+    assert!(failure.advice.sentence.contains("a web page instead of f.gguf"), "{failure:?}");
     assert!(!home.path("a/f.gguf").exists());
 }

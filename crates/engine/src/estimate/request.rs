@@ -67,8 +67,8 @@ impl EstimateRequest {
         let references = references.map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
         let has_guidance = recipe.uses_guidance() || recipe.earlier_steps.iter().any(|steps| steps.guidance != 1.0);
         let mut recipe = Recipe { files, ..recipe.clone() };
-        recipe.clamp();
         check_person(&recipe, needs_id_embedding).map_err(Failure::from)?;
+        recipe.clamp();
         if recipe.check_person_word().is_err() {
             // Somebody is still writing it; its length counts.
             let rest = recipe.prompt.to_lowercase().replace(Person::TRIGGER_WORD, "");

@@ -80,8 +80,8 @@ pub(super) fn prepare(
     let embeddings =
         engine.with_headers(|headers| Embeddings::read(headers, recipe, family)).map_err(|problem| Failure::from(problem.advice))?;
     let mut recipe = Recipe { files, ..recipe.clone() };
-    notes.extend(recipe.clamp());
     check_person(&recipe, needs_id_embedding).map_err(Failure::from)?;
+    notes.extend(recipe.clamp());
     recipe.check_person_word().map_err(Failure::from)?;
     let read = |source: &ImageSource| read_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."));
     let area = part_of(&recipe, family, read)?;
