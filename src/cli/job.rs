@@ -81,12 +81,14 @@ pub(super) fn run_job(
         }
         let Some(event) = engine.next_within(POLL_INTERVAL) else { continue };
         match event {
-            Event::Begin { job, begin } => {
-                output.json(&Line::begin(job, model.as_deref(), &begin));
-                progress.begin(&begin);
+            Event::Begin { job, mut begin } => {
                 for note in &begin.notes {
                     output.reporter.message(note);
                 }
+                // With what was said first, for programs.
+                begin.notes.splice(0..0, notes.iter().cloned());
+                output.json(&Line::begin(job, model.as_deref(), &begin));
+                progress.begin(&begin);
                 shown_notes = begin.notes;
             }
             Event::Phase { job, phase } => {
