@@ -184,8 +184,9 @@ mod tests {
         let text = metadata.parameters.clone().unwrap();
         assert!(text.starts_with("ein See, größer\nSteps: 20, CFG scale: 7, Seed: 42, Size: 3x2, Model: tiny, "), "{text}");
         assert_eq!(metadata, Metadata::of(&recipe, None, INFO, &[], &image()));
+        // So small a picture is not made: its size is brought to the least.
         let restored = metadata.recipe.unwrap().into_recipe(|_, name, bytes| (bytes == 77).then(|| folder.path().join(name)));
-        assert_eq!(restored.recipe, Recipe { seed: 42, width: 3, height: 2, ..recipe });
+        assert_eq!(restored.recipe, Recipe { seed: 42, width: 64, height: 64, ..recipe });
     }
 
     #[test]

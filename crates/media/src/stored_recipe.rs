@@ -326,8 +326,7 @@ mod tests {
 
     #[test]
     fn names_from_a_stranger_never_lead_out_of_a_folder() {
-        let text =
-            r#"{"files":{"model":{"name":"../../etc/passwd"},"vae":{"name":"C:\\x\\.."},"llm":{"name":"/"}},"loras":[{"name":"C:x"}]}"#;
+        let text = r#"{"files":{"model":{"name":"../../etc/passwd"},"vae":{"name":"C:\\x\\.."},"llm":{"name":"/"}},"loras":[{"name":"C:x","strength":1}]}"#;
         let it = restored(text, |_, name, _| {
             assert_eq!(name, "passwd");
             None
