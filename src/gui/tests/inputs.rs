@@ -42,7 +42,8 @@ fn reference_and_control_pictures_are_seen_removed_and_kept_for_the_next_start()
         assert!(studio.sees(words), "{words}");
     }
     studio.harness.check_accessibility();
-    studio.harness.get_all_by_role_and_label(Role::Button, "Remove reference picture").next().unwrap().click();
+    // Not at a place: a line on files that are not there may move the button meanwhile.
+    studio.harness.get_all_by_role_and_label(Role::Button, "Remove reference picture").next().unwrap().click_accesskit();
     studio.harness.run_ok();
     assert_eq!(recipe_of(&studio).reference_images, [picture("two")]);
     let path = studio.folder.path().join("settings.json");
