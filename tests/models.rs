@@ -160,7 +160,7 @@ fn what_cannot_be_pulled_is_explained_and_leaves_nothing() {
         let err = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(code), "{err}");
         assert!(err.contains(said), "{err}");
-        assert!(err.contains("catalogue.json, line ") && err.contains("\"Wrong\" is not an id"), "the wrong entry is events: {err}");
+        assert!(err.contains("catalogue.json, line ") && err.contains("\"Wrong\" is not an id"), "the wrong entry is named: {err}");
     };
     fails(&["models", "pull", "gated"], 2, "--accept-licence");
     fails(&["models", "pull", "tinny"], 2, "Did you mean tiny?");

@@ -120,27 +120,30 @@ fn random_flags_make_the_same_picture_and_notes_in_every_way() {
             let words = words.iter().map(|word| (*word).to_owned());
             words.chain(more.iter().cloned()).chain(["-o".to_owned(), out.display().to_string()]).collect::<Vec<_>>()
         };
-        let made = events(&atelier(&homes[0], &args(&["generate", "--json"], &common(&flags), &direct)));
+        let output = atelier(&homes[0], &args(&["generate", "--json"], &common(&flags), &direct));
+        let (made, told) = (events(&output), String::from_utf8_lossy(&output.stderr).into_owned());
         let added = events(&atelier(&homes[1], &args(&["queue", "--json", "add"], &common(&flags), &queued)));
         let run = events(&atelier(&homes[1], &["queue", "run", "--json"].map(str::to_owned)));
         let first = only_picture(&direct);
         let again = [&["--like".to_owned(), first.display().to_string(), "-t".to_owned(), "1".to_owned()][..], &model()].concat();
-        let copied = events(&atelier(&homes[2], &args(&["generate", "--json"], &again, &like)));
+        let copied = atelier(&homes[2], &args(&["generate", "--json"], &again, &like));
 
         let (second, third) = (only_picture(&queued), only_picture(&like));
         assert_eq!(pixels(&first), pixels(&second), "the queue");
         assert_eq!(pixels(&first), pixels(&third), "--like");
         assert_eq!(stored(&first), stored(&second), "what the queue's picture says");
-        let said = notes(&made);
+        // What flags were brought to is told at once, beside the events.
         let of_flags = notes(&added);
-        assert!(of_flags.iter().all(|note| said.contains(note)), "{of_flags:?} in {said:?}");
-        let later: Vec<&String> = said.iter().filter(|note| !of_flags.contains(note)).collect();
+        assert!(of_flags.iter().all(|note| told.lines().any(|line| line == note)), "{of_flags:?} in {told}");
+        let later = notes(&made);
         assert!(later.iter().all(|note| notes(&run).contains(note) || stored(&second).to_string().contains(note.as_str())), "{later:?}");
-        assert!(of_flags.iter().all(|note| !notes(&copied).contains(note)), "what was used is what the picture says");
+        assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
+        let told = String::from_utf8_lossy(&copied.stderr);
+        assert!(of_flags.iter().all(|note| !told.contains(note)), "what was used is what the picture says: {told}");
     }
 }
 
-/// The same by the settings alone: what a queue and a file of settings keep is what `--as-command` and the engine get.
+/// The same by the settings alone: a file of settings and a picture bring each number into its limits as `clamp` does, with the same sentences.
 #[test]
 fn random_settings_come_back_from_every_file() {
     let mut random = StdRng::seed_from_u64(SEED + 1);

@@ -81,14 +81,12 @@ pub(super) fn run_job(
         }
         let Some(event) = engine.next_within(POLL_INTERVAL) else { continue };
         match event {
-            Event::Begin { job, mut begin } => {
+            Event::Begin { job, begin } => {
+                output.json(&Line::begin(job, model.as_deref(), &begin));
+                progress.begin(&begin);
                 for note in &begin.notes {
                     output.reporter.message(note);
                 }
-                // With what was said first, for programs.
-                begin.notes.splice(0..0, notes.iter().cloned());
-                output.json(&Line::begin(job, model.as_deref(), &begin));
-                progress.begin(&begin);
                 shown_notes = begin.notes;
             }
             Event::Phase { job, phase } => {

@@ -67,7 +67,7 @@ impl Sha256 {
     /// The sum of everything that can be read.
     ///
     /// ```
-    /// use atelier_library::Sha256;
+    /// use atelier_downloads::Sha256;
     ///
     /// let sum = Sha256::of("abc".as_bytes())?;
     /// assert!(sum.to_string().starts_with("ba7816bf"));

@@ -203,7 +203,7 @@ impl StoredRecipe {
     /// in bytes.
     #[must_use]
     pub fn into_recipe(self, resolve: impl Fn(RequiredFile, &str, u64) -> Option<PathBuf>) -> RestoredRecipe {
-        let mut missing = Vec::new();
+        let (mut missing, had_start_picture) = (Vec::new(), self.settings.has_start_picture());
         let (mut recipe, notes) = self.settings.restore(&mut |need, file: StoredFile| {
             let name = bare_name(&file.name);
             let found = name.and_then(|name| resolve(need, name, file.bytes));
@@ -213,10 +213,7 @@ impl StoredRecipe {
             found
         });
         // Without their picture these say nothing.
-        let is_missing = |need| missing.iter().any(|file: &MissingFile| file.need == need);
-        if recipe.init.is_none() && is_missing(RequiredFile::Image) {
-            recipe.hires = None;
-        }
+        recipe.hires = recipe.hires.filter(|_| recipe.init.is_some() || !had_start_picture);
         recipe.area = recipe.area.filter(|_| recipe.init.is_some() && recipe.mask.is_some());
         recipe.outpaint = recipe.outpaint.filter(|_| recipe.init.is_some());
         RestoredRecipe { recipe, missing, notes }
@@ -228,7 +225,7 @@ mod tests {
     use super::*;
     use atelier_core::canvas::{AreaFill, AreaSettings, Borders, StartFit};
     use atelier_core::recipe::{
-        ControlImage, FileRole, ImageSource, InitImage, Lora, Person, PlacementText, Rgb8, Rng, Sampler, Scheduler, SeedBlend,
+        ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, Person, PlacementText, Rgb8, Rng, Sampler, Scheduler, SeedBlend,
     };
 
     const INFO: PictureInfo = PictureInfo { index: 2, seed: 44, cpu_math: Some(CpuMath::Bf16) };
@@ -322,6 +319,18 @@ mod tests {
         assert!(it.missing.iter().any(|it| it.need == RequiredFile::IdEmbedding && it.name == "id_embeds.bin"));
         assert!(it.recipe.person.is_empty() && it.recipe.person.id_embedding.is_none());
         assert!(it.recipe.files.is_empty() && it.recipe.loras.is_empty() && it.recipe.init.is_none() && it.recipe.mask.is_none());
+    }
+
+    #[test]
+    fn what_enlarges_the_missing_start_picture_goes_with_it_and_a_missing_guide_costs_itself_alone() {
+        let hires = Some(Hires::default());
+        let control = |recipe: Recipe| Recipe { hires: hires.clone(), ..recipe };
+        let without_images =
+            |recipe: &Recipe| restored(&stored(recipe), |need, name, _| (need != RequiredFile::Image).then(|| name.into())).recipe;
+        assert_eq!(without_images(&control(full())).hires, None);
+        let from_noise = Recipe { init: None, mask: None, ..control(full()) };
+        let back = without_images(&from_noise);
+        assert_eq!((back.control, back.hires), (None, hires.clone()));
     }
 
     #[test]

@@ -27,5 +27,5 @@ fn help() -> String {
 
 fn percent(text: &str) -> Result<f32, String> {
     let number = finite(text)?;
-    if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("write a number from 0 to 100".to_owned()) }
+    if Person::STYLE_STRENGTHS.contains(&number) { Ok(number) } else { Err("write a number from 0 to 100".to_owned()) }
 }

@@ -2,14 +2,11 @@
 
 use super::super::flags::{AreaFlags, InputFlags};
 use super::UsageError;
-use atelier_core::recipe::Recipe;
-
-/// How much is generated anew where nobody says so.
-const USUAL_STRENGTH: f32 = 0.75;
+use atelier_core::recipe::{InitImage, Recipe};
 
 /// The strength of the start picture that the flags name. Borders begin as noise alone.
 pub(super) fn strength(inputs: &InputFlags, area: &AreaFlags) -> f32 {
-    inputs.strength.unwrap_or(if area.outpaint.is_some() { 1.0 } else { USUAL_STRENGTH })
+    inputs.strength.unwrap_or(if area.outpaint.is_some() { 1.0 } else { InitImage::USUAL_STRENGTH })
 }
 
 /// Sets the part, the borders and the fit of a recipe whose pictures are set.

@@ -9,13 +9,10 @@ use crate::gui::guides::command::Command;
 use crate::gui::guides::state::State;
 use atelier_core::recipe::{ImageSource, InitImage};
 
-/// Strength of a new start picture, 0 (kept) to 1 (ignored).
-const START_STRENGTH: f32 = 0.75;
-
 /// Starts the next picture from this one.
 pub(crate) fn start_from(image: ImageSource, context: &mut Context<'_>) {
     let init = &mut context.shared.next.recipe.init;
-    let strength = init.as_ref().map_or(START_STRENGTH, |init| init.strength);
+    let strength = init.as_ref().map_or(InitImage::USUAL_STRENGTH, |init| init.strength);
     *init = Some(InitImage { image, strength });
 }
 

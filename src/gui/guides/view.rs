@@ -13,7 +13,7 @@ use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, bare_icon, command_control, file_name, heading, icon_button, slider_row};
 use atelier_core::canvas::{AreaSettings, StartFit};
-use atelier_core::recipe::{FileRole, ImageSource, Recipe};
+use atelier_core::recipe::{FileRole, ImageSource, Person, Recipe};
 
 /// Side of a small look at a picture, in points.
 const LOOK: f32 = 44.0;
@@ -56,7 +56,7 @@ fn person_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut C
     }
     let scale = Scale { step: 1.0, decimals: 0, logarithmic: false };
     let hover = "Style strength of PhotoMaker, in percent: more follows the prompt, less follows the pictures. 10 to 20 is usual.";
-    slider_row(ui, "Style strength", &mut recipe.person.style_strength, 0.0..=100.0, &scale, hover);
+    slider_row(ui, "Style strength", &mut recipe.person.style_strength, Person::STYLE_STRENGTHS, &scale, hover);
     if let Err(advice) = recipe.check_person_word() {
         ui.add(Label::new(RichText::new(advice.to_string()).color(theme::palette(ui).warn)).wrap());
     }

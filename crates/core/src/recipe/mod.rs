@@ -19,12 +19,13 @@ mod person_check;
 mod recall;
 mod sampling;
 mod seed_blend;
+mod setting;
 mod settings;
 
 pub use earlier_steps::EarlierSteps;
 pub use embedding_words::{add_words, embedding_word, names_embedding, replace_embedding_words, without_embedding};
 pub use files::{FileRole, ModelFiles};
-pub use form::{FileForm, LocalFile, Reader, Setting, StoredFile, bare_name};
+pub use form::{FileForm, LocalFile, StoredFile, bare_name};
 pub use hires::{Hires, RedrawTiles};
 pub use image::{ImageSource, Rgb8};
 pub use inputs::{ControlImage, InitImage, Lora, PictureInfo, PlacementText};
@@ -34,6 +35,7 @@ pub use person::{Person, check_person_word};
 pub use recall::RecallPart;
 pub use sampling::{Rng, Sampler, Scheduler, UnknownName};
 pub use seed_blend::SeedBlend;
+pub use setting::{Reader, Setting};
 pub use settings::{Affects, PartialRecipe, ROWS, Recipe, Row, Rows, Stored, changed_settings};
 
 impl Recipe {

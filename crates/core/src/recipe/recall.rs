@@ -75,12 +75,12 @@ impl RecallPart {
             Self::All => from.clone(),
             Self::AllButSeed => {
                 // The generator of the noise belongs to the kind of picture.
-                PartialRecipe { rng: from.rng, ..from.without_parts(&[Part::Seed, Part::Count]) }
+                PartialRecipe { rng: from.rng, ..from.filter_parts(|part| !matches!(part, Part::Seed | Part::Count)) }
             }
-            Self::Prompt => from.of_parts(&[Part::Prompt, Part::NegativePrompt]),
-            Self::Seed => from.of_parts(&[Part::Seed]),
-            Self::Size => from.of_parts(&[Part::Size]),
-            Self::Model => from.of_parts(&[Part::Model]),
+            Self::Prompt => from.filter_parts(|part| matches!(part, Part::Prompt | Part::NegativePrompt)),
+            Self::Seed => from.filter_parts(|part| part == Part::Seed),
+            Self::Size => from.filter_parts(|part| part == Part::Size),
+            Self::Model => from.filter_parts(|part| part == Part::Model),
         }
     }
 }

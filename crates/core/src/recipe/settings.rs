@@ -11,8 +11,9 @@ use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::form::{FileForm, Reader, Setting};
+use super::form::FileForm;
 use super::sampling::GUIDANCE;
+use super::setting::{Reader, Setting};
 use super::{
     ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, RequiredFile, Rng, Sampler,
     Scheduler, SeedBlend,
@@ -39,10 +40,6 @@ pub enum Affects {
 /// A row of the settings.
 #[derive(Clone, Debug)]
 pub struct Row<L> {
-    /// The field, and its key in files.
-    pub key: &'static str,
-    /// Its name in a sentence.
-    pub name: &'static str,
     /// Values with which a picture is made; what is beyond them is brought to the nearest one.
     pub limits: L,
     help: &'static str,
@@ -121,7 +118,7 @@ macro_rules! settings {
 
         /// The rows of the settings.
         pub const ROWS: Rows = Rows {
-            $($field: Row { key: stringify!($field), name: $name, limits: limits!($($limits)?), help: concat!($($help),+) },)*
+            $($field: Row { limits: limits!($($limits)?), help: concat!($($help),+) },)*
         };
 
         /// Names of the settings in which the recipes differ, in the order of the rows.
@@ -150,16 +147,10 @@ macro_rules! settings {
                 Self { $($field: Part::$part.is_portable().then(|| recipe.$field.clone()),)* }
             }
 
-            /// The settings of these parts.
+            /// The settings of the parts for which this holds.
             #[must_use]
-            pub fn of_parts(&self, parts: &[Part]) -> Self {
-                Self { $($field: self.$field.clone().filter(|_| parts.contains(&Part::$part)),)* }
-            }
-
-            /// Without the settings of these parts.
-            #[must_use]
-            pub fn without_parts(&self, parts: &[Part]) -> Self {
-                Self { $($field: self.$field.clone().filter(|_| !parts.contains(&Part::$part)),)* }
+            pub fn filter_parts(&self, is_kept: impl Fn(Part) -> bool) -> Self {
+                Self { $($field: self.$field.clone().filter(|_| is_kept(Part::$part)),)* }
             }
 
             /// Sets the settings that are here.
@@ -203,6 +194,12 @@ macro_rules! settings {
                         .then(|| recipe.$field.store(file)),)*
                     unreadable: Vec::new(),
                 }
+            }
+
+            /// True where the picture began with another one, be it found or not.
+            #[must_use]
+            pub const fn has_start_picture(&self) -> bool {
+                matches!(self.init, Some(Some(_)))
             }
 
             /// The recipe within its limits, and a sentence on everything that was not read or was changed. `find` gives a file's path; what is

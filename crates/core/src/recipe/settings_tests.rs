@@ -88,7 +88,7 @@ fn what_is_beyond_the_limits_is_brought_to_the_nearest_value_with_a_sentence() {
 fn usual_settings_are_within_their_limits_and_rows_have_help() {
     assert_eq!(Recipe::default().clamp(), Vec::<String>::new());
     assert_eq!(ROWS.steps.help(), "Denoising steps");
-    assert!(!ROWS.person.help().contains('\n') && ROWS.person.key == "person");
+    assert!(!ROWS.person.help().contains('\n'));
 }
 
 #[test]
@@ -169,6 +169,19 @@ fn files_of_earlier_versions_are_read() {
     assert_eq!((recipe.placement, recipe.threads), (placement, Some(3)));
     assert_eq!((recipe.sampler, recipe.scheduler, recipe.rng), (Some(Sampler::Dpmpp2sA), None, Rng::Cpu));
     assert_eq!(recipe.files.get(FileRole::Model), Some(std::path::Path::new("/models/a.safetensors")));
+}
+
+/// As a window of an earlier version left it that nothing was chosen in.
+#[test]
+fn a_file_of_an_earlier_version_without_pictures_is_the_usual_recipe() {
+    let old = r#"{"files":{},"prompt":"","negative_prompt":"","negative_in_prompt":false,"width":512,"height":512,"steps":20,"guidance":7.0,
+        "distilled_guidance":3.5,"sampler":null,"scheduler":null,"eta":null,"flow_shift":null,"clip_skip":null,"seed":-1,"seed_blend":null,
+        "rng":"cuda","batch_count":1,"vae_tiling":false,"flash_attention":true,"vae_conv_scale":false,"start_picture":null,
+        "start_strength":0.75,"mask":null,"start_fit":"crop","area":null,"outpaint":null,"hires":null,"earlier_steps":[],"last_step":null,
+        "reference_pictures":[],"control_picture":null,"control_strength":0.9,"person_pictures":[],"person_style_strength":20.0,
+        "person_id_embedding":null,"loras":[],"disabled_loras":[],"embeddings":[],"threads":null,"backend":"","params_backend":"",
+        "max_vram":"","stream_layers":false,"split_batch":""}"#;
+    assert_eq!(local(old), (Recipe::default(), Vec::new()));
 }
 
 #[test]

@@ -34,8 +34,6 @@ const HERE: &str = ".";
 /// The way in which Atelier applies LoRAs (`--lora-apply-mode`).
 const LORA_APPLY_MODE: &str = "at_runtime";
 
-const INIT_STRENGTH: f32 = 0.75;
-
 /// The recipe of a command without options.
 fn defaults() -> Recipe {
     Recipe { seed: 42, flash_attention: false, ..Recipe::default() }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::{FILE_FLAGS, HERE, INIT_STRENGTH, LORA_APPLY_MODE, defaults, shell};
+use super::{FILE_FLAGS, HERE, LORA_APPLY_MODE, defaults, shell};
 use crate::placement::{OldFlags, check_shape, is_device_flag};
 use crate::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, take_loras};
 
@@ -329,7 +329,7 @@ impl Reader {
         }
         match (self.init.take(), &mut self.recipe.init) {
             (Some(path), init) => {
-                let strength = self.strength.or(init.as_ref().map(|init| init.strength)).unwrap_or(INIT_STRENGTH);
+                let strength = self.strength.or(init.as_ref().map(|init| init.strength)).unwrap_or(InitImage::USUAL_STRENGTH);
                 *init = Some(InitImage { image: ImageSource::File(path), strength });
             }
             (None, Some(init)) => init.strength = self.strength.unwrap_or(init.strength),
@@ -447,7 +447,7 @@ fn finite(text: &str) -> Result<f32, String> {
 
 fn percent(text: &str) -> Result<f32, String> {
     let number = finite(text)?;
-    if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("write a number from 0 to 100".to_owned()) }
+    if Person::STYLE_STRENGTHS.contains(&number) { Ok(number) } else { Err("write a number from 0 to 100".to_owned()) }
 }
 
 fn named<T: FromStr<Err: fmt::Display>>(text: &str) -> Result<T, String> {

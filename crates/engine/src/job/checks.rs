@@ -5,11 +5,11 @@ use std::thread;
 use crate::fingerprint::fingerprints;
 use atelier_core::advice::Advice;
 use atelier_core::canvas::{ModelSizes, PixelRect, tile_rects};
-use atelier_core::recipe::{Hires, Lora, ModelFiles, Recipe, RedrawTiles};
+use atelier_core::recipe::{Hires, Lora, ModelFiles, ROWS, Recipe, RedrawTiles};
 use atelier_library::{Family, snap};
 
-/// Pixels of a side; the engine has no limit of its own, memory sets one long before.
-const SIDES: (u32, u32) = (64, 16_384);
+/// Pixels of a side, least and greatest; the engine has no limit of its own, memory sets one long before.
+const SIDES: (u32, u32) = (*ROWS.width.limits.start(), *ROWS.width.limits.end());
 /// Pixels up to which a picture is one tile for the VAE.
 pub(crate) const VAE_TILE: u32 = 256;
 /// Cores up to which all of them compute.

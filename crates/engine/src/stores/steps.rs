@@ -17,7 +17,7 @@ const MAX_BYTES: u64 = 256 << 20;
 pub(crate) const MAX_BYTES_OF_PICTURE: u64 = MAX_BYTES / 2;
 
 /// Pictures whose steps are kept, however small.
-const MOST_PICTURES: usize = 256;
+const MAX_PICTURES: usize = 256;
 
 /// Identity of a picture's steps: equal keys have equal steps, but for the device that computes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +139,7 @@ impl<T> StepStore<T> {
         let mut pictures = self.pictures.lock();
         pictures.retain(|it| it.key != picture.key);
         let mut bytes: u64 = pictures.iter().map(|it| it.bytes).sum();
-        while bytes + picture.bytes > MAX_BYTES || pictures.len() >= MOST_PICTURES {
+        while bytes + picture.bytes > MAX_BYTES || pictures.len() >= MAX_PICTURES {
             let Some(dropped) = pictures.pop_front() else { break };
             bytes -= dropped.bytes;
         }
@@ -185,7 +185,7 @@ mod tests {
             store.insert_sized(PictureSteps { key: StepsKey::of_number(number), ..picture(0, 8, 1) });
             store.insert_sized(PictureSteps { key: StepsKey([number, 1].repeat(16).try_into().unwrap()), ..picture(0, 8, 1) });
         }
-        assert_eq!(store.pictures.lock().len(), MOST_PICTURES, "however small");
+        assert_eq!(store.pictures.lock().len(), MAX_PICTURES, "however small");
         store.clear();
         assert!(store.pictures.lock().is_empty());
     }

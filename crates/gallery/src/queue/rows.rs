@@ -163,7 +163,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<QueuedJob> {
         Err(error) => (Recipe::default(), vec![error.to_string()]),
     };
     for note in notes {
-        tracing::warn!("a job of the queue: {note}");
+        // Each list reads them again.
+        tracing::debug!("a job of the queue: {note}");
     }
     let progress = match (row.get("progress_picture")?, row.get("progress_step")?, row.get("progress_steps")?) {
         (Some(picture), Some(done), Some(total)) => Some(StepProgress { picture, done, total }),

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Map, Value};
 
-use atelier_core::recipe::{Recipe, Sampler, Scheduler};
+use atelier_core::recipe::{ROWS, Recipe, Sampler, Scheduler};
 
 /// The settings that suit a model; what is `None` stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -93,15 +93,15 @@ fn within<'de, D: Deserializer<'de>>(deserializer: D, range: std::ops::RangeIncl
 }
 
 fn steps<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    within(deserializer, 1..=1000, "steps")
+    within(deserializer, ROWS.steps.limits, "steps")
 }
 
 fn side<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    within(deserializer, 64..=16_384, "pixels")
+    within(deserializer, ROWS.width.limits, "pixels")
 }
 
 fn layers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
-    within(deserializer, 1..=12, "layers")
+    within(deserializer, ROWS.clip_skip.limits, "layers")
 }
 
 fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f32>, D::Error> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use atelier_core::recipe::{ModelFiles, Recipe};
 
 /// Models whose settings are remembered.
-const MOST_RECIPES: usize = 32;
+const MAX_RECIPES: usize = 32;
 
 /// True if these are the same files, in whatever roles: the engine corrects roles.
 #[must_use]
@@ -23,7 +23,7 @@ impl RecentRecipes {
     pub fn remember(&mut self, recipe: &Recipe) {
         self.0.retain(|it| !same_paths(&it.files, &recipe.files));
         self.0.insert(0, recipe.clone());
-        self.0.truncate(MOST_RECIPES);
+        self.0.truncate(MAX_RECIPES);
     }
 
     /// The last recipe of the model of these files.

@@ -46,16 +46,16 @@ impl PresetPart {
         }
     }
 
-    /// The parts of the settings that it consists of.
-    const fn parts(self) -> &'static [Part] {
+    /// The part of the settings.
+    const fn part(self) -> Part {
         match self {
-            Self::Prompt => &[Part::Prompt],
-            Self::NegativePrompt => &[Part::NegativePrompt],
-            Self::Model => &[Part::Model],
-            Self::Size => &[Part::Size],
-            Self::Sampling => &[Part::Sampling],
-            Self::Loras => &[Part::Loras],
-            Self::Seed => &[Part::Seed],
+            Self::Prompt => Part::Prompt,
+            Self::NegativePrompt => Part::NegativePrompt,
+            Self::Model => Part::Model,
+            Self::Size => Part::Size,
+            Self::Sampling => Part::Sampling,
+            Self::Loras => Part::Loras,
+            Self::Seed => Part::Seed,
         }
     }
 }
@@ -64,8 +64,8 @@ impl Preset {
     /// These parts of a recipe, under a name.
     #[must_use]
     pub fn of(name: String, recipe: &Recipe, parts: impl IntoIterator<Item = PresetPart>) -> Self {
-        let parts: Vec<Part> = parts.into_iter().flat_map(PresetPart::parts).copied().collect();
-        let settings = PartialRecipe::of(recipe).of_parts(&parts);
+        let parts: Vec<Part> = parts.into_iter().map(PresetPart::part).collect();
+        let settings = PartialRecipe::of(recipe).filter_parts(|part| parts.contains(&part));
         Self { name, settings }
     }
 

@@ -1,0 +1,532 @@
+//! The types of settings: their limits, and their form in files.
+
+use std::collections::BTreeMap;
+use std::fmt::{Debug, Display};
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::form::{FileForm, bare_name};
+use super::sampling::GUIDANCE;
+use super::{
+    ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, RedrawTiles,
+    RequiredFile, Rng, Sampler, Scheduler, SeedBlend,
+};
+use crate::canvas::{AreaSettings, Borders, StartFit};
+use crate::sentences::capitalized;
+
+/// Files of a kind that are read: more are no recipe.
+const MAX_FILES: usize = 64;
+
+/// Finds the files of a stored recipe, and takes sentences on what could not be read.
+pub struct Reader<'a, F> {
+    pub(super) find: &'a mut dyn FnMut(RequiredFile, F) -> Option<PathBuf>,
+    pub(super) notes: &'a mut Vec<String>,
+}
+
+impl<F> Reader<'_, F> {
+    fn find(&mut self, kind: RequiredFile, file: F) -> Option<PathBuf> {
+        (self.find)(kind, file)
+    }
+
+    fn image(&mut self, file: F) -> Option<ImageSource> {
+        self.find(RequiredFile::Image, file).map(ImageSource::File)
+    }
+}
+
+/// The type of a setting.
+pub trait Setting: Clone + PartialEq {
+    /// Its values; `()` where its type says enough.
+    type Limits;
+    /// Its form in a file.
+    type Stored<F: FileForm>: Clone + Debug + PartialEq + Serialize + DeserializeOwned;
+
+    /// Brings it into its limits, with a sentence where that changed it.
+    fn limit(&mut self, name: &str, limits: &Self::Limits, usual: &Self, notes: &mut Vec<String>);
+
+    /// Its form in a file.
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F>;
+
+    /// The value of that form.
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self;
+}
+
+/// A sentence on a setting that was brought into its limits.
+fn changed(name: &str, used: impl Display, asked: impl Display) -> String {
+    format!("{}: {used} instead of {asked}.", capitalized(name))
+}
+
+/// Leaves out what a list has beyond its limit.
+fn shorten<T>(list: &mut Vec<T>, name: &str, max: usize, notes: &mut Vec<String>) {
+    if list.len() > max {
+        notes.push(changed(name, max, list.len()));
+        list.truncate(max);
+    }
+}
+
+fn clamp_whole(value: &mut u32, name: &str, limits: &RangeInclusive<u32>, notes: &mut Vec<String>) {
+    let clamped = (*value).clamp(*limits.start(), *limits.end());
+    if clamped != *value {
+        notes.push(changed(name, clamped, *value));
+        *value = clamped;
+    }
+}
+
+/// What is no number becomes the usual one.
+fn clamp_real(value: &mut f32, name: &str, limits: &RangeInclusive<f32>, usual: f32, notes: &mut Vec<String>) {
+    let clamped = if value.is_finite() { value.clamp(*limits.start(), *limits.end()) } else { usual };
+    if clamped.to_bits() != value.to_bits() && clamped != *value {
+        notes.push(changed(name, clamped, *value));
+        *value = clamped;
+    }
+}
+
+/// Implements the form of types that are the same in every file.
+macro_rules! same_form {
+    () => {
+        type Stored<F: FileForm> = Self;
+
+        fn store<F: FileForm>(&self, _: &dyn Fn(&Path) -> F) -> Self {
+            self.clone()
+        }
+
+        fn restore<F: FileForm>(stored: Self, _: &mut Reader<'_, F>) -> Self {
+            stored
+        }
+    };
+}
+
+/// Types of which every value can be used.
+macro_rules! unlimited {
+    ($($type:ty),*) => {
+        $(impl Setting for $type {
+            type Limits = ();
+            same_form!();
+
+            fn limit(&mut self, _: &str, (): &(), _: &Self, _: &mut Vec<String>) {}
+        })*
+    };
+}
+
+unlimited!(bool, String, Option<Sampler>, Option<Scheduler>, Rng, StartFit, PlacementText);
+
+/// Every negative seed is drawn at random.
+impl Setting for i64 {
+    type Limits = ();
+    same_form!();
+
+    fn limit(&mut self, _: &str, (): &(), _: &Self, _: &mut Vec<String>) {
+        *self = (*self).max(-1);
+    }
+}
+
+impl Setting for u32 {
+    type Limits = RangeInclusive<Self>;
+    same_form!();
+
+    fn limit(&mut self, name: &str, limits: &Self::Limits, _: &Self, notes: &mut Vec<String>) {
+        clamp_whole(self, name, limits, notes);
+    }
+}
+
+impl Setting for Option<u32> {
+    type Limits = RangeInclusive<u32>;
+    same_form!();
+
+    fn limit(&mut self, name: &str, limits: &Self::Limits, _: &Self, notes: &mut Vec<String>) {
+        if let Some(value) = self {
+            clamp_whole(value, name, limits, notes);
+        }
+    }
+}
+
+impl Setting for f32 {
+    type Limits = RangeInclusive<Self>;
+    same_form!();
+
+    fn limit(&mut self, name: &str, limits: &Self::Limits, usual: &Self, notes: &mut Vec<String>) {
+        clamp_real(self, name, limits, *usual, notes);
+    }
+}
+
+impl Setting for Option<f32> {
+    type Limits = RangeInclusive<f32>;
+    same_form!();
+
+    fn limit(&mut self, name: &str, limits: &Self::Limits, _: &Self, notes: &mut Vec<String>) {
+        match self {
+            Some(value) if value.is_finite() => clamp_real(value, name, limits, *value, notes),
+            Some(value) => {
+                notes.push(changed(name, "the usual one", *value));
+                *self = None;
+            }
+            None => {}
+        }
+    }
+}
+
+impl Setting for Option<SeedBlend> {
+    type Limits = ();
+    same_form!();
+
+    fn limit(&mut self, name: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        if let Some(blend) = self {
+            blend.seed = blend.seed.max(0);
+            clamp_real(&mut blend.amount, name, &(0.0..=1.0), SeedBlend::default().amount, notes);
+        }
+    }
+}
+
+impl Setting for Option<Borders> {
+    type Limits = ();
+    same_form!();
+
+    fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        if let Some(Borders { left, top, right, bottom }) = self {
+            for (name, side) in [("left border", left), ("top border", top), ("right border", right), ("bottom border", bottom)] {
+                clamp_whole(side, name, &(0..=Borders::MAX), notes);
+            }
+        }
+    }
+}
+
+impl Setting for Option<AreaSettings> {
+    type Limits = ();
+    same_form!();
+
+    fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        let Some(area) = self else { return };
+        let (min, max) = AreaSettings::CONTEXT_RANGE;
+        clamp_real(&mut area.context, "surroundings of the masked part", &(min..=max), AreaSettings::default().context, notes);
+        if let Some(feather) = &mut area.feather {
+            clamp_whole(feather, "feather", &(0..=AreaSettings::MAX_FEATHER), notes);
+        }
+    }
+}
+
+impl Setting for ModelFiles {
+    type Limits = ();
+    type Stored<F: FileForm> = BTreeMap<String, F>;
+
+    fn limit(&mut self, _: &str, (): &(), _: &Self, _: &mut Vec<String>) {}
+
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+        self.iter().map(|(role, path)| (role.key().to_owned(), file(path))).collect()
+    }
+
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        let mut files = Self::default();
+        for (key, file) in stored.into_iter().take(MAX_FILES) {
+            let Some(role) = FileRole::from_key(&key) else {
+                reader.notes.push(format!("This version of Atelier does not know the part \"{key}\" of the model; it is left out."));
+                continue;
+            };
+            if let Some(path) = reader.find(RequiredFile::File(role), file) {
+                files.set(role, path);
+            }
+        }
+        files
+    }
+}
+
+fn store_image<F: FileForm>(image: &ImageSource, file: &dyn Fn(&Path) -> F) -> Option<F> {
+    match image {
+        ImageSource::File(path) => Some(file(path)),
+        ImageSource::Pixels(_) => F::of_pixels(),
+    }
+}
+
+impl Setting for Option<ImageSource> {
+    type Limits = ();
+    type Stored<F: FileForm> = Option<F>;
+
+    fn limit(&mut self, _: &str, (): &(), _: &Self, _: &mut Vec<String>) {}
+
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+        self.as_ref().and_then(|image| store_image(image, file))
+    }
+
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        stored.and_then(|file| reader.image(file))
+    }
+}
+
+impl Setting for Vec<ImageSource> {
+    type Limits = ();
+    type Stored<F: FileForm> = Vec<F>;
+
+    fn limit(&mut self, name: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        shorten(self, name, MAX_FILES, notes);
+    }
+
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+        self.iter().filter_map(|image| store_image(image, file)).collect()
+    }
+
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        stored.into_iter().take(MAX_FILES).filter_map(|file| reader.image(file)).collect()
+    }
+}
+
+/// A picture with a strength.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredImage<F> {
+    #[serde(flatten)]
+    file: F,
+    #[serde(default)]
+    strength: Option<f32>,
+}
+
+/// Implements the form of a picture with a strength.
+macro_rules! image_form {
+    ($($type:ident, $name:literal, $usual:expr;)*) => {
+        $(impl Setting for Option<$type> {
+            type Limits = ();
+            type Stored<F: FileForm> = Option<StoredImage<F>>;
+
+            fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+                if let Some(image) = self {
+                    clamp_real(&mut image.strength, $name, &(0.0..=1.0), $usual, notes);
+                }
+            }
+
+            fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+                let image = self.as_ref()?;
+                Some(StoredImage { file: store_image(&image.image, file)?, strength: Some(image.strength) })
+            }
+
+            fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+                let StoredImage { file, strength } = stored?;
+                Some($type { image: reader.image(file)?, strength: strength.unwrap_or($usual) })
+            }
+        })*
+    };
+}
+
+image_form! {
+    InitImage, "denoising strength", InitImage::USUAL_STRENGTH;
+    ControlImage, "control strength", ControlImage::USUAL_STRENGTH;
+}
+
+/// Pictures of a person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredPerson<F> {
+    #[serde(default = "Vec::new")]
+    images: Vec<F>,
+    #[serde(default)]
+    style_strength: Option<f32>,
+    #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
+    id_embedding: Option<F>,
+}
+
+impl Setting for Person {
+    type Limits = ();
+    type Stored<F: FileForm> = StoredPerson<F>;
+
+    fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        shorten(&mut self.images, "pictures of the person", Self::MAX_IMAGES, notes);
+        clamp_real(&mut self.style_strength, "style strength", &Self::STYLE_STRENGTHS, Self::USUAL_STYLE_STRENGTH, notes);
+    }
+
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+        StoredPerson {
+            images: self.images.store(file),
+            style_strength: Some(self.style_strength),
+            id_embedding: self.id_embedding.as_deref().map(file),
+        }
+    }
+
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        Self {
+            images: Setting::restore(stored.images, reader),
+            style_strength: stored.style_strength.unwrap_or(Self::USUAL_STYLE_STRENGTH),
+            id_embedding: stored.id_embedding.and_then(|file| reader.find(RequiredFile::IdEmbedding, file)),
+        }
+    }
+}
+
+/// An upscaled second pass.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredHires<F> {
+    #[serde(default)]
+    scale: Option<f32>,
+    #[serde(default)]
+    strength: Option<f32>,
+    #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
+    upscaler: Option<F>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    allow_pickle: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tiles: Option<RedrawTiles>,
+}
+
+impl Setting for Option<Hires> {
+    type Limits = ();
+    type Stored<F: FileForm> = Option<StoredHires<F>>;
+
+    fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        let Some(hires) = self else { return };
+        let usual = Hires::default();
+        let (min, max) = Hires::SCALES;
+        clamp_real(&mut hires.scale, "upscale factor", &(min..=max), usual.scale, notes);
+        clamp_real(&mut hires.strength, "denoising strength of the second pass", &(0.0..=1.0), usual.strength, notes);
+        if let Some(tiles) = &mut hires.tiles {
+            let (min, max) = RedrawTiles::SIDES;
+            if let Some(side) = &mut tiles.side {
+                clamp_whole(side, "tile side", &(min..=max), notes);
+            }
+            let words = tiles.words.chars().count();
+            if words > RedrawTiles::MAX_CHARACTERS {
+                notes.push(changed("characters of the tile prompt", RedrawTiles::MAX_CHARACTERS, words));
+                tiles.words = tiles.words.chars().take(RedrawTiles::MAX_CHARACTERS).collect();
+            }
+        }
+    }
+
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+        let Hires { scale, strength, upscaler, allow_pickle, tiles } = self.as_ref()?;
+        Some(StoredHires {
+            scale: Some(*scale),
+            strength: Some(*strength),
+            upscaler: upscaler.as_deref().map(file),
+            // The person of this machine agreed, and nobody else.
+            allow_pickle: *allow_pickle && F::stores(Part::Machine),
+            tiles: tiles.clone(),
+        })
+    }
+
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        let StoredHires { scale, strength, upscaler, allow_pickle, tiles } = stored?;
+        let usual = Hires::default();
+        Some(Hires {
+            scale: scale.unwrap_or(usual.scale),
+            strength: strength.unwrap_or(usual.strength),
+            upscaler: upscaler.and_then(|file| reader.find(RequiredFile::File(FileRole::Upscaler), file)),
+            allow_pickle: allow_pickle && F::stores(Part::Machine),
+            tiles,
+        })
+    }
+}
+
+/// A low-rank adapter with its strength.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredLora<F> {
+    #[serde(flatten)]
+    file: F,
+    strength: f32,
+}
+
+impl Setting for Vec<Lora> {
+    type Limits = ();
+    type Stored<F: FileForm> = Vec<StoredLora<F>>;
+
+    fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        for lora in self {
+            let name = lora.path.file_stem().map(|stem| format!("strength of {}", stem.to_string_lossy())).unwrap_or_default();
+            clamp_real(&mut lora.strength, &name, &Lora::STRENGTHS, 1.0, notes);
+        }
+    }
+
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+        self.iter().map(|lora| StoredLora { file: file(&lora.path), strength: lora.strength }).collect()
+    }
+
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        let mut restore =
+            |StoredLora { file, strength }: StoredLora<F>| Some(Lora { path: reader.find(RequiredFile::Lora, file)?, strength });
+        stored.into_iter().take(MAX_FILES).filter_map(&mut restore).collect()
+    }
+}
+
+impl Setting for Vec<PathBuf> {
+    type Limits = ();
+    type Stored<F: FileForm> = Vec<F>;
+
+    fn limit(&mut self, name: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        shorten(self, name, MAX_FILES, notes);
+    }
+
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+        self.iter().map(|path| file(path)).collect()
+    }
+
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        stored.into_iter().take(MAX_FILES).filter_map(|file| reader.find(RequiredFile::Embedding, file)).collect()
+    }
+}
+
+/// Earlier steps of a branch, with the settings in which they may differ from the others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredSteps<F> {
+    #[serde(default)]
+    until_step: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    picture: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    seed: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    seed_blend: Option<SeedBlend>,
+    #[serde(default)]
+    prompt: String,
+    #[serde(default)]
+    negative_prompt: String,
+    #[serde(default)]
+    guidance: f32,
+    #[serde(default)]
+    distilled_guidance: f32,
+    #[serde(default)]
+    control_strength: f32,
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    loras: Vec<StoredLora<F>>,
+}
+
+impl Setting for Vec<EarlierSteps> {
+    type Limits = ();
+    type Stored<F: FileForm> = Vec<StoredSteps<F>>;
+
+    fn limit(&mut self, name: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        shorten(self, name, EarlierSteps::MAX, notes);
+        for steps in self {
+            clamp_real(&mut steps.guidance, "guidance of the earlier steps", &GUIDANCE, 1.0, notes);
+            clamp_real(&mut steps.distilled_guidance, "distilled guidance of the earlier steps", &GUIDANCE, 1.0, notes);
+            clamp_real(&mut steps.control_strength, "control strength of the earlier steps", &(0.0..=1.0), 1.0, notes);
+            steps.seed = steps.seed.filter(|seed| *seed >= 0);
+            Setting::limit(&mut steps.seed_blend, "seed blend of the earlier steps", &(), &None, notes);
+            Setting::limit(&mut steps.loras, "LoRAs of the earlier steps", &(), &Vec::new(), notes);
+        }
+    }
+
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+        let store = |steps: &EarlierSteps| StoredSteps {
+            until_step: steps.until_step,
+            picture: steps.picture.clone(),
+            seed: steps.seed,
+            seed_blend: steps.seed_blend,
+            prompt: steps.prompt.clone(),
+            negative_prompt: steps.negative_prompt.clone(),
+            guidance: steps.guidance,
+            distilled_guidance: steps.distilled_guidance,
+            control_strength: steps.control_strength,
+            loras: steps.loras.store(file),
+        };
+        self.iter().map(store).collect()
+    }
+
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        let restore = |steps: StoredSteps<F>| EarlierSteps {
+            until_step: steps.until_step,
+            picture: steps.picture.as_deref().and_then(bare_name).map(str::to_owned),
+            seed: steps.seed,
+            seed_blend: steps.seed_blend,
+            prompt: steps.prompt,
+            negative_prompt: steps.negative_prompt,
+            guidance: steps.guidance,
+            distilled_guidance: steps.distilled_guidance,
+            control_strength: steps.control_strength,
+            loras: Setting::restore(steps.loras, reader),
+        };
+        stored.into_iter().take(EarlierSteps::MAX).map(restore).collect()
+    }
+}
