@@ -35,7 +35,7 @@ const PATCHED_SOURCES: &[&str] = &[
 ];
 
 /// Patches of headers, which only have to be found before the engine's.
-const PATCHED_HEADERS: &[&str] = &["transport.h", "clip.hpp", "conditioner.hpp", "rng_philox.hpp"];
+const PATCHED_HEADERS: &[&str] = &["transport.h", "clip.hpp", "conditioner.hpp", "denoiser.hpp", "rng_philox.hpp"];
 
 /// Patches within `src/tokenizers`, which is compiled as a whole: the data members of a class that all of it sees are changed.
 const PATCHED_TOKENIZERS: &[&str] = &["bpe_tokenizer.h", "qwen2_tokenizer.cpp"];
