@@ -15,7 +15,9 @@ use std::slice;
 use std::sync::OnceLock;
 
 use atelier_core::placement::{self, Module};
-use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, Rgb8, Scheduler};
+use atelier_core::recipe::{
+    ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, Rgb8, Scheduler,
+};
 use atelier_engine::{End, Event, JobPhase, Task};
 use serde_json::json;
 use support::alone::{Alone, deep, deep_options};
