@@ -294,6 +294,7 @@ fn recipe_of_flags(
         batch_count: picture.batch_count,
         vae_tiling: modules.vae_tiling || usual.vae_tiling,
         flash_attention: !modules.no_diffusion_fa && (usual.flash_attention || modules.diffusion_fa),
+        insists_on_flash_attention: modules.diffusion_fa || usual.insists_on_flash_attention,
         vae_conv_scale: modules.vae_conv_scale || usual.vae_conv_scale,
         init: inputs.init_img.as_ref().map(|path| InitImage { image: file(path), strength: area::strength(inputs, area) }).or(usual.init),
         // A mask belongs to its picture.

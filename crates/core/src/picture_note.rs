@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::placement::Change;
+use crate::recipe::Recipe;
 
 /// Something that a person should know of a picture. It stays with the picture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -14,6 +15,9 @@ pub struct PictureNote {
     /// Changes of the recipe that may help, the most likely first.
     #[serde(default)]
     pub remedies: Vec<Change>,
+    /// The change of the recipe that was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<Change>,
 }
 
 /// Weight of a note.
@@ -30,12 +34,27 @@ impl PictureNote {
     /// A note on something that was changed, without remedies.
     #[must_use]
     pub fn changed(sentence: impl Into<String>) -> Self {
-        Self { kind: NoteKind::Changed, sentence: sentence.into(), remedies: Vec::new() }
+        Self { kind: NoteKind::Changed, sentence: sentence.into(), remedies: Vec::new(), made: None }
+    }
+
+    /// A note on a change of the recipe.
+    #[must_use]
+    pub fn made(change: Change, sentence: impl Into<String>) -> Self {
+        Self { made: Some(change), ..Self::changed(sentence) }
     }
 
     /// A note on something that went wrong.
     #[must_use]
     pub fn wrong(sentence: impl Into<String>, remedies: Vec<Change>) -> Self {
-        Self { kind: NoteKind::Wrong, sentence: sentence.into(), remedies }
+        Self { kind: NoteKind::Wrong, sentence: sentence.into(), remedies, made: None }
     }
+}
+
+/// The recipe with which a picture was made: as asked for, with the changes that its notes tell of.
+#[must_use]
+pub fn used_recipe(mut asked: Recipe, notes: &[PictureNote]) -> Recipe {
+    for change in notes.iter().filter_map(|note| note.made.as_ref()) {
+        change.apply(&mut asked);
+    }
+    asked
 }

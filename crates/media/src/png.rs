@@ -14,7 +14,7 @@ use super::a1111::{self, Parameters};
 use super::png_text::{self, Chunk};
 use super::{PictureError, StoredRecipe, file_names};
 use atelier_core::paths;
-use atelier_core::picture_note::PictureNote;
+use atelier_core::picture_note::{PictureNote, used_recipe};
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8, StoredFile};
 
 /// Keyword of the text of A1111 and others.
@@ -37,6 +37,7 @@ impl Metadata {
     /// Metadata of one picture of a recipe; `model` is the model's name, where it has one. Reads the sizes of the recipe's files.
     #[must_use]
     pub fn of(recipe: &Recipe, model: Option<String>, info: PictureInfo, notes: &[PictureNote], image: &Rgb8) -> Self {
+        let recipe = &used_recipe(recipe.clone(), notes);
         let (width, height) = (image.width(), image.height());
         let size_of = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
         Self {

@@ -438,7 +438,7 @@ pub(super) struct ModuleFlags {
     /// Decode in VAE tiles: less memory, a little slower
     #[arg(long, help_heading = DEVICES)]
     pub(super) vae_tiling: bool,
-    /// Enable flash attention in the diffusion module (the default)
+    /// Enable flash attention in the diffusion module (the default), even where it made single-colour pictures before
     #[arg(long, overrides_with = "no_diffusion_fa", help_heading = DEVICES)]
     pub(super) diffusion_fa: bool,
     /// Scale the convolutions of SDXL's VAE, for pictures that come out black

@@ -346,6 +346,7 @@ fn every_flag_reaches_the_recipe() {
         batch_count: 2,
         vae_tiling: true,
         flash_attention: false,
+        insists_on_flash_attention: false,
         vae_conv_scale: true,
         init: Some(InitImage { image: image("i.png"), strength: 0.4 }),
         mask: Some(image("m.png")),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use atelier_gallery::PictureId;
 use eframe::egui::TextureHandle;
 
-use atelier_core::picture_note::PictureNote;
+use atelier_core::picture_note::{PictureNote, used_recipe};
 use atelier_core::recipe::{PartialRecipe, PictureInfo, Recipe, Rgb8};
 use atelier_studio::opened_picture::OpenedPicture;
 
@@ -82,6 +82,7 @@ impl Session {
     pub fn push(&mut self, mut recipe: Recipe, info: PictureInfo, notes: Vec<PictureNote>, pixels: Arc<Rgb8>) -> SessionPictureId {
         let id = SessionPictureId(self.next_id);
         self.next_id += 1;
+        recipe = used_recipe(recipe, &notes);
         recipe.seed = info.seed;
         recipe.batch_count = 1;
         let (width, height) = (pixels.width(), pixels.height());

@@ -53,6 +53,8 @@ pub enum Change {
     VaeConvScale,
     /// No flash attention.
     FlashAttentionOff,
+    /// The model's own noise schedule.
+    OwnSchedule,
     /// Without the LoRA whose file has this name.
     WithoutLora {
         /// Name of the file.
@@ -74,6 +76,7 @@ impl Change {
             Self::VaeTiling => recipe.vae_tiling = true,
             Self::VaeConvScale => recipe.vae_conv_scale = true,
             Self::FlashAttentionOff => recipe.flash_attention = false,
+            Self::OwnSchedule => recipe.scheduler = None,
             Self::WithoutLora { name } => recipe.loras.retain(|lora| lora.path.file_name().is_none_or(|it| it != name.as_str())),
             Self::Size { width, height } => (recipe.width, recipe.height) = (*width, *height),
             Self::Quantisation { module, name } => {
@@ -100,7 +103,7 @@ impl Change {
             Self::Pieces { .. } => 4,
             Self::RunsOn { .. } => 5,
             Self::Weights { location: WeightLocation::Disk, .. } => 6,
-            Self::Quantisation { .. } | Self::VaeConvScale | Self::FlashAttentionOff => 7,
+            Self::Quantisation { .. } | Self::VaeConvScale | Self::FlashAttentionOff | Self::OwnSchedule => 7,
             Self::Size { .. } | Self::WithoutLora { .. } => 8,
         }
     }
@@ -122,6 +125,7 @@ impl fmt::Display for Change {
             Self::Quantisation { module, name } => write!(f, "Use {name} for the {}", module.noun()),
             Self::VaeConvScale => f.write_str("Scale the VAE's convolutions (safe range)"),
             Self::FlashAttentionOff => f.write_str("Turn off flash attention"),
+            Self::OwnSchedule => f.write_str("Use the model's own noise schedule"),
             Self::WithoutLora { name } => write!(f, "Remove {name}"),
             Self::Size { width, height } => write!(f, "Make the picture {width} × {height}"),
         }

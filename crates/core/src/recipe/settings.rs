@@ -280,6 +280,8 @@ settings! {
     vae_tiling: bool = false, "VAE tiling", Effort, [Memory];
     /// Flash attention in the diffusion module: less memory, often faster.
     flash_attention: bool = true, "flash attention", Effort, [Steps Memory Opening];
+    /// Flash attention even where a picture of the model had a single colour with it.
+    insists_on_flash_attention: bool = false, "flash attention", Effort, [], rare;
     /// Scale the convolutions of SDXL's VAE, which otherwise overflows in half precision and makes black pictures.
     vae_conv_scale: bool = false, "VAE range", Model, [Steps Memory Opening], rare;
     /// Start picture (img2img), and its denoising strength.

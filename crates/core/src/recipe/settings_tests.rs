@@ -1,5 +1,5 @@
 use super::*;
-use crate::recipe::{FileRole, LocalFile, RedrawTiles, Rgb8, StoredFile};
+use crate::recipe::{FileRole, LocalFile, RedrawTiles, Rgb8, StoredFile, seed_after};
 
 fn restored<F: FileForm>(text: &str, find: &mut dyn FnMut(RequiredFile, F) -> Option<PathBuf>) -> (Recipe, Vec<String>) {
     serde_json::from_str::<Stored<F>>(text).unwrap().restore(find)

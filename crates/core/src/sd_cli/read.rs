@@ -144,7 +144,7 @@ fn action(name: &str) -> Option<Action> {
         "-b" | "--batch-count" => Value(|it, text| set(&mut it.recipe.batch_count, above_zero(text)?)),
         "-t" | "--threads" => Value(|it, text| set(&mut it.recipe.threads, whole(text)?)),
         "--vae-tiling" => Flag(|it| it.recipe.vae_tiling = true),
-        "--diffusion-fa" => Flag(|it| it.recipe.flash_attention = true),
+        "--diffusion-fa" => Flag(|it| (it.recipe.flash_attention, it.recipe.insists_on_flash_attention) = (true, true)),
         "--force-sdxl-vae-conv-scale" => Flag(|it| it.recipe.vae_conv_scale = true),
         "--fa" => Flag(|it| {
             it.recipe.flash_attention = true;

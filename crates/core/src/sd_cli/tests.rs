@@ -60,6 +60,7 @@ fn a_whole_command_becomes_a_recipe() {
         batch_count: 2,
         vae_tiling: true,
         flash_attention: true,
+        insists_on_flash_attention: true,
         init: Some(InitImage { image: image("in.png"), strength: 0.4 }),
         mask: Some(image("m.png")),
         reference_images: vec![image("a.png"), image("b.png")],
@@ -350,6 +351,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
                 ..PlacementText::default()
             },
             flash_attention: switches[1],
+            insists_on_flash_attention: switches[1],
             vae_tiling: switches[2],
             vae_conv_scale: switches[3],
         },

@@ -123,6 +123,7 @@ impl<'a> Generator<'a> {
             let mut notes = plan.notes.clone();
             notes.extend(session.tiling_note.clone());
             notes.extend(loras.iter().filter_map(lora_note));
+            self.judge_faults(is_flat || has_missing_numbers);
             if is_flat {
                 notes.push(self.overflow_note("This picture has only one colour"));
             } else if has_missing_numbers {
@@ -432,20 +433,35 @@ impl<'a> Generator<'a> {
 }
 
 impl Generator<'_> {
-    /// The note on a picture that shows an overflow. The setting that probably caused it is avoided from now on.
+    /// A setting that was under suspicion, and that this picture was made without, is guilty where there is a picture, and innocent where there is
+    /// none either.
+    fn judge_faults(&self, is_broken: bool) {
+        let Self { engine, plan, shard, .. } = *self;
+        engine.history.judge_faults(&plan.recipe, plan.family, &shard.placement, &plan.devices, is_broken);
+    }
+
+    /// The note on a picture that shows an overflow. The next one is made without the setting that may have caused it.
     fn overflow_note(&self, what: &str) -> PictureNote {
         let Self { engine, plan, shard, .. } = *self;
         let recipe = &plan.recipe;
-        let avoided = FaultySetting::of(recipe, plan.family);
-        if let Some(setting) = avoided {
-            engine.history.record_fault(setting, recipe, &shard.placement, &plan.devices);
-        }
+        let suspect = FaultySetting::of(recipe, plan.family);
+        let suspect = suspect.filter(|setting| engine.history.suspect(*setting, recipe, &shard.placement, &plan.devices));
         let other_files = engine.with_headers(|headers| other_files(headers, recipe));
         let in_tiles = plan.vae_tiling || !can_be_tiled(recipe);
         let remedies = remedies(recipe, plan.family, in_tiles, other_files);
         let mut sentence = format!("{what}: numbers overflowed during generation.");
-        if avoided == Some(FaultySetting::FlashAttention) {
-            sentence.push_str(" The next picture with this model on this device is generated without flash attention.");
+        match suspect {
+            Some(FaultySetting::FlashAttention) => {
+                sentence.push_str(
+                    " The next picture of this model on this device is generated without flash attention, to see whether that helps.",
+                );
+            }
+            Some(FaultySetting::VaeRange) => {
+                sentence.push_str(
+                    " The next picture of this model on this device is decoded in the VAE's safe range, to see whether that helps.",
+                );
+            }
+            None => {}
         }
         if remedies.is_empty() {
             sentence.push_str(" Another quantisation of the model or another device may help.");
@@ -456,7 +472,8 @@ impl Generator<'_> {
 
 /// The note on a picture whose decoding had too little memory as a whole.
 pub(super) fn decoded_in_tiles(device: &str) -> PictureNote {
-    PictureNote::changed(format!("Decoded in tiles (VAE tiling): {device} has too little memory to decode the whole picture at once."))
+    let sentence = format!("Decoded in tiles (VAE tiling): {device} has too little memory to decode the whole picture at once.");
+    PictureNote::made(Change::VaeTiling, sentence)
 }
 
 /// The note on a LoRA that was not wholly used.

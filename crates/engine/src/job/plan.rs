@@ -16,7 +16,7 @@ use crate::state::EngineState;
 use atelier_core::canvas::{Mask, PixelRect, StartFit};
 use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
-use atelier_core::placement::PlacementError;
+use atelier_core::placement::{Change, PlacementError};
 use atelier_core::recipe::{FileRole, Hires, ImageSource, Recipe, Rgb8, Scheduler, seed_after};
 use atelier_library::{Checked, Family};
 use atelier_media::{fit_image, read_image, read_mask};
@@ -82,7 +82,8 @@ pub(super) fn prepare(
     let mut recipe = Recipe { files, ..recipe.clone() };
     check_person(&recipe, needs_id_embedding).map_err(Failure::from)?;
     notes.extend(recipe.clamp());
-    drop_foreign_schedule(&mut recipe, family, &mut notes);
+    let mut made: Vec<PictureNote> = drop_foreign_schedule(&mut recipe, family).into_iter().collect();
+    notes.extend(made.iter().map(|note| note.sentence.clone()));
     note_weights_as_text(&recipe, &mut notes);
     recipe.check_person_word().map_err(Failure::from)?;
     let read = |source: &ImageSource| read_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."));
@@ -155,13 +156,16 @@ pub(super) fn prepare(
     let placement = placement?;
     notes.extend(placement.notes(&recipe.files, &devices));
     let avoided = engine.history.avoid_faults(&mut recipe, family, &placement.placement, &devices);
-    notes.extend(avoided.into_iter().map(|note| note.sentence));
+    notes.extend(avoided.iter().map(|note| note.sentence.clone()));
+    made.extend(avoided);
     let mut shards = shards(&recipe, &placement, &devices);
 
     let first = if recipe.seed < 0 { i64::from(rand::random::<u32>()) } else { recipe.seed };
     let count = recipe.batch_count;
     let seeds = (0..i64::from(count)).map(|n| seed_after(first, n)).collect();
-    let picture_notes = notes.iter().map(PictureNote::changed).collect();
+    let note =
+        |sentence: &String| made.iter().find(|note| note.sentence == *sentence).cloned().unwrap_or_else(|| PictureNote::changed(sentence));
+    let picture_notes = notes.iter().map(note).collect();
     // Of the job, and of no picture.
     notes.extend(placement.note.clone());
     let steps = match (&area, &hires) {
@@ -221,12 +225,14 @@ fn snap_size(recipe: &mut Recipe, size_multiple: u32, notes: &mut Vec<String>) -
 }
 
 /// Leaves out a noise schedule that was made for other models: the engine has no noise levels for this one.
-fn drop_foreign_schedule(recipe: &mut Recipe, family: Family, notes: &mut Vec<String>) {
-    if recipe.scheduler == Some(Scheduler::Ays) && !matches!(family, Family::Sd1 | Family::Sdxl | Family::Svd) {
-        recipe.scheduler = None;
-        let (schedule, family) = (Scheduler::Ays.label(), family.label());
-        notes.push(format!("The noise schedule is {family}'s own: {schedule} is made for Stable Diffusion 1.5 and SDXL."));
+fn drop_foreign_schedule(recipe: &mut Recipe, family: Family) -> Option<PictureNote> {
+    if recipe.scheduler != Some(Scheduler::Ays) || matches!(family, Family::Sd1 | Family::Sdxl | Family::Svd) {
+        return None;
     }
+    recipe.scheduler = None;
+    let (schedule, family) = (Scheduler::Ays.label(), family.label());
+    let sentence = format!("The noise schedule is {family}'s own: {schedule} is made for Stable Diffusion 1.5 and SDXL.");
+    Some(PictureNote::made(Change::OwnSchedule, sentence))
 }
 
 /// Says that weights are letters to a language model.

@@ -134,10 +134,20 @@ impl History {
         self.save(&stored);
     }
 
-    /// Remembers that this setting broke a picture of the recipe where it was made.
-    pub(crate) fn record_fault(&self, setting: FaultySetting, recipe: &Recipe, placement: &Placement, devices: &[Device]) {
+    /// Has the next picture of the recipe made without this setting, which may have broken one. Returns false where it is no suspect.
+    pub(crate) fn suspect(&self, setting: FaultySetting, recipe: &Recipe, placement: &Placement, devices: &[Device]) -> bool {
         let mut stored = self.lock();
-        if stored.faults.add(setting, recipe, placement, devices) {
+        let is_suspect = stored.faults.suspect(setting, recipe, placement, devices);
+        if is_suspect {
+            self.save(&stored);
+        }
+        is_suspect
+    }
+
+    /// Settles the suspicions against settings that a picture was made without.
+    pub(crate) fn judge_faults(&self, recipe: &Recipe, family: Family, placement: &Placement, devices: &[Device], is_broken: bool) {
+        let mut stored = self.lock();
+        if stored.faults.judge(recipe, family, placement, devices, is_broken) {
             self.save(&stored);
         }
     }

@@ -397,7 +397,11 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                 let range = "Scale the VAE's convolutions, against black SDXL pictures.";
                 row(ui, "VAE range", |ui| ui.checkbox(&mut recipe.vae_conv_scale, "Safe range").on_hover_text(range));
                 let flash = "Flash attention needs less memory and is often faster. Turn it off if pictures are broken.";
-                row(ui, "Attention", |ui| ui.checkbox(&mut recipe.flash_attention, "Flash attention").on_hover_text(flash));
+                let attention = row(ui, "Attention", |ui| ui.checkbox(&mut recipe.flash_attention, "Flash attention").on_hover_text(flash));
+                if attention.changed() {
+                    // Whoever turns it on wants it.
+                    recipe.insists_on_flash_attention = recipe.flash_attention;
+                }
             });
         })
         .header_response
