@@ -1,6 +1,6 @@
 //! Presets and earlier prompts, used as a person uses them.
 
-use crate::gui::files::FileTask;
+use crate::gui::create::update::preset_task;
 use crate::gui::tests::*;
 use atelier_studio::presets::{PresetTask, read_presets};
 
@@ -80,7 +80,8 @@ fn importing_a_list_asks_before_it_touches_a_style_of_the_same_name() {
     std::fs::write(&list, "name,prompt\nInk,other ink\nFog,fog\n").unwrap();
     let import = |studio: &mut Studio| {
         // As a closed file dialog does it.
-        studio.app().workers().file(FileTask::Presets(folder.clone(), PresetTask::Import(list.clone())));
+        let (ctx, task) = (studio.harness.ctx.clone(), PresetTask::Import(list.clone()));
+        studio.app_mut().with(&ctx, |features, context| preset_task(features.create, task, context));
         studio.until("the question", |app| app.state.create.presets.import.is_some());
     };
     let own = ("Ink".to_owned(), "my ink".to_owned());
