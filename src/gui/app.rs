@@ -16,7 +16,6 @@ use eframe::egui;
 use crate::gui::autosave::{Autosave, SettingsWrite};
 use crate::gui::command::{Command, Commands};
 use crate::gui::context::{Answer, Background, Context};
-use crate::gui::create::presets::PresetState;
 use crate::gui::create::prompt_history::PromptHistory;
 use crate::gui::create::view::settings_panel;
 use crate::gui::due::{self, Due};
@@ -30,7 +29,7 @@ use crate::gui::shared::{Closing, ErrorCard, Jobs, Screen, Shared};
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Worker};
-use crate::gui::{canvas, create, devices, frame, gallery, guides, live, memory, models, palette, program, queue, theme};
+use crate::gui::{canvas, create, devices, frame, gallery, guides, live, memory, models, palette, program, queue, styles, theme};
 use crate::settings::{self, Settings, Zoom};
 use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
@@ -102,6 +101,7 @@ impl App {
             gallery: &mut self.state.gallery,
             canvas: &mut self.state.canvas,
             guides: &mut self.state.guides,
+            styles: &mut self.state.styles,
             live: &mut self.state.live,
             memory: &mut self.state.memory,
             palette: &mut self.state.palette,
@@ -125,6 +125,9 @@ impl App {
             Command::Gallery(it) => self.with(ctx, |features, context| gallery::update::update(features.gallery, it, context)),
             Command::Canvas(it) => self.with(ctx, |features, context| canvas::update::update(features.canvas, it, context)),
             Command::Guides(it) => self.with(ctx, |features, context| guides::update::update(features.guides, it, context)),
+            Command::Styles(it) => {
+                self.with(ctx, |features, context| styles::update::update(features.styles, features.create, it, context))
+            }
             Command::Live(it) => self.with(ctx, |features, context| live::update::update(features.live, it, context)),
             Command::Memory(it) => self.with(ctx, |features, context| memory::update::update(features.memory, it, context)),
             Command::Palette(it) => self.with(ctx, |features, context| palette::update::update(features.palette, it, context)),
@@ -187,7 +190,6 @@ impl App {
             unsaved: Vec::new(),
             asks_beside: options.beside.is_some(),
             create: create::State {
-                presets: PresetState { folder: options.paths.as_ref().map(Paths::presets), ..PresetState::default() },
                 prompts: PromptHistory::new(settings.prompts.clone()),
                 ..create::State::new(settings.preview, pictures_folder)
             },
@@ -199,6 +201,7 @@ impl App {
                 Some(beside) => canvas::State::beside(beside.backups.as_ref().map(|own| own.path().to_owned())),
             },
             guides: guides::State,
+            styles: styles::State { folder: options.paths.as_ref().map(Paths::styles), ..styles::State::default() },
             live: live::State::new(options.paths.clone()),
             palette: palette::State::default(),
             memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
@@ -223,7 +226,7 @@ impl App {
         };
         app.with(ctx, |features, context| {
             memory::update::start(features.memory, context);
-            create::update::start(features.create, context);
+            styles::update::start(features.styles, context);
             canvas::update::start(features.canvas, context);
             devices::requests::start(features.devices, context);
             program::update::start(context);
@@ -396,6 +399,7 @@ impl App {
         frame::window(ui, &self.state, &mut commands);
         self.state.create.focus_prompt = false;
         self.state.create.focus_dialog = false;
+        self.state.styles.focus_dialog = false;
         let gallery = &mut self.state.gallery;
         (gallery.focus_search, gallery.focus_cursor) = (false, false);
         let models = &mut self.state.models;

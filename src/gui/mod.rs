@@ -40,6 +40,7 @@ pub mod screen;
 pub mod shared;
 mod shortcut;
 pub mod state;
+pub mod styles;
 pub mod theme;
 mod toolbar;
 mod typed_path;

@@ -10,7 +10,6 @@ pub(crate) mod loras;
 pub(crate) mod open;
 pub(crate) mod own_models;
 pub(crate) mod pictures;
-pub mod presets;
 pub mod progress;
 pub mod prompt_history;
 pub mod remake;

@@ -14,7 +14,6 @@ use crate::gui::create::command::Command;
 use crate::gui::create::larger;
 use crate::gui::create::open;
 use crate::gui::create::pictures;
-use crate::gui::create::presets::{AppliedPreset, PresetDraft};
 use crate::gui::create::session::{PictureFile, SessionPictureId};
 use crate::gui::create::state::State;
 use crate::gui::create::steps;
@@ -26,10 +25,9 @@ use crate::gui::shared::{ErrorCard, random_seed};
 use crate::gui::typed_path::parse_path;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
 use crate::gui::workers::Worker;
-use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe, SeedBlend, changed_settings};
+use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe, SeedBlend};
 use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob};
-use atelier_studio::presets::{self, Preset, PresetOutcome, PresetTask, Presets};
 use atelier_studio::queue::QueueRequest;
 
 /// Carries out a command.
@@ -108,22 +106,6 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             state.focus_prompt = true;
         }
         Command::SearchPrompts(text) => state.prompts.search = text,
-        Command::ApplyPreset(name) => apply_preset(state, &name, context),
-        Command::EditPreset(draft) => {
-            state.focus_dialog = state.presets.draft.is_none();
-            state.presets.draft = draft.map(|draft| *draft);
-        }
-        Command::SavePreset => save_preset(state, context),
-        Command::DeletePreset(name) => preset_task(state, PresetTask::Delete(name), context),
-        Command::AnswerImport(answer) => {
-            if let (Some(import), Some(taken)) = (state.presets.import.take(), answer) {
-                preset_task(state, PresetTask::Write(Box::new(import), taken), context);
-            }
-        }
-        Command::ImportStyles => {
-            let dialog = FileDialog::file("Choose A1111's styles.csv").filter("Lists of styles", &["csv"]);
-            choose_one(dialog, context, |path, features, context| preset_task(features.create, PresetTask::Import(path), context));
-        }
         Command::TakeImage(image) => context.run(
             Worker::Pixels,
             move || pixels::from_screen(&image),
@@ -275,54 +257,6 @@ pub(super) fn new_job(state: &State, recipe: Recipe, lane: Lane, context: &Conte
     NewJob { recipe, lane, folder: state.pictures_folder.clone(), model, wanted_model: None, device: None, preview }
 }
 
-pub(crate) fn start(state: &State, context: &Context<'_>) {
-    preset_task(state, PresetTask::Read, context);
-}
-
-pub(crate) fn preset_task(state: &State, task: PresetTask, context: &Context<'_>) {
-    let Some(folder) = state.presets.folder.clone() else { return };
-    context.run(
-        Worker::Files,
-        move || {
-            let outcome = task.run(&folder, atelier_library::to_trash);
-            (presets::read_presets(&folder), outcome)
-        },
-        |(read, outcome), features, context| presets_read(features.create, read, outcome, context),
-    );
-}
-
-fn presets_read(state: &mut State, presets: Presets, outcome: PresetOutcome, context: &mut Context<'_>) {
-    for path in presets.presets.iter().filter_map(|(_, picture)| picture.clone()) {
-        // A preset may have got another picture.
-        state.thumbnails.retain(|(of, _)| *of != path);
-        pictures::request_thumbnail(state, path, context);
-    }
-    state.presets.list = presets;
-    if outcome.question.is_some() {
-        state.presets.import = outcome.question;
-    }
-    if let Some(words) = outcome.words {
-        context.notice(words);
-    }
-}
-
-fn apply_preset(state: &mut State, name: &str, context: &mut Context<'_>) {
-    let Some(preset) = state.presets.get(name) else { return };
-    let before = context.shared.next.recipe.clone();
-    let settings = preset.settings_for(&before);
-    context.shared.next.apply_settings(&settings);
-    let recipe = context.shared.next.recipe.clone();
-    let changes = changed_settings(&before, &recipe);
-    state.presets.applied = Some(AppliedPreset { name: name.to_owned(), changes, recipe });
-}
-
-fn save_preset(state: &mut State, context: &Context<'_>) {
-    let Some(PresetDraft { name, parts, with_picture }) = state.presets.draft.take() else { return };
-    let preset = Preset::of(name.trim().to_owned(), &context.shared.next.recipe, parts);
-    let picture = if with_picture { shown_image(state) } else { None };
-    preset_task(state, PresetTask::Save(Box::new(preset), picture), context);
-}
-
 fn cancel(id: JobId, context: &mut Context<'_>) {
     if let Some(job) = context.shared.jobs.get_mut(id) {
         job.stopping = true;
@@ -353,7 +287,7 @@ fn move_file(from: FileRole, to: FileRole, context: &mut Context<'_>) {
 }
 
 /// The picture shown, as a picture that another one is made from.
-fn shown_image(state: &State) -> Option<ImageSource> {
+pub(crate) fn shown_image(state: &State) -> Option<ImageSource> {
     let picture = state.session.shown()?;
     match (&picture.stored, &picture.pixels) {
         (PictureFile::At(path), _) => Some(ImageSource::File(path.clone())),
