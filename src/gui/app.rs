@@ -126,7 +126,7 @@ impl App {
             Command::Canvas(it) => self.with(ctx, |features, context| canvas::update::update(features.canvas, it, context)),
             Command::Guides(it) => self.with(ctx, |features, context| guides::update::update(features.guides, it, context)),
             Command::Styles(it) => {
-                self.with(ctx, |features, context| styles::update::update(features.styles, features.create, it, context))
+                self.with(ctx, |features, context| styles::update::update(features.styles, features.create, it, context));
             }
             Command::Live(it) => self.with(ctx, |features, context| live::update::update(features.live, it, context)),
             Command::Memory(it) => self.with(ctx, |features, context| memory::update::update(features.memory, it, context)),

@@ -117,8 +117,10 @@ impl Context<'_> {
     }
 }
 
+type Apply = dyn FnOnce(Features<'_>, &mut Context<'_>) + Send;
+
 /// What work in the background comes to: it is applied on the window's thread.
-pub(crate) struct Answer(Box<dyn FnOnce(Features<'_>, &mut Context<'_>) + Send>);
+pub(crate) struct Answer(Box<Apply>);
 
 impl Answer {
     fn new(apply: impl FnOnce(Features<'_>, &mut Context<'_>) + Send + 'static) -> Self {

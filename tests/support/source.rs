@@ -123,26 +123,21 @@ fn without_work(stream: TokenStream, found: &mut bool) -> TokenStream {
             Some([TokenTree::Punct(dot), TokenTree::Ident(name)]) if dot.as_char() == '.' => name.to_string(),
             _ => String::new(),
         };
-        let mut arguments: Vec<Vec<TokenTree>> = vec![Vec::new()];
-        for tree in group.stream() {
-            let ends = matches!(&tree, TokenTree::Punct(mark) if mark.as_char() == ',');
-            arguments.last_mut().unwrap().push(tree);
-            if ends {
-                arguments.push(Vec::new());
-            }
-        }
+        let inside: Vec<TokenTree> = group.stream().into_iter().collect();
+        let is_comma = |tree: &TokenTree| matches!(tree, TokenTree::Punct(mark) if mark.as_char() == ',');
+        let mut arguments: Vec<Vec<TokenTree>> = inside.split_inclusive(is_comma).map(<[TokenTree]>::to_vec).collect();
         let begins_with = |argument: &[TokenTree], words: &[&str]| {
             let given = argument.iter().take(words.len()).map(ToString::to_string);
             argument.len() >= words.len() && given.eq(words.iter().copied())
         };
         let is_handed_on = match called.as_str() {
-            "run" | "run_silently" => begins_with(&arguments[0], &["Worker", ":", ":"]),
+            "run" | "run_silently" => arguments.first().is_some_and(|first| begins_with(first, &["Worker", ":", ":"])),
             "run_alone" => true,
             _ => false,
         };
         if is_handed_on && let Some(work) = arguments.get_mut(1) {
             // The comma stays.
-            let comma = work.pop_if(|last| matches!(last, TokenTree::Punct(mark) if mark.as_char() == ','));
+            let comma = work.pop_if(|last| is_comma(last));
             let is_closure = begins_with(work, &["|", "|"]) || begins_with(work, &["move", "|", "|"]);
             let is_name = work.iter().all(|tree| matches!(tree, TokenTree::Ident(_)) || tree.to_string() == ":");
             if is_closure || is_name {

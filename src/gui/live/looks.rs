@@ -79,12 +79,11 @@ pub(crate) fn convert(state: &mut State, context: &Context<'_>) {
         }
         Pending::Picture(job, finished) if state.shown_job == Some(job) => {
             let Picture { info, image, .. } = &finished.picture;
-            match &finished.base {
-                Some(base) => convert_candidate(job, Arc::clone(image), base.clone(), info.seed, context),
-                None => {
-                    let preview = Preview { picture: info.index, step: u32::MAX, place: None, image: Arc::clone(image) };
-                    convert_preview(job, preview, context);
-                }
+            if let Some(base) = &finished.base {
+                convert_candidate(job, Arc::clone(image), base.clone(), info.seed, context);
+            } else {
+                let preview = Preview { picture: info.index, step: u32::MAX, place: None, image: Arc::clone(image) };
+                convert_preview(job, preview, context);
             }
             state.converting = Some((job, Some(*finished)));
         }
