@@ -15,7 +15,9 @@ use std::slice;
 use std::sync::OnceLock;
 
 use atelier_core::placement::{self, Module};
-use atelier_core::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, Rgb8};
+use atelier_core::recipe::{
+    ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, Rgb8, Scheduler,
+};
 use atelier_engine::{End, Event, JobPhase, Task};
 use serde_json::json;
 use support::alone::{Alone, deep, deep_options};
@@ -485,5 +487,27 @@ fn models_of_other_families_make_the_same_picture_wherever_their_modules_run() {
         assert_eq!(again.pixels(), first.pixels(), "{name}");
         assert!(used(&again, "GPU0") && used(&again, "GPU1"), "{name}");
         it.engine.handle().unload().unwrap();
+    }
+}
+
+/// Schedules that divide by the steps less one, or look into a table, have one step too. One step goes from the highest noise level to none.
+#[test]
+fn every_noise_schedule_makes_a_picture_in_one_step() {
+    let engine = alone();
+    let schedules = |recipe: &Recipe| {
+        let made = |scheduler| engine.run(&Recipe { scheduler: Some(scheduler), ..recipe.clone() });
+        Scheduler::ALL.iter().map(|scheduler| (*scheduler, made(*scheduler))).collect::<Vec<_>>()
+    };
+    for name in ["sd15", "zimage"] {
+        let recipe = if name == "sd15" { of_family(name) } else { Recipe { steps: 1, ..recipe() } };
+        let made = schedules(&recipe);
+        let usual = made[0].1.pixels().to_vec();
+        for (scheduler, said) in &made {
+            let is_foreign = *scheduler == Scheduler::Ays && name == "zimage";
+            assert_eq!(said.begin().notes.iter().any(|note| note.contains("Align Your Steps")), is_foreign, "{name} {scheduler:?}");
+            if matches!(scheduler, Scheduler::Karras | Scheduler::Exponential | Scheduler::Gits) {
+                assert_eq!(said.pixels(), usual, "{name} {scheduler:?}");
+            }
+        }
     }
 }

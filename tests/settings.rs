@@ -7,6 +7,8 @@ mod support;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use atelier::settings;
 use atelier_core::paths::{HOME_VARIABLE, Paths};
@@ -19,9 +21,8 @@ use serde_json::Value;
 use support::{files, folder, tiny};
 
 const SEED: u64 = 47;
-/// Sets of flags. The first ones take every way through the program, with pictures; the others are compared as settings.
+/// Random sets of settings, and of flags.
 const SETS: usize = 200;
-const PICTURES: usize = 6;
 
 fn atelier(home: &Path, args: &[String]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
@@ -75,7 +76,8 @@ fn common(flags: &[String]) -> Vec<String> {
 }
 
 fn events(output: &Output) -> Vec<Value> {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let told = [&output.stderr, &output.stdout].map(|text| String::from_utf8_lossy(text));
+    assert!(output.status.success(), "{told:?}");
     String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -105,42 +107,73 @@ fn stored(path: &Path) -> Value {
 fn random_flags_make_the_same_picture_and_notes_in_every_way() {
     tiny();
     let mut random = StdRng::seed_from_u64(SEED);
-    for set in 0..PICTURES {
-        let flags = random_flags(&mut random);
-        println!("seed {SEED}, set {set}: {flags:?}");
-        let home = folder(&format!("set-{set}"));
-        fs::remove_dir_all(&home).unwrap();
-        let [direct, queued, like] = ["direct", "queued", "like"].map(|name| home.join(name));
-        for folder in [&direct, &queued, &like] {
-            fs::create_dir_all(folder).unwrap();
+    let sets: Vec<_> = (0..SETS).map(|_| random_flags(&mut random)).collect();
+    let next = AtomicUsize::new(0);
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                while let Some((set, flags)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|set| Some((set, sets.get(set)?))) {
+                    compare_ways(set, flags);
+                }
+            });
         }
-        // What is learnt of a model is of one home.
-        let homes = ["a", "b", "c"].map(|name| home.join(name));
-        let args = |words: &[&str], more: &[String], out: &Path| {
-            let words = words.iter().map(|word| (*word).to_owned());
-            words.chain(more.iter().cloned()).chain(["-o".to_owned(), out.display().to_string()]).collect::<Vec<_>>()
-        };
-        let output = atelier(&homes[0], &args(&["generate", "--json"], &common(&flags), &direct));
-        let (made, told) = (events(&output), String::from_utf8_lossy(&output.stderr).into_owned());
-        let added = events(&atelier(&homes[1], &args(&["queue", "--json", "add"], &common(&flags), &queued)));
-        let run = events(&atelier(&homes[1], &["queue", "run", "--json"].map(str::to_owned)));
-        let first = only_picture(&direct);
-        let again = [&["--like".to_owned(), first.display().to_string(), "-t".to_owned(), "1".to_owned()][..], &model()].concat();
-        let copied = atelier(&homes[2], &args(&["generate", "--json"], &again, &like));
+    });
+}
 
-        let (second, third) = (only_picture(&queued), only_picture(&like));
-        assert_eq!(pixels(&first), pixels(&second), "the queue");
-        assert_eq!(pixels(&first), pixels(&third), "--like");
-        assert_eq!(stored(&first), stored(&second), "what the queue's picture says");
-        // What flags were brought to is told at once, beside the events.
-        let of_flags = notes(&added);
-        assert!(of_flags.iter().all(|note| told.lines().any(|line| line == note)), "{of_flags:?} in {told}");
-        let later = notes(&made);
-        assert!(later.iter().all(|note| notes(&run).contains(note) || stored(&second).to_string().contains(note.as_str())), "{later:?}");
-        assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
-        let told = String::from_utf8_lossy(&copied.stderr);
-        assert!(of_flags.iter().all(|note| !told.contains(note)), "what was used is what the picture says: {told}");
+/// Makes the picture of a set of flags with `generate`, with the queue, with `--like` of the first, and reads its settings from a file.
+fn compare_ways(set: usize, flags: &[String]) {
+    let told_set = format!("seed {SEED}, set {set}: {flags:?}");
+    println!("{told_set}");
+    let home = folder(&format!("set-{set}"));
+    fs::remove_dir_all(&home).unwrap();
+    let [direct, queued, like] = ["direct", "queued", "like"].map(|name| home.join(name));
+    for folder in [&direct, &queued, &like] {
+        fs::create_dir_all(folder).unwrap();
     }
+    // What is learnt of a model is of one home.
+    let homes = ["a", "b", "c"].map(|name| home.join(name));
+    let args = |words: &[&str], more: &[String], out: &Path| {
+        let words = words.iter().map(|word| (*word).to_owned());
+        words.chain(more.iter().cloned()).chain(["-o".to_owned(), out.display().to_string()]).collect::<Vec<_>>()
+    };
+    let output = atelier(&homes[0], &args(&["generate", "--json"], &common(flags), &direct));
+    let (made, told) = (events(&output), String::from_utf8_lossy(&output.stderr).into_owned());
+    let added = events(&atelier(&homes[1], &args(&["queue", "--json", "add"], &common(flags), &queued)));
+    let run = events(&atelier(&homes[1], &["queue", "run", "--json"].map(str::to_owned)));
+    let first = only_picture(&direct);
+    let again = [&["--like".to_owned(), first.display().to_string(), "-t".to_owned(), "1".to_owned()][..], &model()].concat();
+    let copied = atelier(&homes[2], &args(&["generate", "--json"], &again, &like));
+    let told_again = String::from_utf8_lossy(&copied.stderr).into_owned();
+    assert!(copied.status.success(), "{told_set}: {told_again}");
+
+    let (second, third) = (only_picture(&queued), only_picture(&like));
+    let said = stored(&first);
+    assert_eq!(said, stored(&second), "what the queue's picture says; {told_set}");
+    assert_same_pixels(&first, &second, &format!("the queue; {told_set}"));
+    assert_same_pixels(&first, &third, &format!("--like; {told_set}"));
+    // What flags were brought to is told at once, beside the events.
+    let of_flags = notes(&added);
+    assert!(of_flags.iter().all(|note| told.lines().any(|line| line == note)), "{of_flags:?} in {told}; {told_set}");
+    let later = notes(&made);
+    let again = notes(&run);
+    assert!(later.iter().all(|note| again.contains(note) || said.to_string().contains(note.as_str())), "{later:?}; {told_set}");
+    assert!(of_flags.iter().all(|note| !told_again.contains(note)), "what was used is what the picture says: {told_again}; {told_set}");
+
+    let paths = Paths::beneath(&homes[0]);
+    let restored = read_metadata(&first).unwrap().recipe.unwrap().into_recipe(|_, _, _| None).recipe;
+    settings::save(&paths.settings_file, &settings::Settings { recipe: restored.clone(), ..settings::Settings::default() }).unwrap();
+    let loaded = settings::load(&paths.settings_file);
+    assert_eq!(loaded.settings.recipe, restored, "{told_set}");
+    assert!(loaded.problem.is_none(), "{told_set}");
+    fs::remove_dir_all(&home).unwrap();
+}
+
+#[track_caller]
+fn assert_same_pixels(one: &Path, other: &Path, told: &str) {
+    let (one, other) = (pixels(one), pixels(other));
+    let differences = one.pixels().iter().zip(other.pixels()).filter(|(one, other)| one != other).count();
+    assert!(one == other, "{differences} of {} bytes differ: {told}", one.pixels().len());
 }
 
 /// The same by the settings alone: a file of settings and a picture bring each number into its limits as `clamp` does, with the same sentences.

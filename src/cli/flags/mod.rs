@@ -271,7 +271,7 @@ pub(super) struct PictureFlags {
     #[arg(short = 'H', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.height, Recipe::default().height))]
     pub(super) height: Option<u32>,
     /// Seed of the first picture; each further picture takes the next number. Negative or absent: random
-    #[arg(short, long, value_name = "N", allow_negative_numbers = true, help_heading = PICTURE)]
+    #[arg(short, long, value_name = "N", value_parser = whole_seed, allow_negative_numbers = true, help_heading = PICTURE)]
     pub(super) seed: Option<i64>,
     #[arg(short, long, alias = "batch", value_name = "N", default_value_t = 1, help_heading = PICTURE, help = within(&ROWS.batch_count))]
     pub(super) batch_count: u32,
@@ -626,6 +626,11 @@ fn gib(text: &str) -> Result<u64, String> {
 
 fn finite(text: &str) -> Result<f32, String> {
     text.parse().ok().filter(|value: &f32| value.is_finite()).ok_or_else(|| "write a number".to_owned())
+}
+
+/// Seeds of other programs go to 2^64 - 1.
+fn whole_seed(text: &str) -> Result<i64, String> {
+    text.parse().map_err(|_| format!("write a whole number up to {}", i64::MAX))
 }
 
 fn unit(text: &str) -> Result<f32, String> {

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{CommonFlags, DEVICES, LibraryFlags, LikeFlags, OUTPUT, PICTURE, PathFlags, PictureFlags, ServerFlags, suits, within};
+use super::{
+    CommonFlags, DEVICES, LibraryFlags, LikeFlags, OUTPUT, PICTURE, PathFlags, PictureFlags, ServerFlags, suits, whole_seed, within,
+};
 use atelier_core::placement::one_device;
 use atelier_core::recipe::{ROWS, Recipe};
 use atelier_gallery::queue::QueuedJobId;
@@ -94,7 +96,7 @@ pub(in crate::cli) struct QueueAddFlags {
     #[arg(short = 'H', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.height, Recipe::default().height))]
     height: Option<u32>,
     /// Seed of the first picture; each further picture takes the next number. Negative or absent: random
-    #[arg(short, long, value_name = "N", allow_negative_numbers = true, help_heading = PICTURE)]
+    #[arg(short, long, value_name = "N", value_parser = whole_seed, allow_negative_numbers = true, help_heading = PICTURE)]
     seed: Option<i64>,
     #[arg(short, long, alias = "batch", value_name = "N", default_value_t = 1, help_heading = PICTURE, help = within(&ROWS.batch_count))]
     batch_count: u32,

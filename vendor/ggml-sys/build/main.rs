@@ -35,10 +35,10 @@ const PATCHED_SOURCES: &[&str] = &[
 ];
 
 /// Patches of headers, which only have to be found before the engine's.
-const PATCHED_HEADERS: &[&str] = &["transport.h", "clip.hpp", "conditioner.hpp", "rng_philox.hpp"];
+const PATCHED_HEADERS: &[&str] = &["transport.h", "clip.hpp", "conditioner.hpp", "denoiser.hpp", "rng_philox.hpp"];
 
 /// Patches within `src/tokenizers`, which is compiled as a whole: the data members of a class that all of it sees are changed.
-const PATCHED_TOKENIZERS: &[&str] = &["bpe_tokenizer.h", "qwen2_tokenizer.cpp"];
+const PATCHED_TOKENIZERS: &[&str] = &["bpe_tokenizer.h", "clip_tokenizer.cpp", "qwen2_tokenizer.cpp", "t5_unigram_tokenizer.cpp"];
 
 const SHIM_SOURCES: &[&str] = &[
     "shim",
@@ -52,6 +52,7 @@ const SHIM_SOURCES: &[&str] = &[
     "encoded_images",
     "noise_blend",
     "person_guide",
+    "prompt_words",
     "step_records",
     "compute_hook",
     "compute_threads",

@@ -1,6 +1,6 @@
 //! Branches and drafts: recipes whose first steps are those of another picture.
 
-use super::{EarlierSteps, Recipe};
+use super::{EarlierSteps, Recipe, seed_after};
 
 impl EarlierSteps {
     /// The first `until_step` steps of a recipe that is no branch itself.
@@ -66,7 +66,7 @@ impl Recipe {
     /// Moves the seeds of the earlier steps by as much as those of another part of the same picture.
     pub fn move_earlier_seeds(&mut self, by: i64) {
         for seed in self.earlier_steps.iter_mut().filter_map(|it| it.seed.as_mut()) {
-            *seed = seed.saturating_add(by);
+            *seed = seed_after(*seed, by);
         }
     }
 

@@ -12,6 +12,12 @@ pub struct SeedBlend {
     pub amount: f32,
 }
 
+/// The seed that lies this many after another one: after the largest comes 0, since a negative one is drawn at random.
+#[must_use]
+pub const fn seed_after(seed: i64, by: i64) -> i64 {
+    seed.wrapping_add(by) & i64::MAX
+}
+
 impl Default for SeedBlend {
     fn default() -> Self {
         Self { seed: 0, amount: 0.2 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::form::{FileForm, bare_name};
 use super::sampling::GUIDANCE;
+use super::settings::MAX_PROMPT_CHARS;
 use super::{
     ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, RedrawTiles,
     RequiredFile, Rng, Sampler, Scheduler, SeedBlend,
@@ -110,7 +111,19 @@ macro_rules! unlimited {
     };
 }
 
-unlimited!(bool, String, Option<Sampler>, Option<Scheduler>, Rng, StartFit, PlacementText);
+unlimited!(bool, Option<Sampler>, Option<Scheduler>, Rng, StartFit, PlacementText);
+
+/// Its limit is the number of characters.
+impl Setting for String {
+    type Limits = usize;
+    same_form!();
+
+    fn limit(&mut self, name: &str, limits: &Self::Limits, _: &Self, notes: &mut Vec<String>) {
+        let Some((end, _)) = self.char_indices().nth(*limits) else { return };
+        notes.push(format!("{}: the first {limits} of {} characters are read.", capitalized(name), self.chars().count()));
+        self.truncate(end);
+    }
+}
 
 /// Every negative seed is drawn at random.
 impl Setting for i64 {
@@ -492,6 +505,8 @@ impl Setting for Vec<EarlierSteps> {
             clamp_real(&mut steps.guidance, "guidance of the earlier steps", &GUIDANCE, 1.0, notes);
             clamp_real(&mut steps.distilled_guidance, "distilled guidance of the earlier steps", &GUIDANCE, 1.0, notes);
             clamp_real(&mut steps.control_strength, "control strength of the earlier steps", &(0.0..=1.0), 1.0, notes);
+            Setting::limit(&mut steps.prompt, "prompt of the earlier steps", &MAX_PROMPT_CHARS, &String::new(), notes);
+            Setting::limit(&mut steps.negative_prompt, "negative prompt of the earlier steps", &MAX_PROMPT_CHARS, &String::new(), notes);
             steps.seed = steps.seed.filter(|seed| *seed >= 0);
             Setting::limit(&mut steps.seed_blend, "seed blend of the earlier steps", &(), &None, notes);
             Setting::limit(&mut steps.loras, "LoRAs of the earlier steps", &(), &Vec::new(), notes);

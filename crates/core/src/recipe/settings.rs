@@ -25,6 +25,8 @@ const SIDES: RangeInclusive<u32> = 64..=16_384;
 /// Name of both of them together.
 const SIZE: &str = "size";
 const STEPS: RangeInclusive<u32> = 1..=1000;
+/// Characters of a prompt: more are no description, and a text encoder takes minutes and gigabytes for them.
+pub(super) const MAX_PROMPT_CHARS: usize = 10_000;
 
 /// What a setting affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -241,9 +243,9 @@ settings! {
     /// The files of the model, by role.
     files: ModelFiles = ModelFiles::default(), "model", Model, [Steps Memory Opening];
     /// What the picture shows.
-    prompt: String = String::new(), "prompt", Prompt, [Steps Memory];
+    prompt: String = String::new(), in MAX_PROMPT_CHARS, "prompt", Prompt, [Steps Memory];
     /// What the picture does not show; no effect at guidance 1, unless the model reads it in its prompt.
-    negative_prompt: String = String::new(), "negative prompt", NegativePrompt, [Steps Memory];
+    negative_prompt: String = String::new(), in MAX_PROMPT_CHARS, "negative prompt", NegativePrompt, [Steps Memory];
     /// Put the negative prompt into the prompt, as models without guidance read it.
     negative_in_prompt: bool = false, "model", Model, [Steps Memory], rare;
     /// Width in pixels, before it is snapped to a multiple that the model can make.

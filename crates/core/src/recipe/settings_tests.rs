@@ -85,6 +85,19 @@ fn what_is_beyond_the_limits_is_brought_to_the_nearest_value_with_a_sentence() {
 }
 
 #[test]
+fn a_prompt_ends_at_a_whole_character_and_is_told() {
+    let max = ROWS.prompt.limits;
+    let mut recipe = Recipe { prompt: "é".repeat(max + 3), negative_prompt: "é".repeat(max), ..Recipe::default() };
+    assert_eq!(recipe.clamp(), [format!("Prompt: the first {max} of {} characters are read.", max + 3)]);
+    assert_eq!((recipe.prompt.chars().count(), recipe.negative_prompt.chars().count()), (max, max));
+}
+
+#[test]
+fn after_the_largest_seed_comes_zero() {
+    assert_eq!([seed_after(7, 1), seed_after(i64::MAX, 1), seed_after(i64::MAX - 1, 3), seed_after(0, -1)], [8, 0, 1, i64::MAX]);
+}
+
+#[test]
 fn usual_settings_are_within_their_limits_and_rows_have_help() {
     assert_eq!(Recipe::default().clamp(), Vec::<String>::new());
     assert_eq!(ROWS.steps.help(), "Denoising steps");

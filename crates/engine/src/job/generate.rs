@@ -20,7 +20,7 @@ use crate::stores::steps::{MAX_BYTES_OF_PICTURE, StepsInput, StepsKey};
 use atelier_core::canvas::{Mask, StartFit, crop_picture, paste_area, plan_tile, with_low_frequencies};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::Change;
-use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
+use atelier_core::recipe::{PictureInfo, Recipe, Rgb8, seed_after};
 use atelier_library::file_name;
 use atelier_media::{PictureError, fit_image};
 
@@ -196,7 +196,7 @@ impl<'a> Generator<'a> {
             let mut mask = plan.denoise.clone();
             mask.pixels_mut().iter_mut().filter(|value| **value > 0).for_each(|value| *value = 255);
             // Neighbours of the same noise would look alike.
-            let own = self.recipe_of(seed.saturating_add(i64::from(index)));
+            let own = self.recipe_of(seed_after(seed, i64::from(index)));
             let recipe = Recipe { prompt: words.clone(), earlier_steps: Vec::new(), last_step: None, ..own };
             let area = Some(AreaParams { strength: settings.strength, soft_mask: Some(&plan.denoise) });
             let input =
@@ -321,7 +321,7 @@ impl<'a> Generator<'a> {
             }
             self.monitor.set_part(PicturePart { index, count, place: Some(plan.crop) });
             // Neighbours of the same noise would look alike.
-            let seed = seed.saturating_add(i64::from(index));
+            let seed = seed_after(seed, i64::from(index));
             let mut recipe = self.recipe_of(seed);
             recipe.move_earlier_seeds(i64::from(index));
             let AreaInput { init, mask, soft_mask, control } =

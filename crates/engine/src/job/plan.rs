@@ -17,7 +17,7 @@ use atelier_core::canvas::{Mask, PixelRect, StartFit};
 use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::PlacementError;
-use atelier_core::recipe::{FileRole, Hires, ImageSource, Recipe, Rgb8};
+use atelier_core::recipe::{FileRole, Hires, ImageSource, Recipe, Rgb8, Scheduler, seed_after};
 use atelier_library::{Checked, Family};
 use atelier_media::{fit_image, read_image, read_mask};
 
@@ -82,6 +82,8 @@ pub(super) fn prepare(
     let mut recipe = Recipe { files, ..recipe.clone() };
     check_person(&recipe, needs_id_embedding).map_err(Failure::from)?;
     notes.extend(recipe.clamp());
+    drop_foreign_schedule(&mut recipe, family, &mut notes);
+    note_weights_as_text(&recipe, &mut notes);
     recipe.check_person_word().map_err(Failure::from)?;
     let read = |source: &ImageSource| read_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."));
     let area = part_of(&recipe, family, read)?;
@@ -158,7 +160,7 @@ pub(super) fn prepare(
 
     let first = if recipe.seed < 0 { i64::from(rand::random::<u32>()) } else { recipe.seed };
     let count = recipe.batch_count;
-    let seeds = (0..i64::from(count)).map(|n| first.saturating_add(n)).collect();
+    let seeds = (0..i64::from(count)).map(|n| seed_after(first, n)).collect();
     let picture_notes = notes.iter().map(PictureNote::changed).collect();
     // Of the job, and of no picture.
     notes.extend(placement.note.clone());
@@ -216,6 +218,27 @@ fn snap_size(recipe: &mut Recipe, size_multiple: u32, notes: &mut Vec<String>) -
         notes.push(format!("VAE tiling is off: the picture is no larger than one tile of {VAE_TILE} pixels."));
     }
     vae_tiling
+}
+
+/// Leaves out a noise schedule that was made for other models: the engine has no noise levels for this one.
+fn drop_foreign_schedule(recipe: &mut Recipe, family: Family, notes: &mut Vec<String>) {
+    if recipe.scheduler == Some(Scheduler::Ays) && !matches!(family, Family::Sd1 | Family::Sdxl | Family::Svd) {
+        recipe.scheduler = None;
+        let (schedule, family) = (Scheduler::Ays.label(), family.label());
+        notes.push(format!("The noise schedule is {family}'s own: {schedule} is made for Stable Diffusion 1.5 and SDXL."));
+    }
+}
+
+/// Says that weights are letters to a language model.
+fn note_weights_as_text(recipe: &Recipe, notes: &mut Vec<String>) {
+    let reads_brackets = [FileRole::ClipL, FileRole::ClipG, FileRole::T5xxl].iter().any(|role| recipe.files.get(*role).is_some());
+    let has_weight = |prompt: &str| {
+        let mut numbers = prompt.split(':').skip(1).filter_map(|rest| Some(rest.split_once(')')?.0.trim()));
+        prompt.contains('(') && numbers.any(|number| number.parse::<f32>().is_ok())
+    };
+    if recipe.files.get(FileRole::Llm).is_some() && !reads_brackets && (has_weight(&recipe.prompt) || has_weight(&recipe.negative_prompt)) {
+        notes.push("This model's text encoder reads brackets and weights as text.".to_owned());
+    }
 }
 
 /// Leaves out earlier steps that the picture cannot have, with a note.

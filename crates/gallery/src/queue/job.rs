@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use atelier_core::recipe::Recipe;
+use atelier_core::recipe::{Recipe, seed_after};
 
 use crate::PictureId;
 
@@ -221,7 +221,7 @@ impl QueuedJob {
     #[must_use]
     pub fn recipe_of(&self, pictures: &Range<u32>) -> Recipe {
         let seed = self.first_seed.unwrap_or(self.recipe.seed);
-        let seed = if seed < 0 { seed } else { seed.saturating_add(i64::from(pictures.start)) };
+        let seed = if seed < 0 { seed } else { seed_after(seed, i64::from(pictures.start)) };
         Recipe { seed, batch_count: pictures.end - pictures.start, ..Recipe::clone(&self.recipe) }
     }
 }

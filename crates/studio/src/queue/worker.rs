@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
-use atelier_core::recipe::{ModelFiles, PlacementText};
+use atelier_core::recipe::{ModelFiles, PlacementText, seed_after};
 use atelier_engine::{Busy, Event, Handle, JobId, PreviewOptions, Task};
 use atelier_gallery::queue::{JobOutcome, JobState, NewJob, Pace, PauseMode, QueueControl, QueuedJob, QueuedJobId};
 use atelier_gallery::{Database, GalleryError};
@@ -440,7 +440,7 @@ impl Worker {
         match event {
             Event::Begin { job, begin } => {
                 let Some(active) = self.active.get_mut(&job) else { return false };
-                let first_seed = begin.seeds.first().map_or(0, |seed| seed.saturating_sub(i64::from(active.pictures.start)));
+                let first_seed = begin.seeds.first().map_or(0, |seed| seed_after(*seed, -i64::from(active.pictures.start)));
                 active.begin(begin);
                 let id = active.id;
                 self.write(Change::Begin(id, first_seed));

@@ -1,0 +1,141 @@
+//! A prompt is text: whatever it says, and however much, a picture comes of it, and brackets mean what they mean elsewhere.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use atelier_core::paths::HOME_VARIABLE;
+use atelier_core::recipe::{FileRole, ModelFiles, ROWS, Recipe};
+use atelier_library::BUILTIN_VARIABLE;
+use support::engine::Engine;
+use support::{files, folder, recipe};
+use testkit::families;
+
+/// Stable Diffusion 1.5 in small, whose encoder tells words apart.
+fn clip() -> Recipe {
+    static FILES: OnceLock<ModelFiles> = OnceLock::new();
+    let write = || {
+        let dir = folder("clip");
+        let parts = families::reading("sd15").into_iter();
+        parts.map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect()
+    };
+    Recipe { files: FILES.get_or_init(write).clone(), steps: 1, ..recipe() }
+}
+
+/// A small model whose encoder is a language model.
+fn language_model() -> Recipe {
+    Recipe { steps: 1, ..recipe() }
+}
+
+struct Studio {
+    engine: Engine,
+    recipe: Recipe,
+}
+
+impl Studio {
+    fn new(recipe: Recipe) -> Self {
+        Self { engine: Engine::start(), recipe }
+    }
+
+    fn picture(&self, prompt: &str) -> Vec<u8> {
+        self.engine.run(&Recipe { prompt: prompt.to_owned(), ..self.recipe.clone() }).pixels().to_vec()
+    }
+
+    fn notes(&self, prompt: &str) -> Vec<String> {
+        self.engine.run(&Recipe { prompt: prompt.to_owned(), ..self.recipe.clone() }).begin().notes.clone()
+    }
+}
+
+/// Pairs of prompts that say the same, in AUTOMATIC1111's syntax. A bracket without its other half is a letter at the end, and open to the end.
+const SAME: [(&str, &str); 7] = [
+    (r"x \) y", "x ) y"),
+    (r"x \] y", "x ] y"),
+    ("a (dog:1.5)", "a (dog: 1.5 )"),
+    ("a (dog:+1.5)", "a (dog:1.50)"),
+    ("a (dog)", "a (dog:1.1)"),
+    ("(a dog", "(a dog)"),
+    ("[a dog", "[a dog]"),
+];
+
+/// Pairs that do not.
+const OTHER: [(&str, &str); 5] = [
+    ("a dog", "a (dog:1.5)"),
+    (r"a \(dog\)", "a (dog)"),
+    ("a [dog]", "a dog"),
+    ("a dog BREAK a lake", "a dog a lake"),
+    ("a dog:1.5)", "a dog"),
+];
+
+/// Weights that are no numbers are letters.
+const LETTERS: [&str; 4] = ["a (dog:...)", "a (dog:.)", "a (dog:1.2.3)", "a (dog:-)"];
+
+#[test]
+fn brackets_and_weights_are_those_of_a1111() {
+    let studio = Studio::new(clip());
+    for (one, other) in SAME {
+        assert_eq!(studio.picture(one), studio.picture(other), "{one} and {other}");
+    }
+    for (one, other) in OTHER {
+        assert_ne!(studio.picture(one), studio.picture(other), "{one} and {other}");
+    }
+    for text in LETTERS {
+        assert_ne!(studio.picture(text), studio.picture("a dog"), "{text}");
+    }
+    assert!(!studio.picture(&format!("a (dog:{})", "9".repeat(60))).is_empty(), "larger than any number");
+}
+
+#[test]
+fn brackets_are_letters_to_a_language_model_and_weights_are_told() {
+    let studio = Studio::new(language_model());
+    let told = |prompt: &str| studio.notes(prompt).iter().any(|note| note.contains("reads brackets and weights as text"));
+    assert_eq!([told("a dog"), told("a dog (large)"), told("a (dog:1.5)"), told("at 10:30) or (so")], [false, false, true, true]);
+    assert_eq!(studio.picture(r"a \(dog\)"), studio.picture("a (dog)"));
+    assert_ne!(studio.picture("a (dog)"), studio.picture("a dog"));
+    assert_ne!(studio.picture("a (dog:1.5)"), studio.picture("a dog"));
+}
+
+#[test]
+fn prompts_of_a_megabyte_are_read_up_to_the_limit_which_is_told() {
+    const BYTES: usize = 1_000_000;
+    let limit = ROWS.prompt.limits;
+    let long = |unit: &str| unit.repeat(BYTES / unit.len());
+    // Runs that a regular expression, a table of pairs or a stack may be slow or deep in.
+    let units = ["word sky, ", "a", "1", " ", "[(a:", ":1.1)", "\\'s", "é\n\n", "BREAK "];
+    let studio = Studio::new(clip());
+    for unit in units {
+        let said = studio.engine.run(&Recipe { prompt: long(unit), negative_prompt: long("a "), ..studio.recipe.clone() });
+        assert!(!said.pixels().is_empty(), "{unit:?}");
+        let told = |name: &str| said.begin().notes.iter().any(|note| note.starts_with(&format!("{name}: the first {limit} of ")));
+        assert!(told("Prompt") && told("Negative prompt"), "{unit:?}: {:?}", said.begin().notes);
+    }
+    let studio = Studio::new(language_model());
+    for unit in ["word sky, ", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa "] {
+        let cut: String = long(unit).chars().take(limit).collect();
+        assert_eq!(studio.picture(&long(unit)), studio.picture(&cut), "{unit:?}");
+    }
+}
+
+/// The longest argument that Linux hands to a program has 128 KiB.
+#[test]
+fn the_command_line_reads_the_longest_argument() {
+    let home = folder("argument");
+    let prompt = "word sky, ".repeat(13_000);
+    for command_name in ["plan", "generate"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
+        command.env(HOME_VARIABLE, home.join("home")).env(BUILTIN_VARIABLE, home.join("none")).stdin(Stdio::null());
+        command.args([command_name, "-W", "64", "-H", "64", "-t", "1", "-p", &prompt]);
+        for (flag, role) in [("--diffusion-model", FileRole::Diffusion), ("--llm", FileRole::Llm), ("--taesd", FileRole::Taesd)] {
+            command.arg(flag).arg(files().get(role).unwrap());
+        }
+        if command_name == "generate" {
+            command.args(["--steps", "1", "--cfg-scale", "1", "-o"]).arg(home.join("picture.png"));
+        }
+        let output = command.output().unwrap();
+        let told = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text)).concat();
+        assert_eq!(output.status.code(), Some(0), "{command_name}: {told}");
+        assert!(told.contains(&format!("the first {} of {}", ROWS.prompt.limits, prompt.len())), "{command_name}: {told}");
+    }
+}

@@ -1,0 +1,238 @@
+#include "prompt_words.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+
+namespace {
+
+constexpr float MORE = 1.1f;
+constexpr float LESS = 1 / 1.1f;
+// Brackets that are open at once: more than these are letters, so that each word is weighted as often at most.
+constexpr size_t MAX_OPEN = 64;
+
+using Words = std::vector<std::pair<std::string, float>>;
+
+// Characters are of the C locale, whatever the process has chosen.
+bool is_space(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+bool is_bracket(char c) {
+    return c == '(' || c == ')' || c == '[' || c == ']';
+}
+
+bool is_of_word(char c) {
+    return is_letter(c) || is_digit(c) || c == '_';
+}
+
+struct Weight {
+    float value;
+    // Behind the bracket that ends it.
+    size_t end;
+};
+
+// The weight that begins with the colon at `start`: blanks, a decimal number, blanks, `)`.
+std::optional<Weight> weight_at(const std::string& text, size_t start) {
+    size_t at = start + 1;
+    while (at < text.size() && is_space(text[at])) {
+        at++;
+    }
+    const size_t first = at;
+    if (at < text.size() && (text[at] == '+' || text[at] == '-')) {
+        at++;
+    }
+    size_t digits = 0, points = 0;
+    for (; at < text.size() && (is_digit(text[at]) || text[at] == '.'); at++) {
+        (text[at] == '.' ? points : digits)++;
+    }
+    const std::string number = text.substr(first, at - first);
+    while (at < text.size() && is_space(text[at])) {
+        at++;
+    }
+    if (digits == 0 || points > 1 || at >= text.size() || text[at] != ')') {
+        return std::nullopt;
+    }
+    const float value = std::strtof(number.c_str(), nullptr);
+    return std::isfinite(value) ? std::optional<Weight>({value, at + 1}) : std::nullopt;
+}
+
+bool is_break(const std::string& text, size_t at) {
+    constexpr size_t LENGTH = 5;
+    const bool begins = at == 0 || !is_of_word(text[at - 1]);
+    return begins && text.compare(at, LENGTH, "BREAK") == 0 && (at + LENGTH >= text.size() || !is_of_word(text[at + LENGTH]));
+}
+
+// The open brackets of a kind: how many words there were before each.
+class Open {
+public:
+    bool open(const Words& words) {
+        if (starts.size() >= MAX_OPEN) {
+            return false;
+        }
+        starts.push_back(words.size());
+        return true;
+    }
+
+    bool close(Words& words, float factor) {
+        if (starts.empty()) {
+            return false;
+        }
+        weigh(words, starts.back(), factor);
+        starts.pop_back();
+        return true;
+    }
+
+    // What was never closed reaches to the end.
+    void close_all(Words& words, float factor) const {
+        for (const size_t start : starts) {
+            weigh(words, start, factor);
+        }
+    }
+
+private:
+    static void weigh(Words& words, size_t start, float factor) {
+        for (size_t i = start; i < words.size(); i++) {
+            words[i].second *= factor;
+        }
+    }
+
+    std::vector<size_t> starts;
+};
+
+// Neighbours of the same weight are tokenised as one text.
+Words joined(const Words& words) {
+    Words all;
+    for (const auto& word : words) {
+        if (!all.empty() && all.back().second == word.second) {
+            all.back().first += word.first;
+        } else {
+            all.push_back(word);
+        }
+    }
+    if (all.empty()) {
+        all.push_back({"", 1.0f});
+    }
+    return all;
+}
+
+} // namespace
+
+std::vector<std::pair<std::string, float>> atelier_weighted_words(const std::string& text) {
+    Words words;
+    Open round, square;
+    for (size_t at = 0; at < text.size();) {
+        const char c = text[at];
+        const bool escapes = c == '\\' && at + 1 < text.size() && (is_bracket(text[at + 1]) || text[at + 1] == '\\');
+        if (escapes) {
+            words.push_back({text.substr(at + 1, 1), 1.0f});
+            at += 2;
+            continue;
+        }
+        if (c == ':') {
+            const auto weight = weight_at(text, at);
+            if (weight && round.close(words, weight->value)) {
+                at = weight->end;
+                continue;
+            }
+        }
+        if ((c == '(' && round.open(words)) || (c == '[' && square.open(words)) || (c == ')' && round.close(words, MORE)) ||
+            (c == ']' && square.close(words, LESS))) {
+            at++;
+            continue;
+        }
+        if (c == 'B' && is_break(text, at)) {
+            words.push_back({"BREAK", -1.0f});
+            at += 5;
+            continue;
+        }
+        size_t end = at + 1;
+        while (end < text.size() && !is_bracket(text[end]) && text[end] != '\\' && text[end] != ':' && !(text[end] == 'B' && is_break(text, end))) {
+            end++;
+        }
+        words.push_back({text.substr(at, end - at), 1.0f});
+        at = end;
+    }
+    round.close_all(words, MORE);
+    square.close_all(words, LESS);
+    return joined(words);
+}
+
+std::vector<std::pair<std::string, float>> atelier_plain_words(const std::string& text) {
+    std::string plain;
+    for (size_t at = 0; at < text.size(); at++) {
+        if (text[at] == '\\' && at + 1 < text.size() && is_bracket(text[at + 1])) {
+            at++;
+        }
+        plain += text[at];
+    }
+    return {{plain, 1.0f}};
+}
+
+std::string atelier_single_spaces(const std::string& text, bool blanks_only) {
+    std::string single;
+    bool is_after_space = false;
+    for (const char c : text) {
+        const bool is_blank = blanks_only ? c == ' ' : is_space(c);
+        if (!is_blank) {
+            single += c;
+        } else if (!is_after_space) {
+            single += ' ';
+        }
+        is_after_space = is_blank;
+    }
+    return single;
+}
+
+std::vector<std::string> atelier_clip_pieces(const std::string& text) {
+    const auto lower = [&](size_t at) { return at < text.size() && is_letter(text[at]) ? static_cast<char>(text[at] | 0x20) : '\0'; };
+    // Letters of the ending after the apostrophe at this place; 0 where there is none.
+    const auto ending = [&](size_t at) -> size_t {
+        const char first = lower(at + 1), second = lower(at + 2);
+        if (first == 's' || first == 't') {
+            return 1;
+        }
+        if ((first == 'r' && second == 'e') || (first == 'v' && second == 'e')) {
+            return 2;
+        }
+        if (first == 'm') {
+            return 1;
+        }
+        if (first == 'l' && second == 'l') {
+            return 2;
+        }
+        return first == 'd' ? 1 : 0;
+    };
+    const auto is_rest = [](char c) { return !is_space(c) && !is_letter(c) && !is_digit(c); };
+    std::vector<std::string> pieces;
+    for (size_t at = 0; at < text.size();) {
+        size_t end = at + 1;
+        if (is_space(text[at])) {
+            at = end;
+            continue;
+        }
+        const size_t letters = text[at] == '\'' ? ending(at) : 0;
+        if (letters > 0) {
+            end += letters;
+        } else if (is_letter(text[at])) {
+            while (end < text.size() && is_letter(text[end])) {
+                end++;
+            }
+        } else if (is_rest(text[at])) {
+            while (end < text.size() && is_rest(text[end])) {
+                end++;
+            }
+        }
+        pieces.push_back(text.substr(at, end - at));
+        at = end;
+    }
+    return pieces;
+}
