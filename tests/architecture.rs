@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use imports::{File, Imports};
-use source::{Source, is_inside};
+use source::{Place, PlaceKind, Source, is_inside};
 
 struct Rule {
     /// The boundary, as a sentence.
@@ -39,7 +39,43 @@ enum Forbidden {
     ColourLiterals,
     /// A size of text written out in numbers.
     TextSizes,
+    /// What waits for a disk, a server or a dialog, beside the closures that are handed to other threads.
+    Blocking,
 }
+
+/// Modules of the system of which nothing may be called by a thread that must not wait.
+const BLOCKING_SYSTEM: &[&str] = &["std::fs", "std::net", "std::process", "std::thread", "tempfile", "opener", "rfd"];
+
+/// Our modules whose functions block. Types, constants and what types can do are for everyone.
+const BLOCKING: &[&str] = &[
+    "atelier_core::owner_only",
+    "atelier_core::paths",
+    "atelier_library",
+    "atelier_media",
+    "atelier_media::canvas_file",
+    "atelier_studio::canvas_backups",
+    "atelier_studio::installed",
+    "atelier_studio::opened_picture",
+    "atelier_studio::picture_index",
+    "atelier_studio::preloading",
+    "atelier_studio::styles",
+    "atelier_studio::results",
+    "crate::gui::canvas::work",
+    "crate::gui::create::work",
+    "crate::gui::dialog",
+    "crate::gui::files",
+    "crate::gui::identify",
+    "crate::settings",
+];
+
+/// Functions beside those modules that block.
+const BLOCKING_FUNCTIONS: &[&str] = &["atelier_engine::probe"];
+
+/// Functions of those modules that do not.
+const PURE: &[&str] = &["atelier_library::builtin_card"];
+
+/// Methods that look at the disk.
+const DISK_METHODS: &[&str] = &["exists", "try_exists", "is_file", "is_dir", "metadata", "canonicalize", "read_dir"];
 
 const INTERFACE: &[&str] = &["egui", "eframe", "egui_extras", "winit", "crate::gui"];
 const SYSTEM: &[&str] =
@@ -114,6 +150,7 @@ const RULES: &[Rule] = &[
             "src/gui/widgets.rs",
             "src/gui/program/view/",
             "src/gui/queue/view/",
+            "src/gui/styles/view",
             "src/gui/toolbar.rs",
             "src/gui/memory/view",
             "src/gui/live/view",
@@ -154,14 +191,37 @@ const RULES: &[Rule] = &[
             "src/gui/widgets.rs",
             "src/gui/program/view/",
             "src/gui/queue/view/",
+            "src/gui/styles/view",
             "src/gui/toolbar.rs",
             "src/gui/memory/view",
             "src/gui/live/view",
         ],
         except: &[],
-        forbids: Forbidden::Methods(&["exists", "try_exists", "is_file", "is_dir", "metadata", "canonicalize", "read_dir"]),
+        forbids: Forbidden::Methods(DISK_METHODS),
         bad: "fn f() { if path.exists() {} }",
         good: "fn f() { if state.exists { path.file_name(); } }",
+    },
+    Rule {
+        says: "what waits for a disk, a server or a dialog is called in closures that are handed to a worker, and in files of such work alone",
+        within: &["src/gui/"],
+        except: &[
+            // Called by such closures alone: their functions are among those that block.
+            "src/gui/canvas/work.rs",
+            "src/gui/create/work.rs",
+            "src/gui/dialog.rs",
+            "src/gui/files.rs",
+            "src/gui/identify.rs",
+            // The threads themselves.
+            "src/gui/workers.rs",
+            // Pixels are converted, and nothing is read.
+            "src/gui/pixels.rs",
+            // Before there is a window.
+            "src/gui/window.rs",
+            "src/gui/tests",
+        ],
+        forbids: Forbidden::Blocking,
+        bad: "use std::fs; fn f() { context.run(Worker::Files, move || path, |path, _, _| fs::read(path)); }",
+        good: "use std::fs; fn f() { context.run(Worker::Files, move || fs::read(path), |read, _, _| show(read)); }",
     },
     Rule {
         says: "the board is worked out without drawing, asking the engine or touching the system",
@@ -463,10 +523,8 @@ impl Rule {
                 source.paths.iter().filter(|it| forbidden(&it.path)).map(|it| (it.line, it.path.clone())).collect()
             }
             Forbidden::Word(word) => source.tokens.iter().filter(|it| it.text == word).map(|it| (it.line, it.text.clone())).collect(),
-            Forbidden::Methods(methods) => {
-                let calls = source.tokens.windows(3).filter(|it| it[0].text == "." && it[2].text == "(");
-                calls.filter(|it| methods.contains(&it[1].text.as_str())).map(|it| (it[1].line, format!(".{}()", it[1].text))).collect()
-            }
+            Forbidden::Methods(methods) => calls_of(methods, source),
+            Forbidden::Blocking => blocking(source.beside_work()),
             Forbidden::ColourLiterals => colour_literals(source),
             Forbidden::TextSizes => {
                 let number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
@@ -477,6 +535,29 @@ impl Rule {
             }
         }
     }
+}
+
+fn calls_of(methods: &[&str], source: &Source) -> Vec<(usize, String)> {
+    let calls = source.tokens.windows(3).filter(|it| it[0].text == "." && it[2].text == "(");
+    calls.filter(|it| methods.contains(&it[1].text.as_str())).map(|it| (it[1].line, format!(".{}()", it[1].text))).collect()
+}
+
+/// What waits for a disk, a server or a dialog.
+fn blocking(source: &Source) -> Vec<(usize, String)> {
+    let is_function = |name: &str| name.starts_with(|c: char| c.is_lowercase());
+    let blocks = |path: &str| {
+        let (module, name) = path.rsplit_once("::").unwrap_or(("", path));
+        let of_system = BLOCKING_SYSTEM.iter().any(|system| is_inside(module, system));
+        let is_ours = BLOCKING.contains(&module) && !PURE.contains(&path) && !BLOCKING.contains(&path);
+        (is_function(name) && (of_system || is_ours)) || BLOCKING_FUNCTIONS.contains(&path)
+    };
+    let all_of = |place: &Place| {
+        let is_glob = matches!(&place.kind, PlaceKind::Import(name) | PlaceKind::Export(name) if name == "*");
+        is_glob && (BLOCKING.contains(&place.path.as_str()) || BLOCKING_SYSTEM.iter().any(|system| is_inside(&place.path, system)))
+    };
+    let places = source.paths.iter().map(|place| (place, source.spell_out(place)));
+    let named = places.filter(|(place, path)| blocks(path) || all_of(place)).map(|(place, path)| (place.line, path));
+    named.chain(calls_of(DISK_METHODS, source)).collect()
 }
 
 fn colour_literals(source: &Source) -> Vec<(usize, String)> {
@@ -605,6 +686,33 @@ fn colours_by_name_by_number_and_by_code_are_all_literals() {
         "theme.accent.gamma_multiply(0.5)",
     ] {
         assert_eq!(count(good), 0, "{good}");
+    }
+}
+
+#[test]
+fn what_blocks_is_seen_however_it_is_called() {
+    let found = |text: &str| blocking(Source::read("crate::gui::x", text).beside_work()).len();
+    for bad in [
+        "use std::fs::read; fn f() {}",
+        "use std::fs::*; fn f() {}",
+        "fn f() { std::fs::File::open(path) }",
+        "use std::fs::File; fn f() { File::open(path) }",
+        "use crate::gui::create::work; fn f() { work::missing(paths) }",
+        "use crate::gui::create::work::missing; fn f() {}",
+        "use crate::gui::files as disk; fn f() { disk::read_picture(path) }",
+        "fn f() { let read = |path| atelier_media::read_image(path); }",
+        "fn f() { thread.run(Worker::Files, move || path, |path, _, _| path.is_file()) }",
+        "fn f() { atelier_engine::probe(host, port) }",
+    ] {
+        assert_eq!(found(bad), 1, "{bad}");
+    }
+    for good in [
+        "use std::fs::File; use crate::gui::create::work::{self, Opened}; fn f() {}",
+        "use atelier_media::canvas_file::CANVAS_ENDING; fn f() { atelier_library::builtin_card(builtin) }",
+        "use crate::gui::create::work; fn f() { context.run(Worker::Files, move || work::missing(paths), |_, _, _| {}) }",
+        "fn f() { context.run_alone(\"probe\", move || atelier_engine::probe(host, port), |_, _, _| {}) }",
+    ] {
+        assert_eq!(found(good), 0, "{good}");
     }
 }
 

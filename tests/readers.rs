@@ -48,22 +48,22 @@ fn settings(bytes: &[u8]) -> bool {
     path.exists()
 }
 
-fn styles(bytes: &[u8]) -> bool {
+fn style_list(bytes: &[u8]) -> bool {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("styles.csv");
     fs::write(&path, bytes).unwrap();
-    atelier_studio::presets::read_styles(&path).is_ok_and(|styles| !styles.is_empty())
+    atelier_studio::styles::read_style_list(&path).is_ok_and(|styles| !styles.is_empty())
 }
 
-fn preset(bytes: &[u8]) -> bool {
+fn style(bytes: &[u8]) -> bool {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("preset.json"), bytes).unwrap();
-    !atelier_studio::presets::read_presets(folder.path()).presets.is_empty()
+    fs::write(folder.path().join("style.json"), bytes).unwrap();
+    !atelier_studio::styles::read_styles(folder.path()).styles.is_empty()
 }
 
 fn readers() -> Vec<Reader> {
     let mut all = READERS.to_vec();
-    all.extend([("styles", styles as fn(&[u8]) -> bool), ("preset", preset)]);
+    all.extend([("style_list", style_list as fn(&[u8]) -> bool), ("style", style)]);
     #[cfg(feature = "gui")]
     all.push(("settings", settings));
     all

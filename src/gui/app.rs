@@ -1,7 +1,7 @@
 //! The frame loop: folds what happened into the state, lets the views draw it, carries out commands.
 //!
-//! It stands above the features and hands each engine event, worker report and command to the feature that it concerns. Nothing here waits,
-//! and no feature knows it.
+//! It stands above the features and hands each engine event and command to the feature that it concerns; what came of work in the background
+//! says itself whom it concerns. Nothing here waits, and no feature knows it.
 
 mod closing;
 
@@ -13,16 +13,14 @@ use std::time::{Duration, Instant};
 
 use eframe::egui;
 
-use crate::gui::autosave::Autosave;
-use crate::gui::canvas::tasks::CanvasReport;
+use crate::gui::autosave::{Autosave, SettingsWrite};
 use crate::gui::command::{Command, Commands};
-use crate::gui::context::Context;
-use crate::gui::create::presets::PresetState;
+use crate::gui::context::{Answer, Background, Context};
 use crate::gui::create::prompt_history::PromptHistory;
 use crate::gui::create::view::settings_panel;
 use crate::gui::due::{self, Due};
 use crate::gui::feature_command::FeatureCommand as _;
-use crate::gui::files::{DialogKind, DialogResult, Report};
+use crate::gui::features::Features;
 use crate::gui::history::{ChangeCause, History, Snapshot};
 use crate::gui::input_queue::InputQueue;
 use crate::gui::notices::Notices;
@@ -30,9 +28,9 @@ use crate::gui::options::{Beside, Options};
 use crate::gui::shared::{Closing, ErrorCard, Jobs, Screen, Shared};
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
-use crate::gui::workers::{Wake, Workers};
-use crate::gui::{canvas, create, devices, frame, gallery, guides, live, memory, models, palette, program, queue, theme};
-use crate::settings::{Settings, Zoom};
+use crate::gui::workers::{Wake, Worker};
+use crate::gui::{canvas, create, devices, frame, gallery, guides, live, memory, models, palette, program, queue, styles, theme};
+use crate::settings::{self, Settings, Zoom};
 use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
@@ -55,7 +53,7 @@ pub struct App {
     pub(super) state: State,
     pub(super) engine: Arc<Handle>,
     queue: QueueService,
-    workers: Workers,
+    background: Background,
     /// `None` where this person has no library.
     library: Option<LibraryService>,
     /// `None` where this person has no folders.
@@ -80,40 +78,20 @@ struct Opening {
     due: Due,
 }
 
-/// The features' own state, each on its own.
-struct Features<'a> {
-    create: &'a mut create::State,
-    devices: &'a mut devices::State,
-    models: &'a mut models::State,
-    gallery: &'a mut gallery::State,
-    canvas: &'a mut canvas::State,
-    guides: &'a mut guides::State,
-    live: &'a mut live::State,
-    memory: &'a mut memory::State,
-    palette: &'a mut palette::State,
-    program: &'a mut program::State,
-    queue: &'a mut queue::State,
-}
-
 impl App {
-    /// The threads, to which a test brings what a file dialog would have.
-    #[cfg(test)]
-    pub(crate) const fn workers(&self) -> &Workers {
-        &self.workers
-    }
-
     /// Calls a feature with what it may change, then carries out the commands that it has for others.
-    fn with(&mut self, ctx: &egui::Context, call: impl FnOnce(Features<'_>, &mut Context<'_>)) {
+    pub(super) fn with(&mut self, ctx: &egui::Context, call: impl FnOnce(Features<'_>, &mut Context<'_>)) {
         let mut commands = Commands::default();
         let mut context = Context {
             egui: ctx,
             engine: &self.engine,
-            workers: &self.workers,
+            background: &self.background,
             queue: &self.queue,
             library: self.library.as_ref(),
             gallery: self.gallery.as_ref(),
             notices: &mut self.state.notices,
             shared: &mut self.state.shared,
+            cause: &mut self.cause,
             commands: &mut commands,
         };
         let features = Features {
@@ -123,11 +101,13 @@ impl App {
             gallery: &mut self.state.gallery,
             canvas: &mut self.state.canvas,
             guides: &mut self.state.guides,
+            styles: &mut self.state.styles,
             live: &mut self.state.live,
             memory: &mut self.state.memory,
             palette: &mut self.state.palette,
             program: &mut self.state.program,
             queue: &mut self.state.queue,
+            autosave: &mut self.autosave,
         };
         call(features, &mut context);
         self.observe_recipe(ctx);
@@ -145,6 +125,9 @@ impl App {
             Command::Gallery(it) => self.with(ctx, |features, context| gallery::update::update(features.gallery, it, context)),
             Command::Canvas(it) => self.with(ctx, |features, context| canvas::update::update(features.canvas, it, context)),
             Command::Guides(it) => self.with(ctx, |features, context| guides::update::update(features.guides, it, context)),
+            Command::Styles(it) => {
+                self.with(ctx, |features, context| styles::update::update(features.styles, features.create, it, context));
+            }
             Command::Live(it) => self.with(ctx, |features, context| live::update::update(features.live, it, context)),
             Command::Memory(it) => self.with(ctx, |features, context| memory::update::update(features.memory, it, context)),
             Command::Palette(it) => self.with(ctx, |features, context| palette::update::update(features.palette, it, context)),
@@ -165,7 +148,7 @@ impl App {
         ctx.add_plugin(InputQueue::default());
         let waker = ctx.clone();
         let wake: Wake = Arc::new(move || due::wake(&waker));
-        let workers = Workers::start(options.paths.as_ref().map(Paths::reading_marks), Arc::clone(&wake))?;
+        let background = Background::start(options.paths.as_ref().map(Paths::reading_marks), Arc::clone(&wake), Answer::panicked)?;
         let engine = Arc::new(engine);
         let queue_wake = Arc::clone(&wake);
         let queue = QueueService::start(QueueOptions::of_window(options.paths.as_ref()), Arc::clone(&engine), move || queue_wake())?;
@@ -207,7 +190,6 @@ impl App {
             unsaved: Vec::new(),
             asks_beside: options.beside.is_some(),
             create: create::State {
-                presets: PresetState { folder: options.paths.as_ref().map(Paths::presets), ..PresetState::default() },
                 prompts: PromptHistory::new(settings.prompts.clone()),
                 ..create::State::new(settings.preview, pictures_folder)
             },
@@ -219,6 +201,7 @@ impl App {
                 Some(beside) => canvas::State::beside(beside.backups.as_ref().map(|own| own.path().to_owned())),
             },
             guides: guides::State,
+            styles: styles::State { folder: options.paths.as_ref().map(Paths::styles), ..styles::State::default() },
             live: live::State::new(options.paths.clone()),
             palette: palette::State::default(),
             memory: memory::State::from_settings(&settings, options.settings_path.as_deref()),
@@ -230,7 +213,7 @@ impl App {
             state,
             engine,
             queue,
-            workers,
+            background,
             library,
             gallery,
             autosave,
@@ -243,7 +226,7 @@ impl App {
         };
         app.with(ctx, |features, context| {
             memory::update::start(features.memory, context);
-            create::update::start(features.create, context);
+            styles::update::start(features.styles, context);
             canvas::update::start(features.canvas, context);
             devices::requests::start(features.devices, context);
             program::update::start(context);
@@ -304,15 +287,9 @@ impl App {
             self.queue_events(ctx);
             self.with(ctx, |features, context| engine_event(features, event, context));
         }
-        while let Some(report) = self.workers.next_report() {
-            self.cause = cause_of_report(&report);
-            if let Report::SettingsSaved(attempt, result) = report {
-                if let Some(sentence) = self.autosave.ended(ctx, attempt, result) {
-                    self.with(ctx, |_, context| context.notice(sentence));
-                }
-            } else {
-                self.with(ctx, |features, context| worker_report(features, report, context));
-            }
+        while let Some(answer) = self.background.next_answer() {
+            self.cause = ChangeCause::Step(OTHER_CHANGE);
+            self.with(ctx, |features, context| answer.apply(features, context));
         }
         self.cause = ChangeCause::Step(models::Command::Use(String::new()).label());
         while let Some(event) = self.library.as_ref().and_then(LibraryService::try_next) {
@@ -369,10 +346,28 @@ impl App {
             self.terminated.store(false, Ordering::Release);
         }
         self.closing(ctx);
-        self.autosave.refresh(ctx, &self.state, &self.workers);
+        if let Some(write) = self.autosave.refresh(ctx, &self.state) {
+            self.write_settings(write);
+        }
         if let Some(secs) = self.state.notices.expire(ctx.time()) {
             due::wake_in(ctx, secs);
         }
+    }
+
+    /// Has the settings written.
+    fn write_settings(&self, write: SettingsWrite) {
+        let SettingsWrite { path, attempt, settings } = write;
+        self.background.run(
+            Worker::Files,
+            move || {
+                settings::save(&path, &settings).map_err(|error| error.to_string()).inspect_err(|sentence| tracing::warn!("{sentence}"))
+            },
+            move |saved, features, context| {
+                if let Some(sentence) = features.autosave.ended(context.egui, attempt, saved) {
+                    context.notice(sentence);
+                }
+            },
+        );
     }
 
     /// Lets the canvas and the live picture follow what has changed.
@@ -404,6 +399,7 @@ impl App {
         frame::window(ui, &self.state, &mut commands);
         self.state.create.focus_prompt = false;
         self.state.create.focus_dialog = false;
+        self.state.styles.focus_dialog = false;
         let gallery = &mut self.state.gallery;
         (gallery.focus_search, gallery.focus_cursor) = (false, false);
         let models = &mut self.state.models;
@@ -505,17 +501,6 @@ fn cause_of(command: &Command) -> ChangeCause {
     }
 }
 
-/// Origin of the changes that a worker's report makes.
-const fn cause_of_report(report: &Report) -> ChangeCause {
-    ChangeCause::Step(match report {
-        Report::Identified(_) | Report::Opened { dropped: true, .. } => "Add files",
-        Report::Opened { dropped: false, .. } => "Open files",
-        Report::Recalled(part, _) => part.label(),
-        Report::DialogClosed(..) => "Choose a file",
-        _ => OTHER_CHANGE,
-    })
-}
-
 /// Brings the window before others, or lets the task bar show that it has something, where the system forbids that.
 fn bring_forward(ctx: &egui::Context) {
     ctx.send_viewport_cmd(egui::ViewportCommand::Minimized(false));
@@ -581,7 +566,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
             }
         }
         Event::Residency(residency) => {
-            memory::update::end_preloading(memory, context.workers);
+            memory::update::end_preloading(memory, context.background);
             devices::requests::residency_changed(devices, &residency);
             context.shared.residency = residency;
         }
@@ -608,83 +593,6 @@ fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobI
                 devices::requests::add_remedies(devices, &mut card, &met, &job);
             }
             context.shared.error = Some(card);
-        }
-    }
-}
-
-/// Hands a worker's report to the feature that it concerns.
-fn worker_report(features: Features<'_>, report: Report, context: &mut Context<'_>) {
-    let Features { canvas, create, devices, gallery, live, memory, program, .. } = features;
-    match report {
-        Report::CrashMarkerChecked(existed) => memory::update::crash_marker_checked(memory, existed, context),
-        Report::CrashMarkerWritten => memory::update::crash_marker_written(memory, context),
-        Report::Identified(files) => create::added_files::identified(files, context),
-        Report::Opened { files, dropped } => create::open::opened(create, files, dropped, context),
-        Report::Pasted(image) => create::open::offer_pasted(create, image, context),
-        Report::Presets(presets, outcome) => create::update::presets_read(create, presets, outcome, context),
-        Report::Missing(paths) => context.shared.missing_files = paths.into_iter().collect(),
-        Report::Saved(Ok(path)) => context.notice(format!("Saved as {}", path.display())),
-        Report::Saved(Err(error)) => {
-            context.shared.error = Some(ErrorCard::new(error.to_string(), "Choose another folder, or free some disk space."));
-        }
-        Report::Kept(id, result) => create::pictures::stored(create, id, result, context),
-        Report::Loaded(id, result) => create::pictures::loaded(create, id, result, context),
-        Report::Thumbnail(path, result) => create::pictures::thumbnail_ready(create, path, result, context),
-        Report::PersonListed(folder, files) => guides::update::person_listed(&folder, files, context),
-        Report::FolderNotOpened(error) => {
-            context.shared.error = Some(ErrorCard::new(error.to_string(), "Open the folder in your file manager instead."));
-        }
-        Report::Licences(path) => program.licences = Some(path),
-        Report::UpdatesChecked { result, on_demand } => program::update::updates_checked(program, result, on_demand, context),
-        Report::Crashed(crash) => program.crash = Some(crash),
-        // The frame loop itself has heard of it.
-        Report::SettingsSaved(..) => {}
-        Report::Picture { id, full, thumbnail } => create::pictures::picture_ready(create, id, full, thumbnail, context),
-        Report::ClipboardPicture(image) => {
-            context.egui.copy_image(image);
-            context.notice("Copied");
-        }
-        Report::ClipboardFailed(error) => {
-            context.shared.error = Some(ErrorCard::new(error.to_string(), "The file may have been moved or deleted."));
-        }
-        Report::Preview(job, preview) => {
-            if let Some(preview) = live::looks::preview_ready(live, job, preview, context) {
-                create::pictures::preview_ready(create, job, preview, context);
-            }
-        }
-        Report::StepPreview(id, step, image) => create::steps::step_ready(create, id, step, image, context),
-        Report::Recalled(part, picture) => gallery::update::recalled(part, picture.map(|it| *it), context),
-        Report::RecipesRead(remake, pictures) => create::remake::remake(create, remake, pictures, context),
-        Report::KeptRead(pictures) => create::pictures::kept_read(create, pictures),
-        Report::Large(id, pixels, image) => gallery::update::large_ready(gallery, id, &pixels, image, context),
-        Report::Difference(ids, image) => gallery::update::difference_ready(gallery, ids, image, context),
-        Report::Canvas(CanvasReport::Candidate { live: Some(job), candidate, .. }) => {
-            live::looks::candidate_ready(live, job, candidate, context);
-        }
-        Report::Canvas(report) => canvas::update::report(canvas, report, context),
-        Report::DialogClosed(kind, result) => dialog_closed(canvas, create, gallery, kind, result, context),
-        Report::ServerTested(server, found) => devices::requests::server_tested(devices, &server, &found),
-    }
-}
-
-fn dialog_closed(
-    canvas: &mut canvas::State,
-    create: &mut create::State,
-    gallery: &mut gallery::State,
-    kind: DialogKind,
-    result: DialogResult,
-    context: &mut Context<'_>,
-) {
-    context.shared.dialog_open = false;
-    match kind {
-        DialogKind::OpenCanvas | DialogKind::SaveCanvas | DialogKind::ExportCanvas(_) => {
-            canvas::update::dialog_closed(canvas, kind, result, context);
-        }
-        DialogKind::PicturesFolder | DialogKind::ExportFolder => gallery::update::dialog_closed(gallery, kind, result, context),
-        DialogKind::ModelsFolder | DialogKind::ModelsRoot => models::update::dialog_closed(kind, result, context),
-        DialogKind::Guide(kind) => guides::update::dialog_closed(kind, result, context),
-        DialogKind::Any | DialogKind::Role(_) | DialogKind::Lora | DialogKind::Embedding | DialogKind::Styles | DialogKind::SaveAs(_) => {
-            create::update::dialog_closed(create, kind, result, context);
         }
     }
 }

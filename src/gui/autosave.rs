@@ -4,15 +4,21 @@ use std::path::PathBuf;
 
 use eframe::egui;
 
-use crate::gui::files::FileTask;
 use crate::gui::saver::{RETRY_SECS, SaveAttempt, SaveEnd, Saver};
 use crate::gui::state::State;
-use crate::gui::workers::Workers;
 use crate::settings::{Settings, WindowPlace};
 use atelier_core::recipe::Recipe;
 
 /// Seconds of change until the settings are written.
 const SAVE_AFTER_SECS: f64 = 1.0;
+
+/// Settings that are to be written.
+pub(crate) struct SettingsWrite {
+    pub(crate) path: PathBuf,
+    /// By which [`Autosave::ended`] knows it.
+    pub(crate) attempt: SaveAttempt,
+    pub(crate) settings: Settings,
+}
 
 /// The settings as they were last written, and what becomes of those that have changed since.
 pub(crate) struct Autosave {
@@ -29,27 +35,24 @@ impl Autosave {
         Self { path, window: settings.window, saver: Saver::new(settings) }
     }
 
-    /// Writes the settings once they have been changed for a moment: called once a frame.
-    pub(crate) fn refresh(&mut self, ctx: &egui::Context, state: &State, workers: &Workers) {
+    /// What is to be written, once the settings have been changed for a moment: called once a frame.
+    pub(crate) fn refresh(&mut self, ctx: &egui::Context, state: &State) -> Option<SettingsWrite> {
         self.window = window_place(ctx, self.window);
         let settings = self.settings(state);
-        if self.path.is_some() && self.saver.is_due(ctx, &settings, SAVE_AFTER_SECS) {
-            self.write(settings, workers);
-        }
+        let is_due = self.path.is_some() && self.saver.is_due(ctx, &settings, SAVE_AFTER_SECS);
+        is_due.then(|| self.begin(settings)).flatten()
     }
 
-    /// Writes the settings now, where they changed. `retries`: also where they could not be written the last time.
-    pub(crate) fn save(&mut self, state: &State, workers: &Workers, retries: bool) {
+    /// What is to be written now, where the settings changed. `retries`: also where they could not be written the last time.
+    pub(crate) fn save(&mut self, state: &State, retries: bool) -> Option<SettingsWrite> {
         let settings = self.settings(state);
-        if self.saver.is_waiting(&settings) && (retries || self.saver.failure().is_none()) {
-            self.write(settings, workers);
-        }
+        let is_wanted = self.saver.is_waiting(&settings) && (retries || self.saver.failure().is_none());
+        is_wanted.then(|| self.begin(settings)).flatten()
     }
 
-    fn write(&mut self, settings: Settings, workers: &Workers) {
-        let Some(path) = self.path.clone() else { return };
-        let attempt = self.saver.begin(settings.clone());
-        workers.file(FileTask::SaveSettings(path, attempt, Box::new(settings)));
+    fn begin(&mut self, settings: Settings) -> Option<SettingsWrite> {
+        let path = self.path.clone()?;
+        Some(SettingsWrite { path, attempt: self.saver.begin(settings.clone()), settings })
     }
 
     /// The settings were written, or not; a sentence for the person where that is new.

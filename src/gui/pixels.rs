@@ -1,12 +1,31 @@
-//! Conversion of pixels for the screen, and their reduction. Pure; runs on the pixel thread.
+//! Conversion of pixels for the screen, and their reduction. Pure; for the worker of pixels.
 
 use eframe::egui::ColorImage;
 
-use atelier_core::canvas::StartFit;
+use atelier_core::canvas::{PixelRect, StartFit};
 use atelier_core::recipe::Rgb8;
+use atelier_engine::Preview;
 
+/// Longest side of a preview for the screen, in pixels.
+pub(crate) const PREVIEW_SIDE_PX: usize = 2048;
 /// Longest side of a thumbnail, in pixels.
 pub(crate) const THUMBNAIL_PX: usize = 96;
+
+/// A preview for the screen.
+#[derive(Debug)]
+pub(crate) struct ScreenPreview {
+    /// Index of the picture in the batch.
+    pub(crate) picture: u32,
+    /// The part of the picture that it shows; `None`: the whole.
+    pub(crate) place: Option<PixelRect>,
+    pub(crate) image: ColorImage,
+}
+
+impl ScreenPreview {
+    pub(crate) fn of(preview: &Preview) -> Self {
+        Self { picture: preview.picture, place: preview.place, image: to_screen(&preview.image, PREVIEW_SIDE_PX) }
+    }
+}
 
 /// The picture for the screen, reduced to at most `max_side_px` on its longest side.
 #[must_use]

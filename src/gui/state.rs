@@ -4,7 +4,7 @@
 
 use crate::gui::notices::Notices;
 use crate::gui::shared::{Closing, Shared};
-use crate::gui::{canvas, create, devices, gallery, guides, live, memory, models, palette, program, queue};
+use crate::gui::{canvas, create, devices, gallery, guides, live, memory, models, palette, program, queue, styles};
 
 /// The state of the window. A new view or section has its state here, its commands in [`crate::gui::command::Command`], and its place in the
 /// frame loop ([`crate::gui::app`]); the compiler leads from one to the next.
@@ -31,6 +31,8 @@ pub struct State {
     pub canvas: canvas::State,
     /// Guides of the next picture.
     pub guides: guides::State,
+    /// Settings under names.
+    pub styles: styles::State,
     /// The picture that follows.
     pub live: live::State,
     /// Models in memory.

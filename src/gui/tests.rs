@@ -24,6 +24,7 @@ use atelier_engine::{
 use atelier_library::{Builtin, MANIFEST};
 
 mod automatic;
+mod background;
 mod board;
 mod canvas;
 mod create;
@@ -36,13 +37,13 @@ mod live;
 mod memory;
 mod models;
 mod notes;
-mod presets;
 mod program;
 mod queue;
 mod rates;
 mod recall;
 mod saving;
 mod steps;
+mod styles;
 mod times;
 mod trials;
 

@@ -8,9 +8,9 @@ use eframe::egui;
 
 use crate::gui::app::App;
 use crate::gui::due;
-use crate::gui::files::parse_path;
 use crate::gui::monitors::{Monitor, PixelArea, place_on};
 use crate::gui::options::Options;
+use crate::gui::typed_path::parse_path;
 use crate::settings::{self, LoadedSettings, Settings, WindowPlace};
 use atelier_engine::{Handle, choose_cpu_math};
 use atelier_studio::crash_report::Watch;

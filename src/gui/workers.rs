@@ -1,108 +1,98 @@
 //! The threads behind the window, so that its own never waits.
 //!
-//! Tasks go in, reports come out and wake the window. Invariants: no task is ever dropped; each task that has a report gets exactly one.
-//! The tasks themselves are in [`crate::gui::files`].
+//! Work goes in, answers come out and wake the window. Invariants: no work is ever dropped; each worker does its work in the order in which
+//! it was given; a panic costs the work in which it happened and is answered. What an answer is, [`crate::gui::context`] says.
 
-use std::cell::LazyCell;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, Report, file_task, pixel_task, show_dialog};
 use atelier_core::mailbox::Mailbox;
 use atelier_core::reading::ReadingMarks;
-use atelier_engine::{DEFAULT_PORT, RemoteError, ServerAddress, probe};
-use atelier_studio::desktop_notification::DesktopNotification;
-use atelier_studio::updates::{Feed, UpdateError, Version};
 
 /// Something that wakes the window; may be called from any thread.
 pub(crate) type Wake = Arc<dyn Fn() + Send + Sync>;
 
-/// The threads behind the window.
-pub(crate) struct Workers {
-    files: WorkerQueue<FileTask>,
-    pixels: WorkerQueue<PixelTask>,
-    reports: Arc<Mailbox<Report>>,
+/// A thread that does work in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Worker {
+    /// Reads and writes files. What was given to it before the window closes is done.
+    Files,
+    /// Converts pixels.
+    Pixels,
 }
 
-impl Workers {
-    /// Starts the threads. `reading_marks`: the folder of [`ReadingMarks`]; `None` where this person has no folders.
+/// Marks of what is read unasked, opened where they are first used; `None` where this person has no folders.
+pub(crate) type LazyMarks = LazyLock<Option<ReadingMarks>, Box<dyn FnOnce() -> Option<ReadingMarks> + Send>>;
+
+/// The threads behind the window. `A`: an answer.
+pub(crate) struct Workers<A> {
+    files: WorkerQueue<A>,
+    pixels: WorkerQueue<A>,
+    answers: Arc<Mailbox<A>>,
+    reading_marks: Arc<LazyMarks>,
+}
+
+impl<A: Send + 'static> Workers<A> {
+    /// Starts the threads. `reading_marks`: the folder of [`ReadingMarks`]; `None` where this person has no folders. `panicked`: the answer
+    /// of work that panicked.
     ///
     /// # Errors
     /// Fails if the system can start no thread.
-    pub(crate) fn start(reading_marks: Option<PathBuf>, wake: Wake) -> io::Result<Self> {
-        let reports = Arc::new(Mailbox::new(move || wake()));
-        let marks = LazyCell::new(move || reading_marks.map(|folder| ReadingMarks::open(&folder)));
-        let files = WorkerQueue::start("files", &reports, move |task| file_task(task, marks.as_ref()))?;
-        let pixels = WorkerQueue::start("pixels", &reports, pixel_task)?;
-        Ok(Self { files, pixels, reports })
+    pub(crate) fn start(reading_marks: Option<PathBuf>, wake: Wake, panicked: fn() -> A) -> io::Result<Self> {
+        let answers = Arc::new(Mailbox::new(move || wake()));
+        let files = WorkerQueue::start("files", &answers, panicked)?;
+        let pixels = WorkerQueue::start("pixels", &answers, panicked)?;
+        let open: Box<dyn FnOnce() -> Option<ReadingMarks> + Send> =
+            Box::new(move || reading_marks.map(|folder| ReadingMarks::open(&folder)));
+        Ok(Self { files, pixels, answers, reading_marks: Arc::new(LazyLock::new(open)) })
     }
 
-    /// Adds a task for the disk thread.
-    pub(crate) fn file(&self, task: FileTask) {
-        self.files.push(task);
+    /// Gives work to a worker; `None` is no answer. Never waits.
+    pub(crate) fn push(&self, worker: Worker, work: impl FnOnce() -> Option<A> + Send + 'static) {
+        match worker {
+            Worker::Files => self.files.push(Box::new(work)),
+            Worker::Pixels => self.pixels.push(Box::new(work)),
+        }
     }
 
-    /// Adds a task for the pixel thread.
-    pub(crate) fn pixel(&self, task: PixelTask) {
-        self.pixels.push(task);
-    }
-
-    /// The next report. Never waits.
-    pub(crate) fn next_report(&self) -> Option<Report> {
-        self.reports.try_next()
-    }
-
-    /// Shows a file dialog on a thread of its own; [`Report::DialogClosed`] follows.
-    pub(crate) fn dialog(&self, kind: DialogKind, file_name: String) {
-        let reports = Arc::clone(&self.reports);
-        let spawned = thread::Builder::new().name("dialog".into()).spawn(move || {
-            reports.send(Report::DialogClosed(kind, show_dialog(kind, &file_name)));
+    /// Does work that may take long on a thread of its own, of this name. Its answer is made of an error where the system can start no
+    /// thread, or the work panics.
+    pub(crate) fn spawn<T>(
+        &self,
+        name: &str,
+        work: impl FnOnce() -> T + Send + 'static,
+        answer: impl FnOnce(io::Result<T>) -> A + Send + 'static,
+    ) {
+        // What a thread that cannot be started was given is gone, so the thread is started first.
+        let (sender, receiver) = channel();
+        let answers = Arc::clone(&self.answers);
+        let spawned = thread::Builder::new().name(name.to_owned()).spawn(move || {
+            if let Ok(given) = receiver.recv() {
+                finish_alone(given, &answers);
+            }
         });
-        if spawned.is_err() {
-            self.reports.send(Report::DialogClosed(kind, DialogResult::NoDialog));
+        match spawned {
+            Ok(_) => drop(sender.send((work, answer))),
+            Err(error) => self.answers.send(answer(Err(error))),
         }
     }
 
-    /// Shows a message of the system on a thread of its own; nothing follows.
-    pub(crate) fn notify(notification: DesktopNotification) {
-        let spawned = thread::Builder::new().name("notification".into()).spawn(move || notification.show());
-        if let Err(error) = spawned {
-            tracing::warn!("a system notification was not shown: {error}");
-        }
+    /// The next answer. Never waits.
+    pub(crate) fn next_answer(&self) -> Option<A> {
+        self.answers.try_next()
     }
 
-    /// Tests a server on a thread of its own; [`Report::ServerTested`] follows.
-    pub(crate) fn probe(&self, server: ServerAddress) {
-        let (reports, address) = (Arc::clone(&self.reports), server.clone());
-        let spawned = thread::Builder::new().name("probe".into()).spawn(move || {
-            let (host, port) = address.as_str().rsplit_once(':').unwrap_or((address.as_str(), ""));
-            let found = probe(host, port.parse().unwrap_or(DEFAULT_PORT));
-            reports.send(Report::ServerTested(address, found));
-        });
-        if spawned.is_err() {
-            let error = RemoteError::Lost(server.to_string());
-            self.reports.send(Report::ServerTested(server, Err(error)));
-        }
+    /// Marks of what is read unasked, for work with files.
+    pub(crate) fn reading_marks(&self) -> Arc<LazyMarks> {
+        Arc::clone(&self.reading_marks)
     }
 
-    /// Looks for a new version on a thread of its own; [`Report::UpdatesChecked`] follows. `seen`: the newest one that was ever told.
-    pub(crate) fn check_updates(&self, feed: Feed, seen: Option<Version>, on_demand: bool) {
-        let reports = Arc::clone(&self.reports);
-        let spawned = thread::Builder::new().name("updates".into()).spawn(move || {
-            let result = feed.check(seen);
-            reports.send(Report::UpdatesChecked { result, on_demand });
-        });
-        if let Err(error) = spawned {
-            let result = Err(UpdateError::Fetch(error.to_string()));
-            self.reports.send(Report::UpdatesChecked { result, on_demand });
-        }
-    }
-
-    /// Finishes every task given so far, but not for longer than this; false where some are left.
+    /// Finishes the work with files that was given so far, but not for longer than this; false where some is left.
     #[must_use]
     pub(crate) fn finish(self, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
@@ -110,38 +100,46 @@ impl Workers {
     }
 }
 
-/// A thread with a queue of tasks, in order. Nothing is dropped, and adding never waits.
-struct WorkerQueue<T> {
-    tasks: Sender<T>,
+fn finish_alone<A, T>((work, answer): (impl FnOnce() -> T, impl FnOnce(io::Result<T>) -> A), answers: &Mailbox<A>) {
+    let done = catch_unwind(AssertUnwindSafe(work)).map_err(|_| io::Error::other("internal error"));
+    answers.send(answer(done));
+}
+
+type Work<A> = Box<dyn FnOnce() -> Option<A> + Send>;
+
+/// A thread with a queue of work, in order. Nothing is dropped, and adding never waits.
+struct WorkerQueue<A> {
+    work: Sender<Work<A>>,
     ended: Receiver<()>,
 }
 
-impl<T: Send + 'static> WorkerQueue<T> {
-    fn start(name: &str, reports: &Arc<Mailbox<Report>>, mut run: impl FnMut(T) -> Option<Report> + Send + 'static) -> io::Result<Self> {
-        let (sender, tasks) = channel::<T>();
+impl<A: Send + 'static> WorkerQueue<A> {
+    fn start(name: &str, answers: &Arc<Mailbox<A>>, panicked: fn() -> A) -> io::Result<Self> {
+        let (sender, given) = channel::<Work<A>>();
         let (ended_sender, ended) = channel();
-        let reports = Arc::clone(reports);
+        let answers = Arc::clone(answers);
         thread::Builder::new().name(name.into()).spawn(move || {
-            for task in tasks {
-                if let Some(report) = run(task) {
-                    reports.send(report);
+            for work in given {
+                // What it was about to change is dropped with it.
+                if let Some(answer) = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Some(panicked())) {
+                    answers.send(answer);
                 }
             }
             // Nobody listens any more where the window did not wait for the end.
             let _ = ended_sender.send(());
         })?;
-        Ok(Self { tasks: sender, ended })
+        Ok(Self { work: sender, ended })
     }
 
-    fn push(&self, task: T) {
-        if self.tasks.send(task).is_err() {
+    fn push(&self, work: Work<A>) {
+        if self.work.send(work).is_err() {
             tracing::error!("a worker thread of the window ended unexpectedly");
         }
     }
 
-    /// Waits until every task is done; false where that takes longer: a disk may hang.
+    /// Waits until all of it is done; false where that takes longer: a disk may hang.
     fn finish(self, deadline: Instant) -> bool {
-        drop(self.tasks);
+        drop(self.work);
         self.ended.recv_timeout(deadline.saturating_duration_since(Instant::now())).is_ok()
     }
 }
@@ -149,23 +147,56 @@ impl<T: Send + 'static> WorkerQueue<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atelier_core::recipe::Rgb8;
+
+    fn started() -> (Workers<String>, Receiver<()>) {
+        let (woken, wake) = channel();
+        let wakes = move || {
+            // The last ones come when nobody listens any more.
+            let _ = woken.send(());
+        };
+        let workers = Workers::start(None, Arc::new(wakes), || "panicked".to_owned()).unwrap();
+        (workers, wake)
+    }
+
+    fn answers(workers: &Workers<String>, wake: &Receiver<()>, count: usize) -> Vec<String> {
+        let mut all = Vec::new();
+        while all.len() < count {
+            wake.recv_timeout(Duration::from_mins(1)).unwrap();
+            all.extend(std::iter::from_fn(|| workers.next_answer()));
+        }
+        all
+    }
 
     #[test]
-    fn no_task_is_lost_when_more_come_than_the_queue_holds() {
+    fn no_work_is_lost_and_all_of_it_is_done_in_order() {
         let folder = tempfile::tempdir().unwrap();
-        let workers = Workers::start(None, Arc::new(|| {})).unwrap();
-        let tasks = 192;
-        for n in 0..tasks {
-            workers.file(FileTask::SaveAs {
-                target: folder.path().join(format!("{n}.png")),
-                kept: None,
-                recipe: Box::default(),
-                notes: Vec::new(),
-                pixels: Some(Arc::new(Rgb8::new(1, 1, vec![7; 3]).unwrap())),
+        let (workers, _wake) = started();
+        let count = 192;
+        for n in 0..count {
+            let (before, path) = (folder.path().join(format!("{}", n - 1)), folder.path().join(format!("{n}")));
+            workers.push(Worker::Files, move || {
+                if n == 0 || before.is_file() {
+                    std::fs::write(path, "").unwrap();
+                }
+                None
             });
         }
         assert!(workers.finish(Duration::from_mins(1)));
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), tasks);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), count as usize);
+    }
+
+    #[test]
+    fn a_panic_is_answered_and_costs_no_other_work() {
+        let (workers, wake) = started();
+        for worker in [Worker::Files, Worker::Pixels] {
+            workers.push(worker, || panic!("a fault"));
+            workers.push(worker, || Some("done".to_owned()));
+            assert_eq!(answers(&workers, &wake, 2), ["panicked", "done"]);
+        }
+        let answer = |done: io::Result<u8>| done.map_or_else(|error| error.to_string(), |number| number.to_string());
+        workers.spawn("alone", || 7, answer);
+        assert_eq!(answers(&workers, &wake, 1), ["7"]);
+        workers.spawn("alone", || panic!("a fault"), answer);
+        assert_eq!(answers(&workers, &wake, 1), ["internal error"]);
     }
 }

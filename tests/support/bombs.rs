@@ -30,8 +30,8 @@ pub fn bombs(reader: &str) -> Vec<Bomb> {
         "download_queue" => values("{\"version\":1,\"jobs\":[", "]}", 8 << 20),
         "facts_cache" => facts(),
         "settings" => settings(),
-        "styles" => styles(),
-        "preset" => values("{\"name\":\"a\",\"settings\":{\"loras\":[", "]}}", 1_000_000),
+        "style_list" => style_lists(),
+        "style" => values("{\"name\":\"a\",\"settings\":{\"loras\":[", "]}}", 1_000_000),
         "marks" => marks(),
         other => panic!("{other} has no bombs; make some"),
     }
@@ -489,7 +489,7 @@ fn settings() -> Vec<Bomb> {
     all
 }
 
-fn styles() -> Vec<Bomb> {
+fn style_lists() -> Vec<Bomb> {
     vec![
         bomb("a header of 4,000,000 columns", run(",", TEXT)),
         bomb("a row of 4,000,000 columns", "name,prompt\na".to_owned() + &run(",", TEXT)),

@@ -17,6 +17,8 @@ pub(crate) struct Source {
     pub(crate) paths: Vec<Place>,
     /// Names that the file itself declares, outside modules that are written out in it.
     pub(crate) items: BTreeSet<String>,
+    /// The same source without its work in the background; `None` where it has none.
+    beside_work: Option<Box<Source>>,
 }
 
 /// A word, a mark or a literal.
@@ -59,12 +61,38 @@ impl Source {
     /// If it is no Rust.
     pub(crate) fn read(module: &str, text: &str) -> Self {
         let stream = TokenStream::from_str(text).unwrap_or_else(|error| panic!("{module} is no Rust: {error}"));
+        let mut has_work = false;
+        let beside_work = without_work(stream.clone(), &mut has_work);
+        let beside_work = has_work.then(|| Box::new(Self::read_stream(module, beside_work)));
+        Self { beside_work, ..Self::read_stream(module, stream) }
+    }
+
+    fn read_stream(module: &str, stream: TokenStream) -> Self {
         let mut tokens = Vec::new();
         flatten(stream.clone(), &mut tokens);
         let file: syn::File = syn::parse2(stream).unwrap_or_else(|error| panic!("{module} is no Rust: {error}"));
         let mut reader = Reader { file: module, module: module.to_owned(), paths: Vec::new(), items: BTreeSet::new() };
         reader.visit_file(&file);
-        Self { tokens, paths: reader.paths, items: reader.items }
+        Self { tokens, paths: reader.paths, items: reader.items, beside_work: None }
+    }
+
+    /// The source without the closures that it hands to other threads, and the names of functions in their place: the second argument of
+    /// `.run(Worker::…, || …)`, `.run_silently(Worker::…, || …)` and `.run_alone(…, || …)`.
+    pub(crate) fn beside_work(&self) -> &Self {
+        self.beside_work.as_deref().unwrap_or(self)
+    }
+
+    /// The path with its first name spelled out as the file imports it.
+    pub(crate) fn spell_out(&self, place: &Place) -> String {
+        let (first, rest) = place.path.split_once("::").unwrap_or((&place.path, ""));
+        let imported = self
+            .paths
+            .iter()
+            .find(|it| it.module == place.module && matches!(&it.kind, PlaceKind::Import(name) | PlaceKind::Export(name) if name == first));
+        match imported {
+            Some(imported) if place.kind == PlaceKind::Inline => format!("{}::{rest}", imported.path),
+            _ => place.path.clone(),
+        }
     }
 
     /// Line of the first token of this text, if there is one.
@@ -80,6 +108,51 @@ pub(crate) fn is_inside(path: &str, prefix: &str) -> bool {
 
 fn line(span: Span) -> usize {
     span.start().line
+}
+
+/// The tokens without closures that are handed to other threads; where there were some, `found` becomes true.
+fn without_work(stream: TokenStream, found: &mut bool) -> TokenStream {
+    let trees: Vec<TokenTree> = stream.into_iter().collect();
+    let mut kept = Vec::new();
+    for (at, tree) in trees.iter().enumerate() {
+        let TokenTree::Group(group) = tree else {
+            kept.push(tree.clone());
+            continue;
+        };
+        let called = match trees[..at].last_chunk() {
+            Some([TokenTree::Punct(dot), TokenTree::Ident(name)]) if dot.as_char() == '.' => name.to_string(),
+            _ => String::new(),
+        };
+        let inside: Vec<TokenTree> = group.stream().into_iter().collect();
+        let is_comma = |tree: &TokenTree| matches!(tree, TokenTree::Punct(mark) if mark.as_char() == ',');
+        let mut arguments: Vec<Vec<TokenTree>> = inside.split_inclusive(is_comma).map(<[TokenTree]>::to_vec).collect();
+        let begins_with = |argument: &[TokenTree], words: &[&str]| {
+            let given = argument.iter().take(words.len()).map(ToString::to_string);
+            argument.len() >= words.len() && given.eq(words.iter().copied())
+        };
+        let is_handed_on = match called.as_str() {
+            "run" | "run_silently" => arguments.first().is_some_and(|first| begins_with(first, &["Worker", ":", ":"])),
+            "run_alone" => true,
+            _ => false,
+        };
+        if is_handed_on && let Some(work) = arguments.get_mut(1) {
+            // The comma stays.
+            let comma = work.pop_if(|last| is_comma(last));
+            let is_closure = begins_with(work, &["|", "|"]) || begins_with(work, &["move", "|", "|"]);
+            let is_name = work.iter().all(|tree| matches!(tree, TokenTree::Ident(_)) || tree.to_string() == ":");
+            if is_closure || is_name {
+                *found = true;
+                let nothing = proc_macro2::Group::new(Delimiter::Parenthesis, TokenStream::new());
+                *work = vec![TokenTree::Group(nothing)];
+            }
+            work.extend(comma);
+        }
+        let inner = without_work(arguments.into_iter().flatten().collect(), found);
+        let mut group_beside = proc_macro2::Group::new(group.delimiter(), inner);
+        group_beside.set_span(group.span());
+        kept.push(TokenTree::Group(group_beside));
+    }
+    kept.into_iter().collect()
 }
 
 /// The tokens in order, brackets among them, and `::` as one.
@@ -270,6 +343,40 @@ mod tests {
         let text = r##"const A: X = f("unsafe \" x", r#"un"safe"#, b"x", 'u', '\'', '"'); // unsafe"##;
         assert_eq!(words(text).join(" "), r#"const A : X = f ( " , " , " , " , " , " ) ;"#);
         assert_eq!(words("a!(); /* unsafe /* nested */ still */ b!();").join(" "), "a ! ( ) ; b ! ( ) ;");
+    }
+
+    #[test]
+    fn what_is_handed_to_another_thread_is_left_out_and_what_becomes_of_it_is_not() {
+        let beside = |text: &str| {
+            let source = Source::read("crate", &format!("use std::fs; fn f() {{ {text} }}"));
+            source.beside_work().paths.iter().filter(|it| it.path == "fs::read").count()
+        };
+        for handed in [
+            "context.run(Worker::Files, move || fs::read(path), |_, _, _| {});",
+            "context.run(Worker::Files, || { let (a, b) = (1, 2); fs::read(path) }, |_, _, _| {})",
+            "workers.run_silently(Worker::Files, move || fs::read(path));",
+            "workers.run(Worker::Files, fs::read, |_, _, _| {});",
+            "if x { match y { _ => context.run_alone(\"name\", move || fs::read(path), |_, _, _| {}) } }",
+        ] {
+            assert_eq!(beside(handed), 0, "{handed}");
+        }
+        for own in [
+            "context.run(Worker::Files, move || path, |_, _, _| fs::read(path));",
+            "context.run(Worker::Files, fs::read(path), |_, _, _| {});",
+            "let work = || fs::read(path); context.run(Worker::Files, work, |_, _, _| {});",
+            "context.run(Own::Files, move || fs::read(path), |_, _, _| {});",
+            "context.with(Worker::Files, move || fs::read(path));",
+            "run(Worker::Files, move || fs::read(path));",
+        ] {
+            assert_eq!(beside(own), 1, "{own}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_spelled_out_as_its_file_imports_it() {
+        let source = Source::read("crate::a", "use std::fs; use crate::b::{self as c}; fn f() { fs::read(x); c::d(); e::f() }");
+        let spelled: Vec<String> = source.paths.iter().filter(|it| it.kind == PlaceKind::Inline).map(|it| source.spell_out(it)).collect();
+        assert_eq!(spelled, ["std::fs::read", "crate::b::d", "e::f"]);
     }
 
     #[test]

@@ -65,9 +65,9 @@ impl Paths {
         self.settings_file.with_file_name("catalogues")
     }
 
-    /// The person's presets, one file each, beside the settings.
+    /// The person's styles, one file each, beside the settings.
     #[must_use]
-    pub fn presets(&self) -> PathBuf {
+    pub fn styles(&self) -> PathBuf {
         self.settings_file.with_file_name("styles")
     }
 

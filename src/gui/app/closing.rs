@@ -99,8 +99,10 @@ impl App {
 
     /// Hands what is not in a file to the thread that writes. `retries`: also what could not be written the last time.
     fn save(&mut self, retries: bool) {
-        self.autosave.save(&self.state, &self.workers, retries);
-        canvas::update::save(&mut self.state.canvas, &self.workers, retries);
+        if let Some(write) = self.autosave.save(&self.state, retries) {
+            self.write_settings(write);
+        }
+        canvas::update::save(&mut self.state.canvas, &self.background, retries);
     }
 
     /// True while something is on its way to a file.
@@ -128,7 +130,7 @@ impl App {
         }
         self.queue.send(QueueRequest::StopForEnd);
         self.engine.cancel_all();
-        memory::update::end_preloading(&mut self.state.memory, &self.workers);
+        memory::update::end_preloading(&mut self.state.memory, &self.background);
         self.save(true);
         // Downloads resume at the next start.
         if !self.library.take().is_none_or(|it| it.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS))) {
@@ -140,7 +142,7 @@ impl App {
         if !self.queue.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS)) {
             tracing::error!("the queue did not end before the window closed");
         }
-        if !self.workers.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS)) {
+        if !self.background.finish(Duration::from_secs_f64(CLOSE_WITHIN_SECS)) {
             tracing::error!("some files could not be written before the window closed");
         }
         if let Some(watch) = &self.state.program.watch {

@@ -1,12 +1,11 @@
 //! What is kept of a document by itself, so that it is there again after a crash. Nothing here waits.
 
 use crate::gui::canvas::state::{OpenDocument, State};
-use crate::gui::canvas::tasks::{CanvasFileTask, DocumentNumber};
-use crate::gui::context::Context;
-use crate::gui::files::FileTask;
+use crate::gui::canvas::work::{self, DocumentNumber};
+use crate::gui::context::{Background, Context};
 use crate::gui::saver::{RETRY_SECS, SaveAttempt, SaveEnd};
 use crate::gui::shared::ErrorCard;
-use crate::gui::workers::Workers;
+use crate::gui::workers::Worker;
 use atelier_media::PictureError;
 
 /// Seconds of change until a canvas is autosaved.
@@ -17,28 +16,27 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) {
     for document in state.open_documents_mut().filter(|document| document.autosave.is_some()) {
         let version = document.document.version();
         if document.saver.is_due(context.egui, &version, AUTOSAVE_SECS) {
-            autosave(document, context.workers);
+            autosave(document, context.background);
         }
     }
 }
 
 /// Autosaves the document now, where it has changed.
-pub(crate) fn autosave(document: &mut OpenDocument, workers: &Workers) {
+pub(crate) fn autosave(document: &mut OpenDocument, background: &Background) {
     let version = document.document.version();
     let Some(path) = document.autosave.clone().filter(|_| document.saver.is_waiting(&version)) else { return };
     let attempt = document.saver.begin(version);
     let content = document.document.content().clone();
-    workers.file(FileTask::Canvas(CanvasFileTask::Autosave { document: document.number, attempt, path, content }));
+    let number = document.number;
+    background.run(
+        Worker::Files,
+        move || work::autosave(&path, &content).inspect_err(|error| tracing::warn!("{error}")),
+        move |result, features, context| ended(features.canvas, number, attempt, result, context),
+    );
 }
 
 /// A document was autosaved, or not.
-pub(crate) fn ended(
-    state: &mut State,
-    number: DocumentNumber,
-    attempt: SaveAttempt,
-    result: Result<(), PictureError>,
-    context: &mut Context<'_>,
-) {
+fn ended(state: &mut State, number: DocumentNumber, attempt: SaveAttempt, result: Result<(), PictureError>, context: &mut Context<'_>) {
     // One that was put away meanwhile has no file.
     let Some(document) = state.open_document_mut(number) else { return };
     match document.saver.ended(context.egui, attempt, result.map_err(|error| error.cause())) {
@@ -62,6 +60,6 @@ pub(crate) fn discard_autosave(document: &mut OpenDocument, context: &Context<'_
     document.saver.reset(0);
     document.is_recovered = false;
     if let Some(path) = document.autosave.clone().filter(|_| has_file) {
-        context.workers.file(FileTask::Canvas(CanvasFileTask::Discard(path)));
+        context.background.run_silently(Worker::Files, move || work::discard(&path));
     }
 }

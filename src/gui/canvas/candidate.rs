@@ -2,7 +2,7 @@
 
 use eframe::egui::TextureHandle;
 
-use crate::gui::canvas::tasks::{AnalysisBasis, CandidateBase};
+use crate::gui::canvas::work::{AnalysisBasis, CandidateBase};
 use atelier_core::canvas::{LayerId, PixelRect, TileImage};
 use atelier_core::recipe::{Person, Recipe};
 use atelier_engine::JobId;

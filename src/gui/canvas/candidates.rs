@@ -6,9 +6,9 @@ use eframe::egui::TextureOptions;
 
 use crate::gui::canvas::candidate::{Candidate, without_pictures};
 use crate::gui::canvas::state::{OpenDocument, State};
-use crate::gui::canvas::tasks::{CanvasPixelTask, DocumentNumber, PreparedCandidate};
+use crate::gui::canvas::work::{self, DocumentNumber, PreparedCandidate};
 use crate::gui::context::Context;
-use crate::gui::files::PixelTask;
+use crate::gui::workers::Worker;
 use atelier_core::canvas::{LayerError, LayerId, TileImage};
 use atelier_core::recipe::Recipe;
 use atelier_engine::{JobId, Picture};
@@ -26,13 +26,13 @@ pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context:
         let Some(at) = known.or_else(|| document.runs.iter().position(|run| run.job.is_none() && run.recipe == recipe)) else { continue };
         let run = &mut document.runs[at];
         run.job = Some(job);
-        context.workers.pixel(PixelTask::Canvas(CanvasPixelTask::Candidate {
-            picture: Arc::clone(&picture.image),
-            base: run.base.clone(),
-            seed: picture.info.seed,
-            max_side_px: context.egui.input(|input| input.max_texture_side),
-            live: None,
-        }));
+        let (image, base, seed) = (Arc::clone(&picture.image), run.base.clone(), picture.info.seed);
+        let (number, max_side_px) = (base.document, context.egui.input(|input| input.max_texture_side));
+        context.run(
+            Worker::Pixels,
+            move || work::prepare_candidate(&image, &base, seed, max_side_px),
+            move |candidate, features, context| prepared(features.canvas, number, candidate, context),
+        );
         return;
     }
 }
@@ -50,7 +50,7 @@ pub(crate) fn job_ended(state: &mut State, job: JobId) {
 }
 
 /// A candidate is ready for the screen.
-pub(crate) fn prepared(state: &mut State, number: DocumentNumber, candidate: Option<PreparedCandidate>, context: &mut Context<'_>) {
+fn prepared(state: &mut State, number: DocumentNumber, candidate: Option<PreparedCandidate>, context: &mut Context<'_>) {
     let Some(document) = state.open_document_mut(number) else { return };
     let Some(prepared) = candidate else {
         context.notice("The generated picture has a different size. See the filmstrip.");

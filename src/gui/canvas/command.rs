@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use eframe::egui::{Key, Modifiers};
 
 use crate::gui::canvas::state::State;
-use crate::gui::canvas::tasks::CanvasExport;
 use crate::gui::canvas::tool::{Tool, ToolOptions};
+use crate::gui::canvas::work::CanvasExport;
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::shared::{Screen, Shared};
 use crate::gui::shortcut::Shortcut;

@@ -1,14 +1,15 @@
 //! Documents: opened, put aside, gone back to, and put away.
 
 use crate::gui::canvas::autosave::{autosave, discard_autosave};
-use crate::gui::canvas::pointer;
 use crate::gui::canvas::state::{OpenDocument, State};
-use crate::gui::canvas::tasks::CanvasFileTask;
 use crate::gui::canvas::tool::Tool;
+use crate::gui::canvas::{pointer, work};
 use crate::gui::context::Context;
 use crate::gui::create::session::SessionPictureId;
-use crate::gui::files::FileTask;
+use crate::gui::shared::ErrorCard;
+use crate::gui::workers::Worker;
 use atelier_core::canvas::{Document, DocumentContent, LayerError, LayerKind, PixelRect};
+use atelier_media::PictureError;
 use atelier_media::canvas_file::CANVAS_ENDING;
 
 /// Bytes that documents beside the one that is edited may hold, with what they can undo.
@@ -36,7 +37,14 @@ pub(crate) fn take_tool(state: &mut State, tool: Tool, context: &mut Context<'_>
     }
     if let Some((id, source)) = state.shown.clone() {
         state.opening = Some((Some(id), tool));
-        context.workers.file(FileTask::Canvas(CanvasFileTask::OpenPicture(id, source)));
+        context.run(
+            Worker::Files,
+            move || work::open_picture(&source),
+            move |content, features, context| match content {
+                Ok(content) => opened(features.canvas, Some(id), content, context),
+                Err(error) => not_opened(features.canvas, &error, context),
+            },
+        );
     }
 }
 
@@ -86,6 +94,12 @@ pub(crate) fn change(
         Ok(dirty) => document.surface.mark(dirty),
         Err(error) => context.notice(error.to_string()),
     }
+}
+
+/// A picture or canvas could not be read.
+pub(crate) fn not_opened(state: &mut State, error: &PictureError, context: &mut Context<'_>) {
+    state.opening = None;
+    context.shared.error = Some(ErrorCard::new(error.to_string(), "The file may have been moved or deleted."));
 }
 
 /// A picture or canvas has been read.
@@ -142,7 +156,7 @@ pub(crate) fn leave(state: &mut State, context: &mut Context<'_>) {
         if let Some(gesture) = document.gesture.take() {
             pointer::finish(document, gesture, context);
         }
-        autosave(document, context.workers);
+        autosave(document, context.background);
     }
     state.is_editing = false;
     state.renaming = None;

@@ -2,12 +2,12 @@
 
 use crate::gui::canvas::candidate::{CandidateRun, next_seed};
 use crate::gui::canvas::state::{Gesture, OpenDocument, Part, State};
-use crate::gui::canvas::tasks::{Analysis, AnalysisBasis, CandidateBase, CanvasPixelTask, Extension};
 use crate::gui::canvas::tool::ToolOptions;
+use crate::gui::canvas::work::{self, Analysis, AnalysisBasis, CandidateBase, Extension};
 use crate::gui::context::Context;
 use crate::gui::create;
-use crate::gui::files::PixelTask;
 use crate::gui::shared::{Shared, random_seed};
+use crate::gui::workers::Worker;
 use atelier_core::canvas::{AreaFill, AreaSettings, LayerKind};
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Recipe};
 
@@ -41,7 +41,15 @@ pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
     if !is_known && !is_drawing && document.pending_edits == 0 && !document.is_analysing {
         document.is_analysing = true;
         let (number, content) = (document.number, document.document.content().clone());
-        context.workers.pixel(PixelTask::Canvas(CanvasPixelTask::Analyse { document: number, basis, content }));
+        context.run(
+            Worker::Pixels,
+            move || work::analyse(basis, &content),
+            move |analysis, features, _| {
+                if let Some(document) = features.canvas.open_document_mut(number) {
+                    analysed(document, analysis);
+                }
+            },
+        );
     }
     if let Some(part) = wanted
         && let Some(analysis) = analysis_of(document, part, context.shared, &options).cloned()
@@ -74,7 +82,7 @@ fn analysis_of<'a>(document: &'a OpenDocument, part: Part, shared: &Shared, opti
 }
 
 /// It was found out.
-pub(crate) fn analysed(document: &mut OpenDocument, analysis: Analysis) {
+fn analysed(document: &mut OpenDocument, analysis: Analysis) {
     document.is_analysing = false;
     let was_other = document.analysis.as_ref().is_some_and(|before| before.basis.region != analysis.basis.region);
     if analysis.crop.is_empty() || was_other {

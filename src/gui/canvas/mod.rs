@@ -12,11 +12,11 @@ mod recovery;
 pub mod recovery_state;
 pub mod state;
 pub mod surface;
-pub mod tasks;
 pub mod tool;
 mod transform;
 pub(crate) mod update;
 pub(crate) mod view;
+pub mod work;
 
 pub use command::Command;
 pub use state::State;

@@ -2,10 +2,9 @@
 
 use crate::gui::canvas::command::PointerInput;
 use crate::gui::canvas::state::{Edges, FrameDrag, Gesture, OpenDocument, State};
-use crate::gui::canvas::tasks::CanvasPixelTask;
 use crate::gui::canvas::tool::{Tool, ToolOptions};
 use crate::gui::context::Context;
-use crate::gui::files::PixelTask;
+use crate::gui::workers::Worker;
 use atelier_core::canvas::{DocumentEdit, Ink, LayerError, MAX_DOCUMENT_SIDE, PixelRect, Shape, Stroke, StrokePoint};
 
 /// Sides that are dragged snap to multiples of this, as models like them, in pixels.
@@ -201,16 +200,20 @@ pub(crate) fn fill(document: &mut OpenDocument, shape: Shape, colour: [u8; 3], e
 /// Has an edit carried out on another thread.
 pub(crate) fn edit(document: &mut OpenDocument, edit: DocumentEdit, context: &mut Context<'_>) {
     document.pending_edits += 1;
-    context.workers.pixel(PixelTask::Canvas(CanvasPixelTask::Edit {
-        document: document.number,
-        version: document.document.version(),
-        content: document.document.content().clone(),
-        edit,
-    }));
+    let (number, version, content) = (document.number, document.document.version(), document.document.content().clone());
+    context.run(
+        Worker::Pixels,
+        move || (content.edited(&edit), edit),
+        move |(result, edit), features, context| {
+            if let Some(document) = features.canvas.open_document_mut(number) {
+                edited(document, version, edit, result, context);
+            }
+        },
+    );
 }
 
 /// An edit was carried out. Where the document has changed meanwhile, it is carried out once more on what is there now.
-pub(crate) fn edited(
+fn edited(
     document: &mut OpenDocument,
     version: u64,
     done: DocumentEdit,

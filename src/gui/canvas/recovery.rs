@@ -4,22 +4,26 @@ use std::path::PathBuf;
 
 use crate::gui::canvas::documents;
 use crate::gui::canvas::state::{OpenDocument, State};
-use crate::gui::canvas::tasks::CanvasFileTask;
+use crate::gui::canvas::work;
 use crate::gui::context::Context;
-use crate::gui::files::FileTask;
 use crate::gui::shared::Screen;
+use crate::gui::workers::Worker;
 use atelier_core::canvas::DocumentContent;
 use atelier_studio::canvas_backups::Waiting;
 
 /// Looks for canvases of earlier sessions.
 pub(crate) fn start(state: &State, context: &Context<'_>) {
     if let Some(paths) = state.recovery.paths.clone() {
-        context.workers.file(FileTask::Canvas(CanvasFileTask::FindBackups(paths)));
+        context.run(
+            Worker::Files,
+            move || work::find_backups(&paths),
+            |waiting, features, context| found(features.canvas, waiting, context),
+        );
     }
 }
 
 /// The canvases that wait are known.
-pub(crate) fn found(state: &mut State, waiting: Waiting, context: &Context<'_>) {
+fn found(state: &mut State, waiting: Waiting, context: &Context<'_>) {
     let recovery = &mut state.recovery;
     recovery.waiting = waiting.files;
     recovery.problems.extend(waiting.problems);
@@ -38,11 +42,15 @@ fn read_next(state: &mut State, by_itself: bool, context: &Context<'_>) {
     let Some(paths) = recovery.paths.clone().filter(|_| recovery.reading.is_none()) else { return };
     let Some(path) = recovery.waiting.pop() else { return };
     recovery.reading = Some((path.clone(), by_itself));
-    context.workers.file(FileTask::Canvas(CanvasFileTask::ReadBackup(paths, path)));
+    context.run(
+        Worker::Files,
+        move || (work::read_backup(&paths, &path), path),
+        |(content, path), features, context| read(features.canvas, path, content, context),
+    );
 }
 
 /// A canvas of an earlier session was read, or not.
-pub(crate) fn read(state: &mut State, path: PathBuf, content: Result<DocumentContent, String>, context: &mut Context<'_>) {
+fn read(state: &mut State, path: PathBuf, content: Result<DocumentContent, String>, context: &mut Context<'_>) {
     let Some((_, by_itself)) = state.recovery.reading.take_if(|(reading, _)| *reading == path) else { return };
     let content = match content {
         Ok(content) => content,
@@ -73,6 +81,6 @@ pub(crate) fn read(state: &mut State, path: PathBuf, content: Result<DocumentCon
 pub(crate) fn show_folder(state: &State, context: &Context<'_>) {
     let file = state.recovery.problems.first().map(|(path, _)| path.clone());
     if let Some(folder) = file.as_ref().and_then(|file| file.parent()) {
-        context.workers.file(FileTask::OpenFolder(folder.to_owned(), file.clone()));
+        context.show_folder(folder.to_owned(), file.clone());
     }
 }

@@ -7,12 +7,9 @@ use eframe::egui::ViewportCommand;
 use crate::gui::canvas::command::Command;
 use crate::gui::canvas::documents::{self, change};
 use crate::gui::canvas::state::{Gesture, OpenDocument, State};
-use crate::gui::canvas::tasks::CanvasReport;
 use crate::gui::canvas::{autosave, candidates, files, generate, pointer, recovery};
-use crate::gui::context::Context;
+use crate::gui::context::{Background, Context};
 use crate::gui::create::session::SessionPictureId;
-use crate::gui::files::{DialogKind, DialogResult};
-use crate::gui::workers::Workers;
 use atelier_core::canvas::{BRUSH_SIZES, DocumentEdit, Ink, LayerId, LayerKind, PixelRect, Shape};
 use atelier_core::recipe::ImageSource;
 
@@ -62,10 +59,10 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::Flip => state.is_flipped = !state.is_flipped,
         Command::Generate => generate::generate(state, context),
         Command::GenerateRegions => generate::generate_regions(state, context),
-        Command::Open => context.open_dialog(DialogKind::OpenCanvas, String::new()),
+        Command::Open => files::choose_canvas(context),
         Command::OpenFile(path) => files::open(state, path, context),
         Command::Save => files::save(state, context),
-        Command::SaveAs => context.open_dialog(DialogKind::SaveCanvas, "Canvas.atelier".into()),
+        Command::SaveAs => files::save_as(context),
         Command::Export(form) => files::export(form, context),
         Command::HidePanels => state.hides_panels = !state.hides_panels,
         Command::FullScreen => {
@@ -190,21 +187,10 @@ pub(crate) fn start(state: &State, context: &Context<'_>) {
     recovery::start(state, context);
 }
 
-/// Folds in what another thread did.
-pub(crate) fn report(state: &mut State, report: CanvasReport, context: &mut Context<'_>) {
-    files::report(state, report, context);
-    refresh_surface(state, context);
-}
-
-/// A file dialog of the canvas was closed.
-pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogResult, context: &mut Context<'_>) {
-    files::dialog_closed(state, kind, result, context);
-}
-
 /// Keeps what was painted, as the window closes. `retries`: also what could not be kept the last time.
-pub(crate) fn save(state: &mut State, workers: &Workers, retries: bool) {
+pub(crate) fn save(state: &mut State, background: &Background, retries: bool) {
     for document in state.open_documents_mut().filter(|document| retries || document.saver.failure().is_none()) {
-        autosave::autosave(document, workers);
+        autosave::autosave(document, background);
     }
 }
 

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::gui::context::Context;
+use crate::gui::create::work;
 use crate::gui::guides::update::start_from;
 use crate::gui::identify::FileKind;
+use crate::gui::workers::Worker;
 use atelier_core::recipe::{ImageSource, ModelFiles, embedding_word};
 use atelier_studio::library_service::LibraryRequest;
 
@@ -23,7 +25,19 @@ pub(crate) fn take_files(files: ModelFiles, context: &mut Context<'_>) {
     }
 }
 
-/// Files that were dropped, typed or chosen are identified: each takes its place in the recipe, or is asked about.
+/// Finds out what these files are: each takes its place in the recipe, or is asked about.
+pub(crate) fn add_files(paths: Vec<PathBuf>, context: &Context<'_>) {
+    context.run(
+        Worker::Files,
+        move || work::identify_all(paths),
+        |files, _, context| {
+            context.name_change("Add files");
+            identified(files, context);
+        },
+    );
+}
+
+/// Files that were dropped, typed or chosen are identified.
 pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<'_>) {
     let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let mut lines = Vec::new();

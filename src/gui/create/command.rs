@@ -7,7 +7,6 @@ use eframe::egui::{ColorImage, Key, Modifiers};
 
 use crate::gui::create::dropped::DroppedUse;
 use crate::gui::create::larger::Enlargement;
-use crate::gui::create::presets::PresetDraft;
 use crate::gui::create::session::SessionPictureId;
 use crate::gui::create::state::State;
 use crate::gui::feature_command::FeatureCommand;
@@ -19,7 +18,6 @@ use atelier_core::placement::Change;
 use atelier_core::recipe::{FileRole, ImageSource, RecallPart, Recipe};
 use atelier_engine::JobId;
 use atelier_studio::next_recipe::UnmetRequirement;
-use atelier_studio::presets::TakenNames;
 
 /// A command of the Create view.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,18 +72,6 @@ pub enum Command {
     UsePrompt(String),
     /// Search the earlier prompts.
     SearchPrompts(String),
-    /// Apply the preset of this name.
-    ApplyPreset(String),
-    /// Open the dialog that saves a preset, edit it, or close it.
-    EditPreset(Option<Box<PresetDraft>>),
-    /// Save the preset of the dialog.
-    SavePreset,
-    /// Delete the preset of this name.
-    DeletePreset(String),
-    /// Show the file dialog for A1111's list of styles.
-    ImportStyles,
-    /// Import the styles of a list, with this for those whose names are taken; or none of them.
-    AnswerImport(Option<TakenNames>),
     /// Identify files that were dropped, pasted or typed: each takes its place, and of a picture it is asked what it is for.
     TakePaths(Vec<PathBuf>),
     /// Ask what a pasted picture is for.
@@ -224,7 +210,6 @@ impl FeatureCommand for Command {
         Self::UseBuiltin,
         Self::UseOwnFiles,
         Self::ClearQueue,
-        Self::ImportStyles,
         Self::AddLora,
         Self::AddEmbedding,
         Self::Follow,
@@ -267,20 +252,6 @@ impl FeatureCommand for Command {
             Self::NewerPrompt => ("Newer prompt", "Load the next newer prompt."),
             Self::UsePrompt(_) => ("Use this prompt", "Load this prompt."),
             Self::SearchPrompts(_) => ("Search prompts", "Search the prompts of earlier pictures."),
-            Self::ApplyPreset(_) => ("Apply a style", "Apply this style to the settings."),
-            Self::EditPreset(Some(_)) => ("Save as a style", "Save some of these settings under a name, to reuse them."),
-            Self::EditPreset(None) => ("Cancel", "Do not save."),
-            Self::SavePreset => ("Save style", "Save these parts of the settings under this name."),
-            Self::DeletePreset(_) => ("Delete style", "Move this style to your system's trash."),
-            Self::AnswerImport(Some(TakenNames::Replace)) => {
-                ("Replace", "Replace your styles with these names. Replaced styles go to your system's trash.")
-            }
-            Self::AnswerImport(Some(TakenNames::KeepBoth)) => {
-                ("Keep both", "Keep your styles, and add the imported ones with a number after the name.")
-            }
-            Self::AnswerImport(Some(TakenNames::Skip)) => ("Skip", "Keep your styles, and skip those with the same name."),
-            Self::AnswerImport(None) => ("Cancel", "Do not import."),
-            Self::ImportStyles => ("Import styles.csv…", "Import styles from A1111's styles.csv."),
             Self::UseBuiltin => (
                 "Use the built-in model",
                 "Use the model included with Atelier, with its recommended settings. Your own files are remembered.",
@@ -371,14 +342,7 @@ impl FeatureCommand for Command {
             Self::UseOwnFiles => shared.next.uses_builtin().then_some(()).ok_or("Your own files are already in use."),
             Self::OlderPrompt | Self::NewerPrompt if shared.screen != Screen::Create => Err("The prompt is in the Create view."),
             Self::OlderPrompt if state.prompts.prompts().is_empty() => Err("There is no earlier prompt."),
-            Self::SavePreset => {
-                let draft = state.presets.draft.as_ref().ok_or("There is nothing to save.")?;
-                if draft.name.trim().is_empty() {
-                    return Err("Enter a name for the style.");
-                }
-                (!draft.parts.is_empty()).then_some(()).ok_or("Choose at least one part of the settings.")
-            }
-            Self::AddFiles | Self::ImportStyles | Self::AnswerImport(_) | Self::ChooseFile(_) | Self::AddLora | Self::AddEmbedding => {
+            Self::AddFiles | Self::ChooseFile(_) | Self::AddLora | Self::AddEmbedding => {
                 (!shared.dialog_open).then_some(()).ok_or("A file dialog is already open.")
             }
             Self::ReferenceShown => {
@@ -462,9 +426,6 @@ impl FeatureCommand for Command {
             | Self::NewerPrompt
             | Self::UsePrompt(_)
             | Self::SearchPrompts(_)
-            | Self::ApplyPreset(_)
-            | Self::EditPreset(_)
-            | Self::DeletePreset(_)
             | Self::CloseDropped
             | Self::PlaceFile(..)
             | Self::TypePath(_)

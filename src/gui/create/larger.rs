@@ -9,6 +9,14 @@ use atelier_library::ModelKind;
 /// Denoising strength where details are drawn anew: enough for texture, too little to change what is seen.
 const REDRAW_STRENGTH: f32 = 0.35;
 
+/// What is made of a finished picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remake {
+    Enlarge(Enlargement),
+    /// The picture of which it is a draft.
+    FinishDraft,
+}
+
 /// How a finished picture is enlarged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enlargement {

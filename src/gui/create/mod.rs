@@ -1,14 +1,15 @@
 //! The Create view: a prompt, its settings, and the pictures that come of them.
 
 pub(crate) mod added_files;
+pub(crate) mod choose;
 pub mod command;
 pub mod dropped;
 pub(crate) mod embeddings;
 pub mod larger;
 pub(crate) mod loras;
 pub(crate) mod open;
+pub(crate) mod own_models;
 pub(crate) mod pictures;
-pub mod presets;
 pub mod progress;
 pub mod prompt_history;
 pub mod remake;
@@ -18,6 +19,7 @@ pub mod step_previews;
 pub mod steps;
 pub(crate) mod update;
 pub(crate) mod view;
+pub mod work;
 
 pub use command::Command;
 pub use state::State;

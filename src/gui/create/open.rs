@@ -1,39 +1,36 @@
 //! Files that come from outside: dropped, pasted, or opened by the command line, a file manager or a second start. A picture that Atelier made
 //! and that is opened is shown and brings its settings; of every other picture the person is asked what it is for. Nothing here waits.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 use crate::gui::context::Context;
 use crate::gui::create::added_files::identified;
 use crate::gui::create::dropped::{DroppedPictures, DroppedUse};
+use crate::gui::create::own_models::OwnModels;
+use crate::gui::create::pictures;
 use crate::gui::create::state::State;
-use crate::gui::files::{FileTask, Opened};
+use crate::gui::create::work::{self, Opened};
 use crate::gui::gallery;
 use crate::gui::guides::update::start_from;
-use crate::gui::shared::Shared;
-use atelier_core::recipe::{ImageSource, ModelFiles, Rgb8};
+use crate::gui::workers::Worker;
+use atelier_core::recipe::{ImageSource, Rgb8};
 use atelier_media::Tool;
 use atelier_studio::opened_picture::OpenedPicture;
 
-/// Reads these files; `Report::Opened` follows. `dropped`: the person is asked about every picture.
-pub(crate) fn open(paths: Vec<PathBuf>, dropped: bool, context: &mut Context<'_>) {
-    let library = Arc::clone(&context.shared.library);
-    context.workers.file(FileTask::Open { paths, known: known_files(context.shared), library, dropped });
+/// Reads these files, and takes them over. `dropped`: the person is asked about every picture.
+pub(crate) fn open(paths: Vec<PathBuf>, dropped: bool, context: &Context<'_>) {
+    let known = OwnModels::of(context.shared);
+    context.run(
+        Worker::Files,
+        move || work::open_all(paths, &known.known()),
+        move |files, features, context| {
+            context.name_change(if dropped { "Add files" } else { "Open files" });
+            opened(features.create, files, dropped, context);
+        },
+    );
 }
 
-/// Model files of this machine, those in use first.
-pub(crate) fn known_files(shared: &Shared) -> Vec<PathBuf> {
-    let builtin = shared.next.builtin.as_ref().ok().map(|builtin| builtin.files());
-    let own = shared.next.custom_recipe.as_ref().map(|recipe| &recipe.files);
-    let files = [Some(&shared.next.recipe.files), builtin, own].into_iter().flatten().flat_map(ModelFiles::iter);
-    let loras = shared.next.recipe.loras.iter().map(|lora| lora.path.as_path());
-    let of_library = shared.library.cards.iter().flat_map(|card| &card.files).filter_map(|file| file.path.as_deref());
-    files.map(|(_, path)| path).chain(loras).chain(of_library).map(Path::to_owned).collect()
-}
-
-/// Files have been read.
-pub(crate) fn opened(state: &mut State, files: Vec<(PathBuf, Opened)>, dropped: bool, context: &mut Context<'_>) {
+fn opened(state: &mut State, files: Vec<(PathBuf, Opened)>, dropped: bool, context: &mut Context<'_>) {
     let (mut others, mut pictures) = (Vec::new(), Vec::new());
     for (path, what) in files {
         match what {
@@ -60,7 +57,7 @@ fn use_settings(state: &mut State, path: PathBuf, picture: OpenedPicture, contex
     if is_own {
         let id = state.session.push_file(picture, path.clone());
         // The thumbnail; what the canvas shows it asks for itself.
-        context.workers.file(FileTask::Load(id, path));
+        pictures::load(id, path, context);
         state.session.show(id);
     }
     context.notice(words);

@@ -3,24 +3,28 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use atelier_gallery::PictureId;
+use atelier_gallery::{PictureId, PictureSummary};
 use eframe::egui::{ColorImage, TextureFilter, TextureOptions};
 
 use crate::gui::context::Context;
-use crate::gui::create::open;
+use crate::gui::create::own_models::OwnModels;
 use crate::gui::create::session::{PictureFile, SessionPictureId};
 use crate::gui::create::state::{FormingPicture, State};
 use crate::gui::create::steps::refresh_step;
-use crate::gui::files::{FileError, FileTask, PixelTask, ScreenPreview};
+use crate::gui::create::work;
+use crate::gui::files::{self, FileError};
 use crate::gui::gallery;
+use crate::gui::pixels::{self, ScreenPreview};
 use crate::gui::shared::{ErrorCard, Shared};
+use crate::gui::workers::Worker;
 use atelier_core::advice::Advice;
 use atelier_core::paths::Paths;
 use atelier_core::recipe::{Recipe, Rgb8};
 use atelier_engine::{JobId, Picture, Preview};
 use atelier_library::ModelKind;
+use atelier_media::Tool;
 use atelier_studio::gallery_service::GalleryRequest;
-use atelier_studio::opened_picture::OpenedPicture;
+use atelier_studio::opened_picture;
 use atelier_studio::results::Destination;
 
 /// LoRAs whose last pictures are shown.
@@ -51,7 +55,12 @@ pub(crate) fn keep(state: &mut State, recipe: Recipe, picture: &Picture, paths: 
     let id = show(state, recipe.clone(), picture, context);
     let recipe = Recipe { width: picture.image.width(), height: picture.image.height(), ..recipe };
     let destination = Destination::Folder { folder: state.pictures_folder.clone(), recipe: Box::new(recipe) };
-    context.workers.file(FileTask::Keep { id, destination, picture: Box::new(picture.clone()), paths });
+    let picture = picture.clone();
+    context.run(
+        Worker::Files,
+        move || work::keep(&destination, &picture, paths),
+        move |result, features, context| stored(features.create, id, result, context),
+    );
 }
 
 /// Adds a finished picture to those of the session, and has it made ready for the screen.
@@ -61,13 +70,7 @@ fn show(state: &mut State, mut recipe: Recipe, picture: &Picture, context: &Cont
         (recipe.width, recipe.height) = (picture.image.width(), picture.image.height());
     }
     let id = state.session.push(recipe, picture.info, picture.notes.clone(), Arc::clone(&picture.image));
-    context.workers.pixel(PixelTask::Picture {
-        id,
-        pixels: Arc::clone(&picture.image),
-        max_side_px: context.egui.input(|input| input.max_texture_side),
-        thumbnail: true,
-        copy: false,
-    });
+    convert(id, Arc::clone(&picture.image), true, context);
     if state.session.shown().is_some_and(|shown| shown.id == id) {
         state.converting_picture = Some(id);
     }
@@ -96,7 +99,11 @@ pub(crate) fn refresh_textures(state: &mut State, context: &mut Context<'_>) {
         && let Some((job, preview)) = state.pending_preview.take()
     {
         state.is_converting_preview = true;
-        context.workers.pixel(PixelTask::Preview(job, preview));
+        context.run(
+            Worker::Pixels,
+            move || ScreenPreview::of(&preview),
+            move |preview, features, context| preview_ready(features.create, job, preview, context),
+        );
     }
     refresh_step(state, context);
     if state.converting_picture.is_some() {
@@ -107,14 +114,8 @@ pub(crate) fn refresh_textures(state: &mut State, context: &mut Context<'_>) {
         return;
     }
     match (&picture.pixels, &picture.stored) {
-        (Some(pixels), _) => context.workers.pixel(PixelTask::Picture {
-            id: picture.id,
-            pixels: Arc::clone(pixels),
-            max_side_px: context.egui.input(|input| input.max_texture_side),
-            thumbnail: picture.thumbnail.is_none(),
-            copy: false,
-        }),
-        (None, PictureFile::At(path)) => context.workers.file(FileTask::Load(picture.id, path.clone())),
+        (Some(pixels), _) => convert(picture.id, Arc::clone(pixels), picture.thumbnail.is_none(), context),
+        (None, PictureFile::At(path)) => load(picture.id, path.clone(), context),
         (None, PictureFile::Writing | PictureFile::Failed) => return,
     }
     state.converting_picture = Some(picture.id);
@@ -141,7 +142,7 @@ fn take_kept(state: &mut State, job: JobId, index: u32, context: &mut Context<'_
 }
 
 /// A picture was written to a file, or could not be.
-pub(crate) fn stored(state: &mut State, id: SessionPictureId, result: Result<PathBuf, Advice>, context: &mut Context<'_>) {
+fn stored(state: &mut State, id: SessionPictureId, result: Result<PathBuf, Advice>, context: &mut Context<'_>) {
     let Some(picture) = state.session.get_mut(id) else { return };
     match result {
         Ok(path) => {
@@ -161,19 +162,20 @@ pub(crate) fn stored(state: &mut State, id: SessionPictureId, result: Result<Pat
 /// Has the pictures of earlier sessions read, as soon as it is known where models are.
 pub(crate) fn read_kept(state: &mut State, is_listed: bool, context: &Context<'_>) {
     if is_listed && !state.unread_pictures.is_empty() {
-        let pictures = std::mem::take(&mut state.unread_pictures).into_iter().map(|it| (it.id, it.path)).collect();
-        context.workers.file(FileTask::ReadKept {
-            pictures,
-            known: open::known_files(context.shared),
-            library: Arc::clone(&context.shared.library),
-        });
-    }
-}
-
-/// Pictures of earlier sessions have been read, newest first.
-pub(crate) fn kept_read(state: &mut State, pictures: Vec<(PictureId, PathBuf, OpenedPicture)>) {
-    for (id, path, picture) in pictures {
-        state.session.push_kept(picture, path, id);
+        let (unread, known) = (std::mem::take(&mut state.unread_pictures), OwnModels::of(context.shared));
+        context.run(
+            Worker::Files,
+            move || {
+                let read = |it: PictureSummary| Some((opened_picture::read_opened_picture(&it.path, &known.known())?, it));
+                // Newest first.
+                unread.into_iter().filter_map(read).filter(|(picture, _)| picture.tool == Tool::Atelier).collect::<Vec<_>>()
+            },
+            |pictures, features, _| {
+                for (picture, summary) in pictures {
+                    features.create.session.push_kept(picture, summary.path, summary.id);
+                }
+            },
+        );
     }
 }
 
@@ -185,16 +187,21 @@ pub(crate) fn wanted_thumbnails(state: &State, gallery: &gallery::State, shared:
     loras.chain(state.session.iter().filter_map(|it| it.kept)).collect()
 }
 
-/// The picture was read back, or could not be.
-pub(crate) fn loaded(state: &mut State, id: SessionPictureId, result: Result<Arc<Rgb8>, FileError>, context: &mut Context<'_>) {
+/// Reads a picture of the session back, and has it made ready for the screen.
+pub(crate) fn load(id: SessionPictureId, path: PathBuf, context: &Context<'_>) {
+    context.run(
+        Worker::Files,
+        move || files::read_picture(&path),
+        move |result, features, context| loaded(features.create, id, result, context),
+    );
+}
+
+fn loaded(state: &mut State, id: SessionPictureId, result: Result<Rgb8, FileError>, context: &mut Context<'_>) {
     match result {
-        Ok(pixels) => context.workers.pixel(PixelTask::Picture {
-            id,
-            pixels,
-            max_side_px: context.egui.input(|input| input.max_texture_side),
-            thumbnail: state.session.get(id).is_some_and(|picture| picture.thumbnail.is_none()),
-            copy: false,
-        }),
+        Ok(pixels) => {
+            let has_no_thumbnail = state.session.get(id).is_some_and(|picture| picture.thumbnail.is_none());
+            convert(id, Arc::new(pixels), has_no_thumbnail, context);
+        }
         Err(error) => {
             state.converting_picture = None;
             if let Some(picture) = state.session.get_mut(id) {
@@ -206,14 +213,17 @@ pub(crate) fn loaded(state: &mut State, id: SessionPictureId, result: Result<Arc
     }
 }
 
-/// A finished picture is ready for the screen.
-pub(crate) fn picture_ready(
-    state: &mut State,
-    id: SessionPictureId,
-    full: ColorImage,
-    thumbnail: Option<ColorImage>,
-    context: &Context<'_>,
-) {
+/// Has a finished picture made ready for the screen, with the thumbnail of the filmstrip where that is wanted.
+fn convert(id: SessionPictureId, picture: Arc<Rgb8>, wants_thumbnail: bool, context: &Context<'_>) {
+    let max_side_px = context.egui.input(|input| input.max_texture_side);
+    context.run(
+        Worker::Pixels,
+        move || (pixels::to_screen(&picture, max_side_px), wants_thumbnail.then(|| pixels::thumbnail(&picture))),
+        move |(full, thumbnail), features, context| picture_ready(features.create, id, full, thumbnail, context),
+    );
+}
+
+fn picture_ready(state: &mut State, id: SessionPictureId, full: ColorImage, thumbnail: Option<ColorImage>, context: &Context<'_>) {
     if state.converting_picture == Some(id) {
         state.converting_picture = None;
     }
@@ -234,7 +244,7 @@ pub(crate) fn picture_ready(
 }
 
 /// A preview is ready for the screen.
-pub(crate) fn preview_ready(state: &mut State, job: JobId, preview: ScreenPreview, context: &mut Context<'_>) {
+fn preview_ready(state: &mut State, job: JobId, preview: ScreenPreview, context: &mut Context<'_>) {
     let ScreenPreview { picture, place, image } = preview;
     state.is_converting_preview = false;
     let Some(running) = context.shared.jobs.get_mut(job) else { return };
@@ -255,8 +265,22 @@ pub(crate) fn preview_ready(state: &mut State, job: JobId, preview: ScreenPrevie
     }
 }
 
-/// A thumbnail of a picture file is ready, or the file could not be read.
-pub(crate) fn thumbnail_ready(state: &mut State, path: PathBuf, result: Result<ColorImage, FileError>, context: &mut Context<'_>) {
+/// Has the thumbnail of a picture file read.
+pub(crate) fn request_thumbnail(state: &mut State, path: PathBuf, context: &Context<'_>) {
+    state.requested_thumbnails.insert(path.clone());
+    let marks = context.background.reading_marks();
+    context.run(
+        Worker::Files,
+        move || {
+            let read = || files::read_picture(&path).map(|picture| pixels::thumbnail(&picture));
+            let read = marks.as_ref().as_ref().map_or_else(|| Ok(read()), |marks| marks.read(&path, read));
+            (read.unwrap_or_else(|left_out| Err(left_out.into())), path)
+        },
+        |(result, path), features, context| thumbnail_ready(features.create, path, result, context),
+    );
+}
+
+fn thumbnail_ready(state: &mut State, path: PathBuf, result: Result<ColorImage, FileError>, context: &mut Context<'_>) {
     match result {
         Ok(look) => {
             let texture = context.egui.load_texture("look", look, TextureOptions::LINEAR);

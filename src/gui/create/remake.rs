@@ -3,16 +3,31 @@
 use std::path::{Path, PathBuf};
 
 use crate::gui::context::Context;
-use crate::gui::create::larger;
+use crate::gui::create::larger::{self, Remake};
+use crate::gui::create::own_models::OwnModels;
 use crate::gui::create::state::State;
 use crate::gui::create::update::new_job;
-use crate::gui::files::Remake;
+use crate::gui::workers::Worker;
 use atelier_core::recipe::{ImageSource, Recipe};
 use atelier_gallery::queue::Lane;
+use atelier_studio::opened_picture;
 use atelier_studio::queue::QueueRequest;
 
-/// Makes other pictures of these, whose settings have been read.
-pub(crate) fn remake(state: &State, remake: Remake, pictures: Vec<(PathBuf, Recipe)>, context: &mut Context<'_>) {
+/// Makes other pictures of these files, with the settings that they tell.
+pub(crate) fn remake_files(remake: Remake, files: Vec<PathBuf>, context: &Context<'_>) {
+    let known = OwnModels::of(context.shared);
+    context.run(
+        Worker::Files,
+        move || {
+            let read = |path: &Path| opened_picture::read_opened_picture(path, &known.known());
+            let recipe = |path: &Path| read(path).map(|picture| picture.recipe()).unwrap_or_default();
+            files.into_iter().map(|path| (recipe(&path), path)).map(|(recipe, path)| (path, recipe)).collect()
+        },
+        move |pictures, features, context| remake_pictures(features.create, remake, pictures, context),
+    );
+}
+
+fn remake_pictures(state: &State, remake: Remake, pictures: Vec<(PathBuf, Recipe)>, context: &mut Context<'_>) {
     let recipes: Vec<Recipe> = match remake {
         Remake::Enlarge(way) => {
             let recipe = |(path, recipe)| larger::enlarging(&recipe, ImageSource::File(path), way, context.shared);

@@ -8,7 +8,6 @@ use atelier_gallery::PictureSummary;
 use eframe::egui::{TextureHandle, Vec2, vec2};
 
 use crate::gui::create::dropped::DroppedPictures;
-use crate::gui::create::presets::PresetState;
 use crate::gui::create::prompt_history::PromptHistory;
 use crate::gui::create::session::{Session, SessionPictureId};
 use crate::gui::create::step_previews::{ShownStep, StepPreviews};
@@ -38,7 +37,6 @@ pub struct State {
     pub shows_notes: bool,
     /// Folder of finished pictures.
     pub pictures_folder: PathBuf,
-    pub presets: PresetState,
     /// Prompts of earlier pictures.
     pub prompts: PromptHistory,
     /// Search of the list of LoRAs.
@@ -85,7 +83,6 @@ impl State {
             last_seed: None,
             shows_notes: true,
             pictures_folder,
-            presets: PresetState::default(),
             prompts: PromptHistory::default(),
             lora_search: String::new(),
             dropped: None,

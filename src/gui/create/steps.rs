@@ -8,8 +8,9 @@ use crate::gui::context::Context;
 use crate::gui::create::session::{PictureFile, SessionPicture, SessionPictureId};
 use crate::gui::create::state::State;
 use crate::gui::create::step_previews::ShownStep;
-use crate::gui::files::PixelTask;
+use crate::gui::pixels::{self, PREVIEW_SIDE_PX};
 use crate::gui::shared::random_seed;
+use crate::gui::workers::Worker;
 use atelier_core::canvas::PixelRect;
 use atelier_core::recipe::{PartialRecipe, Recipe};
 
@@ -73,14 +74,19 @@ pub(crate) fn refresh_step(state: &mut State, context: &Context<'_>) {
     if converting.is_some() || texture.as_ref().is_some_and(|(of, _)| *of == nearest) {
         return;
     }
-    context.workers.pixel(PixelTask::StepPreview { id: *id, step: nearest, pixels: Arc::clone(image) });
+    let (id, image) = (*id, Arc::clone(image));
+    context.run(
+        Worker::Pixels,
+        move || pixels::to_screen(&image, PREVIEW_SIDE_PX),
+        move |image, features, context| step_ready(features.create, id, nearest, image, context),
+    );
     if let Some(shown) = &mut state.shown_step {
         shown.converting = Some(nearest);
     }
 }
 
 /// The preview of a step is ready for the screen.
-pub(crate) fn step_ready(state: &mut State, id: SessionPictureId, step: u32, image: ColorImage, context: &Context<'_>) {
+fn step_ready(state: &mut State, id: SessionPictureId, step: u32, image: ColorImage, context: &Context<'_>) {
     let Some(shown) = state.shown_step.as_mut().filter(|shown| shown.id == id) else { return };
     shown.converting = None;
     match &mut shown.texture {

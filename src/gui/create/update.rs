@@ -1,27 +1,33 @@
 //! Effects of the Create view's commands, and of its file dialogs. Nothing here waits.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use eframe::egui;
 
+use crate::gui::clipboard;
 use crate::gui::context::Context;
-use crate::gui::create::added_files::take_files;
+use crate::gui::create::added_files::{add_files, take_files};
+use crate::gui::create::choose::{choose, choose_one};
 use crate::gui::create::command::Command;
 use crate::gui::create::larger;
 use crate::gui::create::open;
-use crate::gui::create::presets::{AppliedPreset, PresetDraft};
+use crate::gui::create::pictures;
 use crate::gui::create::session::{PictureFile, SessionPictureId};
 use crate::gui::create::state::State;
 use crate::gui::create::steps;
-use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, parse_path};
+use crate::gui::create::work::{self, SavedPicture};
+use crate::gui::dialog::FileDialog;
 use crate::gui::guides::update::start_from;
-use crate::gui::shared::random_seed;
+use crate::gui::pixels;
+use crate::gui::shared::{ErrorCard, random_seed};
+use crate::gui::typed_path::parse_path;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
-use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe, SeedBlend, changed_settings};
+use crate::gui::workers::Worker;
+use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe, SeedBlend};
 use atelier_engine::JobId;
 use atelier_gallery::queue::{Lane, NewJob};
-use atelier_studio::presets::{Preset, PresetOutcome, PresetTask, Presets};
 use atelier_studio::queue::QueueRequest;
 
 /// Carries out a command.
@@ -73,8 +79,14 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::UseBuiltin => context.shared.next.use_builtin(),
         Command::UseOwnFiles => context.shared.next.use_own_files(),
-        Command::AddFiles => context.open_dialog(DialogKind::Any, String::new()),
-        Command::ChooseFile(role) => context.open_dialog(DialogKind::Role(role), String::new()),
+        Command::AddFiles => {
+            let dialog = FileDialog::files("Add model files").models().filter("All files", &["*"]);
+            choose(dialog, context, |paths, _, context| add_files(paths, context));
+        }
+        Command::ChooseFile(role) => {
+            let dialog = FileDialog::file(format!("Choose a file: {}", role.label())).models().filter("All files", &["*"]);
+            choose_one(dialog, context, move |path, _, context| context.shared.next.use_file(role, path));
+        }
         Command::ClearFile(role) => context.shared.next.recipe.files.remove(role),
         Command::MoveFile(from, to) => move_file(from, to, context),
         Command::TakePaths(paths) => {
@@ -94,20 +106,15 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             state.focus_prompt = true;
         }
         Command::SearchPrompts(text) => state.prompts.search = text,
-        Command::ApplyPreset(name) => apply_preset(state, &name, context),
-        Command::EditPreset(draft) => {
-            state.focus_dialog = state.presets.draft.is_none();
-            state.presets.draft = draft.map(|draft| *draft);
-        }
-        Command::SavePreset => save_preset(state, context),
-        Command::DeletePreset(name) => preset_task(state, PresetTask::Delete(name), context),
-        Command::AnswerImport(answer) => {
-            if let (Some(import), Some(taken)) = (state.presets.import.take(), answer) {
-                preset_task(state, PresetTask::Write(Box::new(import), taken), context);
-            }
-        }
-        Command::ImportStyles => context.open_dialog(DialogKind::Styles, String::new()),
-        Command::TakeImage(image) => context.workers.pixel(PixelTask::Pasted(image)),
+        Command::TakeImage(image) => context.run(
+            Worker::Pixels,
+            move || pixels::from_screen(&image),
+            |picture, features, context| {
+                if let Some(picture) = picture {
+                    open::offer_pasted(features.create, picture, context);
+                }
+            },
+        ),
         Command::UseDropped(purpose) => open::use_dropped(state, purpose, context),
         Command::CloseDropped => state.dropped = None,
         Command::PlaceFile(path, role) => {
@@ -117,9 +124,15 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             }
         }
         Command::TypePath(path) => state.typed_path = path,
-        Command::AddLora => context.open_dialog(DialogKind::Lora, String::new()),
+        Command::AddLora => choose_one(FileDialog::file("Choose a LoRA").models(), context, |path, _, context| {
+            context.shared.next.use_lora(path);
+            context.shared.next.take_prompt_loras();
+        }),
         Command::UseLora(path) => context.shared.next.use_lora(path),
-        Command::AddEmbedding => context.open_dialog(DialogKind::Embedding, String::new()),
+        Command::AddEmbedding => {
+            let dialog = FileDialog::file("Choose an embedding").models();
+            choose_one(dialog, context, |path, _, context| context.shared.next.use_embedding(path));
+        }
         Command::UseEmbedding(path) => context.shared.next.use_embedding(path),
         Command::SearchLoras(text) => state.lora_search = text,
         Command::SetPreview(choice) => state.preview = choice,
@@ -199,7 +212,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::SaveAs => {
             if let Some(id) = state.session.shown().map(|picture| picture.id) {
-                context.open_dialog(DialogKind::SaveAs(id), file_name(state, id));
+                let dialog = FileDialog::target("Save picture as", file_name(state, id)).filter("PNG picture", &["png"]);
+                choose_one(dialog, context, move |path, features, context| save_as(features.create, id, path, context));
             }
         }
         Command::CopyPicture => copy_picture(state, context),
@@ -208,7 +222,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 PictureFile::At(path) => Some(path.clone()),
                 PictureFile::Writing | PictureFile::Failed => None,
             });
-            context.workers.file(FileTask::OpenFolder(state.pictures_folder.clone(), file));
+            context.show_folder(state.pictures_folder.clone(), file);
         }
         Command::ZoomIn => zoom(state, KEY_STEP, context.egui),
         Command::ZoomOut => zoom(state, 1.0 / KEY_STEP, context.egui),
@@ -243,50 +257,6 @@ pub(super) fn new_job(state: &State, recipe: Recipe, lane: Lane, context: &Conte
     NewJob { recipe, lane, folder: state.pictures_folder.clone(), model, wanted_model: None, device: None, preview }
 }
 
-pub(crate) fn start(state: &State, context: &Context<'_>) {
-    preset_task(state, PresetTask::Read, context);
-}
-
-fn preset_task(state: &State, task: PresetTask, context: &Context<'_>) {
-    if let Some(folder) = &state.presets.folder {
-        context.workers.file(FileTask::Presets(folder.clone(), task));
-    }
-}
-
-/// The presets have been read.
-pub(crate) fn presets_read(state: &mut State, presets: Presets, outcome: PresetOutcome, context: &mut Context<'_>) {
-    for path in presets.presets.iter().filter_map(|(_, picture)| picture.clone()) {
-        // A preset may have got another picture.
-        state.thumbnails.retain(|(of, _)| *of != path);
-        state.requested_thumbnails.insert(path.clone());
-        context.workers.file(FileTask::Thumbnail(path));
-    }
-    state.presets.list = presets;
-    if outcome.question.is_some() {
-        state.presets.import = outcome.question;
-    }
-    if let Some(words) = outcome.words {
-        context.notice(words);
-    }
-}
-
-fn apply_preset(state: &mut State, name: &str, context: &mut Context<'_>) {
-    let Some(preset) = state.presets.get(name) else { return };
-    let before = context.shared.next.recipe.clone();
-    let settings = preset.settings_for(&before);
-    context.shared.next.apply_settings(&settings);
-    let recipe = context.shared.next.recipe.clone();
-    let changes = changed_settings(&before, &recipe);
-    state.presets.applied = Some(AppliedPreset { name: name.to_owned(), changes, recipe });
-}
-
-fn save_preset(state: &mut State, context: &Context<'_>) {
-    let Some(PresetDraft { name, parts, with_picture }) = state.presets.draft.take() else { return };
-    let preset = Preset::of(name.trim().to_owned(), &context.shared.next.recipe, parts);
-    let picture = if with_picture { shown_image(state) } else { None };
-    preset_task(state, PresetTask::Save(Box::new(preset), picture), context);
-}
-
 fn cancel(id: JobId, context: &mut Context<'_>) {
     if let Some(job) = context.shared.jobs.get_mut(id) {
         job.stopping = true;
@@ -317,7 +287,7 @@ fn move_file(from: FileRole, to: FileRole, context: &mut Context<'_>) {
 }
 
 /// The picture shown, as a picture that another one is made from.
-fn shown_image(state: &State) -> Option<ImageSource> {
+pub(crate) fn shown_image(state: &State) -> Option<ImageSource> {
     let picture = state.session.shown()?;
     match (&picture.stored, &picture.pixels) {
         (PictureFile::At(path), _) => Some(ImageSource::File(path.clone())),
@@ -342,12 +312,10 @@ fn start_from_shown(state: &State, context: &mut Context<'_>) {
 
 fn copy_picture(state: &State, context: &mut Context<'_>) {
     let Some(picture) = state.session.shown() else { return };
-    let id = picture.id;
     if let Some(pixels) = &picture.pixels {
-        let pixels = Arc::clone(pixels);
-        context.workers.pixel(PixelTask::Picture { id, pixels, max_side_px: usize::MAX, thumbnail: false, copy: true });
+        clipboard::copy_pixels(Arc::clone(pixels), context);
     } else if let PictureFile::At(path) = &picture.stored {
-        context.workers.file(FileTask::Copy(path.clone()));
+        clipboard::copy_file(path.clone(), context);
     }
 }
 
@@ -364,49 +332,21 @@ pub(crate) fn refresh_files(state: &mut State, context: &mut Context<'_>) {
     let same = recipe.files.iter().map(|(_, path)| path).chain(loras.clone()).eq(state.checked_files.iter().map(PathBuf::as_path));
     if !same {
         state.checked_files = recipe.files.iter().map(|(_, path)| path).chain(loras).map(PathBuf::from).collect();
-        context.workers.file(FileTask::Check(state.checked_files.clone()));
+        let files = state.checked_files.clone();
+        context.run(
+            Worker::Files,
+            move || work::missing(files),
+            |missing, _, context| context.shared.missing_files = missing.into_iter().collect(),
+        );
     }
-    for source in recipe.pictures().chain(state.dropped.iter().filter_map(|dropped| dropped.images.first())) {
-        if let ImageSource::File(path) = source
-            && state.thumbnail(path).is_none()
-            && !state.requested_thumbnails.contains(path)
-        {
-            state.requested_thumbnails.insert(path.clone());
-            context.workers.file(FileTask::Thumbnail(path.clone()));
-        }
-    }
-}
-
-/// A file dialog of this view was closed.
-pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogResult, context: &mut Context<'_>) {
-    let paths = match result {
-        DialogResult::Paths(paths) => paths,
-        DialogResult::Cancelled => return,
-        DialogResult::NoDialog => {
-            state.typed_path.get_or_insert_default();
-            context.notice("This system has no file dialog. Type a path instead, or drop files on the window.");
-            return;
-        }
-    };
-    let Some(path) = paths.first().cloned() else { return };
-    match kind {
-        DialogKind::Any => context.workers.file(FileTask::Identify(paths)),
-        DialogKind::Role(role) => context.shared.next.use_file(role, path),
-        DialogKind::Styles => preset_task(state, PresetTask::Import(path), context),
-        DialogKind::Embedding => context.shared.next.use_embedding(path),
-        DialogKind::Lora => {
-            context.shared.next.use_lora(path);
-            context.shared.next.take_prompt_loras();
-        }
-        DialogKind::SaveAs(id) => save_as(state, id, path, context),
-        DialogKind::Guide(_)
-        | DialogKind::ModelsFolder
-        | DialogKind::ModelsRoot
-        | DialogKind::PicturesFolder
-        | DialogKind::ExportFolder
-        | DialogKind::OpenCanvas
-        | DialogKind::SaveCanvas
-        | DialogKind::ExportCanvas(_) => {}
+    let images = recipe.pictures().chain(state.dropped.iter().filter_map(|dropped| dropped.images.first()));
+    let files = images.filter_map(|image| match image {
+        ImageSource::File(path) => Some(path),
+        ImageSource::Pixels(_) => None,
+    });
+    let is_wanted = |path: &&PathBuf| state.thumbnail(path).is_none() && !state.requested_thumbnails.contains(*path);
+    for path in files.filter(is_wanted).cloned().collect::<BTreeSet<_>>() {
+        pictures::request_thumbnail(state, path, context);
     }
 }
 
@@ -416,11 +356,16 @@ fn save_as(state: &State, id: SessionPictureId, target: PathBuf, context: &mut C
         PictureFile::At(path) => Some(path.clone()),
         PictureFile::Writing | PictureFile::Failed => None,
     };
-    context.workers.file(FileTask::SaveAs {
-        target,
-        kept,
-        recipe: Box::new(picture.recipe.clone()),
-        notes: picture.notes.clone(),
-        pixels: picture.pixels.clone(),
-    });
+    let (recipe, notes, pixels) = (picture.recipe.clone(), picture.notes.clone(), picture.pixels.clone());
+    let picture = SavedPicture { kept, recipe, notes, pixels };
+    context.run(
+        Worker::Files,
+        move || work::save_as(&target, &picture),
+        |saved, _, context| match saved {
+            Ok(path) => context.notice(format!("Saved as {}", path.display())),
+            Err(error) => {
+                context.shared.error = Some(ErrorCard::new(error.to_string(), "Choose another folder, or free some disk space."));
+            }
+        },
+    );
 }

@@ -10,7 +10,7 @@ use atelier_core::device::Device;
 use atelier_core::placement::Placement;
 use atelier_core::recipe::Recipe;
 use atelier_engine::{
-    Estimate, EstimateKey, Failure, JobId, MeasureDevices, OutOfMemory, Peak, RemoteError, RemoteReport, Residency, ServerAddress, Timings,
+    DEFAULT_PORT, Estimate, EstimateKey, Failure, JobId, MeasureDevices, OutOfMemory, Peak, RemoteError, Residency, ServerAddress, Timings,
 };
 use atelier_studio::queue::QueueRequest;
 
@@ -215,12 +215,23 @@ pub(crate) fn server_answered(state: &mut State, address: &ServerAddress, added:
     list_devices(state, context);
 }
 
-/// The test of a server is over.
-pub(crate) fn server_tested(state: &mut State, address: &ServerAddress, report: &Result<RemoteReport, RemoteError>) {
-    if let Some(server) = state.server_mut(address) {
-        server.testing = false;
-        server.test_result = Some(report.as_ref().map(test_summary).map_err(ToString::to_string));
-    }
+/// Tests a server.
+pub(crate) fn test_server(server: ServerAddress, context: &Context<'_>) {
+    let address = server.clone();
+    context.run_alone(
+        "probe",
+        move || {
+            let (host, port) = address.as_str().rsplit_once(':').unwrap_or((address.as_str(), ""));
+            atelier_engine::probe(host, port.parse().unwrap_or(DEFAULT_PORT))
+        },
+        move |tested, features, _| {
+            let report = tested.unwrap_or_else(|_| Err(RemoteError::Lost(server.to_string())));
+            if let Some(server) = features.devices.server_mut(&server) {
+                server.testing = false;
+                server.test_result = Some(report.as_ref().map(test_summary).map_err(ToString::to_string));
+            }
+        },
+    );
 }
 
 /// The engine has measured the memory of a job.

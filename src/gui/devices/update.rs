@@ -7,7 +7,7 @@ use crate::gui::devices::command::Command;
 use crate::gui::devices::requests;
 use crate::gui::devices::state::State;
 use crate::gui::devices::trials;
-use crate::gui::files::FileTask;
+use crate::gui::guides;
 use crate::settings::NamedPlacement;
 use atelier_core::placement::{Assignment, Module, Placement, WeightLocation};
 use atelier_core::recipe::{PlacementText, Recipe, changed_settings};
@@ -99,7 +99,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             if let Some(server) = state.server_mut(&address) {
                 (server.testing, server.test_result) = (true, None);
             }
-            context.workers.probe(address);
+            requests::test_server(address, context);
         }
         Command::RetryServer(address) => requests::add_server(state, address, context),
         Command::RemoveServer(address) => remove_server(state, &address, context),
@@ -169,7 +169,7 @@ fn paste(state: &mut State, line: &str, context: &mut Context<'_>) {
         pasted = read(&context.shared.next.recipe).unwrap_or(pasted);
     }
     if let Some(folder) = pasted.person_folder.take() {
-        context.workers.file(FileTask::ListPerson(folder));
+        guides::update::list_person(folder, context);
     }
     state.paste_omissions = pasted.left_out.iter().map(ToString::to_string).collect();
     if pasted.recipe.placement != before.placement {

@@ -10,7 +10,7 @@ use atelier_gallery::{PictureDetails, PictureId, PictureSummary};
 use atelier_library::{ModelCard, ModelKind};
 use eframe::egui::TextureHandle;
 
-use crate::gui::files::Remake;
+use crate::gui::create::larger::Remake;
 use crate::gui::gallery::compare::CompareMode;
 use crate::gui::gallery::thumbnails::Thumbnails;
 use crate::gui::viewport::View;

@@ -8,9 +8,14 @@ use atelier_core::recipe::{ImageSource, RecallPart, Rgb8};
 use atelier_gallery::{PictureId, PictureState, PictureSummary};
 use eframe::egui::{ColorImage, TextureOptions};
 
+use crate::gui::clipboard;
 use crate::gui::context::Context;
 use crate::gui::create;
-use crate::gui::files::{DialogKind, DialogResult, FileTask, PixelTask, Remake};
+use crate::gui::create::larger::Remake;
+use crate::gui::create::own_models::OwnModels;
+use crate::gui::create::remake;
+use crate::gui::dialog::FileDialog;
+use crate::gui::features::Features;
 use crate::gui::gallery::command::Command;
 use crate::gui::gallery::compare::CompareMode;
 use crate::gui::gallery::state::{Comparison, Dialog, FilesUse, LargePicture, Mode, State};
@@ -19,8 +24,9 @@ use crate::gui::pixels;
 use crate::gui::shared::Screen;
 use crate::gui::viewport::View;
 use crate::gui::window_command::WindowCommand;
+use crate::gui::workers::Worker;
 use atelier_studio::gallery_service::{GalleryEvent, GalleryRequest, Mark};
-use atelier_studio::opened_picture::OpenedPicture;
+use atelier_studio::opened_picture::{self, OpenedPicture};
 
 /// Neighbours of the picture that is looked at whose pixels are read beforehand.
 const PREFETCH: usize = 1;
@@ -126,12 +132,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::Recall(part) => {
             if let Some(path) = current_file(state, context) {
-                context.workers.file(FileTask::Recall {
-                    path,
-                    known: create::open::known_files(context.shared),
-                    library: Arc::clone(&context.shared.library),
-                    part,
-                });
+                recall(path, part, context);
             }
         }
         Command::StartFrom => {
@@ -152,7 +153,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::FinishDrafts => use_files(state, FilesUse::Remake(Remake::FinishDraft), context),
         Command::CopyPicture => {
             if let Some(path) = current_file(state, context) {
-                context.workers.file(FileTask::Copy(path));
+                clipboard::copy_file(path, context);
             }
         }
         Command::CopyText(text) => {
@@ -162,18 +163,27 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::ShowInFolder => {
             if let Some(path) = current_file(state, context) {
                 let folder = path.parent().map(PathBuf::from).unwrap_or_default();
-                context.workers.file(FileTask::OpenFolder(folder, Some(path)));
+                context.show_folder(folder, Some(path));
             }
         }
         Command::SetDialog(dialog) => state.dialog = dialog,
-        Command::ChooseExportFolder => context.open_dialog(DialogKind::ExportFolder, String::new()),
+        Command::ChooseExportFolder => {
+            choose("Choose the folder for the copies", context, |folder, features, context| {
+                if let Some(export) = features.gallery.export(folder) {
+                    features.gallery.dialog = None;
+                    send(GalleryRequest::Export(features.gallery.targets(), export), context);
+                }
+            });
+        }
         Command::SaveSearch => {
             if let Some(Dialog::SaveSearch(name)) = state.dialog.take() {
                 send(GalleryRequest::SaveSearch(name.trim().to_owned(), state.search.text.trim().to_owned()), context);
             }
         }
         Command::DeleteSearch(name) => send(GalleryRequest::DeleteSearch(name), context),
-        Command::AddFolder => context.open_dialog(DialogKind::PicturesFolder, String::new()),
+        Command::AddFolder => {
+            choose("Show the pictures of a folder", context, |folder, _, context| send(GalleryRequest::AddFolder(folder), context));
+        }
         Command::AddPaths(paths) => send(GalleryRequest::Import(paths), context),
         Command::ForgetFolder(folder) => send(GalleryRequest::ForgetFolder(folder), context),
         Command::Rescan => send(GalleryRequest::Rescan, context),
@@ -212,8 +222,7 @@ fn files_known(state: &mut State, number: u64, summaries: &[PictureSummary], con
     }
     match purpose {
         FilesUse::Remake(remake) => {
-            let (known, library) = (create::open::known_files(context.shared), Arc::clone(&context.shared.library));
-            context.workers.file(FileTask::ReadRecipes { files, known, library, remake });
+            remake::remake_files(remake, files, context);
         }
         FilesUse::Reference => {
             context.shared.next.recipe.reference_images.extend(files.into_iter().map(ImageSource::File));
@@ -392,7 +401,11 @@ pub(crate) fn gallery_event(state: &mut State, event: GalleryEvent, context: &mu
         }
         GalleryEvent::Pixels(id, Ok(pixels)) => {
             let max_side_px = context.egui.input(|input| input.max_texture_side);
-            context.workers.pixel(PixelTask::Large { id, pixels, max_side_px });
+            context.run(
+                Worker::Pixels,
+                move || (pixels::to_screen(&pixels, max_side_px), pixels),
+                move |(image, pixels), features, context| large_ready(features.gallery, id, &pixels, image, context),
+            );
         }
         GalleryEvent::Pixels(id, Err(sentence)) => drop(state.pixels.insert(id, Err(sentence))),
         GalleryEvent::Overview(overview) => state.overview = overview,
@@ -416,8 +429,20 @@ pub(crate) fn gallery_event(state: &mut State, event: GalleryEvent, context: &mu
     }
 }
 
-/// The settings of a picture of which a part is taken over have been read; `None` where the file has none.
-pub(crate) fn recalled(part: RecallPart, picture: Option<OpenedPicture>, context: &mut Context<'_>) {
+/// Takes a part of the settings of a picture over.
+fn recall(path: PathBuf, part: RecallPart, context: &Context<'_>) {
+    let known = OwnModels::of(context.shared);
+    context.run(
+        Worker::Files,
+        move || opened_picture::read_opened_picture(&path, &known.known()),
+        move |picture, _, context| {
+            context.name_change(part.label());
+            recalled(part, picture, context);
+        },
+    );
+}
+
+fn recalled(part: RecallPart, picture: Option<OpenedPicture>, context: &mut Context<'_>) {
     let Some(picture) = picture else {
         context.notice("This file contains no settings.");
         return;
@@ -434,7 +459,7 @@ pub(crate) fn recalled(part: RecallPart, picture: Option<OpenedPicture>, context
 }
 
 /// A picture is converted for the screen.
-pub(crate) fn large_ready(state: &mut State, id: PictureId, pixels: &Arc<Rgb8>, image: ColorImage, context: &mut Context<'_>) {
+fn large_ready(state: &mut State, id: PictureId, pixels: &Arc<Rgb8>, image: ColorImage, context: &mut Context<'_>) {
     let texture = context.egui.load_texture("gallery large", image, TextureOptions::LINEAR);
     let picture = LargePicture { texture, pixels: Arc::clone(pixels), width: pixels.width(), height: pixels.height() };
     state.pixels.insert(id, Ok(picture));
@@ -447,30 +472,24 @@ fn compare_pixels(state: &mut State, context: &mut Context<'_>) {
     let (Some(Ok(a)), Some(Ok(b))) = (state.pixels.get(&first), state.pixels.get(&second)) else { return };
     let max_side_px = context.egui.input(|input| input.max_texture_side);
     let (pixels, other) = (Arc::clone(&a.pixels), Arc::clone(&b.pixels));
-    context.workers.pixel(PixelTask::Difference { ids: (first, second), pixels, other, max_side_px });
+    context.run(
+        Worker::Pixels,
+        move || pixels::difference(&pixels, &other, max_side_px),
+        move |image, features, context| {
+            let texture = context.egui.load_texture("gallery difference", image, TextureOptions::LINEAR);
+            features.gallery.difference = Some((first, second, texture));
+        },
+    );
 }
 
-/// The difference of two pictures is converted for the screen.
-pub(crate) fn difference_ready(state: &mut State, (first, second): (PictureId, PictureId), image: ColorImage, context: &mut Context<'_>) {
-    let texture = context.egui.load_texture("gallery difference", image, TextureOptions::LINEAR);
-    state.difference = Some((first, second, texture));
-}
-
-/// A file dialog of this view was closed.
-pub(crate) fn dialog_closed(state: &mut State, kind: DialogKind, result: DialogResult, context: &mut Context<'_>) {
-    let folder = match result {
-        DialogResult::Paths(paths) => paths.into_iter().next(),
-        DialogResult::Cancelled => None,
-        DialogResult::NoDialog => {
-            context.notice("This system has no file dialog. `atelier gallery` on the command line does the same.");
-            None
-        }
+/// Asks for a folder.
+fn choose(title: &str, context: &mut Context<'_>, apply: fn(PathBuf, Features<'_>, &mut Context<'_>)) {
+    let without = |_: Features<'_>, context: &mut Context<'_>| {
+        context.notice("This system has no file dialog. `atelier gallery` on the command line does the same.");
     };
-    let Some(folder) = folder else { return };
-    if kind == DialogKind::PicturesFolder {
-        send(GalleryRequest::AddFolder(folder), context);
-    } else if let Some(export) = state.export(folder) {
-        state.dialog = None;
-        send(GalleryRequest::Export(state.targets(), export), context);
-    }
+    context.choose(FileDialog::folder(title), without, move |paths, features, context| {
+        if let Some(folder) = paths.into_iter().next() {
+            apply(folder, features, context);
+        }
+    });
 }

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use atelier_engine::{End, Event, Failure, JobId, Picture, Preview};
 use eframe::egui::{ColorImage, TextureOptions};
 
-use crate::gui::canvas::tasks::{CanvasPixelTask, DocumentNumber, PreparedCandidate};
+use crate::gui::canvas::work::{self, CandidateBase, DocumentNumber, PreparedCandidate};
 use crate::gui::context::Context;
 use crate::gui::create::state::FormingPicture;
-use crate::gui::files::{PixelTask, ScreenPreview};
 use crate::gui::live::state::{FinishedPicture, LiveRun, Look, Pending, State};
+use crate::gui::pixels::ScreenPreview;
 use crate::gui::shared::ErrorCard;
+use crate::gui::workers::Worker;
 use atelier_core::canvas::PixelRect;
+use atelier_core::recipe::Rgb8;
 use atelier_studio::queue::QueueRequest;
 
 /// Folds an event of the engine in. Returns false for those that others take: of other jobs, and lines of the log but for what a run
@@ -70,36 +72,48 @@ pub(crate) fn convert(state: &mut State, context: &Context<'_>) {
         }
         return;
     }
-    let (job, task, finished) = match pending {
-        Pending::Preview(job, preview) => (job, PixelTask::Preview(job, preview), None),
-        Pending::Picture(job, finished) => (job, task_of(job, &finished, context), Some(*finished)),
-    };
-    if state.shown_job == Some(job) {
-        state.converting = Some((job, finished));
-        context.workers.pixel(task);
+    match pending {
+        Pending::Preview(job, preview) if state.shown_job == Some(job) => {
+            state.converting = Some((job, None));
+            convert_preview(job, preview, context);
+        }
+        Pending::Picture(job, finished) if state.shown_job == Some(job) => {
+            let Picture { info, image, .. } = &finished.picture;
+            if let Some(base) = &finished.base {
+                convert_candidate(job, Arc::clone(image), base.clone(), info.seed, context);
+            } else {
+                let preview = Preview { picture: info.index, step: u32::MAX, place: None, image: Arc::clone(image) };
+                convert_preview(job, preview, context);
+            }
+            state.converting = Some((job, Some(*finished)));
+        }
+        Pending::Preview(..) | Pending::Picture(..) => {}
     }
 }
 
-/// Work that makes a finished picture ready: of a document, what it changes.
-fn task_of(job: JobId, finished: &FinishedPicture, context: &Context<'_>) -> PixelTask {
-    let Picture { info, image, .. } = &finished.picture;
-    match &finished.base {
-        Some(base) => PixelTask::Canvas(CanvasPixelTask::Candidate {
-            picture: Arc::clone(image),
-            base: base.clone(),
-            seed: info.seed,
-            max_side_px: context.egui.input(|input| input.max_texture_side),
-            live: Some(job),
-        }),
-        None => PixelTask::Preview(job, Preview { picture: info.index, step: u32::MAX, place: None, image: Arc::clone(image) }),
-    }
+fn convert_preview(job: JobId, preview: Preview, context: &Context<'_>) {
+    context.run(
+        Worker::Pixels,
+        move || ScreenPreview::of(&preview),
+        move |preview, features, context| preview_ready(features.live, job, preview, context),
+    );
 }
 
-/// A preview is ready for the screen, or a picture without a document. Returns the preview where it is none of a live picture.
-pub(crate) fn preview_ready(state: &mut State, job: JobId, preview: ScreenPreview, context: &Context<'_>) -> Option<ScreenPreview> {
-    let Some((_, finished)) = state.converting.take_if(|(converting, _)| *converting == job) else { return Some(preview) };
+/// Finds what a finished picture changes of its document.
+fn convert_candidate(job: JobId, picture: Arc<Rgb8>, base: CandidateBase, seed: i64, context: &Context<'_>) {
+    let max_side_px = context.egui.input(|input| input.max_texture_side);
+    context.run(
+        Worker::Pixels,
+        move || work::prepare_candidate(&picture, &base, seed, max_side_px),
+        move |candidate, features, context| candidate_ready(features.live, job, candidate, context),
+    );
+}
+
+/// A preview is ready for the screen, or a picture without a document.
+fn preview_ready(state: &mut State, job: JobId, preview: ScreenPreview, context: &Context<'_>) {
+    let Some((_, finished)) = state.converting.take_if(|(converting, _)| *converting == job) else { return };
     if state.shown_job != Some(job) {
-        return None;
+        return;
     }
     let ScreenPreview { place, image, .. } = preview;
     let run = state.run.as_ref().filter(|run| run.job == job);
@@ -111,11 +125,10 @@ pub(crate) fn preview_ready(state: &mut State, job: JobId, preview: ScreenPrevie
     if let Some(look) = &mut state.look {
         look.result = finished.map(|finished| (finished, None));
     }
-    None
 }
 
 /// What a finished picture changes of a document is ready; `None` where it came in another size.
-pub(crate) fn candidate_ready(state: &mut State, job: JobId, candidate: Option<PreparedCandidate>, context: &mut Context<'_>) {
+fn candidate_ready(state: &mut State, job: JobId, candidate: Option<PreparedCandidate>, context: &mut Context<'_>) {
     let Some((_, Some(finished))) = state.converting.take_if(|(converting, _)| *converting == job) else { return };
     if state.shown_job != Some(job) {
         return;

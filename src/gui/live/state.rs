@@ -5,7 +5,7 @@ use eframe::egui::{Vec2, vec2};
 
 use crate::gui::canvas::command::without_prompt;
 use crate::gui::canvas::state::Part;
-use crate::gui::canvas::tasks::{CandidateBase, DocumentNumber};
+use crate::gui::canvas::work::{CandidateBase, DocumentNumber};
 use crate::gui::create::progress::Progress;
 use crate::gui::create::state::FormingPicture;
 use crate::gui::live::follower::Follower;

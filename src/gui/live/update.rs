@@ -3,7 +3,7 @@
 use atelier_engine::Task;
 
 use crate::gui::canvas::state::{Gesture, OpenDocument};
-use crate::gui::canvas::tasks::CandidateBase;
+use crate::gui::canvas::work::CandidateBase;
 use crate::gui::canvas::{candidates, generate};
 use crate::gui::context::Context;
 use crate::gui::due;

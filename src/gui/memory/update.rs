@@ -2,23 +2,27 @@
 
 use std::time::SystemTime;
 
-use crate::gui::context::{Context, log_if_busy};
+use crate::gui::context::{Background, Context, log_if_busy};
 use crate::gui::due;
-use crate::gui::files::FileTask;
 use crate::gui::memory::command::Command;
 use crate::gui::memory::state::{MAX_RESERVE_GIB, MAX_RESERVE_PERCENT, State};
-use crate::gui::workers::Workers;
+use crate::gui::workers::Worker;
 use atelier_core::format::GIB;
 use atelier_core::placement::Reserve;
 use atelier_core::recipe::Recipe;
 use atelier_engine::ResidentId;
 use atelier_studio::next_recipe::with_model_of;
-use atelier_studio::preloading::{PreloadAction, PreloadCandidate};
+use atelier_studio::preloading::{self, PreloadAction, PreloadCandidate};
 
 /// Looks for the crash marker of the last run, and tells the engine the reserve of the settings.
 pub(crate) fn start(state: &State, context: &mut Context<'_>) {
     if let Some(marker) = state.preloading.marker_to_check() {
-        context.workers.file(FileTask::CheckCrashMarker(marker.to_owned()));
+        let marker = marker.to_owned();
+        context.run(
+            Worker::Files,
+            move || preloading::take_crash_marker(&marker),
+            |existed, features, context| crash_marker_checked(features.memory, existed, context),
+        );
     }
     if state.reserve != Reserve::default() {
         log_if_busy(context.engine.set_reserve(state.reserve));
@@ -79,14 +83,14 @@ fn use_resident(id: ResidentId, context: &mut Context<'_>) {
 }
 
 /// Ends a preloading, so that its crash marker does not outlive it: the engine has reported its resident models, or the window closes.
-pub(crate) fn end_preloading(state: &mut State, workers: &Workers) {
+pub(crate) fn end_preloading(state: &mut State, background: &Background) {
     if let Some(marker) = state.preloading.end() {
-        workers.file(FileTask::DeleteCrashMarker(marker));
+        background.run_silently(Worker::Files, move || preloading::delete_crash_marker(&marker));
     }
 }
 
 /// The crash marker of the last run has been looked for.
-pub(crate) fn crash_marker_checked(state: &mut State, existed: bool, context: &mut Context<'_>) {
+fn crash_marker_checked(state: &mut State, existed: bool, context: &mut Context<'_>) {
     if state.preloading.marker_checked(existed, &context.shared.next.recipe) {
         let name = context.shared.next.model_name(&context.shared.next.recipe.files);
         context.notice(format!("Atelier crashed while loading {name}. This model is not loaded in advance this time."));
@@ -94,7 +98,7 @@ pub(crate) fn crash_marker_checked(state: &mut State, existed: bool, context: &m
 }
 
 /// The crash marker is on the disk, or cannot be: now the model may be loaded.
-pub(crate) fn crash_marker_written(state: &mut State, context: &Context<'_>) {
+fn crash_marker_written(state: &mut State, context: &Context<'_>) {
     if let Some(recipe) = state.preloading.marker_written() {
         log_if_busy(context.engine.preload(Some(*recipe)));
     }
@@ -107,7 +111,11 @@ pub(crate) fn refresh(state: &mut State, fits: Option<bool>, context: &mut Conte
     match state.preloading.next_action(candidate, context.egui.time()) {
         PreloadAction::None => {}
         PreloadAction::Wait(secs) => due::wake_in(context.egui, f64::from(secs)),
-        PreloadAction::WriteMarker(marker) => context.workers.file(FileTask::WriteCrashMarker(marker)),
+        PreloadAction::WriteMarker(marker) => context.run(
+            Worker::Files,
+            move || preloading::write_crash_marker(&marker),
+            |(), features, context| crash_marker_written(features.memory, context),
+        ),
         PreloadAction::Preload(recipe) => {
             log_if_busy(context.engine.preload(recipe.map(|recipe| *recipe)));
         }

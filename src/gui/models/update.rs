@@ -1,6 +1,6 @@
 //! Update of the Models view: effects of its commands, and of the library service's events. Nothing here waits.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use atelier_downloads::{Status, Token};
@@ -12,12 +12,14 @@ use crate::gui::context::{Context, log_if_busy};
 use crate::gui::create;
 use crate::gui::devices;
 use crate::gui::devices::board::Board;
-use crate::gui::files::{DialogKind, DialogResult, FileTask, parse_path};
+use crate::gui::dialog::FileDialog;
+use crate::gui::features::Features;
 use crate::gui::models::command::Command;
 use crate::gui::models::filter::Filter;
 use crate::gui::models::fit::{MachineMemory, machine};
 use crate::gui::models::state::{HubPage, LicencePrompt, LicensedAction, State};
 use crate::gui::shared::Screen;
+use crate::gui::typed_path::parse_path;
 use atelier_studio::library_service::{AssembledModel, FileCheck, LibraryEvent, LibraryRequest};
 use atelier_studio::queue::QueueRequest;
 
@@ -85,19 +87,16 @@ fn send(context: &Context<'_>, request: LibraryRequest) {
     }
 }
 
-/// Handles the result of a folder dialog.
-pub(crate) fn dialog_closed(kind: DialogKind, result: DialogResult, context: &mut Context<'_>) {
-    match result {
-        DialogResult::Paths(paths) => {
-            let Some(folder) = paths.into_iter().next() else { return };
-            let is_root = kind == DialogKind::ModelsRoot;
-            send(context, if is_root { LibraryRequest::SetModelsRoot(Some(folder)) } else { LibraryRequest::Add(vec![folder]) });
+/// Asks for a folder, and sends the request about it.
+fn choose(title: &str, context: &mut Context<'_>, request: fn(PathBuf) -> LibraryRequest) {
+    let without = |_: Features<'_>, context: &mut Context<'_>| {
+        context.notice("This system has no file dialog. Type or paste the folder's path under \"Add\", or drop it on the window.");
+    };
+    context.choose(FileDialog::folder(title), without, move |paths, _, context| {
+        if let Some(folder) = paths.into_iter().next() {
+            send(context, request(folder));
         }
-        DialogResult::Cancelled => {}
-        DialogResult::NoDialog => {
-            context.notice("This system has no file dialog. Type or paste the folder's path under \"Add\", or drop it on the window.");
-        }
-    }
+    });
 }
 
 /// Handles an event of the library service.
@@ -227,7 +226,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             send(context, LibraryRequest::CheckFiles(id));
         }
         Command::StopCheck(id) => send(context, LibraryRequest::StopCheck(id)),
-        Command::OpenFolder(folder) => context.workers.file(FileTask::OpenFolder(folder, None)),
+        Command::OpenFolder(folder) => context.show_folder(folder, None),
         Command::CopyTriggerWord(word) => {
             context.egui.copy_text(word);
             context.notice("Copied");
@@ -238,9 +237,13 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             send(context, LibraryRequest::Add(vec![parse_path(Path::new(&text))]));
         }
         Command::AddPaths(paths) => send(context, LibraryRequest::Add(paths)),
-        Command::ChooseFolder => context.open_dialog(DialogKind::ModelsFolder, String::new()),
+        Command::ChooseFolder => {
+            choose("Use the models of a folder", context, |folder| LibraryRequest::Add(vec![folder]));
+        }
         Command::ForgetFolder(folder) => send(context, LibraryRequest::ForgetFolder(folder)),
-        Command::ChooseModelsRoot => context.open_dialog(DialogKind::ModelsRoot, String::new()),
+        Command::ChooseModelsRoot => {
+            choose("Choose the folder for downloaded models", context, |folder| LibraryRequest::SetModelsRoot(Some(folder)));
+        }
         Command::UseDefaultModelsRoot => send(context, LibraryRequest::SetModelsRoot(None)),
         Command::SetParallelFiles(files) => send(context, LibraryRequest::SetParallelFiles(files)),
         Command::Rescan => send(context, LibraryRequest::Rescan),

@@ -6,22 +6,35 @@ use std::time::SystemTime;
 use eframe::egui::OpenUrl;
 
 use crate::gui::context::Context;
-use crate::gui::files::FileTask;
 use crate::gui::program::command::Command;
 use crate::gui::program::state::{State, Updates};
+use crate::gui::workers::Worker;
 use atelier_core::device::Device;
 use atelier_studio::crash_report::{LastCrash, Watch};
+use atelier_studio::installed;
 use atelier_studio::updates::{Release, UpdateChoice, UpdateError, Version};
 
 /// Looks for what came with the program.
 pub(crate) fn start(context: &Context<'_>) {
-    context.workers.file(FileTask::FindLicences);
+    context.run(Worker::Files, installed::find_licences, |licences, features, _| {
+        if let Some(path) = licences {
+            features.program.licences = Some(path);
+        }
+    });
 }
 
 /// Watches this window from now on, and looks whether the last one ended as it should.
 pub(crate) fn watch(state: &mut State, watch: Watch, context: &Context<'_>) {
-    context.workers.file(FileTask::BeginWatch(watch.clone()));
-    state.watch = Some(watch);
+    state.watch = Some(watch.clone());
+    context.run(
+        Worker::Files,
+        move || watch.begin(),
+        |crash, features, _| {
+            if let Some(crash) = crash {
+                features.program.crash = Some(crash);
+            }
+        },
+    );
 }
 
 /// Carries out a command.
@@ -29,20 +42,20 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
     match command {
         Command::OpenAbout => state.is_about_open = true,
         Command::CloseAbout => state.is_about_open = false,
-        Command::OpenPlace(_, folder, file) => context.workers.file(FileTask::OpenFolder(folder, file)),
+        Command::OpenPlace(_, folder, file) => context.show_folder(folder, file),
         Command::CopyDetails(text) => {
             context.egui.copy_text(text);
             context.notice("Copied");
         }
         Command::ShowLicences => {
             if let Some(path) = state.licences.clone() {
-                context.workers.file(FileTask::OpenFile(path));
+                context.show_file(path);
             }
         }
         Command::ShowCrashReport => {
             if let Some(LastCrash { report }) = &state.crash {
                 let folder = report.parent().map(PathBuf::from).unwrap_or_default();
-                context.workers.file(FileTask::OpenFolder(folder, Some(report.clone())));
+                context.show_folder(folder, Some(report.clone()));
             }
         }
         Command::DismissCrashReport => state.crash = None,
@@ -70,12 +83,20 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) {
 fn check(updates: &mut Updates, on_demand: bool, context: &Context<'_>) {
     if let Some(feed) = updates.feed.clone() {
         updates.is_checking = true;
-        context.workers.check_updates(feed, updates.settings.seen, on_demand);
+        let seen = updates.settings.seen;
+        context.run_alone(
+            "updates",
+            move || feed.check(seen),
+            move |checked, features, context| {
+                let result = checked.unwrap_or_else(|error| Err(UpdateError::Fetch(error.to_string())));
+                updates_checked(features.program, result, on_demand, context);
+            },
+        );
     }
 }
 
 /// The newest version is known, or is not.
-pub(crate) fn updates_checked(state: &mut State, result: Result<Release, UpdateError>, on_demand: bool, context: &mut Context<'_>) {
+fn updates_checked(state: &mut State, result: Result<Release, UpdateError>, on_demand: bool, context: &mut Context<'_>) {
     let updates = &mut state.updates;
     updates.is_checking = false;
     match result {
@@ -104,6 +125,7 @@ fn now_secs() -> u64 {
 /// The engine has named its devices.
 pub(crate) fn devices_listed(state: &State, devices: &[Device], context: &Context<'_>) {
     if let Some(watch) = &state.watch {
-        context.workers.file(FileTask::NoteDevices(watch.clone(), devices.to_vec()));
+        let (watch, devices) = (watch.clone(), devices.to_vec());
+        context.background.run_silently(Worker::Files, move || watch.set_devices(&devices));
     }
 }

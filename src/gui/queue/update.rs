@@ -7,7 +7,6 @@ use crate::gui::create;
 use crate::gui::queue::command::Command;
 use crate::gui::queue::state::{EditedJob, State};
 use crate::gui::shared::ErrorCard;
-use crate::gui::workers::Workers;
 use atelier_core::recipe::Recipe;
 use atelier_gallery::queue::{JobState, PauseMode};
 use atelier_studio::desktop_notification::DesktopNotification;
@@ -87,5 +86,14 @@ fn ended(job: &EndedJob, context: &mut Context<'_>) {
         return;
     }
     context.egui.send_viewport_cmd(egui::ViewportCommand::RequestUserAttention(egui::UserAttentionType::Informational));
-    Workers::notify(DesktopNotification::of_job(job));
+    let notification = DesktopNotification::of_job(job);
+    context.run_alone(
+        "notification",
+        move || notification.show(),
+        |shown, _, _| {
+            if let Err(error) = shown {
+                tracing::warn!("a system notification was not shown: {error}");
+            }
+        },
+    );
 }

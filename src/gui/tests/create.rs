@@ -443,9 +443,8 @@ fn closing_while_a_picture_forms_asks_stops_waits_and_then_closes() {
     studio.ask_to_close();
     studio.harness.run_ok();
     studio.harness.get_by_role_and_label(Role::Button, "Stop and close").click();
-    studio.harness.step();
-    studio.harness.step();
-    assert!(cancel.load(Ordering::Relaxed));
+    // Another thread writes the settings first.
+    studio.until("the engine to be told", |_| cancel.load(Ordering::Relaxed));
     assert!(matches!(studio.app().state.closing, Closing::Stopping { .. }), "the engine has not stopped yet");
     studio.port.send(Event::End { job, end: End::Cancelled });
     studio.harness.step();

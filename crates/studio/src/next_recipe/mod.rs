@@ -188,7 +188,7 @@ impl NextRecipe {
         self.apply_settings(&part.select(from));
     }
 
-    /// Takes settings over, of a picture or a preset.
+    /// Takes settings over, of a picture or a style.
     pub fn apply_settings(&mut self, settings: &PartialRecipe) {
         if let Some(files) = &settings.files {
             self.change_sides(files);

@@ -248,8 +248,8 @@ fn menu(state: &State, commands: &mut Commands, response: &Response) {
                 ui.close();
             }
         }
-        let export = crate::gui::canvas::tasks::CanvasExport::OpenRaster;
-        for command in [Command::Export(crate::gui::canvas::tasks::CanvasExport::Png), Command::Export(export), Command::Close] {
+        let export = crate::gui::canvas::work::CanvasExport::OpenRaster;
+        for command in [Command::Export(crate::gui::canvas::work::CanvasExport::Png), Command::Export(export), Command::Close] {
             if widgets::command_button(ui, state, commands, command).clicked() {
                 ui.close();
             }

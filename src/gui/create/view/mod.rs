@@ -8,7 +8,6 @@ pub(crate) mod larger;
 pub(crate) mod loras;
 pub(crate) mod model;
 pub(crate) mod notes;
-pub(crate) mod presets;
 pub(crate) mod progress;
 pub(crate) mod prompt_history;
 pub(crate) mod settings_panel;
@@ -20,5 +19,5 @@ pub(crate) use settings_panel::settings_panel as side_panel;
 
 /// True while a dialog of this view is open.
 pub(crate) fn has_dialog(state: &crate::gui::state::State) -> bool {
-    state.create.dropped.is_some() || state.create.presets.draft.is_some() || state.create.presets.import.is_some()
+    state.create.dropped.is_some()
 }

@@ -13,7 +13,7 @@ use crate::gui::canvas::command::without_prompt;
 use crate::gui::canvas::state::Intent;
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
-use crate::gui::create::view::{embeddings, larger, loras, model, presets, prompt_history, size, steps};
+use crate::gui::create::view::{embeddings, larger, loras, model, prompt_history, size, steps};
 use crate::gui::devices;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::guides::view::guides_section;
@@ -23,6 +23,7 @@ use crate::gui::live;
 use crate::gui::queue;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
+use crate::gui::styles::view::style_row;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, setting_row, slider_row};
@@ -46,7 +47,7 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
         Frame::new().inner_margin(margin).show(ui, |ui| {
             prompts(ui, state, &mut recipe, commands);
-            presets::preset_row(ui, state, commands);
+            style_row(ui, state, commands);
             loras::lora_chips(ui, state, &recipe);
             steps::earlier_steps_row(ui, state, commands);
             model::model_section(ui, state, commands);

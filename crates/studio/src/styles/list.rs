@@ -6,7 +6,7 @@ use std::path::Path;
 
 use atelier_core::recipe::PartialRecipe;
 
-use super::preset::Preset;
+use super::style::Style;
 
 /// Bytes and rows that are read.
 const MAX_BYTES: u64 = 4 << 20;
@@ -16,7 +16,7 @@ const MAX_ROWS: usize = 1000;
 ///
 /// # Errors
 /// If it cannot be read, or has no column `name`.
-pub fn read_styles(path: &Path) -> io::Result<Vec<Preset>> {
+pub fn read_style_list(path: &Path) -> io::Result<Vec<Style>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {
@@ -40,7 +40,7 @@ pub fn read_styles(path: &Path) -> io::Result<Vec<Preset>> {
             continue;
         };
         if !settings.is_empty() {
-            styles.push(Preset { name, settings });
+            styles.push(Style { name, settings });
         }
     }
     Ok(styles)
@@ -52,11 +52,11 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> io::Result<Vec<Preset>> {
+    fn read(text: &str) -> io::Result<Vec<Style>> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("styles.csv");
         fs::write(&path, text).unwrap();
-        read_styles(&path)
+        read_style_list(&path)
     }
 
     #[test]
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn what_is_no_list_of_styles_is_refused() {
         assert!(read("a,b\n1,2\n").unwrap_err().to_string().contains("the column"));
-        assert!(read("").is_err() && read_styles(Path::new("/nowhere/styles.csv")).is_err());
+        assert!(read("").is_err() && read_style_list(Path::new("/nowhere/styles.csv")).is_err());
         assert!(read(&"x".repeat(MAX_BYTES as usize + 1)).unwrap_err().to_string().contains("too large"));
     }
 }

@@ -1,8 +1,8 @@
-//! Presets and earlier prompts, used as a person uses them.
+//! Styles and earlier prompts, used as a person uses them.
 
-use crate::gui::files::FileTask;
+use crate::gui::styles::update;
 use crate::gui::tests::*;
-use atelier_studio::presets::{PresetTask, read_presets};
+use atelier_studio::styles::{StyleTask, read_styles};
 
 fn recipe(studio: &Studio) -> &Recipe {
     &studio.app().state.shared.next.recipe
@@ -24,9 +24,9 @@ fn settings_are_saved_as_a_style_applied_visibly_undone_with_one_key_and_deleted
     studio.harness.get_by_role_and_label(Role::CheckBox, "LoRAs").click();
     studio.harness.run_ok();
     studio.click("Save style");
-    studio.until("the style", |app| app.state.create.presets.get("Ink").is_some());
-    let kept = read_presets(&studio.folder.path().join("styles"));
-    let settings = &kept.presets[0].0.settings;
+    studio.until("the style", |app| app.state.styles.get("Ink").is_some());
+    let kept = read_styles(&studio.folder.path().join("styles"));
+    let settings = &kept.styles[0].0.settings;
     assert_eq!((settings.steps, settings.seed, settings.loras.is_none(), settings.files.is_none()), (Some(9), None, true, true));
 
     set(&mut studio, ready());
@@ -45,7 +45,7 @@ fn the_dialog_of_a_style_closes_without_saving() {
     let mut studio = Studio::open(ready());
     studio.click("Save as a style");
     studio.press(Modifiers::NONE, Key::Escape);
-    assert!(studio.app().state.create.presets.draft.is_none());
+    assert!(studio.app().state.styles.draft.is_none());
     assert!(!studio.folder.path().join("styles").exists());
 }
 
@@ -58,7 +58,7 @@ fn a_damaged_style_is_named_and_the_others_are_there() {
     std::fs::write(styles.join("oil.json"), r#"{"name":"Oil","settings":{"prompt":"oil on canvas","sampler":null}}"#).unwrap();
     let none = Err("The built-in model is not there.".into());
     let mut studio = Studio::at(folder, Settings { recipe: ready(), ..Settings::default() }, none, [1440.0, 900.0]);
-    studio.until("the styles", |app| app.state.create.presets.get("Oil").is_some());
+    studio.until("the styles", |app| app.state.styles.get("Oil").is_some());
     studio.click("Style");
     assert!(studio.sees("bad.json could not be read"));
     studio.click("Oil");
@@ -67,7 +67,7 @@ fn a_damaged_style_is_named_and_the_others_are_there() {
 
 /// Names and prompts of the styles in this folder.
 fn styles(folder: &Path) -> Vec<(String, String)> {
-    read_presets(folder).presets.into_iter().map(|(it, _)| (it.name, it.settings.prompt.unwrap_or_default())).collect()
+    read_styles(folder).styles.into_iter().map(|(it, _)| (it.name, it.settings.prompt.unwrap_or_default())).collect()
 }
 
 #[test]
@@ -80,8 +80,9 @@ fn importing_a_list_asks_before_it_touches_a_style_of_the_same_name() {
     std::fs::write(&list, "name,prompt\nInk,other ink\nFog,fog\n").unwrap();
     let import = |studio: &mut Studio| {
         // As a closed file dialog does it.
-        studio.app().workers().file(FileTask::Presets(folder.clone(), PresetTask::Import(list.clone())));
-        studio.until("the question", |app| app.state.create.presets.import.is_some());
+        let (ctx, task) = (studio.harness.ctx.clone(), StyleTask::Import(list.clone()));
+        studio.app_mut().with(&ctx, |features, context| update::run(features.styles, task, context));
+        studio.until("the question", |app| app.state.styles.import.is_some());
     };
     let own = ("Ink".to_owned(), "my ink".to_owned());
 
@@ -90,7 +91,7 @@ fn importing_a_list_asks_before_it_touches_a_style_of_the_same_name() {
     studio.harness.check_accessibility();
     assert_eq!(styles(&folder), std::slice::from_ref(&own));
     studio.press(Modifiers::NONE, Key::Escape);
-    assert!(studio.app().state.create.presets.import.is_none());
+    assert!(studio.app().state.styles.import.is_none());
     assert_eq!(styles(&folder), std::slice::from_ref(&own));
 
     import(&mut studio);
@@ -101,7 +102,7 @@ fn importing_a_list_asks_before_it_touches_a_style_of_the_same_name() {
 
     import(&mut studio);
     studio.click("Keep both");
-    studio.until("the styles", |app| app.state.create.presets.get("Ink (2)").is_some());
+    studio.until("the styles", |app| app.state.styles.get("Ink (2)").is_some());
     assert_eq!(styles(&folder), [fog, own, ("Ink (2)".to_owned(), "other ink".to_owned())]);
 }
 

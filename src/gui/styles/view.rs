@@ -1,4 +1,4 @@
-//! Presets in the settings: the row that applies one, and the dialog that saves one.
+//! Styles in the settings: the row that applies one, and the dialog that saves one.
 
 use eframe::egui::{
     Align, Button, Frame, Id, Image, Label, Layout, Margin, Modal, Popup, PopupCloseBehavior, RichText, ScrollArea, TextEdit, Ui,
@@ -6,15 +6,15 @@ use eframe::egui::{
 };
 
 use crate::gui::command::Commands;
-use crate::gui::create::Command;
-use crate::gui::create::presets::{PresetDraft, changes_of};
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
+use crate::gui::styles::command::Command;
+use crate::gui::styles::state::{StyleDraft, changes_of};
 use crate::gui::theme;
 use crate::gui::widgets::{self, ROW_HEIGHT, bold, command_button, command_control, icon_button, row};
 use crate::gui::window_command::WindowCommand;
 use atelier_core::sentences::list as list_of;
-use atelier_studio::presets::{PLACEHOLDER, PresetPart, TakenNames};
+use atelier_studio::styles::{PLACEHOLDER, StylePart, TakenNames};
 
 /// Width of the list and of the dialog, and most height of the list, in points.
 const LIST_WIDTH: f32 = 300.0;
@@ -23,14 +23,14 @@ const DIALOG_WIDTH: f32 = 380.0;
 /// Names that a question lists.
 const MAX_NAMES: usize = 6;
 
-/// Draws the row: the list of presets, the button that saves one, and what the last one changed.
-pub(crate) fn preset_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let presets = &state.create.presets;
-    if presets.folder.is_none() {
+/// Draws the row: the list of styles, the button that saves one, and what the last one changed.
+pub(crate) fn style_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let styles = &state.styles;
+    if styles.folder.is_none() {
         return;
     }
     let palette = theme::palette(ui);
-    let applied = presets.applied_to(&state.shared.next.recipe);
+    let applied = styles.applied_to(&state.shared.next.recipe);
     row(ui, "Style", |ui| {
         let width = ui.available_width() - ROW_HEIGHT - ui.spacing().item_spacing.x;
         let words = applied.map_or("Choose…", |applied| applied.name.as_str());
@@ -41,7 +41,7 @@ pub(crate) fn preset_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
             ui.set_width(LIST_WIDTH);
             list(ui, state, commands);
         });
-        icon_button(ui, state, commands, Icon::Plus, Command::EditPreset(Some(Box::default())));
+        icon_button(ui, state, commands, Icon::Plus, Command::Edit(Some(Box::default())));
     });
     if let Some(applied) = applied {
         ui.horizontal_top(|ui| {
@@ -62,59 +62,54 @@ pub(crate) fn preset_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 fn list(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
-    let presets = &state.create.presets.list;
-    if presets.presets.is_empty() {
+    let list = &state.styles.list;
+    if list.styles.is_empty() {
         let words = "No style yet. Save these settings as one with +, or import A1111's styles.csv.";
         ui.add(Label::new(RichText::new(words).color(palette.weak)).wrap());
     }
-    for problem in &presets.problems {
+    for problem in &list.problems {
         ui.add(Label::new(RichText::new(problem).size(theme::SMALL).color(palette.warn)).wrap());
     }
     ScrollArea::vertical().id_salt("styles").max_height(LIST_HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
-        for (preset, picture) in &presets.presets {
+        for (style, picture) in &list.styles {
             ui.horizontal(|ui| {
                 ui.spacing_mut().item_spacing.x = 4.0;
                 if let Some(texture) = picture.as_deref().and_then(|path| state.create.thumbnail(path)) {
                     ui.add(
                         Image::from_texture(SizedTexture::from_handle(texture))
                             .fit_to_exact_size(vec2(ROW_HEIGHT, ROW_HEIGHT))
-                            .alt_text(&preset.name),
+                            .alt_text(&style.name),
                     );
                 }
                 let width = ui.available_width() - ROW_HEIGHT - 4.0;
-                let changes = changes_of(&preset.settings_for(&state.shared.next.recipe), &state.shared.next.recipe);
+                let changes = changes_of(&style.settings_for(&state.shared.next.recipe), &state.shared.next.recipe);
                 let hover =
                     if changes.is_empty() { "This style changes nothing.".to_owned() } else { format!("Changes: {}.", changes.join(", ")) };
-                let button = Button::new(preset.name.as_str())
-                    .truncate()
-                    .right_text("")
-                    .frame_when_inactive(false)
-                    .min_size(vec2(width, ROW_HEIGHT));
-                let chosen = command_control(ui, state, commands, Command::ApplyPreset(preset.name.clone()), |ui| {
-                    ui.add_sized(vec2(width, ROW_HEIGHT), button).on_hover_text(hover).accessible_name(preset.name.as_str())
+                let button =
+                    Button::new(style.name.as_str()).truncate().right_text("").frame_when_inactive(false).min_size(vec2(width, ROW_HEIGHT));
+                let chosen = command_control(ui, state, commands, Command::Apply(style.name.clone()), |ui| {
+                    ui.add_sized(vec2(width, ROW_HEIGHT), button).on_hover_text(hover).accessible_name(style.name.as_str())
                 });
                 if chosen.clicked() {
                     ui.close();
                 }
-                let name = format!("Delete the style {}", preset.name);
-                command_control(ui, state, commands, Command::DeletePreset(preset.name.clone()), |ui| {
-                    widgets::bare_icon(ui, Icon::Close, &name)
-                });
+                let name = format!("Delete the style {}", style.name);
+                command_control(ui, state, commands, Command::Delete(style.name.clone()), |ui| widgets::bare_icon(ui, Icon::Close, &name));
             });
         }
     });
     ui.separator();
-    if command_button(ui, state, commands, Command::ImportStyles).clicked() {
+    if command_button(ui, state, commands, Command::Import).clicked() {
         ui.close();
     }
 }
 
-/// Draws the dialog that saves the present settings as a preset, where it is open.
-pub(crate) fn preset_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let Some(draft) = &state.create.presets.draft else { return };
+/// Draws the dialog that saves the present settings as a style, where it is open.
+pub(crate) fn style_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let Some(draft) = &state.styles.draft else { return };
     let palette = theme::palette(ui);
     let frame = Frame::popup(ui.style()).inner_margin(Margin::same(20)).corner_radius(12);
-    let mut edited: PresetDraft = draft.clone();
+    let mut edited: StyleDraft = draft.clone();
     let modal = Modal::new(Id::unique("save style")).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
         ui.set_width(DIALOG_WIDTH);
         ui.label(bold("Save these settings as a style").size(theme::TITLE).color(palette.strong));
@@ -122,11 +117,11 @@ pub(crate) fn preset_dialog(ui: &mut Ui, state: &State, commands: &mut Commands)
         let name = widgets::line_edit_with_undo(ui, DIALOG_WIDTH, edit)
             .on_hover_text("The name of the style.")
             .accessible_name("Name of the style");
-        if state.create.focus_dialog {
+        if state.styles.focus_dialog {
             name.request_focus();
         }
         ui.add_space(6.0);
-        for part in PresetPart::ALL {
+        for part in StylePart::ALL {
             let mut wanted = edited.parts.contains(&part);
             ui.checkbox(&mut wanted, part.label()).on_hover_text("Applying the style sets this too.");
             if wanted {
@@ -140,26 +135,26 @@ pub(crate) fn preset_dialog(ui: &mut Ui, state: &State, commands: &mut Commands)
         }
         let words = format!("{PLACEHOLDER} in the style's prompt is replaced by your prompt when the style is applied.");
         ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).wrap());
-        if state.create.presets.get(edited.name.trim()).is_some() {
+        if state.styles.get(edited.name.trim()).is_some() {
             ui.add(Label::new(RichText::new("Replaces the existing style with this name.").color(palette.warn)).wrap());
         }
         ui.add_space(8.0);
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-            theme::accented(ui, |ui| command_button(ui, state, commands, Command::SavePreset));
-            command_button(ui, state, commands, Command::EditPreset(None));
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Save));
+            command_button(ui, state, commands, Command::Edit(None));
         });
     });
     if edited != *draft {
-        commands.push(Command::EditPreset(Some(Box::new(edited))));
+        commands.push(Command::Edit(Some(Box::new(edited))));
     }
     if modal.should_close() {
-        commands.push(Command::EditPreset(None));
+        commands.push(Command::Edit(None));
     }
 }
 
 /// Draws the question about styles of a list whose names are taken, where there is one.
 pub(crate) fn import_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let Some(import) = &state.create.presets.import else { return };
+    let Some(import) = &state.styles.import else { return };
     let palette = theme::palette(ui);
     let closes = widgets::modal(ui, "import styles", |ui| {
         let count = import.taken().count();
@@ -188,4 +183,9 @@ pub(crate) fn import_dialog(ui: &mut Ui, state: &State, commands: &mut Commands)
     if closes {
         commands.push(Command::AnswerImport(None));
     }
+}
+
+/// True while a dialog of the styles is open.
+pub(crate) fn has_dialog(state: &State) -> bool {
+    state.styles.draft.is_some() || state.styles.import.is_some()
 }

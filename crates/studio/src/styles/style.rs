@@ -1,22 +1,22 @@
-//! A preset: some settings under a name, and what they come to beside a person's own. Pure.
+//! A style: some settings under a name, and what they come to beside a person's own. Pure.
 
 use atelier_core::recipe::{Part, PartialRecipe, Recipe};
 use serde::{Deserialize, Serialize};
 
-/// Stands for the person's prompt in a preset's words.
+/// Stands for the person's prompt in a style's words.
 pub const PLACEHOLDER: &str = "{prompt}";
 
 /// Some settings under a name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Preset {
+pub struct Style {
     pub name: String,
     pub settings: PartialRecipe,
 }
 
-/// A part of the settings that a preset can have.
+/// A part of the settings that a style can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PresetPart {
+pub enum StylePart {
     Prompt,
     NegativePrompt,
     Model,
@@ -28,7 +28,7 @@ pub enum PresetPart {
     Seed,
 }
 
-impl PresetPart {
+impl StylePart {
     /// All of them, in the order of the settings.
     pub const ALL: [Self; 7] = [Self::Prompt, Self::NegativePrompt, Self::Model, Self::Size, Self::Sampling, Self::Loras, Self::Seed];
 
@@ -60,11 +60,11 @@ impl PresetPart {
     }
 }
 
-impl Preset {
+impl Style {
     /// These parts of a recipe, under a name.
     #[must_use]
-    pub fn of(name: String, recipe: &Recipe, parts: impl IntoIterator<Item = PresetPart>) -> Self {
-        let parts: Vec<Part> = parts.into_iter().map(PresetPart::part).collect();
+    pub fn of(name: String, recipe: &Recipe, parts: impl IntoIterator<Item = StylePart>) -> Self {
+        let parts: Vec<Part> = parts.into_iter().map(StylePart::part).collect();
         let settings = PartialRecipe::of(recipe).filter_parts(|part| parts.contains(&part));
         Self { name, settings }
     }
@@ -111,20 +111,20 @@ mod tests {
     }
 
     #[test]
-    fn a_preset_has_the_parts_that_were_chosen_and_changes_only_those() {
+    fn a_style_has_the_parts_that_were_chosen_and_changes_only_those() {
         let mut from = Recipe { prompt: "ink".into(), steps: 4, seed: 7, width: 64, ..Recipe::default() };
         from.files.set(FileRole::Model, "m.gguf");
         let now = Recipe { prompt: "a lake".into(), ..Recipe::default() };
-        let changed = |parts: &[PresetPart]| {
-            let preset = Preset::of("Ink".into(), &from, parts.iter().copied());
+        let changed = |parts: &[StylePart]| {
+            let style = Style::of("Ink".into(), &from, parts.iter().copied());
             let mut recipe = now.clone();
-            preset.settings_for(&recipe).apply(&mut recipe);
+            style.settings_for(&recipe).apply(&mut recipe);
             (changed_settings(&now, &recipe), recipe.prompt)
         };
-        assert_eq!(changed(&[PresetPart::Prompt, PresetPart::Sampling]), (vec!["prompt", "steps"], "a lake, ink".to_owned()));
-        assert_eq!(changed(&[PresetPart::Size, PresetPart::Seed, PresetPart::Model]).0, ["model", "size", "seed"]);
-        let all = changed(&PresetPart::ALL).0;
+        assert_eq!(changed(&[StylePart::Prompt, StylePart::Sampling]), (vec!["prompt", "steps"], "a lake, ink".to_owned()));
+        assert_eq!(changed(&[StylePart::Size, StylePart::Seed, StylePart::Model]).0, ["model", "size", "seed"]);
+        let all = changed(&StylePart::ALL).0;
         assert_eq!(all, ["model", "prompt", "size", "steps", "seed"]);
-        assert!(Preset::of("Nothing".into(), &from, []).settings.is_empty());
+        assert!(Style::of("Nothing".into(), &from, []).settings.is_empty());
     }
 }

@@ -1,45 +1,47 @@
-//! State of the presets ("styles"): the list, the one that is being saved, and the one that was applied last. Plain data.
+//! State of the styles: the list, the one that is being saved, and the one that was applied last. Plain data.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use atelier_core::recipe::{PartialRecipe, Recipe, changed_settings};
-use atelier_studio::presets::{Preset, PresetPart, Presets, StyleImport};
+use atelier_studio::styles::{Style, StyleImport, StylePart, Styles};
 
-/// State of the presets.
+/// State of the styles.
 #[derive(Clone, Debug, Default)]
-pub struct PresetState {
+pub struct State {
     /// Their folder; `None` where this person has none.
     pub folder: Option<PathBuf>,
-    pub list: Presets,
-    /// The preset that is being put together, where its dialog is open.
-    pub draft: Option<PresetDraft>,
+    pub list: Styles,
+    /// The style that is being put together, where its dialog is open.
+    pub draft: Option<StyleDraft>,
     /// The styles of a list that wait for an answer, where their dialog is open.
     pub import: Option<StyleImport>,
-    /// The preset that was applied last.
-    pub applied: Option<AppliedPreset>,
+    /// The style that was applied last.
+    pub applied: Option<AppliedStyle>,
+    /// The first field of a dialog that has just opened takes the keyboard.
+    pub focus_dialog: bool,
 }
 
-/// A preset that is being put together.
+/// A style that is being put together.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PresetDraft {
+pub struct StyleDraft {
     pub name: String,
     /// The parts of the present settings that it gets.
-    pub parts: BTreeSet<PresetPart>,
+    pub parts: BTreeSet<StylePart>,
     /// It gets a small look of the picture that is shown.
     pub with_picture: bool,
 }
 
-impl Default for PresetDraft {
+impl Default for StyleDraft {
     fn default() -> Self {
-        let parts = [PresetPart::Prompt, PresetPart::NegativePrompt, PresetPart::Sampling, PresetPart::Loras].into();
+        let parts = [StylePart::Prompt, StylePart::NegativePrompt, StylePart::Sampling, StylePart::Loras].into();
         Self { name: String::new(), parts, with_picture: true }
     }
 }
 
-/// A preset that was applied.
+/// A style that was applied.
 #[derive(Clone, Debug, PartialEq)]
-pub struct AppliedPreset {
+pub struct AppliedStyle {
     pub name: String,
     /// Names of the settings that it changed.
     pub changes: Vec<&'static str>,
@@ -47,16 +49,16 @@ pub struct AppliedPreset {
     pub recipe: Recipe,
 }
 
-impl PresetState {
-    /// The preset of this name.
+impl State {
+    /// The style of this name.
     #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Preset> {
-        self.list.presets.iter().map(|(preset, _)| preset).find(|preset| preset.name == name)
+    pub fn get(&self, name: &str) -> Option<&Style> {
+        self.list.styles.iter().map(|(style, _)| style).find(|style| style.name == name)
     }
 
-    /// The preset that was applied last, while nothing was changed since.
+    /// The style that was applied last, while nothing was changed since.
     #[must_use]
-    pub fn applied_to(&self, recipe: &Recipe) -> Option<&AppliedPreset> {
+    pub fn applied_to(&self, recipe: &Recipe) -> Option<&AppliedStyle> {
         self.applied.as_ref().filter(|applied| applied.recipe == *recipe)
     }
 }

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use atelier_core::sentences::list;
 
-use super::preset::Preset;
-use super::store::{PresetError, delete_preset, read_presets, save_preset};
-use super::styles::read_styles;
+use super::list::read_style_list;
+use super::store::{StyleError, delete_style, read_styles, save_style};
+use super::style::Style;
 
 /// What becomes of styles whose names are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum TakenNames {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StyleImport {
     /// The styles, in the order of the list.
-    styles: Vec<Preset>,
+    styles: Vec<Style>,
     /// Names among them that the person's own styles have, with other words.
     taken: BTreeSet<String>,
     /// Styles of the list that are there already.
@@ -38,11 +38,11 @@ impl StyleImport {
     /// # Errors
     /// If the list cannot be read.
     pub(super) fn read(folder: &Path, path: &Path) -> io::Result<Self> {
-        let own = read_presets(folder).presets;
+        let own = read_styles(folder).styles;
         let names = names_of(&own);
         let mut import = Self::default();
-        for style in read_styles(path)? {
-            let is_own = own.iter().any(|(preset, _)| is_same(preset, &style));
+        for style in read_style_list(path)? {
+            let is_own = own.iter().any(|(other, _)| is_same(other, &style));
             if is_own || import.styles.iter().any(|other| is_same(other, &style)) {
                 import.unchanged += usize::from(is_own);
                 continue;
@@ -80,9 +80,9 @@ impl StyleImport {
         taken: TakenNames,
         trash: fn(&Path) -> Result<(), String>,
         counts: &mut Counts,
-    ) -> Result<(), PresetError> {
+    ) -> Result<(), StyleError> {
         // Others may have come while the person thought.
-        let mut names = names_of(&read_presets(folder).presets);
+        let mut names = names_of(&read_styles(folder).styles);
         for mut style in self.styles {
             if taken == TakenNames::Skip && self.taken.contains(&style.name) {
                 counts.skipped += 1;
@@ -91,11 +91,11 @@ impl StyleImport {
             // A second style of this name in the list does not replace the first.
             let replaces = taken == TakenNames::Replace && self.taken.remove(&style.name) && names.contains(&style.name);
             if replaces {
-                delete_preset(folder, &style.name, trash)?;
+                delete_style(folder, &style.name, trash)?;
             } else if names.contains(&style.name) {
                 style.name = free_name(&style.name, &names);
             }
-            save_preset(folder, &style, None)?;
+            save_style(folder, &style, None)?;
             names.insert(style.name);
             if replaces {
                 counts.replaced += 1;
@@ -138,12 +138,12 @@ impl Counts {
     }
 }
 
-fn is_same(one: &Preset, other: &Preset) -> bool {
+fn is_same(one: &Style, other: &Style) -> bool {
     one.name.trim() == other.name && one.settings == other.settings
 }
 
-fn names_of<T>(presets: &[(Preset, T)]) -> BTreeSet<String> {
-    presets.iter().map(|(preset, _)| preset.name.trim().to_owned()).collect()
+fn names_of<T>(styles: &[(Style, T)]) -> BTreeSet<String> {
+    styles.iter().map(|(style, _)| style.name.trim().to_owned()).collect()
 }
 
 /// The name with the first number that is free.
@@ -160,7 +160,7 @@ mod tests {
     use atelier_core::recipe::{PartialRecipe, Rgb8};
 
     use super::*;
-    use crate::presets::PresetTask;
+    use crate::styles::StyleTask;
 
     /// A folder with the person's "Ink", which has a picture, and "Oil"; and a list with another "Ink", the same "Oil", and new ones.
     struct World {
@@ -170,13 +170,13 @@ mod tests {
     impl World {
         fn new() -> Self {
             let world = Self { home: tempfile::tempdir().unwrap() };
-            let preset = |name: &str, prompt: &str| Preset {
+            let style = |name: &str, prompt: &str| Style {
                 name: name.into(),
                 settings: PartialRecipe { prompt: Some(prompt.into()), ..PartialRecipe::default() },
             };
             let look = Rgb8::new(8, 8, vec![7; 192]).unwrap();
-            save_preset(&world.folder(), &preset("Ink", "my ink"), Some(&look)).unwrap();
-            save_preset(&world.folder(), &preset("Oil", "oil"), None).unwrap();
+            save_style(&world.folder(), &style("Ink", "my ink"), Some(&look)).unwrap();
+            save_style(&world.folder(), &style("Oil", "oil"), None).unwrap();
             let list = "name,prompt\nInk,other ink\nOil,oil\nFog,fog\nFog,thick fog\nFog,fog\n";
             fs::write(world.list(), list).unwrap();
             world
@@ -192,19 +192,19 @@ mod tests {
 
         /// Name and prompt of each style, and whether it has a picture.
         fn styles(&self) -> Vec<(String, String, bool)> {
-            let read = read_presets(&self.folder());
+            let read = read_styles(&self.folder());
             assert_eq!(read.problems, [""; 0]);
-            read.presets.into_iter().map(|(it, picture)| (it.name, it.settings.prompt.unwrap_or_default(), picture.is_some())).collect()
+            read.styles.into_iter().map(|(it, picture)| (it.name, it.settings.prompt.unwrap_or_default(), picture.is_some())).collect()
         }
 
         fn import(&self) -> StyleImport {
-            let outcome = PresetTask::Import(self.list()).run(&self.folder(), no_trash);
+            let outcome = StyleTask::Import(self.list()).run(&self.folder(), no_trash);
             assert_eq!(outcome.words, None);
             outcome.question.unwrap()
         }
 
         fn answer(&self, taken: TakenNames, trash: fn(&Path) -> Result<(), String>) -> String {
-            PresetTask::Write(Box::new(self.import()), taken).run(&self.folder(), trash).words.unwrap()
+            StyleTask::Write(Box::new(self.import()), taken).run(&self.folder(), trash).words.unwrap()
         }
     }
 
@@ -278,8 +278,8 @@ mod tests {
         let world = World::new();
         let import = world.import();
         let settings = PartialRecipe { prompt: Some("my fog".into()), ..PartialRecipe::default() };
-        save_preset(&world.folder(), &Preset { name: "Fog".into(), settings }, None).unwrap();
-        PresetTask::Write(Box::new(import), TakenNames::Replace).run(&world.folder(), trash);
+        save_style(&world.folder(), &Style { name: "Fog".into(), settings }, None).unwrap();
+        StyleTask::Write(Box::new(import), TakenNames::Replace).run(&world.folder(), trash);
         let styles = world.styles();
         assert!(styles.contains(&row("Fog", "my fog", false)) && styles.contains(&row("Fog (2)", "fog", false)), "{styles:?}");
     }
@@ -290,7 +290,7 @@ mod tests {
         world.answer(TakenNames::Replace, trash);
         let before = world.styles();
         fs::write(world.list(), "name,prompt\nInk,other ink\nOil,oil\nFog,fog\n").unwrap();
-        let outcome = PresetTask::Import(world.list()).run(&world.folder(), no_trash);
+        let outcome = StyleTask::Import(world.list()).run(&world.folder(), no_trash);
         assert_eq!((outcome.words.as_deref(), outcome.question), (Some("3 styles were there already."), None));
         assert_eq!(world.styles(), before);
     }

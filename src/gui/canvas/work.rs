@@ -1,0 +1,277 @@
+//! Work of the canvas for other threads: pixels, and files. All of it blocks; nothing here knows the state or draws.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use eframe::egui::ColorImage;
+
+use crate::gui::pixels;
+use atelier_core::canvas::{
+    AreaSettings, Borders, DocumentContent, LayerId, Mask, ModelSizes, PixelRect, TileImage, borders_of, crop_picture, plan_crop,
+    plan_outpaint,
+};
+use atelier_core::owner_only;
+use atelier_core::paths::{self, Paths};
+use atelier_core::reading::ReadingMarks;
+use atelier_core::recipe::{ImageSource, Rgb8};
+use atelier_media::PictureError;
+use atelier_media::canvas_file::{
+    CANVAS_ENDING, read_canvas, write_canvas, write_composition, write_layers, write_open_raster, write_private_canvas,
+};
+use atelier_studio::canvas_backups::{self, Waiting};
+
+/// The smallest rectangle that holds what is masked by half or more: less is no selection.
+fn selection(mask: &Mask) -> Option<PixelRect> {
+    let selected = mask.pixels().iter().map(|value| if *value >= 128 { 255 } else { 0 }).collect();
+    Mask::new(mask.width(), mask.height(), selected)?.bounds()
+}
+
+/// Sizes of crops that every family takes; the recipe says which is best.
+const MODEL_SIZES: ModelSizes = ModelSizes { multiple: 64, least: 512, best: 1024, most: 1536 };
+
+/// Number of an open document; they only grow.
+pub type DocumentNumber = u64;
+
+/// A form of export.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CanvasExport {
+    /// The picture as a PNG.
+    Png,
+    /// Each layer as a PNG, in a folder.
+    Layers,
+    /// `OpenRaster`.
+    OpenRaster,
+}
+
+/// What the answer to the question what would be generated depends on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AnalysisBasis {
+    /// Version of the document.
+    pub version: u64,
+    /// Width and height at which the model works best, in pixels.
+    pub size: (u32, u32),
+    /// Denoising strength, 0 to 1.
+    pub strength: f32,
+    /// How a part is generated.
+    pub area: AreaSettings,
+    /// The region that is generated; `None`: what is masked or empty.
+    pub region: Option<LayerId>,
+}
+
+/// What would be generated from a document.
+#[derive(Clone, Debug)]
+pub struct Analysis {
+    /// What it was found out from.
+    pub basis: AnalysisBasis,
+    /// The picture over white.
+    pub picture: Rgb8,
+    /// The part that is generated anew; `None` where nothing is masked.
+    pub mask: Option<Arc<Mask>>,
+    /// That part as a picture: white, and all of it where nothing is masked.
+    pub mask_picture: Option<Rgb8>,
+    /// The smallest rectangle that holds the mask.
+    pub masked: PixelRect,
+    /// The smallest rectangle that holds what has no pixels.
+    pub uncovered: PixelRect,
+    /// The part that the model sees; empty where nothing is masked, or where it sees several.
+    pub crop: PixelRect,
+    /// The picture for the ControlNet that layers hold.
+    pub control: Option<Rgb8>,
+    /// The reference pictures that layers hold.
+    pub references: Vec<Rgb8>,
+    /// The picture and its borders, where all that is generated is borders so wide that the model sees them in several parts.
+    pub extension: Option<Extension>,
+}
+
+/// A picture that is extended.
+#[derive(Clone, Debug)]
+pub struct Extension {
+    /// The picture without its borders.
+    pub picture: Rgb8,
+    pub borders: Borders,
+}
+
+/// What a candidate is made from.
+#[derive(Clone, Debug)]
+pub struct CandidateBase {
+    pub document: DocumentNumber,
+    pub picture: Rgb8,
+    /// The part that is generated anew; `None`: all of it.
+    pub mask: Option<Arc<Mask>>,
+    /// The region that it is of.
+    pub region: Option<LayerId>,
+}
+
+impl CandidateBase {
+    pub(crate) fn new(document: DocumentNumber, analysis: &Analysis) -> Self {
+        Self { document, picture: analysis.picture.clone(), mask: analysis.mask.clone(), region: analysis.basis.region }
+    }
+}
+
+/// A candidate, ready for the screen.
+#[derive(Debug)]
+pub struct PreparedCandidate {
+    pub seed: i64,
+    /// The region that it is of.
+    pub region: Option<LayerId>,
+    pub patch: TileImage,
+    /// The rectangle that holds what it changes, and what is masked.
+    pub bounds: PixelRect,
+    /// What it changes, and what is masked, for the screen.
+    pub overlay: ColorImage,
+    /// Thumbnail for the strip.
+    pub thumbnail: ColorImage,
+}
+
+/// Finds what a candidate changes of its base; `None` where it has another size. `max_side_px`: the longest side that the graphics card takes.
+pub(crate) fn prepare_candidate(picture: &Rgb8, base: &CandidateBase, seed: i64, max_side_px: usize) -> Option<PreparedCandidate> {
+    let mask = base.mask.as_deref();
+    let patch = TileImage::of_difference(picture, &base.picture)?;
+    let changed = patch.content_bounds();
+    let bounds = mask.and_then(Mask::bounds).map_or(changed, |masked| changed.union(&masked));
+    let size = [bounds.width as usize, bounds.height as usize];
+    let is_small = size.iter().all(|side| *side <= max_side_px);
+    // A card that takes so little shows the whole picture, made smaller, in its place.
+    let (bounds, overlay) = if is_small {
+        let pixels = overlay(&patch, picture, mask, bounds);
+        (bounds, ColorImage::from_rgba_unmultiplied(size, &pixels))
+    } else {
+        (patch.bounds(), pixels::to_screen(picture, max_side_px))
+    };
+    Some(PreparedCandidate { seed, region: base.region, patch, bounds, overlay, thumbnail: pixels::thumbnail(picture) })
+}
+
+/// RGBA bytes of what a candidate changes in a rectangle, and of all that is masked there: where it is as before, the mask's colour would show.
+fn overlay(patch: &TileImage, picture: &Rgb8, mask: Option<&Mask>, rect: PixelRect) -> Vec<u8> {
+    let mut pixels = patch.read(rect);
+    let Some(mask) = mask else { return pixels };
+    for (row, line) in pixels.chunks_exact_mut(rect.width as usize * 4).enumerate() {
+        let first = (rect.top as usize + row) * picture.width() as usize + rect.left as usize;
+        let masked = mask.pixels()[first..].iter().zip(picture.pixels()[first * 3..].chunks_exact(3));
+        for (pixel, (_, colour)) in line.chunks_exact_mut(4).zip(masked).filter(|(_, (share, _))| **share > 0) {
+            pixel[..3].copy_from_slice(colour);
+            pixel[3] = 255;
+        }
+    }
+    pixels
+}
+
+/// Finds out what would be generated.
+pub(crate) fn analyse(basis: AnalysisBasis, content: &DocumentContent) -> Analysis {
+    let (mask, hole) = match basis.region {
+        Some(region) => (content.region_mask(region), None),
+        None => (content.mask(), content.uncovered()),
+    };
+    let strength = if hole.is_some() { 1.0 } else { basis.strength };
+    let picture = content.picture();
+    let sizes = MODEL_SIZES.with_size(basis.size.0, basis.size.1);
+    let size = (content.width(), content.height());
+    let extension = hole.as_ref().filter(|hole| mask.as_ref() == Some(*hole)).and_then(|hole| {
+        let (rect, borders) = borders_of(hole)?;
+        let parts = plan_outpaint((rect.width, rect.height), &borders, &sizes, strength, &basis.area).len();
+        (parts > 1).then_some(Extension { picture: crop_picture(&picture, &rect)?, borders })
+    });
+    let selected = mask.as_ref().filter(|_| extension.is_none()).and_then(selection);
+    let crop = selected.map(|it| plan_crop(size, &it, &sizes, strength, &basis.area).0).unwrap_or_default();
+    let masked = mask.as_ref().and_then(Mask::bounds).unwrap_or_default();
+    let uncovered = hole.and_then(|mask| mask.bounds()).unwrap_or_default();
+    let white = || vec![255; picture.pixels().len()];
+    let pixels = mask.as_ref().map_or_else(white, |mask| mask.pixels().iter().flat_map(|value| [*value; 3]).collect());
+    let mask_picture = Rgb8::new(picture.width(), picture.height(), pixels);
+    let (control, references) = (content.control_picture(), content.reference_pictures());
+    Analysis { basis, picture, mask: mask.map(Arc::new), mask_picture, masked, uncovered, crop, control, references, extension }
+}
+
+/// Makes a picture the first layer of a document.
+pub(crate) fn open_picture(source: &ImageSource) -> Result<DocumentContent, PictureError> {
+    let pixels = TileImage::of_picture(&atelier_media::read_image(source)?);
+    DocumentContent::new("Picture", pixels).map_err(|error| PictureError::Encode { reason: error.to_string() })
+}
+
+/// Reads a canvas.
+pub(crate) fn open(path: &Path) -> Result<DocumentContent, PictureError> {
+    read_canvas(path)
+}
+
+/// Writes a canvas where the person wants it, and returns its file.
+pub(crate) fn save(path: &Path, content: &DocumentContent) -> Result<PathBuf, PictureError> {
+    let path = with_ending(path, CANVAS_ENDING);
+    write_canvas(&path, content).map(|()| path)
+}
+
+/// Writes the canvas in another form, and returns its file or folder.
+pub(crate) fn export(export: CanvasExport, path: &Path, content: &DocumentContent) -> Result<PathBuf, PictureError> {
+    match export {
+        CanvasExport::Png => {
+            let path = with_ending(path, "png");
+            write_composition(&path, content).map(|()| path)
+        }
+        CanvasExport::OpenRaster => {
+            let path = with_ending(path, "ora");
+            write_open_raster(&path, content).map(|()| path)
+        }
+        CanvasExport::Layers => write_layers(path, content).map(|_| path.to_owned()),
+    }
+}
+
+/// Writes what is autosaved.
+pub(crate) fn autosave(path: &Path, content: &DocumentContent) -> Result<(), PictureError> {
+    if let Some(folder) = path.parent() {
+        owner_only::ensure_folder(folder).map_err(|source| PictureError::Write { path: folder.to_owned(), source })?;
+    }
+    write_private_canvas(path, content)
+}
+
+/// Moves an autosaved canvas to the system's trash.
+pub(crate) fn discard(path: &Path) {
+    if let Err(error) = atelier_library::to_trash(path).or_else(|_| paths::remove_if_there(path)) {
+        tracing::warn!("{} stays: {error}", path.display());
+    }
+}
+
+/// Looks for canvases of earlier sessions.
+pub(crate) fn find_backups(paths: &Paths) -> Waiting {
+    canvas_backups::waiting(&paths.canvases(), &ReadingMarks::open(&paths.reading_marks()))
+}
+
+/// The path, with this ending where it has another.
+fn with_ending(path: &Path, ending: &str) -> PathBuf {
+    if path.extension().is_some_and(|it| it.eq_ignore_ascii_case(ending)) {
+        return path.to_owned();
+    }
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// Reads a canvas that nobody asked for by name: one that ended the program is left out.
+pub(crate) fn read_backup(paths: &Paths, path: &Path) -> Result<DocumentContent, String> {
+    let marks = ReadingMarks::open(&paths.reading_marks());
+    let read = marks.read(path, || read_canvas(path)).map_err(|error| error.to_string());
+    let content = read.and_then(|read| read.map_err(|error| error.cause()));
+    content.inspect_err(|error| tracing::warn!("{} could not be read: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_candidate_covers_the_masks_colour_also_where_it_changes_nothing() {
+        let grey = |width: u32, height: u32| vec![90; (width * height * 3) as usize];
+        let base = Rgb8::new(6, 4, grey(6, 4)).unwrap();
+        let mut changed = grey(6, 4);
+        changed[(2 * 6 + 4) * 3] = 7;
+        let mut mask = Mask::filled(6, 4, 0);
+        for at in [6 + 2, 6 + 3, 2 * 6 + 3] {
+            mask.pixels_mut()[at] = 200;
+        }
+        let base = CandidateBase { document: 1, picture: base, mask: Some(Arc::new(mask)), region: None };
+        let candidate = prepare_candidate(&Rgb8::new(6, 4, changed).unwrap(), &base, 5, 64).unwrap();
+        let shown: Vec<usize> = (0..24).filter(|at| candidate.overlay.pixels[*at].a() == 255).collect();
+        assert_eq!((candidate.bounds, shown), (PixelRect::of_size(6, 4), vec![6 + 2, 6 + 3, 2 * 6 + 3, 2 * 6 + 4]));
+        let alpha = |x, y| candidate.patch.read(PixelRect { left: x, top: y, width: 1, height: 1 })[3];
+        assert_eq!((alpha(4, 2), alpha(3, 1)), (255, 0), "the layer has what changed alone");
+    }
+}
