@@ -185,6 +185,11 @@ fn recipe_like(
     lookup: &Lookup<'_>,
 ) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
     let opened = like.like.as_deref().map(|path| (lookup.like)(path)).transpose()?;
+    if let (Some(path), Some(opened), None) = (&like.like, &opened, &picture.prompt)
+        && opened.settings.prompt.is_none()
+    {
+        return Err(UsageError::NoPrompt(path.clone()));
+    }
     let mut notes: Vec<String> = opened.as_ref().map(|picture| picture.sentences().collect()).unwrap_or_default();
     let (mut recipe, name) = recipe_of_flags(picture, common, opened.as_ref(), lookup)?;
     if let (Some(path), Some(opened)) = (&like.like, &opened)

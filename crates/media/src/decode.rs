@@ -42,14 +42,21 @@ pub fn image_size(source: &ImageSource) -> Result<(u32, u32), PictureError> {
         ImageSource::Pixels(pixels) => not_empty(pixels).map(|image| (image.width(), image.height())),
         ImageSource::File(path) => {
             let (decoder, orientation) = open(path)?;
-            let (width, height) = decoder.dimensions();
-            let turned = matches!(
-                orientation,
-                Orientation::Rotate90 | Orientation::Rotate270 | Orientation::Rotate90FlipH | Orientation::Rotate270FlipH
-            );
-            Ok(if turned { (height, width) } else { (width, height) })
+            Ok(turned(decoder.dimensions(), orientation))
         }
     }
+}
+
+/// As [`image_size`], also of a picture that is too large to be decoded.
+pub(crate) fn header_size(path: &Path) -> Result<(u32, u32), PictureError> {
+    let (decoder, orientation) = open_header(path)?;
+    Ok(turned(decoder.dimensions(), orientation))
+}
+
+fn turned((width, height): (u32, u32), orientation: Orientation) -> (u32, u32) {
+    let is_turned =
+        matches!(orientation, Orientation::Rotate90 | Orientation::Rotate270 | Orientation::Rotate90FlipH | Orientation::Rotate270FlipH);
+    if is_turned { (height, width) } else { (width, height) }
 }
 
 /// Brings a picture to this size in pixels.
@@ -161,7 +168,17 @@ fn refused(path: &Path, error: image::ImageError) -> PictureError {
 }
 
 /// A decoder of a picture within the limits, and its orientation.
-fn open(path: &Path) -> Result<(impl ImageDecoder, Orientation), PictureError> {
+fn open(path: &Path) -> Result<(impl ImageDecoder + use<>, Orientation), PictureError> {
+    let (decoder, orientation) = open_header(path)?;
+    let (width, height) = decoder.dimensions();
+    if width > MAX_SIDE || height > MAX_SIDE || decoder.total_bytes() > MAX_MEMORY {
+        return Err(PictureError::TooLarge { path: path.to_path_buf(), width, height, max: MAX_SIDE });
+    }
+    Ok((decoder, orientation))
+}
+
+/// A decoder of a picture of any size, and its orientation.
+fn open_header(path: &Path) -> Result<(impl ImageDecoder + use<>, Orientation), PictureError> {
     let file = fs::metadata(path).map_err(|error| PictureError::read(path, error))?;
     if !file.is_file() {
         return Err(PictureError::not_a_picture(path, "it is not a file"));
@@ -176,10 +193,6 @@ fn open(path: &Path) -> Result<(impl ImageDecoder, Orientation), PictureError> {
     limits.max_alloc = Some(if format == Some(ImageFormat::Png) { MAX_PNG_EXTRAS } else { MAX_MEMORY });
     reader.limits(limits);
     let mut decoder = reader.into_decoder().map_err(|error| refused(path, error))?;
-    let (width, height) = decoder.dimensions();
-    if width > MAX_SIDE || height > MAX_SIDE || decoder.total_bytes() > MAX_MEMORY {
-        return Err(PictureError::TooLarge { path: path.to_path_buf(), width, height, max: MAX_SIDE });
-    }
     // A damaged orientation is no reason to refuse a picture.
     let orientation = match format {
         // The decoder would make as much room as the file says that its EXIF is long.
