@@ -288,8 +288,8 @@ impl CanvasFileTask {
     pub(crate) fn run(self) -> Option<CanvasReport> {
         Some(match self {
             Self::OpenPicture(id, source) => {
-                let content = atelier_media::read_image(&source).and_then(|picture| {
-                    let pixels = TileImage::of_picture(&picture);
+                let content = atelier_media::read_rgba_image(&source).and_then(|(width, height, rgba)| {
+                    let pixels = TileImage::of_rgba(width, height, &rgba).ok_or(PictureError::Empty)?;
                     DocumentContent::new("Picture", pixels).map_err(|error| PictureError::Encode { reason: error.to_string() })
                 });
                 CanvasReport::Opened(Some(id), None, content)

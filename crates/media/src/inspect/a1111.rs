@@ -27,10 +27,20 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         return None;
     }
     let mut pairs = Pairs(pairs);
+    // Krita AI diffusion writes no hash, and before its samplers the names of its presets.
+    let is_krita = pairs.get("Model hash") == Some("unknown");
+    let prompt = if is_krita { prompt.strip_prefix("Prompt: ").map(str::to_owned).unwrap_or(prompt) } else { prompt };
     let (prompt, tags) = take_loras(&prompt);
     let hashes = pairs.text("Hashes").and_then(|text| fields::object(&text)).unwrap_or_default();
-    let hash_of = |name: &str| hashes.get(name).and_then(|it| it.as_str()).map(str::to_owned);
     let lora_hashes: BTreeMap<String, String> = pairs.text("Lora hashes").map(|text| named_hashes(&text)).unwrap_or_default();
+    // Of what the words name no hash is left over.
+    let is_named = |key: &str| matches!(key, "model" | "vae") || tags.iter().any(|(name, _)| key.strip_prefix("lora:") == Some(name));
+    let unnamed = hashes.iter().filter(|(key, _)| !is_named(key)).map(|(key, hash)| (format!("Hashes: {key}"), fields::shown(hash)));
+    let is_tagged = |name: &str| tags.iter().any(|(it, _)| it == name);
+    let untagged =
+        lora_hashes.iter().filter(|(name, _)| !is_tagged(name)).map(|(name, hash)| (format!("Lora hashes: {name}"), hash.clone()));
+    let left_hashes: Vec<(String, String)> = unnamed.chain(untagged).collect();
+    let hash_of = |name: &str| hashes.get(name).and_then(|it| it.as_str()).map(str::to_owned);
     let lora = |(name, strength): (String, f32)| {
         let hash = hash_of(&format!("lora:{name}")).or_else(|| lora_hashes.get(&name).cloned());
         PictureLora { name, hash, strength }
@@ -52,7 +62,8 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
     let has_hires = pairs.0.iter().any(|(key, _)| key.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("hires")));
     // Others write it of every picture.
     let is_from_picture = !has_hires
-        && (version.as_deref().is_some_and(tells_strength_of_start_pictures_alone)
+        && (is_krita
+            || version.as_deref().is_some_and(tells_strength_of_start_pictures_alone)
             || KEYS_OF_START_PICTURES.iter().any(|it| pairs.has(it)));
     let strength = if scale.is_some() || is_from_picture { pairs.decimal("Denoising strength") } else { None };
     let hires = scale.map(|scale| PictureHires { scale, strength, upscaler: pairs.text("Hires upscaler") });
@@ -75,12 +86,15 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         strength: strength.filter(|_| hires.is_none()),
         hires,
         rng,
-        sampler: pairs.text("Sampler"),
+        sampler: pairs.text("Sampler").map(|name| match name.rsplit_once(" - ") {
+            Some((_, sampler)) if is_krita => sampler.to_owned(),
+            _ => name,
+        }),
         scheduler: pairs.text("Schedule type"),
         model,
         vae,
         loras,
-        not_understood: pairs.0.into_iter().chain(lines_after).collect(),
+        not_understood: pairs.0.into_iter().chain(left_hashes).chain(lines_after).collect(),
         ..PictureSettings::default()
     })
 }
@@ -90,11 +104,12 @@ fn is_version_of_a1111(version: &str) -> bool {
     version.strip_prefix(['v', 'f']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// True of versions that write a denoising strength only where there is a start picture or a second pass: ours, A1111's since 1.6, Forge's.
+/// True of versions that write a denoising strength only where there is a start picture or a second pass: ours, A1111's since 1.6, Forge's
+/// and Forge Neo's.
 fn tells_strength_of_start_pictures_alone(version: &str) -> bool {
     let numbers = version.strip_prefix('v').map(|rest| rest.split(['.', '-']).map_while(|part| part.parse().ok()).collect::<Vec<u32>>());
     let is_a1111 = numbers.is_some_and(|numbers| numbers.as_slice() >= [1, 6].as_slice());
-    is_a1111 || version.starts_with("Atelier ") || (version.starts_with('f') && is_version_of_a1111(version))
+    is_a1111 || version.starts_with("Atelier ") || version.starts_with("neo") || (version.starts_with('f') && is_version_of_a1111(version))
 }
 
 /// The factor from a size to the one that is written here; `None` where the shape is another.

@@ -126,33 +126,51 @@ fn jpeg(mut file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> 
 }
 
 fn webp(mut file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> {
-    webp_chunks(&mut file, |kind, part| {
-        match (kind, part) {
-            // Some encoders keep JPEG's mark.
-            (b"EXIF", Part::Whole(data)) => found.exif(data.strip_prefix(JPEG_EXIF).unwrap_or(data)),
-            (_, Part::Whole(data)) => found.xmp(&String::from_utf8_lossy(data)),
-            (_, Part::TooLong(bytes)) => found.texts.pass_over_long(String::from_utf8_lossy(kind).trim_end(), Some(bytes)),
-        }
-        if found.texts.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })
+    webp_chunks(
+        &mut file,
+        |kind| matches!(kind, b"EXIF" | b"XMP "),
+        |kind, part| {
+            match (kind, part) {
+                // Some encoders keep JPEG's mark.
+                (b"EXIF", Part::Whole(data)) => found.exif(data.strip_prefix(JPEG_EXIF).unwrap_or(data)),
+                (_, Part::Whole(data)) => found.xmp(&String::from_utf8_lossy(data)),
+                (_, Part::TooLong(bytes)) => found.texts.pass_over_long(String::from_utf8_lossy(kind).trim_end(), Some(bytes)),
+            }
+            if found.texts.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        },
+    )
 }
 
 /// The EXIF block of a WebP file, where it has one that is not too long.
 pub(crate) fn webp_exif(path: &Path) -> Option<Vec<u8>> {
+    webp_chunk(path, b"EXIF")
+}
+
+/// The colour profile of a WebP file, where it has one that is not too long.
+pub(crate) fn webp_profile(path: &Path) -> Option<Vec<u8>> {
+    webp_chunk(path, b"ICCP")
+}
+
+/// The first chunk of this kind in a WebP file.
+fn webp_chunk(path: &Path, wanted: &[u8; 4]) -> Option<Vec<u8>> {
     let mut file = BufReader::new(File::open(path).ok()?);
     if !is_webp(file.fill_buf().ok()?) {
         return None;
     }
-    let mut exif = None;
+    let mut found = None;
     // Of a file that ends early, what was found counts.
-    let _ = webp_chunks(&mut file, |kind, part| {
-        if let (b"EXIF", Part::Whole(data)) = (kind, part) {
-            exif = Some(data.to_vec());
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
-    });
-    exif
+    let _ = webp_chunks(
+        &mut file,
+        |kind| kind == wanted,
+        |_, part| {
+            if let Part::Whole(data) = part {
+                found = Some(data.to_vec());
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        },
+    );
+    found
 }
 
 /// What a chunk holds.
@@ -163,15 +181,19 @@ enum Part<'a> {
     TooLong(u64),
 }
 
-/// Visits the chunks with EXIF and XMP of a WebP file; longer ones than are read are passed over.
-fn webp_chunks(file: &mut (impl BufRead + Seek), mut visit: impl FnMut(&[u8; 4], Part<'_>) -> ControlFlow<()>) -> io::Result<()> {
+/// Visits those chunks of a WebP file that are used; longer ones than are read are passed over.
+fn webp_chunks(
+    file: &mut (impl BufRead + Seek),
+    is_used: impl Fn(&[u8; 4]) -> bool,
+    mut visit: impl FnMut(&[u8; 4], Part<'_>) -> ControlFlow<()>,
+) -> io::Result<()> {
     file.seek_relative(12)?;
     for _ in 0..MAX_PARTS {
         let (mut kind, mut length) = ([0; 4], [0; 4]);
         file.read_exact(&mut kind)?;
         file.read_exact(&mut length)?;
         let length = u64::from(u32::from_le_bytes(length));
-        let is_used = matches!(&kind, b"EXIF" | b"XMP ");
+        let is_used = is_used(&kind);
         if !is_used || length > MAX_TEXT {
             if is_used && visit(&kind, Part::TooLong(length)).is_break() {
                 return Ok(());

@@ -15,6 +15,8 @@ mod exif;
 mod fields;
 mod fooocus;
 mod invokeai;
+#[cfg(test)]
+mod newest_tests;
 mod novelai;
 mod settings;
 mod sidecar;
@@ -29,7 +31,7 @@ use std::path::Path;
 
 use atelier_core::json::has_more_values;
 
-pub(crate) use container::webp_exif;
+pub(crate) use container::{webp_exif, webp_profile};
 use settings::MAX_LORAS;
 pub use settings::{PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
 use texts::Texts;
@@ -91,7 +93,7 @@ pub fn read_stealth_settings(path: &Path) -> Result<PictureSettings, PictureErro
     if settings.tool.is_some() {
         return Ok(settings);
     }
-    let texts = stealth::read(&crate::decode::decode(path)?);
+    let texts = stealth::read(&crate::decode::decode(path)?.image.into_rgba8());
     let found = texts.map(|texts| settings_of(&texts)).filter(|found| !found.raw_texts.is_empty());
     Ok(found.map_or_else(|| settings.clone(), |found| PictureSettings { width: settings.width, height: settings.height, ..found }))
 }

@@ -8,8 +8,6 @@ pub(super) const VALUES: &[(&str, &[&str])] = &[
     ("PrimitiveBoolean", &["value"]),
     ("PrimitiveString", &["value"]),
     ("PrimitiveStringMultiline", &["value"]),
-    ("Reroute", &[""]),
-    ("Reroute (rgthree)", &[""]),
     ("ReroutePrimitive|pysssss", &["value"]),
     ("ShowText|pysssss", &["text"]),
     ("PreviewAny", &["source"]),
@@ -146,8 +144,6 @@ pub(super) const ENCODERS: &[(&str, &[&str])] = &[
 
 /// Nodes that hand words on as they are: the input of each output.
 pub(super) const HAND_WORDS_ON: &[(&str, &[&str])] = &[
-    ("Reroute", &[""]),
-    ("Reroute (rgthree)", &[""]),
     ("FluxGuidance", &["conditioning"]),
     ("FluxDisableGuidance", &["conditioning"]),
     ("FluxKontextMultiReferenceLatentMethod", &["conditioning"]),
@@ -182,8 +178,6 @@ pub(super) const ZERO_WORDS: &str = "ConditioningZeroOut";
 
 /// Nodes that hand a model on, changed by what else they have.
 pub(super) const HAND_MODEL_ON: &[&str] = &[
-    "Reroute",
-    "Reroute (rgthree)",
     "LoraLoader",
     "LoraLoaderModelOnly",
     "LoraLoader|pysssss",
@@ -277,13 +271,8 @@ pub(super) const EMPTY_LATENTS: &[&str] = &[
 ];
 
 /// Nodes that hand latents on in their size: the input.
-pub(super) const HAND_LATENTS_ON: &[(&str, &str)] = &[
-    ("Reroute", ""),
-    ("Reroute (rgthree)", ""),
-    ("RepeatLatentBatch", "samples"),
-    ("LatentFromBatch", "samples"),
-    ("SetLatentNoiseMask", "samples"),
-];
+pub(super) const HAND_LATENTS_ON: &[(&str, &str)] =
+    &[("RepeatLatentBatch", "samples"), ("LatentFromBatch", "samples"), ("SetLatentNoiseMask", "samples")];
 
 /// Latents of a picture.
 pub(super) const PICTURE_LATENTS: &[&str] =
@@ -337,6 +326,9 @@ const OTHERS: &[&str] = &[
     "DualCLIPLoaderGGUF",
     "TripleCLIPLoaderGGUF",
     "LoadImage",
+    "Reroute",
+    "Reroute (rgthree)",
+    "ComfySwitchNode",
     "ImpactSwitch",
     "Any Switch (rgthree)",
     "CR LoRA Stack",

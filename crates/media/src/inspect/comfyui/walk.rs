@@ -181,7 +181,7 @@ impl<'a> Walk<'a> {
 
     fn settings(mut self, id: &'a str) -> PictureSettings {
         self.sampling(id);
-        let guider = self.link(id, "guider").map(|link| link.node);
+        let guider = self.link(id, "guider").map(|link| self.behind(link).node);
         for id in [Some(id), guider].into_iter().flatten() {
             self.words(id, Side::Positive);
             self.words(id, Side::Negative);
@@ -212,6 +212,36 @@ impl<'a> Walk<'a> {
 
     fn link(&self, id: &str, input: &str) -> Option<Link<'a>> {
         self.node(id)?.link(input)
+    }
+
+    /// Where a link comes from behind the nodes that only choose or pass on.
+    fn behind(&mut self, link: Link<'a>) -> Link<'a> {
+        let mut link = link;
+        for _ in 0..MAX_DEPTH {
+            let Some(next) = self.passed_on(link).and_then(|input| self.link(link.node, &input)) else { return link };
+            if !self.graph.walk(1) {
+                return link;
+            }
+            link = next;
+        }
+        link
+    }
+
+    /// The input whose value a node hands on as it is, whatever it is.
+    fn passed_on(&mut self, link: Link<'a>) -> Option<String> {
+        let id = link.node;
+        let node = self.node(id)?;
+        match node.class.as_str() {
+            "Reroute" | "Reroute (rgthree)" => Some(String::new()),
+            "ComfySwitchNode" => {
+                let is_on = self.take(id, "switch", Value::as_bool)?;
+                Some(if is_on { "on_true" } else { "on_false" }.to_owned())
+            }
+            "ImpactSwitch" => self.whole::<u32>(id, "select").map(|index| format!("input{index}")),
+            // Of the inputs that are there, the first one is handed on.
+            "Any Switch (rgthree)" => node.inputs.keys().find(|name| name.starts_with("any_")).cloned(),
+            _ => None,
+        }
     }
 
     /// Takes a value that `read` understands, from the node itself or from where it is handed on; what is not understood stays to be listed.
@@ -254,16 +284,10 @@ impl<'a> Walk<'a> {
         match node.class.as_str() {
             // The model's name is its fourth output.
             "Checkpoint Loader with Name (Image Saver)" if link.output == 3 => self.value(link.node, "ckpt_name", depth),
-            "ImpactSwitch" => {
-                let index = whole(&*self.value(link.node, "select", depth)?)?;
-                self.value(link.node, &format!("input{index}"), depth)
+            _ => {
+                let input = self.passed_on(link)?;
+                self.value(link.node, &input, depth)
             }
-            // Of the inputs that are there, the first one is handed on.
-            "Any Switch (rgthree)" => {
-                let first = node.inputs.keys().find(|name| name.starts_with("any_"))?;
-                self.value(link.node, first, depth)
-            }
-            _ => None,
         }
     }
 
@@ -315,16 +339,10 @@ impl<'a> Walk<'a> {
     }
 
     /// The node that a part of a sampler comes from: itself where it has no such link; none where its class is not one of `known`.
-    fn part(&self, id: &'a str, input: &str, is_known: impl FnOnce(&str) -> bool) -> Option<&'a str> {
-        let Some(mut link) = self.link(id, input) else { return Some(id) };
-        for _ in 0..MAX_DEPTH {
-            let node = self.node(link.node)?;
-            match node.link("") {
-                Some(next) if node.class.starts_with("Reroute") => link = next,
-                _ => return is_known(&node.class).then_some(link.node),
-            }
-        }
-        None
+    fn part(&mut self, id: &'a str, input: &str, is_known: impl FnOnce(&str) -> bool) -> Option<&'a str> {
+        let Some(link) = self.link(id, input) else { return Some(id) };
+        let link = self.behind(link);
+        is_known(&self.node(link.node)?.class).then_some(link.node)
     }
 
     fn sampling(&mut self, id: &'a str) {
@@ -407,6 +425,7 @@ impl<'a> Walk<'a> {
         let (mut texts, mut open, mut seen) = (Vec::new(), vec![link], BTreeSet::new());
         let mut is_whole = true;
         while let Some(link) = open.pop() {
+            let link = self.behind(link);
             if seen.len() >= MAX_HOPS || !seen.insert((link.node, link.output)) {
                 continue;
             }
@@ -481,7 +500,8 @@ impl<'a> Walk<'a> {
     fn clip(&mut self, id: &'a str) {
         let mut id = id;
         for _ in 0..MAX_HOPS {
-            let Some(link) = self.link(id, "clip").or_else(|| self.link(id, "")) else { return };
+            let Some(link) = self.link(id, "clip") else { return };
+            let link = self.behind(link);
             let Some(node) = self.node(link.node).filter(|node| classes::is_known(&node.class)) else { return };
             if !self.graph.walk(1) {
                 return;
@@ -502,7 +522,8 @@ impl<'a> Walk<'a> {
     fn model(&mut self, id: &'a str) {
         let mut id = id;
         let mut seen = BTreeSet::new();
-        while let Some(link) = ["model", PIPE, ""].into_iter().find_map(|input| self.link(id, input)) {
+        while let Some(link) = ["model", PIPE].into_iter().find_map(|input| self.link(id, input)) {
+            let link = self.behind(link);
             let Some(node) = self.node(link.node) else { return };
             if seen.len() >= MAX_HOPS || !seen.insert(link.node) || !self.graph.walk(1 + node.inputs.len()) {
                 return;
@@ -623,6 +644,7 @@ impl<'a> Walk<'a> {
         let (mut is_empty, mut is_of_picture) = (false, false);
         for _ in 0..MAX_HOPS {
             let Some(link) = open.take() else { break };
+            let link = self.behind(link);
             let Some(node) = self.node(link.node) else { break };
             let class = node.class.as_str();
             if classes::EMPTY_LATENTS.contains(&class) {
