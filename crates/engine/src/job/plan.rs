@@ -140,16 +140,14 @@ pub(super) fn prepare(
     }
     let (mut init, mut mask) = (None, None);
     if area.is_none() {
-        init = match enlarged {
-            Some(image) => Some(image),
-            None => {
-                let start = recipe.init.as_ref().map(|init| read_fine(&init.image)).transpose()?;
-                notes.extend(start.as_ref().and_then(|start| lost_note(start.fine()?)));
-                notes.extend(
-                    start.as_ref().and_then(|start| cut_note("start picture", (start.width(), start.height()), base, recipe.start_fit)),
-                );
-                start.map(|start| fit(&start, recipe.start_fit)).transpose()?
-            }
+        init = if enlarged.is_some() {
+            enlarged
+        } else {
+            let start = recipe.init.as_ref().map(|init| read_fine(&init.image)).transpose()?;
+            notes.extend(start.as_ref().and_then(|start| lost_note(start.fine()?)));
+            let cut = start.as_ref().and_then(|start| cut_note("start picture", (start.width(), start.height()), base, recipe.start_fit));
+            notes.extend(cut);
+            start.map(|start| fit(&start, recipe.start_fit)).transpose()?
         };
         let read = recipe.mask.as_ref().map(|mask| read_mask(mask, width, height, recipe.start_fit)).transpose();
         mask = read.map_err(|error| JobError::new(error.to_string(), "Choose another mask."))?;

@@ -143,16 +143,16 @@ fn webp(mut file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> 
 
 /// The EXIF block of a WebP file, where it has one that is not too long.
 pub(crate) fn webp_exif(path: &Path) -> Option<Vec<u8>> {
-    webp_chunk(path, b"EXIF")
+    webp_chunk(path, *b"EXIF")
 }
 
 /// The colour profile of a WebP file, where it has one that is not too long.
 pub(crate) fn webp_profile(path: &Path) -> Option<Vec<u8>> {
-    webp_chunk(path, b"ICCP")
+    webp_chunk(path, *b"ICCP")
 }
 
 /// The first chunk of this kind in a WebP file.
-fn webp_chunk(path: &Path, wanted: &[u8; 4]) -> Option<Vec<u8>> {
+fn webp_chunk(path: &Path, wanted: [u8; 4]) -> Option<Vec<u8>> {
     let mut file = BufReader::new(File::open(path).ok()?);
     if !is_webp(file.fill_buf().ok()?) {
         return None;
@@ -161,7 +161,7 @@ fn webp_chunk(path: &Path, wanted: &[u8; 4]) -> Option<Vec<u8>> {
     // Of a file that ends early, what was found counts.
     let _ = webp_chunks(
         &mut file,
-        |kind| kind == wanted,
+        |kind| *kind == wanted,
         |_, part| {
             if let Part::Whole(data) = part {
                 found = Some(data.to_vec());

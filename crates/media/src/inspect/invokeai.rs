@@ -111,18 +111,17 @@ fn dream(text: &str) -> Option<PictureSettings> {
         };
         // A number may follow at once: -s50; other letters belong to the name: -cf.
         let at_once = flag.char_indices().nth(1).and_then(|(at, _)| flag.split_at_checked(at)).filter(|(_, value)| is_number(value));
-        let (flag, value) = match at_once {
-            Some((flag, value)) => (flag, value.to_owned()),
-            None => {
-                let mut values: Vec<String> = words.next_if(|next| is_number(next) || !next.starts_with('-')).into_iter().collect();
-                // Some take several numbers.
-                while values.first().is_some_and(|first| is_number(first))
-                    && let Some(next) = words.next_if(|next| is_number(next))
-                {
-                    values.push(next);
-                }
-                (flag, values.join(" "))
+        let (flag, value) = if let Some((flag, value)) = at_once {
+            (flag, value.to_owned())
+        } else {
+            let mut values: Vec<String> = words.next_if(|next| is_number(next) || !next.starts_with('-')).into_iter().collect();
+            // Some take several numbers.
+            while values.first().is_some_and(|first| is_number(first))
+                && let Some(next) = words.next_if(|next| is_number(next))
+            {
+                values.push(next);
             }
+            (flag, values.join(" "))
         };
         let value = Value::from(value);
         let whole = super::fields::whole(&value);

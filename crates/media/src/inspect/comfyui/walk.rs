@@ -257,13 +257,11 @@ impl<'a> Walk<'a> {
     /// The value of an input; the values that it was made of count as used.
     fn value(&mut self, id: &'a str, input: &str, depth: usize) -> Option<Cow<'a, Value>> {
         let (name, value) = self.node(id)?.inputs.get_key_value(input)?;
-        match as_link(value) {
-            Some(link) => self.output(link, depth.checked_sub(1)?),
-            None => {
-                self.used.push((id, name));
-                Some(Cow::Borrowed(value))
-            }
+        if let Some(link) = as_link(value) {
+            return self.output(link, depth.checked_sub(1)?);
         }
+        self.used.push((id, name));
+        Some(Cow::Borrowed(value))
     }
 
     /// What comes out of a node.
