@@ -14,8 +14,8 @@ use image::{DynamicImage, GenericImageView, ImageBuffer, ImageDecoder, ImageForm
 
 use super::PictureError;
 use super::inspect::{webp_exif, webp_profile};
-use super::jpeg::decode_strictly;
 use super::profile::{MAX_PROFILE, Profile, grey_to_srgb};
+use super::strict_jpeg::decode_strictly;
 use atelier_core::canvas::{AreaFill, Borders, Mask, StartFit, border_mask, extend_picture, fill_area};
 use atelier_core::recipe::{FineColours, ImageSource, Rgb8, Samples};
 

@@ -19,6 +19,7 @@ mod png;
 mod png_text;
 mod profile;
 mod stored_recipe;
+mod strict_jpeg;
 mod thumbnail;
 
 pub use decode::{MAX_SIDE, fit_image, fit_mask, image_size, read_fine_image, read_image, read_mask, read_rgba_image};

@@ -118,11 +118,12 @@ fn a_picture_that_is_made_from_another_has_its_shape() {
         ((101, 67), (None, None), (101, 67)),
         ((4000, 3000), (None, None), (1152, 896)),
         ((3000, 4000), (None, None), (896, 1152)),
-        ((100, 10_000), (None, None), (128, 10_240)),
+        ((100, 10_000), (None, None), (100, 10_000)),
+        ((300, 16_000), (None, None), (128, 7488)),
         ((4000, 3000), (Some(512), None), (512, 384)),
         ((4000, 3000), (None, Some(384)), (512, 384)),
     ] {
-        assert_eq!(super::shaped_as(own, usual, asked), expected, "{own:?} {asked:?}");
+        assert_eq!(shaped_as(own, usual, asked), expected, "{own:?} {asked:?}");
     }
     let folder = tempfile::tempdir().unwrap();
     let start = folder.path().join("a.png");

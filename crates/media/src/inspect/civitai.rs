@@ -4,12 +4,9 @@ use serde_json::Value;
 
 use super::fields::{Fields, decimal};
 use super::settings::{MAX_LORAS, PictureLora, PictureModel, PictureSettings, Tool};
-use super::texts::Texts;
+use super::texts::{EXTRA_METADATA, Texts};
 use crate::stored_recipe::MAX_VALUES;
 use atelier_core::json::has_more_values;
-
-/// Key of its settings beside a graph.
-pub(super) const EXTRA_METADATA: &str = "extraMetadata";
 
 /// The model and the LoRAs of a list of resources.
 #[derive(Debug, Default)]

@@ -60,6 +60,7 @@ fn second(mut whole: Fields) -> PictureSettings {
     let mut fields = whole.take("image", |value| value.as_object().cloned()).map(Fields::of).unwrap_or_default();
     let (prompt, negative_prompt) = fields.take("prompt", prompt_of).map_or((None, None), |text| split_negative(&text));
     fields.drop(&["type"]);
+    whole.drop(&["model", "app_id", "app_version"]);
     PictureSettings {
         size: fields.size("width", "height"),
         prompt,
@@ -70,7 +71,7 @@ fn second(mut whole: Fields) -> PictureSettings {
         strength: fields.decimal("strength"),
         sampler: fields.name("sampler"),
         model: PictureModel::of(whole.name("model_weights"), whole.name("model_hash")),
-        not_understood: fields.left(),
+        not_understood: [fields.left(), whole.left()].concat(),
         ..PictureSettings::default()
     }
 }

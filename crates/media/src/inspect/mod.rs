@@ -25,6 +25,7 @@ mod swarmui;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod unfold;
 mod xmp;
 
 use std::path::Path;
@@ -114,7 +115,7 @@ pub fn settings_of_texts(texts: Vec<(String, String)>) -> PictureSettings {
 }
 
 fn settings_of(texts: &Texts) -> PictureSettings {
-    let unfolded = texts.unfolded();
+    let unfolded = unfold::unfolded(texts);
     let known = unfolded.as_ref().unwrap_or(texts);
     let found = READERS.iter().find_map(|read| read(known)).unwrap_or_default();
     let mut settings = PictureSettings { raw_texts: texts.iter().map(|(key, text)| (key.to_owned(), text.to_owned())).collect(), ..found };

@@ -1,11 +1,7 @@
 //! Texts of a picture file, by key.
 
 use atelier_core::format::file_size;
-use serde_json::Value;
 
-use super::civitai::EXTRA_METADATA;
-use super::fields::{is_object, object, shown};
-use crate::png::PARAMETERS;
 use crate::png_text::MAX_TEXT;
 
 /// Texts of a file that are kept.
@@ -17,6 +13,8 @@ const MAX_PASSED_OVER: usize = 64;
 /// Keys of `ComfyUI`'s graphs, as it ran and as it was drawn.
 pub(super) const GRAPH: &str = "prompt";
 pub(super) const WORKFLOW: &str = "workflow";
+/// Key of the settings that Civitai's generator writes beside a graph.
+pub(super) const EXTRA_METADATA: &str = "extraMetadata";
 /// Key of EXIF's `UserComment`, from EXIF or XMP.
 pub(super) const USER_COMMENT: &str = "UserComment";
 /// Key of JPEG's comment segments, and of some programs' texts in PNG.
@@ -73,33 +71,6 @@ impl Texts {
     /// Parts of the file that were not read, each with the reason.
     pub(super) fn passed_over(&self) -> &[(String, String)] {
         &self.passed_over
-    }
-
-    /// The texts with those that JSON in a comment has inside: `ComfyUI`'s graphs, which sites and savers write there. `None` without such.
-    pub(super) fn unfolded(&self) -> Option<Self> {
-        if self.get(GRAPH).is_some() {
-            return None;
-        }
-        let comments = [USER_COMMENT, COMMENT, IMAGE_DESCRIPTION, PARAMETERS].into_iter().filter_map(|key| self.get(key));
-        comments.filter_map(|text| Some((text, object(text)?))).find_map(|(text, map)| {
-            let is_graph = |value: &Value| value.as_object().is_some_and(|map| map.values().any(|node| node.get("class_type").is_some()));
-            let inner = |key: &'static str| map.get(key).map(|value| (key, shown(value)));
-            let mut unfolded = self.clone();
-            let parts = if map.values().any(|node| node.get("class_type").is_some()) {
-                vec![(GRAPH, text.to_owned())]
-            } else {
-                let graph =
-                    map.get(GRAPH).filter(|value| is_graph(value) || value.as_str().is_some_and(is_object)).map(|it| (GRAPH, shown(it)));
-                graph.into_iter().chain(inner(WORKFLOW).filter(|(_, text)| is_object(text))).collect()
-            };
-            if parts.is_empty() {
-                return None;
-            }
-            for (key, text) in parts.into_iter().chain(inner(EXTRA_METADATA)) {
-                unfolded.push(key, text);
-            }
-            Some(unfolded)
-        })
     }
 
     /// The first text with this key.

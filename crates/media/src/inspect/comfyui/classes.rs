@@ -346,6 +346,8 @@ const WITHOUT_MEANING: &[&str] = &[
     "preview_method",
     "vae_decode",
     "upload",
+    "choose file to upload",
+    "Random seed after every gen",
     "image_output",
     "save_prefix",
     "link_id",
