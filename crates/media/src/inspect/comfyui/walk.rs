@@ -302,8 +302,9 @@ impl<'a> Walk<'a> {
             Some(switch) if has(switch) => matches!(shown(&*self.value(id, switch, depth)?).as_str(), "true"),
             _ => false,
         };
-        let separator = if has(join.separator) { self.value(id, join.separator, depth)? } else { Cow::Owned(Value::from("")) };
-        let separator = separator.as_str()?.replace("\\n", "\n");
+        if names.is_empty() {
+            return None;
+        }
         let mut parts = Vec::new();
         for name in names {
             let value = self.value(id, &name, depth)?;
@@ -317,6 +318,12 @@ impl<'a> Walk<'a> {
         if has("return_list") && self.value(id, "return_list", depth)?.as_bool()? {
             return None;
         }
+        // Between fewer parts nothing stands.
+        let separator = match parts.len() {
+            0 | 1 => String::new(),
+            _ if has(join.separator) => self.value(id, join.separator, depth)?.as_str()?.replace("\\n", "\n"),
+            _ => String::new(),
+        };
         Some(parts.join(&separator))
     }
 
