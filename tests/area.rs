@@ -5,7 +5,7 @@
 mod support;
 
 use atelier_core::canvas::{AreaFill, AreaPlan, AreaSettings, Borders, Mask, PixelRect, StartFit, plan_area, plan_outpaint};
-use atelier_core::recipe::{ImageSource, InitImage, Recipe, Rgb8};
+use atelier_core::recipe::{FineColours, ImageSource, InitImage, Recipe, Rgb8, Samples};
 use atelier_engine::{End, Event, PreviewOptions, Task};
 use atelier_library::Family;
 use support::engine::{Engine, Said};
@@ -87,6 +87,42 @@ fn away_from_the_mask_every_byte_is_the_pictures_and_under_it_it_changes() {
         assert!(changed > 400, "{changed} of 480 pixels changed");
         assert_eq!(engine.run(&recipe).pixels(), new, "the same again");
     }
+}
+
+/// The start picture with opacity and sixteen bits of its own.
+fn fine_start() -> Rgb8 {
+    let samples = (0..SIZE.0 * SIZE.1 * 4).map(|at| (at * 7919 % 65_521) as u16).collect();
+    let fine = FineColours { samples: Samples::Sixteen(samples), has_alpha: true, profile: None, is_beyond_srgb: false };
+    start().with_fine(Some(fine)).unwrap()
+}
+
+#[test]
+fn away_from_the_mask_opacity_and_sixteen_bits_stay_and_a_whole_new_picture_says_that_it_has_none() {
+    let engine = Engine::start();
+    let init = |strength: f32| Some(InitImage { image: ImageSource::Pixels(fine_start()), strength });
+    let recipe = Recipe { init: init(1.0), ..area_recipe(1.0) };
+    let plan = plan(&recipe);
+    let said = engine.run(&recipe);
+    let (old, new) = (fine_start(), said.pictures()[0].image.clone());
+    let (Some(Samples::Sixteen(old)), Some(Samples::Sixteen(new))) = (old.fine().map(|it| &it.samples), new.fine().map(|it| &it.samples))
+    else {
+        panic!("sixteen bits are gone")
+    };
+    let mut changed = 0;
+    for (at, (old, new)) in old.chunks_exact(4).zip(new.chunks_exact(4)).enumerate() {
+        let (x, y) = (at as u32 % SIZE.0, at as u32 / SIZE.0);
+        if share(&plan, x, y) == 0 {
+            assert_eq!(old, new, "{x}, {y}");
+        } else if SELECTED.contains(x as i32, y as i32) {
+            changed += u32::from(old != new);
+        }
+    }
+    assert!(changed > 400, "{changed} of 480 pixels changed");
+
+    let whole = engine.run(&Recipe { init: init(0.5), mask: None, area: None, ..recipe });
+    assert!(whole.pictures()[0].image.fine().is_none());
+    let note = "The new picture is without the start picture's transparency and 16 bits a channel: a model keeps none.";
+    assert!(whole.begin().notes.iter().any(|it| it == note), "{:?}", whole.begin().notes);
 }
 
 #[test]

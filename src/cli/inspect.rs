@@ -59,7 +59,8 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
             it.hash.as_ref().map_or_else(|| name.clone(), |hash| format!("{name} [{hash}]").trim_start().to_owned())
         })
     };
-    add("tool", Some(tool.map_or("none: the file contains no settings", Tool::label).to_owned()));
+    let without = if it.unknown_fields.is_empty() { "none: the file contains no settings" } else { "none: no settings could be read" };
+    add("tool", Some(tool.map_or(without, Tool::label).to_owned()));
     add("picture", Some(format!("{} x {} pixels", it.file_width, it.file_height)));
     add("prompt", it.prompt.clone());
     add("negative prompt", it.negative_prompt.clone());

@@ -185,6 +185,11 @@ fn recipe_like(
     lookup: &Lookup<'_>,
 ) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
     let opened = like.like.as_deref().map(|path| (lookup.like)(path)).transpose()?;
+    if let (Some(path), Some(opened), None) = (&like.like, &opened, &picture.prompt)
+        && opened.settings.prompt.is_none()
+    {
+        return Err(UsageError::NoPrompt(path.clone()));
+    }
     let mut notes: Vec<String> = opened.as_ref().map(|picture| picture.sentences().collect()).unwrap_or_default();
     let (mut recipe, name) = recipe_of_flags(picture, common, opened.as_ref(), lookup)?;
     if let (Some(path), Some(opened)) = (&like.like, &opened)
@@ -201,6 +206,24 @@ fn recipe_like(
     }
     notes.extend(recipe.clamp());
     Ok((recipe, notes, name))
+}
+
+/// The size of a picture that is made from one of the size `own`: its shape, and no more pixels than `usual`, which suits the model. Of a size
+/// that was asked for in part, the other side follows.
+fn shaped_as(own: (u32, u32), usual: (u32, u32), asked: (Option<u32>, Option<u32>)) -> (u32, u32) {
+    let (width, height) = (f64::from(own.0.max(1)), f64::from(own.1.max(1)));
+    let pixels = f64::from(usual.0) * f64::from(usual.1);
+    let scale = match asked {
+        (Some(asked), _) => f64::from(asked) / width,
+        (None, Some(asked)) => f64::from(asked) / height,
+        (None, None) => (pixels / (width * height)).sqrt().min(1.0),
+    };
+    if scale == 1.0 {
+        return own;
+    }
+    // What every model can make.
+    let side = |side: f64| ((side * scale / 64.0).round().max(1.0) * 64.0) as u32;
+    (side(width), side(height))
 }
 
 fn check_complete(recipe: &Recipe) -> Result<(), UsageError> {
@@ -320,6 +343,14 @@ fn recipe_of_flags(
         files: usual.files,
     };
     area::apply(&mut recipe, inputs, area)?;
+    // A part has the size of its crop, and a picture of the gallery tells its own.
+    let has_size = recipe.changes_part() || like.is_some_and(|picture| picture.settings.width.is_some());
+    let start = inputs.init_img.as_ref().filter(|_| !has_size).and_then(|path| atelier_media::image_size(&file(path)).ok());
+    if let Some(own) = start {
+        let (width, height) = shaped_as(own, (usual.width, usual.height), (picture.width, picture.height));
+        recipe.width = picture.width.unwrap_or(width);
+        recipe.height = picture.height.unwrap_or(height);
+    }
     Ok((recipe, name))
 }
 

@@ -23,6 +23,8 @@ pub(super) enum UsageError {
     Person(Advice),
     #[error("{} contains no settings; show its contents with: atelier inspect --stealth", .0.display())]
     NoSettings(std::path::PathBuf),
+    #[error("the prompt of {} could not be read; give one with --prompt, or show what the picture contains with: atelier inspect", .0.display())]
+    NoPrompt(std::path::PathBuf),
     #[error("{} is already finished; --finish is for drafts made with --last-step", .0.display())]
     NoDraft(std::path::PathBuf),
     #[error("{0} Choose another one with --model")]
@@ -50,7 +52,13 @@ impl UsageError {
     pub(super) const fn is_missing_resource(&self) -> bool {
         matches!(
             self,
-            Self::NoSettings(_) | Self::ModelOfPicture(_) | Self::NoHome(_) | Self::Builtin(_) | Self::Model(_) | Self::Places(_)
+            Self::NoSettings(_)
+                | Self::NoPrompt(_)
+                | Self::ModelOfPicture(_)
+                | Self::NoHome(_)
+                | Self::Builtin(_)
+                | Self::Model(_)
+                | Self::Places(_)
         )
     }
 }

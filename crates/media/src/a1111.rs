@@ -1,4 +1,4 @@
-//! The `parameters` text that A1111 began and other tools write too: the prompt, `Negative prompt: ...`, and a last line of pairs.
+//! The `parameters` text that A1111 began and other tools write too: the prompt, `Negative prompt: ...`, and a line of pairs.
 //!
 //! Invariants: reading never fails and takes time in proportion to the text; what is written here reads back the same, except a prompt
 //! that has a line beginning with `Negative prompt:` (the form cannot say it; the recipe beside it can). Pure: no files.
@@ -12,6 +12,8 @@ use atelier_core::recipe::{FileRole, PictureInfo, Recipe, Rng, Sampler, Schedule
 const FEWEST_PAIRS: usize = 3;
 /// Pairs that are read; the longest lines of known programs have a few dozen.
 const MAX_PAIRS: usize = 1024;
+/// Brackets that are never closed after which no others are looked for: each is looked for to the end of the line.
+const MAX_OPEN_BRACKETS: usize = 8;
 const NEGATIVE: &str = "Negative prompt:";
 
 /// A parsed `parameters` text.
@@ -20,8 +22,10 @@ pub struct Parameters {
     /// The prompt, with any `<lora:name:strength>` in it.
     pub prompt: String,
     pub negative_prompt: String,
-    /// The pairs of the last line, in their order.
+    /// The pairs of the settings' line, in their order.
     pub pairs: Vec<(String, String)>,
+    /// Lines below the settings, which extensions add, by name and value.
+    pub lines_after: Vec<(String, String)>,
 }
 
 impl Parameters {
@@ -29,7 +33,7 @@ impl Parameters {
     /// its main file stands in.
     #[must_use]
     pub fn of(recipe: &Recipe, model: Option<&str>, info: PictureInfo, width: u32, height: u32) -> Self {
-        let mut it = Self { prompt: recipe.prompt.clone(), negative_prompt: recipe.negative_prompt.clone(), pairs: Vec::new() };
+        let mut it = Self { prompt: recipe.prompt.clone(), negative_prompt: recipe.negative_prompt.clone(), ..Self::default() };
         for lora in &recipe.loras {
             if let Some(name) = lora.path.file_stem() {
                 let tag = format!(" <lora:{}:{}>", name.to_string_lossy(), lora.strength);
@@ -163,36 +167,119 @@ pub fn format(parameters: &Parameters) -> String {
     lines.join("\n")
 }
 
-/// Reads the text, whoever wrote it. The pairs may stand in any order; a text without them is a prompt.
+/// Reads the text, whoever wrote it. The pairs may stand in any order, and on any line; a text without settings among them is a prompt.
 #[must_use]
 pub fn parse(text: &str) -> Parameters {
     let text = text.replace("\r\n", "\n");
-    let lines: Vec<&str> = text.trim_end().split('\n').collect();
-    let last = lines.len() - 1;
-    let pairs_of = |n: usize| lines.get(n).map(|line| pairs(line)).filter(|pairs| pairs.len() >= FEWEST_PAIRS);
-    // Some tools add lines of their own below the pairs.
-    let found = pairs_of(last).map(|pairs| (last, pairs)).or_else(|| {
-        let at = lines.iter().rposition(|line| line.starts_with("Steps: "))?;
-        Some((at, pairs_of(at)?))
-    });
-    let (end, pairs) = found.unwrap_or((lines.len(), Vec::new()));
-    let words = lines.get(..end).unwrap_or(&lines);
-    let negative_at = words.iter().position(|line| line.starts_with(NEGATIVE)).unwrap_or(words.len());
-    let (prompt, negative) = words.split_at(negative_at);
-    let negative = negative.join("\n");
-    let negative = negative.strip_prefix(NEGATIVE).unwrap_or(&negative);
-    let negative = negative.strip_prefix(' ').unwrap_or(negative);
-    let mut prompt = prompt.join("\n");
-    if negative.is_empty() && pairs.is_empty() {
-        prompt.truncate(prompt.trim_end().len());
-    }
-    Parameters { prompt, negative_prompt: negative.to_owned(), pairs }
+    let text = text.trim_end();
+    let lines: Vec<&str> = text.split('\n').collect();
+    let found = marked_line(&lines).or_else(|| flat_line(&lines)).or_else(|| last_line(&lines));
+    let Some(SettingsLine { at, words_before, pairs }) = found else {
+        let (mut prompt, negative_prompt) = split_words(text, false);
+        if negative_prompt.is_empty() {
+            prompt.truncate(prompt.trim_end().len());
+        }
+        return Parameters { prompt, negative_prompt, ..Parameters::default() };
+    };
+    let words: Vec<&str> = lines.iter().take(at).copied().chain(words_before).collect();
+    let (prompt, negative_prompt) = split_words(&words.join("\n"), words_before.is_some());
+    Parameters { prompt, negative_prompt, pairs, lines_after: lines_after(lines.get(at + 1..).unwrap_or_default()) }
 }
 
-/// The first `key: value` pairs of a line; a value that begins with a quotation mark is JSON, any other goes to the next comma.
+/// The line of settings that was found.
+struct SettingsLine<'a> {
+    /// Index of the line.
+    at: usize,
+    /// Words on the same line.
+    words_before: Option<&'a str>,
+    pairs: Vec<(String, String)>,
+}
+
+/// The settings of a line of its own.
+fn own_line<'a>(lines: &[&str], at: usize) -> Option<SettingsLine<'a>> {
+    let pairs = pairs(lines.get(at).filter(|line| line.contains(':'))?);
+    (pairs.len() >= FEWEST_PAIRS && has_settings(&pairs)).then_some(SettingsLine { at, words_before: None, pairs })
+}
+
+/// The last line that says by its beginning that it is settings.
+fn marked_line<'a>(lines: &[&str]) -> Option<SettingsLine<'a>> {
+    let marked = (0..lines.len()).rev().filter(|at| lines.get(*at).is_some_and(|line| line.starts_with("Steps: ")));
+    marked.filter_map(|at| own_line(lines, at)).find(|line| has(&line.pairs, "Seed") || has(&line.pairs, "Sampler"))
+}
+
+/// The last line of which the end is settings, where a site has taken the line breaks away.
+fn flat_line<'a>(lines: &[&'a str]) -> Option<SettingsLine<'a>> {
+    lines.iter().enumerate().rev().find_map(|(at, line)| {
+        let (words, settings) = line.split_at_checked(line.rfind("Steps: ")?)?;
+        let pairs = pairs(settings);
+        let words = words.trim_end_matches([' ', ',']);
+        (has_settings(&pairs) && has(&pairs, "Sampler") && has(&pairs, "Seed")).then_some(SettingsLine {
+            at,
+            words_before: Some(words),
+            pairs,
+        })
+    })
+}
+
+/// The last line that says enough, in whatever order.
+fn last_line<'a>(lines: &[&str]) -> Option<SettingsLine<'a>> {
+    (0..lines.len()).rev().find_map(|at| own_line(lines, at))
+}
+
+fn has(pairs: &[(String, String)], key: &str) -> bool {
+    pairs.iter().any(|(it, _)| it.eq_ignore_ascii_case(key))
+}
+
+/// True where the pairs say how a picture was made, and are no prose with colons in it.
+fn has_settings(pairs: &[(String, String)]) -> bool {
+    let is_number = |value: &str| value.trim().parse::<f64>().is_ok();
+    let says = |(key, value): &(String, String)| match key.to_ascii_lowercase().as_str() {
+        "steps" | "seed" | "cfg scale" => is_number(value),
+        "size" => size(value).is_some(),
+        // What enlarges writes these alone.
+        "postprocess upscaler" | "postprocess upscale by" | "postprocess size" => true,
+        _ => false,
+    };
+    pairs.iter().any(says)
+}
+
+/// Prompt and negative prompt. `is_flat`: the negative one may begin within a line.
+fn split_words(words: &str, is_flat: bool) -> (String, String) {
+    let at = if words.starts_with(NEGATIVE) {
+        Some(0)
+    } else {
+        let own_line = words.find(&format!("\n{NEGATIVE}")).map(|at| at + 1);
+        own_line.or_else(|| words.rfind(NEGATIVE).filter(|_| is_flat))
+    };
+    let Some((prompt, negative)) = at.and_then(|at| words.split_at_checked(at)) else { return (words.to_owned(), String::new()) };
+    let prompt = prompt.strip_suffix('\n').unwrap_or(prompt);
+    let prompt = if is_flat { prompt.trim_end() } else { prompt };
+    let negative = negative.strip_prefix(NEGATIVE).unwrap_or(negative);
+    (prompt.to_owned(), negative.strip_prefix(' ').unwrap_or(negative).to_owned())
+}
+
+/// `Template: a {red|blue} barn` of the lines below the settings; a line without a name goes on with the one before it.
+fn lines_after(lines: &[&str]) -> Vec<(String, String)> {
+    let mut named: Vec<(String, String)> = Vec::new();
+    for line in lines {
+        let pair = line.split_once(':').filter(|(name, _)| key_at_end(name) == Some(*name));
+        if let Some((name, value)) = pair.filter(|_| named.len() < MAX_PAIRS) {
+            named.push((name.to_owned(), value.trim().to_owned()));
+        } else if let Some((_, value)) = named.last_mut() {
+            value.push('\n');
+            value.push_str(line);
+        } else if !line.trim().is_empty() {
+            named.push(("Text below the settings".to_owned(), (*line).to_owned()));
+        }
+    }
+    named
+}
+
+/// The first `key: value` pairs of a line; a value that begins with a quotation mark or a bracket is JSON, any other goes to the next comma.
 fn pairs(line: &str) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     let mut rest = line;
+    let mut open_brackets = MAX_OPEN_BRACKETS;
     while pairs.len() < MAX_PAIRS
         && let Some((before, after)) = rest.split_once(':')
     {
@@ -201,7 +288,14 @@ fn pairs(line: &str) -> Vec<(String, String)> {
             continue;
         };
         let after = after.trim_start();
-        let (value, next) = quoted(after).unwrap_or_else(|| {
+        let in_brackets = if open_brackets > 0 && after.starts_with(['{', '[']) {
+            let found = bracketed(after);
+            open_brackets -= usize::from(found.is_none());
+            found
+        } else {
+            None
+        };
+        let (value, next) = in_brackets.or_else(|| quoted(after)).unwrap_or_else(|| {
             let (value, next) = after.split_once(',').unwrap_or((after, ""));
             (value.trim_end().to_owned(), next)
         });
@@ -209,6 +303,26 @@ fn pairs(line: &str) -> Vec<(String, String)> {
         rest = next;
     }
     pairs
+}
+
+/// A value in brackets, as JSON has them, that a comma or the end follows, and what comes after.
+fn bracketed(text: &str) -> Option<(String, &str)> {
+    let (mut depth, mut is_string, mut is_escaped) = (0_usize, false, false);
+    let end = text.bytes().position(|byte| {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = is_string,
+            b'"' => is_string = !is_string,
+            b'{' | b'[' if !is_string => depth += 1,
+            b'}' | b']' if !is_string => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })? + 1;
+    let (value, after) = text.split_at_checked(end)?;
+    let after = after.trim_start();
+    let next = if after.is_empty() { after } else { after.strip_prefix(',')? };
+    Some((value.to_owned(), next))
 }
 
 /// The longest end of the text that can be a key: a word character, then word characters, spaces, hyphens and slashes.
@@ -293,6 +407,27 @@ mod tests {
         assert_eq!((recipe.width, recipe.height, recipe.seed, recipe.steps), (64, 32, 7, 4));
         let it = parse("a lake\nSteps: 4, Seed: 7, Size: 64x32\nTemplate: a {lake|pond}");
         assert_eq!((it.prompt.as_str(), it.pairs.len()), ("a lake", 3));
+        assert_eq!(it.lines_after, [pair("Template", "a {lake|pond}")]);
+    }
+
+    #[test]
+    fn settings_are_found_within_a_line_and_prose_with_colons_is_none() {
+        let it = parse("a lake, Negative prompt: fog, haze Steps: 4, Sampler: Euler a, CFG scale: 7, Seed: 9, Size: 64x32");
+        assert_eq!((it.prompt.as_str(), it.negative_prompt.as_str(), it.get("Seed")), ("a lake,", "fog, haze", Some("9")));
+        for prose in
+            ["Camera: old, Lens: 50mm, Light: soft, a woman", "Size: small, Mood: calm, Seed: of doubt\nSteps: left, Sampler: none, x"]
+        {
+            assert_eq!(parse(prose), Parameters { prompt: prose.to_owned(), ..Parameters::default() });
+        }
+    }
+
+    #[test]
+    fn a_value_in_brackets_ends_at_its_own_bracket() {
+        let line = r#"A1: {"b": [1, "}, x"], "c": {}}, B2: [1, 2] and, C3: [open, D4: 9"#;
+        let expected = [pair("A1", r#"{"b": [1, "}, x"], "c": {}}"#), pair("B2", "[1"), pair("C3", "[open"), pair("D4", "9")];
+        assert_eq!(pairs(line), expected);
+        let open = "ab: [".repeat(1 << 18);
+        assert!(pairs(&open).len() <= MAX_PAIRS);
     }
 
     #[test]
@@ -353,15 +488,33 @@ mod tests {
         })
     }
 
+    /// Lines that extensions add below the settings, of every sign but the end of a line.
+    fn template() -> impl Strategy<Value = String> {
+        "(Template|Negative Template|Wildcard Prompt): ([(]?[a-z ]{1,8}(:1.[0-9][)])?[,:{}|] ?){0,6}"
+    }
+
     fn some_pairs() -> impl Strategy<Value = Vec<(String, String)>> {
-        proptest::collection::vec(("[A-Za-z_][A-Za-z0-9_ /-]{0,12}[A-Za-z0-9]", any::<String>()), FEWEST_PAIRS..8)
+        let others = proptest::collection::vec(("[A-Za-z_][A-Za-z0-9_ /-]{0,12}[A-Za-z0-9]", any::<String>()), FEWEST_PAIRS..8);
+        (1..100_u32, others).prop_map(|(steps, others)| std::iter::once(pair("Steps", &steps.to_string())).chain(others).collect())
     }
 
     proptest! {
         #[test]
         fn what_is_written_reads_back(prompt in words(), negative_prompt in words(), pairs in some_pairs()) {
-            let parameters = Parameters { prompt, negative_prompt, pairs };
+            let parameters = Parameters { prompt, negative_prompt, pairs, lines_after: Vec::new() };
             prop_assert_eq!(parse(&format(&parameters)), parameters);
+        }
+
+        #[test]
+        fn lines_below_the_settings_change_none_of_them(prompt in words(), lines in proptest::collection::vec(template(), 1..4)) {
+            let mut written = Parameters { prompt, ..Parameters::default() };
+            for (key, value) in [("Steps", "24"), ("Sampler", "Euler a"), ("CFG scale", "6"), ("Seed", "4242"), ("Size", "512x768")] {
+                written.push(key, value);
+            }
+            let text = format!("{}\n{}", format(&written), lines.join("\n"));
+            let read = parse(&text);
+            prop_assert_eq!(read.lines_after.len(), lines.len());
+            prop_assert_eq!(Parameters { lines_after: Vec::new(), ..read }, written);
         }
 
         #[test]
@@ -369,7 +522,7 @@ mod tests {
             let once = parse(&format!("{text}{tail}"));
             let (recipe, _) = once.to_recipe();
             prop_assert!(recipe.guidance.is_finite());
-            if !once.prompt.lines().any(|line| line.starts_with(NEGATIVE)) {
+            if once.lines_after.is_empty() && !once.prompt.lines().any(|line| line.starts_with(NEGATIVE)) {
                 prop_assert_eq!(parse(&format(&once)), once);
             }
         }

@@ -1,7 +1,7 @@
 //! Decoding of pictures to start from (PNG, JPEG, WebP), and their fitting to a size.
 //!
-//! Invariants: size and memory are checked before pixels are unpacked; a picture is rotated by its EXIF orientation; transparent pixels
-//! become white, or, in a mask, black. Called on the engine's thread, never on the window's.
+//! Invariants: size and memory are checked before pixels are unpacked; a picture is rotated by its EXIF orientation and brought from its colour
+//! profile to sRGB; transparent pixels become white, or, in a mask, black; a damaged file is refused. Called on the engine's thread, never on the window's.
 
 use std::borrow::Cow;
 use std::fs;
@@ -13,9 +13,11 @@ use image::metadata::Orientation;
 use image::{DynamicImage, GenericImageView, ImageBuffer, ImageDecoder, ImageFormat, ImageReader, Limits, Luma, Pixel, Rgb, RgbaImage};
 
 use super::PictureError;
-use super::inspect::webp_exif;
+use super::inspect::{webp_exif, webp_profile};
+use super::profile::{MAX_PROFILE, Profile, grey_to_srgb};
+use super::strict_jpeg::decode_strictly;
 use atelier_core::canvas::{AreaFill, Borders, Mask, StartFit, border_mask, extend_picture, fill_area};
-use atelier_core::recipe::{ImageSource, Rgb8};
+use atelier_core::recipe::{FineColours, ImageSource, Rgb8, Samples};
 
 /// The longest side of a picture in pixels.
 pub const MAX_SIDE: u32 = 16_384;
@@ -28,11 +30,41 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 /// Largest JPEG that is decoded: its decoder holds all of it in memory.
 const MAX_JPEG_BYTES: u64 = 256 << 20;
 
-/// Reads a picture; transparent pixels become white.
+/// Reads a picture in sRGB; transparent pixels become white.
 pub fn read_image(source: &ImageSource) -> Result<Rgb8, PictureError> {
     match source {
+        ImageSource::Pixels(pixels) => not_empty(pixels).cloned().map(Rgb8::without_fine),
+        ImageSource::File(path) => rgb_over(&decode(path)?.into_srgb(), 255),
+    }
+}
+
+/// As [`read_image`], with the colours of the file where they are more than that.
+pub fn read_fine_image(source: &ImageSource) -> Result<Rgb8, PictureError> {
+    match source {
         ImageSource::Pixels(pixels) => not_empty(pixels).cloned(),
-        ImageSource::File(path) => rgb_over(&decode(path)?, 255),
+        ImageSource::File(path) => {
+            let decoded = decode(path)?;
+            let fine = decoded.fine();
+            rgb_over(&decoded.into_srgb(), 255)?.with_fine(fine).ok_or(PictureError::Empty)
+        }
+    }
+}
+
+/// Reads a picture in sRGB with its opacity: red, green, blue and opacity of each pixel, its width and its height.
+pub fn read_rgba_image(source: &ImageSource) -> Result<(u32, u32, Vec<u8>), PictureError> {
+    match source {
+        ImageSource::Pixels(pixels) => {
+            let pixels = not_empty(pixels)?;
+            let rgba = pixels.pixels().chunks_exact(3).flat_map(|rgb| rgb.iter().copied().chain([255])).collect();
+            Ok((pixels.width(), pixels.height(), rgba))
+        }
+        ImageSource::File(path) => {
+            let image = decode(path)?.into_srgb();
+            if image.width() == 0 || image.height() == 0 {
+                return Err(PictureError::Empty);
+            }
+            Ok((image.width(), image.height(), image.into_raw()))
+        }
     }
 }
 
@@ -41,22 +73,29 @@ pub fn image_size(source: &ImageSource) -> Result<(u32, u32), PictureError> {
     match source {
         ImageSource::Pixels(pixels) => not_empty(pixels).map(|image| (image.width(), image.height())),
         ImageSource::File(path) => {
-            let (decoder, orientation) = open(path)?;
-            let (width, height) = decoder.dimensions();
-            let turned = matches!(
-                orientation,
-                Orientation::Rotate90 | Orientation::Rotate270 | Orientation::Rotate90FlipH | Orientation::Rotate270FlipH
-            );
-            Ok(if turned { (height, width) } else { (width, height) })
+            let Opened { decoder, orientation, .. } = open(path)?;
+            Ok(turned(decoder.dimensions(), orientation))
         }
     }
+}
+
+/// As [`image_size`], also of a picture that is too large to be decoded.
+pub(crate) fn header_size(path: &Path) -> Result<(u32, u32), PictureError> {
+    let Opened { decoder, orientation, .. } = open_header(path)?;
+    Ok(turned(decoder.dimensions(), orientation))
+}
+
+fn turned((width, height): (u32, u32), orientation: Orientation) -> (u32, u32) {
+    let is_turned =
+        matches!(orientation, Orientation::Rotate90 | Orientation::Rotate270 | Orientation::Rotate90FlipH | Orientation::Rotate270FlipH);
+    if is_turned { (height, width) } else { (width, height) }
 }
 
 /// Brings a picture to this size in pixels.
 pub fn fit_image(image: &Rgb8, width: u32, height: u32, fit: StartFit) -> Result<Rgb8, PictureError> {
     let image = not_empty(image)?;
     if (image.width(), image.height()) == (width, height) {
-        return Ok(image.clone());
+        return Ok(image.clone().without_fine());
     }
     let view: ImageBuffer<Rgb<u8>, &[u8]> =
         ImageBuffer::from_raw(image.width(), image.height(), image.pixels()).ok_or(PictureError::Empty)?;
@@ -73,7 +112,7 @@ pub fn fit_image(image: &Rgb8, width: u32, height: u32, fit: StartFit) -> Result
 pub fn read_mask(source: &ImageSource, width: u32, height: u32, fit: StartFit) -> Result<Mask, PictureError> {
     let image = match source {
         ImageSource::Pixels(pixels) => Cow::Borrowed(not_empty(pixels)?),
-        ImageSource::File(path) => Cow::Owned(rgb_over(&decode(path)?, 0)?),
+        ImageSource::File(path) => Cow::Owned(rgb_over(&decode(path)?.image.into_rgba8(), 0)?),
     };
     let grey: Vec<u8> = image.pixels().chunks_exact(3).map(|rgb| Rgb::from_slice(rgb).to_luma().0[0]).collect();
     let mask = Mask::new(image.width(), image.height(), grey).ok_or(PictureError::Empty)?;
@@ -146,11 +185,74 @@ where
     imageops::resize(&*part, width, height, filter)
 }
 
-pub(crate) fn decode(path: &Path) -> Result<RgbaImage, PictureError> {
-    let (decoder, orientation) = open(path)?;
-    let mut image = DynamicImage::from_decoder(decoder).map_err(|error| refused(path, error))?;
+/// A picture as its file has it, turned upright.
+pub(crate) struct Decoded {
+    pub(crate) image: DynamicImage,
+    /// Its ICC profile, of whatever kind.
+    profile: Option<Vec<u8>>,
+}
+
+impl Decoded {
+    /// Eight bits of sRGB.
+    fn into_srgb(self) -> RgbaImage {
+        let is_grey = matches!(self.image.color().channel_count(), 1 | 2);
+        let Self { image, profile } = self;
+        let mut rgba = image.into_rgba8();
+        let Some(profile) = profile else { return rgba };
+        let mut colours: Vec<u8> = rgba.pixels().flat_map(|pixel| [pixel.0[0], pixel.0[1], pixel.0[2]]).collect();
+        if let Some(conversion) = Profile::read(&profile).filter(|_| !is_grey).and_then(|profile| profile.to_srgb()) {
+            conversion.convert(&mut colours);
+        } else if is_grey {
+            let grey: Vec<u8> = colours.iter().copied().step_by(3).collect();
+            match grey_to_srgb(&profile, &grey) {
+                Some(converted) => colours = converted,
+                None => return rgba,
+            }
+        } else {
+            return rgba;
+        }
+        for (pixel, colour) in rgba.pixels_mut().zip(colours.chunks_exact(3)) {
+            pixel.0[..3].copy_from_slice(colour);
+        }
+        rgba
+    }
+
+    /// What the picture has beyond eight bits of sRGB; `None` where it has nothing.
+    fn fine(&self) -> Option<FineColours> {
+        let colour = self.image.color();
+        let is_deep = colour.bytes_per_pixel() > colour.channel_count();
+        let read = self.profile.as_deref().and_then(Profile::read);
+        let is_beyond_srgb = read.as_ref().is_some_and(|profile| profile.to_srgb().is_some());
+        let profile = self.profile.clone().filter(|_| read.is_some());
+        let (samples, has_alpha) = if is_deep {
+            let pixels = self.image.to_rgba16();
+            let has_alpha = pixels.pixels().any(|pixel| pixel.0[3] < u16::MAX);
+            (Samples::Sixteen(pixels.into_raw()), has_alpha)
+        } else {
+            let pixels = self.image.to_rgba8();
+            let has_alpha = pixels.pixels().any(|pixel| pixel.0[3] < u8::MAX);
+            (Samples::Eight(pixels.into_raw()), has_alpha)
+        };
+        (is_deep || has_alpha || profile.is_some()).then_some(FineColours { samples, has_alpha, profile, is_beyond_srgb })
+    }
+}
+
+pub(crate) fn decode(path: &Path) -> Result<Decoded, PictureError> {
+    let Opened { mut decoder, orientation, format } = open(path)?;
+    let profile = match format {
+        Some(ImageFormat::WebP) => webp_profile(path),
+        _ => decoder.icc_profile().ok().flatten(),
+    };
+    let mut image = if format == Some(ImageFormat::Jpeg) {
+        // It holds the file in memory, as the strict one will.
+        drop(decoder);
+        let bytes = fs::read(path).map_err(|error| PictureError::read(path, error))?;
+        decode_strictly(&bytes).map_err(|reason| PictureError::not_a_picture(path, reason))?
+    } else {
+        DynamicImage::from_decoder(decoder).map_err(|error| refused(path, error))?
+    };
     image.apply_orientation(orientation);
-    Ok(image.into_rgba8())
+    Ok(Decoded { image, profile: profile.filter(|bytes| bytes.len() <= MAX_PROFILE) })
 }
 
 fn refused(path: &Path, error: image::ImageError) -> PictureError {
@@ -160,8 +262,25 @@ fn refused(path: &Path, error: image::ImageError) -> PictureError {
     }
 }
 
-/// A decoder of a picture within the limits, and its orientation.
-fn open(path: &Path) -> Result<(impl ImageDecoder, Orientation), PictureError> {
+/// A picture whose header was read.
+struct Opened<D> {
+    decoder: D,
+    orientation: Orientation,
+    format: Option<ImageFormat>,
+}
+
+/// A picture within the limits.
+fn open(path: &Path) -> Result<Opened<impl ImageDecoder + use<>>, PictureError> {
+    let opened = open_header(path)?;
+    let (width, height) = opened.decoder.dimensions();
+    if width > MAX_SIDE || height > MAX_SIDE || opened.decoder.total_bytes() > MAX_MEMORY {
+        return Err(PictureError::TooLarge { path: path.to_path_buf(), width, height, max: MAX_SIDE });
+    }
+    Ok(opened)
+}
+
+/// A picture of any size.
+fn open_header(path: &Path) -> Result<Opened<impl ImageDecoder + use<>>, PictureError> {
     let file = fs::metadata(path).map_err(|error| PictureError::read(path, error))?;
     if !file.is_file() {
         return Err(PictureError::not_a_picture(path, "it is not a file"));
@@ -176,18 +295,13 @@ fn open(path: &Path) -> Result<(impl ImageDecoder, Orientation), PictureError> {
     limits.max_alloc = Some(if format == Some(ImageFormat::Png) { MAX_PNG_EXTRAS } else { MAX_MEMORY });
     reader.limits(limits);
     let mut decoder = reader.into_decoder().map_err(|error| refused(path, error))?;
-    let (width, height) = decoder.dimensions();
-    if width > MAX_SIDE || height > MAX_SIDE || decoder.total_bytes() > MAX_MEMORY {
-        return Err(PictureError::TooLarge { path: path.to_path_buf(), width, height, max: MAX_SIDE });
-    }
     // A damaged orientation is no reason to refuse a picture.
     let orientation = match format {
         // The decoder would make as much room as the file says that its EXIF is long.
         Some(ImageFormat::WebP) => webp_exif(path).and_then(|exif| Orientation::from_exif_chunk(&exif)),
         _ => decoder.orientation().ok(),
     };
-    let orientation = orientation.unwrap_or(Orientation::NoTransforms);
-    Ok((decoder, orientation))
+    Ok(Opened { decoder, orientation: orientation.unwrap_or(Orientation::NoTransforms), format })
 }
 
 fn rgb_over(image: &RgbaImage, ground: u8) -> Result<Rgb8, PictureError> {

@@ -1,5 +1,6 @@
 //! Copies of pictures in other formats, with their metadata or without.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
@@ -9,10 +10,11 @@ use image::codecs::webp::WebPEncoder;
 use image::{ExtendedColorType, ImageEncoder};
 
 use atelier_core::paths;
-use atelier_core::recipe::{ImageSource, Rgb8};
+use atelier_core::recipe::{FineColours, ImageSource, Rgb8};
 
+use super::fine::{eight_bits, over_white};
 use super::png::encode;
-use super::{Metadata, PictureError, read_image, read_metadata};
+use super::{Metadata, PictureError, read_fine_image, read_metadata};
 
 /// Longest text that is written into a JPEG or WebP, in bytes: an EXIF block holds 64 KiB, and its letters take two bytes.
 const MAX_EXIF_TEXT: usize = 30_000;
@@ -64,7 +66,7 @@ pub fn export_bytes(source: &Path, format: ExportFormat, keeps_metadata: bool) -
     if let (ExportFormat::Png, Some(_)) = (format, &metadata) {
         return fs::read(source).map_err(|error| PictureError::read(source, error));
     }
-    let image = read_image(&ImageSource::File(source.to_owned()))?;
+    let image = read_fine_image(&ImageSource::File(source.to_owned()))?;
     let text = metadata.and_then(|it| it.parameters).filter(|text| text.len() <= MAX_EXIF_TEXT);
     encode_as(&image, format, text.as_deref())
 }
@@ -82,17 +84,33 @@ fn encode_as(image: &Rgb8, format: ExportFormat, parameters: Option<&str>) -> Re
         }
         ExportFormat::Jpeg { quality } => {
             let mut encoder = JpegEncoder::new_with_quality(&mut bytes, quality.clamp(1, 100));
+            // In the colours of its profile: transparent pixels are white in these too.
+            let (pixels, profile) = match image.fine() {
+                Some(FineColours { samples, profile: Some(profile), .. }) => (Cow::Owned(over_white(samples)), Some(profile)),
+                _ => (Cow::Borrowed(image.pixels()), None),
+            };
+            if let Some(profile) = profile {
+                encoder.set_icc_profile(profile.clone()).map_err(|error| failed(&error))?;
+            }
             if let Some(exif) = exif {
                 encoder.set_exif_metadata(exif).map_err(|error| failed(&error))?;
             }
-            encoder.write_image(image.pixels(), width, height, ExtendedColorType::Rgb8).map_err(|error| failed(&error))?;
+            encoder.write_image(&pixels, width, height, ExtendedColorType::Rgb8).map_err(|error| failed(&error))?;
         }
         ExportFormat::WebP => {
             let mut encoder = WebPEncoder::new_lossless(&mut bytes);
+            let (pixels, form) = match image.fine() {
+                Some(fine) if fine.has_alpha => (Cow::Owned(eight_bits(&fine.samples)), ExtendedColorType::Rgba8),
+                Some(fine) => (Cow::Owned(over_white(&fine.samples)), ExtendedColorType::Rgb8),
+                None => (Cow::Borrowed(image.pixels()), ExtendedColorType::Rgb8),
+            };
+            if let Some(profile) = image.fine().and_then(|fine| fine.profile.clone()) {
+                encoder.set_icc_profile(profile).map_err(|error| failed(&error))?;
+            }
             if let Some(exif) = exif {
                 encoder.set_exif_metadata(exif).map_err(|error| failed(&error))?;
             }
-            encoder.write_image(image.pixels(), width, height, ExtendedColorType::Rgb8).map_err(|error| failed(&error))?;
+            encoder.write_image(&pixels, width, height, form).map_err(|error| failed(&error))?;
         }
     }
     Ok(bytes.into_inner())
@@ -119,7 +137,7 @@ fn user_comment(text: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{StoredRecipe, read_settings, write_picture};
+    use crate::{StoredRecipe, read_image, read_settings, write_picture};
 
     fn source(folder: &Path) -> PathBuf {
         let path = folder.join("a lake.png");

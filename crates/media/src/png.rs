@@ -2,6 +2,7 @@
 //!
 //! Invariants: reading takes bounded memory and time whatever the file says of itself, and looks at text only, never at pixels.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Write};
 use std::ops::ControlFlow;
@@ -15,7 +16,7 @@ use super::png_text::{self, Chunk};
 use super::{PictureError, StoredRecipe, file_names};
 use atelier_core::paths;
 use atelier_core::picture_note::{PictureNote, used_recipe};
-use atelier_core::recipe::{PictureInfo, Recipe, Rgb8, StoredFile};
+use atelier_core::recipe::{FineColours, PictureInfo, Recipe, Rgb8, Samples, StoredFile};
 
 /// Keyword of the text of A1111 and others.
 pub(crate) const PARAMETERS: &str = "parameters";
@@ -101,10 +102,19 @@ pub fn picture_file_names(prompt: &str, seed: i64) -> impl Iterator<Item = Strin
 
 pub(crate) fn encode(file: &mut impl Write, image: &Rgb8, metadata: &Metadata) -> io::Result<()> {
     let mut file = BufWriter::new(file);
-    let mut encoder = png::Encoder::new(&mut file, image.width(), image.height());
-    encoder.set_color(png::ColorType::Rgb);
-    encoder.set_depth(png::BitDepth::Eight);
-    encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
+    let (has_alpha, is_deep) = match image.fine() {
+        Some(fine) => (fine.has_alpha, matches!(fine.samples, Samples::Sixteen(_))),
+        None => (false, false),
+    };
+    let mut info = png::Info::with_size(image.width(), image.height());
+    info.color_type = if has_alpha { png::ColorType::Rgba } else { png::ColorType::Rgb };
+    info.bit_depth = if is_deep { png::BitDepth::Sixteen } else { png::BitDepth::Eight };
+    let profile = image.fine().and_then(|fine| fine.profile.as_deref());
+    info.icc_profile = profile.map(Cow::Borrowed);
+    let mut encoder = png::Encoder::with_info(&mut file, info)?;
+    if profile.is_none() {
+        encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
+    }
     let mut writer = encoder.write_header()?;
     if let Some(text) = &metadata.parameters {
         let text: String = text.chars().filter(|c| *c != '\0').collect();
@@ -117,9 +127,23 @@ pub(crate) fn encode(file: &mut impl Write, image: &Rgb8, metadata: &Metadata) -
     if let Some(recipe) = &metadata.recipe {
         writer.write_text_chunk(&ITXtChunk::new(RECIPE, recipe.to_json()?))?;
     }
-    writer.write_image_data(image.pixels())?;
+    match image.fine() {
+        None => writer.write_image_data(image.pixels())?,
+        Some(fine) => writer.write_image_data(&samples_of(fine))?,
+    }
     writer.finish()?;
     file.flush()
+}
+
+/// The samples as PNG has them, without opacity where every pixel is opaque.
+fn samples_of(fine: &FineColours) -> Vec<u8> {
+    let channels = if fine.has_alpha { 4 } else { 3 };
+    match &fine.samples {
+        Samples::Eight(samples) => samples.chunks_exact(4).flat_map(|pixel| pixel[..channels].iter().copied()).collect(),
+        Samples::Sixteen(samples) => {
+            samples.chunks_exact(4).flat_map(|pixel| pixel[..channels].iter().flat_map(|value| value.to_be_bytes())).collect()
+        }
+    }
 }
 
 /// Reads the metadata of a PNG; both fields are empty where it has none.
@@ -141,7 +165,7 @@ pub fn read_metadata(path: &Path) -> Result<Metadata, PictureError> {
                 recipes -= 1;
                 metadata.recipe = metadata.recipe.take().or_else(|| StoredRecipe::from_json(&text));
             }
-            Chunk::Text(..) | Chunk::Exif(_) => {}
+            Chunk::Text(..) | Chunk::Exif(_) | Chunk::TooLong(..) => {}
         }
         let has_all = metadata.parameters.is_some() && (metadata.recipe.is_some() || recipes == 0);
         if has_all { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -1,9 +1,9 @@
 //! Chunks of PNG files that hold text or EXIF.
 //!
 //! Invariants: reading takes bounded memory and time whatever the file says of itself, and never looks at pixels; a chunk that is damaged
-//! or too large is passed over.
+//! is passed over, and of one that is too large only its keyword is read.
 
-use std::io::{self, BufRead, Read, Seek};
+use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 
 use flate2::Crc;
@@ -14,21 +14,27 @@ pub(crate) const SIGNATURE: &[u8; 8] = b"\x89PNG\r\n\x1a\n";
 pub(crate) const MAX_TEXT: u64 = 4 << 20;
 /// Bytes of all packed texts of a file, unpacked; what comes after is passed over.
 const MAX_UNPACKED: u64 = 32 << 20;
+/// Bytes of a keyword with the zero after it.
+const MAX_KEYWORD: u64 = 80;
 /// Chunks of a file that are looked at: 8 GiB of picture in the chunks that encoders make.
 const MAX_CHUNKS: u32 = 1 << 20;
 
 /// A chunk that tells of the picture.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Chunk {
     /// Keyword and text.
     Text(String, String),
     /// A TIFF structure.
     Exif(Vec<u8>),
+    /// Keyword and bytes of a text that is too long to be read; packed, its length is not known.
+    TooLong(String, Option<u64>),
 }
 
 /// Calls back with each text and EXIF chunk until it is told to stop. A file that ends early is read as far as it goes. Returns false where
 /// packed texts were passed over, because those before them unpack to all that is read.
 pub(crate) fn chunks(mut file: impl BufRead + Seek, mut visit: impl FnMut(Chunk) -> ControlFlow<()>) -> io::Result<bool> {
+    let bytes = file.seek(SeekFrom::End(0))?;
+    file.rewind()?;
     let mut signature = [0; 8];
     file.read_exact(&mut signature).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not a PNG file"))?;
     if signature != *SIGNATURE {
@@ -44,8 +50,23 @@ pub(crate) fn chunks(mut file: impl BufRead + Seek, mut visit: impl FnMut(Chunk)
         if &kind == b"IEND" {
             break;
         }
-        if !matches!(&kind, b"tEXt" | b"zTXt" | b"iTXt" | b"eXIf") || length > MAX_TEXT {
+        if !matches!(&kind, b"tEXt" | b"zTXt" | b"iTXt" | b"eXIf") {
             file.seek_relative(length as i64 + 4)?;
+            continue;
+        }
+        if length > MAX_TEXT {
+            // What the file does not have is no text of it.
+            if file.stream_position()?.saturating_add(length) > bytes {
+                break;
+            }
+            let mut start = Vec::new();
+            (&mut file).take(MAX_KEYWORD).read_to_end(&mut start)?;
+            let keyword = until_zero(&start).map(|(keyword, _)| latin1(keyword)).unwrap_or_default();
+            let keyword = if &kind == b"eXIf" { "EXIF".to_owned() } else { keyword };
+            if visit(Chunk::TooLong(keyword, Some(length))).is_break() {
+                break;
+            }
+            file.seek_relative((length - MAX_KEYWORD) as i64 + 4)?;
             continue;
         }
         let (mut data, mut checksum) = (Vec::new(), [0; 4]);
@@ -77,15 +98,27 @@ struct Room {
 /// Keyword and text of a chunk.
 fn text_of(kind: [u8; 4], data: &[u8], room: &mut Room) -> Option<Chunk> {
     let (keyword, rest) = until_zero(data)?;
+    let unpack = |packed: &[u8], room: &mut Room| match unpack(packed, room) {
+        Unpacked::Whole(bytes) => Ok(bytes),
+        Unpacked::TooLong => Err(Some(Chunk::TooLong(latin1(keyword), None))),
+        Unpacked::Damaged => Err(None),
+    };
     let text = match &kind {
         b"tEXt" => latin1(rest),
-        b"zTXt" => latin1(&unpack(rest.strip_prefix(&[0])?, room)?),
+        b"zTXt" => match unpack(rest.strip_prefix(&[0])?, room) {
+            Ok(bytes) => latin1(&bytes),
+            Err(instead) => return instead,
+        },
         _ => {
             let (packed, rest) = rest.split_first()?;
             let rest = rest.strip_prefix(&[0])?;
             let (_language, rest) = until_zero(rest)?;
             let (_translated, rest) = until_zero(rest)?;
-            String::from_utf8(if *packed == 0 { rest.to_vec() } else { unpack(rest, room)? }).ok()?
+            let unpacked = if *packed == 0 { Ok(rest.to_vec()) } else { unpack(rest, room) };
+            match unpacked {
+                Ok(bytes) => String::from_utf8(bytes).ok()?,
+                Err(instead) => return instead,
+            }
         }
     };
     Some(Chunk::Text(latin1(keyword), text))
@@ -102,14 +135,26 @@ pub(crate) fn latin1(bytes: &[u8]) -> String {
 }
 
 /// The unpacked bytes. They take room also where they come to nothing.
-fn unpack(packed: &[u8], room: &mut Room) -> Option<Vec<u8>> {
+fn unpack(packed: &[u8], room: &mut Room) -> Unpacked {
     let most = MAX_TEXT.min(room.left);
     let mut text = Vec::new();
     let unpacked = ZlibDecoder::new(packed).take(most + 1).read_to_end(&mut text);
     let bytes = text.len() as u64;
     room.left = room.left.saturating_sub(bytes);
     room.is_short |= bytes > most && most < MAX_TEXT;
-    (unpacked.is_ok() && bytes <= most).then_some(text)
+    match unpacked {
+        Ok(_) if bytes <= most => Unpacked::Whole(text),
+        Ok(_) if most == MAX_TEXT => Unpacked::TooLong,
+        _ => Unpacked::Damaged,
+    }
+}
+
+/// What came of a packed text.
+enum Unpacked {
+    Whole(Vec<u8>),
+    TooLong,
+    /// It is no packed text, or others took the room for it.
+    Damaged,
 }
 
 #[cfg(test)]
@@ -174,17 +219,23 @@ mod tests {
         let good = chunk(*b"tEXt", b"parameters\0good");
         for bad in [
             flipped,
-            chunk(*b"zTXt", &[&b"parameters\0\0"[..], &bomb].concat()),
-            chunk(*b"iTXt", &[&b"parameters\0\x01\0\0\0"[..], &bomb].concat()),
             chunk(*b"zTXt", b"parameters\0\0not zlib"),
             chunk(*b"zTXt", b"parameters\0\x07abc"),
             chunk(*b"iTXt", b"parameters\0\0\0\0\0\xff\xfe"),
             chunk(*b"iTXt", b"parameters\0\0\0no end"),
             chunk(*b"tEXt", b"parameters"),
             chunk(*b"tEXt", b""),
-            chunk(*b"tEXt", &[&b"parameters\0"[..], &vec![b'a'; MAX_TEXT as usize]].concat()),
         ] {
             assert_eq!(read(&[bad, good.clone()]), parameters("good"));
+        }
+        let long = 11 + MAX_TEXT;
+        for (bad, bytes) in [
+            (chunk(*b"zTXt", &[&b"parameters\0\0"[..], &bomb].concat()), None),
+            (chunk(*b"iTXt", &[&b"parameters\0\x01\0\0\0"[..], &bomb].concat()), None),
+            (chunk(*b"tEXt", &[&b"parameters\0"[..], &vec![b'a'; MAX_TEXT as usize]].concat()), Some(long)),
+        ] {
+            let expected = [vec![Chunk::TooLong("parameters".to_owned(), bytes)], parameters("good")].concat();
+            assert_eq!(read(&[bad, good.clone()]), expected, "it is told");
         }
     }
 

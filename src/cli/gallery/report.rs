@@ -113,6 +113,8 @@ impl GalleryReport<'_> {
             "damaged": scan.damaged,
             "unreadable": scan.unreadable,
             "skipped": scan.left_out.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
+            "linked_folders": scan.linked_folders.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
+            "other_formats": scan.other_formats,
             "folder_missing": scan.is_folder_missing,
             "stopped": scan.is_stopped,
         }))?;
@@ -132,11 +134,18 @@ impl GalleryReport<'_> {
         if scan.is_folder_missing {
             words.insert(0, "the folder does not exist".to_owned());
         }
+        if scan.other_formats > 0 {
+            words.push(format!("{} in formats that Atelier does not read", scan.other_formats));
+        }
         if scan.is_truncated {
             words.push("more files than the limit".to_owned());
         }
         let found = if words.is_empty() { String::new() } else { format!(": {}", words.join(", ")) };
         self.reporter.message(&format!("{}: {} pictures{found}.", folder.display(), scan.files));
+        for path in &scan.linked_folders {
+            let path = path.display();
+            self.reporter.message(&format!("{path} is a link to another folder, so it is passed over; add that folder itself."));
+        }
         for path in &scan.left_out {
             self.reporter.message(&LeftOut { path: path.clone() }.to_string());
         }

@@ -67,7 +67,12 @@ fn like(path: &Path) -> Result<OpenedPicture, UsageError> {
     let text = "a lake\nNegative prompt: fog\nSteps: 9, Seed: 7, Sampler: Euler a, Size: 64x96, RNG: CPU";
     let model = if path == Path::new("gone.png") { ", Model: gone" } else { "" };
     let file = folder.path().join("a.png");
-    std::fs::write(&file, testkit::pictures::png(&[("parameters", &format!("{text}{model}"))])).unwrap();
+    // A graph whose words come from a node that nobody knows.
+    let graph = r#"{"1": {"class_type": "Poet", "inputs": {"text": "a hut"}}, "2": {"class_type": "KSampler", "inputs": {"seed": 7, "steps": 9,
+        "positive": ["1", 0], "latent_image": ["3", 0]}}, "3": {"class_type": "EmptyLatentImage", "inputs": {"width": 64, "height": 96}},
+        "4": {"class_type": "SaveImage", "inputs": {"images": ["2", 0]}}}"#;
+    let texts = if path == Path::new("wordless.png") { ("prompt", graph.to_owned()) } else { ("parameters", format!("{text}{model}")) };
+    std::fs::write(&file, testkit::pictures::png(&[(texts.0, &texts.1)])).unwrap();
     let picture = atelier_studio::opened_picture::read_opened_picture(&file, &atelier_studio::opened_picture::KnownModels::default());
     Ok(picture.unwrap())
 }
@@ -95,6 +100,42 @@ fn a_picture_gives_its_settings_and_flags_change_them() {
     assert_eq!(notes, ["Model gone is not on this machine."]);
     let refused = job(&["generate", "--like", "gone.png"]).unwrap_err();
     assert!(refused.is_missing_resource() && refused.to_string() == "Model gone is not on this machine. Choose another one with --model");
+}
+
+#[test]
+fn a_picture_whose_words_could_not_be_read_makes_none_without_a_prompt() {
+    let wordless = |words: &[&str]| job(&[&["generate", "--like", "wordless.png", "-m", "mine"], words].concat());
+    let refused = wordless(&[]).unwrap_err();
+    assert!(refused.is_missing_resource() && refused.to_string().starts_with("the prompt of wordless.png could not be read"), "{refused}");
+    let Task::Generate { recipe, .. } = wordless(&["-p", "a hut"]).unwrap().task else { panic!("no recipe") };
+    assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.height), ("a hut", 9, 96));
+}
+
+#[test]
+fn a_picture_that_is_made_from_another_has_its_shape() {
+    let usual = (1024, 1024);
+    for (own, asked, expected) in [
+        ((101, 67), (None, None), (101, 67)),
+        ((4000, 3000), (None, None), (1152, 896)),
+        ((3000, 4000), (None, None), (896, 1152)),
+        ((100, 10_000), (None, None), (100, 10_000)),
+        ((300, 16_000), (None, None), (128, 7488)),
+        ((4000, 3000), (Some(512), None), (512, 384)),
+        ((4000, 3000), (None, Some(384)), (512, 384)),
+    ] {
+        assert_eq!(shaped_as(own, usual, asked), expected, "{own:?} {asked:?}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let start = folder.path().join("a.png");
+    let image = atelier_core::recipe::Rgb8::new(150, 90, vec![9; 150 * 90 * 3]).unwrap();
+    atelier_media::write_picture(&start, &image, &atelier_media::Metadata::default()).unwrap();
+    let start = start.to_str().unwrap();
+    let size = |args: &[&str]| {
+        let it = recipe_of(&[&["-m", "mine", "-i", start], args].concat());
+        (it.width, it.height)
+    };
+    assert_eq!(size(&[]), (150, 90));
+    assert_eq!(size(&["-W", "320", "-H", "320"]), (320, 320));
 }
 
 #[test]

@@ -184,7 +184,8 @@ pub(crate) fn analyse(basis: AnalysisBasis, content: &DocumentContent) -> Analys
 
 /// Makes a picture the first layer of a document.
 pub(crate) fn open_picture(source: &ImageSource) -> Result<DocumentContent, PictureError> {
-    let pixels = TileImage::of_picture(&atelier_media::read_image(source)?);
+    let (width, height, rgba) = atelier_media::read_rgba_image(source)?;
+    let pixels = TileImage::of_rgba(width, height, &rgba).ok_or(PictureError::Empty)?;
     DocumentContent::new("Picture", pixels).map_err(|error| PictureError::Encode { reason: error.to_string() })
 }
 

@@ -66,6 +66,22 @@ impl TileImage {
         image
     }
 
+    /// Pixels of red, green, blue and opacity, four bytes each; `None` where the number of bytes is another.
+    #[must_use]
+    pub fn of_rgba(width: u32, height: u32, pixels: &[u8]) -> Option<Self> {
+        if u64::from(width) * u64::from(height) * 4 != pixels.len() as u64 {
+            return None;
+        }
+        let mut image = Self::new(width, height);
+        image.change(image.bounds(), true, |x, y, run| {
+            let at = (y as usize * width as usize + x as usize) * 4;
+            let bytes = run.len();
+            run.copy_from_slice(&pixels[at..at + bytes]);
+        });
+        image.drop_blank_tiles();
+        Some(image)
+    }
+
     /// The pixels of `picture` that differ from those of `base`, opaque; all others are transparent. `None` where the sizes differ.
     #[must_use]
     pub fn of_difference(picture: &Rgb8, base: &Rgb8) -> Option<Self> {

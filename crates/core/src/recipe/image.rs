@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::fine::FineColours;
+
 /// The source of a picture. Files are read on the engine's thread, so that nothing else waits for the disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -16,13 +18,16 @@ pub enum ImageSource {
     Pixels(Rgb8),
 }
 
-/// Eight-bit RGB pixels in rows from the top, without padding. Clones share the bytes.
+/// Eight-bit RGB pixels in rows from the top, without padding, in sRGB. Clones share the bytes.
+///
+/// A picture may have [`FineColours`] beside them, for those who write it; whatever is computed of the pixels has none.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "RawRgb8", into = "RawRgb8")]
 pub struct Rgb8 {
     width: u32,
     height: u32,
     pixels: Arc<Vec<u8>>,
+    fine: Option<Arc<FineColours>>,
 }
 
 impl Rgb8 {
@@ -30,7 +35,27 @@ impl Rgb8 {
     #[must_use]
     pub fn new(width: u32, height: u32, pixels: Vec<u8>) -> Option<Self> {
         let bytes = u64::from(width) * u64::from(height) * 3;
-        (bytes == pixels.len() as u64).then(|| Self { width, height, pixels: Arc::new(pixels) })
+        (bytes == pixels.len() as u64).then(|| Self { width, height, pixels: Arc::new(pixels), fine: None })
+    }
+
+    /// The same picture with these colours of its file; `None` where they are not of its size.
+    #[must_use]
+    pub fn with_fine(self, fine: Option<FineColours>) -> Option<Self> {
+        let samples = u64::from(self.width) * u64::from(self.height) * 4;
+        let fits = fine.as_ref().is_none_or(|fine| fine.samples.len() as u64 == samples);
+        fits.then(|| Self { fine: fine.map(Arc::new), ..self })
+    }
+
+    /// The same picture in eight bits of sRGB alone.
+    #[must_use]
+    pub fn without_fine(self) -> Self {
+        Self { fine: None, ..self }
+    }
+
+    /// The colours of its file, where these are more than the pixels.
+    #[must_use]
+    pub fn fine(&self) -> Option<&FineColours> {
+        self.fine.as_deref()
     }
 
     /// Width in pixels.
@@ -63,6 +88,8 @@ struct RawRgb8 {
     width: u32,
     height: u32,
     pixels: Vec<u8>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fine: Option<FineColours>,
 }
 
 impl TryFrom<RawRgb8> for Rgb8 {
@@ -70,13 +97,20 @@ impl TryFrom<RawRgb8> for Rgb8 {
 
     fn try_from(raw: RawRgb8) -> Result<Self, Self::Error> {
         let (width, height) = (raw.width, raw.height);
-        Self::new(width, height, raw.pixels).ok_or_else(|| format!("a picture of {width}x{height} has another number of bytes"))
+        Self::new(width, height, raw.pixels)
+            .and_then(|image| image.with_fine(raw.fine))
+            .ok_or_else(|| format!("a picture of {width}x{height} has another number of bytes"))
     }
 }
 
 impl From<Rgb8> for RawRgb8 {
     fn from(image: Rgb8) -> Self {
-        Self { width: image.width, height: image.height, pixels: Arc::unwrap_or_clone(image.pixels) }
+        Self {
+            width: image.width,
+            height: image.height,
+            pixels: Arc::unwrap_or_clone(image.pixels),
+            fine: image.fine.map(Arc::unwrap_or_clone),
+        }
     }
 }
 

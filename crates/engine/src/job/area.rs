@@ -5,7 +5,7 @@ use atelier_core::canvas::{
     AreaFill, AreaPlan, Borders, Mask, ModelSizes, StartFit, crop_picture, extend_picture, fill_area, paste_area, plan_area, plan_outpaint,
 };
 use atelier_core::recipe::{InitImage, Recipe, Rgb8};
-use atelier_media::{PictureError, fit_image, fit_mask, read_mask};
+use atelier_media::{PictureError, fit_image, fit_mask, keep_outside, read_mask};
 
 /// Pictures may not become larger than their readers take.
 const TOO_LARGE: &str = "The extended picture would be too large.";
@@ -19,6 +19,9 @@ pub(crate) struct AreaJob {
     pub(crate) strength: f32,
     fill: AreaFill,
     seam_correction: bool,
+    /// The start picture with the colours of its file, and where its left upper pixel is in the extended one.
+    start: Rgb8,
+    offset: (u32, u32),
 }
 
 /// What the model is given for one part, at its work size.
@@ -93,7 +96,9 @@ impl AreaJob {
             None => AreaFill::Blur,
         };
         let fill = settings.fill.unwrap_or(usual);
-        Ok(Some(Self { picture, plans, strength, fill, seam_correction: settings.seam_correction }))
+        let offset = borders.map_or((0, 0), |borders| (borders.left, borders.top));
+        let (start, seam_correction) = (start.clone(), settings.seam_correction);
+        Ok(Some(Self { picture: picture.without_fine(), plans, strength, fill, seam_correction, start, offset }))
     }
 
     /// What the model is given for one part of the picture as it is now. `control`: of the picture's size.
@@ -109,6 +114,26 @@ impl AreaJob {
         }
         let control = control.map(|control| scaled(&cut(control)?)).transpose()?;
         Ok(AreaInput { init: scaled(&filled)?, mask, soft_mask, control })
+    }
+
+    /// The picture with all results in it, and with the start picture's own colours where none of them is.
+    pub(crate) fn with_own_colours(&self, picture: Rgb8) -> Rgb8 {
+        if self.start.fine().is_none() {
+            return picture;
+        }
+        let mut shares = Mask::filled(picture.width(), picture.height(), 0);
+        let width = picture.width() as usize;
+        for plan in &self.plans {
+            let (left, top) = (plan.crop.left.unsigned_abs() as usize, plan.crop.top.unsigned_abs() as usize);
+            for (row, y) in shares.pixels_mut().chunks_exact_mut(width.max(1)).skip(top).zip(0..plan.crop.height) {
+                for (share, new) in row.iter_mut().skip(left).zip(plan.paste.row(y)) {
+                    // What is left of the picture is what each result has left of it.
+                    let left_over = (255 - u32::from(*share)) * (255 - u32::from(*new));
+                    *share = (255 - left_over / 255) as u8;
+                }
+            }
+        }
+        keep_outside(&self.start, self.offset, picture, &shares)
     }
 
     /// The picture with the result of one part in it.

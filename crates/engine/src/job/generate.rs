@@ -22,7 +22,7 @@ use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::Change;
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8, seed_after};
 use atelier_library::file_name;
-use atelier_media::{PictureError, fit_image};
+use atelier_media::{PictureError, fit_image, keep_enlarged, own_colours};
 
 /// Cells across a tile in which it has the colours of the picture that it is made from: what is larger than one of them is shared by all.
 const CELLS_OF_A_TILE: u32 = 8;
@@ -116,7 +116,13 @@ impl<'a> Generator<'a> {
             monitor.set_picture(index);
             let Image { pixels, is_flat, has_missing_numbers } = match (&plan.area, &plan.hires) {
                 (Some(area), _) => self.parts(&mut session, area, *seed)?,
-                (None, Some(hires)) => self.enlarged(&mut session, hires, *seed)?,
+                (None, Some(hires)) => {
+                    let image = self.enlarged(&mut session, hires, *seed)?;
+                    match plan.init.as_ref().filter(|_| hires.enlarges_init) {
+                        Some(init) => Image { pixels: keep_enlarged(init, image.pixels), ..image },
+                        None => image,
+                    }
+                }
                 (None, None) => self.whole(&mut session, *seed)?,
             };
             let loras = ffi::last_loras();
@@ -150,7 +156,7 @@ impl<'a> Generator<'a> {
         let passes = if redraws { tiles.len().max(1) as u32 } else { 0 };
         let count = u32::from(!enlarges_init) + passes;
         let first = if let Some(init) = init.as_ref().filter(|_| *enlarges_init) {
-            Image { pixels: init.clone(), is_flat: false, has_missing_numbers: false }
+            Image { pixels: own_colours(init), is_flat: false, has_missing_numbers: false }
         } else {
             self.monitor.set_part(PicturePart { index: 0, count, place: None });
             self.whole(session, seed)?
@@ -341,7 +347,7 @@ impl<'a> Generator<'a> {
             all.is_flat |= image.is_flat;
             all.has_missing_numbers |= image.has_missing_numbers;
         }
-        Ok(all)
+        Ok(Image { pixels: area.with_own_colours(all.pixels), ..all })
     }
 
     /// An image of the context.

@@ -8,7 +8,7 @@ use super::embeddings::Embeddings;
 use super::error::JobError;
 use super::person::{check_person, read_person};
 use super::shard::{BatchShard, shards};
-use super::upscale::check_upscaler;
+use super::upscale::{check_upscaler, fewer_bits_note};
 use crate::devices;
 use crate::placement::ResolvedPlacement;
 use crate::protocol::{Begin, Failure};
@@ -17,9 +17,10 @@ use atelier_core::canvas::{Mask, PixelRect, StartFit};
 use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{Change, PlacementError};
-use atelier_core::recipe::{FileRole, Hires, ImageSource, Recipe, Rgb8, Scheduler, seed_after};
+use atelier_core::recipe::{FileRole, FineColours, Hires, ImageSource, Recipe, Rgb8, Scheduler, seed_after};
+use atelier_core::sentences;
 use atelier_library::{Checked, Family};
-use atelier_media::{fit_image, read_image, read_mask};
+use atelier_media::{fit_image, image_size, read_fine_image, read_image, read_mask};
 
 /// Input of a job that generates pictures.
 pub(super) struct GenerationPlan {
@@ -87,7 +88,9 @@ pub(super) fn prepare(
     note_weights_as_text(&recipe, &mut notes);
     recipe.check_person_word().map_err(Failure::from)?;
     let read = |source: &ImageSource| read_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."));
-    let area = part_of(&recipe, family, read)?;
+    let read_fine =
+        |source: &ImageSource| read_fine_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."));
+    let area = part_of(&recipe, family, read_fine)?;
     if let Some(work) = area.as_ref().and_then(|area| largest_work(&area.plans)) {
         (recipe.width, recipe.height) = work;
     }
@@ -99,8 +102,9 @@ pub(super) fn prepare(
     } else if !recipe.enlarges_init() && recipe.hires.take().is_some() {
         notes.push("The draft is not enlarged: the finished picture is.".to_owned());
     }
-    let enlarged = recipe.init.as_ref().filter(|_| recipe.enlarges_init()).map(|init| read(&init.image)).transpose()?;
+    let enlarged = recipe.init.as_ref().filter(|_| recipe.enlarges_init()).map(|init| read_fine(&init.image)).transpose()?;
     if let Some(image) = &enlarged {
+        notes.extend(fewer_bits_note(image));
         (recipe.width, recipe.height) = snapped((image.width(), image.height()), size_multiple);
     }
     let vae_tiling = snap_size(&mut recipe, size_multiple, &mut notes);
@@ -113,6 +117,11 @@ pub(super) fn prepare(
     let hires = recipe.hires.clone().map(|settings| {
         let first = enlarged.as_ref().map_or((width, height), |image| (image.width(), image.height()));
         let size = hires_size(&settings, first, size_multiple);
+        let asked = settings.size(first);
+        if asked != size {
+            let (own, wanted) = (format!("{} x {}", size.0, size.1), format!("{} x {}", asked.0, asked.1));
+            notes.push(format!("The enlarged size is {own} in place of {wanted}: this model makes multiples of {size_multiple} pixels."));
+        }
         let tiles = redraw_tiles(&settings, size, family.model_sizes()).unwrap_or_default();
         HiresPlan { size, settings, enlarges_init: enlarged.is_some(), tiles }
     });
@@ -122,22 +131,31 @@ pub(super) fn prepare(
     // Of a picture that is changed in parts, what comes back has its own size.
     let base = area.as_ref().map_or((width, height), |area| (area.picture.width(), area.picture.height()));
 
-    let fitted = |source: &ImageSource, fit: StartFit| {
-        fit_image(&read(source)?, base.0, base.1, fit).map_err(|error| JobError::new(error.to_string(), "Choose another picture."))
+    let fit = |image: &Rgb8, fit: StartFit| {
+        fit_image(image, base.0, base.1, fit).map_err(|error| JobError::new(error.to_string(), "Choose another picture."))
     };
     if recipe.mask.is_some() && recipe.init.is_none() {
         return Err(JobError::new("A mask needs a picture to lie over.", "Choose an init image, or remove the mask."));
     }
+    if let Some(Ok(own)) = recipe.mask.as_ref().map(image_size) {
+        let fit = if area.is_some() { StartFit::Crop } else { recipe.start_fit };
+        notes.extend(cut_note("mask", own, base, fit));
+    }
     let (mut init, mut mask) = (None, None);
     if area.is_none() {
-        init = match enlarged {
-            Some(image) => Some(image),
-            None => recipe.init.as_ref().map(|init| fitted(&init.image, recipe.start_fit)).transpose()?,
+        init = if enlarged.is_some() {
+            enlarged
+        } else {
+            let start = recipe.init.as_ref().map(|init| read_fine(&init.image)).transpose()?;
+            notes.extend(start.as_ref().and_then(|start| lost_note(start.fine()?)));
+            let cut = start.as_ref().and_then(|start| cut_note("start picture", (start.width(), start.height()), base, recipe.start_fit));
+            notes.extend(cut);
+            start.map(|start| fit(&start, recipe.start_fit)).transpose()?
         };
         let read = recipe.mask.as_ref().map(|mask| read_mask(mask, width, height, recipe.start_fit)).transpose();
         mask = read.map_err(|error| JobError::new(error.to_string(), "Choose another mask."))?;
     }
-    let control = recipe.control.as_ref().map(|control| fitted(&control.image, StartFit::Crop)).transpose()?;
+    let control = recipe.control.as_ref().map(|control| fit(&read(&control.image)?, StartFit::Crop)).transpose()?;
     if control.is_some() && recipe.files.get(FileRole::Controlnet).is_none() {
         return Err(JobError::new("A control picture needs a ControlNet.", "Choose a ControlNet file, or remove the control picture."));
     }
@@ -199,6 +217,21 @@ pub(super) fn prepare(
         person,
         embeddings,
     })
+}
+
+/// What the new picture lacks of a start picture that is generated anew as a whole, in a sentence.
+fn lost_note(fine: &FineColours) -> Option<String> {
+    let parts = fine.parts();
+    (!parts.is_empty()).then(|| format!("The new picture is without the start picture's {}: a model keeps none.", sentences::list(&parts)))
+}
+
+/// What is cut from a picture that is brought to another shape, in a sentence; `None` where less than a pixel is.
+fn cut_note(name: &str, own: (u32, u32), (width, height): (u32, u32), fit: StartFit) -> Option<String> {
+    let (own_width, own_height) = (f64::from(own.0), f64::from(own.1));
+    let scale = (f64::from(width) / own_width).max(f64::from(height) / own_height);
+    let cut = (own_width - f64::from(width) / scale).max(own_height - f64::from(height) / scale);
+    let is_cut = fit == StartFit::Crop && cut >= 1.0;
+    is_cut.then(|| format!("The {name} of {} x {} is cropped to the shape of {width} x {height}.", own.0, own.1))
 }
 
 /// The parts of its start picture that a recipe generates; `None` where it generates the whole picture.

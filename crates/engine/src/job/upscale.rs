@@ -14,10 +14,11 @@ use crate::protocol::{Begin, End, Event, Failure, JobId, Picture};
 use crate::state::EngineState;
 use atelier_core::canvas::StartFit;
 use atelier_core::device::{Device, DeviceKind};
+use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{Module, PlacementError};
-use atelier_core::recipe::{FileRole, Hires, ImageSource, PictureInfo, Rgb8};
+use atelier_core::recipe::{FileRole, Hires, ImageSource, PictureInfo, Rgb8, Samples};
 use atelier_library::Fault;
-use atelier_media::{PictureError, fit_image, read_image};
+use atelier_media::{PictureError, fit_image, keep_enlarged, own_colours, read_fine_image};
 
 /// Input of a job that enlarges a picture.
 pub(super) struct UpscaleParams<'a> {
@@ -54,26 +55,36 @@ pub(super) fn upscale(
     let devices = devices::list();
     let placement = placement?;
     let unreadable = |error: PictureError| JobError::new(error.to_string(), "Choose another picture.");
-    let image = read_image(params.image).map_err(unreadable)?;
+    let image = read_fine_image(params.image).map_err(unreadable)?;
     let size = params.scale.map(|scale| scale.size((image.width(), image.height())));
     let (width, height) = size.unwrap_or((image.width(), image.height()));
-    let notes = if params.model.is_some() { placement.upscaler_notes(&devices) } else { Vec::new() };
+    let mut notes = if params.model.is_some() { placement.upscaler_notes(&devices) } else { Vec::new() };
+    let fewer_bits = fewer_bits_note(&image);
+    notes.extend(fewer_bits.clone());
     monitor.send(Event::Begin { job, begin: Begin { width, height, steps: 0, seeds: vec![params.seed], notes } });
     monitor.send(Event::Devices(devices.clone()));
     let mut large = match params.model {
         Some(model) => {
             let upscaler = UpscalerUse { model, threads: params.threads, placement: &placement, devices: &devices };
-            enlarge(engine, &image, &upscaler, monitor)
+            enlarge(engine, &own_colours(&image), &upscaler, monitor)
                 .map_err(|error| JobError::of_call(&error, monitor.cancelled(), monitor.log_lines()))?
         }
-        None => image,
+        None => own_colours(&image),
     };
     if let Some((width, height)) = size {
         large = fit_image(&large, width.max(1), height.max(1), StartFit::Stretch).map_err(unreadable)?;
     }
+    let large = keep_enlarged(&image, large);
     let info = PictureInfo { index: 0, seed: params.seed, cpu_math: None };
-    monitor.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: Arc::new(large) } });
+    let notes = fewer_bits.into_iter().map(PictureNote::changed).collect();
+    monitor.send(Event::Picture { job, picture: Picture { info, notes, image: Arc::new(large) } });
     Ok(End::Done { pictures: vec![info], timings: monitor.timings(), notes: Vec::new() })
+}
+
+/// What becomes of the bits of a picture that is enlarged, in a sentence.
+pub(super) fn fewer_bits_note(start: &Rgb8) -> Option<String> {
+    let is_deep = start.fine().is_some_and(|fine| matches!(fine.samples, Samples::Sixteen(_)));
+    is_deep.then(|| "The enlarged picture has 8 bits a channel; the start picture has 16.".to_owned())
 }
 
 /// Enlarges a picture by the upscaler's own factor. The upscaler stays open for the next one; a device that has no room for it is freed of

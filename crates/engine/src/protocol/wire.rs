@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Event, Picture, Preview, Query, Request, Task};
 use crate::protocol::Control;
-use atelier_core::recipe::{ImageSource, Recipe, Rgb8};
+use atelier_core::recipe::{FineColours, ImageSource, Recipe, Rgb8};
 
 /// Bytes of a header: prompts, notes and log lines.
 const MAX_HEADER_BYTES: u32 = 16 << 20;
@@ -30,10 +30,20 @@ pub trait Message: Serialize + DeserializeOwned {
 
 #[derive(Serialize, Deserialize)]
 struct Header<M> {
-    /// Width and height of each image.
-    images: Vec<(u32, u32)>,
+    images: Vec<ImageHeader>,
     /// The message, its images without pixels.
     message: M,
+}
+
+/// What stands before the bytes of an image.
+#[derive(Serialize, Deserialize)]
+struct ImageHeader {
+    /// Width in pixels.
+    width: u32,
+    /// Height in pixels.
+    height: u32,
+    /// Bytes that follow the pixels: its [`FineColours`] in JSON; 0 without them.
+    fine: u64,
 }
 
 /// Writes a message as one frame.
@@ -44,7 +54,12 @@ struct Header<M> {
 pub fn write<M: Message>(to: &mut impl Write, mut message: M) -> io::Result<()> {
     let mut images = Vec::new();
     message.visit_images(&mut |image| images.push(std::mem::replace(image, without_pixels())));
-    let header = Header { images: images.iter().map(|image| (image.width(), image.height())).collect(), message };
+    let fine = images.iter().map(|image| image.fine().map(serde_json::to_vec).transpose().map(Option::unwrap_or_default));
+    let fine = fine.collect::<Result<Vec<Vec<u8>>, _>>().map_err(invalid)?;
+    let headers = images.iter().zip(&fine);
+    let images_headers =
+        headers.map(|(image, fine)| ImageHeader { width: image.width(), height: image.height(), fine: fine.len() as u64 }).collect();
+    let header = Header { images: images_headers, message };
     let json = serde_json::to_vec(&header).map_err(invalid)?;
     // JSON has no infinity: what it was written as cannot be read.
     let readable: Header<M> = serde_json::from_slice(&json).map_err(invalid)?;
@@ -53,8 +68,9 @@ pub fn write<M: Message>(to: &mut impl Write, mut message: M) -> io::Result<()> 
         u32::try_from(json.len()).ok().filter(|length| *length <= MAX_HEADER_BYTES).ok_or_else(|| invalid("a header is too long"))?;
     to.write_all(&length.to_le_bytes())?;
     to.write_all(&json)?;
-    for image in &images {
+    for (image, fine) in images.iter().zip(&fine) {
         to.write_all(image.pixels())?;
+        to.write_all(fine)?;
     }
     to.flush()
 }
@@ -77,8 +93,11 @@ pub fn read<M: Message>(from: &mut impl Read) -> io::Result<Option<M>> {
         return Err(invalid("a message has a wrong number of images"));
     }
     let mut pixels = Vec::with_capacity(slots);
-    for (width, height) in images {
+    for ImageHeader { width, height, fine } in images {
         let image = Rgb8::new(width, height, read_bytes(from, pixel_bytes(width, height))?);
+        let fine = read_bytes(from, fine)?;
+        let fine: Option<FineColours> = if fine.is_empty() { None } else { Some(serde_json::from_slice(&fine).map_err(invalid)?) };
+        let image = image.and_then(|image| image.with_fine(fine));
         pixels.push(image.ok_or_else(|| invalid("an image has the wrong size"))?);
     }
     let mut pixels = pixels.into_iter();
@@ -104,9 +123,10 @@ fn read_bytes(from: &mut impl Read, length: u64) -> io::Result<Vec<u8>> {
     if bytes.len() as u64 == length { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
-fn check_images(sizes: &[(u32, u32)]) -> io::Result<()> {
-    let bytes = sizes.iter().fold(0_u64, |sum, (width, height)| sum.saturating_add(pixel_bytes(*width, *height)));
-    if sizes.len() > MAX_IMAGES || bytes > MAX_PIXEL_BYTES {
+fn check_images(images: &[ImageHeader]) -> io::Result<()> {
+    let bytes = images.iter().map(|image| pixel_bytes(image.width, image.height).saturating_add(image.fine));
+    let bytes = bytes.fold(0_u64, u64::saturating_add);
+    if images.len() > MAX_IMAGES || bytes > MAX_PIXEL_BYTES {
         return Err(invalid("the images of a message are too large"));
     }
     Ok(())

@@ -57,6 +57,10 @@ pub struct ScanReport {
     pub is_stopped: bool,
     /// True where the folder has more files, or deeper folders, than are looked at.
     pub is_truncated: bool,
+    /// Linked folders in the folder: their pictures are not in the gallery.
+    pub linked_folders: Vec<PathBuf>,
+    /// Pictures in formats that are not read.
+    pub other_formats: u64,
 }
 
 /// A row of the folder before the scan.
@@ -116,6 +120,8 @@ impl Database {
             return Ok(report);
         };
         (report.files, report.is_truncated) = (found.files.len() as u64, found.is_truncated);
+        report.other_formats = found.other_formats;
+        report.linked_folders = found.linked_folders.iter().map(|linked| folder.path.join(linked)).collect();
         let mut scan = Scan { folder, journal, report, marks, progress, stop };
         self.look_at(&mut scan, &found.files, &mut known)?;
         let Scan { folder, mut report, .. } = scan;
@@ -318,7 +324,7 @@ fn known_files(folder: &Folder, known: &HashMap<PathBuf, KnownPicture>, journal:
     let is_inside = |name: &&str| Path::new(name).components().all(|it| matches!(it, std::path::Component::Normal(_)));
     let unknown = journal.files().filter(is_inside).map(PathBuf::from).filter(|it| !known.contains_key(it));
     let files = known.keys().cloned().chain(unknown).filter_map(|relative| FoundFile::of(&folder.path, relative));
-    Walk { files: files.collect(), is_truncated: false }
+    Walk { files: files.collect(), ..Walk::default() }
 }
 
 #[cfg(test)]

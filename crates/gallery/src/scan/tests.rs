@@ -209,6 +209,22 @@ fn links_in_circles_and_names_that_are_not_unicode_are_handled() {
     assert_eq!(it.found("rating:2").len(), 1);
 }
 
+#[cfg(unix)]
+#[test]
+fn linked_folders_and_other_formats_are_told() {
+    let mut it = Fixture::new();
+    let folder = it.add_folder("art", FolderKind::Added);
+    fs::create_dir(it.path("elsewhere")).unwrap();
+    write_recipe(&it.path("elsewhere/a.png"), &recipe("a lake", 1));
+    std::os::unix::fs::symlink(it.path("elsewhere"), it.path("art/outputs")).unwrap();
+    std::os::unix::fs::symlink(it.path("art"), it.path("art/circle")).unwrap();
+    for name in ["a.AVIF", "b.gif", "notes.txt"] {
+        fs::write(it.path("art").join(name), "x").unwrap();
+    }
+    let report = it.scan(folder);
+    assert_eq!((report.files, report.other_formats, report.linked_folders), (0, 2, vec![it.path("art/outputs")]));
+}
+
 #[test]
 fn folders_inside_each_other_are_one_but_for_ateliers_own() {
     let mut it = Fixture::new();

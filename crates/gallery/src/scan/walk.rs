@@ -12,6 +12,11 @@ const MAX_FILES: usize = 1_000_000;
 /// Most folders inside each other.
 const MAX_DEPTH: usize = 32;
 
+/// Linked folders that are named.
+const MAX_LINKED: usize = 64;
+/// Endings of pictures in formats that are not read.
+const OTHER_ENDINGS: [&str; 8] = ["avif", "heic", "heif", "gif", "bmp", "tif", "tiff", "jxl"];
+
 /// A file that may be a picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FoundFile {
@@ -37,6 +42,10 @@ pub(super) struct Walk {
     pub(super) files: Vec<FoundFile>,
     /// True where there are more files, or deeper folders, than are looked at.
     pub(super) is_truncated: bool,
+    /// Linked folders, relative to the folder: their pictures are not looked for.
+    pub(super) linked_folders: Vec<PathBuf>,
+    /// Pictures of formats that are not read.
+    pub(super) other_formats: u64,
 }
 
 /// Finds the picture files beneath a folder, newest first. Hidden folders, linked folders and those in `except` are left out, which ends
@@ -69,9 +78,22 @@ pub(super) fn walk(root: &Path, except: &[PathBuf], stop: &dyn Fn() -> bool) -> 
                     return Some(found);
                 }
                 found.files.extend(FoundFile::of(root, relative));
+            } else if kind.is_symlink() && root.join(&relative).is_dir() {
+                // A link to a folder that is looked through anyway hides nothing.
+                if found.linked_folders.len() < MAX_LINKED && !leads_back(root, &relative) {
+                    found.linked_folders.push(relative);
+                }
+            } else if relative.extension().is_some_and(|it| OTHER_ENDINGS.iter().any(|ending| it.eq_ignore_ascii_case(ending))) {
+                found.other_formats += 1;
             }
         }
     }
     found.files.sort_by(|a, b| (b.modified_ns, &a.relative).cmp(&(a.modified_ns, &b.relative)));
     Some(found)
+}
+
+/// True of a link into the folder itself.
+fn leads_back(root: &Path, relative: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    real(&root.join(relative)).zip(real(root)).is_some_and(|(target, root)| target.starts_with(root))
 }

@@ -1,36 +1,53 @@
-//! The `parameters` text of A1111, Forge, sd-cli, Krita AI diffusion and others, and `UserComment` with the same text.
+//! The `parameters` text of A1111, Forge, sd-cli, Krita AI diffusion and others, and comments with the same text.
 
 use std::collections::BTreeMap;
 
 use atelier_core::recipe::{Rng, take_loras};
 
-use super::fields;
 use super::settings::{PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
-use super::texts::{Texts, USER_COMMENT};
+use super::texts::{COMMENT, DESCRIPTION, IMAGE_DESCRIPTION, Texts, USER_COMMENT};
+use super::{civitai, fields};
 use crate::a1111::{Parameters, parse};
 use crate::png::PARAMETERS;
 
+/// Keys of the texts that programs write it into.
+const KEYS: [&str; 5] = [PARAMETERS, USER_COMMENT, COMMENT, IMAGE_DESCRIPTION, DESCRIPTION];
+/// Keys that only a picture that was made from another one has.
+const KEYS_OF_START_PICTURES: [&str; 6] =
+    ["Mask blur", "Inpaint area", "Masked area padding", "Init image hash", "Resize mode", "Mask mode"];
+
 pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
-    [PARAMETERS, USER_COMMENT].into_iter().filter_map(|key| texts.get(key)).find_map(settings)
+    KEYS.into_iter().filter_map(|key| texts.get(key)).find_map(settings)
 }
 
 /// Settings of a text; `None` where it has no pairs.
 pub(super) fn settings(text: &str) -> Option<PictureSettings> {
-    let Parameters { prompt, negative_prompt, pairs } = parse(text);
+    let Parameters { prompt, negative_prompt, pairs, lines_after } = parse(text);
     if pairs.is_empty() {
         return None;
     }
     let mut pairs = Pairs(pairs);
+    // Krita AI diffusion writes no hash, and before its samplers the names of its presets.
+    let is_krita = pairs.get("Model hash") == Some("unknown");
+    let prompt = if is_krita { prompt.strip_prefix("Prompt: ").map(str::to_owned).unwrap_or(prompt) } else { prompt };
     let (prompt, tags) = take_loras(&prompt);
     let hashes = pairs.text("Hashes").and_then(|text| fields::object(&text)).unwrap_or_default();
+    let lora_hashes: BTreeMap<String, String> = pairs.text("Lora hashes").map(|text| named_hashes(&text)).unwrap_or_default();
+    // Of what the words name no hash is left over.
+    let is_named = |key: &str| matches!(key, "model" | "vae") || tags.iter().any(|(name, _)| key.strip_prefix("lora:") == Some(name));
+    let unnamed = hashes.iter().filter(|(key, _)| !is_named(key)).map(|(key, hash)| (format!("Hashes: {key}"), fields::shown(hash)));
+    let is_tagged = |name: &str| tags.iter().any(|(it, _)| it == name);
+    let untagged =
+        lora_hashes.iter().filter(|(name, _)| !is_tagged(name)).map(|(name, hash)| (format!("Lora hashes: {name}"), hash.clone()));
+    let left_hashes: Vec<(String, String)> = unnamed.chain(untagged).collect();
     let hash_of = |name: &str| hashes.get(name).and_then(|it| it.as_str()).map(str::to_owned);
-    let lora_hashes: BTreeMap<String, String> = pairs.text("Lora hashes").iter().flat_map(|text| named_hashes(text)).collect();
     let lora = |(name, strength): (String, f32)| {
         let hash = hash_of(&format!("lora:{name}")).or_else(|| lora_hashes.get(&name).cloned());
         PictureLora { name, hash, strength }
     };
     let version = pairs.text("Version");
-    let model = PictureModel::of(pairs.text("Model"), pairs.hash("Model hash").or_else(|| hash_of("model")));
+    let resources = pairs.get("Civitai resources").map(civitai::Resources::of).unwrap_or_default();
+    let model = PictureModel::of(pairs.text("Model"), pairs.hash("Model hash").or_else(|| hash_of("model"))).or(resources.model);
     let vae = PictureModel::of(pairs.text("VAE"), pairs.hash("VAE hash").or_else(|| hash_of("vae")));
     let rng = match pairs.take("RNG", |name| if name == "NV" { Some(Rng::Cuda) } else { name.parse().ok() }) {
         Some(rng) => Some(rng),
@@ -38,16 +55,25 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         None if !pairs.has("RNG") && version.as_deref().is_some_and(is_version_of_a1111) => Some(Rng::Cuda),
         None => None,
     };
-    let strength = pairs.decimal("Denoising strength");
+    let size = pairs.take("Size", size);
     // One key for both: a picture that is enlarged began with noise, unless it says nothing of a factor.
-    let hires = pairs.decimal("Hires upscale").filter(|scale| *scale >= 1.0).map(|scale| PictureHires {
-        scale,
-        strength,
-        upscaler: pairs.text("Hires upscaler"),
-    });
+    let scale = pairs.take("Hires upscale", |text| decimal(text).filter(|scale| *scale >= 1.0));
+    let scale = scale.or_else(|| pairs.take("Hires resize", |text| scale_to(size?, text)));
+    let has_hires = pairs.0.iter().any(|(key, _)| key.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("hires")));
+    // Others write it of every picture.
+    let is_from_picture = !has_hires
+        && (is_krita
+            || version.as_deref().is_some_and(tells_strength_of_start_pictures_alone)
+            || KEYS_OF_START_PICTURES.iter().any(|it| pairs.has(it)));
+    let strength = if scale.is_some() || is_from_picture { pairs.decimal("Denoising strength") } else { None };
+    let hires = scale.map(|scale| PictureHires { scale, strength, upscaler: pairs.text("Hires upscaler") });
+    let mut loras: Vec<PictureLora> = tags.into_iter().map(lora).collect();
+    if loras.is_empty() {
+        loras = resources.loras;
+    }
     Some(PictureSettings {
         tool: Some(Tool::A1111),
-        size: pairs.take("Size", size),
+        size,
         prompt: Some(prompt),
         negative_prompt: Some(negative_prompt),
         seed: pairs.number("Seed"),
@@ -60,12 +86,15 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         strength: strength.filter(|_| hires.is_none()),
         hires,
         rng,
-        sampler: pairs.text("Sampler"),
+        sampler: pairs.text("Sampler").map(|name| match name.rsplit_once(" - ") {
+            Some((_, sampler)) if is_krita => sampler.to_owned(),
+            _ => name,
+        }),
         scheduler: pairs.text("Schedule type"),
         model,
         vae,
-        loras: tags.into_iter().map(lora).collect(),
-        not_understood: pairs.0,
+        loras,
+        not_understood: pairs.0.into_iter().chain(left_hashes).chain(lines_after).collect(),
         ..PictureSettings::default()
     })
 }
@@ -75,12 +104,44 @@ fn is_version_of_a1111(version: &str) -> bool {
     version.strip_prefix(['v', 'f']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// `detail: 0a1b2c, ink: 99ff00`.
-fn named_hashes(text: &str) -> impl Iterator<Item = (String, String)> {
-    text.split(',').filter_map(|pair| {
-        let (name, hash) = pair.rsplit_once(':')?;
-        Some((name.trim().to_owned(), hash.trim().to_owned()))
-    })
+/// True of versions that write a denoising strength only where there is a start picture or a second pass: ours, A1111's since 1.6, Forge's
+/// and Forge Neo's.
+fn tells_strength_of_start_pictures_alone(version: &str) -> bool {
+    let numbers = version.strip_prefix('v').map(|rest| rest.split(['.', '-']).map_while(|part| part.parse().ok()).collect::<Vec<u32>>());
+    let is_a1111 = numbers.is_some_and(|numbers| numbers.as_slice() >= [1, 6].as_slice());
+    is_a1111 || version.starts_with("Atelier ") || version.starts_with("neo") || (version.starts_with('f') && is_version_of_a1111(version))
+}
+
+/// The factor from a size to the one that is written here; `None` where the shape is another.
+fn scale_to((width, height): (u32, u32), text: &str) -> Option<f32> {
+    let (to_width, to_height) = size(text)?;
+    let (across, down) = (f64::from(to_width) / f64::from(width), f64::from(to_height) / f64::from(height));
+    // Sides are rounded to eight pixels.
+    let is_same_shape = (across - down).abs() * f64::from(width.max(height)) <= 16.0;
+    (across >= 1.0 && is_same_shape).then_some(across as f32)
+}
+
+/// `detail: 0a1b2c, ink: 99ff00`, also of names that have commas and colons: a hash ends each.
+fn named_hashes(text: &str) -> BTreeMap<String, String> {
+    let mut named = BTreeMap::new();
+    let mut name = String::new();
+    for part in text.split(',') {
+        let hashed = part.rsplit_once(':').map(|(name, hash)| (name, hash.trim()));
+        let hashed = hashed.filter(|(_, hash)| hash.len() >= 6 && hash.chars().all(|c| c.is_ascii_hexdigit()));
+        let rest = hashed.map_or(part, |(rest, _)| rest);
+        if !name.is_empty() {
+            name.push(',');
+        }
+        name.push_str(rest);
+        if let Some((_, hash)) = hashed {
+            named.insert(std::mem::take(&mut name).trim().to_owned(), hash.to_owned());
+        }
+    }
+    named
+}
+
+fn decimal(text: &str) -> Option<f32> {
+    text.trim().parse().ok().filter(|it: &f32| it.is_finite())
 }
 
 /// `768x1152`, also with other signs between.
@@ -96,6 +157,10 @@ struct Pairs(Vec<(String, String)>);
 impl Pairs {
     fn has(&self, key: &str) -> bool {
         self.0.iter().any(|(it, _)| it.eq_ignore_ascii_case(key))
+    }
+
+    fn get(&self, key: &str) -> Option<&str> {
+        self.0.iter().find(|(it, _)| it.eq_ignore_ascii_case(key)).map(|(_, value)| value.as_str())
     }
 
     fn take<T>(&mut self, key: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<T> {
@@ -119,6 +184,6 @@ impl Pairs {
     }
 
     fn decimal(&mut self, key: &str) -> Option<f32> {
-        self.take(key, |value| value.trim().parse().ok().filter(|it: &f32| it.is_finite()))
+        self.take(key, decimal)
     }
 }

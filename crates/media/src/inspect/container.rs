@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::exif::ExifBudget;
-use super::texts::Texts;
+use super::texts::{COMMENT, Texts};
 use super::{exif, xmp};
 use crate::PictureError;
 use crate::png_text::{self, Chunk, MAX_TEXT, latin1};
@@ -73,6 +73,7 @@ fn png(file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> {
             Chunk::Text(keyword, text) if keyword == XMP_KEYWORD => found.xmp(&text),
             Chunk::Text(keyword, text) => found.texts.push(keyword, text),
             Chunk::Exif(block) => found.exif(&block),
+            Chunk::TooLong(keyword, bytes) => found.texts.pass_over_long(&keyword, bytes),
         }
         if found.texts.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
@@ -118,54 +119,89 @@ fn jpeg(mut file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> 
         } else if let Some(packet) = data.strip_prefix(JPEG_XMP) {
             found.xmp(&String::from_utf8_lossy(packet));
         } else if kind == 0xfe {
-            found.texts.push("Comment", latin1(&data).trim_end_matches('\0'));
+            found.texts.push(COMMENT, latin1(&data).trim_end_matches('\0'));
         }
     }
     Ok(())
 }
 
 fn webp(mut file: impl BufRead + Seek, found: &mut Collector) -> io::Result<()> {
-    webp_chunks(&mut file, |kind, data| {
-        match kind {
-            // Some encoders keep JPEG's mark.
-            b"EXIF" => found.exif(data.strip_prefix(JPEG_EXIF).unwrap_or(data)),
-            _ => found.xmp(&String::from_utf8_lossy(data)),
-        }
-        if found.texts.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })
+    webp_chunks(
+        &mut file,
+        |kind| matches!(kind, b"EXIF" | b"XMP "),
+        |kind, part| {
+            match (kind, part) {
+                // Some encoders keep JPEG's mark.
+                (b"EXIF", Part::Whole(data)) => found.exif(data.strip_prefix(JPEG_EXIF).unwrap_or(data)),
+                (_, Part::Whole(data)) => found.xmp(&String::from_utf8_lossy(data)),
+                (_, Part::TooLong(bytes)) => found.texts.pass_over_long(String::from_utf8_lossy(kind).trim_end(), Some(bytes)),
+            }
+            if found.texts.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        },
+    )
 }
 
 /// The EXIF block of a WebP file, where it has one that is not too long.
 pub(crate) fn webp_exif(path: &Path) -> Option<Vec<u8>> {
+    webp_chunk(path, *b"EXIF")
+}
+
+/// The colour profile of a WebP file, where it has one that is not too long.
+pub(crate) fn webp_profile(path: &Path) -> Option<Vec<u8>> {
+    webp_chunk(path, *b"ICCP")
+}
+
+/// The first chunk of this kind in a WebP file.
+fn webp_chunk(path: &Path, wanted: [u8; 4]) -> Option<Vec<u8>> {
     let mut file = BufReader::new(File::open(path).ok()?);
     if !is_webp(file.fill_buf().ok()?) {
         return None;
     }
-    let mut exif = None;
+    let mut found = None;
     // Of a file that ends early, what was found counts.
-    let _ = webp_chunks(&mut file, |kind, data| {
-        if kind == b"EXIF" {
-            exif = Some(data.to_vec());
-            return ControlFlow::Break(());
-        }
-        ControlFlow::Continue(())
-    });
-    exif
+    let _ = webp_chunks(
+        &mut file,
+        |kind| *kind == wanted,
+        |_, part| {
+            if let Part::Whole(data) = part {
+                found = Some(data.to_vec());
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        },
+    );
+    found
 }
 
-/// Visits the chunks with EXIF and XMP of a WebP file; longer ones than are read are passed over.
-fn webp_chunks(file: &mut (impl BufRead + Seek), mut visit: impl FnMut(&[u8; 4], &[u8]) -> ControlFlow<()>) -> io::Result<()> {
+/// What a chunk holds.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    Whole(&'a [u8]),
+    /// More bytes than are read of one.
+    TooLong(u64),
+}
+
+/// Visits those chunks of a WebP file that are used; longer ones than are read are passed over.
+fn webp_chunks(
+    file: &mut (impl BufRead + Seek),
+    is_used: impl Fn(&[u8; 4]) -> bool,
+    mut visit: impl FnMut(&[u8; 4], Part<'_>) -> ControlFlow<()>,
+) -> io::Result<()> {
     file.seek_relative(12)?;
     for _ in 0..MAX_PARTS {
         let (mut kind, mut length) = ([0; 4], [0; 4]);
         file.read_exact(&mut kind)?;
         file.read_exact(&mut length)?;
         let length = u64::from(u32::from_le_bytes(length));
-        if !matches!(&kind, b"EXIF" | b"XMP ") || length > MAX_TEXT {
+        let is_used = is_used(&kind);
+        if !is_used || length > MAX_TEXT {
+            if is_used && visit(&kind, Part::TooLong(length)).is_break() {
+                return Ok(());
+            }
             file.seek_relative((length + length % 2) as i64)?;
             continue;
         }
-        if visit(&kind, &bytes(file, length)?).is_break() {
+        if visit(&kind, Part::Whole(&bytes(file, length)?)).is_break() {
             return Ok(());
         }
         file.seek_relative((length % 2) as i64)?;

@@ -213,11 +213,19 @@ fn strip_prefix_ignoring_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str
 fn user_comment(bytes: &[u8], is_little_endian: bool) -> String {
     let Some((encoding, text)) = bytes.split_at_checked(ENCODING) else { return latin1(bytes) };
     let text = match encoding {
-        b"UNICODE\0" => utf16(text, is_little_endian),
+        b"UNICODE\0" => utf8(text).map_or_else(|| utf16(text, is_little_endian), str::to_owned),
         b"ASCII\0\0\0" | b"\0\0\0\0\0\0\0\0" => latin1(text),
         _ => latin1(bytes),
     };
     text.trim_matches('\0').to_owned()
+}
+
+/// UTF-8, which EXIF 3 and some programs write behind the mark of UTF-16. Of UTF-16, Latin letters have zeros between them, and other signs are
+/// hardly ever valid here, but for a few signs in a row: these have no spaces of one byte, nor letters of several.
+fn utf8(bytes: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(bytes).ok()?.trim_matches('\0');
+    let is_text = text.starts_with('\u{feff}') || text.contains([' ', '\n', '{']) || !text.is_ascii();
+    (is_text && !text.contains('\0')).then(|| text.trim_start_matches('\u{feff}'))
 }
 
 fn utf16(bytes: &[u8], is_little_endian: bool) -> String {
@@ -311,6 +319,13 @@ mod tests {
                     assert_eq!(user_comment(&[b"UNICODE\0", bytes.as_slice()].concat(), is_little_endian), text);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn utf_8_behind_the_mark_of_utf_16_is_read_as_it_is() {
+        for text in ["ein größerer See\nSteps: 4", "湖", "a lake", "{\"a\":1}", "\u{feff}a lake"] {
+            assert_eq!(user_comment(&[b"UNICODE\0", text.as_bytes()].concat(), true), text.trim_start_matches('\u{feff}'));
         }
     }
 

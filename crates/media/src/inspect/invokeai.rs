@@ -60,6 +60,7 @@ fn second(mut whole: Fields) -> PictureSettings {
     let mut fields = whole.take("image", |value| value.as_object().cloned()).map(Fields::of).unwrap_or_default();
     let (prompt, negative_prompt) = fields.take("prompt", prompt_of).map_or((None, None), |text| split_negative(&text));
     fields.drop(&["type"]);
+    whole.drop(&["model", "app_id", "app_version"]);
     PictureSettings {
         size: fields.size("width", "height"),
         prompt,
@@ -70,7 +71,7 @@ fn second(mut whole: Fields) -> PictureSettings {
         strength: fields.decimal("strength"),
         sampler: fields.name("sampler"),
         model: PictureModel::of(whole.name("model_weights"), whole.name("model_hash")),
-        not_understood: fields.left(),
+        not_understood: [fields.left(), whole.left()].concat(),
         ..PictureSettings::default()
     }
 }
@@ -97,24 +98,33 @@ fn split_negative(text: &str) -> (Option<String>, Option<String>) {
     (Some(prompt.trim().to_owned()), Some(negative.join(" ")))
 }
 
-/// Version 1: the command that made it, `"a lake [fog]" -s 50 -S 42 -W 512 -H 512 -C 7.5 -A k_lms`.
+/// Version 1: the command that made it, `"a lake [fog]" -s 50 -S 42 -W 512 -H 512 -C 7.5 -A k_lms -U 2 0.75 -cf 0.5`.
 fn dream(text: &str) -> Option<PictureSettings> {
     let words = shell_words::split(text).ok()?;
     let mut settings = PictureSettings::default();
     let (mut prompt, mut width, mut height) = (Vec::new(), None, None);
-    let mut words = words.into_iter();
+    let mut words = words.into_iter().peekable();
+    let is_number = |word: &str| word.parse::<f32>().is_ok();
     while let Some(word) = words.next() {
-        let is_number = word.parse::<f32>().is_ok();
-        let Some(flag) = word.strip_prefix('-').filter(|flag| !flag.is_empty() && !is_number) else {
+        let Some(flag) = word.strip_prefix('-').filter(|flag| !flag.is_empty() && !is_number(&word)) else {
             prompt.push(word);
             continue;
         };
-        // A value may follow at once: -s50.
-        let (flag, value) = match flag.char_indices().nth(1) {
-            Some((at, _)) if !flag.starts_with('-') => (flag.get(..at).unwrap_or(flag), flag.get(at..).map(str::to_owned)),
-            _ => (flag, words.next()),
+        // A number may follow at once: -s50; other letters belong to the name: -cf.
+        let at_once = flag.char_indices().nth(1).and_then(|(at, _)| flag.split_at_checked(at)).filter(|(_, value)| is_number(value));
+        let (flag, value) = if let Some((flag, value)) = at_once {
+            (flag, value.to_owned())
+        } else {
+            let mut values: Vec<String> = words.next_if(|next| is_number(next) || !next.starts_with('-')).into_iter().collect();
+            // Some take several numbers.
+            while values.first().is_some_and(|first| is_number(first))
+                && let Some(next) = words.next_if(|next| is_number(next))
+            {
+                values.push(next);
+            }
+            (flag, values.join(" "))
         };
-        let value = Value::from(value.unwrap_or_default());
+        let value = Value::from(value);
         let whole = super::fields::whole(&value);
         let side = || whole.and_then(|side| u32::try_from(side).ok());
         let is_taken = match flag {

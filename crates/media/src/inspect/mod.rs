@@ -6,6 +6,7 @@
 
 mod a1111;
 mod atelier;
+mod civitai;
 mod comfyui;
 mod container;
 mod draw_things;
@@ -14,6 +15,8 @@ mod exif;
 mod fields;
 mod fooocus;
 mod invokeai;
+#[cfg(test)]
+mod newest_tests;
 mod novelai;
 mod settings;
 mod sidecar;
@@ -22,13 +25,14 @@ mod swarmui;
 #[cfg(test)]
 mod tests;
 mod texts;
+mod unfold;
 mod xmp;
 
 use std::path::Path;
 
 use atelier_core::json::has_more_values;
 
-pub(crate) use container::webp_exif;
+pub(crate) use container::{webp_exif, webp_profile};
 use settings::MAX_LORAS;
 pub use settings::{PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
 use texts::Texts;
@@ -63,7 +67,7 @@ const READERS: [Reader; 9] = [
 /// # Errors
 /// If the file cannot be read or is no picture.
 pub fn read_settings(path: &Path) -> Result<PictureSettings, PictureError> {
-    let (width, height) = crate::image_size(&atelier_core::recipe::ImageSource::File(path.to_owned()))?;
+    let (width, height) = crate::decode::header_size(path)?;
     let texts = container::read(path)?;
     let mut settings = settings_of(&texts);
     if settings.tool.is_none()
@@ -90,7 +94,7 @@ pub fn read_stealth_settings(path: &Path) -> Result<PictureSettings, PictureErro
     if settings.tool.is_some() {
         return Ok(settings);
     }
-    let texts = stealth::read(&crate::decode::decode(path)?);
+    let texts = stealth::read(&crate::decode::decode(path)?.image.into_rgba8());
     let found = texts.map(|texts| settings_of(&texts)).filter(|found| !found.raw_texts.is_empty());
     Ok(found.map_or_else(|| settings.clone(), |found| PictureSettings { width: settings.width, height: settings.height, ..found }))
 }
@@ -111,9 +115,11 @@ pub fn settings_of_texts(texts: Vec<(String, String)>) -> PictureSettings {
 }
 
 fn settings_of(texts: &Texts) -> PictureSettings {
-    let found = READERS.iter().find_map(|read| read(texts)).unwrap_or_default();
+    let unfolded = unfold::unfolded(texts);
+    let known = unfolded.as_ref().unwrap_or(texts);
+    let found = READERS.iter().find_map(|read| read(known)).unwrap_or_default();
     let mut settings = PictureSettings { raw_texts: texts.iter().map(|(key, text)| (key.to_owned(), text.to_owned())).collect(), ..found };
-    let mut notes: Vec<(String, String)> = texts.passed_over().iter().map(|(part, why)| ((*part).to_owned(), (*why).to_owned())).collect();
+    let mut notes: Vec<(String, String)> = texts.passed_over().to_vec();
     for (key, _) in texts.iter().filter(|(_, text)| fields::is_object(text) && has_more_values(text.as_bytes(), MAX_VALUES)) {
         notes.push((bounded(key, MAX_NAME), format!("it has more than {MAX_VALUES} values, so it is skipped")));
     }

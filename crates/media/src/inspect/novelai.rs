@@ -22,8 +22,17 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
         strength: fields.decimal("strength"),
         sampler: fields.name("sampler"),
         scheduler: fields.name("noise_schedule"),
-        model: PictureModel::of(texts.get("Source").map(str::to_owned), None),
+        model: texts.get("Source").and_then(model),
         not_understood: fields.left(),
         ..PictureSettings::default()
     })
+}
+
+/// `NovelAI Diffusion V4.5 4BDE2A90`: a name and the first digits of a hash.
+fn model(source: &str) -> Option<PictureModel> {
+    let is_hash = |text: &str| text.len() == 8 && text.chars().all(|c| c.is_ascii_hexdigit());
+    match source.trim().rsplit_once(' ') {
+        Some((name, hash)) if is_hash(hash) => PictureModel::of(Some(name.to_owned()), Some(hash.to_owned())),
+        _ => PictureModel::of(Some(source.to_owned()), None),
+    }
 }

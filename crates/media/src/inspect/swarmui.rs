@@ -28,6 +28,7 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     let loras = names.iter().take(MAX_LORAS + 1).enumerate().filter_map(lora).collect();
     let model = fields.name("model");
     let hash = model.as_deref().and_then(|name| hash_of(name, "model"));
+    let extra = whole.take("sui_extra_data", |value| value.as_object().cloned()).map(Fields::of).unwrap_or_default();
     fields.drop(&["swarm_version", "images", "aspectratio", "automaticvae"]);
     Some(PictureSettings {
         tool: Some(Tool::SwarmUi),
@@ -47,9 +48,15 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
         model: PictureModel::of(model, hash),
         vae: PictureModel::of(fields.name("vae"), None),
         loras,
-        not_understood: fields.left(),
+        not_understood: [fields.left(), without_times(extra)].concat(),
         ..PictureSettings::default()
     })
+}
+
+/// What the server adds of itself, without when and how fast.
+fn without_times(mut extra: Fields) -> Vec<(String, String)> {
+    extra.drop(&["date", "prep_time", "generation_time"]);
+    extra.left()
 }
 
 /// A list, or its entries with commas between.

@@ -1,11 +1,28 @@
 //! Texts of a picture file, by key.
 
+use atelier_core::format::file_size;
+
+use crate::png_text::MAX_TEXT;
+
 /// Texts of a file that are kept.
 const MAX_TEXTS: usize = 64;
 /// Bytes of all texts of a file together.
 const MAX_BYTES: usize = 16 << 20;
+/// Notes of parts that are not read.
+const MAX_PASSED_OVER: usize = 64;
+/// Keys of `ComfyUI`'s graphs, as it ran and as it was drawn.
+pub(super) const GRAPH: &str = "prompt";
+pub(super) const WORKFLOW: &str = "workflow";
+/// Key of the settings that Civitai's generator writes beside a graph.
+pub(super) const EXTRA_METADATA: &str = "extraMetadata";
 /// Key of EXIF's `UserComment`, from EXIF or XMP.
 pub(super) const USER_COMMENT: &str = "UserComment";
+/// Key of JPEG's comment segments, and of some programs' texts in PNG.
+pub(super) const COMMENT: &str = "Comment";
+/// Key of EXIF's `ImageDescription`.
+pub(super) const IMAGE_DESCRIPTION: &str = "ImageDescription";
+/// Key of XMP's `dc:description`.
+pub(super) const DESCRIPTION: &str = "description";
 
 /// The texts of a picture file in their order. The number and the bytes of all are bounded.
 #[derive(Clone, Debug, Default)]
@@ -13,7 +30,7 @@ pub(super) struct Texts {
     entries: Vec<(String, String)>,
     bytes: usize,
     is_full: bool,
-    passed_over: Vec<(&'static str, &'static str)>,
+    passed_over: Vec<(String, String)>,
 }
 
 impl Texts {
@@ -38,14 +55,21 @@ impl Texts {
     }
 
     /// Notes that a part of the file is not read: which, and why.
-    pub(super) fn pass_over(&mut self, part: &'static str, why: &'static str) {
-        if !self.passed_over.contains(&(part, why)) {
-            self.passed_over.push((part, why));
+    pub(super) fn pass_over(&mut self, part: &str, why: &str) {
+        let is_new = !self.passed_over.iter().any(|(it, reason)| it == part && reason == why);
+        if is_new && self.passed_over.len() < MAX_PASSED_OVER {
+            self.passed_over.push((part.to_owned(), why.to_owned()));
         }
     }
 
+    /// Notes that a text is longer than is read. `bytes`: its length, where that is known.
+    pub(super) fn pass_over_long(&mut self, key: &str, bytes: Option<u64>) {
+        let size = bytes.map_or_else(|| "more than the limit".to_owned(), file_size);
+        self.pass_over(key, &format!("a text of {size} was passed over; {} is read of one", file_size(MAX_TEXT)));
+    }
+
     /// Parts of the file that were not read, each with the reason.
-    pub(super) fn passed_over(&self) -> &[(&'static str, &'static str)] {
+    pub(super) fn passed_over(&self) -> &[(String, String)] {
         &self.passed_over
     }
 

@@ -1,6 +1,7 @@
 //! Settings of other programs' pictures, as settings of a recipe. What a file does not tell stays as it is; nothing is guessed. Pure.
 
 use atelier_core::recipe::{Hires, Lora, PartialRecipe};
+use atelier_core::sentences;
 use atelier_library::{ModelKind, lora_named};
 use atelier_media::{PictureHires, PictureSettings, Tool};
 
@@ -44,6 +45,7 @@ pub(super) fn translate(from: &PictureSettings, tool: Tool, known: &KnownModels<
     model(from, known, &mut it);
     sampling(from, tool, known, &mut it);
     noise(from, tool, &mut it);
+    unread(from, &mut it);
     it.differences.extend(it.settings.clamp());
     for (name, value) in &from.not_understood {
         it.leave(name, shortened(value));
@@ -211,6 +213,23 @@ fn noise(from: &PictureSettings, tool: Tool, it: &mut Translation) {
         _ => format!("{} uses another noise generator: the same seed gives another picture.", tool.label()),
     };
     it.differences.push(sentence);
+}
+
+/// Says which of the settings that every picture has could not be read, so that another value in its place is no surprise.
+fn unread(from: &PictureSettings, it: &mut Translation) {
+    // A negative prompt is not in every picture.
+    let has_negative = from.not_understood.iter().any(|(name, _)| name.starts_with("negative"));
+    let settings = [
+        ("prompt", from.prompt.is_none()),
+        ("negative prompt", from.negative_prompt.is_none() && has_negative),
+        ("size", from.size.is_none()),
+        ("steps", from.steps.is_none()),
+        ("seed", from.seed.is_none()),
+    ];
+    let names: Vec<String> = settings.into_iter().filter(|(_, is_unread)| *is_unread).map(|(name, _)| name.to_owned()).collect();
+    if !names.is_empty() {
+        it.differences.push(format!("Not readable in the picture: {}. Set them yourself.", sentences::list(&names)));
+    }
 }
 
 /// A name here, with the program's own where that is another.

@@ -190,6 +190,24 @@ mod tests {
     }
 
     #[test]
+    fn what_could_not_be_read_is_said_and_never_becomes_an_empty_value() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.png");
+        let graph = r#"{"1": {"class_type": "Wildcards", "inputs": {"text": "a hut"}}, "2": {"class_type": "CLIPTextEncode", "inputs": {"text": ["1", 0]}},
+            "3": {"class_type": "KSampler", "inputs": {"seed": 18446744073709551615, "steps": 4, "positive": ["2", 0], "latent_image": ["4", 0]}},
+            "4": {"class_type": "EmptyLatentImage", "inputs": {"width": ["1", 0], "height": 64}},
+            "5": {"class_type": "SaveImage", "inputs": {"images": ["3", 0]}}}"#;
+        fs::write(&path, testkit::pictures::png(&[("prompt", graph)])).unwrap();
+        let opened = read_opened_picture(&path, &KnownModels::default()).unwrap();
+        assert_eq!((&opened.settings.prompt, opened.settings.width, opened.settings.seed), (&None, None, None));
+        let said: Vec<String> = opened.sentences().collect();
+        assert_eq!(said, ["Not readable in the picture: prompt, size and seed. Set them yourself."]);
+        let mut recipe = Recipe { prompt: "mine".into(), ..Recipe::default() };
+        opened.settings.apply(&mut recipe);
+        assert_eq!(recipe.prompt, "mine");
+    }
+
+    #[test]
     fn what_will_be_different_is_said() {
         let differences = |name: &str| opened(name, &[]).differences.join(" ");
         assert_eq!(differences("comfyui both graphs.png"), "");

@@ -469,15 +469,16 @@ fn sizes_are_checked_before_memory_is_taken_for_them() {
         framed(u32::try_from(header.len()).unwrap(), &header)
     };
     let no_pixels = r#"{"Preview":{"job":1,"preview":{"picture":0,"step":1,"image":{"width":0,"height":0,"pixels":[]}}}}"#;
-    let many = format!("[{}[1,1]]", "[1,1],".repeat(MAX_IMAGES));
+    let many = format!("[{}[1,1,0]]", "[1,1,0],".repeat(MAX_IMAGES));
     for bytes in [
         framed(u32::MAX, "{}"),
-        announced("[[4294967295,4294967295]]", no_pixels),
-        announced("[[40000,40000]]", no_pixels),
+        announced("[[4294967295,4294967295,0]]", no_pixels),
+        announced("[[40000,40000,0]]", no_pixels),
+        announced("[[1,1,18446744073709551615]]", no_pixels),
         announced(&many, no_pixels),
         announced("[]", no_pixels),
-        announced("[[1,1],[1,1]]", no_pixels),
-        announced("[[1,1]]", r#"{"Devices":[]}"#),
+        announced("[[1,1,0],[1,1,0]]", no_pixels),
+        announced("[[1,1,0]]", r#"{"Devices":[]}"#),
         announced("[]", "null"),
     ] {
         assert_eq!(
@@ -488,8 +489,22 @@ fn sizes_are_checked_before_memory_is_taken_for_them() {
         );
     }
     // Announced within the bounds, and never sent.
-    let bytes = announced("[[30000,30000]]", no_pixels);
+    let bytes = announced("[[30000,30000,0]]", no_pixels);
     assert_eq!(read::<Event>(&mut &bytes[..]).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+}
+
+#[test]
+fn the_colours_of_a_picture_s_file_go_with_it() {
+    use atelier_core::recipe::{FineColours, Samples};
+    let fine =
+        FineColours { samples: Samples::Sixteen(vec![1, 2, 3, 65_535]), has_alpha: true, profile: Some(vec![7; 9]), is_beyond_srgb: true };
+    let image = Rgb8::new(1, 1, vec![1, 2, 3]).unwrap().with_fine(Some(fine)).unwrap();
+    let info = PictureInfo { index: 0, seed: 1, cpu_math: None };
+    let event = Event::Picture { job: JobId(1), picture: Picture { info, notes: Vec::new(), image: Arc::new(image.clone()) } };
+    let mut bytes = Vec::new();
+    write(&mut bytes, event).unwrap();
+    let Some(Event::Picture { picture, .. }) = read(&mut &bytes[..]).unwrap() else { panic!("no picture") };
+    assert_eq!(*picture.image, image);
 }
 
 proptest! {

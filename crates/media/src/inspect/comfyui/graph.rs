@@ -7,8 +7,6 @@ use serde_json::{Map, Value};
 
 /// Nodes of a graph that are read.
 pub(super) const MAX_NODES: usize = 4096;
-/// Nodes that are gone through for one value.
-const MAX_HOPS: usize = 64;
 /// Steps through a graph, of all ways together: a link that is followed, or [`STEP_BYTES`] of a text that is copied. Large workflows take some
 /// ten thousand.
 const MAX_STEPS: usize = 1 << 20;
@@ -42,7 +40,7 @@ impl Node {
     }
 }
 
-fn as_link(value: &Value) -> Option<Link<'_>> {
+pub(super) fn as_link(value: &Value) -> Option<Link<'_>> {
     match value.as_array()?.as_slice() {
         [node, output] => Some(Link { node: node.as_str()?, output: output.as_u64()? }),
         _ => None,
@@ -125,21 +123,5 @@ impl Graph {
             }
         }
         found
-    }
-
-    /// The value of an input, followed to the node that it comes from: one with a single value, or with an input of the same name.
-    pub(super) fn value<'a>(&'a self, node: &'a Node, input: &str) -> Option<&'a Value> {
-        let mut value = node.inputs.get(input)?;
-        for _ in 0..MAX_HOPS {
-            let Some(link) = as_link(value) else { return Some(value) };
-            if !self.walk(1) {
-                return None;
-            }
-            let source = self.get(link.node)?;
-            let named = ["value", input, "text", "string", "int", "float", "number"].into_iter().find_map(|name| source.inputs.get(name));
-            let mut values = source.inputs.values();
-            value = named.or_else(|| values.next().filter(|_| values.next().is_none()))?;
-        }
-        None
     }
 }

@@ -1,0 +1,207 @@
+//! What a picture keeps outside of what was generated, in every form of its colours.
+
+use std::fs;
+use std::path::Path;
+
+use image::{DynamicImage, ImageBuffer, ImageEncoder, Luma, LumaA, Rgb, Rgba};
+use moxcms::ColorProfile;
+use proptest::prelude::*;
+
+use super::*;
+use crate::{ExportFormat, Metadata, export_picture, read_fine_image, read_image, write_picture};
+use atelier_core::recipe::ImageSource;
+
+const SIZE: (u32, u32) = (23, 17);
+
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Rgb8,
+    Rgba8,
+    GreyAlpha8,
+    Rgb16,
+    Rgba16,
+    Grey16,
+    GreyAlpha16,
+}
+
+const FORMS: [Form; 7] = [Form::Rgb8, Form::Rgba8, Form::GreyAlpha8, Form::Rgb16, Form::Rgba16, Form::Grey16, Form::GreyAlpha16];
+
+impl Form {
+    const fn has_alpha(self) -> bool {
+        matches!(self, Self::Rgba8 | Self::GreyAlpha8 | Self::Rgba16 | Self::GreyAlpha16)
+    }
+}
+
+/// Any colours: those of transparent pixels too.
+fn picture(form: Form, seed: u32) -> DynamicImage {
+    let (width, height) = SIZE;
+    let value = |x: u32, y: u32, channel: u32| {
+        let mixed = (x * 7919 + y * 104_729 + channel * 1_299_709).wrapping_add(seed).wrapping_mul(2_654_435_761);
+        ((mixed >> 13) & 0xffff) as u16
+    };
+    // Wholly opaque and wholly transparent pixels too.
+    let alpha = |x: u32, y: u32| match (x + y) % 3 {
+        0 => 0,
+        1 => u16::MAX,
+        _ => value(x, y, 9),
+    };
+    let byte = |value: u16| (value >> 8) as u8;
+    match form {
+        Form::Rgb8 => DynamicImage::ImageRgb8(ImageBuffer::from_fn(width, height, |x, y| Rgb([0, 1, 2].map(|c| byte(value(x, y, c)))))),
+        Form::Rgba8 => DynamicImage::ImageRgba8(ImageBuffer::from_fn(width, height, |x, y| {
+            Rgba([byte(value(x, y, 0)), byte(value(x, y, 1)), byte(value(x, y, 2)), byte(alpha(x, y))])
+        })),
+        Form::GreyAlpha8 => {
+            DynamicImage::ImageLumaA8(ImageBuffer::from_fn(width, height, |x, y| LumaA([byte(value(x, y, 0)), byte(alpha(x, y))])))
+        }
+        Form::Rgb16 => DynamicImage::ImageRgb16(ImageBuffer::from_fn(width, height, |x, y| Rgb([0, 1, 2].map(|c| value(x, y, c))))),
+        Form::Rgba16 => DynamicImage::ImageRgba16(ImageBuffer::from_fn(width, height, |x, y| {
+            Rgba([value(x, y, 0), value(x, y, 1), value(x, y, 2), alpha(x, y)])
+        })),
+        Form::Grey16 => DynamicImage::ImageLuma16(ImageBuffer::from_fn(width, height, |x, y| Luma([value(x, y, 0)]))),
+        Form::GreyAlpha16 => DynamicImage::ImageLumaA16(ImageBuffer::from_fn(width, height, |x, y| LumaA([value(x, y, 0), alpha(x, y)]))),
+    }
+}
+
+fn display_p3() -> Vec<u8> {
+    ColorProfile::new_display_p3().encode().unwrap()
+}
+
+fn write(path: &Path, image: &DynamicImage, profile: Option<Vec<u8>>) -> ImageSource {
+    let mut encoder = image::codecs::png::PngEncoder::new(fs::File::create(path).unwrap());
+    if let Some(profile) = profile {
+        encoder.set_icc_profile(profile).unwrap();
+    }
+    encoder.write_image(image.as_bytes(), image.width(), image.height(), image.color().into()).unwrap();
+    ImageSource::File(path.to_owned())
+}
+
+fn near(found: &[u8], expected: [u8; 3]) -> bool {
+    found.iter().zip(expected).all(|(one, two)| one.abs_diff(two) <= 3)
+}
+
+fn eight(image: &Rgb8) -> &[u8] {
+    let Some(FineColours { samples: Samples::Eight(samples), .. }) = image.fine() else { panic!("{image:?} has no eight bits of its own") };
+    samples
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn every_sample_outside_of_what_was_generated_stays(
+        form in proptest::sample::select(FORMS.to_vec()), seed in any::<u32>(), has_profile in any::<bool>(),
+        left in 0..20_u32, top in 0..14_u32, share in 1..=255_u8, border in (0..4_u32, 0..4_u32),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let image = picture(form, seed);
+        let profile = has_profile.then(display_p3);
+        let start = read_fine_image(&write(&folder.path().join("a.png"), &image, profile.clone())).unwrap();
+        let (width, height) = (SIZE.0 + border.0, SIZE.1 + border.1);
+        let mut shares = Mask::filled(width, height, 0);
+        let is_new = |x: u32, y: u32| (left..left + 3).contains(&x) && (top..top + 3).contains(&y);
+        for (at, value) in (0..).zip(shares.pixels_mut()) {
+            if is_new(at % width, at / width) {
+                *value = share;
+            }
+        }
+        let painted = Rgb8::new(width, height, vec![90; (width * height * 3) as usize]).unwrap();
+        let kept = keep_outside(&start, border, painted, &shares);
+        let has_more = form.has_alpha() || has_profile || matches!(form, Form::Rgb16 | Form::Grey16);
+        prop_assert_eq!(start.fine().is_some(), has_more);
+        if !has_more {
+            return Ok(());
+        }
+        let path = folder.path().join("b.png");
+        write_picture(&path, &kept, &Metadata::default()).unwrap();
+        let (before, after) = (image.to_rgba16(), image::open(&path).unwrap().to_rgba16());
+        for (x, y, pixel) in after.enumerate_pixels() {
+            if x >= border.0 && y >= border.1 && !is_new(x, y) {
+                prop_assert_eq!(pixel, before.get_pixel(x - border.0, y - border.1), "{:?} at {}, {}", form, x, y);
+            }
+        }
+        prop_assert_eq!(kept.fine().map(|fine| (fine.has_alpha, fine.profile.clone())), Some((form.has_alpha(), profile)));
+    }
+}
+
+#[test]
+fn a_wide_profile_is_converted_for_models_and_screens_and_back_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let red = DynamicImage::ImageRgb8(ImageBuffer::from_pixel(8, 8, Rgb([230, 60, 50])));
+    let source = write(&folder.path().join("a.png"), &red, Some(display_p3()));
+    let shown = read_image(&source).unwrap();
+    assert!(shown.pixels()[0] > 240 && shown.pixels()[1] < 50, "{:?}", &shown.pixels()[..3]);
+    assert!(shown.fine().is_none());
+    // What a model paints in the same colour has the numbers of the profile.
+    let start = read_fine_image(&source).unwrap();
+    let kept = keep_outside(&start, (0, 0), shown, &Mask::filled(8, 8, 255));
+    assert!(near(&eight(&kept)[..3], [230, 60, 50]), "{:?}", &eight(&kept)[..3]);
+    // sRGB is left alone.
+    let srgb = ColorProfile::new_srgb().encode().unwrap();
+    let same = write(&folder.path().join("b.png"), &picture(Form::Rgb8, 3), Some(srgb));
+    assert_eq!(read_image(&same).unwrap().pixels(), picture(Form::Rgb8, 3).as_bytes());
+}
+
+#[test]
+fn what_is_painted_over_nothing_is_opaque_and_its_edge_has_no_white_in_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let clear = DynamicImage::ImageRgba8(ImageBuffer::from_pixel(2, 1, Rgba([0, 0, 0, 0])));
+    let start = read_fine_image(&write(&folder.path().join("a.png"), &clear, None)).unwrap();
+    // A dark colour, of which half and all is laid over white.
+    let painted = Rgb8::new(2, 1, vec![128, 148, 168, 0, 40, 80]).unwrap();
+    let kept = keep_outside(&start, (0, 0), painted, &Mask::new(2, 1, vec![128, 255]).unwrap());
+    let samples = eight(&kept);
+    assert_eq!(samples[3..8], [128, 0, 40, 80, 255]);
+    assert!(near(&samples[..3], [2, 42, 82]), "{samples:?}");
+}
+
+#[test]
+fn an_enlarged_picture_has_its_transparency_and_its_profile() {
+    let folder = tempfile::tempdir().unwrap();
+    let half = DynamicImage::ImageRgba8(ImageBuffer::from_fn(16, 16, |x, _| Rgba([200, 30, 30, if x < 8 { 255 } else { 0 }])));
+    let start = read_fine_image(&write(&folder.path().join("a.png"), &half, Some(display_p3()))).unwrap();
+    let large = crate::fit_image(&own_colours(&start), 32, 32, StartFit::Stretch).unwrap();
+    let kept = keep_enlarged(&start, large);
+    assert!(kept.fine().is_some_and(|fine| fine.has_alpha && fine.profile.is_some()));
+    let samples = eight(&kept);
+    assert_eq!((samples[3], samples[31 * 4 + 3]), (255, 0));
+    // A colour that sRGB does not have stays too.
+    assert!(near(&samples[..3], [200, 30, 30]), "{:?}", &samples[..4]);
+}
+
+#[test]
+fn a_copy_keeps_what_its_format_can_keep() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder.path().join("a.png"), &picture(Form::Rgba8, 5), Some(display_p3()));
+    for (format, keeps_alpha) in [(ExportFormat::WebP, true), (ExportFormat::Jpeg { quality: 95 }, false), (ExportFormat::Png, true)] {
+        let path = export_picture(&folder.path().join("a.png"), &folder.path().join("out"), format, false).unwrap();
+        let copy = read_fine_image(&ImageSource::File(path.clone())).unwrap();
+        let fine = copy.fine().unwrap_or_else(|| panic!("{}", path.display()));
+        assert_eq!((fine.has_alpha, fine.profile.is_some()), (keeps_alpha, true), "{}", path.display());
+        if keeps_alpha {
+            assert_eq!(eight(&copy), picture(Form::Rgba8, 5).as_bytes(), "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_damaged_jpeg_is_refused_and_bytes_after_it_are_no_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.jpg");
+    let pixels = picture(Form::Rgb8, 1).resize_exact(96, 64, image::imageops::FilterType::Triangle);
+    let whole = crate::encode_jpeg(&Rgb8::new(96, 64, pixels.as_bytes().to_vec()).unwrap(), 90).unwrap();
+    let read = |bytes: &[u8]| {
+        fs::write(&path, bytes).unwrap();
+        read_image(&ImageSource::File(path.clone()))
+    };
+    assert!(read(&whole).is_ok());
+    assert!(read(&[&whole[..], b"trailer"].concat()).is_ok());
+    for share in [3, 5, 7] {
+        let error = read(&whole[..whole.len() * share / 10]).unwrap_err().to_string();
+        assert!(error.contains("is not a picture"), "{error}");
+    }
+    // A marker in the middle of the pixels.
+    let mut hurt = whole.clone();
+    let at = whole.len() / 2;
+    hurt[at..at + 2].copy_from_slice(&[0xff, 0xc4]);
+    assert!(read(&hurt).is_err());
+}

@@ -1,0 +1,265 @@
+//! What comes back from graphs whose nodes are known, half known and not known at all.
+
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::classes;
+use crate::inspect::settings::PictureSettings;
+use crate::settings_of_texts;
+
+fn read(graph: &Value) -> PictureSettings {
+    settings_of_texts(vec![("prompt".to_owned(), graph.to_string())])
+}
+
+/// A plain graph of text to picture, with some inputs of its nodes set, and further nodes.
+fn graph(inputs: &[(&str, &str, Value)], nodes: &[(&str, &str, Value)]) -> Value {
+    let mut graph = json!({
+        "4": { "class_type": "CheckpointLoaderSimple", "inputs": { "ckpt_name": "sea.safetensors" } },
+        "5": { "class_type": "EmptyLatentImage", "inputs": { "width": 512, "height": 768, "batch_size": 1 } },
+        "6": { "class_type": "CLIPTextEncode", "inputs": { "text": "a lake", "clip": ["4", 1] } },
+        "7": { "class_type": "CLIPTextEncode", "inputs": { "text": "fog", "clip": ["4", 1] } },
+        "3": { "class_type": "KSampler", "inputs": { "seed": 42, "steps": 24, "cfg": 6.0, "sampler_name": "euler", "scheduler": "karras",
+            "denoise": 1.0, "model": ["4", 0], "positive": ["6", 0], "negative": ["7", 0], "latent_image": ["5", 0] } },
+        "8": { "class_type": "VAEDecode", "inputs": { "samples": ["3", 0], "vae": ["4", 2] } },
+        "9": { "class_type": "SaveImage", "inputs": { "filename_prefix": "x", "images": ["8", 0] } },
+    });
+    for (id, class, inputs) in nodes {
+        graph[*id] = json!({ "class_type": class, "inputs": inputs });
+    }
+    for (id, input, value) in inputs {
+        graph[*id]["inputs"][*input] = value.clone();
+    }
+    graph
+}
+
+fn lists(settings: &PictureSettings, words: &str) -> bool {
+    settings.not_understood.iter().any(|(name, value)| name.contains(words) || value.contains(words))
+}
+
+#[test]
+fn what_another_node_computes_is_not_understood_whatever_its_fields_are_called() {
+    let computes = json!({ "text": "a hut", "value": 99, "seed": 99, "steps": 99, "cfg": 99.0, "width": 1024, "height": 1024, "steps_total": 99,
+        "sampler_name": "lcm", "scheduler": "simple", "denoise": 0.3, "ckpt_name": "other.safetensors", "string": "a hut" });
+    for (id, input) in [
+        ("6", "text"),
+        ("3", "seed"),
+        ("3", "steps"),
+        ("3", "cfg"),
+        ("3", "sampler_name"),
+        ("3", "scheduler"),
+        ("5", "width"),
+        ("5", "height"),
+        ("3", "positive"),
+        ("3", "model"),
+        ("3", "latent_image"),
+        ("4", "ckpt_name"),
+    ] {
+        let settings = read(&graph(&[(id, input, json!(["50", 0]))], &[("50", "Somebodys Node", computes.clone())]));
+        let told = format!("{:?}", PictureSettings { not_understood: Vec::new(), raw_texts: Vec::new(), ..settings.clone() });
+        for foreign in ["hut", "99", "1024", "lcm", "simple", "0.3", "other"] {
+            assert!(!told.contains(foreign), "{id} {input}: {foreign} in {told}");
+        }
+        assert!(lists(&settings, "Somebodys Node"), "{id} {input}: {settings:?}");
+        assert!(lists(&settings, "a hut") && lists(&settings, "1024"), "{id} {input}: {settings:?}");
+    }
+    // A node without values of its own is listed too.
+    let settings = read(&graph(&[("5", "width", json!(["50", 0]))], &[("50", "SizeOfPicture", json!({ "image": ["8", 0] }))]));
+    assert!(settings.size.is_none() && lists(&settings, "SizeOfPicture"));
+}
+
+#[test]
+fn joined_texts_are_put_together_and_one_part_that_is_not_understood_leaves_none() {
+    let join = |a: Value, b: Value| json!({ "string_a": a, "string_b": b, "delimiter": ", " });
+    let text = ("6", "text", json!(["21", 0]));
+    let nodes = |part: Value| {
+        [("20", "StringConcatenate", join(json!("a lake"), part)), ("21", "StringConcatenate", join(json!(["20", 0]), json!("oil")))]
+    };
+    assert_eq!(read(&graph(std::slice::from_ref(&text), &nodes(json!("at dusk")))).prompt.as_deref(), Some("a lake, at dusk, oil"));
+    let nodes = [nodes(json!(["22", 0])).to_vec(), vec![("22", "Replace", json!({ "text": "green", "find": "e" }))]].concat();
+    let settings = read(&graph(&[text], &nodes));
+    assert_eq!(settings.prompt, None);
+    assert!(["a lake", "oil", "green"].iter().all(|part| lists(&settings, part)), "{settings:?}");
+    let many = json!({ "inputcount": 3, "string_1": "a", "string_2": "", "string_3": "c", "delimiter": "\\n", "return_list": false });
+    let settings = read(&graph(&[("6", "text", json!(["21", 0]))], &[("21", "JoinStringMulti", many)]));
+    assert_eq!(settings.prompt.as_deref(), Some("a\nc"));
+}
+
+#[test]
+fn of_a_node_with_several_texts_the_one_that_says_most_is_the_prompt() {
+    let flux = json!({ "clip_l": "lake, dusk", "t5xxl": "A lake at dusk.", "guidance": 3.5, "clip": ["4", 1] });
+    let settings = read(&graph(&[("3", "positive", json!(["50", 0]))], &[("50", "CLIPTextEncodeFlux", flux)]));
+    assert_eq!((settings.prompt.as_deref(), settings.distilled_guidance), (Some("A lake at dusk."), Some(3.5)));
+    assert!(lists(&settings, "lake, dusk"));
+}
+
+#[test]
+fn a_loader_with_everything_is_read_by_its_outputs() {
+    let loader = json!({ "ckpt_name": "sea.safetensors", "clip_skip": -2, "lora_name": "ink.safetensors", "lora_model_strength": 0.8,
+        "lora_clip_strength": 0.8, "positive": "a lake", "negative": "fog", "empty_latent_width": 640, "empty_latent_height": 384 });
+    let sampler = json!({ "seed": 1, "steps": 4, "cfg": 2.0, "sampler_name": "euler", "scheduler": "normal", "denoise": 1.0,
+        "model": ["50", 0], "positive": ["50", 1], "negative": ["50", 2], "latent_image": ["50", 3] });
+    let vae = ("8", "vae", json!(["50", 4]));
+    let settings = read(&graph(&[vae], &[("50", "Efficient Loader", loader), ("3", "KSampler (Efficient)", sampler)]));
+    assert_eq!((settings.prompt.as_deref(), settings.negative_prompt.as_deref()), (Some("a lake"), Some("fog")));
+    assert_eq!((settings.size, settings.clip_skip, settings.loras.len()), (Some((640, 384)), Some(2), 1));
+    assert_eq!(settings.not_understood, []);
+}
+
+#[test]
+fn the_text_of_a1111_beside_a_graph_wins_for_what_it_says() {
+    let text = "a hut\nSteps: 24, Sampler: Euler, CFG scale: 6, Seed: 42, Size: 896x1152, Model hash: aabbccddee";
+    let graph = graph(&[("5", "width", json!(["30", 0]))], &[("30", "Aspect", json!({ "width": 1024 }))]);
+    let texts = vec![("parameters".to_owned(), text.to_owned()), ("prompt".to_owned(), graph.to_string())];
+    let settings = settings_of_texts(texts);
+    assert_eq!((settings.prompt.as_deref(), settings.size), (Some("a hut"), Some((896, 1152))));
+    assert_eq!(settings.model.and_then(|model| model.hash).as_deref(), Some("aabbccddee"));
+}
+
+#[test]
+fn graphs_in_comments_are_read_however_they_are_wrapped() {
+    let graph = graph(&[], &[]);
+    let extra =
+        json!({ "prompt": "a hut", "steps": 30, "seed": 42, "resources": [{ "type": "lora", "modelName": "ink", "strength": 0.5 }] });
+    let mut beside = graph.clone();
+    beside["extraMetadata"] = Value::from(extra.to_string());
+    for (key, text, prompt) in [
+        ("UserComment", graph.to_string(), "a lake"),
+        ("Comment", json!({ "prompt": graph, "workflow": { "nodes": [] } }).to_string(), "a lake"),
+        ("UserComment", json!({ "prompt": graph.to_string() }).to_string(), "a lake"),
+        ("UserComment", beside.to_string(), "a hut"),
+    ] {
+        let settings = settings_of_texts(vec![(key.to_owned(), text)]);
+        assert_eq!((settings.prompt.as_deref(), settings.seed, settings.size), (Some(prompt), Some(42), Some((512, 768))), "{key}");
+        assert_eq!(settings.raw_texts.len(), 1, "the file has one text");
+    }
+}
+
+#[test]
+fn subgraphs_are_opened_and_what_is_given_to_them_goes_in() {
+    let encode = |id: u64, link: u64, text: &str| json!({ "id": id, "type": "CLIPTextEncode", "inputs": [{ "name": "text", "link": link }], "widgets_values": [text] });
+    let workflow = json!({
+        "nodes": [
+            { "id": 1, "type": "PrimitiveStringMultiline", "widgets_values": ["a lake"] },
+            { "id": 57, "type": "inner-id", "inputs": [{ "name": "words", "link": 1 }], "outputs": [] },
+            { "id": 9, "type": "SaveImage", "inputs": [{ "name": "images", "link": 2 }] },
+        ],
+        "links": [[1, 1, 0, 57, 0, "STRING"], [2, 57, 0, 9, 0, "IMAGE"]],
+        "definitions": { "subgraphs": [{
+            "id": "inner-id", "inputs": [{ "name": "words" }], "outputs": [{ "name": "IMAGE" }],
+            "nodes": [
+                encode(6, 1, "stale"),
+                { "id": 5, "type": "EmptyLatentImage", "widgets_values": [512, 768, 1] },
+                { "id": 3, "type": "KSampler", "inputs": [{ "name": "positive", "link": 2 }, { "name": "latent_image", "link": 3 }],
+                    "widgets_values": [42, "fixed", 24, 6.0, "euler", "karras", 1.0] },
+                { "id": 8, "type": "VAEDecode", "inputs": [{ "name": "samples", "link": 4 }] },
+                // A subgraph in itself comes to an end.
+                { "id": 99, "type": "inner-id" },
+            ],
+            "links": [
+                { "id": 1, "origin_id": -10, "origin_slot": 0, "target_id": 6, "target_slot": 0 },
+                { "id": 2, "origin_id": 6, "origin_slot": 0, "target_id": 3, "target_slot": 0 },
+                { "id": 3, "origin_id": 5, "origin_slot": 0, "target_id": 3, "target_slot": 1 },
+                { "id": 4, "origin_id": 3, "origin_slot": 0, "target_id": 8, "target_slot": 0 },
+                { "id": 5, "origin_id": 8, "origin_slot": 0, "target_id": -20, "target_slot": 0 },
+            ],
+        }] },
+    });
+    let settings = settings_of_texts(vec![("workflow".to_owned(), workflow.to_string())]);
+    assert_eq!((settings.prompt.as_deref(), settings.seed, settings.size), (Some("a lake"), Some(42), Some((512, 768))));
+}
+
+/// Each input that a known class reads, and some that no class does.
+fn all_inputs() -> Vec<&'static str> {
+    let lists = [classes::VALUES, classes::ENCODERS];
+    let texts = lists.into_iter().flatten().flat_map(|(_, inputs)| inputs.iter().copied());
+    let others = [
+        "seed",
+        "noise_seed",
+        "steps",
+        "cfg",
+        "sampler_name",
+        "scheduler",
+        "denoise",
+        "shift",
+        "guidance",
+        "width",
+        "height",
+        "ckpt_name",
+        "unet_name",
+        "vae_name",
+        "lora_name",
+        "strength_model",
+        "strength_clip",
+        "lora_01",
+        "strength_01",
+        "lora_name_1",
+        "model_weight_1",
+        "clip_weight_1",
+        "switch_1",
+        "stop_at_clip_layer",
+        "empty_latent_width",
+        "empty_latent_height",
+        "positive",
+        "negative",
+        "clip_skip",
+        "string_a",
+        "string_b",
+        "delimiter",
+        "inputcount",
+        "select",
+        "input1",
+        "any_01",
+        "something",
+        "start_at_step",
+        "end_at_step",
+        "eta",
+    ];
+    let mut all: Vec<&str> = texts.chain(others).filter(|name| !name.is_empty()).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+fn all_classes() -> Vec<&'static str> {
+    let mut all: Vec<&str> =
+        classes::VALUES.iter().chain(classes::ENCODERS).chain(classes::HAND_WORDS_ON).chain(classes::MIX_WORDS).map(|it| it.0).collect();
+    all.extend(
+        classes::HAND_MODEL_ON
+            .iter()
+            .chain(classes::EMPTY_LATENTS)
+            .chain(classes::PICTURE_LATENTS)
+            .chain(classes::NOISES)
+            .chain(classes::GUIDERS),
+    );
+    all.extend(classes::JOINS.iter().map(|it| it.class));
+    all.extend(classes::WHOLE_LOADERS.iter().map(|it| it.class));
+    all.extend(classes::MODEL_FILES.iter().chain(classes::HAND_LATENTS_ON).chain(classes::SIGMAS).chain(classes::SAMPLERS).map(|it| it.0));
+    all.extend(["SaveImage", "CR LoRA Stack", "LoRA Stacker", "ImpactSwitch", "Any Switch (rgthree)", "FaceDetailer", "Unknown"]);
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+    /// Whatever stands where, each value is told in a field or listed.
+    #[test]
+    fn each_value_of_a_node_on_the_way_is_in_a_field_or_listed(
+        class in proptest::sample::select(all_classes()),
+        inputs in proptest::sample::subsequence(all_inputs(), 1..12),
+        output in 0..8_u64,
+        place in proptest::sample::select(vec![("6", "text"), ("3", "seed"), ("3", "steps"), ("3", "cfg"), ("3", "model"), ("3", "positive"),
+            ("3", "negative"), ("3", "latent_image"), ("3", "sampler_name"), ("5", "width"), ("6", "clip"), ("4", "ckpt_name"), ("8", "vae")]),
+        is_text in any::<bool>(),
+    ) {
+        let mark = |index: usize| 7_700_001 + index as u64;
+        let value = |index: usize| if is_text { Value::from(format!("w{}", mark(index))) } else { Value::from(mark(index)) };
+        let own: Map<String, Value> = inputs.iter().enumerate().map(|(index, name)| ((*name).to_owned(), value(index))).collect();
+        let graph = graph(&[(place.0, place.1, json!(["50", output]))], &[("50", class, Value::Object(own))]);
+        let settings = PictureSettings { raw_texts: Vec::new(), ..read(&graph) };
+        // Numbers are told with the precision that a field has.
+        let told = format!("{settings:?}");
+        for (index, name) in inputs.iter().enumerate() {
+            let is_told = told.contains(&mark(index).to_string());
+            prop_assert!(is_told, "{class} at {place:?}: {name} = {} is nowhere in {told}", mark(index));
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Pictures in the forms that programs of 2026 document, as files with the texts that each of them writes.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use testkit::pictures::{Exif, jpeg, png};
+
+use super::*;
+
+fn read_png(texts: &[(&str, &str)]) -> PictureSettings {
+    read_bytes("a.png", &png(texts))
+}
+
+fn read_bytes(name: &str, bytes: &[u8]) -> PictureSettings {
+    let folder = tempfile::tempdir().unwrap();
+    let path: PathBuf = folder.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    read_settings(&path).unwrap()
+}
+
+fn listed(settings: &PictureSettings, name: &str) -> Option<String> {
+    settings.not_understood.iter().find(|(it, _)| it == name).map(|(_, value)| value.clone())
+}
+
+/// What every picture below tells.
+fn check(settings: &PictureSettings, tool: Tool, size: (u32, u32)) {
+    assert_eq!(settings.tool, Some(tool), "{settings:?}");
+    assert_eq!((settings.prompt.as_deref(), settings.seed, settings.steps), (Some("a red barn"), Some(4242), Some(24)), "{settings:?}");
+    assert_eq!(settings.size, Some(size), "{settings:?}");
+}
+
+#[test]
+fn comfyui_with_a_subgraph_a_switch_and_a_text_encoder_of_a_language_model() {
+    let graph = json!({
+        "60": { "class_type": "SaveImage", "inputs": { "filename_prefix": "ComfyUI", "images": ["75:8", 0] } },
+        "75:8": { "class_type": "VAEDecode", "inputs": { "samples": ["75:3", 0], "vae": ["75:39", 0] } },
+        "75:39": { "class_type": "VAELoader", "inputs": { "vae_name": "qwen_image_vae.safetensors" } },
+        "75:38": { "class_type": "CLIPLoader", "inputs": { "clip_name": "qwen_2.5_vl_7b.safetensors", "type": "qwen_image", "device": "default" } },
+        "75:37": { "class_type": "UNETLoader", "inputs": { "unet_name": "qwen_image.safetensors", "weight_dtype": "default" } },
+        "75:66": { "class_type": "ModelSamplingAuraFlow", "inputs": { "shift": 3.1, "model": ["75:80", 0] } },
+        "75:73": { "class_type": "LoraLoaderModelOnly", "inputs": { "lora_name": "inky.safetensors", "strength_model": 0.8, "model": ["75:37", 0] } },
+        "75:80": { "class_type": "ComfySwitchNode", "inputs": { "switch": true, "on_false": ["75:37", 0], "on_true": ["75:73", 0] } },
+        "75:6": { "class_type": "CLIPTextEncode", "inputs": { "text": ["75:90", 0], "clip": ["75:38", 0] } },
+        "75:90": { "class_type": "PrimitiveStringMultiline", "inputs": { "value": "a red barn" } },
+        "75:7": { "class_type": "ConditioningZeroOut", "inputs": { "conditioning": ["75:6", 0] } },
+        "75:58": { "class_type": "EmptySD3LatentImage", "inputs": { "width": 1328, "height": 1024, "batch_size": 1 } },
+        "75:3": { "class_type": "KSampler", "inputs": { "seed": 4242, "steps": ["75:91", 0], "cfg": 2.5, "sampler_name": "euler", "scheduler": "simple",
+            "denoise": 1, "model": ["75:66", 0], "positive": ["75:6", 0], "negative": ["75:7", 0], "latent_image": ["75:58", 0] } },
+        "75:91": { "class_type": "ComfySwitchNode", "inputs": { "switch": true, "on_false": ["75:92", 0], "on_true": ["75:93", 0] } },
+        "75:92": { "class_type": "PrimitiveInt", "inputs": { "value": 50 } },
+        "75:93": { "class_type": "PrimitiveInt", "inputs": { "value": 24 } },
+    });
+    let settings = read_png(&[("prompt", &graph.to_string()), ("workflow", "{\"nodes\": []}")]);
+    check(&settings, Tool::ComfyUi, (1328, 1024));
+    assert_eq!((settings.negative_prompt.as_deref(), settings.flow_shift, settings.guidance), (Some(""), Some(3.1), Some(2.5)));
+    assert_eq!(settings.model.clone().and_then(|it| it.name).as_deref(), Some("qwen_image.safetensors"));
+    assert_eq!(settings.loras, [PictureLora { name: "inky.safetensors".into(), hash: None, strength: 0.8 }]);
+    // The way that was not taken is listed.
+    assert_eq!(listed(&settings, "PrimitiveInt (node 75:92)").as_deref(), Some("value: 50"));
+}
+
+#[test]
+fn comfyui_with_flux_2_and_references() {
+    let graph = json!({
+        "9": { "class_type": "SaveImage", "inputs": { "filename_prefix": "Flux2", "images": ["8", 0] } },
+        "8": { "class_type": "VAEDecode", "inputs": { "samples": ["13", 0], "vae": ["10", 0] } },
+        "10": { "class_type": "VAELoader", "inputs": { "vae_name": "flux2-vae.safetensors" } },
+        "12": { "class_type": "UNETLoader", "inputs": { "unet_name": "flux2_dev.safetensors", "weight_dtype": "fp8_e4m3fn" } },
+        "38": { "class_type": "CLIPLoader", "inputs": { "clip_name": "mistral.safetensors", "type": "flux2" } },
+        "6": { "class_type": "CLIPTextEncode", "inputs": { "text": "a red barn", "clip": ["38", 0] } },
+        "26": { "class_type": "FluxGuidance", "inputs": { "guidance": 4, "conditioning": ["6", 0] } },
+        "39": { "class_type": "ReferenceLatent", "inputs": { "conditioning": ["26", 0], "latent": ["40", 0] } },
+        "40": { "class_type": "VAEEncode", "inputs": { "pixels": ["42", 0], "vae": ["10", 0] } },
+        "42": { "class_type": "LoadImage", "inputs": { "image": "reference.png" } },
+        "22": { "class_type": "BasicGuider", "inputs": { "model": ["12", 0], "conditioning": ["39", 0] } },
+        "25": { "class_type": "RandomNoise", "inputs": { "noise_seed": 4242 } },
+        "16": { "class_type": "KSamplerSelect", "inputs": { "sampler_name": "euler" } },
+        "48": { "class_type": "Flux2Scheduler", "inputs": { "steps": 24, "width": 1248, "height": 832 } },
+        "47": { "class_type": "EmptyFlux2LatentImage", "inputs": { "width": 1248, "height": 832, "batch_size": 1 } },
+        "13": { "class_type": "SamplerCustomAdvanced", "inputs": { "noise": ["25", 0], "guider": ["22", 0], "sampler": ["16", 0], "sigmas": ["48", 0],
+            "latent_image": ["47", 0] } },
+    });
+    let settings = read_png(&[("prompt", &graph.to_string())]);
+    check(&settings, Tool::ComfyUi, (1248, 832));
+    assert_eq!((settings.guidance, settings.distilled_guidance, settings.strength), (Some(1.0), Some(4.0), None));
+    assert_eq!(listed(&settings, "LoadImage (node 42)").as_deref(), Some("image: reference.png"));
+    assert_eq!(listed(&settings, "UNETLoader (node 12)").as_deref(), Some("weight_dtype: fp8_e4m3fn"));
+}
+
+#[test]
+fn invokeai_6_with_reference_pictures_and_a_text_encoder_of_its_own() {
+    let metadata = json!({ "app_version": "6.11.0", "generation_mode": "z_image_txt2img", "positive_prompt": "a red barn", "negative_prompt": null,
+        "width": 1024, "height": 768, "seed": 4242, "rand_device": "cpu", "steps": 24, "cfg_scale": 1, "scheduler": "euler",
+        "model": { "key": "k", "hash": "blake3:1122", "name": "Z-Image Turbo", "base": "z-image", "type": "main" },
+        "vae": { "key": "v", "hash": "blake3:33", "name": "FLUX VAE", "base": "flux", "type": "vae" },
+        "qwen3_encoder": { "key": "q", "hash": "blake3:44", "name": "Qwen3 4B", "base": "any", "type": "qwen3_encoder" },
+        "loras": [{ "model": { "key": "l", "hash": "blake3:55", "name": "Inky", "base": "z-image", "type": "lora" }, "weight": 0.8 }],
+        "ref_images": [{ "id": "r", "isEnabled": true, "config": { "type": "ip_adapter" } }] });
+    let settings = read_png(&[("invokeai_metadata", &metadata.to_string()), ("invokeai_graph", "{\"id\": \"g\"}")]);
+    check(&settings, Tool::InvokeAi, (1024, 768));
+    assert_eq!(settings.model.clone().and_then(|it| it.name).as_deref(), Some("Z-Image Turbo"));
+    assert_eq!(settings.loras.len(), 1);
+    assert!(listed(&settings, "qwen3_encoder").is_some() && listed(&settings, "ref_images").is_some());
+}
+
+#[test]
+fn swarmui_with_what_its_server_adds() {
+    let parameters = json!({
+        "sui_image_params": { "prompt": "a red barn", "negativeprompt": "fog", "model": "Z-Image/z_image_turbo", "images": 1, "seed": 4242, "steps": 24,
+            "cfgscale": 1.0, "aspectratio": "4:3", "width": 1152, "height": 896, "sampler": "euler", "scheduler": "simple", "sigmashift": 3.0,
+            "loras": ["style/inky"], "loraweights": ["0.8"], "swarm_version": "0.9.8.0" },
+        "sui_extra_data": { "date": "2026-06-01", "original_prompt": "a <random:red,blue> barn", "prep_time": "1 s", "generation_time": "2 s" },
+        "sui_models": [{ "name": "Z-Image/z_image_turbo.safetensors", "param": "model", "hash": "0xabc123" }],
+    });
+    let settings = read_png(&[("parameters", &parameters.to_string())]);
+    check(&settings, Tool::SwarmUi, (1152, 896));
+    assert_eq!(settings.model.clone().and_then(|it| it.hash).as_deref(), Some("abc123"));
+    assert_eq!(settings.not_understood, [("original_prompt".to_owned(), "a <random:red,blue> barn".to_owned())]);
+}
+
+#[test]
+fn forge_neo_sd_next_and_krita_in_the_text_of_a1111() {
+    let neo = "a red barn\nNegative prompt: fog\nSteps: 24, Sampler: Euler, Schedule type: Beta, CFG scale: 1, Shift: 3, Seed: 4242, Size: 832x1216, \
+        Model hash: aabbccddee, Model: z_image_turbo, Module 1: qwen_3_4b, Module 2: ae, Denoising strength: 0.55, RNG: CPU, Version: neo-2.7";
+    let settings = read_png(&[("parameters", neo)]);
+    check(&settings, Tool::A1111, (832, 1216));
+    assert_eq!((settings.strength, settings.flow_shift), (Some(0.55), Some(3.0)));
+    assert_eq!(listed(&settings, "Module 1").as_deref(), Some("qwen_3_4b"));
+
+    let next = "a red barn\nNegative prompt: fog\nSteps: 24, Size: 1024x768, Seed: 4242, CFG scale: 6, Sampler: UniPC, Model: seaside_v3, App: SD.Next, \
+        Version: 2b2ab5d, Pipeline: ZImagePipeline, Operations: txt2img, Extra: [\"a, b\", {\"c\": 1}], Clip skip: 2";
+    let settings = read_bytes("a.jpg", &jpeg(&Exif::little_endian().with_comment(next, true)));
+    check(&settings, Tool::A1111, (1024, 768));
+    assert_eq!((settings.clip_skip, listed(&settings, "Extra").as_deref()), (Some(2), Some("[\"a, b\", {\"c\": 1}]")));
+
+    let krita = "a red barn <lora:inky:0.8>\nNegative prompt: fog\nSteps: 24, Sampler: Euler - euler_a, CFG scale: 7.5, Seed: 4242, Size: 512x768, \
+        Model hash: unknown, Model: seaside.safetensors, Denoising strength: 0.8, Mode: Refine";
+    let settings = read_png(&[("parameters", krita)]);
+    check(&settings, Tool::A1111, (512, 768));
+    assert_eq!((settings.sampler.as_deref(), settings.strength, settings.loras.len()), (Some("euler_a"), Some(0.8), 1));
+    assert_eq!(listed(&settings, "Mode").as_deref(), Some("Refine"));
+}
+
+#[test]
+fn a_strength_alone_is_no_start_picture_where_it_is_written_of_every_one() {
+    let text = |rest: &str| {
+        format!("a red barn\nSteps: 24, Sampler: Euler, CFG scale: 6, Seed: 4242, Size: 512x768, Denoising strength: 0.7{rest}")
+    };
+    for (rest, strength, scale) in [
+        ("", None, None),
+        (", Version: v1.5.2", None, None),
+        (", Version: v1.10.1", Some(0.7), None),
+        (", Version: v1.5.2, Mask blur: 4", Some(0.7), None),
+        (", Hires resize: 1024x1536, Hires upscaler: Latent", None, Some(2.0)),
+        (", Hires resize: 1024x1024, Version: v1.10.1", None, None),
+    ] {
+        let settings = read_png(&[("parameters", &text(rest))]);
+        assert_eq!((settings.strength, settings.hires.as_ref().map(|it| it.scale)), (strength, scale), "{rest}");
+        let told = strength.is_some() || settings.hires.and_then(|it| it.strength).is_some();
+        assert_eq!(settings.not_understood.iter().any(|(name, _)| name == "Denoising strength"), !told, "{rest}");
+    }
+}
+
+#[test]
+fn hashes_and_resources_are_read_whole() {
+    let text = "a red barn <lora:ink, wash v2:0.8>\nSteps: 24, Sampler: Euler, CFG scale: 6, Seed: 4242, Size: 512x768, \
+        Lora hashes: \"ink, wash v2: 0a1b2c3d4e5f, b: 99aabbccddee\", Hashes: {\"model\": \"c0d1994c73\", \"vae\": \"c6a580b13a\"}";
+    let settings = read_png(&[("parameters", text)]);
+    check(&settings, Tool::A1111, (512, 768));
+    assert_eq!(settings.loras[0].hash.as_deref(), Some("0a1b2c3d4e5f"));
+    assert_eq!(settings.model.and_then(|it| it.hash).as_deref(), Some("c0d1994c73"));
+    assert_eq!(settings.vae.and_then(|it| it.hash).as_deref(), Some("c6a580b13a"));
+
+    let text = "a red barn\nSteps: 24, Sampler: Euler a, CFG scale: 7, Seed: 4242, Size: 832x1216, Created Date: 2026-06-01T03:04:27.1337Z, \
+        Civitai resources: [{\"type\":\"checkpoint\",\"modelVersionId\":290640,\"modelName\":\"Sea: Turbo, XL\"},{\"type\":\"lora\",\"weight\":0.4,\
+        \"modelName\":\"Knob\"}], Civitai metadata: {\"remixOfId\":7}";
+    let settings = read_png(&[("parameters", text)]);
+    check(&settings, Tool::A1111, (832, 1216));
+    assert_eq!(settings.model.clone().and_then(|it| it.name).as_deref(), Some("Sea: Turbo, XL"));
+    assert_eq!((settings.loras.len(), settings.loras[0].strength), (1, 0.4));
+    assert!(listed(&settings, "Civitai resources").is_some_and(|text| text.ends_with("}]")), "the whole stays");
+}
+
+#[test]
+fn novelai_4_5_with_characters() {
+    let comment = json!({ "prompt": "a red barn", "uc": "fog", "steps": 24, "width": 832, "height": 1216, "scale": 5.0, "seed": 4242, "sampler": "k_euler_ancestral",
+        "noise_schedule": "karras", "v4_prompt": { "caption": { "base_caption": "a red barn", "char_captions": [{ "char_caption": "girl" }] } } });
+    let settings = read_png(&[("Software", "NovelAI"), ("Source", "NovelAI Diffusion V4.5 4BDE2A90"), ("Comment", &comment.to_string())]);
+    check(&settings, Tool::NovelAi, (832, 1216));
+    let expected = PictureModel { name: Some("NovelAI Diffusion V4.5".into()), hash: Some("4BDE2A90".into()) };
+    assert_eq!(settings.model, Some(expected));
+    assert!(listed(&settings, "v4_prompt").is_some_and(|text| text.contains("girl")));
+}
+
+#[test]
+fn draw_things_in_a_jpeg() {
+    let comment = json!({ "c": "a red barn", "uc": "fog", "seed": 4242, "steps": 24, "size": "1024x768", "scale": 4.5, "sampler": "UniPC AYS",
+        "model": "z_image_turbo_1.0_q8p.ckpt", "seed_mode": "Scale Alike", "strength": 1, "shift": 3.0, "profile": { "duration": 7.1 },
+        "v2": { "steps": 24 } });
+    let settings = read_bytes("a.jpg", &jpeg(&Exif::big_endian().with_comment(&comment.to_string(), false)));
+    check(&settings, Tool::DrawThings, (1024, 768));
+    assert_eq!((settings.strength, settings.rng), (None, None));
+    assert_eq!(listed(&settings, "seed_mode").as_deref(), Some("Scale Alike"));
+}
+
+#[test]
+fn the_oldest_invokeai_keeps_values_apart_from_words() {
+    let settings = read_png(&[("Dream", "\"a red barn [fog]\" -s 24 -S4242 -W 512 -H 768 -C 7.5 -A k_lms -G 0.8 -U 2 0.75 -cf 0.5")]);
+    check(&settings, Tool::InvokeAi, (512, 768));
+    let expected = [("-G", "0.8"), ("-U", "2 0.75"), ("-cf", "0.5")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    assert_eq!(settings.not_understood, expected);
+}
+
+#[test]
+fn a_text_beyond_the_limit_is_named() {
+    let long = json!({ "1": { "class_type": "ETN_LoadImageBase64", "inputs": { "image": "A".repeat(5 << 20) } } });
+    let settings = read_png(&[("prompt", &long.to_string())]);
+    assert_eq!(settings.tool, None);
+    assert!(listed(&settings, "prompt").is_some_and(|text| text.contains("was passed over")), "{:?}", settings.not_understood);
+    // A seed that is larger than those here is listed as it is.
+    let seed = Value::from(u64::MAX);
+    let graph = json!({
+        "3": { "class_type": "KSampler", "inputs": { "seed": seed, "steps": 4, "latent_image": ["5", 0] } },
+        "5": { "class_type": "EmptyLatentImage", "inputs": { "width": 64, "height": 64 } },
+        "9": { "class_type": "SaveImage", "inputs": { "images": ["3", 0] } },
+    });
+    let settings = read_png(&[("prompt", &graph.to_string())]);
+    assert_eq!((settings.seed, listed(&settings, "seed").as_deref()), (None, Some("18446744073709551615")));
+}

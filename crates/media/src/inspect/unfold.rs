@@ -1,0 +1,34 @@
+//! JSON in comments that has other programs' texts inside.
+
+use serde_json::Value;
+
+use super::fields::{is_object, object, shown};
+use super::texts::{COMMENT, EXTRA_METADATA, GRAPH, IMAGE_DESCRIPTION, Texts, USER_COMMENT, WORKFLOW};
+use crate::png::PARAMETERS;
+
+/// The texts with those that JSON in a comment has inside: `ComfyUI`'s graphs, which sites and savers write there. `None` without such.
+pub(super) fn unfolded(texts: &Texts) -> Option<Texts> {
+    if texts.get(GRAPH).is_some() {
+        return None;
+    }
+    let comments = [USER_COMMENT, COMMENT, IMAGE_DESCRIPTION, PARAMETERS].into_iter().filter_map(|key| texts.get(key));
+    comments.filter_map(|text| Some((text, object(text)?))).find_map(|(text, map)| {
+        let is_graph = |value: &Value| value.as_object().is_some_and(|map| map.values().any(|node| node.get("class_type").is_some()));
+        let inner = |key: &'static str| map.get(key).map(|value| (key, shown(value)));
+        let mut unfolded = texts.clone();
+        let parts = if map.values().any(|node| node.get("class_type").is_some()) {
+            vec![(GRAPH, text.to_owned())]
+        } else {
+            let graph =
+                map.get(GRAPH).filter(|value| is_graph(value) || value.as_str().is_some_and(is_object)).map(|it| (GRAPH, shown(it)));
+            graph.into_iter().chain(inner(WORKFLOW).filter(|(_, text)| is_object(text))).collect()
+        };
+        if parts.is_empty() {
+            return None;
+        }
+        for (key, text) in parts.into_iter().chain(inner(EXTRA_METADATA)) {
+            unfolded.push(key, text);
+        }
+        Some(unfolded)
+    })
+}

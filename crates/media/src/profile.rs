@@ -1,0 +1,73 @@
+//! Colour profiles (ICC): from a picture's own colours to sRGB, which models and screens are given, and back.
+
+use std::sync::Arc;
+
+use moxcms::{ColorProfile, DataColorSpace, Layout, Transform8BitExecutor, TransformOptions};
+
+/// Bytes of a profile that is read; the largest of printers have about 2 MiB.
+pub(crate) const MAX_PROFILE: usize = 4 << 20;
+/// Pixels that are converted at once.
+const BLOCK: usize = 1 << 14;
+/// Steps of each channel between the colours that tell whether a profile is sRGB.
+const PROBE_STEP: usize = 51;
+
+/// A way from one profile to another for pixels of red, green and blue.
+pub(crate) struct Conversion(Arc<Transform8BitExecutor>);
+
+/// A profile of pictures in red, green and blue.
+pub(crate) struct Profile(ColorProfile);
+
+impl Profile {
+    /// Reads a profile; `None` where it is damaged, or of other colours than red, green and blue.
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let profile = ColorProfile::new_from_slice(bytes).ok().filter(|_| bytes.len() <= MAX_PROFILE)?;
+        (profile.color_space == DataColorSpace::Rgb).then_some(Self(profile))
+    }
+
+    /// To sRGB; `None` where the profile is that already, or says nothing usable.
+    pub(crate) fn to_srgb(&self) -> Option<Conversion> {
+        Self::between(&self.0, &ColorProfile::new_srgb())
+    }
+
+    /// From sRGB; `None` as [`Self::to_srgb`].
+    pub(crate) fn of_srgb(&self) -> Option<Conversion> {
+        Self::between(&ColorProfile::new_srgb(), &self.0)
+    }
+
+    fn between(from: &ColorProfile, to: &ColorProfile) -> Option<Conversion> {
+        let made = from.create_transform_8bit(Layout::Rgb, to, Layout::Rgb, TransformOptions::default()).ok()?;
+        let conversion = Conversion(made);
+        let levels = || (0..=255_usize).step_by(PROBE_STEP).map(|level| level as u8);
+        let probe: Vec<u8> = levels().flat_map(|r| levels().flat_map(move |g| levels().flat_map(move |b| [r, g, b]))).collect();
+        let mut converted = probe.clone();
+        conversion.convert(&mut converted);
+        let is_same = probe.iter().zip(&converted).all(|(one, two)| one.abs_diff(*two) <= 1);
+        (!is_same).then_some(conversion)
+    }
+}
+
+impl Conversion {
+    /// Converts pixels of red, green and blue where they are.
+    pub(crate) fn convert(&self, pixels: &mut [u8]) {
+        let mut source = Vec::with_capacity(BLOCK * 3);
+        for block in pixels.chunks_mut(BLOCK * 3) {
+            source.clear();
+            source.extend_from_slice(block);
+            if self.0.transform(&source, block).is_err() {
+                block.copy_from_slice(&source);
+            }
+        }
+    }
+}
+
+/// Converts grey pixels by a profile of grey to sRGB; `None` where it is no such profile.
+pub(crate) fn grey_to_srgb(profile: &[u8], grey: &[u8]) -> Option<Vec<u8>> {
+    let profile = ColorProfile::new_from_slice(profile).ok().filter(|it| it.color_space == DataColorSpace::Gray)?;
+    let to = ColorProfile::new_srgb();
+    let conversion = profile.create_transform_8bit(Layout::Gray, &to, Layout::Rgb, TransformOptions::default()).ok()?;
+    let mut pixels = vec![0; grey.len() * 3];
+    for (from, to) in grey.chunks(BLOCK).zip(pixels.chunks_mut(BLOCK * 3)) {
+        conversion.transform(from, to).ok()?;
+    }
+    Some(pixels)
+}
