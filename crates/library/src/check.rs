@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::adapter::{self, Adapters};
 use super::cache::{HeaderCache, IdentifiedFile};
 use super::family::{Family, Latents};
 use super::header::{Header, file_name};
 use super::heads;
 use super::kind::PHOTOMAKER_V2;
-use super::lora;
 use super::problem::Problem;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles};
 
@@ -28,6 +28,8 @@ pub struct Checked {
     pub needs_id_embedding: bool,
     /// The files in the roles that they have, which may be others than those they were given in; without those that have no effect.
     pub files: ModelFiles,
+    /// What the engine is to make of the LoRAs.
+    pub adapters: Adapters,
     /// Corrections that were made, in sentences for a person.
     pub notes: Vec<String>,
 }
@@ -59,17 +61,18 @@ impl HeaderCache {
         if family == Family::Sd3 && !set.has(FileRole::T5xxl) {
             notes.push("Without T5-XXL, SD3 follows long prompts less closely.".into());
         }
-        let parts: Vec<&IdentifiedFile> = set.files.values().map(|(_, known)| known.as_ref()).collect();
+        let parts: Vec<(FileRole, &IdentifiedFile)> = set.files.iter().map(|(role, (_, known))| (*role, known.as_ref())).collect();
+        let mut adapters = Adapters::default();
         for lora in loras {
             let known = self.get(&lora.path)?;
-            lora::check(&file_name(&lora.path), &known, family, &parts)?;
+            adapters.insert(lora.path.clone(), adapter::place(&file_name(&lora.path), &known, family, &parts)?);
         }
         let looks_at_references = set.main_role().and_then(|role| set.known(role)).is_some_and(|known| known.kind.looks_at_references);
         let needs_id_embedding = set
             .known(FileRole::Photomaker)
             .is_some_and(|known| known.header.tensors.iter().any(|tensor| tensor.name.contains(PHOTOMAKER_V2)));
         let files = set.files.into_iter().map(|(role, (path, _))| (role, path)).collect();
-        Ok(Checked { family, size_multiple: family.size_multiple(), looks_at_references, needs_id_embedding, files, notes })
+        Ok(Checked { family, size_multiple: family.size_multiple(), looks_at_references, needs_id_embedding, files, adapters, notes })
     }
 }
 

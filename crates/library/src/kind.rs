@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::adapter::is_of_adapter;
 use super::container::TensorInfo;
 use super::family::Family;
 use super::header::Header;
@@ -147,17 +148,7 @@ impl<'a> Tensors<'a> {
     }
 
     fn is_lora(&self) -> bool {
-        const ENDS: [&str; 8] = [
-            ".lora_down.weight",
-            ".lora_up.weight",
-            ".lora_A.weight",
-            ".lora_B.weight",
-            ".lora_A.default.weight",
-            "lora.down.weight",
-            ".hada_w1_a",
-            ".lokr_w1",
-        ];
-        ENDS.iter().any(|end| self.any_ends(end)) || self.any_ends(".lokr_w1_a")
+        self.names().any(is_of_adapter)
     }
 
     fn lora_family(&self) -> Option<Family> {

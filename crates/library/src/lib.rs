@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod adapter;
 mod assemble;
 mod builtin;
 mod cache;
@@ -30,7 +31,6 @@ mod installed_item;
 mod kind;
 mod limits;
 mod link;
-mod lora;
 mod manifest;
 mod models;
 mod naming;
@@ -44,6 +44,7 @@ mod verify;
 #[cfg(test)]
 mod malformed_tests;
 
+pub use adapter::{AdapterNames, Adapters};
 pub use assemble::{Assembly, Missing, assemble};
 pub use builtin::{BUILTIN_VARIABLE, Builtin, BuiltinError};
 pub use cache::{HeaderCache, IdentifiedFile};

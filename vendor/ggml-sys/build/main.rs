@@ -35,13 +35,14 @@ const PATCHED_SOURCES: &[&str] = &[
 ];
 
 /// Patches of headers, which only have to be found before the engine's.
-const PATCHED_HEADERS: &[&str] = &["transport.h", "clip.hpp", "conditioner.hpp", "rng_philox.hpp"];
+const PATCHED_HEADERS: &[&str] = &["transport.h", "clip.hpp", "conditioner.hpp", "lora.hpp", "rng_philox.hpp"];
 
 /// Patches within `src/tokenizers`, which is compiled as a whole: the data members of a class that all of it sees are changed.
 const PATCHED_TOKENIZERS: &[&str] = &["bpe_tokenizer.h", "qwen2_tokenizer.cpp"];
 
 const SHIM_SOURCES: &[&str] = &[
     "shim",
+    "adapter",
     "area",
     "context",
     "residency",

@@ -12,7 +12,7 @@ use atelier_core::canvas::Mask;
 use atelier_core::device::Device;
 use atelier_core::placement::Placement;
 use atelier_core::recipe::{Affects, ImageSource, InitImage, Person, Recipe, Rgb8, Sampler, Scheduler};
-use atelier_library::{Checked, HeaderCache};
+use atelier_library::{Adapters, Checked, HeaderCache};
 use atelier_media::image_size;
 
 /// Pixels of a picture that is larger than any that could be made: the engine copies pictures in RAM while it estimates.
@@ -31,6 +31,7 @@ pub(super) struct EstimateRequest {
     pub(super) tiles: Option<((u32, u32), usize)>,
     /// Sizes of the reference pictures.
     references: Vec<(u32, u32)>,
+    adapters: Adapters,
     embeddings: Embeddings,
 }
 
@@ -59,7 +60,7 @@ impl EstimateRequest {
                 loras.push(lora.clone());
             }
         }
-        let Checked { family, files, size_multiple, looks_at_references, needs_id_embedding, .. } =
+        let Checked { family, files, size_multiple, looks_at_references, needs_id_embedding, adapters, .. } =
             headers.check(&recipe.files, &loras).map_err(|problem| Failure::from(problem.advice))?;
         let embeddings = Embeddings::read(headers, recipe, family).map_err(|problem| Failure::from(problem.advice))?;
         let references: &[ImageSource] = if looks_at_references { &recipe.reference_images } else { &[] };
@@ -129,7 +130,7 @@ impl EstimateRequest {
             check_reference(*reference, (recipe.width, recipe.height), family).map_err(Failure::from)?;
         }
         let tiling = is_tiled(&recipe);
-        Ok(Self { recipe, size_multiple, ignores_references: !looks_at_references, tiling, tiles, references, embeddings })
+        Ok(Self { recipe, size_multiple, ignores_references: !looks_at_references, tiling, tiles, references, adapters, embeddings })
     }
 
     /// The same with another size.
@@ -186,6 +187,7 @@ impl Placeholders {
             person: if recipe.check_person_word().is_ok() { &self.person } else { &[] },
             area: None,
             lora_key: "",
+            adapters: &request.adapters,
             embeddings: &request.embeddings,
         }
     }

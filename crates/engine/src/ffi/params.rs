@@ -12,6 +12,7 @@ use crate::job::embeddings::{Embedding, Embeddings};
 use atelier_core::canvas::Mask;
 use atelier_core::placement::{Module, Placement};
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe, Rgb8, Rng, Sampler, Scheduler, SeedBlend};
+use atelier_library::Adapters;
 
 /// Parameters of a context. Jobs with equal values can share one.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,6 +63,8 @@ pub(crate) struct GenerateParams<'a> {
     pub(crate) area: Option<AreaParams<'a>>,
     /// Identifies the set of LoRAs: part of the key of a cached text encoding.
     pub(crate) lora_key: &'a str,
+    /// What the tensors of the recipe's LoRAs change.
+    pub(crate) adapters: &'a Adapters,
     /// Those that the prompts name.
     pub(crate) embeddings: &'a Embeddings,
 }
@@ -163,11 +166,13 @@ impl RawContextParams {
 pub(super) struct RawGenerateParams {
     pub(super) raw: ggml_sys::sd_img_gen_params_t,
     pub(super) lora_key: *const c_char,
+    pub(super) adapters: Vec<ggml_sys::atelier_adapter_names>,
     pub(super) embeddings: Vec<ggml_sys::atelier_embedding>,
     pub(super) rng: rng_type_t,
     pub(super) area: Option<ggml_sys::atelier_area>,
     pub(super) noise_blend: Option<ggml_sys::atelier_noise_blend>,
     _strings: Strings,
+    _adapter_names: Vec<[Vec<*const c_char>; 2]>,
     _loras: Vec<ggml_sys::sd_lora_t>,
     _references: Vec<ggml_sys::sd_image_t>,
     _person: Vec<ggml_sys::sd_image_t>,
@@ -229,6 +234,11 @@ impl RawGenerateParams {
         sample.guidance.distilled_guidance = recipe.distilled_guidance;
 
         let lora_key = strings.text(params.lora_key)?;
+        let adapter_names = raw_adapter_names(params, &mut strings)?;
+        let mut adapters = Vec::new();
+        for (path, [from, to]) in &adapter_names {
+            adapters.push(ggml_sys::atelier_adapter_names { path: *path, from: from.as_ptr(), to: to.as_ptr(), count: from.len() });
+        }
         let embeddings = params.embeddings.iter().map(|it| raw_embedding(it, &mut strings)).collect::<Result<Vec<_>, _>>()?;
         let area = params.area.map(|AreaParams { strength, soft_mask }| ggml_sys::atelier_area {
             strength,
@@ -241,11 +251,13 @@ impl RawGenerateParams {
         Ok(Self {
             raw,
             lora_key,
+            adapters,
             embeddings,
             rng,
             area,
             noise_blend,
             _strings: strings,
+            _adapter_names: adapter_names.into_iter().map(|(_, names)| names).collect(),
             _loras: loras,
             _references: references,
             _person: person,
@@ -255,6 +267,25 @@ impl RawGenerateParams {
 
 fn raw_lora(lora: &Lora, strings: &mut Strings) -> Result<ggml_sys::sd_lora_t, CallError> {
     Ok(ggml_sys::sd_lora_t { is_high_noise: false, multiplier: lora.strength, path: strings.path(Some(&lora.path))? })
+}
+
+/// File of an adapter, and the names of its tensors: in the file, and the engine's.
+type RawAdapterNames = (*const c_char, [Vec<*const c_char>; 2]);
+
+fn raw_adapter_names(params: &GenerateParams<'_>, strings: &mut Strings) -> Result<Vec<RawAdapterNames>, CallError> {
+    let mut all = Vec::new();
+    for lora in &params.recipe.loras {
+        let Some(names) = params.adapters.names(&lora.path) else { continue };
+        let path = strings.path(Some(&lora.path))?;
+        let mut raw = [Vec::with_capacity(names.len()), Vec::with_capacity(names.len())];
+        let [from, to] = &mut raw;
+        for (in_file, in_engine) in names {
+            from.push(strings.text(in_file)?);
+            to.push(strings.text(in_engine)?);
+        }
+        all.push((path, raw));
+    }
+    Ok(all)
 }
 
 /// It points to the vectors of the embedding.

@@ -374,6 +374,7 @@ impl<'a> Generator<'a> {
                 person: plan.person_of(input.recipe),
                 area: input.area,
                 lora_key: &lora_key,
+                adapters: &plan.adapters,
                 embeddings: &plan.embeddings,
             };
             let result = match steps {

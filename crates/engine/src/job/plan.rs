@@ -18,7 +18,7 @@ use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::PlacementError;
 use atelier_core::recipe::{FileRole, Hires, ImageSource, Recipe, Rgb8};
-use atelier_library::{Checked, Family};
+use atelier_library::{Adapters, Checked, Family};
 use atelier_media::{fit_image, read_image, read_mask};
 
 /// Input of a job that generates pictures.
@@ -46,6 +46,7 @@ pub(super) struct GenerationPlan {
     /// Squares with the person.
     pub(super) person: Vec<Rgb8>,
     pub(super) embeddings: Embeddings,
+    pub(super) adapters: Adapters,
 }
 
 impl GenerationPlan {
@@ -72,10 +73,11 @@ pub(super) fn prepare(
     recipe: &Recipe,
     placement: Result<ResolvedPlacement, PlacementError>,
 ) -> Result<GenerationPlan, JobError> {
-    let Checked { family, files, size_multiple, looks_at_references, needs_id_embedding, mut notes } =
+    let Checked { family, files, size_multiple, looks_at_references, needs_id_embedding, mut adapters, mut notes } =
         engine.with_headers(|headers| headers.check(&recipe.files, &recipe.loras)).map_err(|problem| Failure::from(problem.advice))?;
     for steps in &recipe.earlier_steps {
-        engine.with_headers(|headers| headers.check(&recipe.files, &steps.loras)).map_err(|problem| Failure::from(problem.advice))?;
+        let checked = engine.with_headers(|headers| headers.check(&recipe.files, &steps.loras));
+        adapters.merge(checked.map_err(|problem| Failure::from(problem.advice))?.adapters);
     }
     let embeddings =
         engine.with_headers(|headers| Embeddings::read(headers, recipe, family)).map_err(|problem| Failure::from(problem.advice))?;
@@ -192,6 +194,7 @@ pub(super) fn prepare(
         control,
         person,
         embeddings,
+        adapters,
     })
 }
 
