@@ -29,6 +29,7 @@ mod threads;
 pub use cpu_math::{choose_cpu_math, cpu_math};
 pub use devices::{NotAdded, simulate_devices};
 pub use engine_end::{Busy, EngineEnd, EventSender, NextQuery, QueryReceiver};
+pub use estimate::EstimateKey;
 pub use handle::{Handle, channel};
 pub use processor::{choose_processor, processor};
 pub use protocol::{

@@ -21,7 +21,7 @@ use crate::Level;
 use crate::blocks::DEPTH_WORDS;
 use crate::epilogue::{Axis, Epilogue, Part};
 use crate::gemm::{self, Thread, panels};
-use crate::rate::gain_of_bf16;
+use crate::maker::is_bf16_quicker;
 use crate::rows::{Rows, Values};
 use crate::scratch;
 use crate::table::{Kernels, Tile};
@@ -36,8 +36,6 @@ const WEIGHT_WORDS: usize = 9 << 18;
 const MIN_CHANNELS: usize = 48;
 /// Tiles likewise: with fewer the transformed weights are not used often enough.
 const MIN_TILES: usize = 128;
-/// Times that products of bfloat16 are quicker than those of f32 from which on they take the window itself: what is saved here, at least.
-const MAX_BF16_GAIN: f64 = 1.3;
 
 /// Sizes of a convolution of one group, and where it is.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +49,8 @@ pub(crate) struct Group<'a> {
     pub(crate) epilogue: Epilogue,
 }
 
-/// The functions that a convolution is computed with so; `None` where it is not. They are those of f32: in bfloat16 the transforms would leave less.
+/// The functions that a convolution is computed with so; `None` where it is not. They are those of f32: in bfloat16 the transforms would leave less. Where
+/// products of bfloat16 are quicker by as much as is saved here, the window itself is computed.
 /// Blocks of weights are not divided.
 pub(crate) fn kernels_for<'a>(
     kernels: &'a Kernels,
@@ -70,7 +69,7 @@ pub(crate) fn kernels_for<'a>(
     if !suits {
         return None;
     }
-    if kernels.pairs { Level::fastest_f32().kernels().filter(|_| gain_of_bf16() < MAX_BF16_GAIN) } else { Some(kernels) }
+    if kernels.pairs { Level::fastest_f32().kernels().filter(|_| !is_bf16_quicker()) } else { Some(kernels) }
 }
 
 /// Tiles of the result; those at the right and the lower edge may reach beyond it.

@@ -1,7 +1,7 @@
 //! Requests of the Devices view to the engine (devices, servers, estimates), and what its answers change. Nothing here waits.
 
 use crate::gui::context::{Context, log_if_busy};
-use crate::gui::devices::board::{EstimateKey, ServerState, test_summary};
+use crate::gui::devices::board::{ServerState, test_summary};
 use crate::gui::devices::state::State;
 use crate::gui::devices::trials;
 use crate::gui::due;
@@ -10,7 +10,7 @@ use atelier_core::device::Device;
 use atelier_core::placement::Placement;
 use atelier_core::recipe::Recipe;
 use atelier_engine::{
-    Estimate, Failure, JobId, MeasureDevices, OutOfMemory, Peak, RemoteError, RemoteReport, Residency, ServerAddress, Timings,
+    Estimate, EstimateKey, Failure, JobId, MeasureDevices, OutOfMemory, Peak, RemoteError, RemoteReport, Residency, ServerAddress, Timings,
 };
 use atelier_studio::queue::QueueRequest;
 

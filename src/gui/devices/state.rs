@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::gui::devices::board::{Board, EstimateKey, RemoteServer};
+use crate::gui::devices::board::{Board, RemoteServer};
 use crate::gui::shared::Shared;
 use crate::settings::{NamedPlacement, Settings};
 use atelier_core::placement::Module;
-use atelier_engine::{Resident, ServerAddress};
+use atelier_engine::{EstimateKey, Resident, ServerAddress};
 use atelier_studio::debounce::Debounce;
 use atelier_studio::trials::Trials;
 

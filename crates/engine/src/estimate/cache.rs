@@ -20,7 +20,7 @@ const MAX_ANSWERS: usize = 256;
 /// Answers of earlier estimates, the newest last; clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct EstimateCache {
-    answers: Arc<Mutex<Vec<(EstimateKey, ImageNeeds)>>>,
+    answers: Arc<Mutex<Vec<(AnswerKey, ImageNeeds)>>>,
     /// Upscalers, the newest last.
     upscalers: Arc<Mutex<Vec<(UpscalerPassKey, UpscalerNeeds)>>>,
 }
@@ -57,7 +57,7 @@ pub(super) struct ImageNeeds {
 
 /// Everything that an answer depends on.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct EstimateKey {
+pub(super) struct AnswerKey {
     pub(super) request: EstimateRequest,
     /// Weights where each module runs.
     pub(super) params: ContextParams,
@@ -66,7 +66,7 @@ pub(super) struct EstimateKey {
     pub(super) cut: Option<Placement>,
 }
 
-impl EstimateKey {
+impl AnswerKey {
     pub(super) fn new(request: &EstimateRequest, placement: &Placement, devices: &[Device]) -> Self {
         let params = request.context_params(&weights_where_they_run(placement));
         Self {
@@ -87,7 +87,7 @@ impl EstimateCache {
     /// Memory of a recipe, where it was estimated before.
     pub(crate) fn get(&self, headers: &mut HeaderCache, recipe: &Recipe, placement: &Placement, devices: &[Device]) -> Option<Needs> {
         let request = EstimateRequest::new(headers, recipe).ok()?;
-        let mut needs = self.find(&EstimateKey::new(&request, placement, devices))?.memory;
+        let mut needs = self.find(&AnswerKey::new(&request, placement, devices))?.memory;
         if recipe.hires.as_ref().is_some_and(|hires| hires.upscaler.is_some()) {
             let pass = picture_passes(headers, recipe).ok()?.upscaler;
             let known = pass.and_then(|pass| self.find_upscaler(&UpscalerPassKey::new(&pass, placement)));
@@ -107,7 +107,7 @@ impl EstimateCache {
         let mut modules = Vec::new();
         let passes = picture_passes(headers, recipe).ok()?;
         for (pass, number) in passes.images.iter().zip(0..) {
-            let key = EstimateKey::new(&pass.request, placement, devices);
+            let key = AnswerKey::new(&pass.request, placement, devices);
             let known = self.find(&key).or_else(|| self.find(&key.without_cut()))?;
             modules.extend(known.work.iter().filter_map(|it| pass.work(it, number)));
         }
@@ -129,7 +129,7 @@ impl EstimateCache {
         upscalers.push((key, needs));
     }
 
-    pub(super) fn find(&self, key: &EstimateKey) -> Option<ImageNeeds> {
+    pub(super) fn find(&self, key: &AnswerKey) -> Option<ImageNeeds> {
         let mut answers = self.answers.lock();
         let index = answers.iter().position(|(known, _)| known == key)?;
         let answer = answers.remove(index);
@@ -138,7 +138,7 @@ impl EstimateCache {
         Some(needs)
     }
 
-    pub(super) fn insert(&self, key: EstimateKey, needs: ImageNeeds) {
+    pub(super) fn insert(&self, key: AnswerKey, needs: ImageNeeds) {
         let mut answers = self.answers.lock();
         if answers.len() >= MAX_ANSWERS {
             answers.remove(0);

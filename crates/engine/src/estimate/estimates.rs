@@ -2,7 +2,7 @@
 
 use parking_lot::Mutex;
 
-use super::cache::{EstimateCache, EstimateKey, ImageNeeds, UpscalerNeeds, UpscalerPassKey};
+use super::cache::{AnswerKey, EstimateCache, ImageNeeds, UpscalerNeeds, UpscalerPassKey};
 use super::error::{EstimateError, Outdated};
 use super::passes::PicturePasses;
 use super::request::EstimateRequest;
@@ -59,7 +59,7 @@ impl Estimates {
         devices: &[Device],
         outdated: &dyn Outdated,
     ) -> Result<Needs, EstimateError> {
-        let key = EstimateKey::new(request, placement, devices);
+        let key = AnswerKey::new(request, placement, devices);
         if let Some(needs) = self.cache.find(&key) {
             return Ok(needs.memory);
         }
@@ -139,7 +139,7 @@ impl Estimates {
         devices: &[Device],
         outdated: &dyn Outdated,
     ) -> Result<Vec<ModuleWork>, EstimateError> {
-        let key = EstimateKey::new(request, placement, devices);
+        let key = AnswerKey::new(request, placement, devices);
         let known = self.cache.find(&key);
         let key = key.without_cut();
         if let Some(needs) = known.or_else(|| self.cache.find(&key)) {
@@ -149,7 +149,7 @@ impl Estimates {
     }
 
     /// Memory, without the least that a module runs with, and work.
-    fn run_whole(&mut self, request: &EstimateRequest, key: EstimateKey, outdated: &dyn Outdated) -> Result<ImageNeeds, EstimateError> {
+    fn run_whole(&mut self, request: &EstimateRequest, key: AnswerKey, outdated: &dyn Outdated) -> Result<ImageNeeds, EstimateError> {
         let whole = self.run(request, &key.params, &Limits::default(), outdated)?;
         let needs = ImageNeeds { memory: assembled(&whole.memory, &[]), work: whole.work };
         self.cache.insert(key, needs.clone());
@@ -166,7 +166,7 @@ impl Estimates {
         devices: &[Device],
         outdated: &dyn Outdated,
     ) -> Result<Needs, EstimateError> {
-        let key = EstimateKey::new(request, placement, devices).without_cut();
+        let key = AnswerKey::new(request, placement, devices).without_cut();
         let mut needs = match self.cache.find(&key) {
             Some(needs) => needs.memory,
             None => self.run_whole(request, key, outdated)?.memory,

@@ -10,9 +10,11 @@ mod alternatives;
 mod cache;
 mod error;
 mod estimates;
+mod key;
 mod passes;
 mod queries;
 mod request;
 
 pub(crate) use cache::EstimateCache;
+pub use key::EstimateKey;
 pub(crate) use queries::{answer_queries, needs_and_work};

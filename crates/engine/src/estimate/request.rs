@@ -1,6 +1,7 @@
 //! A recipe as far as memory is concerned, with placeholders for the pictures that it starts from.
 
 use super::error::EstimateError;
+use super::key::memory_settings;
 use crate::ffi::{ContextParams, GenerateParams, PERSON_SIDE};
 use crate::job::area::{largest_work, plan_areas, start_of};
 use crate::job::checks::{check_reference, cpu_threads, hires_size, is_tiled, redraw_tiles, snapped_size};
@@ -11,7 +12,7 @@ use crate::protocol::Failure;
 use atelier_core::canvas::Mask;
 use atelier_core::device::Device;
 use atelier_core::placement::Placement;
-use atelier_core::recipe::{Affects, ImageSource, InitImage, Person, Recipe, Rgb8, Sampler, Scheduler};
+use atelier_core::recipe::{ImageSource, InitImage, Person, Recipe, Rgb8, Sampler, Scheduler};
 use atelier_library::{Adapters, Checked, HeaderCache};
 use atelier_media::image_size;
 
@@ -53,20 +54,12 @@ impl EstimateRequest {
 
     /// Checks a recipe as a job would.
     pub(super) fn new(headers: &mut HeaderCache, recipe: &Recipe) -> Result<Self, EstimateError> {
-        // Those of a branch's earlier steps are read too.
-        let mut loras = recipe.loras.clone();
-        for lora in recipe.earlier_steps.iter().flat_map(|steps| &steps.loras) {
-            if !loras.iter().any(|known| known.path == lora.path) {
-                loras.push(lora.clone());
-            }
-        }
         let Checked { family, files, size_multiple, looks_at_references, needs_id_embedding, adapters, .. } =
-            headers.check(&recipe.files, &loras).map_err(|problem| Failure::from(problem.advice))?;
+            headers.check(&recipe.files, &memory_settings(recipe).loras).map_err(|problem| Failure::from(problem.advice))?;
         let embeddings = Embeddings::read(headers, recipe, family).map_err(|problem| Failure::from(problem.advice))?;
         let references: &[ImageSource] = if looks_at_references { &recipe.reference_images } else { &[] };
         let references = references.iter().map(image_size).collect::<Result<Vec<_>, _>>();
         let references = references.map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
-        let has_guidance = recipe.uses_guidance() || recipe.earlier_steps.iter().any(|steps| steps.guidance != 1.0);
         let mut recipe = Recipe { files, ..recipe.clone() };
         check_person(&recipe, needs_id_embedding).map_err(Failure::from)?;
         recipe.clamp();
@@ -75,18 +68,13 @@ impl EstimateRequest {
             let rest = recipe.prompt.to_lowercase().replace(Person::TRIGGER_WORD, "");
             recipe.prompt = format!("person {} {rest}", Person::TRIGGER_WORD);
         }
-        recipe.person.style_strength = Person::USUAL_STYLE_STRENGTH;
-        recipe.person.images.iter_mut().for_each(|image| *image = ImageSource::Pixels(grey(1, 1)));
         recipe = Recipe {
             steps: 1,
             seed: 0,
             // With one step these two always work.
             sampler: Some(Sampler::Euler),
             scheduler: Some(Scheduler::Discrete),
-            // Buffers depend on the number of halves, not on their weights.
-            guidance: if has_guidance { 2.0 } else { 1.0 },
-            loras,
-            ..recipe.only(Affects::Memory)
+            ..memory_settings(&recipe)
         };
         if recipe.changes_part() {
             let size = image_size(&start_of(&recipe).map_err(Failure::from)?.image)

@@ -9,7 +9,7 @@ use atelier_kernels::attention::{Attention, attend};
 use atelier_kernels::convolution::{Convolution, Shape, convolve};
 use atelier_kernels::planes::{GroupNorm, Operation, apply_constant, combine, group_norm, spread, transpose};
 use atelier_kernels::product::{Product, multiply};
-use atelier_kernels::{Epilogue, Kernels, Level, NoMemory, Rows, Thread, Values, gain_of_bf16};
+use atelier_kernels::{Epilogue, Kernels, Level, NoMemory, Rows, Thread, Values, is_bf16_quicker};
 use ggml_sys::{
     ATELIER_ABORTED, ATELIER_NO_MEMORY, ATELIER_OK, ATELIER_VALUES_BF16, ATELIER_VALUES_F16, ATELIER_VALUES_F32, atelier_attention,
     atelier_convolution, atelier_cpu_kernels, atelier_epilogue, atelier_group_norm, atelier_product, atelier_rows, atelier_status,
@@ -29,17 +29,13 @@ static TABLE: atelier_cpu_kernels = atelier_cpu_kernels {
     transpose: transpose_values,
 };
 
-/// Times that bfloat16 must be quicker than f32 to be the default: its pictures differ more from the engine's own.
-const MIN_BF16_GAIN: f64 = 1.1;
-
 /// Chooses how the processor computes from now on, with instructions up to `allowed`: as wanted, or the coarsest below that
 /// that the processor has instructions for, which is returned; `None` is the fastest. Not while a job runs.
 pub(crate) fn set_cpu_math(wanted: Option<CpuMath>, allowed: CpuLevel) -> CpuMath {
     let coarsest = coarsest(allowed);
-    let bf16_is_quicker = coarsest == CpuMath::Bf16 && gain_of_bf16() >= MIN_BF16_GAIN;
     let used = match wanted {
         Some(wanted) => wanted.min(coarsest),
-        None if bf16_is_quicker => CpuMath::Bf16,
+        None if coarsest == CpuMath::Bf16 && is_bf16_quicker() => CpuMath::Bf16,
         None => coarsest.min(CpuMath::F32),
     };
     let level = match used {

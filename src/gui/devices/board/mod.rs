@@ -6,7 +6,7 @@
 
 mod automatic;
 mod card_move;
-mod estimate_key;
+mod model_key;
 mod remedy;
 mod server;
 mod suggestion;
@@ -20,7 +20,7 @@ use atelier_core::placement::{
     parse_backend, parse_params_backend, pins,
 };
 use atelier_core::recipe::{PlacementText, Recipe};
-use atelier_engine::{Estimate, OutOfMemory, Peak};
+use atelier_engine::{Estimate, EstimateKey, OutOfMemory, Peak};
 use suggestion::PlanningInputs;
 
 pub use automatic::Automatic;
@@ -30,7 +30,7 @@ pub use server::{RemoteServer, ServerState, ssh_tunnel_command};
 pub use suggestion::Suggestion;
 pub use time::{PictureTimes, is_too_slow, time_sentence};
 
-pub(in crate::gui) use estimate_key::{EstimateKey, model_key};
+pub(in crate::gui) use model_key::model_key;
 pub(in crate::gui) use server::test_summary;
 
 /// Seconds without a change before the planner runs: a drag changes the placement at every point, and only its end needs a plan.

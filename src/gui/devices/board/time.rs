@@ -4,10 +4,8 @@ use atelier_core::format::seconds;
 use atelier_core::placement::{Phase, Placement, Prediction};
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_core::time::{MissingRates, PhaseTime, TimePrediction};
-use atelier_engine::{Estimate, Timings};
+use atelier_engine::{Estimate, EstimateKey, Timings};
 use atelier_gallery::queue::Pace;
-
-use super::estimate_key::EstimateKey;
 
 /// Part of a predicted time below which a measured one is of something that was skipped: the prompt was known.
 const SKIPPED: f64 = 0.05;

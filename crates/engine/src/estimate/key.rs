@@ -1,0 +1,110 @@
+//! Which settings an estimate depends on.
+
+use std::path::{Path, PathBuf};
+
+use atelier_core::recipe::{Affects, ControlImage, ImageSource, Person, Recipe, Sampler};
+
+/// Characters to which the length of a prompt is rounded up: a text encoder's buffer grows with the prompt, but a single word more is not
+/// worth a new estimate.
+const PROMPT_STEP: usize = 64;
+
+/// What an estimate of a recipe depends on, as far as it is known without reading a file: recipes with the same key have the same estimate.
+/// Seed and steps, for example, have no influence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EstimateKey {
+    /// Without prompts, and with an empty path for each picture whose size makes no difference.
+    settings: Recipe,
+    prompt_steps: [usize; 2],
+    /// Evaluations of the diffusion module in a step.
+    evaluations: u32,
+}
+
+impl EstimateKey {
+    /// The key of a recipe, whatever its placement.
+    #[must_use]
+    pub fn of(recipe: &Recipe) -> Self {
+        let prompt_steps = [&recipe.prompt, &recipe.negative_prompt].map(|prompt| prompt.chars().count().div_ceil(PROMPT_STEP));
+        let mut settings = memory_settings(recipe);
+        settings.embeddings = recipe.used_embeddings().map(Path::to_owned).collect();
+        settings.prompt.clear();
+        settings.negative_prompt.clear();
+        let no_picture = || ImageSource::File(PathBuf::new());
+        if let Some(init) = &mut settings.init {
+            let enlarges = recipe.enlarges_init();
+            init.strength = if enlarges { 0.0 } else { 1.0 };
+            if !enlarges && !recipe.changes_part() {
+                init.image = no_picture();
+            }
+        }
+        if !recipe.changes_part() {
+            settings.mask = settings.mask.map(|_| no_picture());
+        }
+        settings.control = settings.control.map(|_| ControlImage { image: no_picture(), strength: ControlImage::USUAL_STRENGTH });
+        Self { settings, prompt_steps, evaluations: recipe.sampler.map_or(1, Sampler::evaluations) }
+    }
+
+    /// True where both are of the same model's files.
+    #[must_use]
+    pub fn is_same_model(&self, other: &Self) -> bool {
+        self.settings.files == other.settings.files
+    }
+}
+
+/// The settings that affect memory. Guidance is 2 or 1: buffers depend on the number of halves, not on their weights. The low-rank adapters of
+/// a branch's earlier steps are among the others.
+pub(super) fn memory_settings(recipe: &Recipe) -> Recipe {
+    let mut settings = recipe.only(Affects::Memory);
+    let is_guided = recipe.uses_guidance() || recipe.earlier_steps.iter().any(|steps| steps.guidance != 1.0);
+    settings.guidance = if is_guided { 2.0 } else { 1.0 };
+    for lora in recipe.earlier_steps.iter().flat_map(|steps| &steps.loras) {
+        if !settings.loras.iter().any(|known| known.path == lora.path) {
+            settings.loras.push(lora.clone());
+        }
+    }
+    settings.person.style_strength = Person::USUAL_STYLE_STRENGTH;
+    settings.person.images.fill(ImageSource::File(PathBuf::new()));
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atelier_core::canvas::AreaSettings;
+    use atelier_core::recipe::{EarlierSteps, Hires, InitImage, Lora, Rgb8};
+
+    #[test]
+    fn a_seed_is_no_reason_to_ask_again_and_a_size_is() {
+        let recipe = Recipe { prompt: "a lake".into(), ..Recipe::default() };
+        let same = Recipe { seed: 7, steps: 4, guidance: 3.0, prompt: "a lake at dawn".into(), ..recipe.clone() };
+        assert_eq!(EstimateKey::of(&recipe), EstimateKey::of(&same));
+        let earlier = EarlierSteps { loras: vec![Lora { path: "a.safetensors".into(), strength: 1.0 }], ..EarlierSteps::default() };
+        for other in [
+            Recipe { width: 768, ..recipe.clone() },
+            Recipe { vae_tiling: true, ..recipe.clone() },
+            Recipe { sampler: Some(Sampler::Heun), ..recipe.clone() },
+            Recipe { guidance: 1.0, ..recipe.clone() },
+            Recipe { threads: Some(3), ..recipe.clone() },
+            Recipe { prompt: "a lake ".repeat(20), ..recipe.clone() },
+            Recipe { earlier_steps: vec![earlier], ..recipe.clone() },
+        ] {
+            assert_ne!(EstimateKey::of(&recipe), EstimateKey::of(&other));
+        }
+    }
+
+    #[test]
+    fn another_mask_or_picture_is_a_reason_where_the_work_has_its_size() {
+        let mask = |value| Rgb8::new(2, 1, vec![value; 6]).map(ImageSource::Pixels);
+        let init = |name: &str, strength| Some(InitImage { image: ImageSource::File(name.into()), strength });
+        let key = |recipe: &Recipe| EstimateKey::of(recipe);
+        let part = Recipe { init: init("a.png", 0.5), mask: mask(255), area: Some(AreaSettings::default()), ..Recipe::default() };
+        assert_eq!(key(&part), key(&Recipe { mask: mask(255), ..part.clone() }), "the same mask in other memory");
+        assert_ne!(key(&part), key(&Recipe { mask: mask(0), ..part.clone() }));
+        assert_ne!(key(&part), key(&Recipe { init: init("b.png", 0.5), ..part.clone() }));
+        let whole = Recipe { area: None, ..part };
+        assert_eq!(key(&whole), key(&Recipe { mask: mask(0), init: init("b.png", 0.5), ..whole.clone() }));
+        let larger = Recipe { init: init("a.png", 0.0), hires: Some(Hires::default()), mask: None, ..whole };
+        assert_ne!(key(&larger), key(&Recipe { init: init("b.png", 0.0), ..larger.clone() }));
+        let reference = |name: &str| Recipe { reference_images: vec![ImageSource::File(name.into())], ..Recipe::default() };
+        assert_ne!(key(&reference("a.png")), key(&reference("b.png")));
+    }
+}
