@@ -159,7 +159,7 @@ const STRUCTS: &[(&str, &[&str])] = &[
 
 /// Types other than structs that stand in signatures.
 const TYPES: &[&str] =
-    &["atelier_status", "preview_t", "rng_type_t", "sample_method_t", "scheduler_t", "lora_apply_mode_t", "sd_vae_format_t"];
+    &["atelier_status", "prediction_t", "preview_t", "rng_type_t", "sample_method_t", "scheduler_t", "lora_apply_mode_t", "sd_vae_format_t"];
 
 /// Constants of the same name on both sides.
 const CONSTANTS: &[&str] = &[
@@ -231,6 +231,7 @@ const CONSTANTS: &[&str] = &[
 const VARIANTS: &[(&str, &[&str])] = &[
     ("preview_t", &["PREVIEW_NONE", "PREVIEW_PROJ", "PREVIEW_TAE"]),
     ("lora_apply_mode_t", &["LORA_APPLY_AT_RUNTIME"]),
+    ("prediction_t", &["EPS_PRED", "V_PRED", "EDM_V_PRED", "FLOW_PRED", "FLUX_FLOW_PRED", "FLUX2_FLOW_PRED", "PREDICTION_COUNT"]),
     ("rng_type_t", &["STD_DEFAULT_RNG", "CUDA_RNG", "CPU_RNG"]),
     (
         "sample_method_t",

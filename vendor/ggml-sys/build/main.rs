@@ -32,6 +32,7 @@ const PATCHED_SOURCES: &[&str] = &[
     "photomaker_extension.cpp",
     "ggml-backend.cpp",
     "ggml-rpc.cpp",
+    "gguf_io.cpp",
 ];
 
 /// Patches of headers, which only have to be found before the engine's.
@@ -63,8 +64,10 @@ const SHIM_SOURCES: &[&str] = &[
     "dry_run",
     "graph_work",
     "measure",
+    "model_names",
     "simulated_device",
     "transport",
+    "weight_scales",
     "remote",
     "borrowed_graph",
     "operation_rules",
@@ -109,6 +112,7 @@ fn main() {
         "src",
         "include",
         "src/core",
+        "src/model_io",
         "src/tokenizers",
         "thirdparty",
         "ggml/include",

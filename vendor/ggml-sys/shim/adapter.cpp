@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "job.h"
-#include "name_conversion.h"
+#include "weight_scales.h"
 
 namespace atelier {
 
@@ -270,11 +270,16 @@ ggml_tensor* output(ggml_context* ctx, ggml_backend_t backend, const AdapterPart
     const int64_t inputs  = is_conv ? weight->ne[2] : weight->ne[0];
     const int64_t columns = width * height * inputs;
     if (find(part, "lora_down") != nullptr) {
-        ggml_tensor* const down = find(part, "lora_down");
-        ggml_tensor* const up   = find(part, "lora_up");
+        ggml_tensor* down       = find(part, "lora_down");
+        ggml_tensor* up         = find(part, "lora_up");
         ggml_tensor* const core = find(part, "lora_mid");
         if (!is_conv && core == nullptr) {
             const int64_t rank = ggml_nelements(down) / columns;
+            if (weight->type == GGML_TYPE_F32) {
+                // Its products round no inputs.
+                down = as_f32(ctx, backend, down);
+                up   = as_f32(ctx, backend, up);
+            }
             ggml_tensor* y     = linear(ctx, x, flat(ctx, down, rank), layer);
             y                  = linear(ctx, y, ggml_reshape_2d(ctx, up, rank, ggml_nelements(up) / rank), layer);
             return ggml_scale(ctx, y, scale_of(part, rank));
@@ -331,6 +336,10 @@ bool Adapter::open(ModelLoader& loader, const std::string& path, const std::stri
     }
     String2TensorStorage renamed;
     for (auto& [name, storage] : loader.get_tensor_storage_map()) {
+        if (name.find(SCALE_NAME) != std::string::npos) {
+            renamed[name] = std::move(storage);
+            continue;
+        }
         const auto known = by_name.find(name);
         // No module asks for tensors of this prefix; they are still counted.
         const std::string new_name = known == by_name.end() ? "without_place." + name : known->second;

@@ -12,7 +12,7 @@ use super::form::{FileForm, bare_name};
 use super::sampling::GUIDANCE;
 use super::{
     ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, RedrawTiles,
-    RequiredFile, Rng, Sampler, Scheduler, SeedBlend,
+    PredictionType, RequiredFile, Rng, Sampler, Scheduler, SeedBlend,
 };
 use crate::canvas::{AreaSettings, Borders, StartFit};
 use crate::sentences::capitalized;
@@ -110,7 +110,7 @@ macro_rules! unlimited {
     };
 }
 
-unlimited!(bool, String, Option<Sampler>, Option<Scheduler>, Rng, StartFit, PlacementText);
+unlimited!(bool, String, Option<Sampler>, Option<Scheduler>, Option<PredictionType>, Rng, StartFit, PlacementText);
 
 /// Every negative seed is drawn at random.
 impl Setting for i64 {

@@ -142,6 +142,7 @@ impl EstimateRequest {
             threads: cpu_threads(self.recipe.threads),
             flash_attention: self.recipe.flash_attention,
             vae_conv_scale: self.recipe.vae_conv_scale,
+            prediction: self.recipe.prediction,
             placement: placement.clone(),
         }
     }

@@ -4,14 +4,14 @@ use std::ffi::{CString, c_char, c_int};
 use std::path::Path;
 use std::ptr::null;
 
-use ggml_sys::{rng_type_t, sample_method_t, scheduler_t};
+use ggml_sys::{prediction_t, rng_type_t, sample_method_t, scheduler_t};
 
 use super::direct_convolutions::convolves_directly;
 use super::error::CallError;
 use crate::job::embeddings::{Embedding, Embeddings};
 use atelier_core::canvas::Mask;
 use atelier_core::placement::{Module, Placement};
-use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe, Rgb8, Rng, Sampler, Scheduler, SeedBlend};
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, PredictionType, Recipe, Rgb8, Rng, Sampler, Scheduler, SeedBlend};
 use atelier_library::Adapters;
 
 /// Parameters of a context. Jobs with equal values can share one.
@@ -22,6 +22,8 @@ pub(crate) struct ContextParams {
     pub(crate) flash_attention: bool,
     /// Scale the convolutions of SDXL's VAE.
     pub(crate) vae_conv_scale: bool,
+    /// What the model predicts; `None`: as its file says.
+    pub(crate) prediction: Option<PredictionType>,
     /// Every device by its whole name, since the engine's default is the first GPU, even a remote one; without budgets and batch split.
     pub(crate) placement: Placement,
 }
@@ -150,6 +152,7 @@ impl RawContextParams {
         raw.n_threads = i32::try_from(params.threads).unwrap_or(1).max(1);
         raw.diffusion_flash_attn = params.flash_attention;
         raw.force_sdxl_vae_conv_scale = params.vae_conv_scale;
+        raw.prediction = params.prediction.map_or(prediction_t::PREDICTION_COUNT, raw_prediction);
         // The engine's own direct convolution is slower than the unfolded one; ours is faster, and its graphs need less memory.
         let is_direct = |module| convolves_directly(&params.placement.assignment(module).runs_on);
         raw.diffusion_conv_direct = is_direct(Module::Diffusion) && is_direct(Module::Controlnet);
@@ -326,6 +329,17 @@ const fn raw_sampler(sampler: Sampler) -> sample_method_t {
         Sampler::EulerCfgPp => sample_method_t::EULER_CFG_PP_SAMPLE_METHOD,
         Sampler::EulerACfgPp => sample_method_t::EULER_A_CFG_PP_SAMPLE_METHOD,
         Sampler::EulerGe => sample_method_t::EULER_GE_SAMPLE_METHOD,
+    }
+}
+
+const fn raw_prediction(prediction: PredictionType) -> prediction_t {
+    match prediction {
+        PredictionType::Eps => prediction_t::EPS_PRED,
+        PredictionType::V => prediction_t::V_PRED,
+        PredictionType::EdmV => prediction_t::EDM_V_PRED,
+        PredictionType::Sd3Flow => prediction_t::FLOW_PRED,
+        PredictionType::FluxFlow => prediction_t::FLUX_FLOW_PRED,
+        PredictionType::Flux2Flow => prediction_t::FLUX2_FLOW_PRED,
     }
 }
 

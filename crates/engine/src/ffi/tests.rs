@@ -57,6 +57,7 @@ pub(super) fn context_params(files: &tiny::TinyFiles) -> ContextParams {
             .collect(),
         threads: 1,
         flash_attention: true,
+        prediction: None,
         vae_conv_scale: false,
         placement: Placement::all_on("CPU"),
     }

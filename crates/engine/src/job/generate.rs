@@ -437,7 +437,8 @@ impl Generator<'_> {
     fn overflow_note(&self, what: &str) -> PictureNote {
         let Self { engine, plan, shard, .. } = *self;
         let recipe = &plan.recipe;
-        let avoided = FaultySetting::of(recipe, plan.family);
+        // A LoRA that is too strong, or has values that are no numbers, breaks a model's picture with any setting.
+        let avoided = FaultySetting::of(recipe, plan.family).filter(|_| recipe.loras.is_empty());
         if let Some(setting) = avoided {
             engine.history.record_fault(setting, recipe, &shard.placement, &plan.devices);
         }
@@ -448,7 +449,9 @@ impl Generator<'_> {
         if avoided == Some(FaultySetting::FlashAttention) {
             sentence.push_str(" The next picture with this model on this device is generated without flash attention.");
         }
-        if remedies.is_empty() {
+        if !recipe.loras.is_empty() {
+            sentence.push_str(" A LoRA may be too strong or damaged.");
+        } else if remedies.is_empty() {
             sentence.push_str(" Another quantisation of the model or another device may help.");
         }
         PictureNote::wrong(sentence, remedies)

@@ -73,11 +73,18 @@ pub(super) fn prepare(
     recipe: &Recipe,
     placement: Result<ResolvedPlacement, PlacementError>,
 ) -> Result<GenerationPlan, JobError> {
-    let Checked { family, files, size_multiple, looks_at_references, needs_id_embedding, mut adapters, mut notes } =
+    let Checked { family, files, size_multiple, looks_at_references, encodes_pictures, needs_id_embedding, mut adapters, mut notes } =
         engine.with_headers(|headers| headers.check(&recipe.files, &recipe.loras)).map_err(|problem| Failure::from(problem.advice))?;
     for steps in &recipe.earlier_steps {
         let checked = engine.with_headers(|headers| headers.check(&recipe.files, &steps.loras));
         adapters.merge(checked.map_err(|problem| Failure::from(problem.advice))?.adapters);
+    }
+    let encodes = recipe.init.is_some() || !recipe.reference_images.is_empty() || recipe.hires.is_some();
+    if !encodes_pictures && encodes {
+        return Err(JobError::new(
+            "This VAE has no encoder: it cannot read a start or reference picture, nor one that is enlarged.",
+            "Choose a whole VAE, or generate from the prompt alone.",
+        ));
     }
     let embeddings =
         engine.with_headers(|headers| Embeddings::read(headers, recipe, family)).map_err(|problem| Failure::from(problem.advice))?;

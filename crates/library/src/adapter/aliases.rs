@@ -357,8 +357,8 @@ pub(super) fn layer_and_leaf(name: &str) -> Option<(&str, &str)> {
     (matches!(leaf, "weight" | "bias") && !is_table).then_some((layer, leaf))
 }
 
-/// The engine's name of a layer of a file.
-pub(super) fn engine_name(family: Family, slot: Slot, name: &str) -> String {
+/// The engine's name of a layer of a file, and true where the file has a part of it alone.
+pub(super) fn engine_name(family: Family, slot: Slot, name: &str) -> (String, bool) {
     let name = match slot {
         // A file of the encoder alone may be without it.
         Slot::ClipL | Slot::ClipG if name.starts_with("text_model.") => format!("transformer.{name}"),
@@ -372,8 +372,11 @@ pub(super) fn engine_name(family: Family, slot: Slot, name: &str) -> String {
     };
     let has_attention_first = family == Family::Sdxl;
     let is_of_family = |row: &&Row| row.engine != if has_attention_first { "output_blocks.2.1.conv" } else { "output_blocks.2.2.conv" };
-    let mut found = rows(family, slot).iter().filter(|row| row.others.len() == 1).filter(is_of_family);
-    found.find_map(|row| rewritten(&name, row.others.first()?, &row.engine)).unwrap_or(name)
+    let of_row = |row: &Row| {
+        let engine = row.others.iter().find_map(|other| rewritten(&name, other, &row.engine))?;
+        Some((engine, row.others.len() > 1))
+    };
+    rows(family, slot).iter().filter(is_of_family).find_map(of_row).unwrap_or((name, false))
 }
 
 /// All names that trainers call a layer of the engine's, each with the rows that it stands for. Without prefixes of modules.

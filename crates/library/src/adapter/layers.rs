@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::aliases::{self, Part, Slot};
 use crate::cache::IdentifiedFile;
 use crate::family::Family;
-use crate::kind::DIFFUSION_PREFIX;
+use crate::kind::DIFFUSION_PREFIXES;
 use atelier_core::recipe::FileRole;
 
 /// A layer with a weight.
@@ -113,7 +113,7 @@ impl Layers {
             for tensor in &file.header.tensors {
                 let Some((slot, rest)) = slot_of(family, *role, &tensor.name) else { continue };
                 let Some((own_name, leaf)) = aliases::layer_and_leaf(rest) else { continue };
-                let layer_name = aliases::engine_name(family, slot, own_name);
+                let (layer_name, is_part) = aliases::engine_name(family, slot, own_name);
                 let name = format!("{}{layer_name}", aliases::engine_prefix(family, slot));
                 if leaf == "bias" {
                     biases.push(name);
@@ -121,9 +121,10 @@ impl Layers {
                 }
                 let Some((rows, inputs, area)) = sizes(&tensor.shape) else { continue };
                 let layer = Layer { name: name.clone(), rows, inputs, area, has_bias: false };
-                // A file of one module is used in the place of the whole model's.
                 if let Some(known) = index.get(&name).and_then(|at| layers.get_mut(*at)) {
-                    *known = layer;
+                    // A file of one module is used in the place of the whole model's; parts are joined.
+                    let rows = if is_part { known.rows.saturating_add(rows) } else { rows };
+                    *known = Layer { rows, ..layer };
                 } else {
                     index.insert(name, layers.len());
                     layers.push(layer);
@@ -190,9 +191,7 @@ fn sizes(shape: &[u64]) -> Option<(u64, u64, u64)> {
 
 /// The module that a tensor of a file belongs to, and its name in it.
 fn slot_of(family: Family, role: FileRole, name: &str) -> Option<(Slot, &str)> {
-    const PARTS: [(&str, Slot); 13] = [
-        (DIFFUSION_PREFIX, Slot::Diffusion),
-        ("unet.", Slot::Diffusion),
+    const PARTS: [(&str, Slot); 11] = [
         ("cond_stage_model.1.", Slot::ClipG),
         ("cond_stage_model.", Slot::ClipL),
         ("conditioner.embedders.0.open_clip.", Slot::ClipL),
@@ -214,7 +213,8 @@ fn slot_of(family: Family, role: FileRole, name: &str) -> Option<(Slot, &str)> {
         FileRole::Vae => Some(Slot::Vae),
         _ => None,
     };
-    if let Some((slot, rest)) = PARTS.iter().find_map(|(prefix, slot)| Some((*slot, name.strip_prefix(prefix)?))) {
+    let diffusion = DIFFUSION_PREFIXES.iter().map(|prefix| (*prefix, Slot::Diffusion));
+    if let Some((slot, rest)) = diffusion.chain(PARTS).find_map(|(prefix, slot)| Some((slot, name.strip_prefix(prefix)?))) {
         return (role == FileRole::Model || of_role == Some(slot)).then_some((slot, rest));
     }
     match of_role {
