@@ -15,8 +15,11 @@ use support::{folder, recipe};
 use testkit::adapters::{AdapterFiles, AdapterKind, zimage};
 use testkit::tiny;
 
+/// A layer's name, from its name with dots.
+type Naming = fn(&str) -> String;
+
 /// Ways in which trainers write a layer's name.
-const NAMES: [(&str, fn(&str) -> String); 3] = [
+const NAMES: [(&str, Naming); 3] = [
     ("ComfyUI", |layer| format!("diffusion_model.{layer}")),
     ("kohya", |layer| format!("lora_unet_{}", layer.replace('.', "_"))),
     ("LyCORIS", |layer| format!("lycoris_{}", layer.replace('.', "_"))),
@@ -93,8 +96,7 @@ fn every_kind_works_wherever_the_model_runs_and_on_quantised_weights() {
         let written = zimage(&folder(&format!("adapters-places-{kind:?}")), &module, kind, NAMES[0].1).unwrap();
         for (place, placement, batch_count) in places() {
             let run = |files: &ModelFiles, loras: &[Lora]| {
-                let recipe =
-                    Recipe { files: files.clone(), loras: loras.to_vec(), placement: placement.clone(), batch_count, ..recipe() };
+                let recipe = Recipe { files: files.clone(), loras: loras.to_vec(), placement: placement.clone(), batch_count, ..recipe() };
                 let said = it.run(&recipe);
                 let mut pictures: Vec<_> = said.pictures().iter().map(|it| (it.info.index, it.image.pixels().to_vec())).collect();
                 pictures.sort_unstable();

@@ -76,9 +76,19 @@ impl HeaderCache {
         let needs_id_embedding = set
             .known(FileRole::Photomaker)
             .is_some_and(|known| known.header.tensors.iter().any(|tensor| tensor.name.contains(PHOTOMAKER_V2)));
-        let encodes_pictures = set.known(FileRole::Vae).is_none_or(|known| known.header.tensors.iter().any(|it| it.name.contains("encoder.")));
+        let encodes_pictures =
+            set.known(FileRole::Vae).is_none_or(|known| known.header.tensors.iter().any(|it| it.name.contains("encoder.")));
         let files = set.files.into_iter().map(|(role, (path, _))| (role, path)).collect();
-        Ok(Checked { family, size_multiple: family.size_multiple(), looks_at_references, encodes_pictures, needs_id_embedding, files, adapters, notes })
+        Ok(Checked {
+            family,
+            size_multiple: family.size_multiple(),
+            looks_at_references,
+            encodes_pictures,
+            needs_id_embedding,
+            files,
+            adapters,
+            notes,
+        })
     }
 }
 

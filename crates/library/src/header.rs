@@ -137,7 +137,11 @@ pub(crate) fn read_from(source: &mut (impl Read + Seek), file_bytes: u64, name: 
         Format::Gguf => gguf::read(source, file_bytes),
         Format::Safetensors => safetensors::read(source, file_bytes),
     };
-    let contents = contents.and_then(|it| check_places(it, file_bytes)).and_then(|it| limits::check(it, format)).and_then(companions::check).map_err(fail)?;
+    let contents = contents
+        .and_then(|it| check_places(it, file_bytes))
+        .and_then(|it| limits::check(it, format))
+        .and_then(companions::check)
+        .map_err(fail)?;
     Ok(Header { format, tensors: contents.tensors, metadata: contents.metadata, file_bytes })
 }
 

@@ -66,7 +66,9 @@ mod tests {
         assert_eq!(all_of(set[0]), set);
         assert_eq!(all_of(set[2]), set);
         assert_eq!(all_of("b-00002-of-00002.gguf"), ["b-00001-of-00002.gguf", "b-00002-of-00002.gguf"]);
-        for name in ["a.safetensors", "a-00001-of-00001.gguf", "a-1-of-3.gguf", "a-00004-of-00003.gguf", "a-00001-of-99999.gguf", "-of-.gguf"] {
+        for name in
+            ["a.safetensors", "a-00001-of-00001.gguf", "a-1-of-3.gguf", "a-00004-of-00003.gguf", "a-00001-of-99999.gguf", "-of-.gguf"]
+        {
             assert_eq!(all_of(name), [""; 0], "{name}");
         }
         assert!(is_later(Path::new(set[1])) && !is_later(Path::new(set[0])) && !is_later(Path::new("a.gguf")));

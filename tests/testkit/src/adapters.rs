@@ -103,7 +103,8 @@ pub fn zimage(dir: &Path, base: &Path, kind: AdapterKind, layer: impl Fn(&str) -
         let random = |end: &str, rows, columns, deviation| Matrix::random(&format!("{theirs}{end}"), rows, columns, deviation);
         let own = Matrix { columns, values: whole.values[part * rows * columns..(part + 1) * rows * columns].to_vec() };
         let inputs = 1.0 / (columns as f32).sqrt();
-        let mut add = |end: &str, matrix: &Matrix| adapter.push((format!("{name}{end}"), vec![matrix.rows(), matrix.columns], matrix.values.clone()));
+        let mut add =
+            |end: &str, matrix: &Matrix| adapter.push((format!("{name}{end}"), vec![matrix.rows(), matrix.columns], matrix.values.clone()));
         let (change, alpha) = match kind {
             AdapterKind::Lora | AdapterKind::Dora => {
                 let (down, up) = (random("down", RANK, columns, inputs), random("up", rows, RANK, 0.5));
@@ -127,9 +128,8 @@ pub fn zimage(dir: &Path, base: &Path, kind: AdapterKind, layer: impl Fn(&str) -
                 add(".lokr_w2_a", &a);
                 add(".lokr_w2_b", &b);
                 let w2 = a.product(&b);
-                let value = |row: usize, column: usize| {
-                    w1.at(row / w2.rows(), column / w2.columns) * w2.at(row % w2.rows(), column % w2.columns)
-                };
+                let value =
+                    |row: usize, column: usize| w1.at(row / w2.rows(), column / w2.columns) * w2.at(row % w2.rows(), column % w2.columns);
                 (Matrix::made(rows, columns, value), 2.0)
             }
             AdapterKind::Diff => {
@@ -152,7 +152,8 @@ pub fn zimage(dir: &Path, base: &Path, kind: AdapterKind, layer: impl Fn(&str) -
         whole.values[part * rows * columns..(part + 1) * rows * columns].copy_from_slice(&sum.values);
     }
 
-    let files = AdapterFiles { adapter: dir.join(format!("{kind:?}.safetensors")), merged: dir.join(format!("{kind:?}-merged.safetensors")) };
+    let files =
+        AdapterFiles { adapter: dir.join(format!("{kind:?}.safetensors")), merged: dir.join(format!("{kind:?}-merged.safetensors")) };
     let adapter: Vec<_> = adapter
         .into_iter()
         .map(|(name, shape, values)| (name, shape, values.iter().flat_map(|it| f16::from_f32(*it).to_le_bytes()).collect::<Vec<u8>>()))

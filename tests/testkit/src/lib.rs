@@ -11,6 +11,7 @@ pub mod disk;
 pub mod draft;
 pub mod families;
 pub mod headers;
+pub mod layouts;
 pub mod pictures;
 pub mod real;
 pub mod tiny;

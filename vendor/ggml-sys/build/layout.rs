@@ -158,8 +158,16 @@ const STRUCTS: &[(&str, &[&str])] = &[
 ];
 
 /// Types other than structs that stand in signatures.
-const TYPES: &[&str] =
-    &["atelier_status", "prediction_t", "preview_t", "rng_type_t", "sample_method_t", "scheduler_t", "lora_apply_mode_t", "sd_vae_format_t"];
+const TYPES: &[&str] = &[
+    "atelier_status",
+    "prediction_t",
+    "preview_t",
+    "rng_type_t",
+    "sample_method_t",
+    "scheduler_t",
+    "lora_apply_mode_t",
+    "sd_vae_format_t",
+];
 
 /// Constants of the same name on both sides.
 const CONSTANTS: &[&str] = &[

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <utility>
 
@@ -21,6 +22,12 @@ constexpr const char* CLIPS[] = {
 };
 // Parts of CLIP that files of old merges have without `text_model.`.
 constexpr const char* PARTS[] = {"encoder.", "embeddings.", "final_layer_norm."};
+
+// Before the name of a weight: a mark among the loader's tensors. No module asks for it.
+constexpr const char* TRANSPOSED = "atelier_transposed.";
+// OpenCLIP's projection, and where the engine has it.
+constexpr const char* PROJECTION        = "model.text_projection";
+constexpr const char* ENGINE_PROJECTION = "transformer.text_model.text_projection";
 
 // Files of more parts are none of a model.
 constexpr int MAX_SHARDS = 1000;
@@ -122,6 +129,16 @@ void adopt_names(String2TensorStorage& tensors) {
                 break;
             }
         }
+        const auto projection = tensors.find(std::string(prefix) + PROJECTION);
+        if (projection != tensors.end() && projection->second.n_dims == 2 && !ggml_is_quantized(projection->second.type)) {
+            // `conditioner.embedders.` is `cond_stage_model.` to the engine (`convert_tensor_name`).
+            const std::string start = std::strcmp(prefix, "conditioner.embedders.0.") == 0   ? "cond_stage_model."
+                                      : std::strcmp(prefix, "conditioner.embedders.1.") == 0 ? "cond_stage_model.1."
+                                                                                             : prefix;
+            TensorStorage mark                        = projection->second;
+            mark.name                                 = TRANSPOSED + start + ENGINE_PROJECTION;
+            tensors[mark.name]                        = mark;
+        }
     }
     // A file of the VAE alone, in the names of a whole model.
     const std::string vae = "vae.first_stage_model.";
@@ -164,6 +181,26 @@ Parts parts_of(const String2TensorStorage& tensors) {
         }
     }
     return all;
+}
+
+std::set<std::string> transposed_weights(const String2TensorStorage& tensors) {
+    std::set<std::string> names;
+    for (const auto& [name, tensor] : tensors) {
+        if (starts_with(name, TRANSPOSED)) {
+            names.insert(name.substr(std::strlen(TRANSPOSED)));
+        }
+    }
+    return names;
+}
+
+void transpose(char* values, int64_t columns, int64_t rows, size_t number_bytes) {
+    const std::vector<char> before(values, values + static_cast<size_t>(columns * rows) * number_bytes);
+    for (int64_t row = 0; row < rows; ++row) {
+        for (int64_t column = 0; column < columns; ++column) {
+            std::memcpy(values + static_cast<size_t>(column * rows + row) * number_bytes,
+                        before.data() + static_cast<size_t>(row * columns + column) * number_bytes, number_bytes);
+        }
+    }
 }
 
 std::vector<std::string> shards_of(const std::string& path) {

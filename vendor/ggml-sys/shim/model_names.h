@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,12 @@ void join_parts(String2TensorStorage& tensors);
 // The parts of joined weights, the first one with its own size again, by the name of the whole.
 using Parts = std::map<std::string, std::vector<TensorStorage>>;
 Parts parts_of(const String2TensorStorage& tensors);
+
+// Weights that a file has with rows and columns exchanged, by the engine's names: OpenCLIP multiplies by its projection from the right.
+std::set<std::string> transposed_weights(const String2TensorStorage& tensors);
+
+// Exchanges rows and columns of a matrix of numbers of so many bytes.
+void transpose(char* values, int64_t columns, int64_t rows, size_t number_bytes);
 
 // The files of a model that is kept in several, in their order, where this is the path of one of them: `a-00001-of-00003.safetensors`. Else none.
 std::vector<std::string> shards_of(const std::string& path);

@@ -167,7 +167,7 @@ named_by_engine! {
         Eps = "eps", "Noise (epsilon)";
         /// Velocity.
         V = "v", "Velocity (v)";
-        /// Velocity, with the noise levels of EDM: CosXL.
+        /// Velocity, with the noise levels of EDM: `CosXL`.
         EdmV = "edm_v", "Velocity, EDM";
         /// The way from noise to picture, as SD3 learned it.
         Sd3Flow = "sd3_flow", "Flow (SD3)";

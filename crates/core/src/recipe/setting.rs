@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::form::{FileForm, bare_name};
 use super::sampling::GUIDANCE;
 use super::{
-    ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, RedrawTiles,
-    PredictionType, RequiredFile, Rng, Sampler, Scheduler, SeedBlend,
+    ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, PredictionType,
+    RedrawTiles, RequiredFile, Rng, Sampler, Scheduler, SeedBlend,
 };
 use crate::canvas::{AreaSettings, Borders, StartFit};
 use crate::sentences::capitalized;

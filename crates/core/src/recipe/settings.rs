@@ -15,8 +15,8 @@ use super::form::FileForm;
 use super::sampling::GUIDANCE;
 use super::setting::{Reader, Setting};
 use super::{
-    ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, PredictionType, RequiredFile, Rng, Sampler,
-    Scheduler, SeedBlend,
+    ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, PredictionType, RequiredFile,
+    Rng, Sampler, Scheduler, SeedBlend,
 };
 use crate::canvas::{AreaSettings, Borders, StartFit};
 

@@ -48,7 +48,7 @@ impl Part {
     pub(super) fn rows(self, rows: u64, inputs: u64) -> Option<(u64, u64)> {
         match self {
             Self::Whole => Some((0, rows)),
-            Self::Swapped => (rows % 2 == 0).then_some((rows / 2, rows)),
+            Self::Swapped => rows.is_multiple_of(2).then_some((rows / 2, rows)),
             // Queries, keys, values, and what a single block of Flux joins to them.
             Self::Nth(index, 4) => {
                 let first = inputs.checked_mul(index as u64)?;
@@ -234,7 +234,7 @@ static UNET: LazyLock<Vec<Row>> = LazyLock::new(|| {
     rows
 });
 
-/// OpenCLIP's names of CLIP.
+/// `OpenCLIP`'s names of CLIP.
 static CLIP: LazyLock<Vec<Row>> = LazyLock::new(|| {
     let mut rows = vec![row("transformer.text_model.final_layer_norm", &["model.ln_final"])];
     for (own, theirs) in [
@@ -245,10 +245,7 @@ static CLIP: LazyLock<Vec<Row>> = LazyLock::new(|| {
         ("mlp.fc1", "mlp.c_fc"),
         ("mlp.fc2", "mlp.c_proj"),
     ] {
-        rows.push(row(
-            &format!("transformer.text_model.encoder.layers.#.{own}"),
-            &[&format!("model.transformer.resblocks.#.{theirs}")],
-        ));
+        rows.push(row(&format!("transformer.text_model.encoder.layers.#.{own}"), &[&format!("model.transformer.resblocks.#.{theirs}")]));
     }
     rows
 });
@@ -342,6 +339,10 @@ pub(super) const fn engine_prefix(family: Family, slot: Slot) -> &'static str {
     }
 }
 
+/// The engine looks rows of these up, and changes no table.
+const TABLES: [&str; 7] =
+    ["token_embedding", "position_embedding", "embed_tokens", "token_embd", "shared", "relative_attention_bias", "attn_rel_b"];
+
 /// The layer of a tensor and what it is to the layer: `weight` or `bias`. Others cannot be changed.
 pub(super) fn layer_and_leaf(name: &str) -> Option<(&str, &str)> {
     // OpenCLIP writes these two as parameters of the attention.
@@ -350,9 +351,6 @@ pub(super) fn layer_and_leaf(name: &str) -> Option<(&str, &str)> {
         return Some((layer, leaf));
     }
     let (layer, leaf) = name.rsplit_once('.')?;
-    // The engine looks rows of these up, and changes no table.
-    const TABLES: [&str; 7] =
-        ["token_embedding", "position_embedding", "embed_tokens", "token_embd", "shared", "relative_attention_bias", "attn_rel_b"];
     let is_table = TABLES.iter().any(|table| layer.ends_with(table));
     (matches!(leaf, "weight" | "bias") && !is_table).then_some((layer, leaf))
 }
@@ -363,7 +361,9 @@ pub(super) fn engine_name(family: Family, slot: Slot, name: &str) -> (String, bo
         // A file of the encoder alone may be without it.
         Slot::ClipL | Slot::ClipG if name.starts_with("text_model.") => format!("transformer.{name}"),
         Slot::ClipL | Slot::ClipG if name.starts_with("encoder.") => format!("transformer.text_model.{name}"),
-        Slot::ClipL | Slot::ClipG if name.starts_with("transformer.encoder.") => name.replacen("transformer.", "transformer.text_model.", 1),
+        Slot::ClipL | Slot::ClipG if name.starts_with("transformer.encoder.") => {
+            name.replacen("transformer.", "transformer.text_model.", 1)
+        }
         Slot::ClipL | Slot::ClipG if name.starts_with("transformer.resblocks.") => format!("model.{name}"),
         Slot::T5 => name.strip_prefix("transformer.").unwrap_or(name).to_owned(),
         Slot::Llm if name.starts_with("layers.") => format!("model.{name}"),

@@ -56,7 +56,7 @@ impl Place<'_> {
 /// The layers of a model's files.
 pub(super) struct Layers {
     family: Family,
-    layers: Vec<Layer>,
+    all: Vec<Layer>,
     by_name: HashMap<(Slot, String), (usize, Part)>,
 }
 
@@ -144,7 +144,7 @@ impl Layers {
                 by_name.entry((*slot, joined(&alias))).or_insert((at, part));
             }
         }
-        Self { family, layers, by_name }
+        Self { family, all: layers, by_name }
     }
 
     /// The place that a trainer calls so.
@@ -157,7 +157,7 @@ impl Layers {
     fn find_joined(&self, name: &str, slot: Option<Slot>, prefixes_left: u32) -> Option<Place<'_>> {
         let own_slot = slot.map_or(Some(Slot::Diffusion), |slot| slot.in_family(self.family));
         if let Some((at, part)) = own_slot.and_then(|slot| self.by_name.get(&(slot, name.to_owned()))) {
-            let layer = self.layers.get(*at)?;
+            let layer = self.all.get(*at)?;
             let (first_row, rows) = part.rows(layer.rows, layer.inputs)?;
             return Some(Place { layer, part: *part, first_row, rows });
         }

@@ -101,10 +101,7 @@ pub(crate) fn place(
         }
     }
     if names.is_empty() {
-        return Err(Problem::new(
-            format!("{name} was made for another model: nothing in it fits {}.", family.label()),
-            made_for,
-        ));
+        return Err(Problem::new(format!("{name} was made for another model: nothing in it fits {}.", family.label()), made_for));
     }
     Ok(names)
 }

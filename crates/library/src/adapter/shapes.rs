@@ -69,8 +69,7 @@ impl<'a> Change<'a, '_> {
     fn bias(&self) -> Result<Option<&'a TensorInfo>, Problem> {
         let Some((_, bias)) = self.tensors.iter().find(|(ending, _)| *ending == Ending::Bias) else { return Ok(None) };
         if !self.place.layer.has_bias {
-            let sentence =
-                format!("{} does not fit this model: it changes the bias of {}, which has none.", self.name, shown(self.layer));
+            let sentence = format!("{} does not fit this model: it changes the bias of {}, which has none.", self.name, shown(self.layer));
             return Err(Problem::new(sentence, self.hint));
         }
         if bias.values() == self.place.rows { Ok(Some(bias)) } else { Err(self.misfit(bias.values(), 1)) }

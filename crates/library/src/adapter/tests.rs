@@ -121,7 +121,11 @@ const CASES: &[Case] = &[
         ],
         size: (64, 32, 9),
         place: "model.diffusion_model.input_blocks.7.0.out_layers.3.weight#0",
-        layers: &["lora_unet_down_blocks_2_resnets_0_conv2", "lora_unet_input_blocks_7_0_out_layers_3", "unet.down_blocks.2.resnets.0.conv2"],
+        layers: &[
+            "lora_unet_down_blocks_2_resnets_0_conv2",
+            "lora_unet_input_blocks_7_0_out_layers_3",
+            "unet.down_blocks.2.resnets.0.conv2",
+        ],
     },
     Case {
         family: Family::Sdxl,
@@ -160,10 +164,7 @@ const CASES: &[Case] = &[
         model: &[("enc.blk.5.ffn_up.weight", &[64, 32])],
         size: (64, 32, 1),
         place: "text_encoders.t5xxl.transformer.encoder.block.5.layer.1.DenseReluDense.wi_1.weight#0",
-        layers: &[
-            "lora_te3_encoder_block_5_layer_1_DenseReluDense_wi_1",
-            "text_encoder_2.encoder.block.5.layer.1.DenseReluDense.wi_1",
-        ],
+        layers: &["lora_te3_encoder_block_5_layer_1_DenseReluDense_wi_1", "text_encoder_2.encoder.block.5.layer.1.DenseReluDense.wi_1"],
     },
     Case {
         family: Family::ZImage,
@@ -171,7 +172,11 @@ const CASES: &[Case] = &[
         model: &[("model.layers.3.self_attn.q_proj.weight", &[64, 32])],
         size: (64, 32, 1),
         place: "text_encoders.llm.model.layers.3.self_attn.q_proj.weight#0",
-        layers: &["text_encoder.model.layers.3.self_attn.q_proj", "text_encoder.layers.3.self_attn.q_proj", "lora_te_layers_3_self_attn_q_proj"],
+        layers: &[
+            "text_encoder.model.layers.3.self_attn.q_proj",
+            "text_encoder.layers.3.self_attn.q_proj",
+            "lora_te_layers_3_self_attn_q_proj",
+        ],
     },
     Case {
         family: Family::Anima,
@@ -223,7 +228,12 @@ fn kinds(rows: u64, columns: u64, area: u64) -> Vec<Vec<(&'static str, Vec<u64>)
     let kernel = |a: u64, b: u64| if area == 1 { vec![a, b] } else { vec![a, b, 3, 3] };
     let mut kinds = vec![
         vec![("diff", kernel(rows, columns))],
-        vec![("hada_w1_a", vec![rows, 2]), ("hada_w1_b", vec![2, columns * area]), ("hada_w2_a", vec![rows, 2]), ("hada_w2_b", vec![2, columns * area])],
+        vec![
+            ("hada_w1_a", vec![rows, 2]),
+            ("hada_w1_b", vec![2, columns * area]),
+            ("hada_w2_a", vec![rows, 2]),
+            ("hada_w2_b", vec![2, columns * area]),
+        ],
         vec![("lokr_w1", vec![4, 4]), ("lokr_w2", kernel(rows / 4, columns / 4))],
         vec![("lokr_w1", vec![2, 4]), ("lokr_w2_a", vec![rows / 2, 3]), ("lokr_w2_b", vec![3, columns / 4 * area])],
         vec![
@@ -316,10 +326,14 @@ fn biases_norms_and_lengths_of_rows_have_places() {
 
 #[test]
 fn what_has_no_place_is_left_out_and_what_has_none_at_all_is_refused() {
-    let whole: Listed<'_> =
-        &[("diffusion_model.layers.0.attention.out.lora_A.weight", &[4, 256]), ("diffusion_model.layers.0.attention.out.lora_B.weight", &[256, 4])];
-    let beyond: Listed<'_> =
-        &[("diffusion_model.layers.9.attention.out.lora_A.weight", &[4, 256]), ("diffusion_model.layers.9.attention.out.lora_B.weight", &[256, 4])];
+    let whole: Listed<'_> = &[
+        ("diffusion_model.layers.0.attention.out.lora_A.weight", &[4, 256]),
+        ("diffusion_model.layers.0.attention.out.lora_B.weight", &[256, 4]),
+    ];
+    let beyond: Listed<'_> = &[
+        ("diffusion_model.layers.9.attention.out.lora_A.weight", &[4, 256]),
+        ("diffusion_model.layers.9.attention.out.lora_B.weight", &[256, 4]),
+    ];
     assert_eq!(placed_in_z_image(&[whole, beyond].concat()).unwrap().len(), 2);
     assert_eq!(placed_in_z_image(beyond).unwrap_err(), "a.safetensors was made for another model: nothing in it fits Z-Image.");
 }
@@ -332,7 +346,10 @@ fn refusals_name_the_cause() {
             "a.safetensors is of a kind that the engine does not compute: OFT (oft_unet_layers_0_attention_out.oft_blocks).",
         ),
         (
-            &[("lora_unet_layers_0_attention_out.lora_down.weight", &[4, 256]), ("lora_unet_layers_0_attention_out.lora_up.weight", &[256, 8])],
+            &[
+                ("lora_unet_layers_0_attention_out.lora_down.weight", &[4, 256]),
+                ("lora_unet_layers_0_attention_out.lora_up.weight", &[256, 8]),
+            ],
             "a.safetensors is damaged: the two halves of lora_unet_layers_0_attention_out do not match.",
         ),
         (
@@ -340,7 +357,10 @@ fn refusals_name_the_cause() {
             "a.safetensors is damaged: a part of lora_unet_layers_0_attention_out is missing.",
         ),
         (
-            &[("lora_unet_layers_0_attention_to_q.lora_down.weight", &[4, 256]), ("lora_unet_layers_0_attention_to_q.lora_up.weight", &[768, 4])],
+            &[
+                ("lora_unet_layers_0_attention_to_q.lora_down.weight", &[4, 256]),
+                ("lora_unet_layers_0_attention_to_q.lora_up.weight", &[768, 4]),
+            ],
             "a.safetensors does not fit this model: lora_unet_layers_0_attention_to_q is 768x256 there, and 256x256 in the model.",
         ),
         (
@@ -366,7 +386,8 @@ fn refusals_name_the_cause() {
 #[test]
 fn halves_that_a_layer_of_diffusers_exchanges_begin_in_the_middle() {
     let model: Listed<'_> = &[("final_layer.adaLN_modulation.1.weight", &[64, 32]), ("txt_in.weight", &[32, 64])];
-    let adapter: Listed<'_> = &[("transformer.norm_out.linear.lora_A.weight", &[4, 32]), ("transformer.norm_out.linear.lora_B.weight", &[64, 4])];
+    let adapter: Listed<'_> =
+        &[("transformer.norm_out.linear.lora_A.weight", &[4, 32]), ("transformer.norm_out.linear.lora_B.weight", &[64, 4])];
     let names = placed(&named(adapter), Family::Flux, FileRole::Diffusion, &named(model)).unwrap();
     assert_eq!(names[0], "lora.model.diffusion_model.final_layer.adaLN_modulation.1.weight#32.lora_down");
 }
