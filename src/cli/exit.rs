@@ -8,6 +8,8 @@ pub(super) enum Exit {
     Done = 0,
     Failed = 1,
     Usage = 2,
+    /// The pictures were made, with a part of a LoRA missing from them.
+    Incomplete = 3,
     Cancelled = 130,
 }
 

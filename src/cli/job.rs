@@ -11,6 +11,7 @@ use super::json::Line;
 use super::printer::Printer;
 use super::reporter::Reporter;
 use super::resolve::ResolvedJob;
+use atelier_core::picture_note::PictureNote;
 use atelier_core::sentences::sentence;
 use atelier_engine::{End, Event, Failure, Handle, JobId, LogLevel};
 use atelier_studio::picture_index::PictureIndex;
@@ -72,6 +73,7 @@ pub(super) fn run_job(
     };
     interrupt.submitted();
     let (mut progress, mut is_interrupt_reported, mut write_error) = (JobProgress::default(), false, None);
+    let mut lacks_lora = false;
     // What `Begin` said, and every picture says again.
     let mut shown_notes = Vec::new();
     loop {
@@ -113,6 +115,7 @@ pub(super) fn run_job(
             }
             Event::Picture { job, picture } => match destination.keep(&picture, job, index) {
                 Ok(KeptPicture { path, warning }) => {
+                    lacks_lora |= picture.notes.iter().any(PictureNote::is_of_lora);
                     for note in picture.notes.iter().filter(|note| !shown_notes.contains(&note.sentence)) {
                         output.reporter.message(&note.sentence);
                     }
@@ -139,7 +142,8 @@ pub(super) fn run_job(
             Event::Measured { job, peaks } => output.json(&Line::measured(job, &peaks)),
             Event::End { job, end } if job == id => {
                 let end = write_error.map_or(end, |error| End::Failed(Failure::new(sentence(&error.to_string()), "")));
-                return report_end(id, &end, output);
+                let exit = report_end(id, &end, output);
+                return if exit == Exit::Done && lacks_lora { Exit::Incomplete } else { exit };
             }
             // A job that needs the server fails with the reason.
             Event::Server { added: Err(problem), .. } => output.reporter.message(&format!("warning: {problem}")),

@@ -309,6 +309,7 @@ fn recipe_of_flags(
         scheduler: sampling.scheduler.or(usual.scheduler),
         eta: sampling.eta.or(usual.eta),
         flow_shift: sampling.flow_shift.or(usual.flow_shift),
+        prediction: sampling.prediction.or(usual.prediction),
         // A number that is none asks for the model's own.
         clip_skip: sampling.clip_skip.map_or(usual.clip_skip, |layers| u32::try_from(layers).ok().filter(|layers| *layers > 0)),
         seed: picture.seed.unwrap_or(usual.seed),

@@ -43,6 +43,12 @@ impl PictureNote {
         Self { made: Some(change), ..Self::changed(sentence) }
     }
 
+    /// True where a LoRA that was asked for is not in the picture, or not all of it.
+    #[must_use]
+    pub fn is_of_lora(&self) -> bool {
+        self.kind == NoteKind::Wrong && matches!(self.remedies.as_slice(), [Change::WithoutLora { .. }])
+    }
+
     /// A note on something that went wrong.
     #[must_use]
     pub fn wrong(sentence: impl Into<String>, remedies: Vec<Change>) -> Self {

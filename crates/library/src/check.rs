@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::adapter::{self, Adapters};
 use super::cache::{HeaderCache, IdentifiedFile};
 use super::family::{Family, Latents};
 use super::header::{Header, file_name};
 use super::heads;
-use super::kind::PHOTOMAKER_V2;
-use super::lora;
+use super::kind::{DIFFUSION_PREFIXES, PHOTOMAKER_V2};
 use super::problem::Problem;
+use super::shards;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles};
 
 /// A set of files that the engine can be given.
@@ -24,10 +25,14 @@ pub struct Checked {
     pub size_multiple: u32,
     /// True where it looks at reference pictures. The engine does not expect them elsewhere.
     pub looks_at_references: bool,
+    /// False where the VAE has no encoder, and pictures cannot be started from.
+    pub encodes_pictures: bool,
     /// True with a `PhotoMaker` v2, which reads features of faces beside pictures.
     pub needs_id_embedding: bool,
     /// The files in the roles that they have, which may be others than those they were given in; without those that have no effect.
     pub files: ModelFiles,
+    /// What the engine is to make of the LoRAs.
+    pub adapters: Adapters,
     /// Corrections that were made, in sentences for a person.
     pub notes: Vec<String>,
 }
@@ -40,7 +45,9 @@ impl HeaderCache {
     pub fn check(&mut self, files: &ModelFiles, loras: &[Lora]) -> Result<Checked, Problem> {
         let mut known = BTreeMap::new();
         for (role, path) in files.iter() {
-            known.insert(role, (path.to_owned(), self.get(path)?));
+            let path = shards::opened(path);
+            let file = self.get(&path)?;
+            known.insert(role, (path, file));
         }
         let mut notes = Vec::new();
         fix_roles(&mut known, &mut notes)?;
@@ -59,17 +66,29 @@ impl HeaderCache {
         if family == Family::Sd3 && !set.has(FileRole::T5xxl) {
             notes.push("Without T5-XXL, SD3 follows long prompts less closely.".into());
         }
-        let parts: Vec<&IdentifiedFile> = set.files.values().map(|(_, known)| known.as_ref()).collect();
+        let parts: Vec<(FileRole, &IdentifiedFile)> = set.files.iter().map(|(role, (_, known))| (*role, known.as_ref())).collect();
+        let mut adapters = Adapters::default();
         for lora in loras {
             let known = self.get(&lora.path)?;
-            lora::check(&file_name(&lora.path), &known, family, &parts)?;
+            adapters.insert(lora.path.clone(), adapter::place(&file_name(&lora.path), &known, family, &parts)?);
         }
         let looks_at_references = set.main_role().and_then(|role| set.known(role)).is_some_and(|known| known.kind.looks_at_references);
         let needs_id_embedding = set
             .known(FileRole::Photomaker)
             .is_some_and(|known| known.header.tensors.iter().any(|tensor| tensor.name.contains(PHOTOMAKER_V2)));
+        let encodes_pictures =
+            set.known(FileRole::Vae).is_none_or(|known| known.header.tensors.iter().any(|it| it.name.contains("encoder.")));
         let files = set.files.into_iter().map(|(role, (path, _))| (role, path)).collect();
-        Ok(Checked { family, size_multiple: family.size_multiple(), looks_at_references, needs_id_embedding, files, notes })
+        Ok(Checked {
+            family,
+            size_multiple: family.size_multiple(),
+            looks_at_references,
+            encodes_pictures,
+            needs_id_embedding,
+            files,
+            adapters,
+            notes,
+        })
     }
 }
 
@@ -300,7 +319,7 @@ impl Set {
 /// The text encoder that a diffusion module reads, by its role and width: the tensor that takes the encoder's output in tells it.
 pub(crate) fn expected_width(header: &Header, family: Family) -> Option<(FileRole, u64)> {
     let shape = |name: &str| {
-        let is = |it: &str| it == name || it.strip_prefix(super::kind::DIFFUSION_PREFIX) == Some(name);
+        let is = |it: &str| it == name || DIFFUSION_PREFIXES.iter().any(|prefix| it.strip_prefix(prefix) == Some(name));
         header.tensors.iter().find(|it| is(&it.name)).map(|it| it.shape.as_slice())
     };
     match family {

@@ -4,7 +4,7 @@
 //! whatever ggml's refuses (`gguf.cpp`) is refused here, except tensors of more than four dimensions in files without lists: those are what
 //! the second one is for.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufReader, Read, Seek};
 
 use super::container::{Contents, Flaw, MAX_ENTRIES, MAX_HEADER_BYTES, MAX_METADATA_BYTES, MAX_TEXT_BYTES, TensorInfo, check_count, shown};
@@ -25,7 +25,10 @@ const MIN_TENSOR_BYTES: u64 = 24;
 
 /// The entry that sets another alignment; ggml takes an unsigned number of 32 bits alone.
 const ALIGNMENT_KEY: &str = "general.alignment";
+/// Before the name of a tensor: the shape of a kernel that was stored as a matrix 256 wide, so that it could be quantised.
+const SHAPE_KEY: &str = "comfy.gguf.orig_shape.";
 const U32: u32 = 4;
+const I32: u32 = 5;
 const STRING: u32 = 8;
 const ARRAY: u32 = 9;
 
@@ -51,10 +54,16 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
     let mut keys = HashSet::new();
     let mut alignment = ALIGNMENT;
     let mut has_lists = false;
+    let mut shapes = HashMap::new();
     for _ in 0..entry_count {
         let key = input.name(MAX_KEY_BYTES)?;
         let kind = input.u32()?;
-        let value = input.value(kind)?;
+        let value = if let (ARRAY, Some(tensor)) = (kind, key.strip_prefix(SHAPE_KEY)) {
+            shapes.extend(input.shape()?.map(|shape| (tensor.to_owned(), shape)));
+            None
+        } else {
+            input.value(kind)?
+        };
         has_lists |= kind == ARRAY;
         if key == ALIGNMENT_KEY {
             alignment = value
@@ -75,7 +84,7 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
     let mut tensors = Vec::new();
     let mut next = 0;
     for _ in 0..tensor_count {
-        let tensor = input.tensor()?;
+        let mut tensor = input.tensor()?;
         if tensor.offset != next {
             return Err(Flaw::Damaged(format!("{} does not follow the tensor before it", shown(&tensor.name))));
         }
@@ -87,6 +96,12 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
             .checked_next_multiple_of(alignment)
             .and_then(|bytes| bytes.checked_add(next))
             .ok_or_else(|| Flaw::Damaged(format!("the place of {} is impossible", shown(&tensor.name))))?;
+        if let Some(shape) = shapes.remove(&tensor.name) {
+            let values = shape.iter().try_fold(1u64, |product, size| product.checked_mul(*size));
+            if values == Some(tensor.values()) {
+                tensor.shape = shape;
+            }
+        }
         tensors.push(tensor);
     }
     let data = input.position.next_multiple_of(alignment);
@@ -186,6 +201,17 @@ impl<R: Read + Seek> Input<R> {
             12 => f64::from_le_bytes(self.bytes()?).to_string(),
             _ => return Err(Flaw::Damaged(format!("an entry of its header has the unknown type {kind}"))),
         }))
+    }
+
+    /// Reads a list that is a shape in PyTorch's order; `None` where it is none.
+    fn shape(&mut self) -> Result<Option<Vec<u64>>, Flaw> {
+        let (kind, count) = (self.u32()?, self.u64()?);
+        if kind != I32 || count == 0 || count > GGML_DIMENSIONS as u64 {
+            self.skip_list(kind, count)?;
+            return Ok(None);
+        }
+        let sizes = (0..count).map(|_| self.u32()).collect::<Result<Vec<_>, _>>()?;
+        Ok(sizes.into_iter().map(|size| i32::try_from(size).ok().and_then(|size| u64::try_from(size).ok())).collect())
     }
 
     fn skip_list(&mut self, kind: u32, count: u64) -> Result<(), Flaw> {
@@ -350,6 +376,27 @@ mod tests {
         beside_a_list.extend_from_slice(&0u64.to_le_bytes());
         tensor(&mut beside_a_list, "a", &[1, 2, 2, 2, 2], 0);
         assert!(matches!(read_all(&beside_a_list), Err(Flaw::Unsupported(_))));
+    }
+
+    #[test]
+    fn a_kernel_that_was_stored_as_a_matrix_gets_back_its_shape() {
+        let with_shape = |sizes: &[i32]| {
+            let mut out = header(1, 1);
+            string(&mut out, b"comfy.gguf.orig_shape.a");
+            out.extend_from_slice(&ARRAY.to_le_bytes());
+            out.extend_from_slice(&I32.to_le_bytes());
+            out.extend_from_slice(&(sizes.len() as u64).to_le_bytes());
+            for size in sizes {
+                out.extend_from_slice(&size.to_le_bytes());
+            }
+            tensor(&mut out, "a", &[256, 9], 0);
+            out.resize(out.len().next_multiple_of(32) + 256 * 9 * 4, 0);
+            read_all(&out).unwrap().tensors[0].shape.clone()
+        };
+        assert_eq!(with_shape(&[16, 16, 3, 3]), [16, 16, 3, 3]);
+        for wrong in [&[16, 16, 3, 4][..], &[-16, -16, 3, 3], &[0], &[1, 1, 1, 1, 2304], &[]] {
+            assert_eq!(with_shape(wrong), [9, 256], "{wrong:?}");
+        }
     }
 
     #[test]

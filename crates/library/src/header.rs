@@ -10,8 +10,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::container::{Contents, Flaw, Format, TensorInfo, shown};
-use super::{gguf, limits, safetensors, sniff};
+use super::container::{Contents, Flaw, Format, TensorInfo, check_count, shown};
+use super::{companions, gguf, limits, safetensors, shards, sniff};
 use atelier_core::advice::Advice;
 
 use atelier_core::format::file_size;
@@ -65,11 +65,33 @@ impl HeaderError {
     }
 }
 
-/// Reads the header of a safetensors or GGUF file.
+/// Reads the header of a safetensors or GGUF file. Of a model in several files, that of all of them, where this is one of them or their index.
 ///
 /// # Errors
 /// If the file cannot be read, is damaged or cut short, or is something else; the error says which, and what to do.
 pub fn read_header(path: &Path) -> Result<Header, HeaderError> {
+    let path = shards::opened(path);
+    let mut parts = shards::all(&path).into_iter();
+    let Some(first) = parts.next() else { return read_file(&path) };
+    let name = file_name(&path);
+    let mut whole = read_file(&first)?;
+    companions::check_alone(&whole.tensors).map_err(|flaw| error_for(&name, flaw, whole.file_bytes))?;
+    for part in parts {
+        let part = read_file(&part)?;
+        companions::check_alone(&part.tensors).map_err(|flaw| error_for(&name, flaw, part.file_bytes))?;
+        whole.file_bytes = whole.file_bytes.saturating_add(part.file_bytes);
+        whole.tensors.extend(part.tensors);
+    }
+    let mut names = HashSet::with_capacity(whole.tensors.len());
+    let twice = whole.tensors.iter().find(|tensor| !names.insert(tensor.name.as_str()));
+    if let Some(tensor) = twice {
+        return Err(error_for(&name, Flaw::Damaged(format!("its parts name {} twice", shown(&tensor.name))), whole.file_bytes));
+    }
+    check_count(whole.tensors.len()).map_err(|flaw| error_for(&name, flaw, whole.file_bytes))?;
+    Ok(whole)
+}
+
+fn read_file(path: &Path) -> Result<Header, HeaderError> {
     let name = file_name(path);
     let unreadable = |error: &io::Error| error_for(&name, Flaw::Io(io::Error::new(error.kind(), error.to_string())), 0);
     let mut file = File::open(path).map_err(|error| unreadable(&error))?;
@@ -115,7 +137,11 @@ pub(crate) fn read_from(source: &mut (impl Read + Seek), file_bytes: u64, name: 
         Format::Gguf => gguf::read(source, file_bytes),
         Format::Safetensors => safetensors::read(source, file_bytes),
     };
-    let contents = contents.and_then(|it| check_places(it, file_bytes)).and_then(|it| limits::check(it, format)).map_err(fail)?;
+    let contents = contents
+        .and_then(|it| check_places(it, file_bytes))
+        .and_then(|it| limits::check(it, format))
+        .and_then(companions::check)
+        .map_err(fail)?;
     Ok(Header { format, tensors: contents.tensors, metadata: contents.metadata, file_bytes })
 }
 

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::adapter::is_of_adapter;
 use super::container::TensorInfo;
 use super::family::Family;
 use super::header::Header;
@@ -47,6 +48,8 @@ impl FileKind {
 
 /// Prefix of the diffusion module's tensors in a whole model.
 pub(crate) const DIFFUSION_PREFIX: &str = "model.diffusion_model.";
+/// All prefixes that its tensors have in files, of themselves alone too.
+pub(crate) const DIFFUSION_PREFIXES: [&str; 4] = [DIFFUSION_PREFIX, "unet.", "diffusion_model.", "transformer."];
 
 /// Part of the names of tensors that `PhotoMaker` v2 alone has (`pmid.hpp` of stable-diffusion.cpp).
 pub(crate) const PHOTOMAKER_V2: &str = "qformer_perceiver.";
@@ -147,17 +150,7 @@ impl<'a> Tensors<'a> {
     }
 
     fn is_lora(&self) -> bool {
-        const ENDS: [&str; 8] = [
-            ".lora_down.weight",
-            ".lora_up.weight",
-            ".lora_A.weight",
-            ".lora_B.weight",
-            ".lora_A.default.weight",
-            "lora.down.weight",
-            ".hada_w1_a",
-            ".lokr_w1",
-        ];
-        ENDS.iter().any(|end| self.any_ends(end)) || self.any_ends(".lokr_w1_a")
+        self.names().any(is_of_adapter)
     }
 
     fn lora_family(&self) -> Option<Family> {
@@ -187,7 +180,7 @@ impl<'a> Tensors<'a> {
 
     /// The diffusion module's family and variant, as the engine tells them.
     fn diffusion(&self) -> Option<(Family, &'static str)> {
-        let prefix = [DIFFUSION_PREFIX, "unet."].into_iter().find(|it| self.any_starts(it)).unwrap_or("");
+        let prefix = DIFFUSION_PREFIXES.into_iter().find(|it| self.any_starts(it)).unwrap_or("");
         let has = |name: &str| self.has(&format!("{prefix}{name}"));
         let starts = |name: &str| self.any_starts(&format!("{prefix}{name}"));
         let dimension = |name: &str, at| self.dimension(&format!("{prefix}{name}"), at);

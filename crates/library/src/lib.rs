@@ -8,12 +8,14 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod adapter;
 mod assemble;
 mod builtin;
 mod cache;
 mod cards;
 mod catalogue;
 mod check;
+mod companions;
 mod config;
 mod container;
 pub mod disk;
@@ -30,13 +32,13 @@ mod installed_item;
 mod kind;
 mod limits;
 mod link;
-mod lora;
 mod manifest;
 mod models;
 mod naming;
 mod problem;
 mod removal;
 mod safetensors;
+mod shards;
 mod sniff;
 mod usage;
 mod verify;
@@ -44,6 +46,7 @@ mod verify;
 #[cfg(test)]
 mod malformed_tests;
 
+pub use adapter::{AdapterNames, Adapters};
 pub use assemble::{Assembly, Missing, assemble};
 pub use builtin::{BUILTIN_VARIABLE, Builtin, BuiltinError};
 pub use cache::{HeaderCache, IdentifiedFile};

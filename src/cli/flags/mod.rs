@@ -30,7 +30,7 @@ pub(super) use steps::{LikeFlags, StepFlags};
 use atelier_core::cpu_math::{CpuMath, UnknownCpuMath};
 use atelier_core::device::SimulatedDevices;
 use atelier_core::placement::one_device;
-use atelier_core::recipe::{ControlImage, Lora, ROWS, Recipe, Rng, Row, Sampler, Scheduler};
+use atelier_core::recipe::{ControlImage, Lora, PredictionType, ROWS, Recipe, Rng, Row, Sampler, Scheduler};
 use atelier_engine::{DEFAULT_PORT, ServerAddress};
 
 const MODEL: &str = "Model";
@@ -297,6 +297,8 @@ pub(super) struct SamplingFlags {
     pub(super) eta: Option<f32>,
     #[arg(long, value_name = "X", value_parser = finite, help_heading = SAMPLING, help = within(&ROWS.flow_shift))]
     pub(super) flow_shift: Option<f32>,
+    #[arg(long, value_name = "NAME", help_heading = SAMPLING, help = one_of(ROWS.prediction.help(), PredictionType::ALL.iter().map(|it| it.key())))]
+    pub(super) prediction: Option<PredictionType>,
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = SAMPLING, help = within(&ROWS.clip_skip) + "; 0 or less uses the model's default")]
     pub(super) clip_skip: Option<i32>,
 }

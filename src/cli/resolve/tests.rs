@@ -6,7 +6,7 @@ use super::super::flags::{Cli, Command};
 use super::*;
 use atelier_core::canvas::StartFit;
 use atelier_core::placement::{Module, parse_backend, parse_params_backend};
-use atelier_core::recipe::{Hires, Person, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend};
+use atelier_core::recipe::{Hires, Person, PredictionType, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend};
 
 fn job(args: &[&str]) -> Result<ResolvedJob, UsageError> {
     job_beside(args, || Err(BuiltinError::Missing { looked: Vec::new() }))
@@ -308,6 +308,8 @@ fn every_flag_reaches_the_recipe() {
         "Karras",
         "-s",
         "-3",
+        "--prediction",
+        "v",
         "--rng",
         "cpu",
         "--batch",
@@ -380,6 +382,7 @@ fn every_flag_reaches_the_recipe() {
         scheduler: Some(Scheduler::Karras),
         eta: Some(0.5),
         flow_shift: Some(3.0),
+        prediction: Some(PredictionType::V),
         clip_skip: Some(2),
         seed: -1,
         seed_blend: None,

@@ -5,11 +5,13 @@
 //! not flat; nothing here was trained. This crate must not depend on Atelier's crates: a test of a reader must not repeat the reader's
 //! mistakes.
 
+pub mod adapters;
 pub mod broken;
 pub mod disk;
 pub mod draft;
 pub mod families;
 pub mod headers;
+pub mod layouts;
 pub mod pictures;
 pub mod real;
 pub mod tiny;

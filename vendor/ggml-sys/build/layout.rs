@@ -94,6 +94,7 @@ const STRUCTS: &[(&str, &[&str])] = &[
     ("atelier_weights_cache", &["user", "store", "contains", "load"]),
     ("atelier_shortage", &["device", "phase", "bytes_wanted", "bytes_free"]),
     ("atelier_operation", &["kind", "weights", "size", "nodes"]),
+    ("atelier_adapter_names", &["path", "from", "to", "count"]),
     ("atelier_lora_use", &["path", "applied", "total"]),
     ("atelier_device_peak", &["device", "phase", "bytes"]),
     (
@@ -157,8 +158,16 @@ const STRUCTS: &[(&str, &[&str])] = &[
 ];
 
 /// Types other than structs that stand in signatures.
-const TYPES: &[&str] =
-    &["atelier_status", "preview_t", "rng_type_t", "sample_method_t", "scheduler_t", "lora_apply_mode_t", "sd_vae_format_t"];
+const TYPES: &[&str] = &[
+    "atelier_status",
+    "prediction_t",
+    "preview_t",
+    "rng_type_t",
+    "sample_method_t",
+    "scheduler_t",
+    "lora_apply_mode_t",
+    "sd_vae_format_t",
+];
 
 /// Constants of the same name on both sides.
 const CONSTANTS: &[&str] = &[
@@ -230,6 +239,7 @@ const CONSTANTS: &[&str] = &[
 const VARIANTS: &[(&str, &[&str])] = &[
     ("preview_t", &["PREVIEW_NONE", "PREVIEW_PROJ", "PREVIEW_TAE"]),
     ("lora_apply_mode_t", &["LORA_APPLY_AT_RUNTIME"]),
+    ("prediction_t", &["EPS_PRED", "V_PRED", "EDM_V_PRED", "FLOW_PRED", "FLUX_FLOW_PRED", "FLUX2_FLOW_PRED", "PREDICTION_COUNT"]),
     ("rng_type_t", &["STD_DEFAULT_RNG", "CUDA_RNG", "CPU_RNG"]),
     (
         "sample_method_t",

@@ -32,16 +32,18 @@ const PATCHED_SOURCES: &[&str] = &[
     "photomaker_extension.cpp",
     "ggml-backend.cpp",
     "ggml-rpc.cpp",
+    "gguf_io.cpp",
 ];
 
 /// Patches of headers, which only have to be found before the engine's.
-const PATCHED_HEADERS: &[&str] = &["transport.h", "clip.hpp", "conditioner.hpp", "denoiser.hpp", "rng_philox.hpp"];
+const PATCHED_HEADERS: &[&str] = &["transport.h", "clip.hpp", "conditioner.hpp", "denoiser.hpp", "lora.hpp", "rng_philox.hpp"];
 
 /// Patches within `src/tokenizers`, which is compiled as a whole: the data members of a class that all of it sees are changed.
 const PATCHED_TOKENIZERS: &[&str] = &["bpe_tokenizer.h", "clip_tokenizer.cpp", "qwen2_tokenizer.cpp", "t5_unigram_tokenizer.cpp"];
 
 const SHIM_SOURCES: &[&str] = &[
     "shim",
+    "adapter",
     "area",
     "context",
     "residency",
@@ -63,8 +65,10 @@ const SHIM_SOURCES: &[&str] = &[
     "dry_run",
     "graph_work",
     "measure",
+    "model_names",
     "simulated_device",
     "transport",
+    "weight_scales",
     "remote",
     "borrowed_graph",
     "operation_rules",
@@ -109,6 +113,7 @@ fn main() {
         "src",
         "include",
         "src/core",
+        "src/model_io",
         "src/tokenizers",
         "thirdparty",
         "ggml/include",

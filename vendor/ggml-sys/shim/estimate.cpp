@@ -27,6 +27,8 @@ atelier_status atelier_estimator_new(const sd_ctx_params_t* params, const atelie
 
 atelier_status atelier_estimator_run(atelier_context* estimator,
                                      const sd_img_gen_params_t* params,
+                                     const atelier_adapter_names* adapters,
+                                     size_t adapter_count,
                                      const atelier_embedding* embeddings,
                                      size_t embedding_count,
                                      const atelier_limits* limits,
@@ -40,6 +42,7 @@ atelier_status atelier_estimator_run(atelier_context* estimator,
     }
     *count = 0;
     Job job(*callbacks, estimator->dry_run);
+    job.set_adapters(adapters, adapter_count);
     return run_guarded(&job, [&] {
         estimator->dry_run->begin_image();
         estimator->set_limits(*limits);

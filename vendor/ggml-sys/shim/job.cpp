@@ -128,6 +128,12 @@ JobScope::~JobScope() {
     may_throw     = outer_ != nullptr;
 }
 
+const atelier_adapter_names* Job::adapter_names(const std::string& path) const {
+    const auto* const end   = adapters_ + adapter_count_;
+    const auto* const found = std::find_if(adapters_, end, [&](const atelier_adapter_names& it) { return it.path != nullptr && path == it.path; });
+    return found == end ? nullptr : found;
+}
+
 void Job::check_loras() const {
     if (!failed_lora_.empty()) {
         throw EngineAbort{failed_lora_};

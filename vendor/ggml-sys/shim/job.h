@@ -107,6 +107,14 @@ public:
         lora_key_       = lora_key;
     }
 
+    // Names of adapters' tensors by their files; null: none. They outlive the job.
+    void set_adapters(const atelier_adapter_names* adapters, size_t count) {
+        adapters_      = adapters;
+        adapter_count_ = adapters == nullptr ? 0 : count;
+    }
+    // Null where the engine's names are to be used.
+    const atelier_adapter_names* adapter_names(const std::string& path) const;
+
     void begin_graph(int nodes);
 
 private:
@@ -143,6 +151,8 @@ private:
     StepReplay* step_replay_  = nullptr;
     EncodedImages* encoded_images_ = nullptr;
     const char* lora_key_          = "";
+    const atelier_adapter_names* adapters_ = nullptr;
+    size_t adapter_count_          = 0;
     atelier_shortage shortage_ = {};
     uint64_t missing_numbers_   = 0;
     std::string failed_lora_;  // the engine's words

@@ -292,6 +292,8 @@ atelier_status atelier_context_generate(atelier_context* context,
                                         const atelier_steps* steps,
                                         const atelier_noise_blend* blend,
                                         const char* lora_key,
+                                        const atelier_adapter_names* adapters,
+                                        size_t adapter_count,
                                         const atelier_embedding* embeddings,
                                         size_t embedding_count,
                                         enum rng_type_t rng,
@@ -312,6 +314,7 @@ atelier_status atelier_context_generate(atelier_context* context,
     job.set_noise_blend(blend);
     lora_key = lora_key == nullptr ? "" : lora_key;
     job.set_encoded_images(&context->encoded_images, lora_key);
+    job.set_adapters(adapters, adapter_count);
     std::optional<atelier::StepReplay> replay;
     if (steps != nullptr) {
         job.set_step_replay(&replay.emplace(*steps));

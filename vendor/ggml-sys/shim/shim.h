@@ -138,6 +138,16 @@ typedef struct {
     bool stream_layers;
 } atelier_limits;
 
+// Names of the tensors in a LoRA's file: `to[n]` is `lora.<weight>#<first row>.<end>` of the tensor `from[n]`, by the engine's names of weights. The
+// ends are those of LyCORIS, `.diff` also for biases and norms, and `dora_scale` (lengths of outputs) or `dora_scale_in` (of inputs). The caller
+// has checked that the shapes fit the weight. Tensors without a name have no effect.
+typedef struct {
+    const char* path;
+    const char* const* from;
+    const char* const* to;
+    size_t count;
+} atelier_adapter_names;
+
 // Tensors of a LoRA's file, and how many of them an image was made with.
 typedef struct {
     const char* path;
@@ -431,6 +441,8 @@ atelier_status atelier_estimator_new(const sd_ctx_params_t* params, const atelie
 // Predicts the memory of an image: at most `capacity` entries, `*count` of them.
 atelier_status atelier_estimator_run(atelier_context* estimator,
                                      const sd_img_gen_params_t* params,
+                                     const atelier_adapter_names* adapters,
+                                     size_t adapter_count,
                                      const atelier_embedding* embeddings,
                                      size_t embedding_count,
                                      const atelier_limits* limits,
@@ -475,6 +487,8 @@ atelier_status atelier_context_generate(atelier_context* context,
                                         const atelier_steps* steps,
                                         const atelier_noise_blend* blend,
                                         const char* lora_key,
+                                        const atelier_adapter_names* adapters,
+                                        size_t adapter_count,
                                         const atelier_embedding* embeddings,
                                         size_t embedding_count,
                                         enum rng_type_t rng,

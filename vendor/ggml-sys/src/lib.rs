@@ -9,9 +9,9 @@
 use std::ffi::{c_char, c_int, c_void};
 
 pub use diffusion_rs_sys::{
-    lora_apply_mode_t, preview_t, rng_type_t, sample_method_t, scheduler_t, sd_cache_params_t, sd_ctx_params_init, sd_ctx_params_t,
-    sd_guidance_params_t, sd_hires_params_t, sd_image_t, sd_img_gen_params_init, sd_img_gen_params_t, sd_lora_t, sd_pm_params_t,
-    sd_sample_params_t, sd_slg_params_t, sd_tiling_params_t, sd_vae_format_t,
+    lora_apply_mode_t, prediction_t, preview_t, rng_type_t, sample_method_t, scheduler_t, sd_cache_params_t, sd_ctx_params_init,
+    sd_ctx_params_t, sd_guidance_params_t, sd_hires_params_t, sd_image_t, sd_img_gen_params_init, sd_img_gen_params_t, sd_lora_t,
+    sd_pm_params_t, sd_sample_params_t, sd_slg_params_t, sd_tiling_params_t, sd_vae_format_t,
 };
 
 /// Result of a call.
@@ -210,6 +210,20 @@ pub struct atelier_device_peak {
     pub phase: c_int,
     /// Bytes.
     pub bytes: u64,
+}
+
+/// Names of the tensors in a LoRA's file, and the engine's.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_adapter_names {
+    /// Its file.
+    pub path: *const c_char,
+    /// Names in the file.
+    pub from: *const *const c_char,
+    /// The engine's: `lora.<weight>#<first row>.<part>`.
+    pub to: *const *const c_char,
+    /// Names in each list.
+    pub count: usize,
 }
 
 /// Tensors of a LoRA's file, and how many of them an image was made with.
@@ -600,6 +614,8 @@ unsafe extern "C" {
     pub fn atelier_estimator_run(
         estimator: *mut atelier_context,
         params: *const sd_img_gen_params_t,
+        adapters: *const atelier_adapter_names,
+        adapter_count: usize,
         embeddings: *const atelier_embedding,
         embedding_count: usize,
         limits: *const atelier_limits,
@@ -648,6 +664,8 @@ unsafe extern "C" {
         steps: *const atelier_steps,
         blend: *const atelier_noise_blend,
         lora_key: *const c_char,
+        adapters: *const atelier_adapter_names,
+        adapter_count: usize,
         embeddings: *const atelier_embedding,
         embedding_count: usize,
         rng: rng_type_t,

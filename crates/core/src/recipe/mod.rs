@@ -35,7 +35,7 @@ pub use lora_tags::{take_loras, take_loras_if};
 pub use part::{Part, RequiredFile};
 pub use person::{Person, check_person_word};
 pub use recall::RecallPart;
-pub use sampling::{Rng, Sampler, Scheduler, UnknownName};
+pub use sampling::{PredictionType, Rng, Sampler, Scheduler, UnknownName};
 pub use seed_blend::{SeedBlend, seed_after};
 pub use setting::{Reader, Setting};
 pub use settings::{Affects, PartialRecipe, ROWS, Recipe, Row, Rows, Stored, changed_settings};

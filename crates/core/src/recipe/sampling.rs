@@ -161,6 +161,24 @@ named_by_engine! {
 }
 
 named_by_engine! {
+    /// What a model predicts of a noisy picture.
+    PredictionType {
+        /// The noise.
+        Eps = "eps", "Noise (epsilon)";
+        /// Velocity.
+        V = "v", "Velocity (v)";
+        /// Velocity, with the noise levels of EDM: `CosXL`.
+        EdmV = "edm_v", "Velocity, EDM";
+        /// The way from noise to picture, as SD3 learned it.
+        Sd3Flow = "sd3_flow", "Flow (SD3)";
+        /// The way from noise to picture, as Flux learned it.
+        FluxFlow = "flux_flow", "Flow (Flux)";
+        /// The way from noise to picture, as Flux.2 learned it.
+        Flux2Flow = "flux2_flow", "Flow (Flux.2)";
+    }
+}
+
+named_by_engine! {
     /// The random number generator, which draws the noise from the seed.
     #[derive(Default)]
     Rng {

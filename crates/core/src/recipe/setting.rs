@@ -12,8 +12,8 @@ use super::form::{FileForm, bare_name};
 use super::sampling::GUIDANCE;
 use super::settings::MAX_PROMPT_CHARS;
 use super::{
-    ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, RedrawTiles,
-    RequiredFile, Rng, Sampler, Scheduler, SeedBlend,
+    ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, PredictionType,
+    RedrawTiles, RequiredFile, Rng, Sampler, Scheduler, SeedBlend,
 };
 use crate::canvas::{AreaSettings, Borders, StartFit};
 use crate::sentences::capitalized;
@@ -111,7 +111,7 @@ macro_rules! unlimited {
     };
 }
 
-unlimited!(bool, Option<Sampler>, Option<Scheduler>, Rng, StartFit, PlacementText);
+unlimited!(bool, Option<Sampler>, Option<Scheduler>, Option<PredictionType>, Rng, StartFit, PlacementText);
 
 /// Its limit is the number of characters.
 impl Setting for String {

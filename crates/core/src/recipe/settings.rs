@@ -15,8 +15,8 @@ use super::form::FileForm;
 use super::sampling::GUIDANCE;
 use super::setting::{Reader, Setting};
 use super::{
-    ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, RequiredFile, Rng, Sampler,
-    Scheduler, SeedBlend,
+    ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, PredictionType, RequiredFile,
+    Rng, Sampler, Scheduler, SeedBlend,
 };
 use crate::canvas::{AreaSettings, Borders, StartFit};
 
@@ -266,6 +266,8 @@ settings! {
     eta: Option<f32> = None, in 0.0..=10.0, "eta", Sampling, [Steps], rare;
     /// Timestep shift of flow models.
     flow_shift: Option<f32> = None, in 0.0..=100.0, "flow shift", Sampling, [Steps], rare;
+    /// What the model predicts, where its file does not tell.
+    prediction: Option<PredictionType> = None, "prediction", Sampling, [Steps Opening], rare;
     /// CLIP layers to skip, counted from the end.
     clip_skip: Option<u32> = None, in 1..=12, "CLIP skip", Sampling, [Steps], rare;
     /// Seed of the first picture; each further picture of a batch takes the next number, and a negative seed is drawn at random.

@@ -138,6 +138,7 @@ fn action(name: &str) -> Option<Action> {
         "--scheduler" => Value(|it, text| set(&mut it.recipe.scheduler, Some(named(text)?))),
         "--eta" => Value(|it, text| set(&mut it.recipe.eta, Some(finite(text)?))),
         "--flow-shift" => Value(|it, text| set(&mut it.recipe.flow_shift, Some(finite(text)?))),
+        "--prediction" => Value(|it, text| set(&mut it.recipe.prediction, Some(named(text)?))),
         "--clip-skip" => Value(|it, text| set(&mut it.recipe.clip_skip, whole(text)?)),
         "-s" | "--seed" => Value(|it, text| set(&mut it.recipe.seed, text.parse().map_err(|_| "write a whole number".to_owned())?)),
         "--rng" => Value(|it, text| set(&mut it.recipe.rng, named(text)?)),
@@ -212,7 +213,6 @@ fn action(name: &str) -> Option<Action> {
         | "--chroma-t5-mask-pad"
         | "--type"
         | "--sampler-rng"
-        | "--prediction"
         | "--end-img"
         | "--control-video"
         | "--hires-upscaler"

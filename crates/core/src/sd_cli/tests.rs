@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 
 use super::*;
-use crate::recipe::{ControlImage, ImageSource, InitImage, Lora, Person, PlacementText, Rgb8, Rng, Sampler, Scheduler};
+use crate::recipe::{ControlImage, ImageSource, InitImage, Lora, Person, PlacementText, PredictionType, Rgb8, Rng, Sampler, Scheduler};
 
 fn pasted(line: &str) -> ParsedCommand {
     read(line).unwrap()
@@ -284,6 +284,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
         proptest::option::of(1..12u32),
         proptest::option::of(1..64u32),
         proptest::sample::select(Rng::ALL),
+        proptest::option::of(proptest::sample::select(PredictionType::ALL)),
     );
     let numbers = (
         1..9999u32,
@@ -328,6 +329,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
             clip_skip: sampling.4,
             threads: sampling.5,
             rng: sampling.6,
+            prediction: sampling.7,
             init: images.0.map(|(image, strength)| InitImage { image, strength }),
             mask: images.1,
             start_fit: StartFit::default(),

@@ -46,6 +46,7 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     line.optional("--scheduler", recipe.scheduler);
     line.optional("--eta", recipe.eta);
     line.optional("--flow-shift", recipe.flow_shift);
+    line.optional("--prediction", recipe.prediction);
     line.optional("--clip-skip", recipe.clip_skip);
     line.option("--seed", &recipe.seed);
     if recipe.rng != defaults.rng {

@@ -13,7 +13,7 @@ use atelier_core::canvas::Mask;
 use atelier_core::device::Device;
 use atelier_core::placement::Placement;
 use atelier_core::recipe::{ImageSource, InitImage, Person, Recipe, Rgb8, Sampler, Scheduler};
-use atelier_library::{Checked, HeaderCache};
+use atelier_library::{Adapters, Checked, HeaderCache};
 use atelier_media::image_size;
 
 /// Pixels of a picture that is larger than any that could be made: the engine copies pictures in RAM while it estimates.
@@ -32,6 +32,7 @@ pub(super) struct EstimateRequest {
     pub(super) tiles: Option<((u32, u32), usize)>,
     /// Sizes of the reference pictures.
     references: Vec<(u32, u32)>,
+    adapters: Adapters,
     embeddings: Embeddings,
 }
 
@@ -53,7 +54,7 @@ impl EstimateRequest {
 
     /// Checks a recipe as a job would.
     pub(super) fn new(headers: &mut HeaderCache, recipe: &Recipe) -> Result<Self, EstimateError> {
-        let Checked { family, files, size_multiple, looks_at_references, needs_id_embedding, .. } =
+        let Checked { family, files, size_multiple, looks_at_references, needs_id_embedding, adapters, .. } =
             headers.check(&recipe.files, &memory_settings(recipe).loras).map_err(|problem| Failure::from(problem.advice))?;
         let embeddings = Embeddings::read(headers, recipe, family).map_err(|problem| Failure::from(problem.advice))?;
         let references: &[ImageSource] = if looks_at_references { &recipe.reference_images } else { &[] };
@@ -117,7 +118,7 @@ impl EstimateRequest {
             check_reference(*reference, (recipe.width, recipe.height), family).map_err(Failure::from)?;
         }
         let tiling = is_tiled(&recipe);
-        Ok(Self { recipe, size_multiple, ignores_references: !looks_at_references, tiling, tiles, references, embeddings })
+        Ok(Self { recipe, size_multiple, ignores_references: !looks_at_references, tiling, tiles, references, adapters, embeddings })
     }
 
     /// The same with another size.
@@ -141,6 +142,7 @@ impl EstimateRequest {
             threads: cpu_threads(self.recipe.threads),
             flash_attention: self.recipe.flash_attention,
             vae_conv_scale: self.recipe.vae_conv_scale,
+            prediction: self.recipe.prediction,
             placement: placement.clone(),
         }
     }
@@ -174,6 +176,7 @@ impl Placeholders {
             person: if recipe.check_person_word().is_ok() { &self.person } else { &[] },
             area: None,
             lora_key: "",
+            adapters: &request.adapters,
             embeddings: &request.embeddings,
         }
     }

@@ -226,6 +226,8 @@ impl Context {
                 steps.as_ref().map_or(null(), std::ptr::from_ref),
                 raw.noise_blend.as_ref().map_or(null(), std::ptr::from_ref),
                 raw.lora_key,
+                raw.adapters.as_ptr(),
+                raw.adapters.len(),
                 raw.embeddings.as_ptr(),
                 raw.embeddings.len(),
                 raw.rng,

@@ -77,6 +77,8 @@ impl Estimator {
             ggml_sys::atelier_estimator_run(
                 self.0.as_ptr(),
                 &raw const raw.raw,
+                raw.adapters.as_ptr(),
+                raw.adapters.len(),
                 raw.embeddings.as_ptr(),
                 raw.embeddings.len(),
                 &raw const limits,

@@ -4,14 +4,15 @@ use std::ffi::{CString, c_char, c_int};
 use std::path::Path;
 use std::ptr::null;
 
-use ggml_sys::{rng_type_t, sample_method_t, scheduler_t};
+use ggml_sys::{prediction_t, rng_type_t, sample_method_t, scheduler_t};
 
 use super::direct_convolutions::convolves_directly;
 use super::error::CallError;
 use crate::job::embeddings::{Embedding, Embeddings};
 use atelier_core::canvas::Mask;
 use atelier_core::placement::{Module, Placement};
-use atelier_core::recipe::{FileRole, Lora, ModelFiles, Recipe, Rgb8, Rng, Sampler, Scheduler, SeedBlend};
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, PredictionType, Recipe, Rgb8, Rng, Sampler, Scheduler, SeedBlend};
+use atelier_library::Adapters;
 
 /// Parameters of a context. Jobs with equal values can share one.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +22,8 @@ pub(crate) struct ContextParams {
     pub(crate) flash_attention: bool,
     /// Scale the convolutions of SDXL's VAE.
     pub(crate) vae_conv_scale: bool,
+    /// What the model predicts; `None`: as its file says.
+    pub(crate) prediction: Option<PredictionType>,
     /// Every device by its whole name, since the engine's default is the first GPU, even a remote one; without budgets and batch split.
     pub(crate) placement: Placement,
 }
@@ -62,6 +65,8 @@ pub(crate) struct GenerateParams<'a> {
     pub(crate) area: Option<AreaParams<'a>>,
     /// Identifies the set of LoRAs: part of the key of a cached text encoding.
     pub(crate) lora_key: &'a str,
+    /// What the tensors of the recipe's LoRAs change.
+    pub(crate) adapters: &'a Adapters,
     /// Those that the prompts name.
     pub(crate) embeddings: &'a Embeddings,
 }
@@ -147,6 +152,7 @@ impl RawContextParams {
         raw.n_threads = i32::try_from(params.threads).unwrap_or(1).max(1);
         raw.diffusion_flash_attn = params.flash_attention;
         raw.force_sdxl_vae_conv_scale = params.vae_conv_scale;
+        raw.prediction = params.prediction.map_or(prediction_t::PREDICTION_COUNT, raw_prediction);
         // The engine's own direct convolution is slower than the unfolded one; ours is faster, and its graphs need less memory.
         let is_direct = |module| convolves_directly(&params.placement.assignment(module).runs_on);
         raw.diffusion_conv_direct = is_direct(Module::Diffusion) && is_direct(Module::Controlnet);
@@ -163,11 +169,13 @@ impl RawContextParams {
 pub(super) struct RawGenerateParams {
     pub(super) raw: ggml_sys::sd_img_gen_params_t,
     pub(super) lora_key: *const c_char,
+    pub(super) adapters: Vec<ggml_sys::atelier_adapter_names>,
     pub(super) embeddings: Vec<ggml_sys::atelier_embedding>,
     pub(super) rng: rng_type_t,
     pub(super) area: Option<ggml_sys::atelier_area>,
     pub(super) noise_blend: Option<ggml_sys::atelier_noise_blend>,
     _strings: Strings,
+    _adapter_names: Vec<[Vec<*const c_char>; 2]>,
     _loras: Vec<ggml_sys::sd_lora_t>,
     _references: Vec<ggml_sys::sd_image_t>,
     _person: Vec<ggml_sys::sd_image_t>,
@@ -229,6 +237,11 @@ impl RawGenerateParams {
         sample.guidance.distilled_guidance = recipe.distilled_guidance;
 
         let lora_key = strings.text(params.lora_key)?;
+        let adapter_names = raw_adapter_names(params, &mut strings)?;
+        let mut adapters = Vec::new();
+        for (path, [from, to]) in &adapter_names {
+            adapters.push(ggml_sys::atelier_adapter_names { path: *path, from: from.as_ptr(), to: to.as_ptr(), count: from.len() });
+        }
         let embeddings = params.embeddings.iter().map(|it| raw_embedding(it, &mut strings)).collect::<Result<Vec<_>, _>>()?;
         let area = params.area.map(|AreaParams { strength, soft_mask }| ggml_sys::atelier_area {
             strength,
@@ -241,11 +254,13 @@ impl RawGenerateParams {
         Ok(Self {
             raw,
             lora_key,
+            adapters,
             embeddings,
             rng,
             area,
             noise_blend,
             _strings: strings,
+            _adapter_names: adapter_names.into_iter().map(|(_, names)| names).collect(),
             _loras: loras,
             _references: references,
             _person: person,
@@ -255,6 +270,25 @@ impl RawGenerateParams {
 
 fn raw_lora(lora: &Lora, strings: &mut Strings) -> Result<ggml_sys::sd_lora_t, CallError> {
     Ok(ggml_sys::sd_lora_t { is_high_noise: false, multiplier: lora.strength, path: strings.path(Some(&lora.path))? })
+}
+
+/// File of an adapter, and the names of its tensors: in the file, and the engine's.
+type RawAdapterNames = (*const c_char, [Vec<*const c_char>; 2]);
+
+fn raw_adapter_names(params: &GenerateParams<'_>, strings: &mut Strings) -> Result<Vec<RawAdapterNames>, CallError> {
+    let mut all = Vec::new();
+    for lora in &params.recipe.loras {
+        let Some(names) = params.adapters.names(&lora.path) else { continue };
+        let path = strings.path(Some(&lora.path))?;
+        let mut raw = [Vec::with_capacity(names.len()), Vec::with_capacity(names.len())];
+        let [from, to] = &mut raw;
+        for (in_file, in_engine) in names {
+            from.push(strings.text(in_file)?);
+            to.push(strings.text(in_engine)?);
+        }
+        all.push((path, raw));
+    }
+    Ok(all)
 }
 
 /// It points to the vectors of the embedding.
@@ -295,6 +329,17 @@ const fn raw_sampler(sampler: Sampler) -> sample_method_t {
         Sampler::EulerCfgPp => sample_method_t::EULER_CFG_PP_SAMPLE_METHOD,
         Sampler::EulerACfgPp => sample_method_t::EULER_A_CFG_PP_SAMPLE_METHOD,
         Sampler::EulerGe => sample_method_t::EULER_GE_SAMPLE_METHOD,
+    }
+}
+
+const fn raw_prediction(prediction: PredictionType) -> prediction_t {
+    match prediction {
+        PredictionType::Eps => prediction_t::EPS_PRED,
+        PredictionType::V => prediction_t::V_PRED,
+        PredictionType::EdmV => prediction_t::EDM_V_PRED,
+        PredictionType::Sd3Flow => prediction_t::FLOW_PRED,
+        PredictionType::FluxFlow => prediction_t::FLUX_FLOW_PRED,
+        PredictionType::Flux2Flow => prediction_t::FLUX2_FLOW_PRED,
     }
 }
 

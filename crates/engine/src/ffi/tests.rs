@@ -16,6 +16,7 @@ use atelier_core::canvas::Mask;
 use atelier_core::device::SimulatedDevice;
 use atelier_core::placement::{Module, Placement};
 use atelier_core::recipe::{FileRole, ImageSource, InitImage, Recipe, Rgb8, Sampler};
+use atelier_library::Adapters;
 
 /// Serialises the tests: the engine's callbacks and the hook's settings are global.
 pub(super) fn lock_engine() -> MutexGuard<'static, ()> {
@@ -56,6 +57,7 @@ pub(super) fn context_params(files: &tiny::TinyFiles) -> ContextParams {
             .collect(),
         threads: 1,
         flash_attention: true,
+        prediction: None,
         vae_conv_scale: false,
         placement: Placement::all_on("CPU"),
     }
@@ -84,6 +86,7 @@ fn from_noise(recipe: &Recipe) -> GenerateParams<'_> {
         person: &[],
         area: None,
         lora_key: "",
+        adapters: Adapters::NONE,
         embeddings: Embeddings::NONE,
     }
 }

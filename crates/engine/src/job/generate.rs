@@ -381,6 +381,7 @@ impl<'a> Generator<'a> {
                 person: plan.person_of(input.recipe),
                 area: input.area,
                 lora_key: &lora_key,
+                adapters: &plan.adapters,
                 embeddings: &plan.embeddings,
             };
             let result = match steps {
@@ -469,7 +470,9 @@ impl Generator<'_> {
             }
             None => {}
         }
-        if remedies.is_empty() {
+        if !recipe.loras.is_empty() {
+            sentence.push_str(" A LoRA may be too strong or damaged.");
+        } else if remedies.is_empty() {
             sentence.push_str(" Another quantisation of the model or another device may help.");
         }
         PictureNote::wrong(sentence, remedies)

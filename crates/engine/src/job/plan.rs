@@ -19,7 +19,7 @@ use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{Change, PlacementError};
 use atelier_core::recipe::{FileRole, FineColours, Hires, ImageSource, Recipe, Rgb8, Scheduler, seed_after};
 use atelier_core::sentences;
-use atelier_library::{Checked, Family};
+use atelier_library::{Adapters, Checked, Family};
 use atelier_media::{fit_image, image_size, read_fine_image, read_image, read_mask};
 
 /// Input of a job that generates pictures.
@@ -47,6 +47,7 @@ pub(super) struct GenerationPlan {
     /// Squares with the person.
     pub(super) person: Vec<Rgb8>,
     pub(super) embeddings: Embeddings,
+    pub(super) adapters: Adapters,
 }
 
 impl GenerationPlan {
@@ -73,10 +74,18 @@ pub(super) fn prepare(
     recipe: &Recipe,
     placement: Result<ResolvedPlacement, PlacementError>,
 ) -> Result<GenerationPlan, JobError> {
-    let Checked { family, files, size_multiple, looks_at_references, needs_id_embedding, mut notes } =
+    let Checked { family, files, size_multiple, looks_at_references, encodes_pictures, needs_id_embedding, mut adapters, mut notes } =
         engine.with_headers(|headers| headers.check(&recipe.files, &recipe.loras)).map_err(|problem| Failure::from(problem.advice))?;
     for steps in &recipe.earlier_steps {
-        engine.with_headers(|headers| headers.check(&recipe.files, &steps.loras)).map_err(|problem| Failure::from(problem.advice))?;
+        let checked = engine.with_headers(|headers| headers.check(&recipe.files, &steps.loras));
+        adapters.merge(checked.map_err(|problem| Failure::from(problem.advice))?.adapters);
+    }
+    let encodes = recipe.init.is_some() || !recipe.reference_images.is_empty() || recipe.hires.is_some();
+    if !encodes_pictures && encodes {
+        return Err(JobError::new(
+            "This VAE has no encoder: it cannot read a start or reference picture, nor one that is enlarged.",
+            "Choose a whole VAE, or generate from the prompt alone.",
+        ));
     }
     let embeddings =
         engine.with_headers(|headers| Embeddings::read(headers, recipe, family)).map_err(|problem| Failure::from(problem.advice))?;
@@ -216,6 +225,7 @@ pub(super) fn prepare(
         control,
         person,
         embeddings,
+        adapters,
     })
 }
 

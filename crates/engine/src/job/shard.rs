@@ -36,6 +36,7 @@ impl BatchShard {
             threads: cpu_threads(recipe.threads),
             flash_attention: recipe.flash_attention,
             vae_conv_scale: recipe.vae_conv_scale,
+            prediction: recipe.prediction,
             placement: placement.assignments(),
         };
         let budgets = ContextBudgets { budgets: placement.budgets.clone(), stream_layers: recipe.placement.stream_layers };

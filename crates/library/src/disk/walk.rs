@@ -6,6 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use crate::shards;
+
 use super::layout::{Folder, Hint, Layout, hint_of};
 
 /// Folders inside folders; deeper ones are left out.
@@ -140,7 +142,9 @@ impl Walker<'_> {
 #[must_use]
 pub fn is_model_file(path: &Path) -> bool {
     const ENDINGS: [&str; 7] = ["safetensors", "sft", "gguf", "ckpt", "pt", "pth", "bin"];
-    path.extension().is_some_and(|it| ENDINGS.iter().any(|ending| it.eq_ignore_ascii_case(ending)))
+    let has_ending = path.extension().is_some_and(|it| ENDINGS.iter().any(|ending| it.eq_ignore_ascii_case(ending)));
+    // Of a model in several files the first one stands for all.
+    has_ending && !shards::is_later(path)
 }
 
 /// When a file was changed, in nanoseconds since 1970.

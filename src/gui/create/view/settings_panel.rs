@@ -28,7 +28,7 @@ use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, setting_row, slider_row};
 use crate::settings::PreviewChoice;
-use atelier_core::recipe::{ROWS, Recipe, Rng, Sampler, Scheduler, changed_settings};
+use atelier_core::recipe::{PredictionType, ROWS, Recipe, Rng, Sampler, Scheduler, changed_settings};
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
@@ -337,6 +337,24 @@ fn rng_row(ui: &mut Ui, recipe: &mut Recipe) {
     });
 }
 
+fn prediction_row(ui: &mut Ui, recipe: &mut Recipe) {
+    const OWN: &str = "As the file says";
+    let hover = "What the model predicts. Some models of SDXL predict velocity, and their files do not say so.";
+    row(ui, "Prediction", |ui| {
+        let combo = ComboBox::from_id_salt("Prediction")
+            .width(ui.available_width())
+            .icon(widgets::chevron)
+            .selected_text(recipe.prediction.map_or(OWN, PredictionType::label))
+            .show_ui(ui, |ui| {
+                ui.selectable_value(&mut recipe.prediction, None, OWN);
+                for prediction in PredictionType::ALL {
+                    ui.selectable_value(&mut recipe.prediction, Some(*prediction), prediction.label());
+                }
+            });
+        combo.response.on_hover_text(hover).accessible_name("Prediction");
+    });
+}
+
 fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     ui.add_space(8.0);
     CollapsingHeader::new(bold("More settings"))
@@ -383,6 +401,7 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                     0.05,
                     "CLIP layers to skip at the end. Some SD 1.5 models need 2.",
                 );
+                prediction_row(ui, recipe);
                 rng_row(ui, recipe);
                 optional_row(
                     ui,
@@ -423,6 +442,7 @@ fn changed_details(recipe: &Recipe) -> Vec<&'static str> {
         distilled_guidance: recipe.distilled_guidance,
         flow_shift: recipe.flow_shift,
         eta: recipe.eta,
+        prediction: recipe.prediction,
         clip_skip: recipe.clip_skip,
         rng: recipe.rng,
         threads: recipe.threads,

@@ -16,8 +16,8 @@ use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
 use atelier_core::recipe::{
-    ControlImage, FileRole, Hires, InitImage, Lora, ModelFiles, Person, PictureInfo, PlacementText, RedrawTiles, Rng, Sampler, Scheduler,
-    SeedBlend,
+    ControlImage, FileRole, Hires, InitImage, Lora, ModelFiles, Person, PictureInfo, PlacementText, PredictionType, RedrawTiles, Rng,
+    Sampler, Scheduler, SeedBlend,
 };
 use atelier_core::time::{
     ClassRate, DeviceRates, MachineRates, ModuleWork, NodeSize, PictureWork, TimeCorrection, TimeCorrections, WeightType, Work, WorkAmount,
@@ -79,6 +79,7 @@ fn recipe() -> Recipe {
         scheduler: Some(Scheduler::Karras),
         eta: Some(0.3),
         flow_shift: Some(3.7),
+        prediction: Some(PredictionType::V),
         clip_skip: Some(2),
         rng: Rng::Cpu,
         seed: i64::MIN,

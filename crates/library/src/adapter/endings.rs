@@ -1,0 +1,148 @@
+//! Endings of the names of an adapter's tensors, as trainers write them.
+
+/// What a tensor of an adapter is to the layer that it changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Ending {
+    /// A part of the change of a weight, by the engine's word for it (`shim.h`).
+    Weight(&'static str),
+    /// A whole change of a bias.
+    Bias,
+    /// Something that the engine does not compute, by its name in a sentence.
+    Unknown(&'static str),
+}
+
+use Ending::{Bias, Unknown, Weight};
+
+const DOWN: Ending = Weight("lora_down");
+const UP: Ending = Weight("lora_up");
+const MIDDLE: Ending = Weight("lora_mid");
+const MAGNITUDE: Ending = Weight(super::MAGNITUDE);
+const OWN_BIAS: Ending = Unknown("LoRA with biases");
+
+/// Longer ones before those they end with.
+const ENDINGS: [(&str, Ending); 52] = [
+    (".lora_linear_layer.down.weight", DOWN),
+    (".lora_linear_layer.up.weight", UP),
+    ("_lora.down.weight", DOWN),
+    ("_lora.up.weight", UP),
+    ("_lora.mid.weight", MIDDLE),
+    (".lora.down.weight", DOWN),
+    (".lora.up.weight", UP),
+    (".lora.mid.weight", MIDDLE),
+    (".hada_w1_a", Weight("hada_w1_a")),
+    (".hada_w1_b", Weight("hada_w1_b")),
+    (".hada_w2_a", Weight("hada_w2_a")),
+    (".hada_w2_b", Weight("hada_w2_b")),
+    (".hada_t1", Weight("hada_t1")),
+    (".hada_t2", Weight("hada_t2")),
+    (".lokr_w1", Weight("lokr_w1")),
+    (".lokr_w1_a", Weight("lokr_w1_a")),
+    (".lokr_w1_b", Weight("lokr_w1_b")),
+    (".lokr_w2", Weight("lokr_w2")),
+    (".lokr_w2_a", Weight("lokr_w2_a")),
+    (".lokr_w2_b", Weight("lokr_w2_b")),
+    (".lokr_t2", Weight("lokr_t2")),
+    (".lokr_t1", Unknown("LoKr with a core in its first factor")),
+    (".diff", Weight("diff")),
+    (".w_norm", Weight("diff")),
+    (".diff_b", Bias),
+    (".b_norm", Bias),
+    (".alpha", Weight("alpha")),
+    (".lora_alpha", Weight("alpha")),
+    (".scale", Weight("scale")),
+    (".dora_scale", MAGNITUDE),
+    (".lora_down.bias", OWN_BIAS),
+    (".lora_up.bias", OWN_BIAS),
+    (".lora_A.bias", OWN_BIAS),
+    (".lora_B.bias", OWN_BIAS),
+    (".lora_embedding_A", Unknown("LoRA of a table of words")),
+    (".lora_embedding_B", Unknown("LoRA of a table of words")),
+    (".oft_blocks", Unknown("OFT")),
+    (".oft_diag", Unknown("OFT")),
+    (".oft_R", Unknown("OFT")),
+    (".boft_R", Unknown("BOFT")),
+    (".boft_s", Unknown("BOFT")),
+    (".vera_lambda_b", Unknown("VeRA")),
+    (".vera_lambda_d", Unknown("VeRA")),
+    (".ia3_l", Unknown("IA3")),
+    (".on_input", Unknown("IA3")),
+    (".a1", Unknown("GLoRA")),
+    (".a2", Unknown("GLoRA")),
+    (".b1", Unknown("GLoRA")),
+    (".b2", Unknown("GLoRA")),
+    (".set_weight", Unknown("weights to replace")),
+    (".reshape_weight", Unknown("LoRA that widens the model")),
+    (".lora_bias", OWN_BIAS),
+];
+
+/// What PEFT writes before the adapter's own name: `.lora_A.default_0.weight`.
+const NAMED: [(&str, Ending); 10] = [
+    (".lora_A", DOWN),
+    (".lora_B", UP),
+    (".lora_a", DOWN),
+    (".lora_b", UP),
+    (".lora_down", DOWN),
+    (".lora_up", UP),
+    (".lora_mid", MIDDLE),
+    (".lora_magnitude_vector", MAGNITUDE),
+    (".oft_R", Unknown("OFT")),
+    (".boft_R", Unknown("BOFT")),
+];
+
+/// The layer's name and what the tensor is to it; `None` where the tensor is no adapter's.
+pub(super) fn split(name: &str) -> Option<(&str, Ending)> {
+    let bare = name.strip_suffix(".weight").unwrap_or(name);
+    let ends = |(end, ending): &(&str, Ending)| {
+        let layer = name.strip_suffix(end).or_else(|| bare.strip_suffix(end))?;
+        Some((layer, *ending))
+    };
+    if let Some(found) = ENDINGS.iter().find_map(ends).or_else(|| NAMED.iter().find_map(ends)) {
+        return Some(found);
+    }
+    if let Some((before, _)) = name.strip_suffix(".bias").and_then(|it| it.rsplit_once('.'))
+        && let Some(layer) = [".lora_A", ".lora_B"].iter().find_map(|end| before.strip_suffix(end))
+    {
+        return Some((layer, OWN_BIAS));
+    }
+    let (before, _) = bare.rsplit_once('.')?;
+    NAMED.iter().find_map(|(end, ending)| Some((before.strip_suffix(end)?, *ending)))
+}
+
+/// True for the name of a tensor that adapters alone have.
+pub(crate) fn is_of_adapter(name: &str) -> bool {
+    // The others end the names of models' own tensors too.
+    split(name).is_some_and(|(_, ending)| !matches!(ending, Weight("scale" | "alpha") | Unknown("GLoRA" | "IA3")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_of_all_trainers_are_split_off() {
+        for (name, layer, ending) in [
+            ("lora_unet_a_b.lora_down.weight", "lora_unet_a_b", DOWN),
+            ("a.b.lora_A.weight", "a.b", DOWN),
+            ("a.b.lora_B.default_0.weight", "a.b", UP),
+            ("a.b.lora_B.my-style.weight", "a.b", UP),
+            ("a.b.lora_A", "a.b", DOWN),
+            ("a.to_q_lora.up.weight", "a.to_q", UP),
+            ("a.q_proj.lora_linear_layer.down.weight", "a.q_proj", DOWN),
+            ("a.lora_magnitude_vector", "a", MAGNITUDE),
+            ("a.lora_magnitude_vector.default.weight", "a", MAGNITUDE),
+            ("a.dora_scale", "a", MAGNITUDE),
+            ("a.lokr_w2_a", "a", Weight("lokr_w2_a")),
+            ("a.lokr_w2", "a", Weight("lokr_w2")),
+            ("a.diff_b", "a", Bias),
+            ("a.w_norm", "a", Weight("diff")),
+            ("oft_unet_a.oft_blocks", "oft_unet_a", Unknown("OFT")),
+            ("a.lora_B.default.bias", "a", OWN_BIAS),
+        ] {
+            assert_eq!(split(name), Some((layer, ending)), "{name}");
+            assert!(is_of_adapter(name), "{name}");
+        }
+        for name in ["double_blocks.0.img_attn.norm.query_norm.scale", "a.weight", "a.bias", "alpha", "model.layers.0.mlp.b1.weight"] {
+            assert!(!is_of_adapter(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Adapters (LoRA and its relatives): which tensor of one changes which rows of which weight, in the engine's names.
+//!
+//! Pure: headers in, an answer out. One rule serves the check and the engine: a tensor has a place, with the shape that its place has, or it has none.
+
+mod aliases;
+mod endings;
+mod layers;
+mod shapes;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::cache::IdentifiedFile;
+use super::container::{TensorInfo, shown};
+use super::family::Family;
+use super::problem::Problem;
+use atelier_core::recipe::FileRole;
+use endings::Ending;
+pub(crate) use endings::is_of_adapter;
+use layers::Layers;
+
+/// Lengths of a weight's rows after the change (`DoRA`), as the engine is told of them: of its outputs, of its inputs.
+const MAGNITUDE: &str = "dora_scale";
+const INPUT_MAGNITUDE: &str = "dora_scale_in";
+
+/// Names of the tensors of an adapter's file, each with the engine's: `lora.<weight>#<first row>.<part>`.
+pub type AdapterNames = Vec<(String, String)>;
+
+/// The adapters of a recipe, by their files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Adapters(BTreeMap<PathBuf, Arc<AdapterNames>>);
+
+impl Adapters {
+    /// Those of a recipe without LoRAs.
+    pub const NONE: &'static Self = &Self(BTreeMap::new());
+
+    /// The names of the tensors of this file that have a place in the model.
+    #[must_use]
+    pub fn names(&self, path: &Path) -> Option<&AdapterNames> {
+        self.0.get(path).map(|names| &**names)
+    }
+
+    /// Takes those of another recipe with the same model too.
+    pub fn merge(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
+    pub(crate) fn insert(&mut self, path: PathBuf, names: AdapterNames) {
+        self.0.insert(path, Arc::new(names));
+    }
+}
+
+/// Finds the places of an adapter's tensors in the files of a model.
+///
+/// # Errors
+/// If nothing of it has a place, something is of another shape than its place, or the engine does not compute its kind.
+pub(crate) fn place(
+    name: &str,
+    adapter: &IdentifiedFile,
+    family: Family,
+    model: &[(FileRole, &IdentifiedFile)],
+) -> Result<AdapterNames, Problem> {
+    if !adapter.kind.is_lora {
+        return Err(Problem::new(
+            format!("{name} is {}, not a LoRA.", adapter.kind.described()),
+            "Remove it from the LoRAs, or choose another file.",
+        ));
+    }
+    let made_for = format!("Choose a LoRA made for {}, or remove this one.", family.label());
+    if let (Some(of), true) = (adapter.kind.family, family.is_unet())
+        && of != family
+    {
+        return Err(Problem::new(format!("{name} was made for {}, and the model is {}.", of.label(), family.label()), made_for));
+    }
+    if family == Family::HidreamO1 {
+        return Err(Problem::new(
+            format!("{name} would have no effect: the engine uses no LoRAs with {}.", family.label()),
+            "Remove it from the LoRAs, or choose another model.",
+        ));
+    }
+    let changes = changes(name, adapter)?;
+    let layers = Layers::new(family, model);
+    let mut names = Vec::new();
+    let mut taken = HashSet::new();
+    for (layer, tensors) in &changes {
+        let Some(place) = layers.find(layer) else { continue };
+        if place.is_swapped() && tensors.iter().any(|(ending, _)| *ending == Ending::Weight(MAGNITUDE)) {
+            continue;
+        }
+        for (ending, tensor) in shapes::fitted(name, layer, tensors, &place, &made_for)? {
+            let new_name = match ending {
+                Ending::Weight(part) => format!("lora.{}.weight#{}.{part}", place.layer.name, place.first_row()),
+                Ending::Bias => format!("lora.{}.bias#{}.diff", place.layer.name, place.first_row()),
+                Ending::Unknown(_) => continue,
+            };
+            if !taken.insert(new_name.clone()) {
+                return Err(damaged(name, &format!("it changes {} twice", shown(layer))));
+            }
+            names.push((tensor.name.clone(), new_name));
+        }
+    }
+    if names.is_empty() {
+        return Err(Problem::new(format!("{name} was made for another model: nothing in it fits {}.", family.label()), made_for));
+    }
+    Ok(names)
+}
+
+/// The tensors of an adapter by the layer that they change, in the file's order of layers.
+type Changes<'a> = Vec<(&'a str, Vec<(Ending, &'a TensorInfo)>)>;
+
+fn changes<'a>(name: &str, adapter: &'a IdentifiedFile) -> Result<Changes<'a>, Problem> {
+    let mut changes: Changes<'a> = Vec::new();
+    let mut index: HashMap<&str, usize> = HashMap::new();
+    for tensor in &adapter.header.tensors {
+        let Some((layer, ending)) = endings::split(&tensor.name) else { continue };
+        if let Ending::Unknown(what) = ending {
+            return Err(Problem::new(
+                format!("{name} is of a kind that the engine does not compute: {what} ({}).", shown(&tensor.name)),
+                "Remove it from the LoRAs, or choose one that is a LoRA, LoHa, LoKr or DoRA.",
+            ));
+        }
+        let at = *index.entry(layer).or_insert_with(|| {
+            changes.push((layer, Vec::new()));
+            changes.len() - 1
+        });
+        if let Some((_, tensors)) = changes.get_mut(at) {
+            tensors.push((ending, tensor));
+        }
+    }
+    Ok(changes)
+}
+
+fn damaged(name: &str, what: &str) -> Problem {
+    Problem::new(format!("{name} is damaged: {what}."), "Download the file again, or remove it from the LoRAs.")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! Models that are kept in several files: `a-00001-of-00003.safetensors`, with an index beside them, and split GGUF files.
+//!
+//! The engine finds the others by the name of one, by the same rule (`model_names.cpp`).
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// An index of the largest models has a few hundred kilobytes.
+const MAX_INDEX_BYTES: u64 = 16 << 20;
+const MAX_SHARDS: usize = 1000;
+const DIGITS: usize = 5;
+const INDEX: &str = ".index.json";
+
+/// The place of a file in its set: its number, and how many there are.
+fn place(name: &str) -> Option<(usize, usize)> {
+    let (stem, _) = name.rsplit_once('.')?;
+    let (before, count) = stem.rsplit_once("-of-")?;
+    let (_, index) = before.rsplit_once('-')?;
+    let number = |text: &str| {
+        let is_number = text.len() == DIGITS && text.bytes().all(|it| it.is_ascii_digit());
+        is_number.then(|| text.parse::<usize>().ok()).flatten()
+    };
+    let (index, count) = (number(index)?, number(count)?);
+    ((2..=MAX_SHARDS).contains(&count) && (1..=count).contains(&index)).then_some((index, count))
+}
+
+/// True for a file of a set that is not the first one: it is no model of its own.
+pub(crate) fn is_later(path: &Path) -> bool {
+    path.file_name().and_then(|name| place(&name.to_string_lossy())).is_some_and(|(index, _)| index > 1)
+}
+
+/// The files of the set that a file is of, in their order; empty where it is a model of its own.
+pub(crate) fn all(path: &Path) -> Vec<PathBuf> {
+    let Some(name) = path.file_name().map(|name| name.to_string_lossy().into_owned()) else { return Vec::new() };
+    let Some((index, count)) = place(&name) else { return Vec::new() };
+    let mark = |number: usize| format!("-{number:05}-of-{count:05}.");
+    (1..=count).map(|number| path.with_file_name(name.replace(&mark(index), &mark(number)))).collect()
+}
+
+/// The file by which the engine opens a model: of an index, the first file that it names.
+pub(crate) fn opened(path: &Path) -> PathBuf {
+    let is_index = path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(INDEX));
+    let first = if is_index { first_of_index(path) } else { None };
+    first.unwrap_or_else(|| path.to_owned())
+}
+
+fn first_of_index(path: &Path) -> Option<PathBuf> {
+    let mut text = Vec::new();
+    File::open(path).ok()?.take(MAX_INDEX_BYTES).read_to_end(&mut text).ok()?;
+    let index: serde_json::Value = serde_json::from_slice(&text).ok()?;
+    let names = index.get("weight_map")?.as_object()?.values().filter_map(serde_json::Value::as_str);
+    // A name alone: an index names no files elsewhere.
+    let first = names.filter(|name| place(name).is_some() && !name.contains(['/', '\\'])).min()?;
+    Some(path.with_file_name(first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_is_told_by_the_name_of_any_of_its_files() {
+        let all_of = |name: &str| all(Path::new(name)).iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+        let set = ["/m/a-00001-of-00003.safetensors", "/m/a-00002-of-00003.safetensors", "/m/a-00003-of-00003.safetensors"];
+        assert_eq!(all_of(set[0]), set);
+        assert_eq!(all_of(set[2]), set);
+        assert_eq!(all_of("b-00002-of-00002.gguf"), ["b-00001-of-00002.gguf", "b-00002-of-00002.gguf"]);
+        for name in
+            ["a.safetensors", "a-00001-of-00001.gguf", "a-1-of-3.gguf", "a-00004-of-00003.gguf", "a-00001-of-99999.gguf", "-of-.gguf"]
+        {
+            assert_eq!(all_of(name), [""; 0], "{name}");
+        }
+        assert!(is_later(Path::new(set[1])) && !is_later(Path::new(set[0])) && !is_later(Path::new("a.gguf")));
+    }
+
+    #[test]
+    fn an_index_is_opened_by_its_first_file_and_names_none_elsewhere() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.safetensors.index.json");
+        let opened_with = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            opened(&path)
+        };
+        let map = r#"{"weight_map":{"x":"a-00002-of-00002.safetensors","y":"a-00001-of-00002.safetensors"}}"#;
+        assert_eq!(opened_with(map), dir.path().join("a-00001-of-00002.safetensors"));
+        for text in [r#"{"weight_map":{"x":"../a-00001-of-00002.safetensors"}}"#, r#"{"weight_map":{"x":1}}"#, "{", "[]"] {
+            assert_eq!(opened_with(text), path, "{text}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Adapters change a model as much as the same change merged into its weights by hand, whatever kind they are of, whoever wrote their names, and
+//! wherever the model runs.
+//!
+//! The devices belong to the process: `GPU0` and `GPU1` of 4 GiB.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::path::Path;
+
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
+use support::alone::alone;
+use support::{folder, recipe};
+use testkit::adapters::{AdapterFiles, AdapterKind, zimage};
+use testkit::tiny;
+
+/// A layer's name, from its name with dots.
+type Naming = fn(&str) -> String;
+
+/// Ways in which trainers write a layer's name.
+const NAMES: [(&str, Naming); 3] = [
+    ("ComfyUI", |layer| format!("diffusion_model.{layer}")),
+    ("kohya", |layer| format!("lora_unet_{}", layer.replace('.', "_"))),
+    ("LyCORIS", |layer| format!("lycoris_{}", layer.replace('.', "_"))),
+];
+
+/// Places where a model runs, by their names, and how far rounding alone may take pictures from each other there.
+fn places() -> Vec<(&'static str, PlacementText, u32)> {
+    let placed = |backend: &str, params_backend: &str| PlacementText {
+        backend: backend.into(),
+        params_backend: params_backend.into(),
+        ..PlacementText::default()
+    };
+    let streamed = PlacementText { max_vram: "0.006".into(), stream_layers: true, ..placed("all=GPU0", "all=cpu") };
+    let shared = PlacementText { split_batch: "GPU0,GPU1".into(), ..placed("all=GPU0", "") };
+    vec![
+        ("CPU", placed("all=cpu", ""), 1),
+        ("offload", placed("all=GPU0", "all=cpu"), 1),
+        ("disk", placed("all=cpu", "all=disk"), 1),
+        ("streamed", streamed, 1),
+        ("split batch", shared, 2),
+    ]
+}
+
+fn files(options: &tiny::Options, name: &str) -> ModelFiles {
+    let written = tiny::zimage(&folder(name), options).unwrap();
+    [(FileRole::Diffusion, written.diffusion), (FileRole::Llm, written.llm), (FileRole::Taesd, written.taesd)].into_iter().collect()
+}
+
+fn with_module(files: &ModelFiles, module: &Path) -> ModelFiles {
+    let mut files = files.clone();
+    files.set(FileRole::Diffusion, module);
+    files
+}
+
+/// Root of the mean square of the differences of two pictures.
+fn distance(a: &[u8], b: &[u8]) -> f64 {
+    let sum: f64 = a.iter().zip(b).map(|(a, b)| f64::from(a.abs_diff(*b)).powi(2)).sum();
+    (sum / a.len() as f64).sqrt()
+}
+
+/// The distance of a picture with an adapter from that with the merged module, as a part of the base's distance from it.
+fn ratio(run: impl Fn(&ModelFiles, &[Lora]) -> Vec<u8>, base: &ModelFiles, written: &AdapterFiles) -> f64 {
+    let lora = Lora { path: written.adapter.clone(), strength: 1.0 };
+    let (plain, merged) = (run(base, &[]), run(&with_module(base, &written.merged), &[]));
+    let change = distance(&plain, &merged);
+    assert!(change > 1.0, "a change of {change} levels shows nothing");
+    distance(&run(base, &[lora]), &merged) / change
+}
+
+#[test]
+fn every_kind_in_every_name_is_the_change_merged_by_hand() {
+    let it = alone("GPU0:4,GPU1:4");
+    let base = files(&tiny::Options::default(), "adapters");
+    let module = base.get(FileRole::Diffusion).unwrap().to_owned();
+    for kind in AdapterKind::ALL {
+        for (name, layer) in NAMES {
+            let written = zimage(&folder(&format!("adapters-{kind:?}-{name}")), &module, kind, layer).unwrap();
+            let run = |files: &ModelFiles, loras: &[Lora]| {
+                it.run(&Recipe { files: files.clone(), loras: loras.to_vec(), ..recipe() }).pixels().to_vec()
+            };
+            let ratio = ratio(run, &base, &written);
+            assert!(ratio < 0.15, "{kind:?} in the names of {name}: {ratio}");
+        }
+    }
+}
+
+#[test]
+fn every_kind_works_wherever_the_model_runs_and_on_quantised_weights() {
+    let it = alone("GPU0:4,GPU1:4");
+    let base = files(&tiny::Options::default(), "adapters-places");
+    let module = base.get(FileRole::Diffusion).unwrap().to_owned();
+    let quantised = files(&tiny::Options { format: tiny::Format::GgufQ8, ..tiny::Options::default() }, "adapters-quantised");
+    for kind in AdapterKind::ALL {
+        let written = zimage(&folder(&format!("adapters-places-{kind:?}")), &module, kind, NAMES[0].1).unwrap();
+        for (place, placement, batch_count) in places() {
+            let run = |files: &ModelFiles, loras: &[Lora]| {
+                let recipe = Recipe { files: files.clone(), loras: loras.to_vec(), placement: placement.clone(), batch_count, ..recipe() };
+                let said = it.run(&recipe);
+                let mut pictures: Vec<_> = said.pictures().iter().map(|it| (it.info.index, it.image.pixels().to_vec())).collect();
+                pictures.sort_unstable();
+                assert_eq!(pictures.len(), batch_count as usize, "{kind:?}, {place}");
+                assert!(said.pictures().iter().all(|it| it.notes.iter().all(|note| !note.is_of_lora())), "{kind:?}, {place}");
+                pictures.into_iter().flat_map(|(_, pixels)| pixels).collect()
+            };
+            let ratio = ratio(run, &base, &written);
+            assert!(ratio < 0.15, "{kind:?}, {place}: {ratio}");
+        }
+        let lora = Lora { path: written.adapter.clone(), strength: 1.0 };
+        let on = |loras: &[Lora]| it.run(&Recipe { files: quantised.clone(), loras: loras.to_vec(), ..recipe() }).pixels().to_vec();
+        assert!(distance(&on(&[]), &on(&[lora])) > 1.0, "{kind:?} on quantised weights");
+    }
+}
+
+#[test]
+fn an_adapter_that_breaks_a_picture_leaves_the_model_as_it_was() {
+    let it = alone("GPU0:4,GPU1:4");
+    let base = files(&tiny::Options::default(), "adapters-after");
+    let module = base.get(FileRole::Diffusion).unwrap().to_owned();
+    let written = zimage(&folder("adapters-after-lora"), &module, AdapterKind::Lora, NAMES[0].1).unwrap();
+    let run = |strength: Option<f32>| {
+        let loras = strength.map(|strength| Lora { path: written.adapter.clone(), strength }).into_iter().collect();
+        it.run(&Recipe { files: base.clone(), loras, ..recipe() })
+    };
+    let before = run(None);
+    for strength in [1e9, -1e9] {
+        run(Some(strength));
+        let after = run(None);
+        assert_eq!(after.pixels(), before.pixels(), "{strength}");
+        assert_eq!(after.pictures()[0].notes, before.pictures()[0].notes);
+    }
+}

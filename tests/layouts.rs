@@ -1,0 +1,95 @@
+//! Models in the forms in which people keep them: what the library takes, the engine opens, and it is the same model.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use atelier_core::recipe::{FileRole, ModelFiles, Recipe};
+use atelier_library::check_files;
+use support::engine::Engine;
+use support::{folder, recipe};
+use testkit::families;
+use testkit::layouts::{renamed, sharded};
+
+const DIFFUSION: &str = "model.diffusion_model.";
+
+/// A layout: a name, and the files of the model in it.
+type Layout = (&'static str, ModelFiles);
+
+fn files(list: &[(FileRole, PathBuf)]) -> ModelFiles {
+    list.iter().cloned().collect()
+}
+
+/// The files of a family of tiny models whose text encoders tell words apart.
+fn whole(family: &str, dir: &Path) -> ModelFiles {
+    families::reading(family).into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(dir, role).unwrap())).collect()
+}
+
+/// A file with the tensors of another that begin so, without the beginning.
+fn part(from: &Path, to: &Path, prefix: &str) -> PathBuf {
+    renamed(from, to, |name| name.strip_prefix(prefix).map(str::to_owned)).unwrap()
+}
+
+fn layouts_of_sd15(whole: &ModelFiles, dir: &Path) -> Vec<Layout> {
+    let (model, taesd) = (whole.get(FileRole::Model).unwrap(), whole.get(FileRole::Taesd).unwrap().to_owned());
+    let clip = part(model, &dir.join("clip.safetensors"), "cond_stage_model.transformer.");
+    let unet = part(model, &dir.join("unet.safetensors"), DIFFUSION);
+    let with_prefix =
+        renamed(model, &dir.join("unet-prefix.safetensors"), |name| name.starts_with(DIFFUSION).then(|| name.to_owned())).unwrap();
+    let old_clip = renamed(&clip, &dir.join("old-clip.safetensors"), |name| Some(name.replace("text_model.", ""))).unwrap();
+    let old = renamed(model, &dir.join("old.safetensors"), |name| Some(name.replace("transformer.text_model.", "transformer."))).unwrap();
+    let shards = dir.join("shards");
+    std::fs::create_dir_all(&shards).unwrap();
+    let index = sharded(&unet, &shards, 3).unwrap();
+    let in_parts = |unet: &Path, clip: &Path| {
+        files(&[(FileRole::Diffusion, unet.to_owned()), (FileRole::ClipL, clip.to_owned()), (FileRole::Taesd, taesd.clone())])
+    };
+    vec![
+        ("UNet and CLIP", in_parts(&unet, &clip)),
+        ("UNet with a prefix", in_parts(&with_prefix, &clip)),
+        ("CLIP without text_model", in_parts(&unet, &old_clip)),
+        ("whole without text_model", files(&[(FileRole::Model, old), (FileRole::Taesd, taesd.clone())])),
+        ("UNet in shards, by its index", in_parts(&index, &clip)),
+        ("UNet in shards, by one of them", in_parts(&shards.join("model-00002-of-00003.safetensors"), &clip)),
+    ]
+}
+
+fn layouts_of_sdxl(whole: &ModelFiles, dir: &Path) -> Vec<Layout> {
+    let (model, taesd) = (whole.get(FileRole::Model).unwrap(), whole.get(FileRole::Taesd).unwrap().to_owned());
+    let unet = part(model, &dir.join("unet.safetensors"), DIFFUSION);
+    let clip_l = part(model, &dir.join("clip_l.safetensors"), "conditioner.embedders.0.transformer.");
+    let clip_g = part(model, &dir.join("clip_g.safetensors"), "conditioner.embedders.1.model.");
+    let roles = [(FileRole::Diffusion, unet), (FileRole::ClipL, clip_l), (FileRole::ClipG, clip_g), (FileRole::Taesd, taesd)];
+    vec![("UNet, CLIP-L and OpenCLIP's CLIP-G", files(&roles))]
+}
+
+#[test]
+fn the_engine_opens_every_layout_that_the_library_takes_and_makes_the_same_picture() {
+    let engine = Engine::start();
+    for (family, layouts) in [
+        ("sd15", layouts_of_sd15 as fn(&ModelFiles, &Path) -> Vec<Layout>),
+        ("sdxl", layouts_of_sdxl as fn(&ModelFiles, &Path) -> Vec<Layout>),
+    ] {
+        let dir = folder(&format!("layouts-{family}"));
+        let whole = whole(family, &dir);
+        let run = |files: ModelFiles| engine.run(&Recipe { files, steps: 1, ..recipe() }).pixels().to_vec();
+        let right = run(whole.clone());
+        for (name, files) in layouts(&whole, &dir) {
+            let checked = check_files(&files, &[]).unwrap_or_else(|problem| panic!("{family}, {name}: {problem}"));
+            assert!(checked.encodes_pictures, "{family}, {name}");
+            assert_eq!(run(files), right, "{family}, {name}");
+        }
+    }
+}
+
+#[test]
+fn a_part_that_is_missing_is_named() {
+    let dir = folder("layouts-missing");
+    let model = whole("sd15", &dir).get(FileRole::Model).unwrap().to_owned();
+    let index = sharded(&model, &dir, 2).unwrap();
+    std::fs::remove_file(dir.join("model-00002-of-00002.safetensors")).unwrap();
+    let problem = check_files(&files(&[(FileRole::Model, index)]), &[]).unwrap_err();
+    assert_eq!(problem.advice.sentence, "model-00002-of-00002.safetensors no longer exists.");
+}

@@ -1,0 +1,233 @@
+#include "model_names.h"
+
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include "core/util.h"
+
+namespace atelier {
+
+namespace {
+
+constexpr const char* DIFFUSION = "model.diffusion_model.";
+constexpr const char* DIFFUSERS = "unet.";
+
+// Beginnings of the tensors of CLIP; after them `transformer.` (transformers' names) or `model.` (OpenCLIP's).
+constexpr const char* CLIPS[] = {
+    "cond_stage_model.1.", "cond_stage_model.", "conditioner.embedders.0.", "conditioner.embedders.1.", "text_encoders.clip_l.", "text_encoders.clip_g.",
+};
+// Parts of CLIP that files of old merges have without `text_model.`.
+constexpr const char* PARTS[] = {"encoder.", "embeddings.", "final_layer_norm."};
+
+// Before the name of a weight: a mark among the loader's tensors. No module asks for it.
+constexpr const char* TRANSPOSED = "atelier_transposed.";
+// OpenCLIP's projection, and where the engine has it.
+constexpr const char* PROJECTION        = "model.text_projection";
+constexpr const char* ENGINE_PROJECTION = "transformer.text_model.text_projection";
+
+// Files of more parts are none of a model.
+constexpr int MAX_SHARDS = 1000;
+constexpr size_t DIGITS  = 5;
+
+void rename_all(String2TensorStorage& tensors, const std::function<std::string(const std::string&)>& rename) {
+    String2TensorStorage renamed;
+    for (auto& [name, tensor] : tensors) {
+        const std::string new_name = rename(name);
+        tensor.name                = new_name;
+        renamed[new_name]          = std::move(tensor);
+    }
+    tensors.swap(renamed);
+}
+
+bool any_starts(const String2TensorStorage& tensors, const std::string& start) {
+    for (const auto& [name, tensor] : tensors) {
+        if (starts_with(name, start)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+std::string clip_name(const std::string& name, const std::string& prefix, bool is_open_clip) {
+    const std::string transformer = prefix + "transformer.";
+    if (!starts_with(name, transformer)) {
+        return name;
+    }
+    const std::string rest = name.substr(transformer.size());
+    if (is_open_clip) {
+        return prefix + "model." + rest;
+    }
+    for (const char* part : PARTS) {
+        if (starts_with(rest, part)) {
+            return transformer + "text_model." + rest;
+        }
+    }
+    return name;
+}
+
+// The dimension that counts outputs: of a matrix the second, of a bias the first.
+int64_t& rows_of(TensorStorage& tensor) {
+    return tensor.ne[tensor.n_dims > 1 ? tensor.n_dims - 1 : 0];
+}
+
+// diffusers has scale before shift in the last modulation of Flux, and the engine shift before scale.
+void exchange_halves(String2TensorStorage& tensors) {
+    for (const char* leaf : {"weight", "bias"}) {
+        const std::string name = std::string(DIFFUSION) + "norm_out.linear." + leaf;
+        const auto found       = tensors.find(name);
+        if (found == tensors.end() || rows_of(found->second) % 2 != 0) {
+            continue;
+        }
+        TensorStorage second = found->second;
+        rows_of(second) /= 2;
+        TensorStorage first = second;
+        first.offset += static_cast<uint64_t>(first.nbytes_to_read());
+        second.name         = name + ".1";
+        found->second       = first;
+        tensors[second.name] = second;
+    }
+}
+
+bool is_number(const std::string& text) {
+    for (const char it : text) {
+        if (std::isdigit(static_cast<unsigned char>(it)) == 0) {
+            return false;
+        }
+    }
+    return !text.empty();
+}
+
+}  // namespace
+
+bool name_diffusion(String2TensorStorage& tensors) {
+    const std::string diffusion = DIFFUSION;
+    for (const char* inner : {"diffusion_model.", "transformer."}) {
+        const std::string twice = diffusion + inner;
+        if (any_starts(tensors, twice)) {
+            rename_all(tensors, [&](const std::string& name) { return starts_with(name, twice) ? diffusion + name.substr(twice.size()) : name; });
+        }
+    }
+    if (any_starts(tensors, diffusion + "down_blocks.")) {
+        rename_all(tensors, [&](const std::string& name) { return starts_with(name, diffusion) ? DIFFUSERS + name.substr(diffusion.size()) : name; });
+    }
+    return any_starts(tensors, diffusion + "input_blocks.") || any_starts(tensors, std::string(DIFFUSERS) + "down_blocks.");
+}
+
+void adopt_names(String2TensorStorage& tensors) {
+    name_diffusion(tensors);
+    exchange_halves(tensors);
+    for (const char* prefix : CLIPS) {
+        const bool is_open_clip = any_starts(tensors, std::string(prefix) + "transformer.transformer.resblocks.");
+        const auto rename       = [&](const std::string& name) { return clip_name(name, prefix, is_open_clip); };
+        for (const auto& [name, tensor] : tensors) {
+            if (rename(name) != name) {
+                rename_all(tensors, rename);
+                break;
+            }
+        }
+        const auto projection = tensors.find(std::string(prefix) + PROJECTION);
+        if (projection != tensors.end() && projection->second.n_dims == 2 && !ggml_is_quantized(projection->second.type)) {
+            // `conditioner.embedders.` is `cond_stage_model.` to the engine (`convert_tensor_name`).
+            const std::string start = std::strcmp(prefix, "conditioner.embedders.0.") == 0   ? "cond_stage_model."
+                                      : std::strcmp(prefix, "conditioner.embedders.1.") == 0 ? "cond_stage_model.1."
+                                                                                             : prefix;
+            TensorStorage mark                        = projection->second;
+            mark.name                                 = TRANSPOSED + start + ENGINE_PROJECTION;
+            tensors[mark.name]                        = mark;
+        }
+    }
+    // A file of the VAE alone, in the names of a whole model.
+    const std::string vae = "vae.first_stage_model.";
+    if (any_starts(tensors, vae)) {
+        rename_all(tensors, [&](const std::string& name) { return starts_with(name, vae) ? "vae." + name.substr(vae.size()) : name; });
+    }
+}
+
+bool has_vae_encoder(const String2TensorStorage& tensors) {
+    return any_starts(tensors, "first_stage_model.encoder.");
+}
+
+void join_parts(String2TensorStorage& tensors) {
+    for (auto& [name, tensor] : tensors) {
+        for (int index = 1;; ++index) {
+            const auto part = tensors.find(name + '.' + std::to_string(index));
+            if (part == tensors.end() || part->second.type != tensor.type || part->second.n_dims != tensor.n_dims) {
+                break;
+            }
+            rows_of(tensor) += rows_of(part->second);
+        }
+    }
+}
+
+Parts parts_of(const String2TensorStorage& tensors) {
+    Parts all;
+    for (const auto& [name, tensor] : tensors) {
+        std::vector<TensorStorage> parts = {tensor};
+        for (int index = 1;; ++index) {
+            const auto part = tensors.find(name + '.' + std::to_string(index));
+            if (part == tensors.end() || part->second.type != tensor.type || part->second.n_dims != tensor.n_dims) {
+                break;
+            }
+            TensorStorage own = part->second;
+            rows_of(parts.front()) -= rows_of(own);
+            parts.push_back(own);
+        }
+        if (parts.size() > 1 && rows_of(parts.front()) > 0) {
+            all.emplace(name, std::move(parts));
+        }
+    }
+    return all;
+}
+
+std::set<std::string> transposed_weights(const String2TensorStorage& tensors) {
+    std::set<std::string> names;
+    for (const auto& [name, tensor] : tensors) {
+        if (starts_with(name, TRANSPOSED)) {
+            names.insert(name.substr(std::strlen(TRANSPOSED)));
+        }
+    }
+    return names;
+}
+
+void transpose(char* values, int64_t columns, int64_t rows, size_t number_bytes) {
+    const std::vector<char> before(values, values + static_cast<size_t>(columns * rows) * number_bytes);
+    for (int64_t row = 0; row < rows; ++row) {
+        for (int64_t column = 0; column < columns; ++column) {
+            std::memcpy(values + static_cast<size_t>(column * rows + row) * number_bytes,
+                        before.data() + static_cast<size_t>(row * columns + column) * number_bytes, number_bytes);
+        }
+    }
+}
+
+std::vector<std::string> shards_of(const std::string& path) {
+    // `...-00001-of-00003.ending`
+    const size_t dot   = path.rfind('.');
+    const size_t parts = std::string("-of-").size();
+    if (dot == std::string::npos || dot < 2 * DIGITS + parts + 1) {
+        return {};
+    }
+    const size_t count_at = dot - DIGITS;
+    const size_t index_at = count_at - parts - DIGITS;
+    const std::string count_text = path.substr(count_at, DIGITS);
+    if (path.substr(count_at - parts, parts) != "-of-" || path[index_at - 1] != '-' || !is_number(count_text) ||
+        !is_number(path.substr(index_at, DIGITS))) {
+        return {};
+    }
+    const int count = std::atoi(count_text.c_str());
+    if (count < 2 || count > MAX_SHARDS) {
+        return {};
+    }
+    std::vector<std::string> shards;
+    for (int index = 1; index <= count; ++index) {
+        char number[DIGITS + 1];
+        std::snprintf(number, sizeof(number), "%05d", index % 100000);
+        shards.push_back(path.substr(0, index_at) + number + path.substr(index_at + DIGITS));
+    }
+    return shards;
+}
+
+}  // namespace atelier
