@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::adapter_endings::is_of_adapter;
 use super::container::{Contents, Flaw, TensorInfo, shown};
 
 /// What one of these beside a weight says of a file.
@@ -87,7 +88,7 @@ fn check_tensor(tensor: &TensorInfo, by_name: &HashMap<&str, &TensorInfo>) -> Re
         && end != "weight"
         && !HARMLESS.iter().any(|harmless| name.ends_with(harmless))
         && by_name.get(format!("{layer}.weight").as_str()).is_some_and(|weight| is_8_bit(weight))
-        && !super::adapter::is_of_adapter(name)
+        && !is_of_adapter(name)
     {
         return refuse("fp8 with a scale of its own kind");
     }

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::adapter::is_of_adapter;
+use super::adapter_endings::is_of_adapter;
 use super::container::TensorInfo;
 use super::family::Family;
 use super::header::Header;

@@ -9,6 +9,7 @@
 #![warn(missing_docs)]
 
 mod adapter;
+mod adapter_endings;
 mod assemble;
 mod builtin;
 mod cache;

@@ -3,7 +3,6 @@
 //! Pure: headers in, an answer out. One rule serves the check and the engine: a tensor has a place, with the shape that its place has, or it has none.
 
 mod aliases;
-mod endings;
 mod layers;
 mod shapes;
 
@@ -11,18 +10,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::adapter_endings::{Ending, MAGNITUDE_PART, split};
 use super::cache::IdentifiedFile;
 use super::container::{TensorInfo, shown};
 use super::family::Family;
 use super::problem::Problem;
 use atelier_core::recipe::FileRole;
-use endings::Ending;
-pub(crate) use endings::is_of_adapter;
 use layers::Layers;
-
-/// Lengths of a weight's rows after the change (`DoRA`), as the engine is told of them: of its outputs, of its inputs.
-const MAGNITUDE: &str = "dora_scale";
-const INPUT_MAGNITUDE: &str = "dora_scale_in";
+use shapes::damaged;
 
 /// Names of the tensors of an adapter's file, each with the engine's: `lora.<weight>#<first row>.<part>`.
 pub type AdapterNames = Vec<(String, String)>;
@@ -85,7 +80,7 @@ pub(crate) fn place(
     let mut taken = HashSet::new();
     for (layer, tensors) in &changes {
         let Some(place) = layers.find(layer) else { continue };
-        if place.is_swapped() && tensors.iter().any(|(ending, _)| *ending == Ending::Weight(MAGNITUDE)) {
+        if place.is_swapped() && tensors.iter().any(|(ending, _)| *ending == Ending::Weight(MAGNITUDE_PART)) {
             continue;
         }
         for (ending, tensor) in shapes::fitted(name, layer, tensors, &place, &made_for)? {
@@ -113,7 +108,7 @@ fn changes<'a>(name: &str, adapter: &'a IdentifiedFile) -> Result<Changes<'a>, P
     let mut changes: Changes<'a> = Vec::new();
     let mut index: HashMap<&str, usize> = HashMap::new();
     for tensor in &adapter.header.tensors {
-        let Some((layer, ending)) = endings::split(&tensor.name) else { continue };
+        let Some((layer, ending)) = split(&tensor.name) else { continue };
         if let Ending::Unknown(what) = ending {
             return Err(Problem::new(
                 format!("{name} is of a kind that the engine does not compute: {what} ({}).", shown(&tensor.name)),
@@ -129,10 +124,6 @@ fn changes<'a>(name: &str, adapter: &'a IdentifiedFile) -> Result<Changes<'a>, P
         }
     }
     Ok(changes)
-}
-
-fn damaged(name: &str, what: &str) -> Problem {
-    Problem::new(format!("{name} is damaged: {what}."), "Download the file again, or remove it from the LoRAs.")
 }
 
 #[cfg(test)]

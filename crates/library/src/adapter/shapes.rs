@@ -1,8 +1,7 @@
 //! Shapes of an adapter's tensors against those of the weight that they change. The engine believes them.
 
-use super::endings::Ending;
 use super::layers::Place;
-use super::{INPUT_MAGNITUDE, MAGNITUDE, damaged};
+use crate::adapter_endings::{Ending, INPUT_MAGNITUDE_PART, MAGNITUDE_PART};
 use crate::container::{TensorInfo, shown};
 use crate::problem::Problem;
 
@@ -95,7 +94,7 @@ impl<'a> Change<'a, '_> {
             }
             fitted.push((Ending::Weight(part), factor));
         }
-        if let Some(magnitude) = self.get(MAGNITUDE) {
+        if let Some(magnitude) = self.get(MAGNITUDE_PART) {
             fitted.push((Ending::Weight(self.magnitude(magnitude)?), magnitude));
         }
         Ok(fitted)
@@ -106,10 +105,10 @@ impl<'a> Change<'a, '_> {
         let values = magnitude.values();
         let is_first = magnitude.shape.first().copied() == Some(values);
         if is_first && values == self.place.rows {
-            return Ok(MAGNITUDE);
+            return Ok(MAGNITUDE_PART);
         }
         if !is_first && magnitude.shape.get(1).copied() == Some(values) && values == self.place.inputs() {
-            return Ok(INPUT_MAGNITUDE);
+            return Ok(INPUT_MAGNITUDE_PART);
         }
         Err(self.misfit(values, 1))
     }
@@ -211,4 +210,8 @@ impl<'a> Change<'a, '_> {
             Err(self.misfit(size.0, size.1))
         }
     }
+}
+
+pub(super) fn damaged(name: &str, what: &str) -> Problem {
+    Problem::new(format!("{name} is damaged: {what}."), "Download the file again, or remove it from the LoRAs.")
 }

@@ -2,7 +2,7 @@
 
 /// What a tensor of an adapter is to the layer that it changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     /// A part of the change of a weight, by the engine's word for it (`shim.h`).
     Weight(&'static str),
     /// A whole change of a bias.
@@ -16,7 +16,10 @@ use Ending::{Bias, Unknown, Weight};
 const DOWN: Ending = Weight("lora_down");
 const UP: Ending = Weight("lora_up");
 const MIDDLE: Ending = Weight("lora_mid");
-const MAGNITUDE: Ending = Weight(super::MAGNITUDE);
+/// Lengths of a weight's rows after the change (`DoRA`), as the engine is told of them: of its outputs, of its inputs.
+pub(crate) const MAGNITUDE_PART: &str = "dora_scale";
+pub(crate) const INPUT_MAGNITUDE_PART: &str = "dora_scale_in";
+const MAGNITUDE: Ending = Weight(MAGNITUDE_PART);
 const OWN_BIAS: Ending = Unknown("LoRA with biases");
 
 /// Longer ones before those they end with.
@@ -90,7 +93,7 @@ const NAMED: [(&str, Ending); 10] = [
 ];
 
 /// The layer's name and what the tensor is to it; `None` where the tensor is no adapter's.
-pub(super) fn split(name: &str) -> Option<(&str, Ending)> {
+pub(crate) fn split(name: &str) -> Option<(&str, Ending)> {
     let bare = name.strip_suffix(".weight").unwrap_or(name);
     let ends = |(end, ending): &(&str, Ending)| {
         let layer = name.strip_suffix(end).or_else(|| bare.strip_suffix(end))?;
