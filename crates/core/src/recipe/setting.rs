@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::form::{FileForm, bare_name};
 use super::sampling::GUIDANCE;
-use super::settings::MAX_PROMPT_CHARS;
 use super::{
     ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, PredictionType,
     RedrawTiles, RequiredFile, Rng, Sampler, Scheduler, SeedBlend,
@@ -18,6 +17,8 @@ use super::{
 use crate::canvas::{AreaSettings, Borders, StartFit};
 use crate::sentences::capitalized;
 
+/// Characters of a prompt: more are no description, and a text encoder takes minutes and gigabytes for them.
+pub(super) const MAX_PROMPT_CHARS: usize = 10_000;
 /// Files of a kind that are read: more are no recipe.
 const MAX_FILES: usize = 64;
 

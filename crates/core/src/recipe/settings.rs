@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::form::FileForm;
 use super::sampling::GUIDANCE;
-use super::setting::{Reader, Setting};
+use super::setting::{MAX_PROMPT_CHARS, Reader, Setting};
 use super::{
     ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, PredictionType, RequiredFile,
     Rng, Sampler, Scheduler, SeedBlend,
@@ -25,8 +25,6 @@ const SIDES: RangeInclusive<u32> = 64..=16_384;
 /// Name of both of them together.
 const SIZE: &str = "size";
 const STEPS: RangeInclusive<u32> = 1..=1000;
-/// Characters of a prompt: more are no description, and a text encoder takes minutes and gigabytes for them.
-pub(super) const MAX_PROMPT_CHARS: usize = 10_000;
 
 /// What a setting affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
