@@ -149,7 +149,7 @@ impl Layers {
 
     /// The place that a trainer calls so.
     pub(super) fn find(&self, name: &str) -> Option<Place<'_>> {
-        let name = joined(name).replace("_orig_mod_", "_");
+        let name = joined(name).replace("_orig_mod_", "");
         let name = name.replace("_processor_", "_");
         self.find_joined(&name, None, MAX_PREFIXES)
     }
