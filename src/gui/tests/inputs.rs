@@ -94,7 +94,7 @@ fn a_dropped_upscaler_says_what_it_is_for_and_leaves_the_model_alone() {
     let mut studio = Studio::with(Settings::default(), Ok(Arc::clone(&builtin)), [1440.0, 900.0]);
     drop_files(&mut studio, &["RealESRGAN_x4plus.pth"]);
     studio.until("the words", |app| app.state.notices.shown().is_some());
-    assert!(studio.sees("RealESRGAN_x4plus.pth: An upscaler enlarges finished pictures"));
+    assert!(studio.sees("RealESRGAN_x4plus.pth: An upscaler works on finished pictures"));
     assert!(builtin.is_in(recipe_of(&studio)));
     assert!(!studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled());
 }

@@ -329,7 +329,7 @@ bool simulate_device(const char* name, size_t memory_bytes, const char* card, si
     it->largest                   = largest_buffer_bytes == 0 ? SIZE_MAX : largest_buffer_bytes;
     it->without                   = without;
     it->speed                     = speed;
-    it->description               = "Simulated with the processor";
+    it->description               = "Simulated on the CPU";
     if (speed < 1.0) {
         char text[32];
         std::snprintf(text, sizeof(text), " at %g of its speed", speed);

@@ -122,7 +122,7 @@ impl FileRole {
     pub const fn without_effect(self) -> Option<&'static str> {
         match self {
             Self::ClipVision => Some("CLIP vision belongs to video models, which Atelier does not run: the file would have no effect."),
-            Self::Upscaler => Some("An upscaler enlarges finished pictures and takes no part in making them: use `atelier upscale`."),
+            Self::Upscaler => Some("An upscaler works on finished pictures, and has no part in generating them: use `atelier upscale`."),
             Self::Model
             | Self::Diffusion
             | Self::Llm

@@ -279,8 +279,9 @@ impl Setting for Vec<ImageSource> {
         self.iter().filter_map(|image| store_image(image, file)).collect()
     }
 
-    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
-        stored.into_iter().take(MAX_FILES).filter_map(|file| reader.image(file)).collect()
+    fn restore<F: FileForm>(mut stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        shorten(&mut stored, "pictures", MAX_FILES, reader.notes);
+        stored.into_iter().filter_map(|file| reader.image(file)).collect()
     }
 }
 
@@ -447,10 +448,11 @@ impl Setting for Vec<Lora> {
         self.iter().map(|lora| StoredLora { file: file(&lora.path), strength: lora.strength }).collect()
     }
 
-    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+    fn restore<F: FileForm>(mut stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        shorten(&mut stored, "LoRAs", MAX_FILES, reader.notes);
         let mut restore =
             |StoredLora { file, strength }: StoredLora<F>| Some(Lora { path: reader.find(RequiredFile::Lora, file)?, strength });
-        stored.into_iter().take(MAX_FILES).filter_map(&mut restore).collect()
+        stored.into_iter().filter_map(&mut restore).collect()
     }
 }
 
@@ -466,8 +468,9 @@ impl Setting for Vec<PathBuf> {
         self.iter().map(|path| file(path)).collect()
     }
 
-    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
-        stored.into_iter().take(MAX_FILES).filter_map(|file| reader.find(RequiredFile::Embedding, file)).collect()
+    fn restore<F: FileForm>(mut stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        shorten(&mut stored, "embeddings", MAX_FILES, reader.notes);
+        stored.into_iter().filter_map(|file| reader.find(RequiredFile::Embedding, file)).collect()
     }
 }
 
@@ -530,7 +533,8 @@ impl Setting for Vec<EarlierSteps> {
         self.iter().map(store).collect()
     }
 
-    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+    fn restore<F: FileForm>(mut stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        shorten(&mut stored, "earlier steps", EarlierSteps::MAX, reader.notes);
         let restore = |steps: StoredSteps<F>| EarlierSteps {
             until_step: steps.until_step,
             picture: steps.picture.as_deref().and_then(bare_name).map(str::to_owned),
@@ -543,6 +547,6 @@ impl Setting for Vec<EarlierSteps> {
             control_strength: steps.control_strength,
             loras: Setting::restore(steps.loras, reader),
         };
-        stored.into_iter().take(EarlierSteps::MAX).map(restore).collect()
+        stored.into_iter().map(restore).collect()
     }
 }

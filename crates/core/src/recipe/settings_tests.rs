@@ -93,6 +93,13 @@ fn a_prompt_ends_at_a_whole_character_and_is_told() {
 }
 
 #[test]
+fn a_list_that_is_too_long_is_told() {
+    let loras: Vec<String> = (0..70).map(|n| format!(r#"{{"path":"/{n}.safetensors","strength":1.0}}"#)).collect();
+    let (recipe, notes) = local(&format!(r#"{{"loras":[{}]}}"#, loras.join(",")));
+    assert_eq!((recipe.loras.len(), &notes[..]), (64, &["LoRAs: 64 instead of 70.".to_owned()][..]));
+}
+
+#[test]
 fn after_the_largest_seed_comes_zero() {
     assert_eq!([seed_after(7, 1), seed_after(i64::MAX, 1), seed_after(i64::MAX - 1, 3), seed_after(0, -1)], [8, 0, 1, i64::MAX]);
 }

@@ -67,7 +67,7 @@ pub(crate) fn allocated_bytes(device: &str) -> u64 {
 }
 
 /// The beginning of a simulated device's description; mirrors `shim/simulated_device.cpp`.
-pub(crate) const SIMULATED_DESCRIPTION: &str = "Simulated with the processor";
+pub(crate) const SIMULATED_DESCRIPTION: &str = "Simulated on the CPU";
 
 /// True for a device that the processor simulates.
 pub(crate) fn is_simulated(device: &Device) -> bool {

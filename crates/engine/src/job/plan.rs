@@ -104,12 +104,12 @@ pub(super) fn prepare(
         (recipe.width, recipe.height) = work;
     }
     if recipe.changes_part() && recipe.hires.take().is_some() {
-        notes.push("The picture is not enlarged: only a part of it is generated.".to_owned());
+        notes.push("The picture is not upscaled: only a part of it is generated.".to_owned());
     }
     if recipe.draft_step().is_none() {
         recipe.last_step = None;
     } else if !recipe.enlarges_init() && recipe.hires.take().is_some() {
-        notes.push("The draft is not enlarged: the finished picture is.".to_owned());
+        notes.push("The draft is not upscaled: the finished picture is.".to_owned());
     }
     let enlarged = recipe.init.as_ref().filter(|_| recipe.enlarges_init()).map(|init| read_fine(&init.image)).transpose()?;
     if let Some(image) = &enlarged {
