@@ -1,11 +1,14 @@
-//! Seconds a picture: `cargo xtask bench [-- --rows tiny,builtin,sd15,zimage] [--rounds N]`; download speed: `-- --downloads`; the
-//! processor's arithmetic: `-- --cpu`; the gallery with 100,000 pictures: `-- --gallery`; painting on a large document: `-- --canvas`;
-//! seams of painted parts: `-- --seams`; predicted beside measured times: `-- --time`; the planner's picks beside what is quickest:
-//! `-- --time --picks`; what Live shows of a change, and when: `-- --live`.
+//! Seconds a picture: `cargo xtask bench [-- --rows tiny,builtin,sd15,zimage] [--rounds N]`;
+//! download speed: `-- --downloads`; the processor's arithmetic: `-- --cpu`; the gallery with
+//! 100,000 pictures: `-- --gallery`; painting on a large document: `-- --canvas`; seams of painted
+//! parts: `-- --seams`; predicted beside measured times: `-- --time`; the planner's picks beside
+//! what is quickest: `-- --time --picks`; what Live shows of a change, and when: `-- --live`.
 //!
-//! One table, measured in one run on this machine, each row written as it is done. Ours, as a caller of the engine sees it, beside the same
-//! engine used as others use it: (a) a process for each picture, as sd-cli does; (b) one bare context that stays, as sd-server has. Each model
-//! is measured in a process of its own. Then the window's own work a frame (state, layout and shapes; not the graphics card's).
+//! One table, measured in one run on this machine, each row written as it is done. Ours, as a
+//! caller of the engine sees it, beside the same engine used as others use it: (a) a process for
+//! each picture, as sd-cli does; (b) one bare context that stays, as sd-server has. Each model is
+//! measured in a process of its own. Then the window's own work a frame (state, layout and shapes;
+//! not the graphics card's).
 
 #[path = "parts/canvas.rs"]
 mod canvas;
@@ -215,7 +218,8 @@ fn make(folder: PathBuf) -> Outcome<PathBuf> {
     Ok(folder)
 }
 
-/// True where so many bytes can be written here with as many left for others, or where the system does not say.
+/// True where so many bytes can be written here with as many left for others, or where the system
+/// does not say.
 fn has_room(folder: &Path, bytes: u64) -> bool {
     #[cfg(unix)]
     let free = rustix::fs::statvfs(folder).ok().map(|disk| disk.f_bavail * disk.f_frsize);

@@ -1,7 +1,9 @@
-//! Memory of pictures, predicted against measured, by device and phase: `cargo run --example memory [-- --sd15]`.
+//! Memory of pictures, predicted against measured, by device and phase: `cargo run --example memory
+//! [-- --sd15]`.
 //!
-//! Everything runs on simulated devices, on which every buffer is counted. The second picture of a model counts: all weights are where they
-//! live then. With `--sd15`, a random SD1.5 of real size (2 GB on disk) is among the models.
+//! Everything runs on simulated devices, on which every buffer is counted. The second picture of a
+//! model counts: all weights are where they live then. With `--sd15`, a random SD1.5 of real size
+//! (2 GB on disk) is among the models.
 
 use std::error::Error;
 use std::path::PathBuf;

@@ -1,7 +1,8 @@
 //! A contact sheet of the built-in model: `cargo xtask sheet [-- FILE]`.
 //!
-//! Makes 24 pictures with the model's own settings, as the window and the command line make them, and writes them with their prompts
-//! into one PNG (`docs/screenshots/builtin.png` where no other file is named). The same model gives the same sheet.
+//! Makes 24 pictures with the model's own settings, as the window and the command line make them,
+//! and writes them with their prompts into one PNG (`docs/screenshots/builtin.png` where no other
+//! file is named). The same model gives the same sheet.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
 //! Atelier: a desktop studio in which artists make images on the devices they own.
 //!
-//! A view of [`gui`] pushes a command, its feature submits a job to [`atelier_engine::Handle`], and folds the [`atelier_engine::Event`]s that
-//! come back into the state that the view draws. The command line ([`cli`]) is another caller of the same handle; [`atelier_studio`] is what both
+//! A view of [`gui`] pushes a command, its feature submits a job to [`atelier_engine::Handle`], and
+//! folds the [`atelier_engine::Event`]s that come back into the state that the view draws. The
+//! command line ([`cli`]) is another caller of the same handle; [`atelier_studio`] is what both
 //! share.
 
 pub mod cli;

@@ -1,4 +1,5 @@
-//! Where the program's log goes: to standard error, and for the window into files too; and what is said of a panic.
+//! Where the program's log goes: to standard error, and for the window into files too; and what is
+//! said of a panic.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::Write as _;
@@ -13,10 +14,12 @@ use atelier_studio::log_text::LogWriter;
 use atelier_studio::terminal;
 use atelier_studio::{crash_report, logs, version};
 
-/// Environment variable with the filter of standard error, as of `env_logger`: `warn`, `atelier=debug`...
+/// Environment variable with the filter of standard error, as of `env_logger`: `warn`,
+/// `atelier=debug`...
 const LOG_VARIABLE: &str = "ATELIER_LOG";
 
-/// Starts the log. `folder`: the log files' folder, for the window. Lines reach the files until the guard is dropped.
+/// Starts the log. `folder`: the log files' folder, for the window. Lines reach the files until the
+/// guard is dropped.
 #[must_use]
 pub fn start(folder: Option<&Path>) -> Option<WorkerGuard> {
     let (file, guard) = match folder.map(logs::open) {

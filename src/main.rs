@@ -40,7 +40,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Shows an error in a dialog to a person who started the program by a click: without a command, and without a terminal.
+/// Shows an error in a dialog to a person who started the program by a click: without a command,
+/// and without a terminal.
 #[cfg(feature = "gui")]
 fn show_error(text: &str) {
     if std::env::args_os().len() == 1 && !terminal::is_seen() {
@@ -51,8 +52,8 @@ fn show_error(text: &str) {
 #[cfg(not(feature = "gui"))]
 fn show_error(_text: &str) {}
 
-/// Connects this program, which has no console of its own, to the one that it was started from, so that a command can print there. Without
-/// one, or where output goes to a file, nothing changes.
+/// Connects this program, which has no console of its own, to the one that it was started from, so
+/// that a command can print there. Without one, or where output goes to a file, nothing changes.
 #[cfg(windows)]
 fn attach_to_console() {
     /// The system's number for the process that started this one.

@@ -1,5 +1,5 @@
-//! Adapters change a model as much as the same change merged into its weights by hand, whatever kind they are of, whoever wrote their names, and
-//! wherever the model runs.
+//! Adapters change a model as much as the same change merged into its weights by hand, whatever
+//! kind they are of, whoever wrote their names, and wherever the model runs.
 //!
 //! The devices belong to the process: `GPU0` and `GPU1` of 4 GiB.
 
@@ -25,7 +25,8 @@ const NAMES: [(&str, Naming); 3] = [
     ("LyCORIS", |layer| format!("lycoris_{}", layer.replace('.', "_"))),
 ];
 
-/// Places where a model runs, by their names, and how far rounding alone may take pictures from each other there.
+/// Places where a model runs, by their names, and how far rounding alone may take pictures from
+/// each other there.
 fn places() -> Vec<(&'static str, PlacementText, u32)> {
     let placed = |backend: &str, params_backend: &str| PlacementText {
         backend: backend.into(),
@@ -60,7 +61,8 @@ fn distance(a: &[u8], b: &[u8]) -> f64 {
     (sum / a.len() as f64).sqrt()
 }
 
-/// The distance of a picture with an adapter from that with the merged module, as a part of the base's distance from it.
+/// The distance of a picture with an adapter from that with the merged module, as a part of the
+/// base's distance from it.
 fn ratio(run: impl Fn(&ModelFiles, &[Lora]) -> Vec<u8>, base: &ModelFiles, written: &AdapterFiles) -> f64 {
     let lora = Lora { path: written.adapter.clone(), strength: 1.0 };
     let (plain, merged) = (run(base, &[]), run(&with_module(base, &written.merged), &[]));

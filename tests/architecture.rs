@@ -1,7 +1,8 @@
 //! The boundaries between the parts of Atelier, held as a test over the source text.
 //!
-//! Each rule says which files it speaks of, what these must not name, and why; and each is itself tested, on a line that breaks it and
-//! one that does not. To change a boundary, change its rule here and ARCHITECTURE.md with it.
+//! Each rule says which files it speaks of, what these must not name, and why; and each is itself
+//! tested, on a line that breaks it and one that does not. To change a boundary, change its rule
+//! here and ARCHITECTURE.md with it.
 
 #[path = "support/imports.rs"]
 mod imports;
@@ -39,7 +40,8 @@ enum Forbidden {
     ColourLiterals,
     /// A size of text written out in numbers.
     TextSizes,
-    /// What waits for a disk, a server or a dialog, beside the closures that are handed to other threads.
+    /// What waits for a disk, a server or a dialog, beside the closures that are handed to other
+    /// threads.
     Blocking,
 }
 
@@ -566,7 +568,8 @@ fn colour_literals(source: &Source) -> Vec<(usize, String)> {
     for at in source.tokens.windows(5) {
         let [kind, colons, name, open, argument] = at else { continue };
         let written_out = name.text.starts_with("from_") && open.text == "(" && number(&argument.text);
-        // Nothing, a colour yet to come, and the tint that leaves a picture as it is are no choice of colour.
+        // Nothing, a colour yet to come, and the tint that leaves a picture as it is are no choice
+        // of colour.
         let neutral = ["TRANSPARENT", "PLACEHOLDER", "WHITE"].contains(&name.text.as_str());
         let named = !name.text.contains(|c: char| c.is_lowercase()) && !neutral;
         if ["Color32", "Rgba", "Hsva"].contains(&kind.text.as_str()) && colons.text == "::" && (written_out || named) {
@@ -716,7 +719,8 @@ fn what_blocks_is_seen_however_it_is_called() {
     }
 }
 
-/// Crates that each crate without a face must not depend on, straight or through another crate of the workspace.
+/// Crates that each crate without a face must not depend on, straight or through another crate of
+/// the workspace.
 const FORBIDDEN_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("core", &["eframe", "egui", "ggml-sys", "diffusion-rs-sys", "reqwest", "tokio", "rustls", "image", "atelier-"]),
     ("media", &["eframe", "egui", "ggml-sys", "diffusion-rs-sys", "reqwest", "tokio", "rustls", "atelier-library", "atelier-engine"]),

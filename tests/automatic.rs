@@ -1,6 +1,8 @@
-//! Recipes that name no device get the quickest placement that fits, and those that name one keep it.
+//! Recipes that name no device get the quickest placement that fits, and those that name one keep
+//! it.
 //!
-//! The devices belong to the process: `GPU0` with half of the processor's speed, which is the default, and `GPU1` with most of it.
+//! The devices belong to the process: `GPU0` with half of the processor's speed, which is the
+//! default, and `GPU1` with most of it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

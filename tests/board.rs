@@ -1,6 +1,7 @@
 //! The Devices view of the real program in a real window, on devices that the processor plays.
 //!
-//! With the environment variable `ATELIER_SHOTS` naming a folder, what the screen showed is kept there as PNG.
+//! With the environment variable `ATELIER_SHOTS` naming a folder, what the screen showed is kept
+//! there as PNG.
 
 #![cfg(target_os = "linux")]
 
@@ -58,7 +59,8 @@ fn pictures(home: &Path) -> Vec<PathBuf> {
 fn a_card_dragged_to_another_device_runs_there() -> Result<()> {
     let home = tempfile::tempdir()?;
     let files = tiny::zimage(home.path(), &tiny::Options::default())?;
-    // A model that was loaded ahead for the placement before would be freed beside the job, and be measured with it.
+    // A model that was loaded ahead for the placement before would be freed beside the job, and be
+    // measured with it.
     let settings = json!({ "theme": "dark", "load_ahead": false, "recipe": {
         "files": { "diffusion": files.diffusion, "llm": files.llm, "taesd": files.taesd },
         "prompt": "a red sunset", "width": 64, "height": 64, "steps": 2, "guidance": 1.0, "seed": 42,
@@ -76,7 +78,8 @@ fn a_card_dragged_to_another_device_runs_there() -> Result<()> {
     desktop.click("Generate")?;
     desktop.wait("a picture in the folder", LONG, |_| Ok(pictures(home.path()).pop()))?;
     for measured in ["GPU0 decode: ", "GPU1 encode: "] {
-        // An error above a twentieth of a per cent would be shown; the prediction may be older than the placement for a moment.
+        // An error above a twentieth of a per cent would be shown; the prediction may be older than
+        // the placement for a moment.
         let told = |it: &Control| it.name.starts_with(measured) && it.name.contains(", measured ") && !it.name.contains('%');
         desktop.wait(&format!("{measured}as predicted"), LONG, |desktop| desktop.find_by(told))?;
     }

@@ -1,4 +1,5 @@
-//! The model that comes with Atelier, as it is in the source tree: whole, small, and painting what it is asked for.
+//! The model that comes with Atelier, as it is in the source tree: whole, small, and painting what
+//! it is asked for.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -61,8 +62,8 @@ fn paint(engine: &Engine, builtin: &Builtin, prompt: &str, negative_prompt: &str
     pictures
 }
 
-/// Paints two prompts that differ in one word. Each picture of the first must have at least `margin` more of a measure than that of the
-/// second from the same seed.
+/// Paints two prompts that differ in one word. Each picture of the first must have at least
+/// `margin` more of a measure than that of the second from the same seed.
 fn differ(first: &str, second: &str, margin: f64, measure: impl Fn(&Rgb8) -> f64) {
     let (_, builtin) = shipped();
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
@@ -118,7 +119,8 @@ fn luminance(picture: &Rgb8) -> f64 {
     mean(picture, 0, luma)
 }
 
-/// Luma that one pixel in two hundred has at least, 0 to 255: that of a moon, which covers one in eighty.
+/// Luma that one pixel in two hundred has at least, 0 to 255: that of a moon, which covers one in
+/// eighty.
 fn light(picture: &Rgb8) -> f64 {
     let mut lumas: Vec<f64> = picture.pixels().chunks_exact(3).map(|it| luma([it[0], it[1], it[2]].map(f64::from))).collect();
     lumas.sort_by(f64::total_cmp);
@@ -130,7 +132,8 @@ fn redness(picture: &Rgb8) -> f64 {
     mean(picture, 0, |[red, _, blue]| red - blue)
 }
 
-/// Of the lower third: mean of blue minus green, less the mean difference in luma between neighbours in a row.
+/// Of the lower third: mean of blue minus green, less the mean difference in luma between
+/// neighbours in a row.
 fn wateriness(picture: &Rgb8) -> f64 {
     let (width, top) = (picture.width() as usize, picture.height() * 2 / 3);
     let rows = picture.pixels().chunks_exact(width * 3).skip(top as usize);

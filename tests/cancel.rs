@@ -1,6 +1,7 @@
 //! Locks and cancels: wherever a job is, the engine answers others, and a cancel ends it.
 //!
-//! The devices belong to the process: `GPU0` to `GPU2` have room for everything, `SMALL` for the weights of one model.
+//! The devices belong to the process: `GPU0` to `GPU2` have room for everything, `SMALL` for the
+//! weights of one model.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -21,7 +22,8 @@ use testkit::tiny;
 const DEVICES: &str = "GPU0:1,GPU1:1,GPU2:1,SMALL:0.02";
 /// Longer than anything here takes on the slowest machine: reaching it is a failure.
 const LIMIT: Duration = Duration::from_mins(10);
-/// From a cancel to the end of its job: a tenth of a second on a machine that does nothing else, this on one that does much.
+/// From a cancel to the end of its job: a tenth of a second on a machine that does nothing else,
+/// this on one that does much.
 const CANCEL_LIMIT: Duration = Duration::from_secs(3);
 
 type Moment = fn(&Event) -> bool;
@@ -42,7 +44,8 @@ struct State {
     ended: Vec<(JobId, Instant)>,
 }
 
-/// An engine whose jobs are held or cancelled at exact moments. No lock of the test is held meanwhile.
+/// An engine whose jobs are held or cancelled at exact moments. No lock of the test is held
+/// meanwhile.
 struct Engine {
     handle: WatchedHandle,
     state: Arc<(Mutex<State>, Condvar)>,

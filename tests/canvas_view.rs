@@ -1,6 +1,8 @@
-//! The canvas of the real program in a real window: painted on with the pointer, and looked at pixel by pixel.
+//! The canvas of the real program in a real window: painted on with the pointer, and looked at
+//! pixel by pixel.
 //!
-//! With the environment variable `ATELIER_SHOTS` naming a folder, what the screen showed is kept there as PNG.
+//! With the environment variable `ATELIER_SHOTS` naming a folder, what the screen showed is kept
+//! there as PNG.
 
 #![cfg(target_os = "linux")]
 
@@ -29,7 +31,8 @@ const LONG: Duration = Duration::from_mins(2);
 const SIDE: u32 = 64;
 const GREY: [u8; 3] = [150, 150, 150];
 
-/// Opens the window with a grey picture of an earlier session and a tiny model, and the picture on the canvas.
+/// Opens the window with a grey picture of an earlier session and a tiny model, and the picture on
+/// the canvas.
 fn open(home: &Path) -> Result<(Desktop, Area)> {
     let files = tiny::zimage(home, &tiny::Options::default())?;
     let recipe = Recipe { prompt: "a lake".into(), width: SIDE, height: SIDE, ..Recipe::default() };
@@ -179,7 +182,8 @@ fn a_stroke_is_in_a_file_though_nobody_touches_anything_after_it() -> Result<()>
     let area = canvas(&mut desktop)?;
     let middle = (area.x + area.width / 2, area.y + area.height / 2);
     desktop.drag((middle.0 - 60, middle.1), (middle.0 + 60, middle.1))?;
-    // Only the screen and the disk are looked at from here on: a question to the window would draw a frame.
+    // Only the screen and the disk are looked at from here on: a question to the window would draw
+    // a frame.
     wait_for_colour(&mut desktop, "the stroke", middle, |colour| colour.iter().all(|value| *value < 60))?;
     desktop.wait("the backup", LONG, |_| Ok(backups(home.path()).pop()))?;
     desktop.kill()?;

@@ -119,7 +119,8 @@ fn a_bad_model_is_a_sentence_and_exit_code_1() {
     assert!(!home.join("Pictures").exists(), "nothing was made");
 }
 
-/// Memory that no device counts: what the engine writes its graphs into, and what the system gives the processor.
+/// Memory that no device counts: what the engine writes its graphs into, and what the system gives
+/// the processor.
 #[cfg(target_os = "linux")]
 #[test]
 fn too_little_ram_is_told_as_that() {

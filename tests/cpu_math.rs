@@ -1,4 +1,5 @@
-//! `--cpu-math`: pictures of each arithmetic against those of the engine's own code, on the tiny model.
+//! `--cpu-math`: pictures of each arithmetic against those of the engine's own code, on the tiny
+//! model.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -28,8 +29,8 @@ fn picture(home: &Path, math: &str, threads: &str) -> (PathBuf, String) {
     picture_of(&files(), home, math, threads, &[], None)
 }
 
-/// Makes a picture of a model, with variables of the environment and maybe a start picture, and returns its file and what was said on standard
-/// error.
+/// Makes a picture of a model, with variables of the environment and maybe a start picture, and
+/// returns its file and what was said on standard error.
 fn picture_of(
     files: &ModelFiles,
     home: &Path,

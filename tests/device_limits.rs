@@ -1,6 +1,8 @@
-//! Devices that cannot do what a model asks: buffers that are too small for one tensor, and number types that they do not compute with.
+//! Devices that cannot do what a model asks: buffers that are too small for one tensor, and number
+//! types that they do not compute with.
 //!
-//! The devices belong to the process: `SMALL` has no buffer larger than a mebibyte, `MIDDLE` none larger than 20 of them, `PLAIN` does not compute with `Q8_0`.
+//! The devices belong to the process: `SMALL` has no buffer larger than a mebibyte, `MIDDLE` none
+//! larger than 20 of them, `PLAIN` does not compute with `Q8_0`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,6 +1,8 @@
-//! Placement carried out: modules on devices that the processor plays, budgets, and what happens where there is no room.
+//! Placement carried out: modules on devices that the processor plays, budgets, and what happens
+//! where there is no room.
 //!
-//! The devices belong to the process: `GPU0` and `GPU1` of 1 GiB, `MINI` and `NANO` of a few MiB, `CUDA7` and `Vulkan7` that are one card.
+//! The devices belong to the process: `GPU0` and `GPU1` of 1 GiB, `MINI` and `NANO` of a few MiB,
+//! `CUDA7` and `Vulkan7` that are one card.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -39,7 +41,8 @@ fn deep_on(placement: PlacementText) -> Recipe {
     Recipe { files: deep().clone(), placement, ..recipe() }
 }
 
-/// Log lines of graphs that were cut: the number of segments, or the budget with which they are streamed.
+/// Log lines of graphs that were cut: the number of segments, or the budget with which they are
+/// streamed.
 fn cuts(said: &Said) -> Vec<&str> {
     let lines = said.events.iter().filter_map(|event| if let Event::Log { text, .. } = event { Some(text.as_str()) } else { None });
     lines.filter(|line| line.contains("graph cut max_vram") || line.contains("streaming budget")).collect()

@@ -1,4 +1,5 @@
-//! What our pages name is there: files that are linked, paths in ARCHITECTURE.md, commands in README.md.
+//! What our pages name is there: files that are linked, paths in ARCHITECTURE.md, commands in
+//! README.md.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

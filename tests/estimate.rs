@@ -1,6 +1,7 @@
 //! Estimates of recipes: bytes that the engine would allocate against those that it does allocate.
 //!
-//! Counted on simulated devices: what is counted there is what the engine asked of a device, to the byte.
+//! Counted on simulated devices: what is counted there is what the engine asked of a device, to the
+//! byte.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -45,8 +46,9 @@ trait Check {
 }
 
 impl Check for Alone {
-    /// The second picture of a model finds all weights where they live, as predictions count them; its prompts are others, as long, and it begins
-    /// with another picture, so that the encoders run again. What it took is what was predicted, to the byte.
+    /// The second picture of a model finds all weights where they live, as predictions count them;
+    /// its prompts are others, as long, and it begins with another picture, so that the encoders
+    /// run again. What it took is what was predicted, to the byte.
     fn check(&self, recipe: &Recipe) {
         let what = format!("{:?} {}x{}", recipe.placement, recipe.width, recipe.height);
         let estimate = self.engine.estimate(recipe).unwrap();
@@ -71,7 +73,8 @@ impl Check for Alone {
     }
 }
 
-/// The first value where convolutions unfold images, as on graphics cards; the second where simulated devices compute them directly.
+/// The first value where convolutions unfold images, as on graphics cards; the second where
+/// simulated devices compute them directly.
 fn of_unfolded<T>(unfolded: T, direct: T) -> T {
     if atelier_engine::cpu_math() == atelier_core::cpu_math::CpuMath::Exact { unfolded } else { direct }
 }
@@ -99,7 +102,8 @@ fn flags_and_pictures_to_start_from_are_part_of_it() {
     alone.check(&Recipe { flash_attention: !plain.flash_attention, ..plain.clone() });
     alone.check(&Recipe { guidance: 3.0, negative_prompt: "rain, and much of it".into(), ..plain.clone() });
     alone.check(&Recipe { width: 96, height: 64, ..plain.clone() });
-    // Both halves of the VAE count, of which one at a time would be staged: here they live where they run.
+    // Both halves of the VAE count, of which one at a time would be staged: here they live where
+    // they run.
     alone.check(&Recipe { init: Some(InitImage { image: picture, strength: 0.5 }), ..on("GPU0", "", "") });
     alone.check(&Recipe { hires: Some(Hires { scale: 1.5, ..Hires::default() }), ..on("GPU0", "", "") });
     let tiles = Some(RedrawTiles { side: Some(64), ..RedrawTiles::default() });
@@ -251,7 +255,8 @@ fn estimates_and_devices_are_answered_while_a_picture_is_made() {
     assert!(matches!(seen.last(), Some(Event::End { end: End::Cancelled, .. })), "it was still being made: {seen:?}");
 }
 
-/// Compute buffers in MiB: of the diffusion module while denoising, and of the VAE a pixel of the picture, in bytes.
+/// Compute buffers in MiB: of the diffusion module while denoising, and of the VAE a pixel of the
+/// picture, in bytes.
 fn compute(estimate: &Estimate, recipe: &Recipe) -> (f64, u64) {
     let of = |module: Module, phase| estimate.needs.modules[&module].compute_bytes[&phase];
     let pixels = u64::from(recipe.width) * u64::from(recipe.height);
@@ -282,8 +287,9 @@ fn headers_of_large_models_give_the_sizes_that_are_known_of_them() {
     let sdxl = Recipe { guidance: 7.0, flash_attention: false, ..large([(FileRole::Model, xl)].into_iter().collect()) };
     let flux = large(parts(testkit::headers::flux_dev(&folder("flux")).unwrap()));
     let zimage = large(parts(testkit::headers::zimage(&folder("zimage")).unwrap()));
-    // The engine scales what goes through SDXL's own VAE, which takes more than the others' bytes a pixel. What Z-Image takes depends on
-    // how long the prompt is, which is not known of its figure.
+    // The engine scales what goes through SDXL's own VAE, which takes more than the others' bytes a
+    // pixel. What Z-Image takes depends on how long the prompt is, which is not known of its
+    // figure.
     for (name, recipe, weights_gb, denoise_mib, within, vae) in [
         ("SDXL", sdxl, 6.86, of_unfolded(830.86, 829.74), 0.01, of_unfolded(7680, 3840)),
         ("Flux.1-dev", flux, 33.7, 780.0, 1.0, of_unfolded(6656, 2816)),

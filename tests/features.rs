@@ -1,5 +1,5 @@
-//! What a picture can be made with beside a prompt: control and reference pictures, several LoRAs, files of other kinds, on several devices and
-//! with weights in pieces.
+//! What a picture can be made with beside a prompt: control and reference pictures, several LoRAs,
+//! files of other kinds, on several devices and with weights in pieces.
 //!
 //! The devices belong to the process: `GPU0` and `GPU1` of 4 GiB.
 
@@ -305,7 +305,8 @@ fn an_embedding_in_a_role_that_is_not_its_own_is_refused() {
 
 /// The tensors of SDXL's and SD1.5's vocabularies.
 const VOCABULARIES: [(&str, &str); 2] = [("token_embedding.weight", "clip_g"), ("embeddings.token_embedding.weight", "clip_l")];
-/// The number of "a", as a word, in CLIP's vocabulary. Those of the letters that follow come behind it.
+/// The number of "a", as a word, in CLIP's vocabulary. Those of the letters that follow come behind
+/// it.
 const TOKEN_A: u64 = 320;
 
 /// Writes an embedding of the vectors that a model's vocabularies have for these tokens.
@@ -389,7 +390,8 @@ fn several_loras_are_all_used_and_their_order_does_not_matter() {
     let (plain, only_a, only_b, both) = (run(&[]), run(slice::from_ref(&a)), run(slice::from_ref(&b)), run(&[a.clone(), b.clone()]));
     assert_eq!([&plain, &only_a, &only_b, &both].into_iter().collect::<HashSet<_>>().len(), 4);
     let swapped = run(&[b.clone(), a.clone()]);
-    // Sums of floats in another order differ, by 3 of 255 where the processor multiplies in bfloat16: much less than a LoRA changes.
+    // Sums of floats in another order differ, by 3 of 255 where the processor multiplies in
+    // bfloat16: much less than a LoRA changes.
     let difference = |other: &[u8]| both.iter().zip(other).map(|(a, b)| a.abs_diff(*b)).max().unwrap();
     let least = difference(&only_a).min(difference(&only_b));
     assert!(difference(&swapped) <= least / 10, "{} of {least}", difference(&swapped));
@@ -409,7 +411,8 @@ fn streamed(max_vram: &str) -> Recipe {
     Recipe { files: deep().clone(), placement, ..recipe() }
 }
 
-/// True where the diffusion module's graph was cut, so that its weights were on the device a piece at a time.
+/// True where the diffusion module's graph was cut, so that its weights were on the device a piece
+/// at a time.
 fn is_streamed(said: &Said) -> bool {
     let weights = deep().get(FileRole::Diffusion).unwrap().metadata().unwrap().len();
     let mut peaks = said.peaks().iter().filter(|peak| peak.device == "GPU0" && peak.phase == placement::Phase::Denoise);
@@ -490,7 +493,8 @@ fn models_of_other_families_make_the_same_picture_wherever_their_modules_run() {
     }
 }
 
-/// Schedules that divide by the steps less one, or look into a table, have one step too. One step goes from the highest noise level to none.
+/// Schedules that divide by the steps less one, or look into a table, have one step too. One step
+/// goes from the highest noise level to none.
 #[test]
 fn every_noise_schedule_makes_a_picture_in_one_step() {
     let engine = alone();

@@ -1,5 +1,6 @@
-//! Commands on a disk that is full, protected against changes, or has a database of a newer or no Atelier: each ends with a sentence, nothing
-//! is lost, and the same command does it once it can. The window's side is in `studio/queue/tests/full_disk.rs`.
+//! Commands on a disk that is full, protected against changes, or has a database of a newer or no
+//! Atelier: each ends with a sentence, nothing is lost, and the same command does it once it can.
+//! The window's side is in `studio/queue/tests/full_disk.rs`.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]

@@ -1,6 +1,8 @@
-//! The Gallery view of the real program in a real window, with pictures of an earlier session and of another program's folder.
+//! The Gallery view of the real program in a real window, with pictures of an earlier session and
+//! of another program's folder.
 //!
-//! With the environment variable `ATELIER_SHOTS` naming a folder, what the screen showed is kept there as PNG.
+//! With the environment variable `ATELIER_SHOTS` naming a folder, what the screen showed is kept
+//! there as PNG.
 
 #![cfg(target_os = "linux")]
 

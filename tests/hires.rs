@@ -1,4 +1,5 @@
-//! Pictures that are enlarged: a second pass at a larger size, and enlarging alone, on the tiny model.
+//! Pictures that are enlarged: a second pass at a larger size, and enlarging alone, on the tiny
+//! model.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

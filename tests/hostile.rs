@@ -1,9 +1,12 @@
-//! Tiny models of several families with random changes go the whole way through the engine: planned, loaded, and run for one step.
+//! Tiny models of several families with random changes go the whole way through the engine:
+//! planned, loaded, and run for one step.
 //!
-//! Each change happens in a child process with a limit of memory; a child that dies, or says nothing for too long, is a defect. The environment
-//! chooses how many changes there are (`ATELIER_FUZZ_MUTATIONS`, 60), their seed (`ATELIER_FUZZ_SEED`), and which family is changed
-//! (`ATELIER_FUZZ_FAMILY`: one of testkit's, `lora`, `upscaler`, `role` for a file in a role that is not its own, or `pickle`, an upscaler of
-//! PyTorch's; by default those that take a fraction of a second). A child may say nothing for `ATELIER_FUZZ_SILENCE` seconds (180). The changes of a
+//! Each change happens in a child process with a limit of memory; a child that dies, or says
+//! nothing for too long, is a defect. The environment chooses how many changes there are
+//! (`ATELIER_FUZZ_MUTATIONS`, 60), their seed (`ATELIER_FUZZ_SEED`), and which family is changed
+//! (`ATELIER_FUZZ_FAMILY`: one of testkit's, `lora`, `upscaler`, `role` for a file in a role that
+//! is not its own, or `pickle`, an upscaler of PyTorch's; by default those that take a fraction of
+//! a second). A child may say nothing for `ATELIER_FUZZ_SILENCE` seconds (180). The changes of a
 //! seed are always the same.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
@@ -29,7 +32,8 @@ use testkit::tiny;
 const DEFAULT_MUTATIONS: u64 = 60;
 /// Changes that one child makes.
 const BATCH: u64 = 100;
-/// Seconds that a child may be silent; all it does takes a fraction of a second of an idle processor, or some seconds with a real CLIP.
+/// Seconds that a child may be silent; all it does takes a fraction of a second of an idle
+/// processor, or some seconds with a real CLIP.
 const DEFAULT_SILENCE_S: u64 = 180;
 /// Address space of a child in KiB; most of it is never touched.
 const MEMORY_KIB: u64 = 12 << 20;
@@ -202,7 +206,8 @@ impl Specimens<'_> {
         self.parts.insert(family.to_owned(), parts);
     }
 
-    /// Makes one change, and says before and after it what happens. The first one of all changes nothing.
+    /// Makes one change, and says before and after it what happens. The first one of all changes
+    /// nothing.
     fn try_one(&mut self, index: u64, subject: &str, random: &mut Random) {
         let family = if FAMILIES.contains(&subject) { subject } else { "zimage" };
         self.load(family);

@@ -1,4 +1,5 @@
-//! Lenders and borrowers that are broken or mean harm: each costs a clear error at most, and everybody else goes on.
+//! Lenders and borrowers that are broken or mean harm: each costs a clear error at most, and
+//! everybody else goes on.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -52,7 +53,8 @@ fn lost(said: &Said) -> bool {
     matches!(said.end(), End::Failed(failure) if matches!(failure.cause, Some(Cause::Remote(_))))
 }
 
-/// Defect: buffers belong to a connection; after another one they are gone, and their addresses may be others'.
+/// Defect: buffers belong to a connection; after another one they are gone, and their addresses may
+/// be others'.
 #[test]
 fn weights_of_a_connection_that_broke_are_sent_again() {
     let _alone = alone();
@@ -73,7 +75,8 @@ fn weights_of_a_connection_that_broke_are_sent_again() {
     assert_eq!(make(&second).pixels(), expected[1]);
 }
 
-/// The same in the middle of a job: another thread finds the connection broken, and the job would go on over a new one.
+/// The same in the middle of a job: another thread finds the connection broken, and the job would
+/// go on over a new one.
 #[test]
 fn a_job_whose_connection_breaks_does_not_go_on_over_another_one() {
     let _alone = alone();
@@ -219,7 +222,8 @@ fn connections_that_say_nothing_shut_nobody_out() {
     drop(silent);
 }
 
-/// What a borrower sends for a whole picture, sent again by somebody else: cut at every message, in part, with bytes changed.
+/// What a borrower sends for a whole picture, sent again by somebody else: cut at every message, in
+/// part, with bytes changed.
 #[test]
 fn a_recorded_borrower_replayed_and_spoilt_does_not_end_the_lender() {
     const SEED: u64 = 16;
@@ -290,7 +294,8 @@ fn messages(sent: &[u8]) -> Vec<(usize, usize)> {
     found
 }
 
-/// Makes the picture after trouble that has ended. What a connection of that time still carries may cost a job; then the next is tried.
+/// Makes the picture after trouble that has ended. What a connection of that time still carries may
+/// cost a job; then the next is tried.
 fn assert_works_again(engine: &Engine, proxy: &Proxy, recipe: &Recipe, expected: &[u8]) {
     const TRIES: usize = 3;
     let mut ends = (0..TRIES).map(|_| {
@@ -318,7 +323,8 @@ fn a_lender_cut_at_any_byte_is_an_error_and_then_works_again() {
         engine.residency(|residency| residency.models.is_empty());
         proxy.cut_after(whole * cut / CUTS + cut % 9);
         let said = engine.run(&recipe);
-        // A question about memory, asked beside the job, may be what is cut; the job then connects again and is whole.
+        // A question about memory, asked beside the job, may be what is cut; the job then connects
+        // again and is whole.
         assert!(lost(&said) || said.pixels() == expected, "cut {cut}: {:?}", said.end());
         lost_jobs += u64::from(lost(&said));
         proxy.cut();

@@ -1,5 +1,5 @@
-//! `docs/json.md` against the program: each key that a command writes with `--json` stands in its table with its type, and each key of a
-//! table is written.
+//! `docs/json.md` against the program: each key that a command writes with `--json` stands in its
+//! table with its type, and each key of a table is written.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,4 +1,5 @@
-//! Models in the forms in which people keep them: what the library takes, the engine opens, and it is the same model.
+//! Models in the forms in which people keep them: what the library takes, the engine opens, and it
+//! is the same model.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 

@@ -1,5 +1,6 @@
-//! Logs and crash reports hold no word of a prompt, and are their owner's alone: a process makes a picture, finds one that another process
-//! left, panics over a prompt, and is followed by one that reports its end; then every file is searched for a word of the prompt.
+//! Logs and crash reports hold no word of a prompt, and are their owner's alone: a process makes a
+//! picture, finds one that another process left, panics over a prompt, and is followed by one that
+//! reports its end; then every file is searched for a word of the prompt.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 

@@ -1,5 +1,5 @@
-//! The library from end to end, by the program itself: a catalogue of one's own, a model pulled from a server of this test, checked, painted
-//! with, and taken away to the trash.
+//! The library from end to end, by the program itself: a catalogue of one's own, a model pulled
+//! from a server of this test, checked, painted with, and taken away to the trash.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -25,7 +25,8 @@ struct World {
 }
 
 impl World {
-    /// A fresh home, and a server with the tiny model under two names that share their text encoder.
+    /// A fresh home, and a server with the tiny model under two names that share their text
+    /// encoder.
     fn new(test: &str) -> Self {
         let home = folder(&format!("models-{test}"));
         fs::remove_dir_all(&home).unwrap();
@@ -117,7 +118,8 @@ fn a_model_is_pulled_checked_painted_with_shared_and_taken_away() {
     let pixels = |bytes: &[u8]| image::load_from_memory(bytes).unwrap().into_rgb8();
     assert_eq!(pixels(&picture), pixels(&fs::read(out).unwrap()));
 
-    // The second model has the same files: nothing is fetched again, and it is whole without the first.
+    // The second model has the same files: nothing is fetched again, and it is whole without the
+    // first.
     world.done(&["models", "pull", "twin"]);
     assert_eq!(world.server.sent.load(Ordering::SeqCst) as u64, bytes);
     let usage = &world.lines(&["models", "du", "--json"])[1];

@@ -1,6 +1,8 @@
-//! The Models view of the real program in a real window, with a server of this test that is slow on purpose.
+//! The Models view of the real program in a real window, with a server of this test that is slow on
+//! purpose.
 //!
-//! With the environment variable `ATELIER_SHOTS` naming a folder, what the screen showed is kept there as PNG.
+//! With the environment variable `ATELIER_SHOTS` naming a folder, what the screen showed is kept
+//! there as PNG.
 
 #![cfg(target_os = "linux")]
 
@@ -28,7 +30,8 @@ const LONG: Duration = Duration::from_mins(2);
 /// Bytes that the server sends before it stops for a while.
 const HELD_AT: usize = 5 << 20;
 
-/// Serves zeros: as many as the path says, of which all but the first few million wait until they are let go.
+/// Serves zeros: as many as the path says, of which all but the first few million wait until they
+/// are let go.
 struct Server {
     address: String,
     released: Arc<AtomicBool>,
@@ -138,7 +141,8 @@ fn lora(path: &Path) -> Result<()> {
     Ok(file.write_all(&[0; 5120])?)
 }
 
-/// Fills a home with models of real size, of which only the headers exist: two that Atelier downloaded, and a ComfyUI folder.
+/// Fills a home with models of real size, of which only the headers exist: two that Atelier
+/// downloaded, and a ComfyUI folder.
 fn furnish(home: &Path) -> Result<()> {
     let models = home.join("models");
     let install = |id: &str, mut manifest: Value, files: &[(&str, &Path)]| -> Result<()> {

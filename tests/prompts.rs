@@ -1,4 +1,5 @@
-//! A prompt is text: whatever it says, and however much, a picture comes of it, and brackets mean what they mean elsewhere.
+//! A prompt is text: whatever it says, and however much, a picture comes of it, and brackets mean
+//! what they mean elsewhere.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -49,7 +50,8 @@ impl Studio {
     }
 }
 
-/// Pairs of prompts that say the same, in AUTOMATIC1111's syntax. A bracket without its other half is a letter at the end, and open to the end.
+/// Pairs of prompts that say the same, in AUTOMATIC1111's syntax. A bracket without its other half
+/// is a letter at the end, and open to the end.
 const SAME: [(&str, &str); 7] = [
     (r"x \) y", "x ) y"),
     (r"x \] y", "x ] y"),

@@ -1,5 +1,5 @@
-//! `atelier queue run` is killed again and again, at any moment: every job ends done, every picture is made once, and is in the folder and in
-//! the index.
+//! `atelier queue run` is killed again and again, at any moment: every job ends done, every picture
+//! is made once, and is in the folder and in the index.
 //!
 //! `ATELIER_TEST_QUEUE_KILLS` and `ATELIER_TEST_QUEUE_SEED` change the number and the moments.
 
@@ -22,10 +22,12 @@ use atelier_media::read_metadata;
 
 /// Lines of a process before it is killed.
 const MAX_LINES: u64 = 9;
-/// Jobs that wait before each start: more than a process has lines before it is killed, so that a kill always meets one.
+/// Jobs that wait before each start: more than a process has lines before it is killed, so that a
+/// kill always meets one.
 const MIN_WAITING: usize = MAX_LINES as usize + 3;
 
-/// How long this machine takes for what comes before a process's first line, and from one line to the next: a kill falls between two of them.
+/// How long this machine takes for what comes before a process's first line, and from one line to
+/// the next: a kill falls between two of them.
 struct Pace {
     first_line: Duration,
     next_line: Duration,

@@ -1,4 +1,5 @@
-//! The queue's panel and the card of a foreign picture in the real program's window, with pointer and keyboard.
+//! The queue's panel and the card of a foreign picture in the real program's window, with pointer
+//! and keyboard.
 
 #![cfg(target_os = "linux")]
 

@@ -1,9 +1,11 @@
-//! Every reader over a stored corpus, as it is and with random damage, and over bombs: none of it may end in a panic, and none may take more
-//! memory and time than a reader has.
+//! Every reader over a stored corpus, as it is and with random damage, and over bombs: none of it
+//! may end in a panic, and none may take more memory and time than a reader has.
 //!
-//! On Linux the bodies run in a process of their own, with the address space and the processor time of a reader. `ATELIER_FUZZ_MUTATIONS` sets
-//! how many damaged files each reader gets (400), `ATELIER_FUZZ_SEED` their seed. The bodies are those of the targets in `fuzz/`, which search
-//! without end. `ATELIER_BOMBS` names a folder that keeps the bombs, to measure another build with them.
+//! On Linux the bodies run in a process of their own, with the address space and the processor time
+//! of a reader. `ATELIER_FUZZ_MUTATIONS` sets how many damaged files each reader gets (400),
+//! `ATELIER_FUZZ_SEED` their seed. The bodies are those of the targets in `fuzz/`, which search
+//! without end. `ATELIER_BOMBS` names a folder that keeps the bombs, to measure another build with
+//! them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
@@ -115,14 +117,17 @@ mod bounded {
 
     use super::*;
 
-    /// Address space of a reader, in KiB: 512 MiB for all that the process maps, its program included.
+    /// Address space of a reader, in KiB: 512 MiB for all that the process maps, its program
+    /// included.
     const ADDRESS_SPACE_KIB: u64 = 512 << 10;
-    /// Processor time for one file, in seconds; the slowest bomb takes a few in a debug build. It does not count while others compute.
+    /// Processor time for one file, in seconds; the slowest bomb takes a few in a debug build. It
+    /// does not count while others compute.
     const BOMB_SECS: u64 = 30;
     /// Processor time for all damaged files of a reader, for each thousand of them.
     const DAMAGED_SECS_PER_THOUSAND: u64 = 300;
 
-    /// The reader of this process, and the file that it reads; without a file, it reads damaged ones.
+    /// The reader of this process, and the file that it reads; without a file, it reads damaged
+    /// ones.
     const READER: &str = "ATELIER_TEST_READER";
     const FILE: &str = "ATELIER_TEST_FILE";
 

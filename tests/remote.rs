@@ -356,7 +356,8 @@ fn a_look_at_a_server_tells_what_it_lends_and_how_good_the_way_is() {
     );
 }
 
-/// A server that answers the first connection with these bytes, or hangs up where there are none, or says nothing at all.
+/// A server that answers the first connection with these bytes, or hangs up where there are none,
+/// or says nothing at all.
 fn stranger(answer: Option<&'static [u8]>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

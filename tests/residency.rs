@@ -1,7 +1,9 @@
-//! Residency: models that stay in memory between jobs, parts that they share, and eviction where there is no room.
+//! Residency: models that stay in memory between jobs, parts that they share, and eviction where
+//! there is no room.
 //!
-//! The devices belong to the process: `GPU0` and `GPU1` of 1 GiB, `SMALL` with room for one tiny model, `MEDIUM` for one that makes a picture
-//! while another's weights stay, or so it seems by the sizes of their files, `NANO` and `PICO` with room for nothing.
+//! The devices belong to the process: `GPU0` and `GPU1` of 1 GiB, `SMALL` with room for one tiny
+//! model, `MEDIUM` for one that makes a picture while another's weights stay, or so it seems by the
+//! sizes of their files, `NANO` and `PICO` with room for nothing.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -206,7 +208,8 @@ fn a_text_that_was_read_is_not_read_again_when_its_model_comes_back() {
     let back = it.engine.run(&a);
     assert_eq!(loaded(&back), BTreeSet::from([Module::Diffusion, Module::Vae]));
     assert!(back.pixels() == first);
-    // The location of the encoder's weights does not change its output. The decoder is borrowed; its lender makes room.
+    // The location of the encoder's weights does not change its output. The decoder is borrowed;
+    // its lender makes room.
     let moved = it.engine.run(&on_disk);
     assert_eq!(loaded(&moved), BTreeSet::from([Module::Diffusion]));
     assert!(moved.pixels() == first);
@@ -266,7 +269,8 @@ struct Held {
 const LIMIT: Duration = Duration::from_mins(10);
 
 impl Held {
-    /// A job that says an event for which `holds` is true goes on only once one has come for which `frees` is true.
+    /// A job that says an event for which `holds` is true goes on only once one has come for which
+    /// `frees` is true.
     fn start(holds: fn(&Event) -> bool, frees: fn(&[Event]) -> bool) -> Self {
         let state: Arc<(Mutex<Vec<Event>>, Condvar)> = Arc::default();
         let shared = Arc::clone(&state);
@@ -366,7 +370,8 @@ fn a_batch_is_shared_by_devices_and_its_pictures_are_the_same() {
         batch(&engine.run(&alone).events)
     };
     assert_eq!(expected.len(), 4);
-    // Whichever device is the first to denoise stands in its first step until the other has made a picture: they work at once.
+    // Whichever device is the first to denoise stands in its first step until the other has made a
+    // picture: they work at once.
     let engine = Held::start(
         |event| matches!(event, Event::Step { .. }) && FIRST.swap(false, Ordering::Relaxed),
         |events| events.iter().any(|event| matches!(event, Event::Picture { .. })),

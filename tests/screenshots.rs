@@ -1,7 +1,8 @@
-//! The screens of docs/screenshots that show the built-in model at work, taken of the real program: `cargo xtask screenshots`.
+//! The screens of docs/screenshots that show the built-in model at work, taken of the real program:
+//! `cargo xtask screenshots`.
 //!
-//! They are written to the folder that the environment variable `ATELIER_SHOTS` names, else to docs/screenshots. A new built-in model is a reason to
-//! take them again.
+//! They are written to the folder that the environment variable `ATELIER_SHOTS` names, else to
+//! docs/screenshots. A new built-in model is a reason to take them again.
 
 #![cfg(target_os = "linux")]
 
@@ -233,7 +234,8 @@ fn layers(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     desktop.kill().map(drop)
 }
 
-/// The left and right borders of the frame on the canvas, where it is there: the columns in which most of its blue is.
+/// The left and right borders of the frame on the canvas, where it is there: the columns in which
+/// most of its blue is.
 fn frame_borders(screen: &RgbImage, canvas: Area) -> Option<(u32, u32)> {
     let is_blue = |x: u32, y: u32| {
         let [red, green, blue] = screen.get_pixel(x, y).0.map(i32::from);
@@ -246,7 +248,8 @@ fn frame_borders(screen: &RgbImage, canvas: Area) -> Option<(u32, u32)> {
     borders().min().zip(borders().max()).filter(|(left, right)| left < right)
 }
 
-/// One piece of work in six screens: a prompt, a masked part, what is painted there, a border, what is behind it, and all of it enlarged.
+/// One piece of work in six screens: a prompt, a masked part, what is painted there, a border, what
+/// is behind it, and all of it enlarged.
 fn film(name: &str) -> Result<()> {
     let session = Session::new("dark", LARGE)?;
     let mut desktop = session.open(&json!({ "prompt": "a lake and hills at sunset, without trees", "seed": 19 }))?;

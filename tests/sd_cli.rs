@@ -1,5 +1,6 @@
-//! Pictures against those of sd-cli for the same command lines, byte for byte: `ATELIER_SD_CLI=PATH cargo test --features inspection --test sd_cli --
-//! --ignored`. PATH is an sd-cli of the engine's version, built for the same instruction sets.
+//! Pictures against those of sd-cli for the same command lines, byte for byte: `ATELIER_SD_CLI=PATH
+//! cargo test --features inspection --test sd_cli -- --ignored`. PATH is an sd-cli of the engine's
+//! version, built for the same instruction sets.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
@@ -46,8 +47,8 @@ fn the_same_command_line_makes_the_same_bytes() {
     cases.push(vec!["-W", "256", "--vae-tiling"]);
     cases.push(vec!["--diffusion-fa"]);
     let lora_folder = lora.parent().unwrap().to_str().unwrap();
-    // Atelier never adds a LoRA to the weights themselves, which sd-cli does by itself and which rounds otherwise; and it takes the space before
-    // a tag with it, which is a token.
+    // Atelier never adds a LoRA to the weights themselves, which sd-cli does by itself and which
+    // rounds otherwise; and it takes the space before a tag with it, which is a token.
     cases.push(vec!["--lora-apply-mode", "at_runtime", "--lora-model-dir", lora_folder, "-p", "<lora:tiny-lora:0.7>a lake"]);
     let mut different = Vec::new();
     for case in &cases {

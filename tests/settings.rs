@@ -1,4 +1,5 @@
-//! The same settings make the same picture, whichever way they come in: `generate`, the queue, a picture that is like another, a file of settings.
+//! The same settings make the same picture, whichever way they come in: `generate`, the queue, a
+//! picture that is like another, a file of settings.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -121,7 +122,8 @@ fn random_flags_make_the_same_picture_and_notes_in_every_way() {
     });
 }
 
-/// Makes the picture of a set of flags with `generate`, with the queue, with `--like` of the first, and reads its settings from a file.
+/// Makes the picture of a set of flags with `generate`, with the queue, with `--like` of the first,
+/// and reads its settings from a file.
 fn compare_ways(set: usize, flags: &[String]) {
     let told_set = format!("seed {SEED}, set {set}: {flags:?}");
     println!("{told_set}");
@@ -176,7 +178,8 @@ fn assert_same_pixels(one: &Path, other: &Path, told: &str) {
     assert!(one == other, "{differences} of {} bytes differ: {told}", one.pixels().len());
 }
 
-/// The same by the settings alone: a file of settings and a picture bring each number into its limits as `clamp` does, with the same sentences.
+/// The same by the settings alone: a file of settings and a picture bring each number into its
+/// limits as `clamp` does, with the same sentences.
 #[test]
 fn random_settings_come_back_from_every_file() {
     let mut random = StdRng::seed_from_u64(SEED + 1);

@@ -1,4 +1,5 @@
-//! Pictures that are branches of others: their first steps have the settings of those, on the tiny model.
+//! Pictures that are branches of others: their first steps have the settings of those, on the tiny
+//! model.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,6 +1,8 @@
-//! A thousand things at random that people and programs do to an engine whose devices have too little memory for all of them.
+//! A thousand things at random that people and programs do to an engine whose devices have too
+//! little memory for all of them.
 //!
-//! The devices belong to the process: `GPU0` has room for two tiny models, `GPU1` for one, `NANO` for none.
+//! The devices belong to the process: `GPU0` has room for two tiny models, `GPU1` for one, `NANO`
+//! for none.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -25,10 +27,11 @@ const OPERATIONS: usize = 1000;
 const SETTLED: usize = 200;
 /// Jobs that wait or run at once.
 const AT_ONCE: usize = 4;
-/// Longer than any job here takes on the slowest machine: reaching it means that the engine stands still.
+/// Longer than any job here takes on the slowest machine: reaching it means that the engine stands
+/// still.
 const LIMIT: Duration = Duration::from_mins(2);
-/// By how much memory may differ between two moments at which the engine holds nothing: pieces of the allocators that are not empty. One model in a
-/// hundred operations that is not freed is more.
+/// By how much memory may differ between two moments at which the engine holds nothing: pieces of
+/// the allocators that are not empty. One model in a hundred operations that is not freed is more.
 const MAX_GROWTH: u64 = 128 << 20;
 
 /// Prompt, seed, steps, number of pictures, and the LoRA's strength.

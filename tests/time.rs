@@ -17,7 +17,8 @@ const HIDDEN: u64 = 768;
 const LAYERS: u64 = 6;
 const ENCODER_WIDTH: u64 = 64;
 const ENCODER_LAYERS: u64 = 4;
-/// Tokens of "a lake" in the chat form that the engine gives it, and in the diffusion module, which rounds up to 32.
+/// Tokens of "a lake" in the chat form that the engine gives it, and in the diffusion module, which
+/// rounds up to 32.
 const PROMPT: u64 = 10;
 const PADDED_PROMPT: u64 = 32;
 
@@ -117,7 +118,8 @@ fn a_text_encoder_is_counted_as_by_hand_to_the_byte() {
     assert_eq!(encoder.of_kind(WorkKind::Product).operations, operations + attention);
 }
 
-/// Operations of the tiny autoencoder's decoder for latents of this many pixels: 64 channels, three times twice as large.
+/// Operations of the tiny autoencoder's decoder for latents of this many pixels: 64 channels, three
+/// times twice as large.
 fn decoding(latents: u64) -> u64 {
     let convolution = |from: u64, to: u64, pixels: u64| 2 * 9 * from * to * pixels;
     let inner = |count: u64, pixels| count * convolution(64, 64, pixels);
@@ -163,7 +165,8 @@ fn steps_multiply_guidance_and_samplers_of_second_order_double() {
     let guided = work(&alone, &Recipe { guidance: 3.0, ..sized(64) });
     let twice = once(&guided, Module::Diffusion, PhaseKind::Denoising);
     assert_eq!(twice.graphs(), 2);
-    // The empty prompt has fewer tokens, which are filled up to as many; its embedding alone is smaller.
+    // The empty prompt has fewer tokens, which are filled up to as many; its embedding alone is
+    // smaller.
     let share = twice.operations() as f64 / step.operations() as f64;
     assert!((1.999..=2.0).contains(&share), "{share}");
     assert_eq!(once(&guided, Module::Te, PhaseKind::Encoding).graphs(), 2);
@@ -294,7 +297,8 @@ fn headers_of_large_models_give_the_operations_that_are_known_of_them() {
     testkit::headers::sdxl(&xl).unwrap();
     let it = work(&alone, &large([(FileRole::Model, xl)].into_iter().collect()));
     let step = once(&it, Module::Diffusion, PhaseKind::Denoising);
-    // Ten transformer layers at 64 x 64, sixty at 32 x 32; each looks at the image and at the 77 tokens of the prompt.
+    // Ten transformer layers at 64 x 64, sixty at 32 x 32; each looks at the image and at the 77
+    // tokens of the prompt.
     let of_level = |layers: u64, width: u64, tokens: u64| layers * (attention(width, tokens, tokens) + attention(width, tokens, 77));
     assert_eq!(step.of_kind(WorkKind::Attention).operations, of_level(10, 640, 64 * 64) + of_level(60, 1280, 32 * 32));
     // 2.99 million million multiplications without attention, as published.
@@ -312,7 +316,8 @@ fn headers_of_large_models_give_the_operations_that_are_known_of_them() {
     // 57 blocks see the image's patches and 256 tokens of the prompt.
     let (width, tokens) = (3072, 64 * 64 + 256);
     assert_eq!(step.of_kind(WorkKind::Attention).operations, 57 * attention(width, tokens, tokens));
-    // Queries, keys, values, output, and four times as wide inside: 12 squares of the width for each token and block.
+    // Queries, keys, values, output, and four times as wide inside: 12 squares of the width for
+    // each token and block.
     let blocks = 57 * product(12 * width, width, tokens);
     let rest = step.of_kind(WorkKind::Product).operations - blocks;
     assert!(rest < blocks / 200, "embedders, modulation and last layer: {rest} beside {blocks}");

@@ -1,6 +1,7 @@
 //! Placements are tried in turn on the real engine; what they took is there in the next session.
 //!
-//! The devices belong to the process: `GPU0` with a fifth of the processor's speed, `GPU1` with a half.
+//! The devices belong to the process: `GPU0` with a fifth of the processor's speed, `GPU1` with a
+//! half.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

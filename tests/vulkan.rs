@@ -1,7 +1,8 @@
-//! A real Vulkan device takes the diffusion module, and a machine without Vulkan starts all the same.
+//! A real Vulkan device takes the diffusion module, and a machine without Vulkan starts all the
+//! same.
 //!
-//! `cargo xtask test --vulkan` brings what this needs: a build with Vulkan, and Mesa's driver that computes on the processor, which is the
-//! first device of all those that Vulkan has.
+//! `cargo xtask test --vulkan` brings what this needs: a build with Vulkan, and Mesa's driver that
+//! computes on the processor, which is the first device of all those that Vulkan has.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -1,6 +1,7 @@
 //! The real program in a real window, used from outside as a person uses it.
 //!
-//! With the environment variable `ATELIER_SHOTS` naming a folder, what the screen showed is kept there as PNG.
+//! With the environment variable `ATELIER_SHOTS` naming a folder, what the screen showed is kept
+//! there as PNG.
 
 #![cfg(target_os = "linux")]
 

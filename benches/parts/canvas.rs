@@ -1,4 +1,5 @@
-//! Painting on a large document: from an event of the pointer to the composed pixels of what it changed.
+//! Painting on a large document: from an event of the pointer to the composed pixels of what it
+//! changed.
 
 use std::time::Instant;
 
@@ -9,7 +10,8 @@ use super::{Outcome, peak_bytes};
 const SIDE: u32 = 4096;
 const LAYERS: u32 = 8;
 const EVENTS: usize = 900;
-/// Pixels that the pointer moves between two events; at 60 a second, a quick stroke across the picture in two seconds.
+/// Pixels that the pointer moves between two events; at 60 a second, a quick stroke across the
+/// picture in two seconds.
 const PIXELS_AN_EVENT: f32 = 35.0;
 
 /// Prints the row: milliseconds an event, and memory.

@@ -1,4 +1,5 @@
-//! Download speed of a file, hashed, written and flushed, beside `curl | sha256sum` from the same server in the same run.
+//! Download speed of a file, hashed, written and flushed, beside `curl | sha256sum` from the same
+//! server in the same run.
 
 use std::io::{BufRead, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};

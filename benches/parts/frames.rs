@@ -19,7 +19,8 @@ use super::{LIMIT, Outcome};
 /// A frame of a screen of 60 Hz.
 const FRAME: Duration = Duration::from_micros(16_667);
 
-/// A window without a screen, at a usual laptop's size. Its clock goes on by a frame with each step.
+/// A window without a screen, at a usual laptop's size. Its clock goes on by a frame with each
+/// step.
 pub(super) fn window(options: Options, settings: Settings) -> Harness<'static, Option<App>> {
     let mut parts = Some((start(|| {}), settings));
     Harness::builder().with_size([1440.0, 900.0]).with_step_dt(FRAME.as_secs_f32()).build_ui_state(
@@ -50,7 +51,8 @@ pub(super) fn options_in(home: &Path, builtin: Result<Arc<Builtin>, String>) -> 
     }
 }
 
-/// A frame, and the pause that a screen of 60 Hz leaves to all other threads. Returns the seconds that the frame took.
+/// A frame, and the pause that a screen of 60 Hz leaves to all other threads. Returns the seconds
+/// that the frame took.
 pub(super) fn frame(harness: &mut Harness<'static, Option<App>>) -> f64 {
     let begun = Instant::now();
     harness.step();
@@ -141,7 +143,8 @@ pub(super) fn gallery_frames(paths: Paths) -> Outcome<GalleryTimes> {
     Ok(GalleryTimes { opened_ms, searched_ms, frames })
 }
 
-/// Seconds that each of 600 frames of a view took while pictures were made with previews at every step, shortest first.
+/// Seconds that each of 600 frames of a view took while pictures were made with previews at every
+/// step, shortest first.
 pub(super) fn frames(files: &ModelFiles, view: Screen) -> Outcome<Vec<f64>> {
     let home = tempfile::tempdir()?;
     let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get() as u32);

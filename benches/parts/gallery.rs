@@ -1,5 +1,6 @@
-//! Milliseconds of the gallery with 100,000 pictures, beside the kind of query that others use: `LIKE` over the settings as JSON, pages by
-//! `OFFSET`, in a table of the same rows in the same run.
+//! Milliseconds of the gallery with 100,000 pictures, beside the kind of query that others use:
+//! `LIKE` over the settings as JSON, pages by `OFFSET`, in a table of the same rows in the same
+//! run.
 
 use std::hint::black_box;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Live with the built-in model: from a change to its first preview and its picture on the screen, and the window's frames meanwhile.
+//! Live with the built-in model: from a change to its first preview and its picture on the screen,
+//! and the window's frames meanwhile.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,4 +1,5 @@
-//! The same engine used as others use it: a process for each picture, and one bare context that stays.
+//! The same engine used as others use it: a process for each picture, and one bare context that
+//! stays.
 
 use std::io::{BufRead, BufReader, Lines, Write as _};
 use std::path::Path;
@@ -61,7 +62,8 @@ impl Bare {
         Ok(Self { child, lines: BufReader::new(stdout).lines() })
     }
 
-    /// Lets it make one picture and gives the seconds from asking to the answer: a thread that sleeps has to wake up, as with ours.
+    /// Lets it make one picture and gives the seconds from asking to the answer: a thread that
+    /// sleeps has to wake up, as with ours.
     pub(super) fn picture(&mut self) -> Outcome<f64> {
         let begun = Instant::now();
         self.child.stdin.as_mut().ok_or("no pipe")?.write_all(b"\n")?;

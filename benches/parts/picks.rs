@@ -1,8 +1,10 @@
-//! The planner's pick beside the alternatives, each run and timed: `cargo xtask bench -- --time --picks [--only TEXT] [--threads N]`.
+//! The planner's pick beside the alternatives, each run and timed: `cargo xtask bench -- --time
+//! --picks [--only TEXT] [--threads N]`.
 //!
-//! Simulated devices belong to a process, so each set of them has one of its own. There every device is measured, and for each model the pick is made from the
-//! rates alone, as for a first picture. Then the pick and the alternatives make two pictures each, of which the quicker counts: what disturbs a picture only
-//! makes it longer.
+//! Simulated devices belong to a process, so each set of them has one of its own. There every
+//! device is measured, and for each model the pick is made from the rates alone, as for a first
+//! picture. Then the pick and the alternatives make two pictures each, of which the quicker counts:
+//! what disturbs a picture only makes it longer.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -15,7 +17,8 @@ use atelier_core::placement::{DeviceCapacity, Pins, Placement, PlanRequest, Rank
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_engine::{Estimate, Handle, simulate_devices, start_remembering};
 
-/// Sets of devices, by speed and memory in GiB: two slower ones; a slow one; one that is quick and small; one that is smaller than most models beside one that is slow.
+/// Sets of devices, by speed and memory in GiB: two slower ones; a slow one; one that is quick and
+/// small; one that is smaller than most models beside one that is slow.
 const MACHINES: [&str; 4] =
     ["GPU0:8/speed=0.5,GPU1:8/speed=0.25", "GPU0:8/speed=0.2", "GPU0:0.25/speed=1", "GPU0:0.12/speed=1,GPU1:8/speed=0.6"];
 /// The same, with a lender on loopback; modules that are named run there.
@@ -104,7 +107,8 @@ fn ranked_for(estimate: &Estimate, recipe: &Recipe, devices: &[Device]) -> Outco
     Ok(ranked(&PlanRequest { pins: &pins, ..request })?)
 }
 
-/// The best by prediction, the worst, and one from the middle: a wrong order shows where the far ones are quicker.
+/// The best by prediction, the worst, and one from the middle: a wrong order shows where the far
+/// ones are quicker.
 fn alternatives(ranked: &[RankedPlacement]) -> Vec<Placement> {
     let mut indices: Vec<usize> = (0..ranked.len().min(MAX_RANKED)).collect();
     indices.extend([ranked.len() / 2, ranked.len().saturating_sub(1)]);

@@ -1,6 +1,7 @@
-//! The processor's arithmetic: `cargo xtask bench -- --cpu [--python PATH] [--rounds N] [--only TEXT]`. CPU time of one thread; the engine as it is
-//! (`exact`), ours by level, and PyTorch where `PATH` (or `ATELIER_PYTHON`) is a Python that has it. All programs take turns, `rounds` times, and the
-//! best of each counts, so that all see the same machine.
+//! The processor's arithmetic: `cargo xtask bench -- --cpu [--python PATH] [--rounds N] [--only
+//! TEXT]`. CPU time of one thread; the engine as it is (`exact`), ours by level, and PyTorch where
+//! `PATH` (or `ATELIER_PYTHON`) is a Python that has it. All programs take turns, `rounds` times,
+//! and the best of each counts, so that all see the same machine.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,8 @@ use atelier_library::Builtin;
 
 use super::{LIMIT, Outcome, peak_bytes};
 
-/// Features, tokens and depth; sizes of images and channels; head size, tokens and heads: those of image models.
+/// Features, tokens and depth; sizes of images and channels; head size, tokens and heads: those of
+/// image models.
 const OPERATIONS: [&str; 17] = [
     "product 320 4096 320",
     "product 1280 256 1280",
@@ -37,7 +39,8 @@ const OPERATIONS: [&str; 17] = [
 /// A step without guidance or a decode, and the picture's side.
 const PARTS: [&str; 6] = ["builtin step 512", "builtin decode 512", "sd15 step 256", "sd15 step 512", "sd15 decode 256", "sd15 decode 512"];
 const PEAK: &str = "peak";
-/// Columns: the name, the kernels' level and the program's arithmetic with the level of instructions that it may use.
+/// Columns: the name, the kernels' level and the program's arithmetic with the level of
+/// instructions that it may use.
 const OURS: [(&str, &str, CpuMath, &str); 3] = [
     ("AVX2", "Avx2", CpuMath::F32, "avx2"),
     ("AVX-512", "Avx512", CpuMath::F32, "avx512"),
@@ -115,7 +118,8 @@ fn models(part: &str, python: Option<&Path>, table: &mut Table) -> Outcome<()> {
     pytorch(python, &[part], table)
 }
 
-/// Runs a program and keeps the best of what it measured: the most of rates, the least of times and memory.
+/// Runs a program and keeps the best of what it measured: the most of rates, the least of times and
+/// memory.
 fn take(command: &mut Command, column: &str, table: &mut Table) -> Outcome<()> {
     let output = command.stderr(Stdio::inherit()).output()?;
     if !output.status.success() {

@@ -72,7 +72,8 @@ pub(super) fn measure(model: &Model) -> Outcome<()> {
     Ok(())
 }
 
-/// Pictures of two models in turn. Others hold one for life or begin anew: beginning anew is what they are compared with.
+/// Pictures of two models in turn. Others hold one for life or begin anew: beginning anew is what
+/// they are compared with.
 fn switches(model: &Model, other: &ModelFiles, engine: &Handle, cold: f64) -> Outcome<()> {
     let of = |files: &ModelFiles, place: &str, n: i64| {
         let placement = PlacementText { backend: place.into(), ..PlacementText::default() };

@@ -1,5 +1,5 @@
-//! Parts of pictures that the built-in model paints: the jump across their edge, and what changes away from them, ours beside the engine's own
-//! inpainting.
+//! Parts of pictures that the built-in model paints: the jump across their edge, and what changes
+//! away from them, ours beside the engine's own inpainting.
 
 use atelier_core::canvas::{AreaSettings, PixelRect};
 use atelier_core::recipe::{ImageSource, InitImage, Recipe, Rgb8};
@@ -11,7 +11,8 @@ use super::{LIMIT, Outcome};
 /// Side of the picture.
 const SIDE: u32 = 256;
 const MASKED: PixelRect = PixelRect { left: 90, top: 90, width: 80, height: 80 };
-/// Contours around the edge of the mask on which a jump may lie, in pixels: from inside to where the soft edge ends.
+/// Contours around the edge of the mask on which a jump may lie, in pixels: from inside to where
+/// the soft edge ends.
 const CONTOURS: std::ops::Range<i32> = -3..30;
 /// Pixels from the mask on from which nothing should change.
 const AWAY: u32 = 40;
@@ -120,7 +121,8 @@ fn mask() -> Rgb8 {
     Rgb8::new(SIDE, SIDE, pixels).unwrap_or_else(|| unreachable!("as many bytes as pixels"))
 }
 
-/// Mean difference between neighbours on both sides of the mask's edge, moved outwards by so many pixels.
+/// Mean difference between neighbours on both sides of the mask's edge, moved outwards by so many
+/// pixels.
 fn jump_across(picture: &Rgb8, by: i32) -> f64 {
     let edge = PixelRect::between((MASKED.left - by, MASKED.top - by), (MASKED.right() + by, MASKED.bottom() + by));
     let byte = |x: i32, y: i32, channel: usize| picture.pixels()[(y as usize * SIDE as usize + x as usize) * 3 + channel];

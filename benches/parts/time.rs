@@ -1,8 +1,9 @@
 //! Predicted times beside measured ones: `cargo xtask bench -- --time [--only TEXT] [--threads N]`.
 //!
-//! Devices are measured first: the processor, two simulated devices of other speeds, and a lender on loopback. Each case is then made cold and
-//! a few times warm, each time with other words, and compared with the prediction from the devices' rates alone, and with the one that these
-//! pictures corrected.
+//! Devices are measured first: the processor, two simulated devices of other speeds, and a lender
+//! on loopback. Each case is then made cold and a few times warm, each time with other words, and
+//! compared with the prediction from the devices' rates alone, and with the one that these pictures
+//! corrected.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -24,7 +25,8 @@ use testkit::tiny;
 const PICTURES: usize = 3;
 /// Pictures that are compared with the corrected prediction.
 const PICTURES_AFTER: usize = 2;
-/// Parts of the measured time by which predictions should be off at most: the median, and nine of ten.
+/// Parts of the measured time by which predictions should be off at most: the median, and nine of
+/// ten.
 const GOALS: &str = "goals: median 15 %, nine of ten 35 %; after three pictures 10 %";
 
 /// Texts of a placement: where modules run, where weights live.

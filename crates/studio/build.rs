@@ -1,4 +1,5 @@
-//! Version with commit for the program (`ATELIER_VERSION`), which the program's own build script hears of as `DEP_ATELIER_STUDIO_VERSION`.
+//! Version with commit for the program (`ATELIER_VERSION`), which the program's own build script
+//! hears of as `DEP_ATELIER_STUDIO_VERSION`.
 
 use std::env;
 use std::io;
@@ -20,7 +21,8 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// The commit in seven digits. Only release builds ask git: a development build would be made again after every commit.
+/// The commit in seven digits. Only release builds ask git: a development build would be made again
+/// after every commit.
 fn commit() -> String {
     if let Some(given) = env::var(COMMIT_VARIABLE).ok().filter(|it| !it.is_empty()) {
         return given;

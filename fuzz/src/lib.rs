@@ -1,5 +1,5 @@
-//! Bodies of the fuzz targets, one a reader: each takes a file that means no good, and returns true if its reader took it. `tests/readers.rs`
-//! runs them too.
+//! Bodies of the fuzz targets, one a reader: each takes a file that means no good, and returns true
+//! if its reader took it. `tests/readers.rs` runs them too.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,7 +77,8 @@ pub fn picture(bytes: &[u8]) -> bool {
     }
     let source = ImageSource::File(scratch.path.clone());
     let size = image_size(&source);
-    // A picture of few bytes may unfold to a gigabyte, as it is meant to; that is slow and says nothing.
+    // A picture of few bytes may unfold to a gigabyte, as it is meant to; that is slow and says
+    // nothing.
     if !matches!(size, Ok((width, height)) if u64::from(width) * u64::from(height) <= 1 << 22) {
         return false;
     }

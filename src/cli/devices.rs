@@ -16,8 +16,8 @@ use atelier_engine::{Event, Handle, LogLevel, ServerAddress};
 /// Longest wait for the devices: drivers of graphics cards take their time on the first query.
 const TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Queries the engine for the devices, those of other machines included. Servers that cannot be used, and what the system lacks for its
-/// graphics cards, are reported on `err`.
+/// Queries the engine for the devices, those of other machines included. Servers that cannot be
+/// used, and what the system lacks for its graphics cards, are reported on `err`.
 pub(super) fn query(handle: &Handle, servers: &[ServerAddress], err: &mut dyn Write) -> anyhow::Result<Vec<Device>> {
     for server in servers {
         handle.add_server(server.clone())?;
@@ -36,7 +36,8 @@ pub(super) fn query(handle: &Handle, servers: &[ServerAddress], err: &mut dyn Wr
     anyhow::bail!("the engine did not list its devices; try again, and check your graphics driver if that does not help")
 }
 
-/// Prints devices as a table, and the processor's instructions under it; or both as one line of JSON.
+/// Prints devices as a table, and the processor's instructions under it; or both as one line of
+/// JSON.
 pub(super) fn print(devices: &[Device], processor: Processor, json: bool, out: &mut dyn Write) -> io::Result<()> {
     let text = if json {
         format!("{}\n", serde_json::to_string(&Line::devices(devices, processor))?)

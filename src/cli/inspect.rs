@@ -11,7 +11,8 @@ use super::reporter::write_message;
 use atelier_core::plain_text::indented;
 use atelier_media::{PictureSettings, Tool, read_settings, read_stealth_settings};
 
-/// Prints what each file says. A file that cannot be read is reported on standard error, and the others are still read.
+/// Prints what each file says. A file that cannot be read is reported on standard error, and the
+/// others are still read.
 pub(super) fn run(flags: &InspectFlags, out: &mut dyn Write, err: &mut dyn Write) -> Exit {
     let mut printer = Printer::new(out, flags.json);
     let mut exit = Exit::Done;

@@ -1,4 +1,5 @@
-//! Ctrl-C: the first press cancels the job, which ends as cancelled; the second ends the program at once.
+//! Ctrl-C: the first press cancels the job, which ends as cancelled; the second ends the program at
+//! once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};

@@ -1,4 +1,5 @@
-//! One job, from its submission to its end: pictures are written as they come, and everything is reported as it happens.
+//! One job, from its submission to its end: pictures are written as they come, and everything is
+//! reported as it happens.
 
 use std::io;
 use std::sync::Arc;

@@ -1,8 +1,10 @@
-//! The lines of `--json`: one JSON object for each event, on standard output, which carries nothing else.
+//! The lines of `--json`: one JSON object for each event, on standard output, which carries nothing
+//! else.
 //!
-//! `docs/json.md` names every key with its type and unit, and `tests/json.rs` compares it with what is written: fields and kinds of line may
-//! be added, and once a version is published none is renamed or removed. What is wrong with the flags is said on standard error, with exit
-//! code 2 and no line.
+//! `docs/json.md` names every key with its type and unit, and `tests/json.rs` compares it with what
+//! is written: fields and kinds of line may be added, and once a version is published none is
+//! renamed or removed. What is wrong with the flags is said on standard error, with exit code 2 and
+//! no line.
 
 mod inspect;
 mod plan;

@@ -22,7 +22,8 @@ const COLUMNS: [(&str, WorkKind, WeightType); 6] = [
     ("MEMORY", WorkKind::Elementwise, WeightType::F32),
 ];
 
-/// Measures all devices, those of servers included, and prints their rates as a table or as one line of JSON.
+/// Measures all devices, those of servers included, and prints their rates as a table or as one
+/// line of JSON.
 pub(super) fn run(flags: &DevicesFlags, handle: &Handle, out: &mut dyn Write, err: &mut dyn Write) -> anyhow::Result<()> {
     query(handle, &flags.servers.rpc_servers, err)?;
     let threads = flags.threads.and_then(|threads| u32::try_from(threads).ok()).filter(|threads| *threads > 0);
@@ -58,7 +59,8 @@ fn progress(MeasuredDevice { device, measured }: &MeasuredDevice) -> String {
     }
 }
 
-/// GFLOP/s of large work, GB/s of memory and copies, microseconds of launches. What is not known is a dash.
+/// GFLOP/s of large work, GB/s of memory and copies, microseconds of launches. What is not known is
+/// a dash.
 fn table(devices: &[MeasuredDevice]) -> String {
     let number = |value: f64| if value > 0.0 { format!("{value:.*}", usize::from(value < 99.5)) } else { "-".to_owned() };
     let row = |device: &MeasuredDevice| {

@@ -1,9 +1,11 @@
-//! The command line: `atelier generate`, `upscale`, `plan`, `inspect`, `queue`, `models`, `gallery`, `devices`, `doctor` and `serve-device`.
+//! The command line: `atelier generate`, `upscale`, `plan`, `inspect`, `queue`, `models`,
+//! `gallery`, `devices`, `doctor` and `serve-device`.
 //!
-//! Flags are parsed first (`flags`) and resolved second (`resolve`); then one job runs to its end (`job`). Invariants: standard
-//! output carries paths or, with `--json`, one event a line (`json`), and nothing else; the exit code is 0 done, 1 failed, 2 wrong flags,
-//! 130 cancelled; both outputs go through one filter (`plain_text`), so no stranger's text steers a terminal. Not here: how pictures are
-//! made (the engine is reached by its [`Handle`] alone) and anything of the window.
+//! Flags are parsed first (`flags`) and resolved second (`resolve`); then one job runs to its end
+//! (`job`). Invariants: standard output carries paths or, with `--json`, one event a line (`json`),
+//! and nothing else; the exit code is 0 done, 1 failed, 2 wrong flags, 130 cancelled; both outputs
+//! go through one filter (`plain_text`), so no stranger's text steers a terminal. Not here: how
+//! pictures are made (the engine is reached by its [`Handle`] alone) and anything of the window.
 
 mod devices;
 mod doctor;
@@ -71,7 +73,8 @@ pub struct Invocation {
     cpu_math: Option<CpuMath>,
 }
 
-/// Environment variable with simulated devices in the form of `--simulate-devices`, for programs that are started without flags. The flag wins.
+/// Environment variable with simulated devices in the form of `--simulate-devices`, for programs
+/// that are started without flags. The flag wins.
 pub const SIMULATE_VARIABLE: &str = "ATELIER_SIMULATE_DEVICES";
 
 /// Parses the flags. `Err`: help or an error was printed; the program ends with this code.
@@ -84,7 +87,8 @@ fn parse_to(args: impl IntoIterator<Item = OsString>, err: &mut dyn Write) -> Re
     let cli = flags::Cli::try_parse_from(&args).map_err(|error| {
         // The exit code is enough where neither output can be written to.
         if error.use_stderr() {
-            // It repeats words of the command line, which may be names of files: the same error about harmless words.
+            // It repeats words of the command line, which may be names of files: the same error
+            // about harmless words.
             let shown = args.iter().map(|arg| plain_line(&arg.to_string_lossy()).into_owned());
             let error = flags::Cli::try_parse_from(shown).err().unwrap_or(error);
             let _ = write!(err, "{}", error.render());
@@ -115,8 +119,9 @@ fn mistyped_command(file: &Path) -> Option<String> {
     Some(format!("there is no command or file named {word}; {advice}"))
 }
 
-/// Decides which instructions of the processor this process uses. Call it before anything of the engine runs. `Err`: a sentence for a person,
-/// which was printed on standard error; the program ends with this code.
+/// Decides which instructions of the processor this process uses. Call it before anything of the
+/// engine runs. `Err`: a sentence for a person, which was printed on standard error; the program
+/// ends with this code.
 pub fn choose_processor() -> Result<(), (String, ExitCode)> {
     let variable = std::env::var(CPU_LEVEL_VARIABLE).ok();
     match choose_processor_level(variable.as_deref()) {
@@ -135,8 +140,8 @@ pub fn choose_processor() -> Result<(), (String, ExitCode)> {
     }
 }
 
-/// Adds the simulated devices that the flags or the environment name. Call it before an engine is started. `Err`: the error was printed;
-/// the program ends with this code.
+/// Adds the simulated devices that the flags or the environment name. Call it before an engine is
+/// started. `Err`: the error was printed; the program ends with this code.
 pub fn add_simulated_devices(invocation: &Invocation) -> Result<(), ExitCode> {
     let added = match (&invocation.simulate, std::env::var(SIMULATE_VARIABLE)) {
         (Some(devices), _) => simulate_devices(devices).map_err(anyhow::Error::from),

@@ -18,7 +18,8 @@ use atelier_engine::{Estimate, Event, Handle};
 /// Longest wait for an estimate: headers of a large model on a slow disk take a while to read.
 const TIMEOUT: Duration = Duration::from_mins(5);
 
-/// Predicts, plans and prints; `Ok(false)` where nothing fits. `changed`: sentences on settings that were brought into their limits.
+/// Predicts, plans and prints; `Ok(false)` where nothing fits. `changed`: sentences on settings
+/// that were brought into their limits.
 pub(super) fn run(
     recipe: &Recipe,
     changed: Vec<String>,

@@ -1,5 +1,5 @@
-//! Standard output of a command: text for people, or with `--json` one object a line and nothing else, or with `--null` paths and nothing
-//! else.
+//! Standard output of a command: text for people, or with `--json` one object a line and nothing
+//! else, or with `--null` paths and nothing else.
 
 use std::io::{self, Write};
 use std::path::Path;

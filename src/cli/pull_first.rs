@@ -1,4 +1,5 @@
-//! A model that is not on this disk is downloaded before it is used: asked where a person is there, without asking by `--pull`.
+//! A model that is not on this disk is downloaded before it is used: asked where a person is there,
+//! without asking by `--pull`.
 
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
@@ -31,7 +32,8 @@ pub(super) fn model_name(flags: &ModelFlags) -> Option<&str> {
     flags.model.as_deref().filter(|model| is_model_name(model))?.to_str()
 }
 
-/// Downloads the model of this name where the catalogue has it, this disk does not, and the person agrees. `Some`: the command ends so.
+/// Downloads the model of this name where the catalogue has it, this disk does not, and the person
+/// agrees. `Some`: the command ends so.
 pub(super) fn pull_first(name: &str, library: &LibraryFlags, pull: &PullFlags, is_json: bool, env: PullEnv<'_, '_>) -> Option<Exit> {
     let entry = models::missing_model(name, library, env.paths)?;
     let accept_licence = match (pull.pull, env.answers) {

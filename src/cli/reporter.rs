@@ -1,6 +1,7 @@
 //! Messages and progress of a command, on standard error.
 //!
-//! A line that cannot be written is no reason to stop: standard output and the exit code say what came of the work.
+//! A line that cannot be written is no reason to stop: standard output and the exit code say what
+//! came of the work.
 
 use std::io::Write;
 use std::time::Duration;
@@ -51,7 +52,8 @@ pub(super) trait Reporter {
     fn suspend(&mut self, write: &mut dyn FnMut());
 }
 
-/// Writes a line that stays to standard error. Where it goes on in further lines, they are indented: no name passes for a message.
+/// Writes a line that stays to standard error. Where it goes on in further lines, they are
+/// indented: no name passes for a message.
 ///
 /// Nothing can be said where standard error is closed; the exit code says it too.
 pub(super) fn write_message(err: &mut dyn Write, line: &str) {
@@ -82,7 +84,8 @@ struct Bar {
 }
 
 impl BarReporter<'_> {
-    /// The bar of these looks. Another transfer is another bar, because rates are measured from a bar's beginning.
+    /// The bar of these looks. Another transfer is another bar, because rates are measured from a
+    /// bar's beginning.
     fn bar(&mut self, template: &'static str, transfer: &str, length: Option<u64>) -> &ProgressBar {
         if self.bar.as_ref().is_some_and(|bar| bar.transfer != transfer) {
             self.finish();

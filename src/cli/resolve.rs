@@ -1,5 +1,6 @@
-//! From flags to tasks. Pure, except that it asks whether an output is a folder, lists the pictures of a person, and looks models up: the
-//! built-in one, those of the library, and the names of files.
+//! From flags to tasks. Pure, except that it asks whether an output is a folder, lists the pictures
+//! of a person, and looks models up: the built-in one, those of the library, and the names of
+//! files.
 
 mod area;
 mod person;
@@ -33,7 +34,8 @@ pub(super) struct ResolvedJob {
     pub(super) previews: Option<PathBuf>,
     /// The model's name, where a manifest gives it.
     pub(super) model: Option<String>,
-    /// Sentences that are said first: parts of a pasted command that Atelier does not support, and what was added.
+    /// Sentences that are said first: parts of a pasted command that Atelier does not support, and
+    /// what was added.
     pub(super) notes: Vec<String>,
 }
 
@@ -161,8 +163,8 @@ pub(super) fn plan(flags: &PlanFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Ve
     Ok((recipe, notes))
 }
 
-/// The recipe of a job of the queue, what could not be taken from the picture that it is like, and the name of its model of the library; one
-/// that has no files yet is none to complain about.
+/// The recipe of a job of the queue, what could not be taken from the picture that it is like, and
+/// the name of its model of the library; one that has no files yet is none to complain about.
 pub(super) fn queued(
     flags: &QueueAddFlags,
     is_model_here: bool,
@@ -176,8 +178,8 @@ pub(super) fn queued(
     Ok((recipe, notes, name))
 }
 
-/// The recipe of flags and of the picture that it is to be like, or to go on from after a step, what could not be taken from that, and the name
-/// of a model of the library.
+/// The recipe of flags and of the picture that it is to be like, or to go on from after a step,
+/// what could not be taken from that, and the name of a model of the library.
 fn recipe_like(
     like: &LikeFlags,
     picture: &PictureFlags,
@@ -208,8 +210,9 @@ fn recipe_like(
     Ok((recipe, notes, name))
 }
 
-/// The size of a picture that is made from one of the size `own`: its shape, and no more pixels than `usual`, which suits the model. Of a size
-/// that was asked for in part, the other side follows.
+/// The size of a picture that is made from one of the size `own`: its shape, and no more pixels
+/// than `usual`, which suits the model. Of a size that was asked for in part, the other side
+/// follows.
 fn shaped_as(own: (u32, u32), usual: (u32, u32), asked: (Option<u32>, Option<u32>)) -> (u32, u32) {
     let (width, height) = (f64::from(own.0.max(1)), f64::from(own.1.max(1)));
     let pixels = f64::from(usual.0) * f64::from(usual.1);
@@ -236,7 +239,8 @@ fn check_complete(recipe: &Recipe) -> Result<(), UsageError> {
     recipe.check_person().map_err(UsageError::Person)
 }
 
-/// The recipe of flags, beginning with the settings of the picture `like`, and the name of a model of the library.
+/// The recipe of flags, beginning with the settings of the picture `like`, and the name of a model
+/// of the library.
 fn recipe_of_flags(
     picture: &PictureFlags,
     common: &CommonFlags,

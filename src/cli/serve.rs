@@ -1,7 +1,8 @@
 //! `atelier serve-device`: lends this machine's devices, and says plainly to whom.
 //!
-//! The devices compute what a borrower sends, and a driver or ggml may end the process over it. So a process of its own lends, and this one
-//! starts it again at the same port. That one ends with this one.
+//! The devices compute what a borrower sends, and a driver or ggml may end the process over it. So
+//! a process of its own lends, and this one starts it again at the same port. That one ends with
+//! this one.
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Read as _, Write};
@@ -19,12 +20,14 @@ use super::resolve::threads;
 use atelier_core::device::Device;
 use atelier_engine::{Confinement, ServeEvent, ServeOptions, serve as serve_devices};
 
-/// Set for the process that lends: the port to listen at, or nothing for the one that was asked for.
+/// Set for the process that lends: the port to listen at, or nothing for the one that was asked
+/// for.
 const LENDER_VARIABLE: &str = "ATELIER_LENDER_PORT";
 /// A lender that ends sooner than this after its start is not started again at once.
 const SHORT_LIFE: Duration = Duration::from_secs(5);
 
-/// Lends until the program is ended; returns only where it cannot begin. Standard output carries the address, and nothing else.
+/// Lends until the program is ended; returns only where it cannot begin. Standard output carries
+/// the address, and nothing else.
 pub(super) fn serve(flags: ServeFlags, out: &mut (dyn Write + Send), err: &mut (dyn Write + Send)) -> anyhow::Result<Exit> {
     match env::var(LENDER_VARIABLE) {
         Ok(port) => {
@@ -52,7 +55,8 @@ fn supervise(out: &mut (dyn Write + Send), err: &mut (dyn Write + Send)) -> anyh
     loop {
         let started = Instant::now();
         let mut lender = start_lender(&port)?;
-        // `wait` would close it, and the lender, which ends with its standard input, might lose its own exit code.
+        // `wait` would close it, and the lender, which ends with its standard input, might lose its
+        // own exit code.
         let _stdin = lender.stdin.take();
         if let Some(said) = lender.stdout.take() {
             for line in BufReader::new(said).lines().map_while(Result::ok) {

@@ -1,7 +1,9 @@
-//! The frame loop: folds what happened into the state, lets the views draw it, carries out commands.
+//! The frame loop: folds what happened into the state, lets the views draw it, carries out
+//! commands.
 //!
-//! It stands above the features and hands each engine event and command to the feature that it concerns; what came of work in the background
-//! says itself whom it concerns. Nothing here waits, and no feature knows it.
+//! It stands above the features and hands each engine event and command to the feature that it
+//! concerns; what came of work in the background says itself whom it concerns. Nothing here waits,
+//! and no feature knows it.
 
 mod closing;
 
@@ -42,7 +44,8 @@ use atelier_studio::library_service::{LibraryService, LibrarySnapshot};
 use atelier_studio::next_recipe::NextRecipe;
 use atelier_studio::queue::{QueueOptions, QueueService};
 
-/// Thumbnails that go to the graphics card in a frame, and the time after which no other one begins: a page is full after a few frames, and none is late.
+/// Thumbnails that go to the graphics card in a frame, and the time after which no other one
+/// begins: a page is full after a few frames, and none is late.
 const MAX_UPLOADS: usize = 12;
 const UPLOAD_TIME: Duration = Duration::from_millis(4);
 /// Longest time that opening a file waits for the library's folders to be listed.
@@ -79,7 +82,8 @@ struct Opening {
 }
 
 impl App {
-    /// Calls a feature with what it may change, then carries out the commands that it has for others.
+    /// Calls a feature with what it may change, then carries out the commands that it has for
+    /// others.
     pub(super) fn with(&mut self, ctx: &egui::Context, call: impl FnOnce(Features<'_>, &mut Context<'_>)) {
         let mut commands = Commands::default();
         let mut context = Context {
@@ -250,7 +254,8 @@ impl App {
         self.with(ctx, |features, context| program::update::watch(features.program, watch, context));
     }
 
-    /// Set to true, from any thread, when the system asks the program to end: everything stops and is kept, and the window closes.
+    /// Set to true, from any thread, when the system asks the program to end: everything stops and
+    /// is kept, and the window closes.
     #[must_use]
     pub fn terminated(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.terminated)
@@ -392,7 +397,8 @@ impl App {
     /// Draws the window and carries out its commands.
     pub fn ui(&mut self, ui: &mut egui::Ui) {
         let ctx = ui.ctx().clone();
-        // Keys are taken before the widgets see them and carried out after, so that a prompt typed in this very frame counts.
+        // Keys are taken before the widgets see them and carried out after, so that a prompt typed
+        // in this very frame counts.
         let mut late = Commands::default();
         frame::keys(&ctx, &self.state, &mut late);
         let mut commands = Commands::default();
@@ -501,7 +507,8 @@ fn cause_of(command: &Command) -> ChangeCause {
     }
 }
 
-/// Brings the window before others, or lets the task bar show that it has something, where the system forbids that.
+/// Brings the window before others, or lets the task bar show that it has something, where the
+/// system forbids that.
 fn bring_forward(ctx: &egui::Context) {
     ctx.send_viewport_cmd(egui::ViewportCommand::Minimized(false));
     ctx.send_viewport_cmd(egui::ViewportCommand::Focus);

@@ -35,7 +35,8 @@ impl Autosave {
         Self { path, window: settings.window, saver: Saver::new(settings) }
     }
 
-    /// What is to be written, once the settings have been changed for a moment: called once a frame.
+    /// What is to be written, once the settings have been changed for a moment: called once a
+    /// frame.
     pub(crate) fn refresh(&mut self, ctx: &egui::Context, state: &State) -> Option<SettingsWrite> {
         self.window = window_place(ctx, self.window);
         let settings = self.settings(state);
@@ -43,7 +44,8 @@ impl Autosave {
         is_due.then(|| self.begin(settings)).flatten()
     }
 
-    /// What is to be written now, where the settings changed. `retries`: also where they could not be written the last time.
+    /// What is to be written now, where the settings changed. `retries`: also where they could not
+    /// be written the last time.
     pub(crate) fn save(&mut self, state: &State, retries: bool) -> Option<SettingsWrite> {
         let settings = self.settings(state);
         let is_wanted = self.saver.is_waiting(&settings) && (retries || self.saver.failure().is_none());

@@ -1,7 +1,8 @@
-//! Everything that a person can ask of the window: the features' commands, and those of the window itself.
+//! Everything that a person can ask of the window: the features' commands, and those of the window
+//! itself.
 //!
-//! A command owns its label, tooltip, shortcut and when it is enabled, so that buttons, menus and keys cannot drift apart. Its effect is in
-//! its feature's `update`; nothing here changes anything.
+//! A command owns its label, tooltip, shortcut and when it is enabled, so that buttons, menus and
+//! keys cannot drift apart. Its effect is in its feature's `update`; nothing here changes anything.
 
 use eframe::egui::Context;
 
@@ -129,7 +130,8 @@ impl Command {
         PLAIN_KEYS.iter().find(|(_, it)| it == command).map(|(key, _)| key.name().to_owned()).unwrap_or_default()
     }
 
-    /// The command that this one means now: while a canvas is shown, some mean the canvas; while the picture follows, some mean that.
+    /// The command that this one means now: while a canvas is shown, some mean the canvas; while
+    /// the picture follows, some mean that.
     #[must_use]
     pub(crate) fn redirected(self, state: &State) -> Self {
         if state.shared.screen != Screen::Create {

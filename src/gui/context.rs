@@ -1,8 +1,9 @@
 //! Access of a feature's `update` to everything beside its own state, and work in the background.
 //!
-//! Work is a closure for another thread and a closure for what it comes to, both written where it is asked for: `context.run(worker, work,
-//! apply)`. Invariant: nothing waits here but what is written in the closure `work`; files, dialogs and pixels have threads of their own, the
-//! engine and the library too.
+//! Work is a closure for another thread and a closure for what it comes to, both written where it
+//! is asked for: `context.run(worker, work, apply)`. Invariant: nothing waits here but what is
+//! written in the closure `work`; files, dialogs and pixels have threads of their own, the engine
+//! and the library too.
 
 use std::io;
 use std::path::PathBuf;
@@ -67,7 +68,8 @@ impl Context<'_> {
         self.background.run(worker, work, apply);
     }
 
-    /// Has `work` done that may take long, on a thread of its own with this name. `apply` gets an error where there can be no such thread.
+    /// Has `work` done that may take long, on a thread of its own with this name. `apply` gets an
+    /// error where there can be no such thread.
     pub(crate) fn run_alone<T: Send + 'static>(
         &self,
         name: &str,
@@ -77,7 +79,8 @@ impl Context<'_> {
         self.background.spawn(name, work, |done| Answer::new(move |features, context| apply(done, features, context)));
     }
 
-    /// Opens a file dialog, then calls `apply` with what was chosen. `without`: told where the system has no file dialog.
+    /// Opens a file dialog, then calls `apply` with what was chosen. `without`: told where the
+    /// system has no file dialog.
     pub(crate) fn choose(
         &mut self,
         dialog: FileDialog,

@@ -1,13 +1,15 @@
 //! Moments at which something happens though nobody touches anything.
 //!
-//! `egui` draws no frame without a reason, and each frame forgets the wake-ups that were asked for before it. So whoever waits asks in every
-//! frame again, for the time that is left. Here is the only place that asks for later frames; a test holds that.
+//! `egui` draws no frame without a reason, and each frame forgets the wake-ups that were asked for
+//! before it. So whoever waits asks in every frame again, for the time that is left. Here is the
+//! only place that asks for later frames; a test holds that.
 
 use std::time::Duration;
 
 use eframe::egui;
 
-/// `egui` wakes up to a frame early, since drawing takes time; a moment later there is nothing left to wait for.
+/// `egui` wakes up to a frame early, since drawing takes time; a moment later there is nothing left
+/// to wait for.
 const MARGIN_SECS: f32 = 0.02;
 /// Asking for a frame "now" paints two; a millisecond paints one.
 const SOON: Duration = Duration::from_millis(1);
@@ -22,7 +24,8 @@ pub(crate) fn animate(ctx: &egui::Context, secs: f64) {
     ctx.request_repaint_after_secs(secs.max(0.0) as f32);
 }
 
-/// Asks for a frame in these seconds. Who waits for a moment calls it in every frame until then; for a moment that is kept, use [`Due`].
+/// Asks for a frame in these seconds. Who waits for a moment calls it in every frame until then;
+/// for a moment that is kept, use [`Due`].
 pub(crate) fn wake_in(ctx: &egui::Context, secs: f64) {
     ctx.request_repaint_after_secs(secs.max(0.0) as f32 + MARGIN_SECS);
 }
@@ -49,7 +52,8 @@ impl Due {
         self.0 = None;
     }
 
-    /// True once the moment has come, until it is cleared or set anew. Before, it asks for a frame at that moment: call it once a frame.
+    /// True once the moment has come, until it is cleared or set anew. Before, it asks for a frame
+    /// at that moment: call it once a frame.
     #[must_use]
     pub(crate) fn has_come(&self, ctx: &egui::Context) -> bool {
         let Some(at) = self.0 else { return false };

@@ -1,4 +1,5 @@
-//! What a command of a feature says of itself, so that buttons, menus, keys and the command palette cannot drift apart.
+//! What a command of a feature says of itself, so that buttons, menus, keys and the command palette
+//! cannot drift apart.
 
 use crate::gui::shared::Shared;
 use crate::gui::shortcut::Shortcut;

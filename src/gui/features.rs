@@ -1,4 +1,5 @@
-//! The state of all features side by side, so that what came of work in the background reaches each that it concerns.
+//! The state of all features side by side, so that what came of work in the background reaches each
+//! that it concerns.
 
 use crate::gui::autosave::Autosave;
 use crate::gui::{canvas, create, devices, gallery, guides, live, memory, models, palette, program, queue, styles};

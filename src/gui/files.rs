@@ -1,4 +1,5 @@
-//! Work with files that is no single feature's, for the worker of files. All of it blocks; nothing here knows the state or draws.
+//! Work with files that is no single feature's, for the worker of files. All of it blocks; nothing
+//! here knows the state or draws.
 
 use std::fs;
 use std::io;

@@ -1,6 +1,7 @@
 //! Layout of the window and its keys. Panels read the state and push commands; they change nothing.
 //!
-//! Not here: files, network, threads, the engine. Colours live in `theme` alone. Every control has a tooltip and an accessible name.
+//! Not here: files, network, threads, the engine. Colours live in `theme` alone. Every control has
+//! a tooltip and an accessible name.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -218,7 +219,8 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     }
 }
 
-/// What Escape does where nothing forms that it could stop: it puts a message away, shows the panels again, or leaves the canvas.
+/// What Escape does where nothing forms that it could stop: it puts a message away, shows the
+/// panels again, or leaves the canvas.
 fn escape(state: &State) -> Option<Command> {
     if !state.shared.jobs.is_empty() {
         return None;

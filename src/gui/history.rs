@@ -1,7 +1,9 @@
-//! Undo and redo of the settings of the next picture, over everything that changes them: typing, sliders, paste, drops, a model's defaults.
+//! Undo and redo of the settings of the next picture, over everything that changes them: typing,
+//! sliders, paste, drops, a model's defaults.
 //!
-//! One history for all of it: what was changed last is undone first, wherever it was changed, also while a field of these settings has the
-//! keyboard. Text fields that are no settings (searches, paths, addresses, tokens) keep the undo of their own. Pure.
+//! One history for all of it: what was changed last is undone first, wherever it was changed, also
+//! while a field of these settings has the keyboard. Text fields that are no settings (searches,
+//! paths, addresses, tokens) keep the undo of their own. Pure.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! Kinds of files that a person drops, types or chooses. Reads headers, so it runs on the disk thread.
+//! Kinds of files that a person drops, types or chooses. Reads headers, so it runs on the disk
+//! thread.
 
 use std::path::Path;
 
@@ -39,7 +40,8 @@ pub(crate) fn identify(path: &Path) -> FileKind {
                     None => FileKind::Unknown,
                 }
             }
-            // A pickle has no header, and what is wrong with a damaged file is said when it is used.
+            // A pickle has no header, and what is wrong with a damaged file is said when it is
+            // used.
             Err(_) => match guess_role(path) {
                 Some(role) => FileKind::Role(role),
                 None if names(path, &["lora", "lycoris", "locon"]) => FileKind::Lora,

@@ -1,11 +1,13 @@
-//! Order of typed text and of the focus that keys move: what is typed right after "/", Ctrl+K or Enter reaches the field that then has the
-//! keyboard, also where a slow frame brings all of it at once.
+//! Order of typed text and of the focus that keys move: what is typed right after "/", Ctrl+K or
+//! Enter reaches the field that then has the keyboard, also where a slow frame brings all of it at
+//! once.
 
 use std::collections::VecDeque;
 
 use eframe::egui::{Context, Event, Key, Plugin, RawInput};
 
-/// Frames until a field that a key opens has the focus: one carries out the command, the next draws the field.
+/// Frames until a field that a key opens has the focus: one carries out the command, the next draws
+/// the field.
 const FRAMES_TO_FOCUS: u8 = 2;
 
 /// Holds text back until the key before it has moved the focus.

@@ -1,8 +1,9 @@
-//! The window: features as folders (state, command, update, view), and the frame loop that stands above them.
+//! The window: features as folders (state, command, update, view), and the frame loop that stands
+//! above them.
 //!
-//! `app` is the frame loop; `shared` and `context` are what features share; `command` and `state` put the features together; `frame` draws
-//! the window round their views. Nothing here waits: disks, dialogs and pixels have threads of their own (`workers`), the engine and the
-//! library too.
+//! `app` is the frame loop; `shared` and `context` are what features share; `command` and `state`
+//! put the features together; `frame` draws the window round their views. Nothing here waits:
+//! disks, dialogs and pixels have threads of their own (`workers`), the engine and the library too.
 
 mod app;
 mod autosave;

@@ -39,9 +39,10 @@ pub(crate) struct Monitor {
     pub(crate) scale: f64,
 }
 
-/// Where the window goes, in pixels of the desktop: the upper left corner of its frame and the size of its inside. The monitor is the one
-/// that shows most of the window as it was; where none shows enough of its upper edge to take hold of it, the window is moved onto the
-/// nearest. `None` where the place has no corner, or no monitor is known.
+/// Where the window goes, in pixels of the desktop: the upper left corner of its frame and the size
+/// of its inside. The monitor is the one that shows most of the window as it was; where none shows
+/// enough of its upper edge to take hold of it, the window is moved onto the nearest. `None` where
+/// the place has no corner, or no monitor is known.
 pub(crate) fn place_on(monitors: &[Monitor], place: &WindowPlace) -> Option<PixelArea> {
     let scale = f64::from(place.scale.unwrap_or(1.0));
     let (left, top) = (f64::from(place.x?) * scale, f64::from(place.y?) * scale);

@@ -18,7 +18,8 @@ pub struct Options {
     pub paths: Option<Paths>,
     /// Folder of finished pictures, unless the settings name another one.
     pub pictures_folder: PathBuf,
-    /// Draw with wgpu instead of OpenGL, also where the settings do not say so. Without the feature `wgpu` this has no effect.
+    /// Draw with wgpu instead of OpenGL, also where the settings do not say so. Without the feature
+    /// `wgpu` this has no effect.
     pub wgpu: bool,
     /// The model that comes with the program; where it cannot be used, a sentence that says why.
     pub builtin: Result<Arc<Builtin>, String>,
@@ -59,7 +60,8 @@ impl Options {
         }
     }
 
-    /// Options of a window beside another one of this person, which has the settings and the canvases. Blocks.
+    /// Options of a window beside another one of this person, which has the settings and the
+    /// canvases. Blocks.
     #[must_use]
     pub fn beside(self) -> Self {
         let create = |paths: &Paths| {

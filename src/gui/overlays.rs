@@ -1,4 +1,5 @@
-//! Overlays of the views: error card, notices, the hint while files are dragged, and the question before closing.
+//! Overlays of the views: error card, notices, the hint while files are dragged, and the question
+//! before closing.
 
 use eframe::egui::{
     Align, Align2, Area, CollapsingHeader, Frame, Id, Label, Layout, Margin, Modal, Order, Rect, RichText, ScrollArea, Ui, UiBuilder, vec2,

@@ -43,7 +43,8 @@ pub(crate) fn from_screen(image: &ColorImage) -> Option<Rgb8> {
     Rgb8::new(width, height, image.pixels.iter().flat_map(over_white).collect())
 }
 
-/// Difference of two pictures for the screen, in the size of the first: black where they are the same, four times as bright as they differ.
+/// Difference of two pictures for the screen, in the size of the first: black where they are the
+/// same, four times as bright as they differ.
 #[must_use]
 pub(crate) fn difference(first: &Rgb8, second: &Rgb8, max_side_px: usize) -> ColorImage {
     let difference = || {

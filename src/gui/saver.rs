@@ -1,7 +1,8 @@
-//! What is written by itself, and again until it succeeds: when it is due, is being written, was written, or failed.
+//! What is written by itself, and again until it succeeds: when it is due, is being written, was
+//! written, or failed.
 //!
-//! Pure state: the caller hands the task to a thread and reports its end. Invariant: something counts as written only once its writing has
-//! succeeded.
+//! Pure state: the caller hands the task to a thread and reports its end. Invariant: something
+//! counts as written only once its writing has succeeded.
 
 use eframe::egui;
 
@@ -51,7 +52,8 @@ impl<T: PartialEq> Saver<T> {
         &self.written
     }
 
-    /// True where this is now to be written: it has not been for so many seconds, or could not be a while ago. Call it once a frame.
+    /// True where this is now to be written: it has not been for so many seconds, or could not be a
+    /// while ago. Call it once a frame.
     pub(crate) fn is_due(&mut self, ctx: &egui::Context, now: &T, delay_secs: f64) -> bool {
         if !self.is_unsaved(now) {
             self.due.clear();
@@ -111,7 +113,8 @@ impl<T: PartialEq> Saver<T> {
         }
     }
 
-    /// The file is gone, or is another one: it holds this now. Tries that are under way count no more.
+    /// The file is gone, or is another one: it holds this now. Tries that are under way count no
+    /// more.
     pub(crate) fn reset(&mut self, written: T) {
         self.written = written;
         self.writing = None;

@@ -1,6 +1,8 @@
-//! State that several features read and change: the recipe of the next picture, the jobs, the models in memory, the screen.
+//! State that several features read and change: the recipe of the next picture, the jobs, the
+//! models in memory, the screen.
 //!
-//! Plain data. What one feature alone changes is in that feature's `state`. Not here: files, threads, the engine, drawing.
+//! Plain data. What one feature alone changes is in that feature's `state`. Not here: files,
+//! threads, the engine, drawing.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -105,7 +107,8 @@ impl Shared {
         self.photomakers().next().map(drop).ok_or("Pictures of a person need a PhotoMaker: add its file to the model.")
     }
 
-    /// Adds pictures of the person, as far as there is room, and the library's `PhotoMaker` where the model has none.
+    /// Adds pictures of the person, as far as there is room, and the library's `PhotoMaker` where
+    /// the model has none.
     pub fn add_person_pictures(&mut self, images: impl IntoIterator<Item = ImageSource>) {
         let found = self.photomakers().next().map(Path::to_owned).filter(|_| !self.next.recipe.has_photomaker());
         if let Some(path) = found {
@@ -116,7 +119,8 @@ impl Shared {
         pictures.truncate(Person::MAX_IMAGES);
     }
 
-    /// Removes a picture of the person, and after the last one a `PhotoMaker` that the library has at hand.
+    /// Removes a picture of the person, and after the last one a `PhotoMaker` that the library has
+    /// at hand.
     pub fn remove_person_picture(&mut self, index: usize) {
         let pictures = &mut self.next.recipe.person.images;
         if index < pictures.len() {
@@ -167,7 +171,8 @@ impl Jobs {
         self.0.remove(at)
     }
 
-    /// The job whose picture is shown while it forms: the first that the engine is at, also in the moment before it says so.
+    /// The job whose picture is shown while it forms: the first that the engine is at, also in the
+    /// moment before it says so.
     #[must_use]
     pub fn running(&self) -> Option<&EngineJob> {
         self.at_work().next()
@@ -240,7 +245,8 @@ pub enum Closing {
     No,
     /// The person is asked whether to stop the forming picture.
     Confirming,
-    /// What was painted and set is written; not later than this, in seconds of `egui`'s clock, the person is told what is not.
+    /// What was painted and set is written; not later than this, in seconds of `egui`'s clock, the
+    /// person is told what is not.
     Saving {
         until_secs: f64,
         /// The system asked the program to end, not a person.
@@ -248,10 +254,12 @@ pub enum Closing {
     },
     /// The person is asked whether to close although something could not be written.
     Unsaved {
-        /// When it closes without an answer, in seconds of `egui`'s clock: the system asked the program to end.
+        /// When it closes without an answer, in seconds of `egui`'s clock: the system asked the
+        /// program to end.
         until_secs: Option<f64>,
     },
-    /// Jobs end and files are written; not later than this, in seconds of `egui`'s clock, the window closes.
+    /// Jobs end and files are written; not later than this, in seconds of `egui`'s clock, the
+    /// window closes.
     Stopping {
         /// When it closes whatever happens.
         until_secs: f64,

@@ -6,8 +6,9 @@ use crate::gui::notices::Notices;
 use crate::gui::shared::{Closing, Shared};
 use crate::gui::{canvas, create, devices, gallery, guides, live, memory, models, palette, program, queue, styles};
 
-/// The state of the window. A new view or section has its state here, its commands in [`crate::gui::command::Command`], and its place in the
-/// frame loop ([`crate::gui::app`]); the compiler leads from one to the next.
+/// The state of the window. A new view or section has its state here, its commands in
+/// [`crate::gui::command::Command`], and its place in the frame loop ([`crate::gui::app`]); the
+/// compiler leads from one to the next.
 pub struct State {
     /// State that several features read and change.
     pub shared: Shared,

@@ -1,4 +1,5 @@
-//! The window, used as a person uses it: by names, keys and clicks, with the test in the engine's place. No graphics needed.
+//! The window, used as a person uses it: by names, keys and clicks, with the test in the engine's
+//! place. No graphics needed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -247,7 +248,8 @@ fn ready() -> Recipe {
     recipe
 }
 
-/// A built-in model of three files without contents, called Small, that wants 6 steps at 128x96 and reads the negative prompt in its prompt.
+/// A built-in model of three files without contents, called Small, that wants 6 steps at 128x96 and
+/// reads the negative prompt in its prompt.
 fn small_builtin(folder: &Path) -> Arc<Builtin> {
     let text = r#"{"id":"small","name":"Small","description":"Paints lakes.","files":[{"role":"diffusion","filename":"d"},
         {"role":"llm","filename":"l"},{"role":"tae","filename":"t"}],

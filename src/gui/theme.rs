@@ -1,5 +1,6 @@
-//! The look of the window: the only place with colours. Neutral greys, so that pictures are judged against nothing but grey, and one
-//! accent, an ultramarine. Sizes and fonts that all panels share are here too.
+//! The look of the window: the only place with colours. Neutral greys, so that pictures are judged
+//! against nothing but grey, and one accent, an ultramarine. Sizes and fonts that all panels share
+//! are here too.
 
 use std::sync::Arc;
 
@@ -13,8 +14,8 @@ use eframe::egui::{
 use crate::gui::icons;
 use crate::settings::ThemeChoice;
 
-/// Size of what is said beside, in points. These four are all there are: more would tell nothing more, and each costs a moment when it is
-/// first drawn.
+/// Size of what is said beside, in points. These four are all there are: more would tell nothing
+/// more, and each costs a moment when it is first drawn.
 pub const SMALL: f32 = 11.5;
 /// Size of most text, in points.
 pub const BODY: f32 = 13.0;
@@ -185,7 +186,8 @@ pub fn set_theme(ctx: &Context, choice: ThemeChoice) {
     });
 }
 
-/// Inter before egui's own fonts; what no font here has (CJK, Arabic, ...) comes from the system on demand.
+/// Inter before egui's own fonts; what no font here has (CJK, Arabic, ...) comes from the system on
+/// demand.
 fn fonts() -> FontDefinitions {
     let mut fonts = FontDefinitions::default();
     fonts.font_data.insert("Inter".into(), Arc::new(FontData::from_static(ttf_inter::REGULAR)));

@@ -19,9 +19,11 @@ use crate::gui::window_command::WindowCommand;
 use crate::settings::ThemeChoice;
 use atelier_core::recipe::RecallPart;
 
-/// Points: below this width of the window the groups of buttons are closer together, and some buttons are left to keys and menus.
+/// Points: below this width of the window the groups of buttons are closer together, and some
+/// buttons are left to keys and menus.
 const NARROW_WINDOW: f32 = 1100.0;
-/// Points: beside a panel in a small window the bar has the views alone; keys and menus do the rest.
+/// Points: beside a panel in a small window the bar has the views alone; keys and menus do the
+/// rest.
 const MIN_TOOLS_WIDTH: f32 = 560.0;
 /// Points: a narrower title would be little more than an ellipsis.
 const MIN_TITLE_WIDTH: f32 = 90.0;

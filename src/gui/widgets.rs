@@ -80,7 +80,8 @@ pub(crate) fn bare_icon(ui: &mut Ui, icon: Icon, label: &str) -> Response {
     response
 }
 
-/// A chip of words that a click takes away. For rows that wrap, which [`command_control`] does not let its controls do.
+/// A chip of words that a click takes away. For rows that wrap, which [`command_control`] does not
+/// let its controls do.
 pub(crate) fn removable_chip(ui: &mut Ui, commands: &mut Commands, words: &str, color: egui::Color32, remove: impl Into<Command>) {
     let remove = remove.into();
     let text = RichText::new(format!("{words}  ×")).size(theme::SMALL).color(color);
@@ -91,7 +92,8 @@ pub(crate) fn removable_chip(ui: &mut Ui, commands: &mut Commands, words: &str, 
     }
 }
 
-/// Shows a control for a command: disabled with its reason where it cannot be done, with its tooltip, and asked for when clicked.
+/// Shows a control for a command: disabled with its reason where it cannot be done, with its
+/// tooltip, and asked for when clicked.
 pub(crate) fn command_control(
     ui: &mut Ui,
     state: &State,
@@ -158,7 +160,8 @@ pub(crate) fn slider_row<N: Numeric>(ui: &mut Ui, label: &str, value: &mut N, ra
     setting_row(ui, label, value, range.clone(), range, scale, hover);
 }
 
-/// A row with a slider over the values that are used most, and a number within the limits of the setting.
+/// A row with a slider over the values that are used most, and a number within the limits of the
+/// setting.
 pub(crate) fn setting_row<N: Numeric>(
     ui: &mut Ui,
     label: &str,
@@ -230,7 +233,8 @@ pub(crate) fn line_edit(ui: &mut Ui, width: f32, edit: egui::TextEdit<'_>) -> Re
     .inner
 }
 
-/// A text field of one line that is no setting of the recipe: undo stays within it while it has the keyboard.
+/// A text field of one line that is no setting of the recipe: undo stays within it while it has the
+/// keyboard.
 pub(crate) fn line_edit_with_undo(ui: &mut Ui, width: f32, edit: egui::TextEdit<'_>) -> Response {
     let response = line_edit(ui, width, edit);
     if response.has_focus() {
@@ -263,7 +267,8 @@ pub(crate) fn file_name(path: &std::path::Path) -> String {
     path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// The text, shortened in its middle where it does not fit: files differ at their ends (`-Q4_K_M.gguf`).
+/// The text, shortened in its middle where it does not fit: files differ at their ends
+/// (`-Q4_K_M.gguf`).
 pub(crate) fn middle_elided(ui: &Ui, text: &str, width: f32) -> String {
     const TAIL: usize = 14;
     let font = egui::TextStyle::Body.resolve(ui.style());

@@ -33,8 +33,9 @@ pub enum WindowError {
 
 /// Opens the window and returns when it is closed and everything is written.
 ///
-/// Where this person has a window already, that one gets the files and comes forward, and nothing else happens. `start_engine` is called
-/// at once, on this thread, so that the engine starts while the window opens.
+/// Where this person has a window already, that one gets the files and comes forward, and nothing
+/// else happens. `start_engine` is called at once, on this thread, so that the engine starts while
+/// the window opens.
 ///
 /// # Errors
 /// Fails if the system cannot open a window.
@@ -93,7 +94,8 @@ pub fn run(options: &Options, files: &[PathBuf], start_engine: impl FnOnce(Engin
     eframe::run_native("Atelier", native, create).map_err(|error| WindowError::Open(error.to_string()))
 }
 
-/// The settings of this person. A window beside another one only looks at them, and loads no model unasked: the other one may be loading it.
+/// The settings of this person. A window beside another one only looks at them, and loads no model
+/// unasked: the other one may be loading it.
 fn load_settings(options: &Options) -> LoadedSettings {
     match (&options.settings_path, &options.paths) {
         (Some(path), _) => settings::load(path),
@@ -128,7 +130,8 @@ fn native_options(options: &Options, settings: &Settings) -> eframe::NativeOptio
     eframe::NativeOptions { viewport, renderer: renderer(options.wgpu || settings.wgpu), persist_window: false, ..Default::default() }
 }
 
-/// Puts the window, before it is shown, where it was: which monitors there are and how many pixels a point has there is known only now.
+/// Puts the window, before it is shown, where it was: which monitors there are and how many pixels
+/// a point has there is known only now.
 fn restore_place(creation: &eframe::CreationContext<'_>, place: &WindowPlace) {
     let Some(window) = creation.winit_window() else { return };
     let monitors: Vec<Monitor> = window

@@ -1,7 +1,8 @@
 //! The threads behind the window, so that its own never waits.
 //!
-//! Work goes in, answers come out and wake the window. Invariants: no work is ever dropped; each worker does its work in the order in which
-//! it was given; a panic costs the work in which it happened and is answered. What an answer is, [`crate::gui::context`] says.
+//! Work goes in, answers come out and wake the window. Invariants: no work is ever dropped; each
+//! worker does its work in the order in which it was given; a panic costs the work in which it
+//! happened and is answered. What an answer is, [`crate::gui::context`] says.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,7 +27,8 @@ pub(crate) enum Worker {
     Pixels,
 }
 
-/// Marks of what is read unasked, opened where they are first used; `None` where this person has no folders.
+/// Marks of what is read unasked, opened where they are first used; `None` where this person has no
+/// folders.
 pub(crate) type LazyMarks = LazyLock<Option<ReadingMarks>, Box<dyn FnOnce() -> Option<ReadingMarks> + Send>>;
 
 /// The threads behind the window. `A`: an answer.
@@ -38,8 +40,8 @@ pub(crate) struct Workers<A> {
 }
 
 impl<A: Send + 'static> Workers<A> {
-    /// Starts the threads. `reading_marks`: the folder of [`ReadingMarks`]; `None` where this person has no folders. `panicked`: the answer
-    /// of work that panicked.
+    /// Starts the threads. `reading_marks`: the folder of [`ReadingMarks`]; `None` where this
+    /// person has no folders. `panicked`: the answer of work that panicked.
     ///
     /// # Errors
     /// Fails if the system can start no thread.
@@ -60,8 +62,8 @@ impl<A: Send + 'static> Workers<A> {
         }
     }
 
-    /// Does work that may take long on a thread of its own, of this name. Its answer is made of an error where the system can start no
-    /// thread, or the work panics.
+    /// Does work that may take long on a thread of its own, of this name. Its answer is made of an
+    /// error where the system can start no thread, or the work panics.
     pub(crate) fn spawn<T>(
         &self,
         name: &str,
@@ -92,7 +94,8 @@ impl<A: Send + 'static> Workers<A> {
         Arc::clone(&self.reading_marks)
     }
 
-    /// Finishes the work with files that was given so far, but not for longer than this; false where some is left.
+    /// Finishes the work with files that was given so far, but not for longer than this; false
+    /// where some is left.
     #[must_use]
     pub(crate) fn finish(self, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;

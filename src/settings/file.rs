@@ -1,4 +1,5 @@
-//! Reads and writes the settings file. It is written whole or not at all; where it is read, a field that makes no sense costs itself alone.
+//! Reads and writes the settings file. It is written whole or not at all; where it is read, a field
+//! that makes no sense costs itself alone.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,8 +37,9 @@ pub struct LoadedSettings {
     pub is_left_alone: bool,
 }
 
-/// Reads the settings. The usual ones where there is no file yet, or none that this program can use. A damaged file is kept as `.bad`; one of
-/// a newer program, and one that cannot be read now, are left alone.
+/// Reads the settings. The usual ones where there is no file yet, or none that this program can
+/// use. A damaged file is kept as `.bad`; one of a newer program, and one that cannot be read now,
+/// are left alone.
 #[must_use]
 pub fn load(path: &Path) -> LoadedSettings {
     let problem = match look(path) {
@@ -59,7 +61,8 @@ pub fn load(path: &Path) -> LoadedSettings {
     LoadedSettings { problem: Some(Advice::new(advice.sentence, hint)), is_left_alone, ..LoadedSettings::default() }
 }
 
-/// The settings in a file, which stays as it is, and a sentence on each that was changed; the usual ones where there is no file.
+/// The settings in a file, which stays as it is, and a sentence on each that was changed; the usual
+/// ones where there is no file.
 ///
 /// # Errors
 /// Where this program cannot use them.
@@ -85,8 +88,8 @@ fn repaired(value: Value) -> Option<StoredSettings> {
     serde_json::from_value(kept).ok()
 }
 
-/// The part of `value` that is `accepted`: of objects and lists the entries that are, one by one. `None` where that is nothing, or once as many
-/// parts were tried as there are `trials`.
+/// The part of `value` that is `accepted`: of objects and lists the entries that are, one by one.
+/// `None` where that is nothing, or once as many parts were tried as there are `trials`.
 fn readable_part(value: Value, trials: &mut u32, accepted: &dyn Fn(&Value) -> bool) -> Option<Value> {
     *trials = trials.checked_sub(1)?;
     if accepted(&value) {

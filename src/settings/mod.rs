@@ -1,8 +1,9 @@
 //! Settings of the window, kept from one start to the next.
 //!
-//! The file has its own types (`stored`), converted by hand, so that the rest of the program can change without losing anybody's prompt.
-//! Invariants: a damaged file is kept beside as `.bad` and never overwritten; one of a newer program and one that cannot be read now are left
-//! alone; one unknown word loses one setting, not all.
+//! The file has its own types (`stored`), converted by hand, so that the rest of the program can
+//! change without losing anybody's prompt. Invariants: a damaged file is kept beside as `.bad` and
+//! never overwritten; one of a newer program and one that cannot be read now are left alone; one
+//! unknown word loses one setting, not all.
 
 mod file;
 mod stored;
@@ -36,11 +37,13 @@ pub struct Settings {
     pub window: Option<WindowPlace>,
     /// Factor by which everything in the window is larger than the system has it.
     pub zoom: Zoom,
-    /// The model is the built-in one, wherever that is. The recipe's files are then the person's own, to go back to.
+    /// The model is the built-in one, wherever that is. The recipe's files are then the person's
+    /// own, to go back to.
     pub builtin: bool,
     /// The settings of the next picture.
     pub recipe: Recipe,
-    /// The modules that the planner leaves where they are; `None`: those that the placement's text names.
+    /// The modules that the planner leaves where they are; `None`: those that the placement's text
+    /// names.
     pub pins: Option<BTreeSet<Module>>,
     /// Placements with names.
     pub placements: Vec<NamedPlacement>,
@@ -87,7 +90,8 @@ pub struct WindowPlace {
     /// It filled the screen.
     #[serde(default)]
     pub maximized: bool,
-    /// Pixels per point of its monitor, by which `x` and `y` become pixels of the desktop. Older versions wrote none.
+    /// Pixels per point of its monitor, by which `x` and `y` become pixels of the desktop. Older
+    /// versions wrote none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<f32>,
 }

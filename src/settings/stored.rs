@@ -1,4 +1,5 @@
-//! The settings file's own types and their conversion, field by field. A name here is part of the format: it never changes.
+//! The settings file's own types and their conversion, field by field. A name here is part of the
+//! format: it never changes.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! Lines that break, and servers that answer strangely: the file ends whole, and no byte comes twice without need.
+//! Lines that break, and servers that answer strangely: the file ends whole, and no byte comes
+//! twice without need.
 
 use std::time::Duration;
 
@@ -9,7 +10,8 @@ use super::{Home, job, known, noise, sum, wanted};
 
 const BYTES: usize = 200_000;
 
-/// Downloads one file, of size and hash unknown, from a server that fails so; gives the bytes that came beyond it.
+/// Downloads one file, of size and hash unknown, from a server that fails so; gives the bytes that
+/// came beyond it.
 fn overhead(faults: impl IntoIterator<Item = Fault>) -> u64 {
     let (server, home) = (Server::start(), Home::plain());
     let body = noise(7, BYTES);

@@ -22,8 +22,8 @@ impl Chance {
     }
 }
 
-/// A fault. Those that hurt cost bytes by their nature: what comes damaged has to come again, and of an answer that is refused some
-/// bytes are under way already.
+/// A fault. Those that hurt cost bytes by their nature: what comes damaged has to come again, and
+/// of an answer that is refused some bytes are under way already.
 fn fault(chance: &mut Chance, bytes: u64, hurts: bool) -> Fault {
     let at = chance.below(bytes) as usize;
     match chance.below(if hurts { 14 } else { 8 }) {

@@ -1,4 +1,5 @@
-//! A process that downloads is killed again and again, at any moment: what it had is gone on with, and every file ends whole.
+//! A process that downloads is killed again and again, at any moment: what it had is gone on with,
+//! and every file ends whole.
 
 use std::collections::BTreeSet;
 use std::path::Path;

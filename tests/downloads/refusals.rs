@@ -1,4 +1,5 @@
-//! Servers that say no, that send elsewhere, and that send something else; and the token, which goes to one of them.
+//! Servers that say no, that send elsewhere, and that send something else; and the token, which
+//! goes to one of them.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! A server of files that misbehaves on purpose: HTTP/1.1 by hand, one request a connection, a thread each.
+//! A server of files that misbehaves on purpose: HTTP/1.1 by hand, one request a connection, a
+//! thread each.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt::Write as _;
@@ -148,7 +149,8 @@ impl Server {
         self.shared.announce();
     }
 
-    /// Waits until so many bytes have been written, or `give_up` says so, which is asked each time something happens.
+    /// Waits until so many bytes have been written, or `give_up` says so, which is asked each time
+    /// something happens.
     pub(crate) fn wait_for(&self, bytes: u64, mut give_up: impl FnMut() -> bool) {
         let mut held = self.shared.progress.0.lock().unwrap();
         while self.sent() < bytes && !give_up() {

@@ -15,7 +15,8 @@ pub(crate) struct Alone {
     _lock: MutexGuard<'static, ()>,
 }
 
-/// Keeps other tests of this process from the devices, which are added the first time: always the same ones.
+/// Keeps other tests of this process from the devices, which are added the first time: always the
+/// same ones.
 pub(crate) fn lock(devices: &str) -> MutexGuard<'static, ()> {
     static DEVICES: OnceLock<()> = OnceLock::new();
     static LOCK: Mutex<()> = Mutex::new(());
@@ -30,7 +31,8 @@ pub(crate) fn alone(devices: &str) -> Alone {
 }
 
 impl Drop for Alone {
-    /// Waits until the engine's memory is returned, before the next test counts: the engine's own thread may be the last to drop it.
+    /// Waits until the engine's memory is returned, before the next test counts: the engine's own
+    /// thread may be the last to drop it.
     fn drop(&mut self) {
         if !std::thread::panicking() && self.engine.handle().unload().is_ok() {
             self.engine.handle().list_devices().unwrap();
@@ -54,7 +56,8 @@ pub(crate) fn deep_options() -> tiny::Options {
     tiny::Options { layers: 6, encoder_layers: 4, encoder_width: 64, ..tiny::Options::default() }
 }
 
-/// A model with enough layers to be cut into segments, in the diffusion module and in the text encoder.
+/// A model with enough layers to be cut into segments, in the diffusion module and in the text
+/// encoder.
 pub(crate) fn deep() -> &'static ModelFiles {
     static DEEP: OnceLock<ModelFiles> = OnceLock::new();
     DEEP.get_or_init(|| {

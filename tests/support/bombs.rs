@@ -1,5 +1,6 @@
-//! Small files that would take a reader without budgets any amount of memory or time, for each reader: many fields that name the same bytes,
-//! deep nesting, long runs, huge counts, texts that unpack to a thousand times their bytes.
+//! Small files that would take a reader without budgets any amount of memory or time, for each
+//! reader: many fields that name the same bytes, deep nesting, long runs, huge counts, texts that
+//! unpack to a thousand times their bytes.
 
 use std::fmt::Write as _;
 use std::io::{Cursor, Write as _};

@@ -1,8 +1,9 @@
 //! Uses the real program as a person does: on a screen, with a pointer and a keyboard.
 //!
-//! The window's controls are found by their accessible names, through the loopback port that eframe opens in builds with the feature
-//! `inspection`; input comes from the X server, so it takes the way that a person's takes. No window manager runs.
-//! Nothing here injects events into egui, and nothing waits for a fixed time: everything waits for something to be seen.
+//! The window's controls are found by their accessible names, through the loopback port that eframe
+//! opens in builds with the feature `inspection`; input comes from the X server, so it takes the
+//! way that a person's takes. No window manager runs. Nothing here injects events into egui, and
+//! nothing waits for a fixed time: everything waits for something to be seen.
 
 #![allow(dead_code, reason = "a box of tools: no test needs all of them")]
 
@@ -48,8 +49,9 @@ pub(crate) struct Control {
     pub(crate) on: Option<bool>,
 }
 
-/// A free port of a loopback address that no other window has. Between asking and use a port of 127.0.0.1 could be taken by another program, or by the very
-/// connection that waits for the program to listen, which then speaks with itself.
+/// A free port of a loopback address that no other window has. Between asking and use a port of
+/// 127.0.0.1 could be taken by another program, or by the very connection that waits for the
+/// program to listen, which then speaks with itself.
 fn unused_address() -> Result<SocketAddr> {
     static WINDOWS: AtomicU8 = AtomicU8::new(1);
     let [_, _, high, low] = std::process::id().to_be_bytes();
@@ -107,8 +109,8 @@ impl Desktop {
         self.find_by(|it| it.name == name)
     }
 
-    /// The control that `is_it` knows. Where there are several, a control goes before the text that labels it, and one that can be used
-    /// before one that cannot.
+    /// The control that `is_it` knows. Where there are several, a control goes before the text that
+    /// labels it, and one that can be used before one that cannot.
     pub(crate) fn find_by(&mut self, is_it: impl Fn(&Control) -> bool) -> Result<Option<Control>> {
         let mut found: Vec<Control> = self.controls()?.into_iter().filter(is_it).collect();
         found.sort_by_key(|it| (matches!(it.role, Role::Label | Role::TextRun), !it.enabled, it.area.is_none()));
@@ -144,7 +146,8 @@ impl Desktop {
         }
     }
 
-    /// Place of the control that `look` sees, once it has stopped moving: what a window shows when it opens settles for some frames.
+    /// Place of the control that `look` sees, once it has stopped moving: what a window shows when
+    /// it opens settles for some frames.
     pub(crate) fn resting_place(
         &mut self,
         what: &str,
@@ -160,7 +163,8 @@ impl Desktop {
         })
     }
 
-    /// Moves the pointer to the control of this name and clicks, once it can be used and has stopped moving.
+    /// Moves the pointer to the control of this name and clicks, once it can be used and has
+    /// stopped moving.
     pub(crate) fn click(&mut self, name: &str) -> Result<()> {
         let what = format!("\u{201c}{name}\u{201d}, ready to be clicked,");
         let area = self.resting_place(&what, CONTROL_TIMEOUT, |it| Ok(it.find(name)?.filter(|control| control.enabled)))?;
@@ -179,7 +183,8 @@ impl Desktop {
         self.xdotool(&["mousemove", "--sync", &x.to_string(), &y.to_string()])
     }
 
-    /// Drags from one point of the screen to another, in pixels, as a hand does: a little at a time.
+    /// Drags from one point of the screen to another, in pixels, as a hand does: a little at a
+    /// time.
     pub(crate) fn drag(&mut self, from: (u32, u32), to: (u32, u32)) -> Result<()> {
         const PARTS: u32 = 8;
         self.move_to(from.0, from.1)?;
@@ -199,8 +204,8 @@ impl Desktop {
         self.xdotool(&["click", "--repeat", &notches.to_string(), "--delay", "15", "5"])
     }
 
-    /// Types a text into whatever has the keyboard: what a plain keyboard writes. For other letters xdotool changes the keyboard under
-    /// the program's hands, and letters get lost.
+    /// Types a text into whatever has the keyboard: what a plain keyboard writes. For other letters
+    /// xdotool changes the keyboard under the program's hands, and letters get lost.
     pub(crate) fn type_text(&mut self, text: &str) -> Result<()> {
         ensure!(text.is_ascii(), "{text:?} is not on a plain keyboard");
         self.xdotool(&["type", "--delay", "8", "--", text])
@@ -225,7 +230,8 @@ impl Desktop {
         self.screen.shot()
     }
 
-    /// Writes what the screen shows as a PNG, once it has come to rest: what the program knows reaches the screen a frame later.
+    /// Writes what the screen shows as a PNG, once it has come to rest: what the program knows
+    /// reaches the screen a frame later.
     pub(crate) fn screenshot(&mut self, path: &Path) -> Result<RgbImage> {
         let mut last = None;
         let image = self.wait("a screen that has come to rest", CONTROL_TIMEOUT, |it| {
@@ -268,8 +274,8 @@ impl Desktop {
         Ok(connection.get_property(false, self.window, atom, 0_u32, 0, 4 << 20)?.reply()?.value)
     }
 
-    /// Clicks on a point of the screen that is no text field, and waits until no text field has the keyboard: a key that comes in the
-    /// same frame as the click is still typed into the field.
+    /// Clicks on a point of the screen that is no text field, and waits until no text field has the
+    /// keyboard: a key that comes in the same frame as the click is still typed into the field.
     pub(crate) fn click_beside_text(&mut self, x: u32, y: u32) -> Result<()> {
         self.click_at(x, y)?;
         self.wait("a keyboard that no text field has", CONTROL_TIMEOUT, |it| Ok((!it.types_into_text()?).then_some(())))

@@ -1,4 +1,5 @@
-//! The engine with every event of a job caught on the engine's own thread, so that a test can act at an exact moment.
+//! The engine with every event of a job caught on the engine's own thread, so that a test can act
+//! at an exact moment.
 
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
@@ -83,7 +84,8 @@ impl Engine {
         Said { events: self.until_ends(1) }
     }
 
-    /// Runs a recipe and cancels it at the first event of which `moment` is true, before the engine does anything more.
+    /// Runs a recipe and cancels it at the first event of which `moment` is true, before the engine
+    /// does anything more.
     pub(crate) fn run_until(&self, recipe: &Recipe, moment: impl Fn(&Event) -> bool + Send + 'static) -> Said {
         self.caught.events.lock().unwrap().1 = Some(Box::new(moment));
         self.run(recipe)

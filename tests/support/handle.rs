@@ -6,11 +6,13 @@ use std::thread;
 
 use atelier_engine::Handle;
 
-/// The handle of an engine. Dropping it waits for the engine's threads: none may be in the engine when the process exits.
+/// The handle of an engine. Dropping it waits for the engine's threads: none may be in the engine
+/// when the process exits.
 pub(crate) struct WatchedHandle(Option<Arc<Handle>>);
 
 impl WatchedHandle {
-    /// Starts an engine by `start`, which is given the function to call for each event; that calls `wake` with the handle.
+    /// Starts an engine by `start`, which is given the function to call for each event; that calls
+    /// `wake` with the handle.
     pub(crate) fn start(start: impl FnOnce(Box<dyn Fn() + Send + Sync>) -> Handle, wake: impl Fn(&Handle) + Send + Sync + 'static) -> Self {
         let slot: Arc<OnceLock<Weak<Handle>>> = Arc::default();
         let seen = Arc::clone(&slot);
@@ -36,7 +38,8 @@ impl Drop for WatchedHandle {
     fn drop(&mut self) {
         let Some(mut handle) = self.0.take() else { return };
         handle.cancel_all();
-        // While a thread of the engine is in `wake`, it would drop the last handle, and nobody could wait for it.
+        // While a thread of the engine is in `wake`, it would drop the last handle, and nobody
+        // could wait for it.
         while let Err(shared) = Arc::try_unwrap(handle) {
             handle = shared;
             thread::yield_now();

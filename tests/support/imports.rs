@@ -1,4 +1,5 @@
-//! Who uses whom among the files of several crates, with re-exports followed to the file that declares the name.
+//! Who uses whom among the files of several crates, with re-exports followed to the file that
+//! declares the name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,7 +83,8 @@ impl<'a> Imports<'a> {
         None
     }
 
-    /// Files that declare what this one uses, tests written out in it and names that it only hands on left out.
+    /// Files that declare what this one uses, tests written out in it and names that it only hands
+    /// on left out.
     fn used_by(&self, at: usize) -> BTreeSet<usize> {
         let file = &self.files[at];
         let places = own_places(file).filter(|place| !matches!(place.kind, PlaceKind::Export(_)));

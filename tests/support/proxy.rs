@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
-/// What happens to the bytes of an answer: `at` is their place among all bytes that servers sent over this way.
+/// What happens to the bytes of an answer: `at` is their place among all bytes that servers sent
+/// over this way.
 pub(crate) type Spoil = dyn Fn(u64, &mut [u8]) + Send + Sync;
 
 #[derive(Default)]
@@ -178,7 +179,8 @@ impl State {
     }
 }
 
-/// A server that speaks as ggml's own does, with the device of the lender at `server`: it hangs up at our handshake, and keeps no weights.
+/// A server that speaks as ggml's own does, with the device of the lender at `server`: it hangs up
+/// at our handshake, and keeps no weights.
 pub(crate) struct Stock {
     pub(crate) address: String,
     /// The commands that it was given.
@@ -186,8 +188,8 @@ pub(crate) struct Stock {
 }
 
 impl Stock {
-    /// `answer`, if there is one, is its answer to ggml's greeting, after which it hangs up; to greetings without a body alone where
-    /// `is_old`.
+    /// `answer`, if there is one, is its answer to ggml's greeting, after which it hangs up; to
+    /// greetings without a body alone where `is_old`.
     pub(crate) fn start(server: &str, wire_version: &str, answer: Option<Vec<u8>>, is_old: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();

@@ -1,7 +1,7 @@
 //! A screen that nobody sees: an Xvfb of our own, and what it shows.
 //!
-//! The pixels are read from the file in which Xvfb keeps its frame buffer, so a screenshot is what a person would have seen, window
-//! manager or not, and takes no further program.
+//! The pixels are read from the file in which Xvfb keeps its frame buffer, so a screenshot is what
+//! a person would have seen, window manager or not, and takes no further program.
 
 #![allow(dead_code, reason = "a box of tools: no test needs all of them")]
 

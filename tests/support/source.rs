@@ -1,5 +1,6 @@
-//! Reads Rust source to say which names it uses: `use` lists are spelled out, and `crate`, `self` and `super` are resolved. It is no
-//! compiler: the words inside a macro's brackets are read as what they look like.
+//! Reads Rust source to say which names it uses: `use` lists are spelled out, and `crate`, `self`
+//! and `super` are resolved. It is no compiler: the words inside a macro's brackets are read as
+//! what they look like.
 
 use std::collections::BTreeSet;
 use std::str::FromStr as _;
@@ -13,7 +14,8 @@ use syn::visit::{self, Visit};
 pub(crate) struct Source {
     /// Words, marks and literals in order; a text or character is `"`, a number keeps its digits.
     pub(crate) tokens: Vec<Token>,
-    /// Every path of several parts and every import, such as `std::fs::read`, spelled out as far as the file itself tells.
+    /// Every path of several parts and every import, such as `std::fs::read`, spelled out as far as
+    /// the file itself tells.
     pub(crate) paths: Vec<Place>,
     /// Names that the file itself declares, outside modules that are written out in it.
     pub(crate) items: BTreeSet<String>,
@@ -76,8 +78,9 @@ impl Source {
         Self { tokens, paths: reader.paths, items: reader.items, beside_work: None }
     }
 
-    /// The source without the closures that it hands to other threads, and the names of functions in their place: the second argument of
-    /// `.run(Worker::…, || …)`, `.run_silently(Worker::…, || …)` and `.run_alone(…, || …)`.
+    /// The source without the closures that it hands to other threads, and the names of functions
+    /// in their place: the second argument of `.run(Worker::…, || …)`, `.run_silently(Worker::…, ||
+    /// …)` and `.run_alone(…, || …)`.
     pub(crate) fn beside_work(&self) -> &Self {
         self.beside_work.as_deref().unwrap_or(self)
     }
@@ -110,7 +113,8 @@ fn line(span: Span) -> usize {
     span.start().line
 }
 
-/// The tokens without closures that are handed to other threads; where there were some, `found` becomes true.
+/// The tokens without closures that are handed to other threads; where there were some, `found`
+/// becomes true.
 fn without_work(stream: TokenStream, found: &mut bool) -> TokenStream {
     let trees: Vec<TokenTree> = stream.into_iter().collect();
     let mut kept = Vec::new();
@@ -305,7 +309,8 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 }
 
-/// Spells out `self` and `super`; the crate's own name means `crate` too, as tests and the program use it.
+/// Spells out `self` and `super`; the crate's own name means `crate` too, as tests and the program
+/// use it.
 fn resolve(path: &str, here: &str) -> String {
     let mut parts: Vec<&str> = path.split("::").collect();
     let mut base: Vec<&str> = Vec::new();

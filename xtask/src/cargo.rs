@@ -16,7 +16,8 @@ pub(crate) fn finish(command: &mut Command) -> Result<(), Failure> {
     }
 }
 
-/// Runs a program to its end and returns what it wrote to standard output; a failure says what it wrote to standard error.
+/// Runs a program to its end and returns what it wrote to standard output; a failure says what it
+/// wrote to standard error.
 pub(crate) fn output(command: &mut Command) -> Result<String, Failure> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| Failure::new(format!("{program} could not be started: {error}")))?;
@@ -40,7 +41,8 @@ pub(crate) fn cargo(subcommand: &str) -> Command {
     command
 }
 
-/// Leaves out cargo's variables about this package, which are wrong for the next build and would trigger rebuilds.
+/// Leaves out cargo's variables about this package, which are wrong for the next build and would
+/// trigger rebuilds.
 pub(crate) fn leave_out_own_variables(command: &mut Command) {
     for (name, _) in env::vars_os() {
         if is_about_this_package(&name.to_string_lossy()) {
@@ -55,7 +57,8 @@ fn is_about_this_package(variable: &str) -> bool {
 
 /// The folder of the workspace.
 pub(crate) fn root() -> PathBuf {
-    // Two clones that share a target folder share this program too: where it runs now is what cargo says now.
+    // Two clones that share a target folder share this program too: where it runs now is what cargo
+    // says now.
     let here = env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     here.parent().map(Path::to_owned).unwrap_or(here)
 }

@@ -14,7 +14,8 @@ use crate::stages::Stages;
 use crate::stale_engine::remove_stale_engines;
 use crate::vulkan;
 
-/// Everything is linted and tested with one set of features, so that it is built once. This one lets the tests see into the window.
+/// Everything is linted and tested with one set of features, so that it is built once. This one
+/// lets the tests see into the window.
 const TEST_FEATURES: &str = "inspection";
 
 pub(crate) fn setup(options: &Options) -> Result<(), Failure> {
@@ -38,7 +39,8 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     finish(&mut command)
 }
 
-/// Checks format and lints, and runs all tests, what failed once more; prints the duration of each step.
+/// Checks format and lints, and runs all tests, what failed once more; prints the duration of each
+/// step.
 pub(crate) fn test(options: &Options) -> Result<(), Failure> {
     ensure_installed(Purpose::Test, options)?;
     ensure_components(options)?;
@@ -68,7 +70,8 @@ pub(crate) fn lint(options: &Options) -> Result<(), Failure> {
 pub(crate) fn bench(options: &Options) -> Result<(), Failure> {
     ensure_installed(Purpose::Build, options)?;
     remove_stale_engines()?;
-    // The same selection twice, so that the second finds everything built: the benchmark starts the example that it compares with.
+    // The same selection twice, so that the second finds everything built: the benchmark starts the
+    // example that it compares with.
     let all = ["--workspace", "--examples", "--benches", "--bins"];
     let mut build = cargo("build");
     vulkan::prepare_build(&mut build, options)?;

@@ -26,7 +26,8 @@ fn check(options: &Options, os: Os, has_display: bool) -> Result<(), Failure> {
     if options.check && os == Os::Linux && !has_display && opens_window(&options.rest) { Err(Failure::new(NO_DISPLAY)) } else { Ok(()) }
 }
 
-/// True for arguments without a subcommand; the only other option that opens the window is `--simulate-devices`.
+/// True for arguments without a subcommand; the only other option that opens the window is
+/// `--simulate-devices`.
 fn opens_window(arguments: &[String]) -> bool {
     let mut arguments = arguments.iter();
     while let Some(argument) = arguments.next() {

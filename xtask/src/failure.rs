@@ -1,6 +1,7 @@
 //! How a chore ends early.
 
-/// Early end of a chore: message, `None` if the program that failed has printed it, and exit status.
+/// Early end of a chore: message, `None` if the program that failed has printed it, and exit
+/// status.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) message: Option<String>,

@@ -1,7 +1,9 @@
-//! Tests that fail by chance: what fails is run once more, alone, and what then passes is named instead of ending the run.
+//! Tests that fail by chance: what fails is run once more, alone, and what then passes is named
+//! instead of ending the run.
 //!
-//! Cargo starts every test program through this one (`runner` in its configuration), so a second run has the first one's folder and
-//! environment. A flaky test is a defect all the same: it is printed with its first failure, and [`MAX_FLAKY`] of them are the most a run may have.
+//! Cargo starts every test program through this one (`runner` in its configuration), so a second
+//! run has the first one's folder and environment. A flaky test is a defect all the same: it is
+//! printed with its first failure, and [`MAX_FLAKY`] of them are the most a run may have.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -125,7 +127,8 @@ struct Ending {
     text: String,
 }
 
-/// Runs a test program and prints what it prints. By a file and not a pipe: a process that a test left behind would hold a pipe open.
+/// Runs a test program and prints what it prints. By a file and not a pipe: a process that a test
+/// left behind would hold a pipe open.
 fn run_once(program: &str, arguments: &[String], output: &Path) -> io::Result<Ending> {
     let written = File::create(output)?;
     let mut read = File::open(output)?;

@@ -1,4 +1,5 @@
-//! `cargo xtask gpu-kit`: one archive for a machine with a graphics card, without network and without Rust.
+//! `cargo xtask gpu-kit`: one archive for a machine with a graphics card, without network and
+//! without Rust.
 //!
 //! ```text
 //! run.sh, *.py          the measurements (packaging/gpu-kit)
@@ -73,7 +74,8 @@ fn build_make_model() -> Result<PathBuf, Failure> {
     Ok(target.join("release/make-model"))
 }
 
-/// The scripts of the built-in model's training where they look for each other; the model is there once.
+/// The scripts of the built-in model's training where they look for each other; the model is there
+/// once.
 fn collect_training(folder: &Path) -> Result<(), Failure> {
     let scripts = folder.join("tools/builtin-model");
     copy_folder(&root().join("tools/builtin-model"), &scripts)?;

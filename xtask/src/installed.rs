@@ -1,6 +1,7 @@
 //! Search for requirements, in the folders where the programs that use them will search.
 //!
-//! The searches take their folders as arguments; only [`Installed::inspect`] reads them from the system.
+//! The searches take their folders as arguments; only [`Installed::inspect`] reads them from the
+//! system.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -154,7 +155,8 @@ fn usual_libclang_folders(os: Os) -> Vec<PathBuf> {
     }
 }
 
-/// The folders that clang-sys looks into: `/usr/lib*` and `/usr/local/lib*` two levels deep, and `/usr/local/llvm*/lib*`.
+/// The folders that clang-sys looks into: `/usr/lib*` and `/usr/local/lib*` two levels deep, and
+/// `/usr/local/llvm*/lib*`.
 fn libclang_folders_under(root: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     for base in [root.join("usr"), root.join("usr/local")] {

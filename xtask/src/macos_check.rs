@@ -1,6 +1,8 @@
-//! `cargo xtask check --macos`: whether the program, its shim of C++ included, compiles for a Mac, on a system that is none.
+//! `cargo xtask check --macos`: whether the program, its shim of C++ included, compiles for a Mac,
+//! on a system that is none.
 //!
-//! Zig compiles C++ for it without Apple's SDK. The engine itself is left out, and nothing is linked: that needs a Mac.
+//! Zig compiles C++ for it without Apple's SDK. The engine itself is left out, and nothing is
+//! linked: that needs a Mac.
 
 use std::env;
 use std::ffi::OsString;

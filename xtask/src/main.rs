@@ -1,8 +1,10 @@
-//! Atelier's chores, from a machine that has only Rust and a C compiler: `cargo xtask run | test | lint | bench`, and more in `help`.
+//! Atelier's chores, from a machine that has only Rust and a C compiler: `cargo xtask run | test |
+//! lint | bench`, and more in `help`.
 //!
-//! Each chore first searches the system for its requirements (`requirements`, `installed`, `display`), installs missing ones (`install`), then
-//! does its work (`chores`, `vulkan`, `package`). Only the standard library is used, so that this program itself builds in a second on any machine.
-//! Not here: anything that the application or its tests call.
+//! Each chore first searches the system for its requirements (`requirements`, `installed`,
+//! `display`), installs missing ones (`install`), then does its work (`chores`, `vulkan`,
+//! `package`). Only the standard library is used, so that this program itself builds in a second on
+//! any machine. Not here: anything that the application or its tests call.
 
 mod cargo;
 mod chores;

@@ -1,4 +1,5 @@
-//! Package managers: which one is here, and the commands that install packages with it. Pure; nothing is run here.
+//! Package managers: which one is here, and the commands that install packages with it. Pure;
+//! nothing is run here.
 
 use crate::requirements::{Os, Packages, Requirement};
 
@@ -75,7 +76,8 @@ impl Manager {
         }
     }
 
-    /// Commands that install the packages of these requirements, each once; empty where the manager has none of them.
+    /// Commands that install the packages of these requirements, each once; empty where the manager
+    /// has none of them.
     pub(crate) fn install(self, requirements: &[Requirement], privilege: Privilege) -> Vec<CommandLine> {
         let mut names: Vec<&str> = Vec::new();
         for requirement in requirements {
@@ -112,8 +114,8 @@ impl Manager {
 }
 
 impl Privilege {
-    /// Permission of this process: `needs_root` where root is required and missing, `sudo` where it is installed, `terminal` where a person can
-    /// type a password.
+    /// Permission of this process: `needs_root` where root is required and missing, `sudo` where it
+    /// is installed, `terminal` where a person can type a password.
     pub(crate) const fn detect(needs_root: bool, sudo: bool, terminal: bool) -> Self {
         match (needs_root, sudo, terminal) {
             (false, _, _) => Self::Own,

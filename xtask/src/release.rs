@@ -1,4 +1,5 @@
-//! What is published beside the packages: notes out of CHANGELOG.md, sums, the file that tells a program of a newer version, and signatures.
+//! What is published beside the packages: notes out of CHANGELOG.md, sums, the file that tells a
+//! program of a newer version, and signatures.
 
 use std::env;
 use std::fs;
@@ -20,7 +21,8 @@ const KEY_VARIABLE: &str = "ATELIER_MINISIGN_KEY";
 /// Address of the page from which people download, `https://...`.
 const PAGE_VARIABLE: &str = "ATELIER_DOWNLOAD_PAGE";
 
-/// Prints the section of a version, this one's where none is named; of what is not released yet where it has none.
+/// Prints the section of a version, this one's where none is named; of what is not released yet
+/// where it has none.
 pub(crate) fn notes(options: &Options) -> Result<(), Failure> {
     let path = root().join(CHANGELOG);
     let text = fs::read_to_string(&path).map_err(|error| Failure::new(format!("{} cannot be read: {error}", path.display())))?;
@@ -33,7 +35,8 @@ pub(crate) fn notes(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes sums of all files of a folder, the version file where a page is named, and signatures of both where a key is.
+/// Writes sums of all files of a folder, the version file where a page is named, and signatures of
+/// both where a key is.
 pub(crate) fn sums(options: &Options) -> Result<(), Failure> {
     let folder = options.rest.first().map(PathBuf::from).ok_or_else(|| Failure::new("Name the folder with the packages."))?;
     let mut signed = vec![folder.join(SUMS)];

@@ -1,5 +1,5 @@
-//! Table of the programs and libraries that each chore requires, with the reason and the packages that contain them. Searching and installing
-//! are elsewhere.
+//! Table of the programs and libraries that each chore requires, with the reason and the packages
+//! that contain them. Searching and installing are elsewhere.
 
 /// The kinds of system that Atelier is built on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,8 @@ impl Os {
     }
 }
 
-/// Purpose of a chore. Each includes those before it, except that only the two of Vulkan require Vulkan.
+/// Purpose of a chore. Each includes those before it, except that only the two of Vulkan require
+/// Vulkan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Purpose {
     Build,

@@ -1,8 +1,9 @@
-//! `cargo xtask sanitize`: the engine, the shim and the Rust around them, compiled with sanitizers in a folder of its own, and the tests that go
-//! through the engine.
+//! `cargo xtask sanitize`: the engine, the shim and the Rust around them, compiled with sanitizers
+//! in a folder of its own, and the tests that go through the engine.
 //!
-//! C and C++ get flags by the variables that cmake and the crate `cc` read; Rust takes them from its nightly toolchain, whose runtime serves both.
-//! The first finding ends the test program with a report. What the engine itself does, and is known to, is listed with its reason in
+//! C and C++ get flags by the variables that cmake and the crate `cc` read; Rust takes them from
+//! its nightly toolchain, whose runtime serves both. The first finding ends the test program with a
+//! report. What the engine itself does, and is known to, is listed with its reason in
 //! `vendor/ggml-sys/sanitizers`.
 
 use std::env;
@@ -19,7 +20,8 @@ use crate::stale_engine::remove_stale_engine;
 
 const TOOLCHAIN: &str = "nightly";
 
-/// Address and undefined behaviour. Types behind virtual calls are not compared: Rust's runtime lacks what that needs of the C++ library.
+/// Address and undefined behaviour. Types behind virtual calls are not compared: Rust's runtime
+/// lacks what that needs of the C++ library.
 const C_FLAGS: &str = "-fsanitize=address,undefined -fno-sanitize=vptr -fno-omit-frame-pointer -g1";
 const RUST_FLAGS: &str = "-Zsanitizer=address -Cforce-frame-pointers=yes";
 
@@ -66,7 +68,8 @@ pub(crate) fn sanitize(options: &Options) -> Result<(), Failure> {
     result
 }
 
-/// The tests, in one build: another selection of packages could mean other features, and the engine a second time.
+/// The tests, in one build: another selection of packages could mean other features, and the engine
+/// a second time.
 fn tests(folder: &Path, target: &str) -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", TOOLCHAIN, "cargo", "test", "--no-default-features", "--lib"]).current_dir(root());

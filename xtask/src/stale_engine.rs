@@ -1,5 +1,5 @@
-//! Engines in the target folder that were built with other files of vendor/ggml-sys than those that lie there. Cargo does not build them anew by
-//! itself.
+//! Engines in the target folder that were built with other files of vendor/ggml-sys than those that
+//! lie there. Cargo does not build them anew by itself.
 
 #[path = "../../vendor/ggml-sys/build/engine_inputs.rs"]
 mod engine_inputs;
@@ -26,7 +26,8 @@ pub(crate) fn remove_stale_engine(folder: &Path, arguments: &[&OsStr]) -> Result
     finish(cargo("clean").args(["--package", "diffusion-rs-sys"]).args(arguments))
 }
 
-/// True where `builds`, cargo's folder of build outputs, has an engine that differs from the files in `sources`.
+/// True where `builds`, cargo's folder of build outputs, has an engine that differs from the files
+/// in `sources`.
 fn has_stale_engine(builds: &Path, sources: &Path) -> bool {
     let Ok(inputs) = engine_inputs::inputs(sources) else { return false };
     let builds = fs::read_dir(builds).into_iter().flatten().flatten();

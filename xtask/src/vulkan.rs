@@ -1,7 +1,9 @@
-//! Builds with Vulkan; and `cargo xtask test --vulkan`, one in a folder of its own, tested on the device that Mesa plays with the processor.
+//! Builds with Vulkan; and `cargo xtask test --vulkan`, one in a folder of its own, tested on the
+//! device that Mesa plays with the processor.
 //!
-//! The engine wants newer Vulkan headers than Debian 12 has. On Debian those of the next release are fetched with apt, from the mirror that
-//! this system uses and checked by its keys, into a folder beside the build: nothing is installed, and nothing else sees them.
+//! The engine wants newer Vulkan headers than Debian 12 has. On Debian those of the next release
+//! are fetched with apt, from the mirror that this system uses and checked by its keys, into a
+//! folder beside the build: nothing is installed, and nothing else sees them.
 
 use std::env;
 use std::ffi::OsString;
@@ -42,7 +44,8 @@ pub(crate) fn test(options: &Options) -> Result<(), Failure> {
     command.args(["--", "--nocapture"]).args(&options.rest);
     set_header_path(&mut command)?;
     let driver = software_vulkan_driver().ok_or_else(|| Failure::new("Mesa's Vulkan driver for the processor was not found."))?;
-    // The only one that the loader sees, by its newer name and its older one, so that it is the first device on every machine.
+    // The only one that the loader sees, by its newer name and its older one, so that it is the
+    // first device on every machine.
     command.env("VK_DRIVER_FILES", &driver).env("VK_ICD_FILENAMES", &driver);
     finish(&mut command)
 }
@@ -65,7 +68,8 @@ pub(crate) fn set_header_path(command: &mut Command) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Tells `CMake` of headers in a folder of their own, for a build for another system: beside the system's own lie those of its C library.
+/// Tells `CMake` of headers in a folder of their own, for a build for another system: beside the
+/// system's own lie those of its C library.
 pub(crate) fn set_separate_header_path(command: &mut Command) -> Result<(), Failure> {
     let target = target_folder().join("vulkan");
     let prefix = match default_prefixes().into_iter().find(|prefix| is_new_enough(prefix)) {
@@ -89,7 +93,8 @@ fn separate_headers(prefix: &Path, target: &Path) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-/// A folder with `include`, for `CMake` to look into first; `None`: the system's own headers will do.
+/// A folder with `include`, for `CMake` to look into first; `None`: the system's own headers will
+/// do.
 fn find_or_fetch_headers(target: &Path) -> Result<Option<PathBuf>, Failure> {
     if default_prefixes().iter().any(|prefix| is_new_enough(prefix)) {
         return Ok(None);
@@ -143,7 +148,8 @@ fn mirror_in(targets: &str) -> Option<String> {
     uris.map(str::trim).find(|uri| !uri.trim_end_matches('/').ends_with("-security")).map(str::to_owned)
 }
 
-/// Fetches packages of a Debian release into a folder of ours, with lists of ours, and unpacks them there.
+/// Fetches packages of a Debian release into a folder of ours, with lists of ours, and unpacks them
+/// there.
 pub(crate) fn fetch(folder: &Path, mirror: &str, release: &str, packages: &[String]) -> Result<(), Failure> {
     let apt = folder.join("apt");
     let write = || {

@@ -1,8 +1,9 @@
-//! `cargo xtask toolchain windows`: what a build for Windows on another system needs beside a compiler for C++, namely Rust's standard library
-//! for that target.
+//! `cargo xtask toolchain windows`: what a build for Windows on another system needs beside a
+//! compiler for C++, namely Rust's standard library for that target.
 //!
-//! rustup brings it where it reaches its server. Elsewhere it is built once from its sources, which Debian packs for each version of Rust: a
-//! minute of work, kept in the person's cache folder. With bitcode, or the program could not be optimised as a whole.
+//! rustup brings it where it reaches its server. Elsewhere it is built once from its sources, which
+//! Debian packs for each version of Rust: a minute of work, kept in the person's cache folder. With
+//! bitcode, or the program could not be optimised as a whole.
 
 use std::env;
 use std::fs;
@@ -23,7 +24,8 @@ pub(crate) const TARGET: &str = "x86_64-pc-windows-gnu";
 /// The part of Debian that has the sources of today's Rust.
 const SUITE: &str = "trixie-backports";
 
-/// Names of mingw-w64's compilers, the variant with POSIX threads first: the other one has no `std::thread`.
+/// Names of mingw-w64's compilers, the variant with POSIX threads first: the other one has no
+/// `std::thread`.
 const C_COMPILERS: &[&str] = &["x86_64-w64-mingw32-gcc-posix", "x86_64-w64-mingw32-gcc"];
 const CPP_COMPILERS: &[&str] = &["x86_64-w64-mingw32-g++-posix", "x86_64-w64-mingw32-g++"];
 
@@ -56,14 +58,15 @@ pub(crate) fn install(options: &Options) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Ensures that compiler and standard library are here. Returns the sysroot to build with; `None`: rustc's own has the library.
+/// Ensures that compiler and standard library are here. Returns the sysroot to build with; `None`:
+/// rustc's own has the library.
 pub(crate) fn ensure_toolchain(options: &Options) -> Result<Option<PathBuf>, Failure> {
     ensure(&[MINGW_C, MINGW_CPP], options)?;
     ensure_library(TARGET, "windows-std", options)
 }
 
-/// Ensures that Rust's standard library for a target is here, in a folder of this name or rustc's own. Returns the sysroot to build with;
-/// `None`: rustc's own has the library.
+/// Ensures that Rust's standard library for a target is here, in a folder of this name or rustc's
+/// own. Returns the sysroot to build with; `None`: rustc's own has the library.
 pub(crate) fn ensure_library(target: &str, name: &str, options: &Options) -> Result<Option<PathBuf>, Failure> {
     let own = output(Command::new(rustc()).args(["--print", "target-libdir", "--target", target]))?;
     if holds_library(Path::new(own.trim())) {
@@ -152,7 +155,8 @@ fn library_crate(file_name: &str) -> Option<&str> {
     file_name.strip_prefix("lib")?.strip_suffix(".rlib")?.split('-').next()
 }
 
-/// Builds the standard library as Rust's own distribution does: its profile `dist`, with stable features only.
+/// Builds the standard library as Rust's own distribution does: its profile `dist`, with stable
+/// features only.
 fn build_library(target: &str, version: &str, sysroot: &Path) -> Result<(), Failure> {
     // A version has dots, so the name's end is no extension.
     let name = sysroot.file_name().unwrap_or_default().to_string_lossy();

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// An error in words for a person. Every error that reaches one carries it; programs decide by the type that embeds it, never by its
-/// words.
+/// An error in words for a person. Every error that reaches one carries it; programs decide by the
+/// type that embeds it, never by its words.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Advice {
     /// The error, as a sentence.

@@ -1,4 +1,5 @@
-//! A reader with a bound on what is read in all: for lists in files of strangers whose readers know no bounds.
+//! A reader with a bound on what is read in all: for lists in files of strangers whose readers know
+//! no bounds.
 
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;

@@ -14,8 +14,9 @@ pub struct Device {
     pub description: String,
     /// Its kind.
     pub kind: DeviceKind,
-    /// The GPU behind it, where that is known: its PCI address as ggml writes it (`0000:01:00.0`), for a GPU of another
-    /// machine followed by its server. Two devices with the same one are two backends of it and share its memory.
+    /// The GPU behind it, where that is known: its PCI address as ggml writes it (`0000:01:00.0`),
+    /// for a GPU of another machine followed by its server. Two devices with the same one are two
+    /// backends of it and share its memory.
     #[serde(default)]
     pub gpu: Option<String>,
     /// Memory in bytes; 0 where the device does not say.
@@ -34,7 +35,8 @@ impl Device {
         self.gpu.is_some() && self.gpu == other.gpu
     }
 
-    /// Rank of its backend on a GPU that others offer too; the lower, the better: the maker's own (CUDA, `ROCm`, Metal), Vulkan, `OpenCL`.
+    /// Rank of its backend on a GPU that others offer too; the lower, the better: the maker's own
+    /// (CUDA, `ROCm`, Metal), Vulkan, `OpenCL`.
     #[must_use]
     pub fn backend_rank(&self) -> usize {
         const LAST: [&str; 2] = ["vulkan", "opencl"];
@@ -43,8 +45,8 @@ impl Device {
     }
 }
 
-/// The devices GPU by GPU, in the order of each one's first device; of one GPU, the preferred backend first. A device
-/// whose GPU is not known is one of its own.
+/// The devices GPU by GPU, in the order of each one's first device; of one GPU, the preferred
+/// backend first. A device whose GPU is not known is one of its own.
 #[must_use]
 pub fn gpus(devices: &[Device]) -> Vec<Vec<&Device>> {
     let mut gpus: Vec<Vec<&Device>> = Vec::new();
@@ -72,8 +74,8 @@ pub enum DeviceKind {
     IntegratedGpu,
     /// Something that helps the processor (BLAS, AMX).
     Accelerator,
-    /// A device of another machine, served by `atelier serve-device` there. Used only where it is named; all its memory is 0 while its server
-    /// does not answer.
+    /// A device of another machine, served by `atelier serve-device` there. Used only where it is
+    /// named; all its memory is 0 while its server does not answer.
     Remote,
 }
 
@@ -97,9 +99,10 @@ impl DeviceKind {
     }
 }
 
-/// Devices that the processor simulates, for tests and demonstrations: `GPU0:8,GPU1:6` is two graphics cards of 8 and 6 GiB,
-/// `CUDA0:8@0000:01:00.0,Vulkan0:8@0000:01:00.0` one card with two backends, which share its memory. `GPU0:8/largest=2/without=q8_0` has no
-/// buffers of more than 2 GiB, and does not compute with `Q8_0`; `GPU0:8/speed=0.5` takes twice as long as the processor.
+/// Devices that the processor simulates, for tests and demonstrations: `GPU0:8,GPU1:6` is two
+/// graphics cards of 8 and 6 GiB, `CUDA0:8@0000:01:00.0,Vulkan0:8@0000:01:00.0` one card with two
+/// backends, which share its memory. `GPU0:8/largest=2/without=q8_0` has no buffers of more than 2
+/// GiB, and does not compute with `Q8_0`; `GPU0:8/speed=0.5` takes twice as long as the processor.
 ///
 /// ```
 /// use atelier_core::device::SimulatedDevices;

@@ -1,6 +1,7 @@
 //! Numbers as people read them: sizes of files and of memory, durations, points in time.
 //!
-//! Files are counted in decimal units as file managers show them, memory in binary units as devices and budgets have it.
+//! Files are counted in decimal units as file managers show them, memory in binary units as devices
+//! and budgets have it.
 
 /// Bytes in a GiB.
 pub const GIB: u64 = 1 << 30;
@@ -43,7 +44,8 @@ pub fn memory_size(bytes: u64) -> String {
     if bytes < GIB { format!("{} MiB", bytes.div_ceil(1 << 20)) } else { format!("{:.1} GiB", bytes as f64 / GIB as f64) }
 }
 
-/// A duration in its two largest units; below ten seconds in tenths: `0.4 s`, `3 min 20 s`, `1 h 5 min`.
+/// A duration in its two largest units; below ten seconds in tenths: `0.4 s`, `3 min 20 s`, `1 h 5
+/// min`.
 #[must_use]
 pub fn duration(secs: f32) -> String {
     let whole = secs.max(0.0).round() as u64;
@@ -61,7 +63,8 @@ pub fn seconds(secs: f64) -> String {
     if secs < 0.05 { "under 0.1 s".to_owned() } else { duration(secs as f32) }
 }
 
-/// The time that passed since something happened, in its largest whole unit: `just now`, `2 hours ago`.
+/// The time that passed since something happened, in its largest whole unit: `just now`, `2 hours
+/// ago`.
 #[must_use]
 pub fn time_ago(secs: u64) -> String {
     let (count, unit) = match secs {

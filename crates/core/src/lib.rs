@@ -1,7 +1,8 @@
-//! The vocabulary of Atelier: recipes, devices, placement, text forms of other programs, formats and sentences for people, folders and
-//! atomic files.
+//! The vocabulary of Atelier: recipes, devices, placement, text forms of other programs, formats
+//! and sentences for people, folders and atomic files.
 //!
-//! Pure but for [`paths`], [`owner_only`], [`reading`] and [`stored_file`]. No engine, no network, no interface, no picture or model formats.
+//! Pure but for [`paths`], [`owner_only`], [`reading`] and [`stored_file`]. No engine, no network,
+//! no interface, no picture or model formats.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

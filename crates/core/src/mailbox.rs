@@ -1,7 +1,7 @@
 //! Messages from any thread to one reader.
 //!
-//! Sending never blocks and never fails. A message may take the place of unread ones that it makes worthless (progress, previews,
-//! snapshots); everything else is read in order and never dropped.
+//! Sending never blocks and never fails. A message may take the place of unread ones that it makes
+//! worthless (progress, previews, snapshots); everything else is read in order and never dropped.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -38,7 +38,8 @@ impl<M> Mailbox<M> {
         (self.wake)();
     }
 
-    /// Appends a message; of the unread ones for which `is_bounded` is true only the newest `limit` stay, this one included.
+    /// Appends a message; of the unread ones for which `is_bounded` is true only the newest `limit`
+    /// stay, this one included.
     pub fn send_bounded(&self, message: M, limit: usize, is_bounded: impl Fn(&M) -> bool) {
         {
             let mut messages = self.messages.lock();
@@ -54,8 +55,9 @@ impl<M> Mailbox<M> {
         (self.wake)();
     }
 
-    /// Changes the unread messages in one step, for a rule that the other methods lack. The reader is woken where `change` returns true; it
-    /// finds the messages the next time it is woken or looks.
+    /// Changes the unread messages in one step, for a rule that the other methods lack. The reader
+    /// is woken where `change` returns true; it finds the messages the next time it is woken or
+    /// looks.
     pub fn update(&self, change: impl FnOnce(&mut VecDeque<M>) -> bool) {
         let is_urgent = change(&mut self.messages.lock());
         if is_urgent {

@@ -1,10 +1,12 @@
-//! Files and folders that their owner alone may look into, where the system knows owners (Unix): they hold prompts, or keys in links.
+//! Files and folders that their owner alone may look into, where the system knows owners (Unix):
+//! they hold prompts, or keys in links.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Makes a folder and those above it, where they are missing; what is made is its owner's alone, what is there stays as it is.
+/// Makes a folder and those above it, where they are missing; what is made is its owner's alone,
+/// what is there stays as it is.
 pub fn create_folder(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -13,7 +15,8 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// [`create_folder`], which also makes a folder so that is there already, where its file system knows permissions.
+/// [`create_folder`], which also makes a folder so that is there already, where its file system
+/// knows permissions.
 pub fn ensure_folder(path: &Path) -> io::Result<()> {
     create_folder(path)?;
     // Best effort: a folder on a stick, or another person's, takes files all the same.
@@ -30,8 +33,8 @@ pub fn options() -> OpenOptions {
     options
 }
 
-/// Takes the right to a file or folder from everybody but its owner; succeeds where there is none. Where there is no such right (Windows),
-/// the person's own folders hold others off.
+/// Takes the right to a file or folder from everybody but its owner; succeeds where there is none.
+/// Where there is no such right (Windows), the person's own folders hold others off.
 pub fn restrict(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -50,7 +53,8 @@ pub fn restrict(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes an open file its owner's alone, to read and to write. On Windows its folder is that already.
+/// Makes an open file its owner's alone, to read and to write. On Windows its folder is that
+/// already.
 #[cfg_attr(not(unix), expect(clippy::unnecessary_wraps, reason = "it may fail elsewhere"))]
 pub fn restrict_file(file: &File) -> io::Result<()> {
     #[cfg(unix)]

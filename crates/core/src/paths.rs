@@ -1,7 +1,8 @@
 //! Folders of Atelier, and atomic writes of files.
 //!
-//! Invariants: a file is whole or it is not there: everything is written beside its place, flushed to the disk, and then renamed. Folders
-//! are only named here; they are made when something is written into them.
+//! Invariants: a file is whole or it is not there: everything is written beside its place, flushed
+//! to the disk, and then renamed. Folders are only named here; they are made when something is
+//! written into them.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -11,7 +12,8 @@ use std::path::{Path, PathBuf};
 use directories::{ProjectDirs, UserDirs};
 use tempfile::NamedTempFile;
 
-/// The environment variable that moves all folders beneath one; for tests and for portable installations.
+/// The environment variable that moves all folders beneath one; for tests and for portable
+/// installations.
 pub const HOME_VARIABLE: &str = "ATELIER_HOME";
 
 /// The folders of this person on this machine.
@@ -19,7 +21,8 @@ pub const HOME_VARIABLE: &str = "ATELIER_HOME";
 pub struct Paths {
     /// The stored settings.
     pub settings_file: PathBuf,
-    /// Files that belong to Atelier alone: settings of the library, catalogues, downloads, logs, measurements of devices.
+    /// Files that belong to Atelier alone: settings of the library, catalogues, downloads, logs,
+    /// measurements of devices.
     pub data: PathBuf,
     /// Pictures, in a folder that the person can see.
     pub pictures: PathBuf,
@@ -77,7 +80,8 @@ impl Paths {
         self.data.join("model-files.json")
     }
 
-    /// Database of pictures and jobs. Its pictures can be indexed again, its waiting jobs cannot be made again.
+    /// Database of pictures and jobs. Its pictures can be indexed again, its waiting jobs cannot be
+    /// made again.
     #[must_use]
     pub fn gallery_file(&self) -> PathBuf {
         self.data.join("gallery.sqlite")
@@ -95,7 +99,8 @@ impl Paths {
         self.data.join("canvases")
     }
 
-    /// Markers of files that are read unasked, and the list of those that ended the program ([`crate::reading`]).
+    /// Markers of files that are read unasked, and the list of those that ended the program
+    /// ([`crate::reading`]).
     #[must_use]
     pub fn reading_marks(&self) -> PathBuf {
         self.data.join("reading")
@@ -119,7 +124,8 @@ impl Paths {
     }
 }
 
-/// The person's folder for sockets, which the system empties and nobody else may look into; `None` where the system has none.
+/// The person's folder for sockets, which the system empties and nobody else may look into; `None`
+/// where the system has none.
 #[must_use]
 pub fn runtime_folder() -> Option<PathBuf> {
     ProjectDirs::from("", "", "Atelier")?.runtime_dir().map(Path::to_path_buf)
@@ -142,8 +148,8 @@ enum Readers {
     Owner,
 }
 
-/// Writes a file whole, replacing the one there, or leaves everything as it was. Its folder is made where it is missing, a link is
-/// followed, and the permissions of the old file are kept.
+/// Writes a file whole, replacing the one there, or leaves everything as it was. Its folder is made
+/// where it is missing, a link is followed, and the permissions of the old file are kept.
 pub fn write_atomic(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     write_whole(path, Readers::Usual, write)
 }
@@ -153,8 +159,8 @@ pub fn write_atomic_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_atomic(path, |file| file.write_all(bytes))
 }
 
-/// [`write_atomic`] for what is its owner's alone, as prompts and keys are: nobody else may read the file, also where others might read the
-/// one that it replaces.
+/// [`write_atomic`] for what is its owner's alone, as prompts and keys are: nobody else may read
+/// the file, also where others might read the one that it replaces.
 pub fn write_private_with(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     write_whole(path, Readers::Owner, write)
 }
@@ -192,14 +198,16 @@ fn write_whole(path: &Path, readers: Readers, write: impl FnOnce(&mut File) -> i
     persist(temp, &path)
 }
 
-/// Gives a file that is whole its name, replacing the one there. Both are in one folder, and the file has been flushed.
+/// Gives a file that is whole its name, replacing the one there. Both are in one folder, and the
+/// file has been flushed.
 pub fn rename_whole(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)?;
     sync_folder(to);
     Ok(())
 }
 
-/// Writes a new file whole, under the first of these names that is free in the folder, and returns its path. Never replaces a file.
+/// Writes a new file whole, under the first of these names that is free in the folder, and returns
+/// its path. Never replaces a file.
 pub fn write_new(
     folder: &Path,
     names: impl IntoIterator<Item = String>,
@@ -220,8 +228,8 @@ pub fn write_new(
     Err(io::Error::new(io::ErrorKind::AlreadyExists, "every name for the new file is taken"))
 }
 
-/// Writes a new file, by way of a file of the name `part` in the same folder, which is made where it is missing. What an earlier try left of
-/// the part is replaced.
+/// Writes a new file, by way of a file of the name `part` in the same folder, which is made where
+/// it is missing. What an earlier try left of the part is replaced.
 ///
 /// # Errors
 /// `AlreadyExists` where there is a file of this name; it stays as it is.

@@ -1,16 +1,18 @@
 //! Text of strangers for a terminal or a log: nothing in it steers what is shown.
 //!
-//! A prompt in a picture, a model's name, a server's sentence or a file's name may hold characters that move the cursor, colour or clear the
-//! screen, turn the writing direction, or cannot be seen. [`PlainWriter`] stands before every terminal and every log, so no caller can
-//! forget it; each such character is shown by its number, in the form of JSON (`\u202e`), so a line of JSON still means the same.
+//! A prompt in a picture, a model's name, a server's sentence or a file's name may hold characters
+//! that move the cursor, colour or clear the screen, turn the writing direction, or cannot be seen.
+//! [`PlainWriter`] stands before every terminal and every log, so no caller can forget it; each
+//! such character is shown by its number, in the form of JSON (`\u202e`), so a line of JSON still
+//! means the same.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// True for a character that changes how the text around it is shown, or shows nothing. Line breaks and tabs are none; neither are the
-/// joiners of emoji and of many scripts (U+200C, U+200D).
+/// True for a character that changes how the text around it is shown, or shows nothing. Line breaks
+/// and tabs are none; neither are the joiners of emoji and of many scripts (U+200C, U+200D).
 #[must_use]
 pub const fn is_steering(c: char) -> bool {
     let is_control = matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}') && !matches!(c, '\n' | '\t');
@@ -44,14 +46,15 @@ pub fn plain_line(text: &str) -> Cow<'_, str> {
     replaced(text, |c| c == '\n' || is_steering(c))
 }
 
-/// The text with every line but the first indented by so many spaces, so that none of it passes for a line of its own.
+/// The text with every line but the first indented by so many spaces, so that none of it passes for
+/// a line of its own.
 #[must_use]
 pub fn indented(text: &str, spaces: usize) -> Cow<'_, str> {
     if text.contains('\n') { Cow::Owned(text.replace('\n', &format!("\n{:spaces$}", ""))) } else { Cow::Borrowed(text) }
 }
 
-/// A path for a line of its own: as it is, or, where a character of it would break or steer the line, quoted as shells write it
-/// (`$'a\012b'`), so that what is shown can be pasted.
+/// A path for a line of its own: as it is, or, where a character of it would break or steer the
+/// line, quoted as shells write it (`$'a\012b'`), so that what is shown can be pasted.
 #[must_use]
 pub fn quoted_path(path: &Path) -> Cow<'_, str> {
     let trouble = |c: char| c.is_control() || is_steering(c);
@@ -76,7 +79,8 @@ pub fn quoted_path(path: &Path) -> Cow<'_, str> {
     Cow::Owned(quoted)
 }
 
-/// A path for a program: its bytes, whatever they are. Where the system's names are no bytes, it is UTF-8.
+/// A path for a program: its bytes, whatever they are. Where the system's names are no bytes, it is
+/// UTF-8.
 #[must_use]
 pub fn path_bytes(path: &Path) -> Cow<'_, [u8]> {
     #[cfg(unix)]
@@ -116,7 +120,8 @@ fn replaced(text: &str, is_replaced: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// A writer of [`plain`] text: everything that goes to a terminal or a log goes through one. What is no text is U+FFFD.
+/// A writer of [`plain`] text: everything that goes to a terminal or a log goes through one. What
+/// is no text is U+FFFD.
 #[derive(Debug)]
 pub struct PlainWriter<W: Write> {
     inner: W,

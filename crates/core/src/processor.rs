@@ -1,18 +1,23 @@
-//! Instruction sets of the processor: the levels that code is compiled for, and which of them this machine has.
+//! Instruction sets of the processor: the levels that code is compiled for, and which of them this
+//! machine has.
 
 use std::fmt;
 
 use crate::advice::Advice;
 
-/// Environment variable with the highest level that the program may use, as [`CpuLevel::name`] writes it.
+/// Environment variable with the highest level that the program may use, as [`CpuLevel::name`]
+/// writes it.
 pub const CPU_LEVEL_VARIABLE: &str = "ATELIER_CPU_LEVEL";
 
-/// A set of processor instructions that code is compiled for. Each contains those before it on the same architecture.
+/// A set of processor instructions that code is compiled for. Each contains those before it on the
+/// same architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CpuLevel {
-    /// The instructions that every 64-bit processor of the architecture has: SSE2 on x86-64, NEON on ARM.
+    /// The instructions that every 64-bit processor of the architecture has: SSE2 on x86-64, NEON
+    /// on ARM.
     Baseline,
-    /// AVX2, FMA, F16C and BMI2: Intel since 2013, AMD since 2015. The floor of packaged builds on x86-64.
+    /// AVX2, FMA, F16C and BMI2: Intel since 2013, AMD since 2015. The floor of packaged builds on
+    /// x86-64.
     Avx2,
     /// AVX-512 F, CD, BW, DQ and VL.
     Avx512,
@@ -75,7 +80,8 @@ impl CpuLevel {
         complete.last().unwrap_or(Self::Baseline)
     }
 
-    /// The highest level of this machine, its system included: AVX counts where the system saves its registers.
+    /// The highest level of this machine, its system included: AVX counts where the system saves
+    /// its registers.
     #[must_use]
     pub fn detected() -> Self {
         Self::highest(|feature| is_detected(feature) == Some(true))
@@ -91,7 +97,8 @@ impl fmt::Display for CpuLevel {
 /// Defines [`is_detected`] from the names that this architecture's detection knows.
 macro_rules! detection {
     ($($architecture:literal $macro:ident [$($feature:tt)*])*) => {
-        /// True where this processor and its system have the feature; `None` for a name that this architecture does not know.
+        /// True where this processor and its system have the feature; `None` for a name that this
+        /// architecture does not know.
         #[must_use]
         pub fn is_detected(feature: &str) -> Option<bool> {
             $(#[cfg(target_arch = $architecture)]
@@ -124,14 +131,16 @@ pub struct Processor {
     pub compiled: CpuLevel,
     /// The level of this machine.
     pub detected: CpuLevel,
-    /// The highest level that code which chooses at run time may use: `detected`, or what [`CPU_LEVEL_VARIABLE`] names.
+    /// The highest level that code which chooses at run time may use: `detected`, or what
+    /// [`CPU_LEVEL_VARIABLE`] names.
     pub allowed: CpuLevel,
 }
 
 /// The program cannot compute on this processor, or not as it was told to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProcessorError {
-    /// The processor lacks features that the engine was compiled for, or the variable asks for a level below them.
+    /// The processor lacks features that the engine was compiled for, or the variable asks for a
+    /// level below them.
     Unsuitable(Advice),
     /// The variable names no level.
     UnknownLevel(Advice),
@@ -148,8 +157,9 @@ impl ProcessorError {
 }
 
 impl Processor {
-    /// Compares this machine with `compiled_for`, the features that the engine was compiled for, and with `variable`, the value of
-    /// [`CPU_LEVEL_VARIABLE`]. The sentence beside the levels is a warning.
+    /// Compares this machine with `compiled_for`, the features that the engine was compiled for,
+    /// and with `variable`, the value of [`CPU_LEVEL_VARIABLE`]. The sentence beside the levels is
+    /// a warning.
     ///
     /// # Errors
     ///

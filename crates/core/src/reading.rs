@@ -1,12 +1,14 @@
 //! Files that ended the program while it read them by itself.
 //!
-//! Before a file is read that no person asked for by name (a scan, a thumbnail, a canvas to recover), a marker on the disk names it; the
-//! marker is cleared afterwards. A marker that still names a file when its process is gone names what ended that process: the file is left
-//! out until it changes. Who was killed at that moment looks the same, so a file that was named once is tried again after a day, and left
-//! out for good if it is named again.
+//! Before a file is read that no person asked for by name (a scan, a thumbnail, a canvas to
+//! recover), a marker on the disk names it; the marker is cleared afterwards. A marker that still
+//! names a file when its process is gone names what ended that process: the file is left out until
+//! it changes. Who was killed at that moment looks the same, so a file that was named once is tried
+//! again after a day, and left out for good if it is named again.
 //!
-//! Invariants: a marker is a locked file of one process, so what another process reads now is no crash; marking a file costs two short
-//! writes and no flush (the system keeps what an ended process wrote); without a folder that can be written to, files are read unmarked.
+//! Invariants: a marker is a locked file of one process, so what another process reads now is no
+//! crash; marking a file costs two short writes and no flush (the system keeps what an ended
+//! process wrote); without a folder that can be written to, files are read unmarked.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -129,7 +131,8 @@ impl Marker {
         self.file.write_all(&[line, b"\n"].concat())
     }
 
-    /// The file that a marker of an ended process names. What a longer line left behind the first one counts for nothing.
+    /// The file that a marker of an ended process names. What a longer line left behind the first
+    /// one counts for nothing.
     fn read(file: &File) -> Option<FileState> {
         let mut text = Vec::new();
         file.take(MAX_MARKER_BYTES).read_to_end(&mut text).ok()?;
@@ -137,7 +140,8 @@ impl Marker {
     }
 }
 
-/// A marker that names a file; cleared when it is dropped, also by a panic of the reader, which ends no process.
+/// A marker that names a file; cleared when it is dropped, also by a panic of the reader, which
+/// ends no process.
 struct Marked<'a> {
     marks: &'a ReadingMarks,
     marker: Option<Marker>,
@@ -168,8 +172,8 @@ impl Marker {
 }
 
 impl ReadingMarks {
-    /// The marks in this folder ([`crate::paths::Paths::reading_marks`]). Files that ended processes which are gone by now are left out from
-    /// here on. Blocks.
+    /// The marks in this folder ([`crate::paths::Paths::reading_marks`]). Files that ended
+    /// processes which are gone by now are left out from here on. Blocks.
     #[must_use]
     pub fn open(folder: &Path) -> Self {
         let marks =

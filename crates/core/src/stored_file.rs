@@ -1,7 +1,9 @@
-//! Files of Atelier's own that are read at a start: which of them is damaged, and what becomes of it.
+//! Files of Atelier's own that are read at a start: which of them is damaged, and what becomes of
+//! it.
 //!
-//! One rule for all of them: only what was read and makes no sense is damaged, and is put aside under another name. What cannot be read now,
-//! and what a newer Atelier wrote, stays as it is, and nothing is written in its place.
+//! One rule for all of them: only what was read and makes no sense is damaged, and is put aside
+//! under another name. What cannot be read now, and what a newer Atelier wrote, stays as it is, and
+//! nothing is written in its place.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -68,7 +70,8 @@ pub fn aside_name(path: &Path) -> PathBuf {
     (1..MAX_ASIDE).map(name).find(|it| it.symlink_metadata().is_err()).unwrap_or_else(|| name(MAX_ASIDE))
 }
 
-/// True where the same may succeed later without anything changed but the disk: it is full, protected against changes, or away.
+/// True where the same may succeed later without anything changed but the disk: it is full,
+/// protected against changes, or away.
 #[must_use]
 pub fn is_disk_trouble(error: &io::Error) -> bool {
     if cfg!(unix) && error.raw_os_error().is_some_and(|number| GONE.contains(&number)) {

@@ -6,7 +6,8 @@ use super::hub::{HubFile, Repository};
 /// Something happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// A job, its status or its progress has changed; [`super::Downloads::snapshot`] has the newest.
+    /// A job, its status or its progress has changed; [`super::Downloads::snapshot`] has the
+    /// newest.
     QueueChanged,
     /// A job waits for a person.
     Paused {

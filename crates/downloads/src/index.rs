@@ -1,6 +1,8 @@
-//! Files that were downloaded before, so that another model that has the same one need not fetch it again.
+//! Files that were downloaded before, so that another model that has the same one need not fetch it
+//! again.
 //!
-//! A file is known by its hash; it is used only while its size and time are as they were when its hash was checked.
+//! A file is known by its hash; it is used only while its size and time are as they were when its
+//! hash was checked.
 
 use std::fs;
 use std::io::{self, Read};
@@ -93,8 +95,8 @@ impl DownloadIndex {
         self.kept.iter().any(|it| it.path == path)
     }
 
-    /// Files that have this hash; without one, files of this source, and of this version where the note names one. Those that were
-    /// changed since are left out.
+    /// Files that have this hash; without one, files of this source, and of this version where the
+    /// note names one. Those that were changed since are left out.
     pub(super) fn duplicates(&self, sha256: Option<Sha256>, metadata: Option<&PartMetadata>) -> Vec<DownloadedFile> {
         let same_version = |it: &DownloadedFile| {
             metadata.is_some_and(|metadata| {
@@ -108,7 +110,8 @@ impl DownloadIndex {
     }
 }
 
-/// Gives a file a second name, or copies it where the disk cannot do that. `None` where it turned out to be another file.
+/// Gives a file a second name, or copies it where the disk cannot do that. `None` where it turned
+/// out to be another file.
 pub(super) fn link_or_copy(
     duplicate: &DownloadedFile,
     target: &Path,

@@ -1,6 +1,7 @@
 //! Download jobs: the files of one model, and their folder.
 //!
-//! These types are the journal's format too. Fields may be added with a default; none may change its meaning.
+//! These types are the journal's format too. Fields may be added with a default; none may change
+//! its meaning.
 
 use std::collections::HashSet;
 use std::path::PathBuf;

@@ -1,6 +1,7 @@
 //! Journal of the queue, from one start to the next.
 //!
-//! The progress of a file is not in it: the part beside its path says so. One job that cannot be read loses one job, not all.
+//! The progress of a file is not in it: the part beside its path says so. One job that cannot be
+//! read loses one job, not all.
 
 use std::fs;
 use std::io;
@@ -18,7 +19,8 @@ use atelier_core::stored_file::{Unreadable, aside_name, put_aside, read_stored};
 
 /// The version that this program writes.
 const VERSION: u32 = 1;
-/// Longest journal that is read, in bytes, and values in it: thirty jobs of as many files as a repository may have take less.
+/// Longest journal that is read, in bytes, and values in it: thirty jobs of as many files as a
+/// repository may have take less.
 const MAX_BYTES: u64 = 64 << 20;
 const MAX_VALUES: usize = 1 << 19;
 
@@ -158,10 +160,12 @@ pub(super) fn read(path: &Path) -> Result<(StoredQueue, usize), Unreadable> {
     Ok((StoredQueue { jobs, index: serde_json::from_value(file.index).unwrap_or_default() }, left_out))
 }
 
-/// [`read`] for who writes it from now on: what makes no sense is kept beside, as a sentence for a person says.
+/// [`read`] for who writes it from now on: what makes no sense is kept beside, as a sentence for a
+/// person says.
 ///
 /// # Errors
-/// If it is not to be written: it cannot be read now, a newer Atelier wrote it, or it cannot be kept beside.
+/// If it is not to be written: it cannot be read now, a newer Atelier wrote it, or it cannot be
+/// kept beside.
 pub(super) fn take_over(path: &Path) -> Result<(StoredQueue, Option<String>), Unreadable> {
     match read(path) {
         Ok((remembered, 0)) => Ok((remembered, None)),

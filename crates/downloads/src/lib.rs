@@ -1,9 +1,10 @@
-//! Downloads: a queue that brings the files of models, on a thread of its own, and survives whatever happens to the line, the server,
-//! the disk and the program.
+//! Downloads: a queue that brings the files of models, on a thread of its own, and survives
+//! whatever happens to the line, the server, the disk and the program.
 //!
-//! Plain data goes in and out, as with the engine: a [`Downloads`] never blocks its caller, events wait in a mailbox, and a `wake`
-//! closure says that one came. Invariants: a file in its place is whole and has the size and hash that were asked for; bytes that came
-//! are not fetched again; every run of a job ends once. Not here: egui, the engine, what a model is.
+//! Plain data goes in and out, as with the engine: a [`Downloads`] never blocks its caller, events
+//! wait in a mailbox, and a `wake` closure says that one came. Invariants: a file in its place is
+//! whole and has the size and hash that were asked for; bytes that came are not fetched again;
+//! every run of a job ends once. Not here: egui, the engine, what a model is.
 
 #![forbid(unsafe_code)]
 
@@ -81,7 +82,8 @@ pub fn is_download_list(journal: &Path) -> bool {
     journal::read(&journal::path(journal)).is_ok()
 }
 
-/// Unpacks what the list names into the folder, with a limit of 1 GiB; true if all of it was there. For the fuzzing harness (`fuzz/`).
+/// Unpacks what the list names into the folder, with a limit of 1 GiB; true if all of it was there.
+/// For the fuzzing harness (`fuzz/`).
 #[doc(hidden)]
 #[must_use]
 pub fn unpack_archive(archive: &Path, folder: &Path, list: &UnpackList) -> bool {
@@ -89,7 +91,8 @@ pub fn unpack_archive(archive: &Path, folder: &Path, list: &UnpackList) -> bool 
     unpack::unpack(archive, folder, list, &around).is_ok()
 }
 
-/// The queue, from outside. Dropping it stops everything where it is and waits for the thread; the next start goes on from there.
+/// The queue, from outside. Dropping it stops everything where it is and waits for the thread; the
+/// next start goes on from there.
 pub struct Downloads {
     /// `None` only while dropping.
     sender: Option<mpsc::Sender<Command>>,
@@ -98,7 +101,8 @@ pub struct Downloads {
 }
 
 impl Downloads {
-    /// Starts the queue where the last one stopped. Reads files. `wake` is called from any thread whenever an event can be read.
+    /// Starts the queue where the last one stopped. Reads files. `wake` is called from any thread
+    /// whenever an event can be read.
     ///
     /// # Errors
     /// If another process downloads, or the folder or the network's settings cannot be used.
@@ -133,7 +137,8 @@ impl Downloads {
         Ok(Self { sender: Some(sender), outbox, thread: Some(thread) })
     }
 
-    /// Adds a job at the end of the queue. One whose name is there already goes on, with the files of the new one.
+    /// Adds a job at the end of the queue. One whose name is there already goes on, with the files
+    /// of the new one.
     ///
     /// # Errors
     /// If it makes no sense, or nobody can take it.

@@ -1,16 +1,19 @@
 //! Names of files in the text of links. Pure.
 //!
-//! Links are taken apart as they are written, not by the rules of browsers: those resolve `..` in a path, which is to be refused.
+//! Links are taken apart as they are written, not by the rules of browsers: those resolve `..` in a
+//! path, which is to be refused.
 
 use percent_encoding::percent_decode_str;
 
-/// The name of the file at this address, by the address; `None` where it is not escaped as it should be.
+/// The name of the file at this address, by the address; `None` where it is not escaped as it
+/// should be.
 #[must_use]
 pub fn name_in(url: &str) -> Option<String> {
     unescaped(url.split(['?', '#']).next()?.rsplit('/').next()?)
 }
 
-/// A part of an address in plain text: `%20` is a space. `None` where `%` is not followed by two hexadecimal digits, or the text is not UTF-8.
+/// A part of an address in plain text: `%20` is a space. `None` where `%` is not followed by two
+/// hexadecimal digits, or the text is not UTF-8.
 #[must_use]
 pub fn unescaped(text: &str) -> Option<String> {
     let is_escape = |rest: &str| rest.len() >= 2 && rest.bytes().take(2).all(|it| it.is_ascii_hexdigit());

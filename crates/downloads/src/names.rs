@@ -10,7 +10,8 @@ use sha2::Digest as _;
 /// Bytes that are hashed at a time.
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// A file's place in its model's folder: a relative path with `/`, which cannot lead out of it on any system.
+/// A file's place in its model's folder: a relative path with `/`, which cannot lead out of it on
+/// any system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct FileName(String);
@@ -34,7 +35,8 @@ impl TryFrom<String> for FileName {
 
     fn try_from(name: String) -> Result<Self, String> {
         let odd = |c: char| c.is_control() || matches!(c, '\\' | ':' | '<' | '>' | '"' | '|' | '?' | '*');
-        // Windows leaves dots and spaces at the end of a name out, so that `.. ` would be `..` there.
+        // Windows leaves dots and spaces at the end of a name out, so that `.. ` would be `..`
+        // there.
         let part = |it: &str| !it.is_empty() && !it.starts_with(' ') && !it.ends_with(['.', ' ']) && !it.contains(odd);
         if name.len() <= 512 && name.split('/').all(|it| part(it) && !is_device(it)) {
             Ok(Self(name))
@@ -80,7 +82,8 @@ impl Sha256 {
         Self::of_watched(from, |_| Ok(()))
     }
 
-    /// The sum of everything that can be read. `watch` is told the bytes of each block, and ends the reading by an error.
+    /// The sum of everything that can be read. `watch` is told the bytes of each block, and ends
+    /// the reading by an error.
     ///
     /// # Errors
     /// If reading fails, and what `watch` answers.

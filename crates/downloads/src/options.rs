@@ -37,8 +37,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// The usual ones: three files at once; `HF_ENDPOINT`, tokens and proxies as the environment has them. Reads files, and the keyring
-    /// where a token was put there.
+    /// The usual ones: three files at once; `HF_ENDPOINT`, tokens and proxies as the environment
+    /// has them. Reads files, and the keyring where a token was put there.
     #[must_use]
     pub fn new(journal: PathBuf, models_root: PathBuf) -> Self {
         let endpoint = std::env::var("HF_ENDPOINT").ok().filter(|it| !it.is_empty());
@@ -98,7 +98,8 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The wait after so many failed tries. `chance` is from 0 to 1: many who failed together should not come back together.
+    /// The wait after so many failed tries. `chance` is from 0 to 1: many who failed together
+    /// should not come back together.
     pub(super) fn wait(&self, tries: u32, asked: Option<Duration>, chance: f64) -> Duration {
         if let Some(asked) = asked {
             return asked;

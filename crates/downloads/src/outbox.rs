@@ -1,6 +1,8 @@
-//! Snapshot of the queue and events, from the queue's thread to the holder of the [`Downloads`](super::Downloads).
+//! Snapshot of the queue and events, from the queue's thread to the holder of the
+//! [`Downloads`](super::Downloads).
 //!
-//! Progress is told by the snapshot alone, which a slow reader finds in its newest form; events tell each end of a run once, and answers.
+//! Progress is told by the snapshot alone, which a slow reader finds in its newest form; events
+//! tell each end of a run once, and answers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,7 +24,8 @@ impl Outbox {
         Self { events: Mailbox::new(wake), snapshot: Mutex::default() }
     }
 
-    /// Sends an event. An unread event that it makes worthless is dropped: an earlier change of the queue, an earlier answer of its kind.
+    /// Sends an event. An unread event that it makes worthless is dropped: an earlier change of the
+    /// queue, an earlier answer of its kind.
     pub(super) fn send(&self, event: Event) {
         match &event {
             Event::QueueChanged => self.events.send_replacing(event, |it| *it == Event::QueueChanged),

@@ -1,8 +1,10 @@
-//! A file that is not whole yet: its bytes, their hash, and the note that says whose bytes they are.
+//! A file that is not whole yet: its bytes, their hash, and the note that says whose bytes they
+//! are.
 //!
-//! Invariants: the note is on the disk before the first byte is, and is gone before the bytes of another version come, so bytes beside a
-//! note are a beginning of what it names, whenever the process dies. The hash is that of the bytes in the file. A file gets its name
-//! only when its size and hash are right and it is flushed.
+//! Invariants: the note is on the disk before the first byte is, and is gone before the bytes of
+//! another version come, so bytes beside a note are a beginning of what it names, whenever the
+//! process dies. The hash is that of the bytes in the file. A file gets its name only when its size
+//! and hash are right and it is flushed.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -43,12 +45,14 @@ impl PartMetadata {
         self.etag.as_deref().filter(|it| it.starts_with('"'))
     }
 
-    /// True if bytes of this version can be gone on with: something will tell if the server has another one by then.
+    /// True if bytes of this version can be gone on with: something will tell if the server has
+    /// another one by then.
     pub(super) fn can_resume(&self) -> bool {
         self.linked.is_some() || self.wanted.is_some() || self.strong_etag().is_some() || self.modified.is_some()
     }
 
-    /// True if a server that says `now` still has the same version, as far as the two can be compared.
+    /// True if a server that says `now` still has the same version, as far as the two can be
+    /// compared.
     pub(super) fn is_same(&self, now: &Self) -> bool {
         if self.total.is_some() && now.total.is_some() && self.total != now.total {
             return false;
@@ -63,7 +67,8 @@ impl PartMetadata {
         }
     }
 
-    /// True if a server that says `now` certainly has the same version: it is named by what stands for the bytes.
+    /// True if a server that says `now` certainly has the same version: it is named by what stands
+    /// for the bytes.
     pub(super) fn is_surely(&self, now: &Self) -> bool {
         let linked = self.linked.is_some() && self.linked == now.linked;
         self.is_same(now) && (linked || self.strong_etag().is_some() && self.strong_etag() == now.strong_etag())
@@ -211,7 +216,8 @@ pub(super) fn remove_part(target: &Path) {
     }
 }
 
-/// Bytes of a file that is not whole, without reading them, and of the whole, where the server has told.
+/// Bytes of a file that is not whole, without reading them, and of the whole, where the server has
+/// told.
 pub(super) fn bytes_there(target: &Path) -> (u64, Option<u64>) {
     let Some(metadata) = read_metadata(&beside(target, NOTE)) else { return (0, None) };
     (fs::metadata(beside(target, PART)).map_or(0, |it| it.len()), metadata.total)

@@ -34,7 +34,8 @@ pub(super) fn is_page(headers: &HeaderMap) -> bool {
     headers.get(header::CONTENT_TYPE).is_some_and(|it| it.as_bytes().to_ascii_lowercase().starts_with(b"text/html"))
 }
 
-/// The name in `Content-Disposition` (RFC 6266): the one in UTF-8 before the plain one, without folders.
+/// The name in `Content-Disposition` (RFC 6266): the one in UTF-8 before the plain one, without
+/// folders.
 fn told_name(headers: &HeaderMap) -> Option<String> {
     let value = headers.get(header::CONTENT_DISPOSITION)?;
     let value = std::str::from_utf8(value.as_bytes()).ok()?;
@@ -57,7 +58,8 @@ fn told_name(headers: &HeaderMap) -> Option<String> {
     (!last.is_empty()).then(|| last.to_owned())
 }
 
-/// The `key=value` parts of a header after its first word; values may stand in quotes, with `\` before a quote in them.
+/// The `key=value` parts of a header after its first word; values may stand in quotes, with `\`
+/// before a quote in them.
 fn parameters(value: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut rest = value.split_once(';').map_or("", |it| it.1);

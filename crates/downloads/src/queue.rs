@@ -1,7 +1,8 @@
 //! The queue itself: takes commands, starts and stops transfers, remembers, tells.
 //!
-//! It runs on one thread and never blocks it: files are written, hashed and unpacked by threads of their own. A file that two jobs want
-//! is brought by the first, and given to the second once it is there.
+//! It runs on one thread and never blocks it: files are written, hashed and unpacked by threads of
+//! their own. A file that two jobs want is brought by the first, and given to the second once it is
+//! there.
 
 mod commands;
 mod endings;
@@ -91,8 +92,8 @@ pub(super) struct Queue {
     write_again: Option<tokio::time::Instant>,
     /// True while the disks of jobs that wait for room are looked at.
     looks_for_room: bool,
-    /// Ends that are told once they are remembered, and those whose remembering is on its way: whoever hears of a file must find it in the
-    /// journal.
+    /// Ends that are told once they are remembered, and those whose remembering is on its way:
+    /// whoever hears of a file must find it in the journal.
     ends: Vec<Event>,
     ends_written: Vec<Event>,
     /// True if the snapshot is out of date.

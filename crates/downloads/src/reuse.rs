@@ -9,7 +9,8 @@ use super::part::{self, PartError, PartMetadata};
 use super::task::{Context, FileTask};
 use super::transfer_error::{TransferError, file_error};
 
-/// The file, where it is at hand, and whether it was brought to its place. `server` is what its server says of it, once it was asked.
+/// The file, where it is at hand, and whether it was brought to its place. `server` is what its
+/// server says of it, once it was asked.
 pub(super) fn find_reusable(
     context: &Context,
     task: &FileTask,
@@ -56,7 +57,8 @@ pub(super) fn find_reusable(
     Ok(None)
 }
 
-/// A file in the place of the new one is replaced only where Atelier downloaded it; anybody else's is put aside under another name.
+/// A file in the place of the new one is replaced only where Atelier downloaded it; anybody else's
+/// is put aside under another name.
 pub(super) fn make_room(context: &Context, target: &Path) -> io::Result<()> {
     if std::fs::symlink_metadata(target).is_err() || context.index().holds(target) {
         return Ok(());

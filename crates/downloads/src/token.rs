@@ -11,7 +11,8 @@ use atelier_core::paths;
 /// A file longer than this holds no token.
 const MAX_BYTES: u64 = 4096;
 
-/// A secret by which a server of models knows a person. It is never shown: not by `Debug`, not in errors.
+/// A secret by which a server of models knows a person. It is never shown: not by `Debug`, not in
+/// errors.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
@@ -28,8 +29,8 @@ impl Token {
         &self.0
     }
 
-    /// The token of this person: the stored one, then `HF_TOKEN`, then the file that `HF_TOKEN_PATH` names, then `token` in `HF_HOME`
-    /// (usually `~/.cache/huggingface`).
+    /// The token of this person: the stored one, then `HF_TOKEN`, then the file that
+    /// `HF_TOKEN_PATH` names, then `token` in `HF_HOME` (usually `~/.cache/huggingface`).
     #[must_use]
     pub fn find(store: &TokenStore) -> Option<Self> {
         let variable = |name: &str| std::env::var(name).ok().filter(|it| !it.is_empty());
@@ -62,14 +63,16 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Store of a person's own token: the system's keyring, or, where there is none, a file that nobody else may read.
+/// Store of a person's own token: the system's keyring, or, where there is none, a file that nobody
+/// else may read.
 #[derive(Clone)]
 pub struct TokenStore {
     path: PathBuf,
     keyring: Option<Arc<dyn Keyring>>,
 }
 
-/// A place for one secret that the system guards. Errors are for the log: the file takes the keyring's place.
+/// A place for one secret that the system guards. Errors are for the log: the file takes the
+/// keyring's place.
 trait Keyring: Send + Sync {
     fn get(&self) -> Result<String, String>;
     fn set(&self, secret: &str) -> Result<(), String>;
@@ -100,7 +103,8 @@ impl Keyring for SystemKeyring {
 }
 
 impl TokenStore {
-    /// The store of this person; the folder holds the file, or remembers that the keyring has the token.
+    /// The store of this person; the folder holds the file, or remembers that the keyring has the
+    /// token.
     #[must_use]
     pub fn new(folder: &Path) -> Self {
         // With all folders moved, everything stays in them.
@@ -114,7 +118,8 @@ impl TokenStore {
         Self { path: folder.join("token"), keyring: None }
     }
 
-    /// Is there while the keyring has the token: one that was never used is never asked, because asking may ask the person.
+    /// Is there while the keyring has the token: one that was never used is never asked, because
+    /// asking may ask the person.
     fn mark(&self) -> PathBuf {
         self.path.with_extension("keyring")
     }
@@ -131,7 +136,8 @@ impl TokenStore {
         Token::read(&self.path)
     }
 
-    /// Keeps a token, or forgets the one that is kept. May wait for the person, as [`TokenStore::load`].
+    /// Keeps a token, or forgets the one that is kept. May wait for the person, as
+    /// [`TokenStore::load`].
     ///
     /// # Errors
     /// If neither the keyring nor the file can be written.

@@ -1,7 +1,8 @@
 //! One file, from wherever it is to its place.
 //!
-//! A file that is there already, or that another model has, is not fetched. What is fetched is written and hashed by a thread of its own
-//! while the next bytes come in. A broken line is gone on with where it broke; bytes of another version are never put together.
+//! A file that is there already, or that another model has, is not fetched. What is fetched is
+//! written and hashed by a thread of its own while the next bytes come in. A broken line is gone on
+//! with where it broke; bytes of another version are never put together.
 
 use std::io;
 use std::sync::Arc;
@@ -113,7 +114,8 @@ impl Transfer {
                     let kept = self.settle(*whole).await?;
                     match kept {
                         Ok(kept) => return Ok((kept, true)),
-                        // A part that was put together may be damaged where the file is not: that is found out once.
+                        // A part that was put together may be damaged where the file is not: that
+                        // is found out once.
                         Err(_) if connections > 1 && !begun_anew => {
                             (begun_anew, connections, best) = (true, 0, 0);
                             part = self.open().await?;
@@ -157,7 +159,8 @@ impl Transfer {
         }
     }
 
-    /// A file that need not be fetched: it is in its place already, or another model has it. `server` is what its server says of it.
+    /// A file that need not be fetched: it is in its place already, or another model has it.
+    /// `server` is what its server says of it.
     async fn find_reusable(&self, server: Option<PartMetadata>) -> Result<Option<(DownloadedFile, bool)>, TransferError> {
         let (context, task) = (Arc::clone(&self.context), self.task.clone());
         blocking(move || find_reusable(&context, &task, server.as_ref())).await?
@@ -202,7 +205,8 @@ impl Transfer {
             Ok(Some(start)) => start,
             Ok(None) => return (Ok(Attempt::Whole(Box::new(part))), None),
             Err(bad) => {
-                // Whatever is there is of no use where the server has another version, or says that it has less.
+                // Whatever is there is of no use where the server has another version, or says that
+                // it has less.
                 let stale = matches!(bad, AttemptError::Changed) || answer.response.status() == StatusCode::RANGE_NOT_SATISFIABLE;
                 if stale && let Err(error) = part.clear() {
                     return (Err(file_error(error.into(), &self.task).into()), None);
@@ -212,7 +216,8 @@ impl Transfer {
         };
         let anew = matches!(start, Start::Anew(_));
         if anew {
-            // Now that the server has named the file, it may turn out to be at hand; a copy needs the part's place.
+            // Now that the server has named the file, it may turn out to be at hand; a copy needs
+            // the part's place.
             if let Err(error) = part.discard() {
                 return (Err(file_error(error.into(), &self.task).into()), None);
             }
@@ -268,7 +273,8 @@ impl Transfer {
         }
     }
 
-    /// The start of the writer for this answer, where `there` bytes of the version `old` are on disk; `None` if they are the whole file.
+    /// The start of the writer for this answer, where `there` bytes of the version `old` are on
+    /// disk; `None` if they are the whole file.
     fn judge(&self, answer: &Answer, old: &PartMetadata, now: &PartMetadata, there: u64) -> Result<Option<Start>, AttemptError> {
         let (status, name) = (answer.response.status(), self.task.name());
         if !matches!(status, StatusCode::OK | StatusCode::PARTIAL_CONTENT | StatusCode::RANGE_NOT_SATISFIABLE) {
@@ -383,7 +389,8 @@ impl Transfer {
         }
     }
 
-    /// Checks a file whose bytes are all there, and gives it its name; a file that is not the right one is gone afterwards.
+    /// Checks a file whose bytes are all there, and gives it its name; a file that is not the right
+    /// one is gone afterwards.
     async fn settle(&self, part: Part) -> Result<Result<DownloadedFile, Failure>, TransferError> {
         self.task.counter.set_stage(Stage::Finishing);
         let (context, task) = (Arc::clone(&self.context), self.task.clone());

@@ -1,7 +1,8 @@
 //! Archives: the files that a list names, and nothing else.
 //!
-//! Invariants: only plain files that the list names are written, only inside the job's folder, whole or not at all. What an archive
-//! says of sizes is checked before a byte is unpacked, and held to while unpacking.
+//! Invariants: only plain files that the list names are written, only inside the job's folder,
+//! whole or not at all. What an archive says of sizes is checked before a byte is unpacked, and
+//! held to while unpacking.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -60,7 +61,8 @@ impl From<ZipError> for UnpackError {
 }
 
 impl UnpackError {
-    /// The error of the transfer. A faulty archive is removed: it would be faulty the next time too.
+    /// The error of the transfer. A faulty archive is removed: it would be faulty the next time
+    /// too.
     pub(super) fn file_error(self, archive: &Path) -> TransferError {
         let failed = |sentence: String, hint: &str, cause| TransferError::Failed(Failure::new(cause, sentence, hint));
         let name = archive.file_name().unwrap_or_default().display();
@@ -131,7 +133,8 @@ pub(super) fn unpack(archive: &Path, folder: &Path, list: &UnpackList, around: &
     Ok(all)
 }
 
-/// Brings a file to its place; and says whether it was written, and not there already: the process may have ended half-way before.
+/// Brings a file to its place; and says whether it was written, and not there already: the process
+/// may have ended half-way before.
 fn unpack_one<R: Read + io::Seek>(
     zip: &mut ZipArchive<R>,
     entry: &ArchiveEntry,

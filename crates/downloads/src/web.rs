@@ -1,7 +1,8 @@
 //! Requests: redirects, the token, what a server's answer says of a file.
 //!
-//! Invariants: the token goes to the endpoint's own scheme, host and port and to nobody else, whatever a server redirects to; a redirect
-//! never leads from `https` to `http`. Nothing a server says is trusted beyond being compared.
+//! Invariants: the token goes to the endpoint's own scheme, host and port and to nobody else,
+//! whatever a server redirects to; a redirect never leads from `https` to `http`. Nothing a server
+//! says is trusted beyond being compared.
 
 use std::time::{Duration, SystemTime};
 
@@ -184,7 +185,8 @@ impl Web {
         next.map_err(|error| NoAnswer::QueuedJob(words(&error)))
     }
 
-    /// The failure for a status that is no success. The second value is true if another try may help.
+    /// The failure for a status that is no success. The second value is true if another try may
+    /// help.
     pub(super) fn refusal(&self, answer: &Answer, what: &str, repo: Option<&str>, licence_url: Option<&str>) -> (Failure, bool) {
         let (status, headers) = (answer.response.status(), answer.response.headers());
         let code = headers.get("x-error-code").and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -295,7 +297,8 @@ pub(super) fn content_length(headers: &HeaderMap) -> Option<u64> {
     number(headers, &header::CONTENT_LENGTH)
 }
 
-/// `Content-Range` (RFC 9110, 14.4): the first byte of a part, where there is one, and the size of the whole, where it is told.
+/// `Content-Range` (RFC 9110, 14.4): the first byte of a part, where there is one, and the size of
+/// the whole, where it is told.
 pub(super) fn content_range(headers: &HeaderMap) -> Option<(Option<u64>, Option<u64>)> {
     let (range, total) = headers.get(header::CONTENT_RANGE)?.to_str().ok()?.trim().strip_prefix("bytes ")?.split_once('/')?;
     let from = if range == "*" { None } else { Some(range.split_once('-')?.0.trim().parse().ok()?) };

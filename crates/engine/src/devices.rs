@@ -1,6 +1,7 @@
 //! The devices of this process: the machine's own, simulated ones, and those of servers.
 //!
-//! Invariant: no device is added while a job runs, in any engine of this process: the C++ engine reads its list of devices without a lock.
+//! Invariant: no device is added while a job runs, in any engine of this process: the C++ engine
+//! reads its list of devices without a lock.
 
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -15,7 +16,8 @@ pub(crate) fn lock_list() -> RwLockReadGuard<'static, ()> {
     LIST.read()
 }
 
-/// The same on a thread that works for a job, which holds the lock too: does not wait for one who waits for that job.
+/// The same on a thread that works for a job, which holds the lock too: does not wait for one who
+/// waits for that job.
 pub(crate) fn lock_list_of_job() -> RwLockReadGuard<'static, ()> {
     LIST.read_recursive()
 }
@@ -25,7 +27,8 @@ pub(crate) fn lock_list_to_add() -> RwLockWriteGuard<'static, ()> {
     LIST.write()
 }
 
-/// All devices, with their free memory as of now; of a remote one as of its server's last answer. Waits for no server.
+/// All devices, with their free memory as of now; of a remote one as of its server's last answer.
+/// Waits for no server.
 pub(crate) fn list() -> Vec<Device> {
     ffi::devices().into_iter().map(|(device, position)| described(device, position.as_ref())).collect()
 }
@@ -52,8 +55,8 @@ pub struct NotAdded {
     pub why: String,
 }
 
-/// Adds GPUs that the CPU simulates, with memory of their own, for tests and demonstrations. To be called before an engine is started; they
-/// stay as long as the process.
+/// Adds GPUs that the CPU simulates, with memory of their own, for tests and demonstrations. To be
+/// called before an engine is started; they stay as long as the process.
 ///
 /// # Errors
 /// If a device has one of the names.

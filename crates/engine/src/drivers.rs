@@ -1,8 +1,10 @@
-//! Libraries that this system lacks for its graphics cards to be used, with the command that installs them.
+//! Libraries that this system lacks for its graphics cards to be used, with the command that
+//! installs them.
 
 use super::ffi;
 
-/// Names the library that is missing, and how it is installed here; `None`: nothing is known to be missing.
+/// Names the library that is missing, and how it is installed here; `None`: nothing is known to be
+/// missing.
 pub(crate) fn missing() -> Option<String> {
     ffi::is_vulkan_loader_missing().then(|| {
         let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();

@@ -1,8 +1,9 @@
 //! The engine's end: requests are sorted as they arrive.
 //!
-//! Jobs and controls wait in one queue for the engine's thread. Queries wait beside it, the newest of each kind, for a thread of their own.
-//! A cancel only sets the flag of its job, so that it is seen within milliseconds whatever the engine's thread does. Invariants: receiving
-//! never blocks; each job that was received gets exactly one `End`, also when the engine's thread panics.
+//! Jobs and controls wait in one queue for the engine's thread. Queries wait beside it, the newest
+//! of each kind, for a thread of their own. A cancel only sets the flag of its job, so that it is
+//! seen within milliseconds whatever the engine's thread does. Invariants: receiving never blocks;
+//! each job that was received gets exactly one `End`, also when the engine's thread panics.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -214,7 +215,8 @@ impl EngineEnd {
         self.dispatcher.input.next_within(limit)
     }
 
-    /// Marks a job as running and returns the flag that cancels it; `None` where it was cancelled while it waited.
+    /// Marks a job as running and returns the flag that cancels it; `None` where it was cancelled
+    /// while it waited.
     #[must_use]
     pub fn start(&self, job: JobId) -> Option<Arc<AtomicBool>> {
         let mut state = self.dispatcher.state.lock();
@@ -299,7 +301,8 @@ pub enum NextQuery {
 }
 
 impl QueryReceiver {
-    /// The next query, with a flag that is set once its answer is not wanted any more; `None` once every [`Handle`](crate::Handle) is gone.
+    /// The next query, with a flag that is set once its answer is not wanted any more; `None` once
+    /// every [`Handle`](crate::Handle) is gone.
     #[must_use]
     pub fn next(&self) -> Option<(Query, Arc<AtomicBool>)> {
         match self.next_within(None) {

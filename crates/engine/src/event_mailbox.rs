@@ -1,7 +1,7 @@
 //! Events on their way to the reader of a [`Handle`](crate::Handle).
 //!
-//! Invariants: previews and steps are replaced by newer ones of the same job, log lines are bounded, nothing else is dropped; after the `End`
-//! of a job comes no preview of it.
+//! Invariants: previews and steps are replaced by newer ones of the same job, log lines are
+//! bounded, nothing else is dropped; after the `End` of a job comes no preview of it.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -31,7 +31,8 @@ impl EventMailbox {
         Self { unread: Mailbox::new(wake), open: Mutex::default(), observer: OnceLock::new() }
     }
 
-    /// Calls `observer` with each event from now on. Returns false where there is an observer already.
+    /// Calls `observer` with each event from now on. Returns false where there is an observer
+    /// already.
     pub(crate) fn observe(&self, observer: impl Fn(&Event) + Send + Sync + 'static) -> bool {
         self.observer.set(Box::new(observer)).is_ok()
     }
@@ -61,7 +62,8 @@ impl EventMailbox {
                 Event::Preview { job, .. } => {
                     unread.retain(|it| !matches!(it, Event::Preview { job: other, .. } if *other == job));
                     if self.open.lock().contains(&job) {
-                        // It is older than the end of its job and newer than most else: it is read first, after `Begin`.
+                        // It is older than the end of its job and newer than most else: it is read
+                        // first, after `Begin`.
                         let begin = unread.iter().position(|it| matches!(it, Event::Begin { job: other, .. } if *other == job));
                         unread.insert(begin.map_or(0, |begin| begin + 1), event);
                     }
@@ -80,7 +82,8 @@ impl EventMailbox {
                         unread.remove(oldest);
                     }
                     unread.push_back(event);
-                    // A line of a job's log can wait: its end comes for certain, and waking a reader for each line costs more than the line.
+                    // A line of a job's log can wait: its end comes for certain, and waking a
+                    // reader for each line costs more than the line.
                     return job.is_none();
                 }
                 Event::End { job, .. } => {

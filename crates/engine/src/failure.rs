@@ -14,7 +14,8 @@ const OUT_OF_MEMORY: (&str, &str) = (
 /// Advice where one tensor is larger than a device's buffers may be.
 const TOO_LARGE_HINT: &str = "Run the text encoder on the CPU (te=cpu), turn on VAE tiling, or choose a more quantised file (Q8_0, Q4_0).";
 
-/// Fragments of the engine's log lines (stable-diffusion.cpp, ggml), and the advice for a person. The first that matches wins.
+/// Fragments of the engine's log lines (stable-diffusion.cpp, ggml), and the advice for a person.
+/// The first that matches wins.
 const KNOWN: &[(&[&str], &str, &str)] = &[
     (
         &["too large for params buffer", " takes no tensor of "],

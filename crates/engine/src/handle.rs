@@ -1,7 +1,8 @@
 //! The caller's end of the engine.
 //!
-//! A [`Handle`] sends [`Request`]s and reads [`Event`]s, and shares nothing else with the engine: its sender may as well write to the pipe of
-//! a child process. Invariants: sending never blocks; every submitted job gets exactly one `End`.
+//! A [`Handle`] sends [`Request`]s and reads [`Event`]s, and shares nothing else with the engine:
+//! its sender may as well write to the pipe of a child process. Invariants: sending never blocks;
+//! every submitted job gets exactly one `End`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,7 +37,8 @@ impl RequestSender for LocalSender {
 impl Drop for LocalSender {
     fn drop(&mut self) {
         self.dispatcher.close();
-        // A `wake` may hold the last handle: the engine's threads cannot wait for themselves, and end by themselves.
+        // A `wake` may hold the last handle: the engine's threads cannot wait for themselves, and
+        // end by themselves.
         if let Some(thread) = self.thread.take()
             && !is_engine_thread()
             && thread.join().is_err()
@@ -46,7 +48,8 @@ impl Drop for LocalSender {
     }
 }
 
-/// The two ends of an engine in this process. `wake` is called, from any thread, whenever a new event can be read.
+/// The two ends of an engine in this process. `wake` is called, from any thread, whenever a new
+/// event can be read.
 #[must_use]
 pub fn channel(wake: impl Fn() + Send + Sync + 'static) -> (Handle, EngineEnd) {
     let (connection, end) = Connection::new(wake);
@@ -68,7 +71,8 @@ impl Connection {
         (Self { dispatcher: Arc::clone(&dispatcher), events }, EngineEnd::new(dispatcher))
     }
 
-    /// The handle, which waits for this thread when it is dropped: a process must not exit while one is in the engine.
+    /// The handle, which waits for this thread when it is dropped: a process must not exit while
+    /// one is in the engine.
     pub(crate) fn handle(self, thread: Option<JoinHandle<()>>) -> Handle {
         Handle::new(LocalSender { dispatcher: self.dispatcher, thread }, self.events)
     }
@@ -82,7 +86,8 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// A handle that sends its requests here, and reads the events that are delivered to this mailbox.
+    /// A handle that sends its requests here, and reads the events that are delivered to this
+    /// mailbox.
     pub(crate) fn new(requests: impl RequestSender + 'static, events: Arc<EventMailbox>) -> Self {
         Self { requests: Box::new(requests), events, next_job: AtomicU64::new(1) }
     }
@@ -95,7 +100,8 @@ impl Handle {
         self.submit_announced(task, |_| {})
     }
 
-    /// Submits a job and returns its number. `announce` is called with the number before any event can carry it.
+    /// Submits a job and returns its number. `announce` is called with the number before any event
+    /// can carry it.
     ///
     /// # Errors
     /// If too many jobs are open or the engine is gone; then no event will carry the number.
@@ -107,7 +113,8 @@ impl Handle {
         Ok(job)
     }
 
-    /// Queries the memory that a recipe takes; `Event::Estimated` answers, unless a newer query replaces this one.
+    /// Queries the memory that a recipe takes; `Event::Estimated` answers, unless a newer query
+    /// replaces this one.
     ///
     /// # Errors
     /// If the engine is gone.
@@ -163,7 +170,8 @@ impl Handle {
         self.control(Control::SetReserve(reserve))
     }
 
-    /// Sets whether recipes without a placement get the quickest that fits, as they do at first, or the engine's default device.
+    /// Sets whether recipes without a placement get the quickest that fits, as they do at first, or
+    /// the engine's default device.
     ///
     /// # Errors
     /// If the engine is gone.
@@ -171,7 +179,8 @@ impl Handle {
         self.control(Control::PlaceAutomatically(places))
     }
 
-    /// Begins to load the model of a recipe, so that its first picture waits less; `None` stops a preload.
+    /// Begins to load the model of a recipe, so that its first picture waits less; `None` stops a
+    /// preload.
     ///
     /// # Errors
     /// If the engine is gone.
@@ -179,7 +188,8 @@ impl Handle {
         self.control(Control::Preload(recipe.map(Box::new)))
     }
 
-    /// Measures devices while no job runs; `Event::Rates` follows after each. `None` stops a measurement.
+    /// Measures devices while no job runs; `Event::Rates` follows after each. `None` stops a
+    /// measurement.
     ///
     /// # Errors
     /// If the engine is gone.
@@ -187,7 +197,8 @@ impl Handle {
         self.control(Control::Measure(devices))
     }
 
-    /// Cancels a job. One that waits ends at once, one that runs as soon as the engine can stop; others are left alone.
+    /// Cancels a job. One that waits ends at once, one that runs as soon as the engine can stop;
+    /// others are left alone.
     pub fn cancel(&self, job: JobId) {
         // An engine that is gone has ended its jobs.
         self.control(Control::Cancel(job)).ok();
@@ -199,8 +210,9 @@ impl Handle {
         }
     }
 
-    /// Calls `observer` with every event from now on, before the event can be read here, on a thread of the engine: for a second reader that
-    /// must not depend on the first. It must not wait. Returns false where there is an observer already.
+    /// Calls `observer` with every event from now on, before the event can be read here, on a
+    /// thread of the engine: for a second reader that must not depend on the first. It must not
+    /// wait. Returns false where there is an observer already.
     pub fn observe(&self, observer: impl Fn(&Event) + Send + Sync + 'static) -> bool {
         self.events.observe(observer)
     }

@@ -1,7 +1,7 @@
 //! The engine: contexts of models, and the threads that turn requests into pictures.
 //!
-//! Callers hold a [`Handle`]; they send [`Request`]s and read [`Event`]s, both plain data. Not here: egui, the command line, files that a
-//! person sees. Only `ffi` below contains `unsafe`.
+//! Callers hold a [`Handle`]; they send [`Request`]s and read [`Event`]s, both plain data. Not
+//! here: egui, the command line, files that a person sees. Only `ffi` below contains `unsafe`.
 
 mod cache;
 mod cpu_math;

@@ -1,4 +1,5 @@
-//! Placements as the engine uses them: every device by its whole name, with the budgets that hold there. Pure.
+//! Placements as the engine uses them: every device by its whole name, with the budgets that hold
+//! there. Pure.
 
 use crate::protocol::Failure;
 use atelier_core::device::{Device, DeviceKind};
@@ -15,7 +16,8 @@ pub(crate) struct ResolvedPlacement {
     pub(crate) placement: Placement,
     /// One for each module whose device has one.
     pub(crate) budgets: Vec<Budget>,
-    /// The placement under which memory and work were estimated: its own, or the default one where it was chosen for a recipe without one.
+    /// The placement under which memory and work were estimated: its own, or the default one where
+    /// it was chosen for a recipe without one.
     pub(crate) estimated_as: Placement,
     /// A sentence on a placement that was chosen for a recipe without one.
     pub(crate) note: Option<String>,
@@ -58,7 +60,8 @@ impl ResolvedPlacement {
         Self { estimated_as: placement.clone(), placement, budgets, note: None }
     }
 
-    /// The same, chosen for a recipe without a placement, whose memory was estimated under this default one.
+    /// The same, chosen for a recipe without a placement, whose memory was estimated under this
+    /// default one.
     pub(crate) fn automatic(self, estimated_as: Placement, note: Option<String>) -> Self {
         Self { estimated_as, note, ..self }
     }

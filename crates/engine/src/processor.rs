@@ -1,5 +1,5 @@
-//! The processor's instruction sets against those that the engine was compiled for. Pure Rust: nothing here runs the engine, so it can be
-//! asked before.
+//! The processor's instruction sets against those that the engine was compiled for. Pure Rust:
+//! nothing here runs the engine, so it can be asked before.
 
 use std::sync::OnceLock;
 
@@ -8,8 +8,9 @@ use atelier_core::processor::{Processor, ProcessorError};
 
 static CHOSEN: OnceLock<Processor> = OnceLock::new();
 
-/// Decides which instruction sets this process uses; `variable` is the value of `ATELIER_CPU_LEVEL`. Call it before anything of the engine
-/// runs. The sentence returned is a warning.
+/// Decides which instruction sets this process uses; `variable` is the value of
+/// `ATELIER_CPU_LEVEL`. Call it before anything of the engine runs. The sentence returned is a
+/// warning.
 ///
 /// # Errors
 ///
@@ -21,7 +22,8 @@ pub fn choose_processor(variable: Option<&str>) -> Result<Option<String>, Proces
     Ok(warning)
 }
 
-/// The instruction sets that this process uses: those of [`choose_processor`], or of this machine where it was not called.
+/// The instruction sets that this process uses: those of [`choose_processor`], or of this machine
+/// where it was not called.
 pub fn processor() -> Processor {
     *CHOSEN.get_or_init(|| {
         let compiled = atelier_core::processor::CpuLevel::highest(|feature| ffi::COMPILED_FOR.contains(&feature));

@@ -1,7 +1,9 @@
-//! The engine's thread: gives each job a thread of its own as soon as the devices that it needs are free.
+//! The engine's thread: gives each job a thread of its own as soon as the devices that it needs are
+//! free.
 //!
-//! Invariants: each job that starts ends with exactly one `End`, whatever happens inside; jobs that need the same device run one after the
-//! other, in the order in which they came; a panic drops every model that nobody uses and the engine goes on.
+//! Invariants: each job that starts ends with exactly one `End`, whatever happens inside; jobs that
+//! need the same device run one after the other, in the order in which they came; a panic drops
+//! every model that nobody uses and the engine goes on.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,7 +33,8 @@ enum Needed {
 }
 
 impl Needed {
-    /// The devices that compute for a recipe. The processor is shared, unless it runs `main`: its other work is short.
+    /// The devices that compute for a recipe. The processor is shared, unless it runs `main`: its
+    /// other work is short.
     fn by(placement: Option<&ResolvedPlacement>, main: Module) -> Self {
         let Some(placement) = placement else { return Self::All };
         let devices = placement.placement.shares().into_iter().flat_map(|shard| {
@@ -55,8 +58,9 @@ enum Work {
     Job {
         job: JobId,
         task: Task,
-        /// `None` where it names a device that is not known yet, since a server before it in the queue may add one; and where it is left to
-        /// the engine, and the model was not looked at yet.
+        /// `None` where it names a device that is not known yet, since a server before it in the
+        /// queue may add one; and where it is left to the engine, and the model was not looked at
+        /// yet.
         placement: Option<Box<ResolvedPlacement>>,
     },
     AddServer(ServerAddress),
@@ -344,7 +348,8 @@ impl Scheduler {
         self.knows_devices().then(|| ResolvedPlacement::resolve(text, &devices::list()).ok()).flatten()
     }
 
-    /// The same for a recipe, which may leave its placement to the engine; then it gets the text of what was chosen.
+    /// The same for a recipe, which may leave its placement to the engine; then it gets the text of
+    /// what was chosen.
     fn resolve_recipe(&self, recipe: &mut Recipe) -> Option<ResolvedPlacement> {
         if !self.is_left_to_engine(recipe) {
             return self.resolve(&recipe.placement);

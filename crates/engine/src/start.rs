@@ -14,7 +14,8 @@ use crate::stores::history::History;
 use crate::stores::tile_store::TileStore;
 use crate::threads::{STACK_BYTES, mark_engine_thread};
 
-/// Starts the engine. `wake` is called, from any thread, whenever a new event can be read. Dropping the handle stops the engine.
+/// Starts the engine. `wake` is called, from any thread, whenever a new event can be read. Dropping
+/// the handle stops the engine.
 ///
 /// The handle refuses every job if the system gives no thread.
 #[must_use]
@@ -27,8 +28,8 @@ const RATES_FILE: &str = "device-rates.json";
 /// Folder of tiles of pictures that are not finished, beside it too.
 const TILES_FOLDER: &str = "tiles";
 
-/// Starts the engine as [`start`] does, and stores what jobs took in this file, which need not be there yet, and rates of devices and unfinished
-/// pictures beside it.
+/// Starts the engine as [`start`] does, and stores what jobs took in this file, which need not be
+/// there yet, and rates of devices and unfinished pictures beside it.
 #[must_use]
 pub fn start_remembering(wake: impl Fn() + Send + Sync + 'static, file: &Path) -> Handle {
     start_with(wake, Some(file.to_owned()))
@@ -48,7 +49,8 @@ fn start_with(wake: impl Fn() + Send + Sync + 'static, file: Option<PathBuf>) ->
     }
 }
 
-/// Queries have a thread of their own, which ends with this one: none may be in the engine when the process exits.
+/// Queries have a thread of their own, which ends with this one: none may be in the engine when the
+/// process exits.
 fn run(end: EngineEnd, file: Option<&Path>) {
     let rates = file.map(|file| RateStore::open(&file.with_file_name(RATES_FILE))).unwrap_or_default();
     let tiles = file.map(|file| TileStore::new(file.with_file_name(TILES_FOLDER), cpu_math())).unwrap_or_default();

@@ -40,7 +40,8 @@ pub(crate) struct Workers {
 pub(crate) struct Worker(Sender<Work>);
 
 impl Workers {
-    /// Runs `work` on an idle thread, then `ended`, also after a panic. `None` where the system gives no thread.
+    /// Runs `work` on an idle thread, then `ended`, also after a panic. `None` where the system
+    /// gives no thread.
     pub(crate) fn run(&mut self, work: impl FnOnce() + Send + 'static, ended: impl FnOnce() + Send + 'static) -> Option<Worker> {
         /// Calls its closure when it is dropped.
         struct OnDrop<F: FnOnce()>(Option<F>);

@@ -25,14 +25,17 @@ const BUSY_INTERVAL: Duration = Duration::from_millis(10);
 /// Files that SQLite keeps beside the database, by what is added to its name.
 const BESIDE: [&str; 2] = ["-wal", "-shm"];
 
-/// What a file of SQLite begins with, and bytes up to the end of its `user_version` (SQLite's file format, 1.3).
+/// What a file of SQLite begins with, and bytes up to the end of its `user_version` (SQLite's file
+/// format, 1.3).
 const MAGIC: &[u8] = b"SQLite format 3\0";
 const HEAD: usize = 64;
 
-/// A connection to the database; several, also of other processes, may be open at once. A thread has one of its own.
+/// A connection to the database; several, also of other processes, may be open at once. A thread
+/// has one of its own.
 pub struct Database {
     connection: Connection,
-    /// Folder of the journals of folders that are not Atelier's own; `None` for a database that is in no file.
+    /// Folder of the journals of folders that are not Atelier's own; `None` for a database that is
+    /// in no file.
     journals: Option<PathBuf>,
     /// Dropped behind the connection: while it is held nobody puts the file aside.
     in_use: Option<UseLock>,
@@ -69,11 +72,13 @@ impl DatabaseState {
 }
 
 impl Database {
-    /// Opens the database in this file, with its folder made where it is missing. A damaged one, also one that [`Self::report_damage`] was
-    /// called for, is put aside under another name and begun anew once nobody else has it open. Blocks.
+    /// Opens the database in this file, with its folder made where it is missing. A damaged one,
+    /// also one that [`Self::report_damage`] was called for, is put aside under another name and
+    /// begun anew once nobody else has it open. Blocks.
     ///
     /// # Errors
-    /// If the folder cannot be written to, a newer Atelier wrote the database, or others hold it for too long.
+    /// If the folder cannot be written to, a newer Atelier wrote the database, or others hold it
+    /// for too long.
     pub fn open(path: &Path) -> Result<(Self, DatabaseState), GalleryError> {
         if let Some(folder) = path.parent() {
             owner_only::create_folder(folder).map_err(|error| GalleryError::file(folder, error))?;
@@ -92,7 +97,8 @@ impl Database {
             if !is_reported {
                 match Self::open_restored(path) {
                     Ok(opened) => return Ok(Self::begin(opened, lock)),
-                    // SQLite does not wait by itself where two connections make a database at the same time.
+                    // SQLite does not wait by itself where two connections make a database at the
+                    // same time.
                     Err(error) if error.is_busy() && Instant::now() < deadline => {
                         thread::sleep(BUSY_INTERVAL);
                         continue;
@@ -101,7 +107,8 @@ impl Database {
                     Err(error) => return Err(error),
                 }
             }
-            // Whoever has the file alone looks once more: another process may have begun it anew meanwhile.
+            // Whoever has the file alone looks once more: another process may have begun it anew
+            // meanwhile.
             if !lock.own() || !is_unused(path) {
                 if !std::mem::take(&mut is_reported) {
                     wait_until(deadline, path)?;
@@ -143,7 +150,8 @@ impl Database {
         (database, if is_new { DatabaseState::New } else { DatabaseState::Whole })
     }
 
-    /// Looks through the whole file for damage that opening does not see. Blocks, for about a second where there are 100,000 pictures.
+    /// Looks through the whole file for damage that opening does not see. Blocks, for about a
+    /// second where there are 100,000 pictures.
     ///
     /// # Errors
     /// One that [`GalleryError::is_damage`], where it is damaged; the database's.
@@ -155,7 +163,8 @@ impl Database {
         Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT), Some(answer)).into())
     }
 
-    /// A number that is another one after any change of the database, by this connection or by another one.
+    /// A number that is another one after any change of the database, by this connection or by
+    /// another one.
     ///
     /// # Errors
     /// The database's.
@@ -164,7 +173,8 @@ impl Database {
         Ok(DatabaseVersion { by_others, by_this: self.connection.total_changes() })
     }
 
-    /// Notes beside the database that it is damaged, so that the next [`Self::open`] begins it anew once no connection uses it.
+    /// Notes beside the database that it is damaged, so that the next [`Self::open`] begins it anew
+    /// once no connection uses it.
     ///
     /// # Errors
     /// If the folder cannot be written to.
@@ -173,7 +183,8 @@ impl Database {
         fs::write(&report, []).map_err(|error| GalleryError::file(report, error))
     }
 
-    /// A database that lasts as long as it is open, for who has no folder of their own. Journals are not to be written from it.
+    /// A database that lasts as long as it is open, for who has no folder of their own. Journals
+    /// are not to be written from it.
     ///
     /// # Errors
     /// If memory is short.
@@ -199,7 +210,8 @@ impl Database {
         refuse_newer(path)?;
         let mut connection = Connection::open(path)?;
         connection.busy_timeout(BUSY_WAIT)?;
-        // The last connection to close writes the log into the database; that of a newer version is none of ours.
+        // The last connection to close writes the log into the database; that of a newer version is
+        // none of ours.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         if version_of(&connection)? > STEPS.len() {
             return Err(GalleryError::Newer(path.to_owned()));
@@ -211,7 +223,8 @@ impl Database {
             }
         }
         connection.pragma_update(None, "journal_mode", "wal")?;
-        // With a write-ahead log the last transactions may be lost to a power cut unless each is flushed; a person's work is worth 3 ms.
+        // With a write-ahead log the last transactions may be lost to a power cut unless each is
+        // flushed; a person's work is worth 3 ms.
         connection.pragma_update(None, "synchronous", "full")?;
         connection.pragma_update(None, "foreign_keys", true)?;
         let is_new = migrate(&mut connection, path)?;
@@ -233,7 +246,8 @@ impl Database {
         Ok((Self::open_restored(path)?, DatabaseState::PutAside(aside)))
     }
 
-    /// Folder of the journals of folders that are not Atelier's own; `None` where nothing is written beside the database.
+    /// Folder of the journals of folders that are not Atelier's own; `None` where nothing is
+    /// written beside the database.
     pub(crate) fn journals(&self) -> Option<&Path> {
         self.journals.as_deref()
     }
@@ -258,7 +272,8 @@ impl Database {
 }
 
 /// # Errors
-/// [`GalleryError::Newer`] where the file's head says so: SQLite, which also reads the log, would make files beside it.
+/// [`GalleryError::Newer`] where the file's head says so: SQLite, which also reads the log, would
+/// make files beside it.
 fn refuse_newer(path: &Path) -> Result<(), GalleryError> {
     let mut head = [0; HEAD];
     let is_read = File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok();
@@ -276,7 +291,8 @@ fn version_of(connection: &Connection) -> Result<usize, GalleryError> {
     Ok(version.try_into().unwrap_or(usize::MAX))
 }
 
-/// Brings the tables to today's version; true where there were none. Writes nothing where they are of it: the disk may be full.
+/// Brings the tables to today's version; true where there were none. Writes nothing where they are
+/// of it: the disk may be full.
 fn migrate(connection: &mut Connection, path: &Path) -> Result<bool, GalleryError> {
     if version_of(connection)? == STEPS.len() {
         return Ok(false);
@@ -318,7 +334,8 @@ fn lock_file(path: &Path) -> PathBuf {
     with_suffix(path, ".lock")
 }
 
-/// True where no other connection, also of another process, has the database open: one that locks it for itself alone shares it with nobody.
+/// True where no other connection, also of another process, has the database open: one that locks
+/// it for itself alone shares it with nobody.
 fn is_unused(path: &Path) -> bool {
     let lock = || {
         let connection = Connection::open(path)?;

@@ -69,7 +69,8 @@ impl GalleryError {
         }
     }
 
-    /// True where the same may succeed later: the disk is full, protected against changes or away, or another connection writes for long.
+    /// True where the same may succeed later: the disk is full, protected against changes or away,
+    /// or another connection writes for long.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
         match self {
@@ -90,7 +91,8 @@ impl GalleryError {
         }
     }
 
-    /// True where the database itself is damaged: it is to be begun anew ([`crate::Database::report_damage`]).
+    /// True where the database itself is damaged: it is to be begun anew
+    /// ([`crate::Database::report_damage`]).
     #[must_use]
     pub fn is_damage(&self) -> bool {
         match self {

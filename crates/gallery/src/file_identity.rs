@@ -1,4 +1,5 @@
-//! Size, time and hash of a file: what tells whether it changed, and by what it is known again elsewhere.
+//! Size, time and hash of a file: what tells whether it changed, and by what it is known again
+//! elsewhere.
 
 use std::fmt;
 use std::fs::File;
@@ -13,8 +14,9 @@ use crate::GalleryError;
 /// Bytes that are hashed at the beginning of a file, and at its end.
 const HASHED_BYTES: u64 = 16 << 10;
 
-/// Hash of a picture file: of its length, its first 16 KiB and its last 16 KiB. Picture formats end in sums over the pixels, so two different
-/// pictures do not share it, and a scan reads 32 KiB of a file of any size. Not for what an adversary may choose.
+/// Hash of a picture file: of its length, its first 16 KiB and its last 16 KiB. Picture formats end
+/// in sums over the pixels, so two different pictures do not share it, and a scan reads 32 KiB of a
+/// file of any size. Not for what an adversary may choose.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileHash(pub [u8; 16]);
 
@@ -50,7 +52,8 @@ impl fmt::Debug for FileHash {
 pub struct FileIdentity {
     /// Size in bytes.
     pub bytes: u64,
-    /// Time of the last change, in nanoseconds since 1970; 0 where the system does not tell, or for a time before.
+    /// Time of the last change, in nanoseconds since 1970; 0 where the system does not tell, or for
+    /// a time before.
     pub modified_ns: i64,
     /// Hash of the file.
     pub hash: FileHash,
@@ -85,7 +88,8 @@ impl FileIdentity {
     }
 }
 
-/// Time of the last change, in nanoseconds since 1970; 0 where the system does not tell, or for a time before.
+/// Time of the last change, in nanoseconds since 1970; 0 where the system does not tell, or for a
+/// time before.
 pub(crate) fn modified_ns(metadata: &std::fs::Metadata) -> i64 {
     let since = metadata.modified().unwrap_or(UNIX_EPOCH).duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)

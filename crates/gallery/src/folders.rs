@@ -18,7 +18,8 @@ pub enum FolderKind {
     Own,
     /// A person added it; it is scanned and never written to.
     Added,
-    /// A picture was saved there by name; nothing else in it is looked at, and marks are written elsewhere.
+    /// A picture was saved there by name; nothing else in it is looked at, and marks are written
+    /// elsewhere.
     Loose,
 }
 
@@ -71,8 +72,8 @@ impl Database {
         Ok(self.connection().query_row(sql, [folder.0], |row| row.get::<_, i64>(0))?.try_into().unwrap_or_default())
     }
 
-    /// Adds a folder and returns it, or the one that it lies in, where that is scanned already. Folders inside it become part of it, but
-    /// for Atelier's own. Scans nothing.
+    /// Adds a folder and returns it, or the one that it lies in, where that is scanned already.
+    /// Folders inside it become part of it, but for Atelier's own. Scans nothing.
     ///
     /// # Errors
     /// If the path cannot be made absolute; the database's.
@@ -81,7 +82,8 @@ impl Database {
         self.write(|transaction| register_folder(transaction, &path, kind))
     }
 
-    /// Takes a folder and its pictures out of the index. No file changes; marks stay in the folder's journal, and come back with the folder.
+    /// Takes a folder and its pictures out of the index. No file changes; marks stay in the
+    /// folder's journal, and come back with the folder.
     ///
     /// # Errors
     /// The database's.

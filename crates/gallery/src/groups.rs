@@ -23,15 +23,16 @@ pub enum Grouping {
 /// Pictures that share something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PictureGroup {
-    /// What they share: the beginning of the prompt, the day as `2026-11-20`, the model's name, the beginning of the batch's prompt. Empty where
-    /// they share that nothing is known.
+    /// What they share: the beginning of the prompt, the day as `2026-11-20`, the model's name, the
+    /// beginning of the batch's prompt. Empty where they share that nothing is known.
     pub label: String,
     /// The pictures, in the order in which they were given.
     pub pictures: Vec<PictureId>,
 }
 
 impl Database {
-    /// Groups these pictures, in the order of their first ones. Pictures that are no longer in the index are left out. Blocks.
+    /// Groups these pictures, in the order of their first ones. Pictures that are no longer in the
+    /// index are left out. Blocks.
     ///
     /// # Errors
     /// The database's.
@@ -79,8 +80,8 @@ struct Day {
 }
 
 impl Day {
-    /// The day of a time: `guess`, where it lies in that. `SQLite` asks the system for the time zone, which Rust's libraries refuse in a
-    /// process with threads.
+    /// The day of a time: `guess`, where it lies in that. `SQLite` asks the system for the time
+    /// zone, which Rust's libraries refuse in a process with threads.
     fn of(connection: &Connection, created_ms: i64, guess: Option<Self>) -> Result<Self, GalleryError> {
         if let Some(day) = guess.filter(|day| (day.begin_ms..day.end_ms).contains(&created_ms)) {
             return Ok(day);

@@ -1,7 +1,8 @@
 //! Marks of a person in files of their own, so that a lost index is rebuilt whole.
 //!
-//! A file a folder, one JSON object a line, the last line about a picture holds: beside the pictures (`.atelier-marks.jsonl`) where the folder
-//! is Atelier's own, among Atelier's data where it is somebody else's. Boards without pictures, saved searches and the list of folders are in
+//! A file a folder, one JSON object a line, the last line about a picture holds: beside the
+//! pictures (`.atelier-marks.jsonl`) where the folder is Atelier's own, among Atelier's data where
+//! it is somebody else's. Boards without pictures, saved searches and the list of folders are in
 //! `collections.json` among the data. Lines that cannot be read are passed over.
 
 use std::collections::HashMap;
@@ -35,7 +36,8 @@ const MAX_STALE_LINES: usize = 1000;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct JournalEntry {
-    /// Path in the folder, with `/` between folders; of a name that is not Unicode, what can be shown of it.
+    /// Path in the folder, with `/` between folders; of a name that is not Unicode, what can be
+    /// shown of it.
     pub(crate) file: String,
     pub(crate) hash: String,
     #[serde(skip_serializing_if = "is_default")]
@@ -122,7 +124,8 @@ impl Journal {
         self.entries.keys().map(String::as_str)
     }
 
-    /// Writes a journal anew where most of its lines are out of date. Nobody else may write to it meanwhile.
+    /// Writes a journal anew where most of its lines are out of date. Nobody else may write to it
+    /// meanwhile.
     pub(crate) fn compact(&self, path: &Path) -> io::Result<()> {
         if self.lines <= 2 * self.entries.len() + MAX_STALE_LINES {
             return Ok(());
@@ -162,7 +165,8 @@ pub(crate) fn read_lines(path: &Path, max_line: u64, mut each: impl FnMut(&[u8])
     Ok(())
 }
 
-/// Appends lines and flushes them to the disk. A line that was cut off before is closed first. `is_private`: the file is its owner's alone.
+/// Appends lines and flushes them to the disk. A line that was cut off before is closed first.
+/// `is_private`: the file is its owner's alone.
 pub(crate) fn append_lines<T: Serialize>(path: &Path, lines: &[T], is_private: bool) -> io::Result<()> {
     let mut text = Vec::new();
     for line in lines {

@@ -1,4 +1,5 @@
-//! Between the tables and the journals: marks are written to them, and read back into an index that lost them.
+//! Between the tables and the journals: marks are written to them, and read back into an index that
+//! lost them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,8 +20,8 @@ use crate::{Database, GalleryError, queue};
 const MAX_NAMES: usize = 1000;
 
 impl Database {
-    /// Writes to the journals what is not in them yet. What cannot be written, as on a disk that is not there, waits for the next call; the
-    /// marks themselves are in the database. Blocks.
+    /// Writes to the journals what is not in them yet. What cannot be written, as on a disk that is
+    /// not there, waits for the next call; the marks themselves are in the database. Blocks.
     ///
     /// # Errors
     /// The database's; a disk that takes nothing now, and may later.
@@ -70,7 +71,8 @@ impl Database {
         trouble.map_or(Ok(()), Err)
     }
 
-    /// Boards, searches, folders and jobs of an index that was lost, once. Where they cannot be read now, the next opening tries again.
+    /// Boards, searches, folders and jobs of an index that was lost, once. Where they cannot be
+    /// read now, the next opening tries again.
     pub(crate) fn restore(&mut self) -> Result<(), GalleryError> {
         let Some(journals) = self.journals() else { return Ok(()) };
         if !is_restoration_due(self.connection())? {
@@ -164,7 +166,8 @@ fn entry_of(connection: &Connection, id: i64) -> Result<JournalEntry, GalleryErr
     Ok(entry)
 }
 
-/// Gives a picture that is new to the index what a journal has of it. Values that no Atelier writes are passed over.
+/// Gives a picture that is new to the index what a journal has of it. Values that no Atelier writes
+/// are passed over.
 pub(crate) fn apply_entry(connection: &Connection, id: i64, entry: &JournalEntry) -> Result<(), GalleryError> {
     let kind = entry.kind.as_deref().and_then(PictureKind::from_key);
     connection

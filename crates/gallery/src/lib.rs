@@ -1,8 +1,9 @@
 //! The database of pictures and jobs: index, search, marks, and the queue on disk.
 //!
-//! Invariants: picture files are only read here, but where a person moves one to the trash; whatever the index knows of a file can be read
-//! from the file again, and whatever a person said of it is also written beside the pictures, so a lost database costs a rescan. Everything
-//! here blocks. Not here: pixels for the screen, threads, interface.
+//! Invariants: picture files are only read here, but where a person moves one to the trash;
+//! whatever the index knows of a file can be read from the file again, and whatever a person said
+//! of it is also written beside the pictures, so a lost database costs a rescan. Everything here
+//! blocks. Not here: pixels for the screen, threads, interface.
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

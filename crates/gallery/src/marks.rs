@@ -263,7 +263,8 @@ impl Database {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Changes marks of these pictures in one transaction, with their words (where `change` returns true) and their lines in the journals.
+    /// Changes marks of these pictures in one transaction, with their words (where `change` returns
+    /// true) and their lines in the journals.
     fn change_marks(
         &mut self,
         ids: &[PictureId],

@@ -124,7 +124,8 @@ pub struct NewPicture {
 }
 
 impl NewPicture {
-    /// Reads what the index needs of a file: its headers, and 32 KiB for its hash. A file that is no picture has no settings. Blocks.
+    /// Reads what the index needs of a file: its headers, and 32 KiB for its hash. A file that is
+    /// no picture has no settings. Blocks.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -180,7 +181,8 @@ pub struct PictureSummary {
 pub struct PictureDetails {
     /// The picture.
     pub summary: PictureSummary,
-    /// How it was made, without the file's own texts (`raw_texts`, `not_understood`), which are read from the file.
+    /// How it was made, without the file's own texts (`raw_texts`, `not_understood`), which are
+    /// read from the file.
     pub settings: PictureSettings,
     /// Name of the model's main file, where Atelier made the picture.
     pub model_file: Option<String>,

@@ -28,7 +28,8 @@ const MAX_LORAS: usize = 64;
 const MAX_RECIPE: usize = 1 << 20;
 
 impl Database {
-    /// Adds a picture that Atelier has written, or replaces what was known of its file. Its folder is registered where it is unknown. Blocks.
+    /// Adds a picture that Atelier has written, or replaces what was known of its file. Its folder
+    /// is registered where it is unknown. Blocks.
     ///
     /// # Errors
     /// The database's.
@@ -65,7 +66,8 @@ pub(crate) fn record_picture(transaction: &Transaction<'_>, picture: &NewPicture
             transaction.execute("INSERT OR IGNORE INTO journal_due VALUES (?1)", [old])?;
             return Ok(PictureId(old));
         }
-        // Another picture under the same name; what a person said of the old one does not hold for it.
+        // Another picture under the same name; what a person said of the old one does not hold for
+        // it.
         delete_picture(transaction, old)?;
     }
     let folder = match folder_of(transaction, &picture.path)? {
@@ -81,7 +83,8 @@ pub(crate) fn record_picture(transaction: &Transaction<'_>, picture: &NewPicture
     Ok(id)
 }
 
-/// Sets parents that were not in the index when their pictures were added, where they are there now.
+/// Sets parents that were not in the index when their pictures were added, where they are there
+/// now.
 pub(crate) fn link_parents(connection: &Connection) -> Result<(), GalleryError> {
     if connection.prepare_cached("SELECT 1 FROM parent_due LIMIT 1")?.query_row([], |_| Ok(())).optional()?.is_none() {
         return Ok(());

@@ -23,12 +23,14 @@ pub struct LatestPictures {
     pub by_model_file: HashMap<String, PictureId>,
     /// By the model's name as the program wrote it.
     pub by_model_name: HashMap<String, PictureId>,
-    /// By the LoRA's name as the program wrote it; Atelier writes the file's name without its ending.
+    /// By the LoRA's name as the program wrote it; Atelier writes the file's name without its
+    /// ending.
     pub by_lora: HashMap<String, PictureId>,
 }
 
 impl Database {
-    /// Pictures in the order of their ids here; those that are no longer in the index are left out. Blocks; under a millisecond for a page.
+    /// Pictures in the order of their ids here; those that are no longer in the index are left out.
+    /// Blocks; under a millisecond for a page.
     ///
     /// # Errors
     /// The database's.
@@ -151,7 +153,8 @@ fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<String>> {
     Ok(row.get_ref(column)?.as_str().ok().map(str::to_owned))
 }
 
-/// The whole number of a column; `None` where it has another type or does not fit, as only damage leaves it.
+/// The whole number of a column; `None` where it has another type or does not fit, as only damage
+/// leaves it.
 fn integer<T: TryFrom<i64>>(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<T>> {
     Ok(row.get_ref(column)?.as_i64().ok().and_then(|it| it.try_into().ok()))
 }

@@ -2,15 +2,17 @@
 //!
 //! A database of an older version gets the steps that it lacks; one of a newer version is refused.
 
-/// Steps from an empty database to today's; the index of a step, plus 1, is the version (`PRAGMA user_version`) that it leads to.
+/// Steps from an empty database to today's; the index of a step, plus 1, is the version (`PRAGMA
+/// user_version`) that it leads to.
 pub(crate) const STEPS: &[&str] = &[PICTURES, QUEUE, QUEUE_JOURNAL];
 
 /// Pictures: a row a file.
 ///
-/// `picture.id` is made from `created_ms` (see `record`), so newest first is the order of row ids, which costs no sorting. `picture` has only
-/// what is searched, sorted and grouped by, so a scan of 100,000 rows reads few pages; texts are in tables of their own. Paths are text, or
-/// bytes where they are not Unicode. `journal_due` has pictures whose marks are in no journal yet, `parent_due` those whose parent is not in the
-/// index yet.
+/// `picture.id` is made from `created_ms` (see `record`), so newest first is the order of row ids,
+/// which costs no sorting. `picture` has only what is searched, sorted and grouped by, so a scan of
+/// 100,000 rows reads few pages; texts are in tables of their own. Paths are text, or bytes where
+/// they are not Unicode. `journal_due` has pictures whose marks are in no journal yet, `parent_due`
+/// those whose parent is not in the index yet.
 const PICTURES: &str = "
 CREATE TABLE folder (
     id INTEGER PRIMARY KEY,
@@ -132,8 +134,8 @@ CREATE VIRTUAL TABLE picture_trigrams USING fts5(
 );
 ";
 
-/// The queue. `lane` is 0 for what a person waits for and 1 for batches; a lane runs by `order_key`. A row of `job_picture` without
-/// `picture_id` reserves a file name.
+/// The queue. `lane` is 0 for what a person waits for and 1 for batches; a lane runs by
+/// `order_key`. A row of `job_picture` without `picture_id` reserves a file name.
 const QUEUE: &str = "
 CREATE TABLE job (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -186,9 +188,9 @@ CREATE TABLE pace (
 );
 ";
 
-/// `job_due` has jobs that changed and are not in the queue's journal so; what only tells how far a running job is needs no line. `restoration`
-/// says whether the journals are still to be read into new tables. The indexes are the list of ended jobs, the ends
-/// of a lane, and the reserved names.
+/// `job_due` has jobs that changed and are not in the queue's journal so; what only tells how far a
+/// running job is needs no line. `restoration` says whether the journals are still to be read into
+/// new tables. The indexes are the list of ended jobs, the ends of a lane, and the reserved names.
 const QUEUE_JOURNAL: &str = "
 CREATE INDEX job_ended ON job (ended_ms DESC, id DESC) WHERE state IN ('done', 'failed', 'cancelled');
 CREATE INDEX job_lane ON job (lane, order_key);

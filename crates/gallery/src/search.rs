@@ -56,8 +56,8 @@ impl Order {
 const TRIGRAM: usize = 3;
 
 impl Database {
-    /// Ids of all pictures that match, in order. Pictures in the trash match only searches that name them (`is:trashed`). Blocks; tens of
-    /// milliseconds for 100,000 pictures.
+    /// Ids of all pictures that match, in order. Pictures in the trash match only searches that
+    /// name them (`is:trashed`). Blocks; tens of milliseconds for 100,000 pictures.
     ///
     /// # Errors
     /// [`GalleryError::Query`] where a term of the search has a problem; the database's.
@@ -271,7 +271,8 @@ impl SqlCondition {
     }
 }
 
-/// A condition that is false, not unknown, where the column is empty, so that its negation holds there.
+/// A condition that is false, not unknown, where the column is empty, so that its negation holds
+/// there.
 fn negatable(sql: &str, column: &str) -> String {
     format!("({column} IS NOT NULL AND {sql})")
 }
@@ -330,7 +331,8 @@ fn modifier(count: i64, unit: TimeUnit) -> String {
     }
 }
 
-/// Milliseconds since 1970 in SQL; days begin as the system's time zone has them. `later` is a modifier of dates that is applied to it.
+/// Milliseconds since 1970 in SQL; days begin as the system's time zone has them. `later` is a
+/// modifier of dates that is applied to it.
 fn moment_sql(moment: Moment, later: &str) -> String {
     let seconds = match moment {
         Moment::Ago(count, unit) => format!("strftime('%s', 'now'{}{later})", modifier(-i64::from(count), unit)),

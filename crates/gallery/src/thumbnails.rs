@@ -16,7 +16,8 @@ use crate::{FileHash, GalleryError};
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// Quality of the JPEGs, of 100.
 const QUALITY: u8 = 82;
-/// Bytes of thumbnails that are kept, where nobody says otherwise: about 100,000 of 256 pixels and 20,000 of 512.
+/// Bytes of thumbnails that are kept, where nobody says otherwise: about 100,000 of 256 pixels and
+/// 20,000 of 512.
 const MAX_BYTES: u64 = 2 << 30;
 /// Thumbnails that are removed at once where there are too many bytes.
 const REMOVED_AT_ONCE: i64 = 256;
@@ -64,15 +65,16 @@ impl ThumbnailSize {
     }
 }
 
-/// A connection to the thumbnails; several, also of other processes, may be open at once. A thread has one of its own.
+/// A connection to the thumbnails; several, also of other processes, may be open at once. A thread
+/// has one of its own.
 pub struct Thumbnails {
     connection: Connection,
     most_bytes: u64,
 }
 
 impl Thumbnails {
-    /// Opens the database in this file. One that is damaged is deleted and begun anew; one of a newer version stays as it is, and thumbnails
-    /// last as long as the process. Blocks.
+    /// Opens the database in this file. One that is damaged is deleted and begun anew; one of a
+    /// newer version stays as it is, and thumbnails last as long as the process. Blocks.
     ///
     /// # Errors
     /// If the folder cannot be written to.
@@ -129,8 +131,8 @@ impl Thumbnails {
         Ok(statement.query_row(params![file_hash.0, size.pixels()], |row| row.get(0)).optional()?)
     }
 
-    /// The thumbnail's pixels, made from the picture's file where it has not been made. Decodes with bounded memory; blocks, for a picture
-    /// that is read for up to a second.
+    /// The thumbnail's pixels, made from the picture's file where it has not been made. Decodes
+    /// with bounded memory; blocks, for a picture that is read for up to a second.
     ///
     /// # Errors
     /// If there is none and the file cannot be read, or is left out by `marks`; the database's.

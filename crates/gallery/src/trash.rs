@@ -36,8 +36,8 @@ pub struct TrashReport {
 }
 
 impl Database {
-    /// Moves pictures to the system's trash; where it does not take a file, into a folder `.trash` beside the pictures. A missing file is
-    /// only marked. Blocks.
+    /// Moves pictures to the system's trash; where it does not take a file, into a folder `.trash`
+    /// beside the pictures. A missing file is only marked. Blocks.
     ///
     /// # Errors
     /// The database's.
@@ -139,7 +139,8 @@ impl Trash for SystemTrash {
     fn restore(&mut self, path: &Path, _hash: FileHash) -> Result<(), String> {
         let items = ::trash::os_limited::list().map_err(|error| format!("The trash could not be read: {error}."))?;
         let newest = items.into_iter().filter(|item| item.original_path() == path).max_by_key(|item| {
-            // On Linux the id is the path of a file that is written when an item is thrown away; its times are not read.
+            // On Linux the id is the path of a file that is written when an item is thrown away;
+            // its times are not read.
             (item.time_deleted, fs::metadata(&item.id).and_then(|it| it.modified()).ok())
         });
         let Some(item) = newest else { return Err("The picture is no longer in the trash.".to_owned()) };

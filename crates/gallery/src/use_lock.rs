@@ -1,5 +1,6 @@
-//! Who has the database open, told by a lock of the system's on a file beside it: who uses it shares the lock, who puts it aside has it alone.
-//! SQLite's own locks cannot tell, since they are of a file that is damaged, or has another name by then.
+//! Who has the database open, told by a lock of the system's on a file beside it: who uses it
+//! shares the lock, who puts it aside has it alone. SQLite's own locks cannot tell, since they are
+//! of a file that is damaged, or has another name by then.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;

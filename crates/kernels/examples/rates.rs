@@ -1,7 +1,8 @@
 //! Speed of the kernels on one thread, by the thread's CPU time (on Linux), best of several.
 //!
-//! `rates LEVEL ROW...` writes `ROW<tab>VALUE` for each row: GFLOP/s of `product FEATURES TOKENS DEPTH`, `convolution SIZExSIZE IN>OUT` (3 x 3) and
-//! `peak` (what the registers can do), milliseconds of `attention SIZE TOKENS HEADS`. Weights, keys and values are binary16.
+//! `rates LEVEL ROW...` writes `ROW<tab>VALUE` for each row: GFLOP/s of `product FEATURES TOKENS
+//! DEPTH`, `convolution SIZExSIZE IN>OUT` (3 x 3) and `peak` (what the registers can do),
+//! milliseconds of `attention SIZE TOKENS HEADS`. Weights, keys and values are binary16.
 #![allow(unsafe_code, clippy::print_stdout, reason = "measures an interface of pointers")]
 
 use std::process::ExitCode;

@@ -1,8 +1,10 @@
 //! Attention: `softmax(scale * Q K^T + mask) V` for each head, on top of the blocked product.
 //!
-//! Keys are taken in blocks. The scores of some queries with a block stay in the second cache; they become weights relative to the largest
-//! score so far, and what was summed before is scaled when that changes (Dao et al., "`FlashAttention`", 2022; the running softmax is
-//! Milakov and Gimelshein's, "Online normalizer calculation for softmax", 2018). So memory does not grow with the number of keys.
+//! Keys are taken in blocks. The scores of some queries with a block stay in the second cache; they
+//! become weights relative to the largest score so far, and what was summed before is scaled when
+//! that changes (Dao et al., "`FlashAttention`", 2022; the running softmax is Milakov and
+//! Gimelshein's, "Online normalizer calculation for softmax", 2018). So memory does not grow with
+//! the number of keys.
 
 use crate::epilogue::{Axis, Epilogue};
 use crate::gemm::{self, Target, Thread};
@@ -60,7 +62,8 @@ pub struct Attention {
 /// Computes one thread's part: heads and blocks of queries are divided.
 ///
 /// # Safety
-/// All pointers are valid for the sizes named, the result overlaps nothing, and no two threads have the same index.
+/// All pointers are valid for the sizes named, the result overlaps nothing, and no two threads have
+/// the same index.
 pub unsafe fn attend(kernels: &Kernels, attention: &Attention, thread: Thread) {
     let blocks = attention.query_count.div_ceil(QUERY_BLOCK);
     for part in gemm::share(attention.heads * blocks, 1, thread) {
@@ -77,7 +80,8 @@ unsafe fn attend_block(kernels: &Kernels, attention: &Attention, head: usize, fi
     let scores = scratch::words(&scratch::SCORES, QUERY_BLOCK * (KEY_BLOCK + sums_stride)).cast::<f32>();
     let mut maxima = [f32::NEG_INFINITY; QUERY_BLOCK];
     let mut totals = [0.0_f32; QUERY_BLOCK];
-    // SAFETY: the scratch holds a row of scores and one of sums for each query; the rest as the caller promises.
+    // SAFETY: the scratch holds a row of scores and one of sums for each query; the rest as the
+    // caller promises.
     unsafe {
         let sums = scores.add(QUERY_BLOCK * KEY_BLOCK);
         let rows = attention.queries.offset(head * attention.query_head_stride + first_query * attention.queries.stride);

@@ -1,4 +1,5 @@
-//! AVX-512 (F, BW, DQ, VL): 16 lanes, 32 registers. A tile of 8 rows by 48 columns takes 24 of them.
+//! AVX-512 (F, BW, DQ, VL): 16 lanes, 32 registers. A tile of 8 rows by 48 columns takes 24 of
+//! them.
 
 use std::arch::x86_64::{
     __m512, __m512i, _MM_FROUND_NO_EXC, _MM_FROUND_TO_NEAREST_INT, _MM_HINT_T0, _mm_prefetch, _mm256_loadu_si256, _mm512_add_ps,

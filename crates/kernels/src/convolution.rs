@@ -1,4 +1,5 @@
-//! Convolution of images in planes (NCHW), as a product: rows are output channels, columns are output pixels, depth is the window.
+//! Convolution of images in planes (NCHW), as a product: rows are output channels, columns are
+//! output pixels, depth is the window.
 
 use std::ops::Range;
 
@@ -28,10 +29,12 @@ pub struct Convolution<'a> {
     pub epilogue: Epilogue,
 }
 
-/// Computes one thread's part of a convolution. The image's last channels are not read where all their weights are zero.
+/// Computes one thread's part of a convolution. The image's last channels are not read where all
+/// their weights are zero.
 ///
 /// # Safety
-/// The weights, image and result are valid for the sizes named, the result overlaps nothing, and no two threads have the same index.
+/// The weights, image and result are valid for the sizes named, the result overlaps nothing, and no
+/// two threads have the same index.
 pub unsafe fn convolve(kernels: &Kernels, convolution: &Convolution<'_>, thread: Thread) {
     let shape = flat(convolution.shape);
     let pixels = shape.out.0 * shape.out.1;
@@ -83,7 +86,8 @@ struct UsedChannels {
     channels: usize,
 }
 
-/// The channels that a group's weights use. Models are filled up with zeros to the sizes of their family, and such channels need no product.
+/// The channels that a group's weights use. Models are filled up with zeros to the sizes of their
+/// family, and such channels need no product.
 ///
 /// # Safety
 /// The weights are readable: `out_channels` rows of `channels` windows of `window` values.
@@ -122,21 +126,24 @@ unsafe fn fill(kernels: &Kernels, epilogue: &Epilogue, part: &Part) {
     }
 }
 
-/// A window of one pixel that goes over every pixel sees one long row: panels then never end at an image's edge.
+/// A window of one pixel that goes over every pixel sees one long row: panels then never end at an
+/// image's edge.
 fn flat(shape: &Shape) -> Shape {
     let same = shape.kernel == (1, 1) && shape.stride == (1, 1) && shape.padding == (0, 0) && shape.out == (shape.width, shape.height);
     let pixels = shape.width * shape.height;
     if same { Shape { width: pixels, height: 1, out: (pixels, 1), ..*shape } } else { *shape }
 }
 
-/// The image as factor B: a column for each output pixel, depth over channels, rows and columns of the window.
+/// The image as factor B: a column for each output pixel, depth over channels, rows and columns of
+/// the window.
 struct Window<'a> {
     image: *const f32,
     shape: &'a Shape,
 }
 
 impl Right for Window<'_> {
-    /// A few channels at a time for all panels: planes are often a power of two apart, so that their rows drive one another out of the caches.
+    /// A few channels at a time for all panels: planes are often a power of two apart, so that
+    /// their rows drive one another out of the caches.
     unsafe fn pack_block(&self, kernels: &Kernels, columns: &Range<usize>, depth: &Range<usize>, to: *mut u32) {
         let mut all = [const { None }; PANELS_MAX];
         for (slot, (panel, vectors)) in all.iter_mut().zip(panels(kernels, columns)) {
@@ -216,7 +223,8 @@ impl Left for PairedWeights {
         let mut unpacked = [0.0_f32; DEPTH_MAX + PANEL_MAX];
         let source = depth.start..depth.end.min(self.channels * self.window);
         for (i, row) in rows.enumerate() {
-            // SAFETY: as the caller promises; a packed row has room for a vector more than a block's words.
+            // SAFETY: as the caller promises; a packed row has room for a vector more than a
+            // block's words.
             unsafe {
                 unpacked[source.len()..].fill(0.0);
                 self.rows.unpack(kernels, row, source.clone(), unpacked.as_mut_ptr());

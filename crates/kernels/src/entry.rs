@@ -1,6 +1,7 @@
 //! The functions that exist once for each instruction set.
 
-/// Defines the functions of [`Kernels`](crate::table::Kernels) for a form of factors, each with the attribute that enables its instruction set, and the table `KERNELS`.
+/// Defines the functions of [`Kernels`](crate::table::Kernels) for a form of factors, each with the
+/// attribute that enables its instruction set, and the table `KERNELS`.
 macro_rules! entries {
     (#[$attribute:meta] $words:ty) => {
         #[$attribute]

@@ -1,5 +1,6 @@
-//! What is done to the sums of a product before they leave the caches: the epilogue, as CUTLASS calls it. Each part is an operation that would
-//! otherwise read and write the whole result once more.
+//! What is done to the sums of a product before they leave the caches: the epilogue, as CUTLASS
+//! calls it. Each part is an operation that would otherwise read and write the whole result once
+//! more.
 
 use std::ops::Range;
 
@@ -8,7 +9,8 @@ use crate::table::Kernels;
 /// Operations on each value of a result, in this order.
 #[derive(Clone, Copy, Debug)]
 pub struct Epilogue {
-    /// Added: one for each output channel of a convolution, or for each feature of a product. Null for none.
+    /// Added: one for each output channel of a convolution, or for each feature of a product. Null
+    /// for none.
     pub constants: *const f32,
     /// Added: values that lie as those of the result. Null for none.
     pub addend: *const f32,
@@ -37,7 +39,8 @@ pub(crate) struct Part {
 impl Epilogue {
     pub const NONE: Self = Self { constants: std::ptr::null(), addend: std::ptr::null(), negative_slope: 1.0 };
 
-    /// The same for the part of the result that starts at row `row`, whose rows have a constant each and `stride` values.
+    /// The same for the part of the result that starts at row `row`, whose rows have a constant
+    /// each and `stride` values.
     ///
     /// # Safety
     /// The result has this row.

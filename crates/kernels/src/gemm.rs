@@ -1,10 +1,12 @@
-//! The blocked product C = A B: `C[i][j] = sum over k of A[i][k] * B[k][j]`, with neighbours in j side by side.
+//! The blocked product C = A B: `C[i][j] = sum over k of A[i][k] * B[k][j]`, with neighbours in j
+//! side by side.
 //!
 //! # Blocks
 //!
-//! The scheme is that of Goto and van de Geijn ("Anatomy of High-Performance Matrix Multiplication", 2008), in the form of BLIS (Van Zee and van
-//! de Geijn, "BLIS: A Framework for Rapidly Instantiating BLAS Functionality", 2015). A product of n^3 multiplications reads n^2 values, so its
-//! speed is that of the registers if each value, once it is near, is used often:
+//! The scheme is that of Goto and van de Geijn ("Anatomy of High-Performance Matrix
+//! Multiplication", 2008), in the form of BLIS (Van Zee and van de Geijn, "BLIS: A Framework for
+//! Rapidly Instantiating BLAS Functionality", 2015). A product of n^3 multiplications reads n^2
+//! values, so its speed is that of the registers if each value, once it is near, is used often:
 //!
 //! ```text
 //! for each COLUMN_VECTORS vectors of columns   a result block's columns
@@ -18,15 +20,19 @@
 //!       finish these rows after the last depth   0.5 MB, still in the second cache: bias, residual, ReLU (`epilogue`)
 //! ```
 //!
-//! Packing puts the values into the order in which the innermost loop reads them, so that it reads forward only, and converts them: to f32, or to
-//! bfloat16 in pairs of neighbours in k, which a word of 32 bits holds. So there is one loop for both, which moves words. Weights of any type are
+//! Packing puts the values into the order in which the innermost loop reads them, so that it reads
+//! forward only, and converts them: to f32, or to bfloat16 in pairs of neighbours in k, which a
+//! word of 32 bits holds. So there is one loop for both, which moves words. Weights of any type are
 //! unpacked here, once for each block of rows or columns and not once for each product.
 //!
-//! The factors are traits, because that is where convolution and attention differ from a product of matrices: B of a convolution is the image,
-//! whose values under the window are gathered into panels as they are needed, so that the unfolded image (kernel width times height as large)
-//! never exists ("implicit im2col", Chetlur et al., "cuDNN: Efficient Primitives for Deep Learning", 2014).
+//! The factors are traits, because that is where convolution and attention differ from a product of
+//! matrices: B of a convolution is the image, whose values under the window are gathered into
+//! panels as they are needed, so that the unfolded image (kernel width times height as large) never
+//! exists ("implicit im2col", Chetlur et al., "cuDNN: Efficient Primitives for Deep Learning",
+//! 2014).
 //!
-//! Each value of C is a sum in an order that depends on k alone. So the result does not depend on the number of threads.
+//! Each value of C is a sum in an order that depends on k alone. So the result does not depend on
+//! the number of threads.
 
 use std::ops::Range;
 
@@ -39,9 +45,11 @@ use crate::table::{Kernels, Tile};
 const COLUMN_VECTORS: usize = 30;
 /// Rows of a block of A.
 const ROW_BLOCK: usize = 256;
-/// Words between packed rows of A: a cache line more than they hold, so that the rows of a tile are in different sets of the first cache.
+/// Words between packed rows of A: a cache line more than they hold, so that the rows of a tile are
+/// in different sets of the first cache.
 const LEFT_STRIDE: usize = DEPTH_WORDS + 16;
-/// Words of a packed factor A that is kept for all blocks of columns: 8 MiB. A larger one is packed again for each.
+/// Words of a packed factor A that is kept for all blocks of columns: 8 MiB. A larger one is packed
+/// again for each.
 const WHOLE_LEFT_MAX: usize = 2 << 20;
 
 /// The factor A, of which each value is broadcast.
@@ -60,8 +68,9 @@ pub(crate) trait Right {
         if kernels.pairs { DEPTH_MAX } else { DEPTH_WORDS }
     }
 
-    /// Packs all panels of a block of columns, [`DEPTH_WORDS`] words for each of their columns: for each word of `depth` a row of the panel's
-    /// vectors, of which the first values count, as many as the panel has columns.
+    /// Packs all panels of a block of columns, [`DEPTH_WORDS`] words for each of their columns: for
+    /// each word of `depth` a row of the panel's vectors, of which the first values count, as many
+    /// as the panel has columns.
     ///
     /// # Safety
     /// The columns are readable and `to` is writable; `depth` is at most a block.
@@ -148,7 +157,8 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
             for row in target.rows.clone().step_by(ROW_BLOCK) {
                 let rows = row..target.rows.end.min(row + ROW_BLOCK);
                 let before = if is_kept { depth_index * target.rows.len() + row - target.rows.start } else { 0 };
-                // SAFETY: the scratch has a row of LEFT_STRIDE words for each, of every block of depth where they are kept.
+                // SAFETY: the scratch has a row of LEFT_STRIDE words for each, of every block of
+                // depth where they are kept.
                 let packed_left = unsafe { packed_left.add(before * LEFT_STRIDE) };
                 if !is_kept || first == target.columns.start {
                     // SAFETY: see above.
@@ -156,7 +166,8 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
                 }
                 for (panel, vectors) in panels(kernels, &columns) {
                     for row in rows.clone().step_by(kernels.tile_rows) {
-                        // SAFETY: packed above; the tile's part of the target is inside its rows and columns.
+                        // SAFETY: packed above; the tile's part of the target is inside its rows
+                        // and columns.
                         unsafe {
                             let tile = Tile {
                                 rows: kernels.tile_rows.min(rows.end - row),
@@ -182,8 +193,9 @@ pub(crate) unsafe fn multiply(kernels: &Kernels, left: &impl Left, right: &impl 
     }
 }
 
-/// Multiplies a tile of which the first `columns` columns belong to the target. Its sums begin with what is there as those of a whole tile do, so that
-/// a value does not depend on the panel that its column is in.
+/// Multiplies a tile of which the first `columns` columns belong to the target. Its sums begin with
+/// what is there as those of a whole tile do, so that a value does not depend on the panel that its
+/// column is in.
 ///
 /// # Safety
 /// As [`Kernels::multiply_tile`], with a target of `columns` columns.
@@ -209,7 +221,8 @@ unsafe fn multiply_tile(kernels: &Kernels, mut tile: Tile, columns: usize) {
     }
 }
 
-/// The panels of a block: their columns and vectors. The last two share what is left, so that none is one vector wide beside a full one.
+/// The panels of a block: their columns and vectors. The last two share what is left, so that none
+/// is one vector wide beside a full one.
 pub(crate) fn panels(kernels: &Kernels, columns: &Range<usize>) -> impl Iterator<Item = (Range<usize>, usize)> + use<> {
     let (lanes, full) = (kernels.lanes, kernels.tile_vectors);
     let mut rest = columns.clone();
@@ -232,7 +245,8 @@ pub(crate) fn share(total: usize, unit: usize, thread: Thread) -> Range<usize> {
     at(thread.index)..at(thread.index + 1)
 }
 
-/// One thread's rows and columns of a result. Threads divide the larger factor: each packs its part of that, and all of the smaller one.
+/// One thread's rows and columns of a result. Threads divide the larger factor: each packs its part
+/// of that, and all of the smaller one.
 pub(crate) fn part_of(kernels: &Kernels, rows: usize, columns: usize, thread: Thread) -> (Range<usize>, Range<usize>) {
     if columns >= rows { (0..rows, share(columns, kernels.lanes, thread)) } else { (share(rows, kernels.tile_rows, thread), 0..columns) }
 }

@@ -1,14 +1,16 @@
-//! Matrix products, convolutions and attention on the processor: the operations that take nearly all time of an image where there is no
-//! graphics card.
+//! Matrix products, convolutions and attention on the processor: the operations that take nearly
+//! all time of an image where there is no graphics card.
 //!
-//! - [`product`], [`convolution`] and [`attention`] are one blocked product (`gemm`, whose documentation says how it blocks and why) with
-//!   different factors; `winograd` makes convolutions of 3 x 3 cheaper before they are one. [`planes`] has what only waits for memory.
-//! - Each instruction set is one file that implements `simd::Simd`: a dozen operations on a register. The loops above it are written once and
-//!   compiled for each (`entry`, `table`), and chosen at run time: one program serves every processor.
-//! - Nothing here knows ggml: matrices are [`Rows`] of one of four [`Values`], and blocks of quantised weights are unpacked by a function that is
-//!   handed in.
-//! - Every operation is given the calling thread's index and does its part; nothing waits for another thread. Results do not depend on the
-//!   number of threads.
+//! - [`product`], [`convolution`] and [`attention`] are one blocked product (`gemm`, whose
+//!   documentation says how it blocks and why) with different factors; `winograd` makes
+//!   convolutions of 3 x 3 cheaper before they are one. [`planes`] has what only waits for memory.
+//! - Each instruction set is one file that implements `simd::Simd`: a dozen operations on a
+//!   register. The loops above it are written once and compiled for each (`entry`, `table`), and
+//!   chosen at run time: one program serves every processor.
+//! - Nothing here knows ggml: matrices are [`Rows`] of one of four [`Values`], and blocks of
+//!   quantised weights are unpacked by a function that is handed in.
+//! - Every operation is given the calling thread's index and does its part; nothing waits for
+//!   another thread. Results do not depend on the number of threads.
 #![allow(unsafe_code, reason = "vector instructions and matrices of another language")]
 #![allow(clippy::inline_always, reason = "a function without the instruction set must disappear into one that enables it")]
 #![allow(clippy::cast_ptr_alignment, reason = "rows are bytes: what needs alignment asks for it, all else is read unaligned")]
@@ -69,7 +71,8 @@ pub enum Level {
     Avx512,
     /// AVX-512 with factors rounded to bfloat16 and sums in f32.
     Avx512Bf16,
-    /// The same with AMX's tile registers for products, on Linux. Offered where its products are found to be those of [`Avx512Bf16`](Self::Avx512Bf16).
+    /// The same with AMX's tile registers for products, on Linux. Offered where its products are
+    /// found to be those of [`Avx512Bf16`](Self::Avx512Bf16).
     AmxBf16,
 }
 

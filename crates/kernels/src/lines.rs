@@ -1,5 +1,5 @@
-//! Packing of an image under a window that goes over every pixel: each line of the image is converted once for all columns of the window, and
-//! panels are shifted copies of it.
+//! Packing of an image under a window that goes over every pixel: each line of the image is
+//! converted once for all columns of the window, and panels are shifted copies of it.
 
 use std::ops::Range;
 
@@ -11,7 +11,8 @@ use crate::window::Shape;
 pub(crate) const LINE_DEPTH_WORDS: usize = DEPTH_WORDS - 1;
 /// Output pixels of a line, at least: shorter ones would be mostly edges.
 const MIN_LINE: usize = 8;
-/// Output pixels, at least: with fewer, most of the time goes into packing the weights, which is quicker in their own order.
+/// Output pixels, at least: with fewer, most of the time goes into packing the weights, which is
+/// quicker in their own order.
 const MIN_PIXELS: usize = 512;
 /// Pixels between the first and the last column of a window, at most.
 const MAX_REACH: usize = 16;
@@ -38,7 +39,8 @@ pub(crate) fn packs_lines(shape: &Shape) -> bool {
         && reach <= MAX_REACH
 }
 
-/// Columns and channels to pack. Depth is over groups of channels (two with pairs, else one), rows and columns of the window, channels of a group.
+/// Columns and channels to pack. Depth is over groups of channels (two with pairs, else one), rows
+/// and columns of the window, channels of a group.
 #[derive(Debug)]
 pub(crate) struct LineBlock<'a> {
     /// First channel.
@@ -78,7 +80,8 @@ struct Piece {
 /// Packs a block.
 ///
 /// # Safety
-/// The processor has the instruction set; the image is readable, and `to` has [`DEPTH_WORDS`] rows for each panel.
+/// The processor has the instruction set; the image is readable, and `to` has [`DEPTH_WORDS`] rows
+/// for each panel.
 #[inline(always)]
 pub(crate) unsafe fn pack_lines<W: Words>(block: &LineBlock<'_>, to: *mut u32) {
     let shape = block.shape;
@@ -103,7 +106,8 @@ pub(crate) unsafe fn pack_lines<W: Words>(block: &LineBlock<'_>, to: *mut u32) {
                     words.fill(0);
                     continue;
                 }
-                // SAFETY: the row is inside the image, of which the group's first channel is a part.
+                // SAFETY: the row is inside the image, of which the group's first channel is a
+                // part.
                 unsafe {
                     let even = block.image.add((channel * shape.height + y) * shape.width);
                     let odd =
@@ -114,10 +118,12 @@ pub(crate) unsafe fn pack_lines<W: Words>(block: &LineBlock<'_>, to: *mut u32) {
             for column in 0..shape.kernel.0 {
                 let shift = column * shape.dilation.0;
                 for piece in pieces {
-                    // In ascending order: what is written beyond a piece is overwritten by the next, at last in an unused row.
+                    // In ascending order: what is written beyond a piece is overwritten by the
+                    // next, at last in an unused row.
                     for vector in 0..piece.vectors {
                         let at = vector * W::Unit::LANES;
-                        // SAFETY: the buffer has two vectors after each line; the block has a row more than is used.
+                        // SAFETY: the buffer has two vectors after each line; the block has a row
+                        // more than is used.
                         unsafe {
                             let value = W::Unit::load(buffer.as_ptr().add(piece.from + shift + at).cast());
                             W::Unit::store(to.add(piece.to + word * piece.stride + at).cast(), value);
@@ -171,10 +177,12 @@ fn pieces_of<S: Simd>(block: &LineBlock<'_>, lines: &[Line], pieces: &mut [Piece
     count
 }
 
-/// Converts the part of an image's row that the window sees from `column` on: zeros outside the image. `odd` is null for none.
+/// Converts the part of an image's row that the window sees from `column` on: zeros outside the
+/// image. `odd` is null for none.
 ///
 /// # Safety
-/// The processor has the instruction set; `even` and `odd` are rows of the image; the length of `to` is a multiple of the lanes.
+/// The processor has the instruction set; `even` and `odd` are rows of the image; the length of
+/// `to` is a multiple of the lanes.
 #[inline(always)]
 unsafe fn convert<W: Words>(shape: &Shape, column: usize, even: *const f32, odd: *const f32, to: &mut [u32]) {
     let lanes = W::Unit::LANES;

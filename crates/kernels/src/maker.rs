@@ -1,20 +1,23 @@
 //! What a processor's maker tells of the speed of its instructions.
 //!
-//! Known and not measured: the arithmetic decides on the last bits of a picture, so it must be the same at each start, whatever else runs.
+//! Known and not measured: the arithmetic decides on the last bits of a picture, so it must be the
+//! same at each start, whatever else runs.
 
 use std::sync::OnceLock;
 
 use crate::Level;
 
-/// True where products of bfloat16 are quicker than those of AVX-512 in f32, which is by half or more.
+/// True where products of bfloat16 are quicker than those of AVX-512 in f32, which is by half or
+/// more.
 #[must_use]
 pub fn is_bf16_quicker() -> bool {
     static IS_QUICKER: OnceLock<bool> = OnceLock::new();
     *IS_QUICKER.get_or_init(|| Level::fastest_bf16().is_some_and(|level| multiplies_bf16_quickly(level, maker())))
 }
 
-/// AMX multiplies 16 times as many values a second as AVX-512 in f32. Of vectors of bfloat16, AMD's processors multiply twice as many
-/// as of f32, and Intel's half as many: they are meant to use AMX. Of others nothing is known.
+/// AMX multiplies 16 times as many values a second as AVX-512 in f32. Of vectors of bfloat16, AMD's
+/// processors multiply twice as many as of f32, and Intel's half as many: they are meant to use
+/// AMX. Of others nothing is known.
 fn multiplies_bf16_quickly(level: Level, maker: [u8; 12]) -> bool {
     level == Level::AmxBf16 || (level == Level::Avx512Bf16 && maker == *b"AuthenticAMD")
 }

@@ -1,4 +1,5 @@
-//! NEON, which every 64-bit Arm processor has: 4 lanes, 32 registers. A tile of 8 rows by 12 columns takes 24 of them.
+//! NEON, which every 64-bit Arm processor has: 4 lanes, 32 registers. A tile of 8 rows by 12
+//! columns takes 24 of them.
 
 use std::arch::aarch64::{
     float32x4_t, vaddq_f32, vaddq_s32, vcvtnq_s32_f32, vdupq_n_f32, vdupq_n_s32, vfmaq_f32, vld1q_f32, vmaxq_f32, vmulq_f32,

@@ -27,7 +27,8 @@ pub(crate) unsafe fn unpack_f16<S: Simd>(from: *const u16, count: usize, to: *mu
 /// Transposes `LANES` rows of `words` words into one column of vectors of a panel.
 ///
 /// # Safety
-/// The processor has the instruction set; the rows are readable and the panel is writable for `words` words.
+/// The processor has the instruction set; the rows are readable and the panel is writable for
+/// `words` words.
 #[inline(always)]
 pub(crate) unsafe fn transpose<S: Simd>(from: *const u32, from_stride: usize, words: usize, to: *mut u32, to_stride: usize) {
     let mut done = 0;
@@ -48,7 +49,8 @@ pub(crate) unsafe fn transpose<S: Simd>(from: *const u32, from_stride: usize, wo
 /// Makes words of two rows of `count` values, a multiple of the lanes.
 ///
 /// # Safety
-/// The processor has the instruction set; the rows are readable, `odd` only with pairs, and `to` is writable for `count` words.
+/// The processor has the instruction set; the rows are readable, `odd` only with pairs, and `to` is
+/// writable for `count` words.
 #[inline(always)]
 pub(crate) unsafe fn pair_rows<W: Words>(even: *const f32, odd: *const f32, count: usize, to: *mut u32) {
     let lanes = W::Unit::LANES;
@@ -61,11 +63,12 @@ pub(crate) unsafe fn pair_rows<W: Words>(even: *const f32, odd: *const f32, coun
     }
 }
 
-/// Makes words of `pairs` pairs of windows: value i of the first with value i of the second. In ascending order, so that what is written beyond
-/// a pair is overwritten by the next.
+/// Makes words of `pairs` pairs of windows: value i of the first with value i of the second. In
+/// ascending order, so that what is written beyond a pair is overwritten by the next.
 ///
 /// # Safety
-/// The processor has the instruction set; a vector more than the windows is readable at `from` and writable at `to`.
+/// The processor has the instruction set; a vector more than the windows is readable at `from` and
+/// writable at `to`.
 #[inline(always)]
 pub(crate) unsafe fn pair_channels<W: Words>(from: *const f32, window: usize, pairs: usize, to: *mut u32) {
     for pair in 0..pairs {
@@ -80,10 +83,12 @@ pub(crate) unsafe fn pair_channels<W: Words>(from: *const f32, window: usize, pa
     }
 }
 
-/// Gathers, for the pixels of a panel and the part of depth that it names, the values under the window, zero outside the image.
+/// Gathers, for the pixels of a panel and the part of depth that it names, the values under the
+/// window, zero outside the image.
 ///
 /// # Safety
-/// The processor has the instruction set; the image is readable, and `to` is writable for the depth's words times the panel's width.
+/// The processor has the instruction set; the image is readable, and `to` is writable for the
+/// depth's words times the panel's width.
 #[inline(always)]
 pub(crate) unsafe fn pixels<W: Words>(panel: &PixelPanel<'_>, to: *mut u32) {
     let width = panel.vectors * W::Unit::LANES;
@@ -115,12 +120,14 @@ pub(crate) unsafe fn pixels<W: Words>(panel: &PixelPanel<'_>, to: *mut u32) {
     }
 }
 
-/// The values at one position of the window for each pixel of the panel, then zeros up to the panel's width.
+/// The values at one position of the window for each pixel of the panel, then zeros up to the
+/// panel's width.
 #[inline(always)]
 unsafe fn pixel_row<S: Simd>(panel: &PixelPanel<'_>, position: WindowPosition, to: *mut f32) {
     let shape = panel.shape;
     let width = panel.vectors * S::LANES;
-    // SAFETY: `lo..hi` are the pixels of a run whose column lies inside the image; the run's row does too.
+    // SAFETY: `lo..hi` are the pixels of a run whose column lies inside the image; the run's row
+    // does too.
     unsafe {
         let plane = panel.image.add(position.channel * shape.height * shape.width);
         let mut done = 0;
@@ -161,7 +168,8 @@ unsafe fn pixel_row<S: Simd>(panel: &PixelPanel<'_>, position: WindowPosition, t
 /// Copies a few values without a call.
 #[inline(always)]
 unsafe fn copy<S: Simd>(from: *const f32, count: usize, to: *mut f32) {
-    // SAFETY: all reads and writes are below `count`; vectors overlap at the end, where the same values are written twice.
+    // SAFETY: all reads and writes are below `count`; vectors overlap at the end, where the same
+    // values are written twice.
     unsafe {
         if count >= S::LANES {
             let mut done = 0;

@@ -3,7 +3,8 @@
 use crate::gemm::{self, Thread};
 use crate::table::Kernels;
 
-/// Values that `group_norm` sums in one precision before it goes on in f64; they stay in the first cache.
+/// Values that `group_norm` sums in one precision before it goes on in f64; they stay in the first
+/// cache.
 const CHUNK: usize = 2048;
 
 /// Group normalisation of one image.
@@ -34,10 +35,12 @@ pub struct GroupNorm {
 /// Computes `to[i]` from `from[i]`, which is the same, for `count` values.
 pub type Activate = unsafe extern "C" fn(count: std::ffi::c_int, to: *mut f32, from: *const f32);
 
-/// Brings the mean of each group to 0 and its variance to 1, then does what is asked for each channel; threads divide the groups.
+/// Brings the mean of each group to 0 and its variance to 1, then does what is asked for each
+/// channel; threads divide the groups.
 ///
 /// # Safety
-/// Both are valid for `total` values, equal or apart, factors and terms for each channel, and no two threads have the same index.
+/// Both are valid for `total` values, equal or apart, factors and terms for each channel, and no
+/// two threads have the same index.
 pub unsafe fn group_norm(kernels: &Kernels, norm: &GroupNorm, thread: Thread) {
     for group in gemm::share(norm.total.div_ceil(norm.group_size), 1, thread) {
         let start = group * norm.group_size;
@@ -61,8 +64,9 @@ pub unsafe fn group_norm(kernels: &Kernels, norm: &GroupNorm, thread: Thread) {
 }
 
 impl GroupNorm {
-    /// Values to finish at once: those of some rows, or of one whose length is no multiple of a register. ggml's activations compute what is left
-    /// over at a row's end in another way, and the same is to come out here.
+    /// Values to finish at once: those of some rows, or of one whose length is no multiple of a
+    /// register. ggml's activations compute what is left over at a row's end in another way, and
+    /// the same is to come out here.
     const fn chunk(&self) -> usize {
         /// At least as many as a register has.
         const LANES: usize = 16;
@@ -154,11 +158,12 @@ pub unsafe fn combine(kernels: &Kernels, operation: Operation, from: *const f32,
     unsafe { combine(from, other, count, to) };
 }
 
-/// Copies a matrix with columns as rows: `to[column * to_stride + row] = from[row * from_stride + column]`.
+/// Copies a matrix with columns as rows: `to[column * to_stride + row] = from[row * from_stride +
+/// column]`.
 ///
 /// # Safety
-/// `from` is readable for `rows` rows of `columns` values, `to_stride` is at least `rows`, and `to`, which is apart, is writable for `columns` rows of
-/// `rows` values.
+/// `from` is readable for `rows` rows of `columns` values, `to_stride` is at least `rows`, and
+/// `to`, which is apart, is writable for `columns` rows of `rows` values.
 pub unsafe fn transpose(
     kernels: &Kernels,
     from: *const f32,
@@ -180,11 +185,12 @@ pub unsafe fn transpose(
     }
 }
 
-/// Copies values that lie `stride` values apart, each `times` times: `to[i * times + j] = from[i * stride]`. Rows of an image are enlarged so, and
-/// every second value of a row is taken.
+/// Copies values that lie `stride` values apart, each `times` times: `to[i * times + j] = from[i *
+/// stride]`. Rows of an image are enlarged so, and every second value of a row is taken.
 ///
 /// # Safety
-/// `from` is readable at the multiples of `stride` below `count * stride`; `to`, which is apart, is writable for `count * times` values.
+/// `from` is readable at the multiples of `stride` below `count * stride`; `to`, which is apart, is
+/// writable for `count * times` values.
 pub unsafe fn spread(from: *const f32, stride: usize, count: usize, times: usize, to: *mut f32) {
     // SAFETY: as the caller promises.
     unsafe {

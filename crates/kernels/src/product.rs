@@ -32,7 +32,8 @@ pub struct Product {
 /// Computes one thread's part of a product.
 ///
 /// # Safety
-/// The matrices are valid for the sizes named, `out` overlaps no factor, and no two threads have the same index.
+/// The matrices are valid for the sizes named, `out` overlaps no factor, and no two threads have
+/// the same index.
 pub unsafe fn multiply(kernels: &Kernels, product: &Product, thread: Thread) {
     let &Product { weights, activations, out, out_stride, tokens, features, depth, epilogue } = product;
     let (rows, columns) = gemm::part_of(kernels, tokens, features, thread);
@@ -97,7 +98,8 @@ impl Straight {
         let mut rows = [[0.0_f32; PANEL_MAX]; 2];
         let step = if kernels.pairs { 2 } else { 1 };
         for (word, k) in depth.clone().step_by(step).enumerate() {
-            // SAFETY: as the caller promises; a row is at most PANEL_MAX values, those after the columns stay zero.
+            // SAFETY: as the caller promises; a row is at most PANEL_MAX values, those after the
+            // columns stay zero.
             unsafe {
                 self.0.unpack(kernels, k, columns.clone(), rows[0].as_mut_ptr());
                 if k + 1 < depth.end && kernels.pairs {

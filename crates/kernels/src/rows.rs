@@ -55,7 +55,8 @@ impl Rows {
     /// The row and `to` are valid for these values.
     pub(crate) unsafe fn unpack(&self, kernels: &Kernels, row: usize, range: Range<usize>, to: *mut f32) {
         let (start, count) = (range.start, range.len());
-        // SAFETY: as the caller promises; `to` is scratch of this crate, so it is aligned and apart.
+        // SAFETY: as the caller promises; `to` is scratch of this crate, so it is aligned and
+        // apart.
         unsafe {
             let row = self.data.add(row * self.stride);
             match self.values {
@@ -72,7 +73,8 @@ impl Rows {
         }
     }
 
-    /// Values of a row's first `count` up to the last that is not zero. Blocks are not looked into: `count`.
+    /// Values of a row's first `count` up to the last that is not zero. Blocks are not looked into:
+    /// `count`.
     ///
     /// # Safety
     /// The row is readable for these values.
@@ -92,7 +94,8 @@ impl Rows {
     /// Packs the values `depth` of `rows`, one row after the other `stride` words apart.
     ///
     /// # Safety
-    /// The rows are readable, `to` is writable; `depth` is at most [`DEPTH_MAX`] values and starts at a multiple of the block.
+    /// The rows are readable, `to` is writable; `depth` is at most [`DEPTH_MAX`] values and starts
+    /// at a multiple of the block.
     pub(crate) unsafe fn pack(&self, kernels: &Kernels, rows: Range<usize>, depth: Range<usize>, to: *mut u32, stride: usize) {
         let mut unpacked = [0.0_f32; DEPTH_MAX];
         for (i, row) in rows.enumerate() {

@@ -3,15 +3,17 @@
 use crate::simd::{Simd, exp};
 use crate::table::ScoreRow;
 
-/// Replaces scores by `exp(score * scale + mask - maximum)`, where the maximum is that of this row and of those before it.
-/// Returns that maximum and the sum of the weights. Values between `count` and the next multiple of the lanes are overwritten.
+/// Replaces scores by `exp(score * scale + mask - maximum)`, where the maximum is that of this row
+/// and of those before it. Returns that maximum and the sum of the weights. Values between `count`
+/// and the next multiple of the lanes are overwritten.
 ///
 /// # Safety
 /// The processor has the instruction set; see [`ScoreRow`] for the pointers.
 #[inline(always)]
 pub(crate) unsafe fn weigh_scores<S: Simd>(row: &ScoreRow) -> (f32, f32) {
     let &ScoreRow { scores, count, scale, mask, maximum } = row;
-    // SAFETY: scores are valid up to the next multiple of the lanes; the mask is read below `count` only.
+    // SAFETY: scores are valid up to the next multiple of the lanes; the mask is read below `count`
+    // only.
     unsafe {
         for i in count..count.next_multiple_of(S::LANES) {
             *scores.add(i) = f32::NEG_INFINITY;
@@ -60,7 +62,8 @@ unsafe fn reduce<S: Simd>(vector: S::Vector, start: f32, combine: fn(f32, f32) -
     lanes.into_iter().fold(start, combine)
 }
 
-/// `to[i] = from[i] * factor + offset`; `to` may be `from`. Plain loops: the compiler makes vectors of the enabled instruction set of them.
+/// `to[i] = from[i] * factor + offset`; `to` may be `from`. Plain loops: the compiler makes vectors
+/// of the enabled instruction set of them.
 ///
 /// # Safety
 /// Both are valid for `count` values and equal or apart.
@@ -72,8 +75,9 @@ pub(crate) unsafe fn scale_and_offset(from: *const f32, count: usize, factor: f3
     }
 }
 
-/// Multiplies the negative ones of `count` values by `slope`; what is no number becomes 0. The arithmetic of ggml's `relu` and `leaky_relu`
-/// (`vec.h`), which adds both halves. A plain loop, as above.
+/// Multiplies the negative ones of `count` values by `slope`; what is no number becomes 0. The
+/// arithmetic of ggml's `relu` and `leaky_relu` (`vec.h`), which adds both halves. A plain loop, as
+/// above.
 ///
 /// # Safety
 /// `values` is valid for `count` values.
@@ -102,7 +106,8 @@ pub(crate) unsafe fn combine(from: *const f32, other: *const f32, count: usize, 
     }
 }
 
-/// Sum of `count` values, and of the squares of their differences from `centre`, in 32 partial sums.
+/// Sum of `count` values, and of the squares of their differences from `centre`, in 32 partial
+/// sums.
 ///
 /// # Safety
 /// `from` is readable for `count` values.

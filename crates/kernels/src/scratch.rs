@@ -10,8 +10,8 @@ use std::thread::LocalKey;
 /// Alignment of every part: a cache line, and the widest register.
 const ALIGN: usize = 64;
 
-/// Buffers of threads that have ended. ggml starts threads for each graph: without this each would ask the system for memory, from an arena of
-/// its own.
+/// Buffers of threads that have ended. ggml starts threads for each graph: without this each would
+/// ask the system for memory, from an arena of its own.
 static UNUSED: Mutex<Vec<Buffer>> = Mutex::new(Vec::new());
 
 /// What a kernel unwinds with where the system gives it no working memory; its caller says so.
@@ -61,7 +61,8 @@ thread_local! {
     pub(crate) static SCORES: Scratch = const { Scratch(RefCell::new(None)) };
 }
 
-/// The thread's buffer of at least `words` words of 32 bits, uninitialised, aligned to a cache line. Valid until the next call with the same key.
+/// The thread's buffer of at least `words` words of 32 bits, uninitialised, aligned to a cache
+/// line. Valid until the next call with the same key.
 pub(crate) fn words(key: &'static LocalKey<Scratch>, words: usize) -> *mut u32 {
     let bytes = words * 4;
     key.with(|scratch| {

@@ -1,9 +1,12 @@
-//! What the algorithms need of an instruction set, and what they need of the form in which factors are multiplied.
+//! What the algorithms need of an instruction set, and what they need of the form in which factors
+//! are multiplied.
 
-/// A vector unit's operations on f32. Every function is inlined into a function that enables the instruction set.
+/// A vector unit's operations on f32. Every function is inlined into a function that enables the
+/// instruction set.
 ///
 /// # Safety
-/// All functions: the processor has the instruction set, and pointers are valid for the elements named; none needs an alignment.
+/// All functions: the processor has the instruction set, and pointers are valid for the elements
+/// named; none needs an alignment.
 pub(crate) trait Simd {
     /// A register of [`LANES`](Self::LANES) f32.
     type Vector: Copy;
@@ -11,7 +14,8 @@ pub(crate) trait Simd {
     const LANES: usize;
     /// Rows of a register tile.
     const TILE_ROWS: usize;
-    /// Vectors of a tile's row, at most 3: the sums of all rows, one row of factors and two broadcast values fill the registers.
+    /// Vectors of a tile's row, at most 3: the sums of all rows, one row of factors and two
+    /// broadcast values fill the registers.
     const TILE_VECTORS: usize;
 
     unsafe fn splat(value: f32) -> Self::Vector;
@@ -36,7 +40,8 @@ pub(crate) trait Simd {
     unsafe fn prefetch(address: *const f32);
 }
 
-/// The form of factors in packed blocks: words of 32 bits, each one f32 or two neighbours in depth as bfloat16.
+/// The form of factors in packed blocks: words of 32 bits, each one f32 or two neighbours in depth
+/// as bfloat16.
 ///
 /// # Safety
 /// As in [`Simd`].
@@ -47,7 +52,8 @@ pub(crate) trait Words {
 
     /// `sum + a * b`, or with pairs `sum + a0 * b0 + a1 * b1`, in each lane.
     unsafe fn multiply(a: Vector<Self>, b: Vector<Self>, sum: Vector<Self>) -> Vector<Self>;
-    /// Writes `count` values as words; the second half of the last word is zero where `count` is odd.
+    /// Writes `count` values as words; the second half of the last word is zero where `count` is
+    /// odd.
     unsafe fn pack(from: *const f32, count: usize, to: *mut u32);
     /// With pairs: words of lane i are `(even[i], odd[i])`. Without: `even`.
     unsafe fn pair(even: Vector<Self>, odd: Vector<Self>) -> Vector<Self>;
@@ -81,7 +87,8 @@ impl<S: Simd> Words for Single<S> {
     }
 }
 
-/// The natural exponential function for arguments up to 0, with a relative error below 2e-7; 0 below -87.
+/// The natural exponential function for arguments up to 0, with a relative error below 2e-7; 0
+/// below -87.
 ///
 /// # Safety
 /// As in [`Simd`].

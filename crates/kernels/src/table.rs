@@ -42,7 +42,8 @@ pub(crate) struct ScoreRow {
 /// The functions of one instruction set and form of factors.
 ///
 /// # Safety
-/// Of every function: the processor has the instruction set, and the pointers are valid for what the type or the algorithm's documentation names.
+/// Of every function: the processor has the instruction set, and the pointers are valid for what
+/// the type or the algorithm's documentation names.
 pub struct Kernels {
     /// Values in a register.
     pub(crate) lanes: usize,
@@ -57,11 +58,13 @@ pub struct Kernels {
     pub(crate) pack: unsafe fn(from: *const f32, count: usize, to: *mut u32),
     /// Converts `count` values of binary16.
     pub(crate) unpack_f16: unsafe fn(from: *const u16, count: usize, to: *mut f32),
-    /// Transposes `lanes` rows of `words` words into a panel's column of vectors. The rows may be read, not used, up to a multiple of `lanes`.
+    /// Transposes `lanes` rows of `words` words into a panel's column of vectors. The rows may be
+    /// read, not used, up to a multiple of `lanes`.
     pub(crate) transpose: unsafe fn(from: *const u32, from_stride: usize, words: usize, to: *mut u32, to_stride: usize),
     /// With pairs: words `(even[i], odd[i])`; else `even`. `count` is a multiple of the lanes.
     pub(crate) pair_rows: unsafe fn(even: *const f32, odd: *const f32, count: usize, to: *mut u32),
-    /// Makes words of the windows of two channels each, one after the other. Reads and writes up to a vector more than the windows have.
+    /// Makes words of the windows of two channels each, one after the other. Reads and writes up to
+    /// a vector more than the windows have.
     pub(crate) pair_channels: unsafe fn(from: *const f32, window: usize, pairs: usize, to: *mut u32),
     /// Gathers the pixels under a convolution's window.
     pub(crate) pack_pixels: unsafe fn(&PixelPanel<'_>, to: *mut u32),

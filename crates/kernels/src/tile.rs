@@ -6,7 +6,8 @@ use crate::table::Tile;
 /// Multiplies one tile with the number of rows and vectors that it names.
 ///
 /// # Safety
-/// The processor has the instruction set; the pointers of `tile` are valid for the rows, columns and words it names.
+/// The processor has the instruction set; the pointers of `tile` are valid for the rows, columns
+/// and words it names.
 #[inline(always)]
 pub(crate) unsafe fn multiply<W: Words>(tile: &Tile) {
     macro_rules! rows {
@@ -29,10 +30,12 @@ pub(crate) unsafe fn multiply<W: Words>(tile: &Tile) {
 unsafe fn multiply_shape<W: Words, const ROWS: usize, const VECTORS: usize>(tile: &Tile) {
     let lanes = W::Unit::LANES;
     let &Tile { left, left_stride, mut right, out, out_stride, .. } = tile;
-    // SAFETY: `left` has ROWS rows of `words` words, `right` `words` rows of VECTORS vectors, `out` ROWS rows of VECTORS vectors.
+    // SAFETY: `left` has ROWS rows of `words` words, `right` `words` rows of VECTORS vectors, `out`
+    // ROWS rows of VECTORS vectors.
     unsafe {
         let mut sums: [[Vector<W>; VECTORS]; ROWS] = [[W::Unit::splat(0.0); VECTORS]; ROWS];
-        // The result is read or written only at the end: by then its lines are here, also where rows a power of two apart drive one another out.
+        // The result is read or written only at the end: by then its lines are here, also where
+        // rows a power of two apart drive one another out.
         for row in 0..ROWS {
             for vector in 0..VECTORS {
                 W::Unit::prefetch(out.wrapping_add(row * out_stride + vector * lanes));

@@ -1,12 +1,13 @@
-//! The transforms of `winograd`: of tiles of the image, of windows, and of sums back to pixels. Loops over neighbours, of which the compiler makes vectors
-//! of the enabled instruction set.
+//! The transforms of `winograd`: of tiles of the image, of windows, and of sums back to pixels.
+//! Loops over neighbours, of which the compiler makes vectors of the enabled instruction set.
 
 use crate::blocks::PANEL_MAX;
 use crate::window::Shape;
 
 /// Elements of a transformed tile.
 pub(crate) const ELEMENTS: usize = 16;
-/// Words by which elements lie further apart than they need to: a cache line, so that the same place of each element is in another set of the caches.
+/// Words by which elements lie further apart than they need to: a cache line, so that the same
+/// place of each element is in another set of the caches.
 pub(crate) const ELEMENT_GAP: usize = 16;
 /// Words from the sums of one element to those of the next.
 pub(crate) const SUMS_STRIDE: usize = ROW_BLOCK * TILES + ELEMENT_GAP;
@@ -71,7 +72,8 @@ pub(crate) unsafe fn transform_image(block: &ImageBlock<'_>) {
         for piece in block.pieces {
             let count = 2 * piece.length + 2;
             let column = (2 * piece.column).wrapping_sub(shape.padding.0);
-            // SAFETY: the lines are inside the image or the buffer; a panel has a row for each channel, and room for whole vectors.
+            // SAFETY: the lines are inside the image or the buffer; a panel has a row for each
+            // channel, and room for whole vectors.
             unsafe {
                 let image = block.image.add(channel * shape.width * shape.height);
                 let mut from = [std::ptr::null(); 4];

@@ -1,9 +1,12 @@
-//! Convolutions with a window of 3 x 3 in 16 multiplications for 4 output pixels, where the window itself takes 36.
+//! Convolutions with a window of 3 x 3 in 16 multiplications for 4 output pixels, where the window
+//! itself takes 36.
 //!
-//! Winograd's minimal filtering F(2x2, 3x3), in the form of Lavin and Gray ("Fast Algorithms for Convolutional Neural Networks", 2016): with
-//! `d` the 4 x 4 pixels under a tile of 2 x 2 output pixels and `g` a window, the tile is `A' [(G g G') . (B' d B)] A`. The product by elements, summed
-//! over channels, is 16 products of matrices, one for each element: output channels by channels times channels by tiles. They are those of `gemm`'s
-//! innermost loop. Only sums and halves are in the transforms, so what is rounded stays close to what the window rounds.
+//! Winograd's minimal filtering F(2x2, 3x3), in the form of Lavin and Gray ("Fast Algorithms for
+//! Convolutional Neural Networks", 2016): with `d` the 4 x 4 pixels under a tile of 2 x 2 output
+//! pixels and `g` a window, the tile is `A' [(G g G') . (B' d B)] A`. The product by elements,
+//! summed over channels, is 16 products of matrices, one for each element: output channels by
+//! channels times channels by tiles. They are those of `gemm`'s innermost loop. Only sums and
+//! halves are in the transforms, so what is rounded stays close to what the window rounds.
 //!
 //! ```text
 //! for each block of rows whose transformed weights are WEIGHT_WORDS
@@ -32,7 +35,8 @@ use crate::window::Shape;
 
 /// Words of transformed weights that a thread holds at once, 9 MiB: 256 rows of 512 channels.
 const WEIGHT_WORDS: usize = 9 << 18;
-/// Channels and output channels from which on this is quicker than the window itself: with fewer the transforms take as long as what they save.
+/// Channels and output channels from which on this is quicker than the window itself: with fewer
+/// the transforms take as long as what they save.
 const MIN_CHANNELS: usize = 48;
 /// Tiles likewise: with fewer the transformed weights are not used often enough.
 const MIN_TILES: usize = 128;
@@ -49,9 +53,9 @@ pub(crate) struct Group<'a> {
     pub(crate) epilogue: Epilogue,
 }
 
-/// The functions that a convolution is computed with so; `None` where it is not. They are those of f32: in bfloat16 the transforms would leave less. Where
-/// products of bfloat16 are quicker by as much as is saved here, the window itself is computed.
-/// Blocks of weights are not divided.
+/// The functions that a convolution is computed with so; `None` where it is not. They are those of
+/// f32: in bfloat16 the transforms would leave less. Where products of bfloat16 are quicker by as
+/// much as is saved here, the window itself is computed. Blocks of weights are not divided.
 pub(crate) fn kernels_for<'a>(
     kernels: &'a Kernels,
     shape: &Shape,
@@ -86,7 +90,8 @@ pub(crate) unsafe fn convolve(kernels: &Kernels, group: &Group<'_>, thread: Thre
     if rows.is_empty() {
         return;
     }
-    // A cache line more than they hold, so that the rows of a tile are in different sets of the first cache.
+    // A cache line more than they hold, so that the rows of a tile are in different sets of the
+    // first cache.
     let stride = group.channels.next_multiple_of(16) + 16;
     let row_block = (WEIGHT_WORDS / (ELEMENTS * stride)).max(kernels.tile_rows) / kernels.tile_rows * kernels.tile_rows;
     let row_block = row_block.min(rows.len().next_multiple_of(kernels.tile_rows));
@@ -107,7 +112,8 @@ pub(crate) unsafe fn convolve(kernels: &Kernels, group: &Group<'_>, thread: Thre
             let count = pieces_of(kernels, group.shape, &tiles, &mut pieces);
             let block =
                 ImageBlock { shape: group.shape, image: group.image, channels: group.channels, pieces: &pieces[..count], to: image };
-            // SAFETY: as the caller promises; the scratch has a row of TILES values for each channel and element.
+            // SAFETY: as the caller promises; the scratch has a row of TILES values for each
+            // channel and element.
             unsafe {
                 (kernels.transform_image)(&block);
                 for row in rows.clone().step_by(ROW_BLOCK) {
@@ -148,7 +154,8 @@ impl Weights {
     }
 }
 
-/// Multiplies the weights of some rows with transformed tiles: for each element, [`ROW_BLOCK`] rows of [`TILES`] sums.
+/// Multiplies the weights of some rows with transformed tiles: for each element, [`ROW_BLOCK`] rows
+/// of [`TILES`] sums.
 ///
 /// # Safety
 /// All are valid for these sizes.

@@ -44,8 +44,9 @@ fn check(level: Level, kernels: &'static Kernels, shape: &Shape, kind: Kind, thr
     check_used(level, kernels, shape, kind, threads, (shape.out_channels, shape.channels));
 }
 
-/// As [`check`], where in each group the weights of all output channels but the first `used.0` and of all channels but the first `used.1` are
-/// zeros. These channels of the image are no numbers: they show where they are read.
+/// As [`check`], where in each group the weights of all output channels but the first `used.0` and
+/// of all channels but the first `used.1` are zeros. These channels of the image are no numbers:
+/// they show where they are read.
 fn check_used(level: Level, kernels: &'static Kernels, shape: &Shape, kind: Kind, threads: usize, used: (usize, usize)) {
     let (channels, out_channels) = (shape.channels / shape.groups, shape.out_channels / shape.groups);
     let window = shape.kernel.0 * shape.kernel.1;

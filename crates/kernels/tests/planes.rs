@@ -47,7 +47,8 @@ fn plain(channel_size: usize) -> GroupNorm {
     }
 }
 
-/// Squares values, and marks those of a row that is not called with its neighbours up to a multiple of 16.
+/// Squares values, and marks those of a row that is not called with its neighbours up to a multiple
+/// of 16.
 unsafe extern "C" fn square(count: std::ffi::c_int, to: *mut f32, from: *const f32) {
     for i in 0..count as usize {
         let whole = i < count as usize / 16 * 16;

@@ -16,7 +16,8 @@ use Ending::{Bias, Unknown, Weight};
 const DOWN: Ending = Weight("lora_down");
 const UP: Ending = Weight("lora_up");
 const MIDDLE: Ending = Weight("lora_mid");
-/// Lengths of a weight's rows after the change (`DoRA`), as the engine is told of them: of its outputs, of its inputs.
+/// Lengths of a weight's rows after the change (`DoRA`), as the engine is told of them: of its
+/// outputs, of its inputs.
 pub(crate) const MAGNITUDE_PART: &str = "dora_scale";
 pub(crate) const INPUT_MAGNITUDE_PART: &str = "dora_scale_in";
 const MAGNITUDE: Ending = Weight(MAGNITUDE_PART);

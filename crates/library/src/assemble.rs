@@ -1,8 +1,8 @@
-//! Loose files made into a model: for a diffusion module, the text encoders and the decoder that belong to it, from what is on the disk; and
-//! what is missing, with where it can be had.
+//! Loose files made into a model: for a diffusion module, the text encoders and the decoder that
+//! belong to it, from what is on the disk; and what is missing, with where it can be had.
 //!
-//! Pure: it goes by what headers told before (`disk`). What it proposes is still checked by [`check_files`](super::check_files) before the
-//! engine sees it.
+//! Pure: it goes by what headers told before (`disk`). What it proposes is still checked by
+//! [`check_files`](super::check_files) before the engine sees it.
 
 use std::cmp::Reverse;
 use std::path::Path;
@@ -71,8 +71,8 @@ impl Missing {
     }
 }
 
-/// Proposes the files of a model round its main file, those of `preferred` first where they fit; `None` where the file is not the main file of
-/// a family that is known.
+/// Proposes the files of a model round its main file, those of `preferred` first where they fit;
+/// `None` where the file is not the main file of a family that is known.
 #[must_use]
 pub fn assemble(main: &DiskFile, files: &[Arc<DiskFile>], catalogue: &Catalogue, preferred: &ModelFiles) -> Option<Assembly> {
     let facts = main.facts()?;
@@ -95,8 +95,9 @@ pub fn assemble(main: &DiskFile, files: &[Arc<DiskFile>], catalogue: &Catalogue,
     Some(assembly)
 }
 
-/// The file that fits best: the preferred one goes first, then one that the catalogue names for the family, then one in the same folder, then the best quality that
-/// is not larger than the main file, then the smallest.
+/// The file that fits best: the preferred one goes first, then one that the catalogue names for the
+/// family, then one in the same folder, then the best quality that is not larger than the main
+/// file, then the smallest.
 fn best<'a>(
     main: &DiskFile,
     facts: &Facts,

@@ -1,7 +1,8 @@
 //! The built-in model: where it is, and what suits it.
 //!
-//! It is a folder with a manifest that comes with the program, not a part of the executable. The start looks at names and sizes;
-//! [`Builtin::verify`] reads everything. Not here: what happens where it is missing; the callers say so and go on without it.
+//! It is a folder with a manifest that comes with the program, not a part of the executable. The
+//! start looks at names and sizes; [`Builtin::verify`] reads everything. Not here: what happens
+//! where it is missing; the callers say so and go on without it.
 
 use std::env;
 use std::ffi::OsString;
@@ -10,7 +11,8 @@ use std::path::{Path, PathBuf};
 use super::manifest::{FaultyFile, MANIFEST, Manifest, ManifestError};
 use atelier_core::recipe::{ModelFiles, Recipe};
 
-/// The environment variable that names the folder of the built-in model; for tests, and for who keeps it elsewhere.
+/// The environment variable that names the folder of the built-in model; for tests, and for who
+/// keeps it elsewhere.
 pub const BUILTIN_VARIABLE: &str = "ATELIER_BUILTIN";
 /// The folder's name beside the program.
 const FOLDER: &str = "builtin-model";
@@ -45,8 +47,8 @@ fn places(looked: &[PathBuf]) -> String {
 }
 
 impl Builtin {
-    /// Finds the built-in model: the folder that `ATELIER_BUILTIN` names and no other, or else beside the program, in its packaged
-    /// resources, or in the source tree.
+    /// Finds the built-in model: the folder that `ATELIER_BUILTIN` names and no other, or else
+    /// beside the program, in its packaged resources, or in the source tree.
     ///
     /// # Errors
     /// If it is missing or not whole.

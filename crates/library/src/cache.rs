@@ -18,7 +18,8 @@ pub struct IdentifiedFile {
     pub kind: FileKind,
 }
 
-/// Headers that were read, so that generating again costs nothing. A file that changed its size or time is read again.
+/// Headers that were read, so that generating again costs nothing. A file that changed its size or
+/// time is read again.
 #[derive(Clone, Debug, Default)]
 pub struct HeaderCache {
     known: HashMap<PathBuf, (u64, Option<SystemTime>, Arc<IdentifiedFile>)>,

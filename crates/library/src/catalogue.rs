@@ -1,7 +1,9 @@
-//! The catalogue: models that can be had, as a JSON array of [`Manifest`]s. One comes with the program; a person's own files add to it.
+//! The catalogue: models that can be had, as a JSON array of [`Manifest`]s. One comes with the
+//! program; a person's own files add to it.
 //!
-//! Invariants: a wrong entry is reported with file and line, and the others still load; of two entries with the same id the later file's
-//! counts, so that a person's own goes before ours. Not here: downloads, and what is on the disk.
+//! Invariants: a wrong entry is reported with file and line, and the others still load; of two
+//! entries with the same id the later file's counts, so that a person's own goes before ours. Not
+//! here: downloads, and what is on the disk.
 
 use std::collections::HashSet;
 use std::fs;
@@ -53,8 +55,8 @@ impl Catalogue {
         catalogue
     }
 
-    /// The shipped catalogue, what stands in the person's folder for catalogues (`*.json`, by name), and these files. What is wrong in them
-    /// comes back beside.
+    /// The shipped catalogue, what stands in the person's folder for catalogues (`*.json`, by
+    /// name), and these files. What is wrong in them comes back beside.
     #[must_use]
     pub fn open(folder: &Path, files: &[PathBuf]) -> (Self, Vec<ManifestError>) {
         let mut catalogue = Self::shipped();
@@ -73,7 +75,8 @@ impl Catalogue {
         }
     }
 
-    /// Adds the entries of a text: a JSON array of manifests, or a single one. `path` is only named in errors.
+    /// Adds the entries of a text: a JSON array of manifests, or a single one. `path` is only named
+    /// in errors.
     pub fn add(&mut self, text: &str, path: &Path) -> Vec<ManifestError> {
         if has_more_values(text.as_bytes(), MAX_VALUES) {
             return vec![too_many_values(path, 1)];
@@ -108,7 +111,8 @@ impl Catalogue {
         &self.entries
     }
 
-    /// An entry as it would be installed: `ID`, or one of its variants, as `ID:VARIANT` or by the id that it has on the disk.
+    /// An entry as it would be installed: `ID`, or one of its variants, as `ID:VARIANT` or by the
+    /// id that it has on the disk.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Manifest> {
         if let Some((id, variant)) = name.split_once(':') {
@@ -134,7 +138,8 @@ impl Catalogue {
         (alike(&best) > 0.5).then_some(best.id.as_str())
     }
 
-    /// The settings that suit a model of this family: those of the entry whose main file is called most like this one.
+    /// The settings that suit a model of this family: those of the entry whose main file is called
+    /// most like this one.
     #[must_use]
     pub fn defaults_for(&self, family: Family, file: &str) -> Defaults {
         let alike = |entry: &&Manifest| {
@@ -148,8 +153,8 @@ impl Catalogue {
         with_worth.max_by(|one, two| one.1.total_cmp(&two.1)).map(|(entry, _)| entry.defaults.clone()).unwrap_or_default()
     }
 
-    /// The file that a model of this family would take in this role, and where it comes from. `near` prefers the entry that has a file of
-    /// this name.
+    /// The file that a model of this family would take in this role, and where it comes from.
+    /// `near` prefers the entry that has a file of this name.
     #[must_use]
     pub fn offer(&self, family: Family, role: FileRole, near: &str) -> Option<Offer> {
         let of_family = |entry: &&Manifest| entry.family.as_deref().and_then(Family::from_label) == Some(family);

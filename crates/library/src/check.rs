@@ -1,6 +1,8 @@
-//! Checks a set of files before the engine sees it: readable, whole, in the right role, complete, and made for each other.
+//! Checks a set of files before the engine sees it: readable, whole, in the right role, complete,
+//! and made for each other.
 //!
-//! A set that passes may still fail in the engine, with an error; a set that is refused would have failed later, or ended the process.
+//! A set that passes may still fail in the engine, with an error; a set that is refused would have
+//! failed later, or ended the process.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -29,7 +31,8 @@ pub struct Checked {
     pub encodes_pictures: bool,
     /// True with a `PhotoMaker` v2, which reads features of faces beside pictures.
     pub needs_id_embedding: bool,
-    /// The files in the roles that they have, which may be others than those they were given in; without those that have no effect.
+    /// The files in the roles that they have, which may be others than those they were given in;
+    /// without those that have no effect.
     pub files: ModelFiles,
     /// What the engine is to make of the LoRAs.
     pub adapters: Adapters,
@@ -102,8 +105,8 @@ pub fn check_files(files: &ModelFiles, loras: &[Lora]) -> Result<Checked, Proble
     HeaderCache::default().check(files, loras)
 }
 
-/// The multiple of `multiple` nearest to `value`, halves rounding up, that lies from `min` to `max`. Where no multiple lies between
-/// them, the first one above `min`.
+/// The multiple of `multiple` nearest to `value`, halves rounding up, that lies from `min` to
+/// `max`. Where no multiple lies between them, the first one above `min`.
 #[must_use]
 pub const fn snap(value: u32, multiple: u32, min: u32, max: u32) -> u32 {
     let multiple = if multiple == 0 { 1 } else { multiple };
@@ -190,7 +193,8 @@ impl Set {
         self.files.values().any(|(_, known)| known.kind.contains.contains(&role)) || self.files.contains_key(&role)
     }
 
-    /// The role whose file has the diffusion module. Where there are two the separate one is used, as the engine does.
+    /// The role whose file has the diffusion module. Where there are two the separate one is used,
+    /// as the engine does.
     fn main_role(&self) -> Option<FileRole> {
         [FileRole::Diffusion, FileRole::Model].into_iter().find(|role| self.files.contains_key(role))
     }
@@ -316,7 +320,8 @@ impl Set {
     }
 }
 
-/// The text encoder that a diffusion module reads, by its role and width: the tensor that takes the encoder's output in tells it.
+/// The text encoder that a diffusion module reads, by its role and width: the tensor that takes the
+/// encoder's output in tells it.
 pub(crate) fn expected_width(header: &Header, family: Family) -> Option<(FileRole, u64)> {
     let shape = |name: &str| {
         let is = |it: &str| it == name || DIFFUSION_PREFIXES.iter().any(|prefix| it.strip_prefix(prefix) == Some(name));

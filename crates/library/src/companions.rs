@@ -1,5 +1,5 @@
-//! Tensors that lie beside a weight and say how its values are meant. The engine's loader passes over those that it does not know, and makes
-//! another picture: what it does not apply is refused.
+//! Tensors that lie beside a weight and say how its values are meant. The engine's loader passes
+//! over those that it does not know, and makes another picture: what it does not apply is refused.
 
 use std::collections::{HashMap, HashSet};
 
@@ -29,8 +29,8 @@ const FORMS: [(&str, &str); 16] = [
 /// Scales of a weight's values, which the engine applies.
 const SCALES: [&str; 2] = [".scale_weight", ".weight_scale"];
 
-/// What makes no difference beside a weight of 8 bits: its bias, what multiplies inputs where a device computes with 8 bits, and a text that says
-/// what the scales say too.
+/// What makes no difference beside a weight of 8 bits: its bias, what multiplies inputs where a
+/// device computes with 8 bits, and a text that says what the scales say too.
 const HARMLESS: [&str; 4] = [".bias", ".scale_input", ".input_scale", ".comfy_quant"];
 
 /// Refuses a file with companions that the engine would pass over.

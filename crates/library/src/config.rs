@@ -1,7 +1,8 @@
-//! Configuration of the library: folders, accepted licences and limits, in one small file that the window and the command line share.
+//! Configuration of the library: folders, accepted licences and limits, in one small file that the
+//! window and the command line share.
 //!
-//! Apart from the window's settings, because a command must be able to add a folder while the window is open, and neither may undo what
-//! the other wrote: every change reads the file again.
+//! Apart from the window's settings, because a command must be able to add a folder while the
+//! window is open, and neither may undo what the other wrote: every change reads the file again.
 
 use std::collections::BTreeSet;
 use std::fs::File;

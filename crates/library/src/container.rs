@@ -1,4 +1,5 @@
-//! The terms in which the readers of safetensors and GGUF files describe a file: its tensors, its metadata, its faults.
+//! The terms in which the readers of safetensors and GGUF files describe a file: its tensors, its
+//! metadata, its faults.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,10 +14,12 @@ pub(crate) const MAX_TENSORS: usize = 32_768;
 pub(crate) const MAX_ENTRIES: usize = 10_000;
 /// Bytes of all texts of the metadata that are kept; those beyond are left out as long ones are.
 pub(crate) const MAX_METADATA_BYTES: usize = 16 << 20;
-/// Texts in the metadata that are longer are left out; a chat template has a few thousand characters.
+/// Texts in the metadata that are longer are left out; a chat template has a few thousand
+/// characters.
 pub(crate) const MAX_TEXT_BYTES: u64 = 65_536;
 
-/// The longest text of the metadata that is kept under this name: how often each word came in the pictures that a LoRA was trained on.
+/// The longest text of the metadata that is kept under this name: how often each word came in the
+/// pictures that a LoRA was trained on.
 pub(crate) const TAGS: (&str, u64) = ("ss_tag_frequency", 1 << 20);
 
 /// A container for tensors.

@@ -24,8 +24,8 @@ pub fn download_job(entry: &Manifest, models_root: &Path) -> Result<DownloadJob,
     })
 }
 
-/// The job that brings what a model of loose files still needs, into a folder of its own with a manifest, so that it can be checked and
-/// taken away like every other.
+/// The job that brings what a model of loose files still needs, into a folder of its own with a
+/// manifest, so that it can be checked and taken away like every other.
 ///
 /// # Errors
 /// If the catalogue knows none of the missing files.

@@ -83,8 +83,8 @@ impl Dtype {
         self.0.name
     }
 
-    /// True if the engine can make floats of it, as it does with weights; F64 only where it comes from safetensors. Weights of the type U8 are
-    /// passed over, so nothing is made of them.
+    /// True if the engine can make floats of it, as it does with weights; F64 only where it comes
+    /// from safetensors. Weights of the type U8 are passed over, so nothing is made of them.
     #[must_use]
     pub fn can_be_weight(self) -> bool {
         !matches!(self.0.name, "I8" | "I16" | "I32" | "I64" | "Q8_1" | "Q8_K")
@@ -96,7 +96,8 @@ impl Dtype {
         self.0.block_values
     }
 
-    /// The bytes that a tensor of this shape (PyTorch's order) takes; `None` where it does not come out even or is too large.
+    /// The bytes that a tensor of this shape (PyTorch's order) takes; `None` where it does not come
+    /// out even or is too large.
     #[must_use]
     pub fn bytes_of(self, shape: &[u64]) -> Option<u64> {
         let values = shape.iter().try_fold(1u64, |product, size| product.checked_mul(*size))?;

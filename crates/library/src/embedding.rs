@@ -1,4 +1,5 @@
-//! Textual inversions ("embeddings"): a few vectors that CLIP text encoders read in the place of a word of the prompt.
+//! Textual inversions ("embeddings"): a few vectors that CLIP text encoders read in the place of a
+//! word of the prompt.
 //!
 //! Pure: headers in, an answer out.
 
@@ -7,7 +8,8 @@ use super::family::Family;
 use super::header::Header;
 use super::problem::Problem;
 
-/// Vectors of one embedding; each takes the place of a token of the prompt, of which a text encoder reads 75 at once.
+/// Vectors of one embedding; each takes the place of a token of the prompt, of which a text encoder
+/// reads 75 at once.
 const MAX_VECTORS: u64 = 75;
 
 /// The tensors of an embedding, one for each text encoder of its family.

@@ -139,7 +139,8 @@ impl Family {
         matches!(self, Self::Svd | Self::Wan | Self::Ltx)
     }
 
-    /// Families whose text encoders take embeddings: those of `FrozenCLIPEmbedderWithCustomWords` in the engine's `conditioner.hpp`.
+    /// Families whose text encoders take embeddings: those of `FrozenCLIPEmbedderWithCustomWords`
+    /// in the engine's `conditioner.hpp`.
     pub const WITH_EMBEDDINGS: [Self; 3] = [Self::Sd1, Self::Sd2, Self::Sdxl];
 
     /// True where the engine has `ControlNet`s for it.
@@ -147,7 +148,8 @@ impl Family {
         self.is_unet() && !self.is_video()
     }
 
-    /// True where the diffusion module, or what reads the prompt, looks at reference pictures. UNets do so where they were made for it.
+    /// True where the diffusion module, or what reads the prompt, looks at reference pictures.
+    /// UNets do so where they were made for it.
     pub(crate) const fn looks_at_references(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,5 @@
-//! Good first models for a machine: those that it makes good pictures with in a time that one can wait.
+//! Good first models for a machine: those that it makes good pictures with in a time that one can
+//! wait.
 
 use atelier_core::time::{DeviceRates, NodeSize, WeightType, WorkClass, WorkKind};
 
@@ -35,8 +36,9 @@ impl Machine {
         most(false).or_else(|| most(true)).unwrap_or(0)
     }
 
-    /// Seconds of a picture with the settings that suit a model, on the quickest device; `None` where its work is not known, it does not fit, or
-    /// nothing was measured. Only about: the exact number comes with the model's files.
+    /// Seconds of a picture with the settings that suit a model, on the quickest device; `None`
+    /// where its work is not known, it does not fit, or nothing was measured. Only about: the exact
+    /// number comes with the model's files.
     #[must_use]
     pub fn picture_secs(&self, model: &Manifest) -> Option<f64> {
         let (work, bytes) = (model.work?, model.bytes()?);
@@ -60,8 +62,9 @@ impl Machine {
     }
 }
 
-/// Three models, of different families: the best that fit among the quick ones, then the quickest of the others. Where nothing was measured, the best that fit;
-/// where fewer fit, the smallest of the others. Better is what is larger.
+/// Three models, of different families: the best that fit among the quick ones, then the quickest
+/// of the others. Where nothing was measured, the best that fit; where fewer fit, the smallest of
+/// the others. Better is what is larger.
 #[must_use]
 pub fn first_choices<'a>(catalogue: &'a Catalogue, machine: &Machine) -> Vec<&'a Manifest> {
     let mut models: Vec<(u64, &Manifest)> =

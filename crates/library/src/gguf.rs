@@ -1,8 +1,9 @@
 //! Reads GGUF headers, versions 2 and 3.
 //!
-//! The engine has two readers: ggml's, and one of its own for files that ggml's refuses. The second reads lists wrongly and checks nothing, so
-//! whatever ggml's refuses (`gguf.cpp`) is refused here, except tensors of more than four dimensions in files without lists: those are what
-//! the second one is for.
+//! The engine has two readers: ggml's, and one of its own for files that ggml's refuses. The second
+//! reads lists wrongly and checks nothing, so whatever ggml's refuses (`gguf.cpp`) is refused here,
+//! except tensors of more than four dimensions in files without lists: those are what the second
+//! one is for.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{BufReader, Read, Seek};
@@ -25,7 +26,8 @@ const MIN_TENSOR_BYTES: u64 = 24;
 
 /// The entry that sets another alignment; ggml takes an unsigned number of 32 bits alone.
 const ALIGNMENT_KEY: &str = "general.alignment";
-/// Before the name of a tensor: the shape of a kernel that was stored as a matrix 256 wide, so that it could be quantised.
+/// Before the name of a tensor: the shape of a kernel that was stored as a matrix 256 wide, so that
+/// it could be quantised.
 const SHAPE_KEY: &str = "comfy.gguf.orig_shape.";
 const U32: u32 = 4;
 const I32: u32 = 5;
@@ -221,7 +223,8 @@ impl<R: Read + Seek> Input<R> {
             4..=6 => 4,
             10..=12 => 8,
             STRING => {
-                // Each text takes at least the eight bytes of its length, so the header's bounds end this.
+                // Each text takes at least the eight bytes of its length, so the header's bounds
+                // end this.
                 for _ in 0..count {
                     let length = self.u64()?;
                     self.skip(length)?;

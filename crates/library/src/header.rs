@@ -1,7 +1,8 @@
 //! The header of a model file: which tensors it has, and where they lie.
 //!
-//! No weights are read. The file is untrusted: every count, length and offset is checked before anything is allocated for it, and
-//! memory grows only with bytes that were read. What the tensors mean is `kind`'s business.
+//! No weights are read. The file is untrusted: every count, length and offset is checked before
+//! anything is allocated for it, and memory grows only with bytes that were read. What the tensors
+//! mean is `kind`'s business.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
@@ -65,10 +66,12 @@ impl HeaderError {
     }
 }
 
-/// Reads the header of a safetensors or GGUF file. Of a model in several files, that of all of them, where this is one of them or their index.
+/// Reads the header of a safetensors or GGUF file. Of a model in several files, that of all of
+/// them, where this is one of them or their index.
 ///
 /// # Errors
-/// If the file cannot be read, is damaged or cut short, or is something else; the error says which, and what to do.
+/// If the file cannot be read, is damaged or cut short, or is something else; the error says which,
+/// and what to do.
 pub fn read_header(path: &Path) -> Result<Header, HeaderError> {
     let path = shards::opened(path);
     let mut parts = shards::all(&path).into_iter();

@@ -1,13 +1,13 @@
-//! Check of a diffusion module's attention: it has a head. The engine reads the width of the module and that of a head from the tensors; no head
-//! at all ends the process by a division by zero.
+//! Check of a diffusion module's attention: it has a head. The engine reads the width of the module
+//! and that of a head from the tensors; no head at all ends the process by a division by zero.
 
 use super::container::TensorInfo;
 use super::family::Family;
 use super::header::Header;
 use super::problem::Problem;
 
-/// Layers whose outputs are as wide as the module (`detect_from_weights` in the engine's `z_image.hpp`, `flux.hpp`, `ernie_image.hpp`,
-/// `lens.hpp`).
+/// Layers whose outputs are as wide as the module (`detect_from_weights` in the engine's
+/// `z_image.hpp`, `flux.hpp`, `ernie_image.hpp`, `lens.hpp`).
 const INPUTS: [&str; 6] =
     ["x_embedder.weight", "x_embedder.proj.weight", "cap_embedder.1.weight", "img_in.weight", "txt_in.weight", "context_embedder.weight"];
 /// Norms that are as wide as a head.
@@ -44,7 +44,8 @@ pub(crate) fn check(name: &str, header: &Header, family: Family) -> Result<(), P
     Ok(())
 }
 
-/// Outputs of a layer: of a matrix its rows, which the engine takes for one where it has none; of a convolution the first dimension.
+/// Outputs of a layer: of a matrix its rows, which the engine takes for one where it has none; of a
+/// convolution the first dimension.
 fn outputs(tensor: &TensorInfo) -> u64 {
     match tensor.shape.as_slice() {
         [outputs, _, _, _, ..] | [.., outputs, _] => *outputs,
@@ -52,7 +53,8 @@ fn outputs(tensor: &TensorInfo) -> u64 {
     }
 }
 
-/// Width of a UNet by its first convolution, or by the inputs of its time embedding; any other shape tells nothing.
+/// Width of a UNet by its first convolution, or by the inputs of its time embedding; any other
+/// shape tells nothing.
 fn unet_width(tensor: &TensorInfo) -> u64 {
     match tensor.shape.as_slice() {
         [width, _, _, _] | [_, width] => *width,

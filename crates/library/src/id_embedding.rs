@@ -1,4 +1,5 @@
-//! Features of faces (`id_embeds.bin`) that `PhotoMaker` v2 reads: one vector for each picture of a person.
+//! Features of faces (`id_embeds.bin`) that `PhotoMaker` v2 reads: one vector for each picture of a
+//! person.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -32,8 +33,8 @@ pub fn face_count(path: &Path) -> Result<u32, Problem> {
     faces(&bytes).ok_or_else(|| Problem::new(format!("{} is not a face embedding file.", file_name(path)), hint))
 }
 
-/// As `load_tensor_from_file_as_tensor` of stable-diffusion.cpp reads it: dimensions, length of the name and type, the sizes, the name, the
-/// values; whole numbers have 32 bits.
+/// As `load_tensor_from_file_as_tensor` of stable-diffusion.cpp reads it: dimensions, length of the
+/// name and type, the sizes, the name, the values; whole numbers have 32 bits.
 fn faces(bytes: &[u8]) -> Option<u32> {
     let number = |at: usize| Some(i32::from_le_bytes(bytes.get(at * 4..at * 4 + 4)?.try_into().ok()?));
     let (dimensions, name, kind) = (number(0)?, number(1)?, number(2)?);

@@ -1,4 +1,5 @@
-//! Downloaded items, as they are checked and removed: a model as a whole, or a file that came by a link.
+//! Downloaded items, as they are checked and removed: a model as a whole, or a file that came by a
+//! link.
 
 use std::path::{Path, PathBuf};
 

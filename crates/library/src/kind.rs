@@ -1,6 +1,8 @@
-//! Identification of a model file by its header: by the names and shapes of its tensors, by the rules of the engine.
+//! Identification of a model file by its header: by the names and shapes of its tensors, by the
+//! rules of the engine.
 //!
-//! File names and metadata are not believed, save where two language models differ in nothing else. Pure: no files are read here.
+//! File names and metadata are not believed, save where two language models differ in nothing else.
+//! Pure: no files are read here.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -51,7 +53,8 @@ pub(crate) const DIFFUSION_PREFIX: &str = "model.diffusion_model.";
 /// All prefixes that its tensors have in files, of themselves alone too.
 pub(crate) const DIFFUSION_PREFIXES: [&str; 4] = [DIFFUSION_PREFIX, "unet.", "diffusion_model.", "transformer."];
 
-/// Part of the names of tensors that `PhotoMaker` v2 alone has (`pmid.hpp` of stable-diffusion.cpp).
+/// Part of the names of tensors that `PhotoMaker` v2 alone has (`pmid.hpp` of
+/// stable-diffusion.cpp).
 pub(crate) const PHOTOMAKER_V2: &str = "qformer_perceiver.";
 
 /// Variant of a UNet that starts from a reference picture.

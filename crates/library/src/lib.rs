@@ -1,8 +1,9 @@
 //! The library: what the files on disk are, and whether they make a model together.
 //!
-//! Nothing here reads weights, and nothing here trusts a file. A file is described by its header alone ([`read_header`],
-//! [`identify`]); a set of files is checked before the engine sees it ([`check_files`]), because the engine ends the process where it
-//! is given files that do not fit. A model as a whole is described by its [`Manifest`]; one comes with the program ([`Builtin`]).
+//! Nothing here reads weights, and nothing here trusts a file. A file is described by its header
+//! alone ([`read_header`], [`identify`]); a set of files is checked before the engine sees it
+//! ([`check_files`]), because the engine ends the process where it is given files that do not fit.
+//! A model as a whole is described by its [`Manifest`]; one comes with the program ([`Builtin`]).
 //! No egui, no engine.
 
 #![forbid(unsafe_code)]

@@ -1,6 +1,8 @@
-//! Limits of a header: tensors for whose names, shapes and types the engine has no answer but a crash.
+//! Limits of a header: tensors for whose names, shapes and types the engine has no answer but a
+//! crash.
 //!
-//! The engine believes numbers in names and shapes when it builds a module: `layers.2000000000.x` is two thousand million layers.
+//! The engine believes numbers in names and shapes when it builds a module: `layers.2000000000.x`
+//! is two thousand million layers.
 
 use super::container::{Contents, Flaw, Format, TensorInfo, shown};
 

@@ -58,7 +58,8 @@ impl Link {
         }
     }
 
-    /// True if its address names the file. Otherwise its server is probed first ([`atelier_downloads::Downloads::probe`]).
+    /// True if its address names the file. Otherwise its server is probed first
+    /// ([`atelier_downloads::Downloads::probe`]).
     #[must_use]
     pub fn names_a_file(&self) -> bool {
         match self {
@@ -68,11 +69,12 @@ impl Link {
         }
     }
 
-    /// The job that brings the file. `name` is what its server calls it, where it was asked. What it is, its header tells then. `None` for a
-    /// repository, and where the name would be no file's name.
+    /// The job that brings the file. `name` is what its server calls it, where it was asked. What
+    /// it is, its header tells then. `None` for a repository, and where the name would be no file's
+    /// name.
     ///
-    /// Files of other addresses never meet: each has a place of its own in the folder of models, however many are called
-    /// `diffusion_pytorch_model.safetensors`.
+    /// Files of other addresses never meet: each has a place of its own in the folder of models,
+    /// however many are called `diffusion_pytorch_model.safetensors`.
     #[must_use]
     pub fn job(&self, name: Option<&str>) -> Option<DownloadJob> {
         let (source, folder, place) = match self {

@@ -1,4 +1,5 @@
-//! Tests of the readers against files that mean no good: random bytes, and good headers with random damage.
+//! Tests of the readers against files that mean no good: random bytes, and good headers with random
+//! damage.
 
 use std::io::Cursor;
 use std::sync::LazyLock;
@@ -28,7 +29,8 @@ static GOOD: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
 /// Reads as if the file went on for long enough, and checks what is promised of every header.
 fn read(bytes: &[u8], file_bytes: u64) -> Result<Header, HeaderError> {
     let header = read_from(&mut Cursor::new(bytes), file_bytes, "file")?;
-    // Nothing is in memory that was not read: a tensor takes at least 24 bytes in a file, and so do its parts.
+    // Nothing is in memory that was not read: a tensor takes at least 24 bytes in a file, and so do
+    // its parts.
     assert!(header.tensors.len() * 24 <= bytes.len());
     let text: usize = header.tensors.iter().map(|it| it.name.len() + it.shape.len()).sum();
     let metadata: usize = header.metadata.keys().map(String::len).sum();

@@ -1,8 +1,10 @@
-//! The library's format for a model: one JSON object, beside a model's files (`manifest.json`), in a catalogue, or written by a person.
+//! The library's format for a model: one JSON object, beside a model's files (`manifest.json`), in
+//! a catalogue, or written by a person.
 //!
-//! Invariants: fields that this version does not know survive a round trip; a wrong entry is refused with the line it stands on; the
-//! name of a file never leads out of the model's folder, neither by its words nor by a link. Not here: downloads, and what is on the
-//! disk beyond the files of one folder.
+//! Invariants: fields that this version does not know survive a round trip; a wrong entry is
+//! refused with the line it stands on; the name of a file never leads out of the model's folder,
+//! neither by its words nor by a link. Not here: downloads, and what is on the disk beyond the
+//! files of one folder.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -27,7 +29,8 @@ pub use role::Role;
 
 /// A file larger than this is no manifest.
 const MAX_BYTES: u64 = 4 << 20;
-/// Values of a text that is read: fields that are not known are kept, and take a hundred times their bytes.
+/// Values of a text that is read: fields that are not known are kept, and take a hundred times
+/// their bytes.
 pub(crate) const MAX_VALUES: usize = 1 << 17;
 /// Files of a model or of a variant, and variants of a model: each is compared with the others.
 const MAX_FILES: usize = 256;
@@ -65,7 +68,8 @@ pub struct Manifest {
     /// Name of the variant, in the manifest of a downloaded one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
-    /// True if the exact size and sum of every file is known, from two places that do not depend on each other.
+    /// True if the exact size and sum of every file is known, from two places that do not depend on
+    /// each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked: Option<bool>,
     /// True if it is a good first model, for those with the memory for it.
@@ -76,7 +80,8 @@ pub struct Manifest {
     pub other: Map<String, Value>,
 }
 
-/// Work of a picture, in million million floating point operations, at the size and with the prompt that suit a model.
+/// Work of a picture, in million million floating point operations, at the size and with the prompt
+/// that suit a model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PictureOperations {
     /// Reading a prompt.
@@ -171,7 +176,8 @@ pub struct Variant {
     /// The difference, for people: `half the size, nearly as good`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// True if the exact size and sum of every file is known, from two places that do not depend on each other.
+    /// True if the exact size and sum of every file is known, from two places that do not depend on
+    /// each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked: Option<bool>,
     /// Fields unknown to this version.
@@ -205,7 +211,8 @@ impl Manifest {
         let manifest: Self = serde_json::from_str(text).map_err(|error| {
             let what = error.to_string();
             let what = what.split_once(" at line ").map_or(what.as_str(), |(what, _)| what);
-            // A text that its line ends is found by the first character of the next line, of which no column was read.
+            // A text that its line ends is found by the first character of the next line, of which
+            // no column was read.
             let line = if error.column() == 0 && !error.is_eof() { error.line().saturating_sub(1) } else { error.line() };
             wrong(line, what.to_owned())
         })?;
@@ -265,7 +272,8 @@ impl Manifest {
         Ok(parts)
     }
 
-    /// The model as this variant of it: the variant's files take the place of those of the same roles. Names are compared without case.
+    /// The model as this variant of it: the variant's files take the place of those of the same
+    /// roles. Names are compared without case.
     #[must_use]
     pub fn as_variant(&self, name: &str) -> Option<Self> {
         let variant = self.variants.iter().find(|it| it.name.eq_ignore_ascii_case(name))?;
@@ -409,7 +417,8 @@ fn line_of(text: &str, word: &str) -> usize {
     before.matches('\n').count() + 1
 }
 
-/// The id of a variant: the model's, a hyphen, and the variant's name in the letters that an id has.
+/// The id of a variant: the model's, a hyphen, and the variant's name in the letters that an id
+/// has.
 fn variant_id(model: &str, variant: &str) -> String {
     let letter = |c: char| match c.to_ascii_lowercase() {
         c if c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_') => c,

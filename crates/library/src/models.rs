@@ -1,5 +1,5 @@
-//! The models of this person: those that Atelier downloaded, those that loose files make, and those that the catalogue offers, as cards for
-//! a list; and what the engine needs to run one.
+//! The models of this person: those that Atelier downloaded, those that loose files make, and those
+//! that the catalogue offers, as cards for a list; and what the engine needs to run one.
 //!
 //! Reads manifests and asks for sizes, so it is for worker threads and the command line.
 
@@ -112,7 +112,8 @@ pub fn installed(models_root: &Path) -> (Vec<Installed>, Vec<String>) {
 }
 
 impl Models {
-    /// Puts together what is known: reads the manifests of Atelier's own folder and assembles loose files.
+    /// Puts together what is known: reads the manifests of Atelier's own folder and assembles loose
+    /// files.
     #[must_use]
     pub fn new(models_root: &Path, catalogue: Catalogue, scan: &ScanResult) -> Self {
         let (installed, problems) = installed(models_root);

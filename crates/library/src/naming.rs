@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-/// Name for people of a model of this file: its name without the extension; of a name that everybody uses, the name of its folder.
+/// Name for people of a model of this file: its name without the extension; of a name that
+/// everybody uses, the name of its folder.
 #[must_use]
 pub fn name_of(path: &Path) -> String {
     const EVERYBODYS: [&str; 5] = ["diffusion_pytorch_model", "model", "pytorch_model", "pytorch_lora_weights", "adapter_model"];
@@ -23,7 +24,8 @@ pub fn name_of(path: &Path) -> String {
     }
 }
 
-/// The LoRA that a prompt names, `ink`, `ink.safetensors` or `old/ink`: the file whose path ends so, in the letters of that case first.
+/// The LoRA that a prompt names, `ink`, `ink.safetensors` or `old/ink`: the file whose path ends
+/// so, in the letters of that case first.
 #[must_use]
 pub fn lora_named<'a>(name: &str, files: impl Iterator<Item = &'a Path>) -> Option<&'a Path> {
     let wanted = name.replace('\\', "/");

@@ -1,7 +1,9 @@
-//! Taking a model away: only what Atelier downloaded, only while it is as it was downloaded, and to the system's trash.
+//! Taking a model away: only what Atelier downloaded, only while it is as it was downloaded, and to
+//! the system's trash.
 //!
-//! Two must agree that a file is Atelier's: the journal of downloads, and its place in Atelier's own folder of models; of a model with a
-//! manifest, that too. A file that a person put there, changed or linked stays; so does one that another model uses.
+//! Two must agree that a file is Atelier's: the journal of downloads, and its place in Atelier's
+//! own folder of models; of a model with a manifest, that too. A file that a person put there,
+//! changed or linked stays; so does one that another model uses.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,7 +51,8 @@ pub struct Removal {
     pub going: Vec<PathBuf>,
     /// The files that stay, and why.
     pub staying: Vec<(PathBuf, Stays)>,
-    /// Size of the files that go, in bytes. Bytes that have a second name on the disk come free with that.
+    /// Size of the files that go, in bytes. Bytes that have a second name on the disk come free
+    /// with that.
     pub bytes: u64,
     /// True if the folder goes as a whole, because nothing else is in it.
     whole: bool,
@@ -143,7 +146,8 @@ impl Removal {
         Ok(removal)
     }
 
-    /// Says what would happen where a file is taken away that was downloaded by itself, from a link.
+    /// Says what would happen where a file is taken away that was downloaded by itself, from a
+    /// link.
     ///
     /// # Errors
     /// If nothing may be deleted.

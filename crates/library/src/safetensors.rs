@@ -1,7 +1,8 @@
 //! Reads safetensors headers: a length, then JSON.
 //!
-//! The `safetensors` crate wants the whole file in memory; here the header alone is read. Its rules on names, sizes and places hold
-//! here too, save one: a hole between tensors is let pass, because the engine does.
+//! The `safetensors` crate wants the whole file in memory; here the header alone is read. Its rules
+//! on names, sizes and places hold here too, save one: a hole between tensors is let pass, because
+//! the engine does.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -106,7 +107,8 @@ impl<'de> Visitor<'de> for DimensionsVisitor {
     }
 }
 
-/// The header's entries in the file's order; a name that comes twice is kept twice, and refused later. What is beyond the limits is counted.
+/// The header's entries in the file's order; a name that comes twice is kept twice, and refused
+/// later. What is beyond the limits is counted.
 #[derive(Default)]
 struct Entries {
     tensors: Vec<(String, Entry)>,
@@ -160,7 +162,8 @@ impl<'de> Visitor<'de> for EntriesVisitor {
     }
 }
 
-/// Reads the metadata note by note: in memory, a header of nothing but short notes would take ten times its bytes.
+/// Reads the metadata note by note: in memory, a header of nothing but short notes would take ten
+/// times its bytes.
 struct Notes<'a>(&'a mut Entries);
 
 impl<'de> DeserializeSeed<'de> for Notes<'_> {
@@ -191,7 +194,8 @@ impl<'de> Visitor<'de> for Notes<'_> {
     }
 }
 
-/// A short text. The format asks for texts; other values are met in the wild, and are no reason to refuse the model.
+/// A short text. The format asks for texts; other values are met in the wild, and are no reason to
+/// refuse the model.
 struct Text(Option<String>);
 
 impl<'de> Deserialize<'de> for Text {

@@ -1,4 +1,5 @@
-//! Models that are kept in several files: `a-00001-of-00003.safetensors`, with an index beside them, and split GGUF files.
+//! Models that are kept in several files: `a-00001-of-00003.safetensors`, with an index beside
+//! them, and split GGUF files.
 //!
 //! The engine finds the others by the name of one, by the same rule (`model_names.cpp`).
 

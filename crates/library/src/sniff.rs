@@ -1,4 +1,5 @@
-//! Names what is not a model by its first bytes: what a browser saved, what an archive holds, what PyTorch pickled.
+//! Names what is not a model by its first bytes: what a browser saved, what an archive holds, what
+//! PyTorch pickled.
 
 /// Number of first bytes that are examined.
 pub(crate) const BYTES: usize = 512;
@@ -36,7 +37,8 @@ pub(crate) fn what(start: &[u8]) -> Option<Other> {
         (b"\x7fELF", "a program", PICTURE),
         (b"MZ", "a program", PICTURE),
     ];
-    // A length that begins like one of these would be longer than any header may be, except for the short ones.
+    // A length that begins like one of these would be longer than any header may be, except for the
+    // short ones.
     let could_be_safetensors = start.get(8) == Some(&b'{') && start.get(4..8) == Some(&[0; 4]);
     if could_be_safetensors {
         return None;

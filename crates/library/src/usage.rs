@@ -1,4 +1,5 @@
-//! Disk usage of models. A file that has several names (hard links, as shared files of downloads have) is counted once.
+//! Disk usage of models. A file that has several names (hard links, as shared files of downloads
+//! have) is counted once.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, Metadata};
@@ -113,7 +114,8 @@ pub fn usage(models: &Models, scan: &ScanResult) -> Usage {
     Usage { models: sums, folders, total }
 }
 
-/// Every file in a folder and the folders in it, links not followed; `None` where one cannot be read.
+/// Every file in a folder and the folders in it, links not followed; `None` where one cannot be
+/// read.
 pub(crate) fn all_files(folder: &Path) -> Option<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];

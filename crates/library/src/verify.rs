@@ -29,8 +29,9 @@ pub struct Verified {
     pub verdict: Verdict,
 }
 
-/// Reads every file of a model in its folder. `sums` knows sums that the manifest does not. `watch` is told how many bytes were read since
-/// the last time, and stops it by `false`; then the answer is `None`.
+/// Reads every file of a model in its folder. `sums` knows sums that the manifest does not. `watch`
+/// is told how many bytes were read since the last time, and stops it by `false`; then the answer
+/// is `None`.
 pub(crate) fn verify(
     manifest: &Manifest,
     folder: &Path,

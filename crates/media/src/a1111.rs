@@ -1,7 +1,9 @@
-//! The `parameters` text that A1111 began and other tools write too: the prompt, `Negative prompt: ...`, and a line of pairs.
+//! The `parameters` text that A1111 began and other tools write too: the prompt, `Negative prompt:
+//! ...`, and a line of pairs.
 //!
-//! Invariants: reading never fails and takes time in proportion to the text; what is written here reads back the same, except a prompt
-//! that has a line beginning with `Negative prompt:` (the form cannot say it; the recipe beside it can). Pure: no files.
+//! Invariants: reading never fails and takes time in proportion to the text; what is written here
+//! reads back the same, except a prompt that has a line beginning with `Negative prompt:` (the form
+//! cannot say it; the recipe beside it can). Pure: no files.
 
 use std::fmt;
 use std::path::Path;
@@ -12,7 +14,8 @@ use atelier_core::recipe::{FileRole, PictureInfo, Recipe, Rng, Sampler, Schedule
 const FEWEST_PAIRS: usize = 3;
 /// Pairs that are read; the longest lines of known programs have a few dozen.
 const MAX_PAIRS: usize = 1024;
-/// Brackets that are never closed after which no others are looked for: each is looked for to the end of the line.
+/// Brackets that are never closed after which no others are looked for: each is looked for to the
+/// end of the line.
 const MAX_OPEN_BRACKETS: usize = 8;
 const NEGATIVE: &str = "Negative prompt:";
 
@@ -29,8 +32,8 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// The text of a picture of this recipe; the size is the picture's own, in pixels. `model` is the model's name; without it, the name of
-    /// its main file stands in.
+    /// The text of a picture of this recipe; the size is the picture's own, in pixels. `model` is
+    /// the model's name; without it, the name of its main file stands in.
     #[must_use]
     pub fn of(recipe: &Recipe, model: Option<&str>, info: PictureInfo, width: u32, height: u32) -> Self {
         let mut it = Self { prompt: recipe.prompt.clone(), negative_prompt: recipe.negative_prompt.clone(), ..Self::default() };
@@ -103,8 +106,8 @@ impl Parameters {
         self.pairs.iter().find(|(it, _)| it.eq_ignore_ascii_case(key)).map(|(_, value)| value.as_str())
     }
 
-    /// A recipe as far as the text tells it: without files, and without what the engine does not have. Adapters that the prompt names are
-    /// taken out of it and returned by name and strength.
+    /// A recipe as far as the text tells it: without files, and without what the engine does not
+    /// have. Adapters that the prompt names are taken out of it and returned by name and strength.
     #[must_use]
     pub fn to_recipe(&self) -> (Recipe, Vec<(String, f32)>) {
         let mut recipe = Recipe { negative_prompt: self.negative_prompt.clone(), ..Recipe::default() };
@@ -167,7 +170,8 @@ pub fn format(parameters: &Parameters) -> String {
     lines.join("\n")
 }
 
-/// Reads the text, whoever wrote it. The pairs may stand in any order, and on any line; a text without settings among them is a prompt.
+/// Reads the text, whoever wrote it. The pairs may stand in any order, and on any line; a text
+/// without settings among them is a prompt.
 #[must_use]
 pub fn parse(text: &str) -> Parameters {
     let text = text.replace("\r\n", "\n");
@@ -258,7 +262,8 @@ fn split_words(words: &str, is_flat: bool) -> (String, String) {
     (prompt.to_owned(), negative.strip_prefix(' ').unwrap_or(negative).to_owned())
 }
 
-/// `Template: a {red|blue} barn` of the lines below the settings; a line without a name goes on with the one before it.
+/// `Template: a {red|blue} barn` of the lines below the settings; a line without a name goes on
+/// with the one before it.
 fn lines_after(lines: &[&str]) -> Vec<(String, String)> {
     let mut named: Vec<(String, String)> = Vec::new();
     for line in lines {
@@ -275,7 +280,8 @@ fn lines_after(lines: &[&str]) -> Vec<(String, String)> {
     named
 }
 
-/// The first `key: value` pairs of a line; a value that begins with a quotation mark or a bracket is JSON, any other goes to the next comma.
+/// The first `key: value` pairs of a line; a value that begins with a quotation mark or a bracket
+/// is JSON, any other goes to the next comma.
 fn pairs(line: &str) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     let mut rest = line;
@@ -325,7 +331,8 @@ fn bracketed(text: &str) -> Option<(String, &str)> {
     Some((value.to_owned(), next))
 }
 
-/// The longest end of the text that can be a key: a word character, then word characters, spaces, hyphens and slashes.
+/// The longest end of the text that can be a key: a word character, then word characters, spaces,
+/// hyphens and slashes.
 fn key_at_end(text: &str) -> Option<&str> {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     let foreign = text.char_indices().rfind(|(_, c)| !word(*c) && !matches!(c, ' ' | '-' | '/'));

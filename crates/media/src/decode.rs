@@ -1,7 +1,9 @@
 //! Decoding of pictures to start from (PNG, JPEG, WebP), and their fitting to a size.
 //!
-//! Invariants: size and memory are checked before pixels are unpacked; a picture is rotated by its EXIF orientation and brought from its colour
-//! profile to sRGB; transparent pixels become white, or, in a mask, black; a damaged file is refused. Called on the engine's thread, never on the window's.
+//! Invariants: size and memory are checked before pixels are unpacked; a picture is rotated by its
+//! EXIF orientation and brought from its colour profile to sRGB; transparent pixels become white,
+//! or, in a mask, black; a damaged file is refused. Called on the engine's thread, never on the
+//! window's.
 
 use std::borrow::Cow;
 use std::fs;
@@ -50,7 +52,8 @@ pub fn read_fine_image(source: &ImageSource) -> Result<Rgb8, PictureError> {
     }
 }
 
-/// Reads a picture in sRGB with its opacity: red, green, blue and opacity of each pixel, its width and its height.
+/// Reads a picture in sRGB with its opacity: red, green, blue and opacity of each pixel, its width
+/// and its height.
 pub fn read_rgba_image(source: &ImageSource) -> Result<(u32, u32, Vec<u8>), PictureError> {
     match source {
         ImageSource::Pixels(pixels) => {
@@ -108,7 +111,8 @@ pub fn fit_image(image: &Rgb8, width: u32, height: u32, fit: StartFit) -> Result
     fill_area(&extended, &border_mask((fitted.width(), fitted.height()), &borders), AreaFill::Border, 0).ok_or(PictureError::Empty)
 }
 
-/// Reads a mask, fitted to this size as its picture is. Transparent pixels are kept; what is beside the picture is generated.
+/// Reads a mask, fitted to this size as its picture is. Transparent pixels are kept; what is beside
+/// the picture is generated.
 pub fn read_mask(source: &ImageSource, width: u32, height: u32, fit: StartFit) -> Result<Mask, PictureError> {
     let image = match source {
         ImageSource::Pixels(pixels) => Cow::Borrowed(not_empty(pixels)?),
@@ -139,7 +143,8 @@ fn not_empty(image: &Rgb8) -> Result<&Rgb8, PictureError> {
     if image.width() == 0 || image.height() == 0 { Err(PictureError::Empty) } else { Ok(image) }
 }
 
-/// The picture at its scale, and the borders that it lacks to this size: none unless all of it is to be seen.
+/// The picture at its scale, and the borders that it lacks to this size: none unless all of it is
+/// to be seen.
 fn fitted<P, I>(image: &I, width: u32, height: u32, fit: StartFit) -> (ImageBuffer<P, Vec<u8>>, Borders)
 where
     P: Pixel<Subpixel = u8> + 'static,

@@ -16,7 +16,8 @@ use super::fine::{eight_bits, over_white};
 use super::png::encode;
 use super::{Metadata, PictureError, read_fine_image, read_metadata};
 
-/// Longest text that is written into a JPEG or WebP, in bytes: an EXIF block holds 64 KiB, and its letters take two bytes.
+/// Longest text that is written into a JPEG or WebP, in bytes: an EXIF block holds 64 KiB, and its
+/// letters take two bytes.
 const MAX_EXIF_TEXT: usize = 30_000;
 
 /// Format of an exported picture.
@@ -44,8 +45,9 @@ impl ExportFormat {
     }
 }
 
-/// Writes a copy of a picture into a folder, under its own name with the format's ending, or with a number where that is taken, and returns its
-/// path. With `keeps_metadata`, JPEG and WebP get the text that A1111 writes; the recipe of Atelier is in PNG alone. Blocks.
+/// Writes a copy of a picture into a folder, under its own name with the format's ending, or with a
+/// number where that is taken, and returns its path. With `keeps_metadata`, JPEG and WebP get the
+/// text that A1111 writes; the recipe of Atelier is in PNG alone. Blocks.
 ///
 /// # Errors
 /// If the picture cannot be read, or the copy cannot be written.

@@ -1,4 +1,5 @@
-//! The names of picture files: `2026-11-20 19-30-05 a red sunset over 42.png`. Good on every system; they sort by time. Pure.
+//! The names of picture files: `2026-11-20 19-30-05 a red sunset over 42.png`. Good on every
+//! system; they sort by time. Pure.
 
 use time::OffsetDateTime;
 use time::macros::format_description;

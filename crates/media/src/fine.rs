@@ -1,7 +1,8 @@
-//! Pictures that keep what models and screens do not have: transparency, a colour profile, sixteen bits.
+//! Pictures that keep what models and screens do not have: transparency, a colour profile, sixteen
+//! bits.
 //!
-//! A model is given eight bits of sRGB over white. What it made is put back among the colours of the start picture: where nothing was made,
-//! every sample stays as it is.
+//! A model is given eight bits of sRGB over white. What it made is put back among the colours of
+//! the start picture: where nothing was made, every sample stays as it is.
 
 use atelier_core::canvas::{Mask, StartFit};
 use atelier_core::recipe::{FineColours, Rgb8, Samples};
@@ -9,8 +10,9 @@ use atelier_core::recipe::{FineColours, Rgb8, Samples};
 use crate::fit_mask;
 use crate::profile::Profile;
 
-/// The picture `result` with the colours of `start` where nothing of it was generated. `offset`: where the start picture's left upper pixel is in
-/// the result. `shares`: of the result's size, 255 where all is generated, 0 where nothing is.
+/// The picture `result` with the colours of `start` where nothing of it was generated. `offset`:
+/// where the start picture's left upper pixel is in the result. `shares`: of the result's size, 255
+/// where all is generated, 0 where nothing is.
 #[must_use]
 pub fn keep_outside(start: &Rgb8, offset: (u32, u32), result: Rgb8, shares: &Mask) -> Rgb8 {
     let Some(fine) = start.fine() else { return result };
@@ -32,15 +34,16 @@ pub fn keep_outside(start: &Rgb8, offset: (u32, u32), result: Rgb8, shares: &Mas
     merged(fine, result, true, own)
 }
 
-/// A picture in the numbers of its own profile, over white: what is only enlarged need not lose the colours that sRGB does not have.
+/// A picture in the numbers of its own profile, over white: what is only enlarged need not lose the
+/// colours that sRGB does not have.
 #[must_use]
 pub fn own_colours(start: &Rgb8) -> Rgb8 {
     let own = start.fine().filter(|fine| fine.profile.is_some()).map(|fine| over_white(&fine.samples));
     own.and_then(|pixels| Rgb8::new(start.width(), start.height(), pixels)).unwrap_or_else(|| start.clone().without_fine())
 }
 
-/// The picture `result`, which is [`own_colours`] of `start` at another size, with the transparency and the profile of `start`. It has eight
-/// bits a channel.
+/// The picture `result`, which is [`own_colours`] of `start` at another size, with the transparency
+/// and the profile of `start`. It has eight bits a channel.
 #[must_use]
 pub fn keep_enlarged(start: &Rgb8, result: Rgb8) -> Rgb8 {
     let Some(fine) = start.fine().filter(|fine| fine.has_alpha || fine.profile.is_some()) else { return result };
@@ -74,8 +77,9 @@ fn opacity(fine: &FineColours, pixel: usize) -> f32 {
     fine.samples.share(pixel * 4 + 3).unwrap_or(1.0)
 }
 
-/// Puts pixels over white among others. `own` tells of each pixel: the start picture's pixel that stays as it is; else the opacity that was there
-/// before, and the share of what is new, which is opaque. `is_srgb`: the pixels are still to be brought to the profile.
+/// Puts pixels over white among others. `own` tells of each pixel: the start picture's pixel that
+/// stays as it is; else the opacity that was there before, and the share of what is new, which is
+/// opaque. `is_srgb`: the pixels are still to be brought to the profile.
 fn merged(fine: &FineColours, result: Rgb8, is_srgb: bool, own: impl Fn(usize) -> (Option<usize>, f32, f32)) -> Rgb8 {
     let pixels = result.pixels().len() / 3;
     let mut colours = vec![0_u8; pixels * 3];

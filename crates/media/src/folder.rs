@@ -17,7 +17,8 @@ pub fn is_picture_name(name: &OsStr) -> bool {
     ending.is_some_and(|ending| PICTURE_ENDINGS.iter().any(|it| ending.eq_ignore_ascii_case(it)))
 }
 
-/// The picture files that lie in a folder, not in those inside it, in the order of their names. Hidden ones are left out.
+/// The picture files that lie in a folder, not in those inside it, in the order of their names.
+/// Hidden ones are left out.
 ///
 /// # Errors
 /// If the folder cannot be read.

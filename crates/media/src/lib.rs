@@ -1,7 +1,9 @@
-//! Picture files: written with the recipe that makes them again, read back, and decoded to start from. Settings in pictures of other programs.
+//! Picture files: written with the recipe that makes them again, read back, and decoded to start
+//! from. Settings in pictures of other programs.
 //!
-//! Invariants: a picture file is never overwritten unless its exact name was given; no file holds a path of the machine it was made
-//! on; nothing read from a file is trusted. Not here: the index of all pictures, and anything of the interface.
+//! Invariants: a picture file is never overwritten unless its exact name was given; no file holds a
+//! path of the machine it was made on; nothing read from a file is trusted. Not here: the index of
+//! all pictures, and anything of the interface.
 
 #![forbid(unsafe_code)]
 

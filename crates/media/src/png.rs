@@ -1,6 +1,7 @@
 //! PNG files: written with the recipe that makes the picture again, and read back from any file.
 //!
-//! Invariants: reading takes bounded memory and time whatever the file says of itself, and looks at text only, never at pixels.
+//! Invariants: reading takes bounded memory and time whatever the file says of itself, and looks at
+//! text only, never at pixels.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -35,7 +36,8 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// Metadata of one picture of a recipe; `model` is the model's name, where it has one. Reads the sizes of the recipe's files.
+    /// Metadata of one picture of a recipe; `model` is the model's name, where it has one. Reads
+    /// the sizes of the recipe's files.
     #[must_use]
     pub fn of(recipe: &Recipe, model: Option<String>, info: PictureInfo, notes: &[PictureNote], image: &Rgb8) -> Self {
         let recipe = &used_recipe(recipe.clone(), notes);
@@ -64,8 +66,9 @@ impl Metadata {
     }
 }
 
-/// Saves one picture of a recipe in a folder, under a name of its own: date, first words of the prompt, seed. Never replaces a file.
-/// `model` is the model's name, where it has one. Returns the path.
+/// Saves one picture of a recipe in a folder, under a name of its own: date, first words of the
+/// prompt, seed. Never replaces a file. `model` is the model's name, where it has one. Returns the
+/// path.
 pub fn save_picture(
     folder: &Path,
     recipe: &Recipe,

@@ -1,7 +1,8 @@
 //! Chunks of PNG files that hold text or EXIF.
 //!
-//! Invariants: reading takes bounded memory and time whatever the file says of itself, and never looks at pixels; a chunk that is damaged
-//! is passed over, and of one that is too large only its keyword is read.
+//! Invariants: reading takes bounded memory and time whatever the file says of itself, and never
+//! looks at pixels; a chunk that is damaged is passed over, and of one that is too large only its
+//! keyword is read.
 
 use std::io::{self, BufRead, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
@@ -30,8 +31,9 @@ pub(crate) enum Chunk {
     TooLong(String, Option<u64>),
 }
 
-/// Calls back with each text and EXIF chunk until it is told to stop. A file that ends early is read as far as it goes. Returns false where
-/// packed texts were passed over, because those before them unpack to all that is read.
+/// Calls back with each text and EXIF chunk until it is told to stop. A file that ends early is
+/// read as far as it goes. Returns false where packed texts were passed over, because those before
+/// them unpack to all that is read.
 pub(crate) fn chunks(mut file: impl BufRead + Seek, mut visit: impl FnMut(Chunk) -> ControlFlow<()>) -> io::Result<bool> {
     let bytes = file.seek(SeekFrom::End(0))?;
     file.rewind()?;
@@ -129,7 +131,8 @@ fn until_zero(data: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((parts.next()?, parts.next()?))
 }
 
-/// Some tools write UTF-8 where the format says Latin-1. Text that is both is hardly ever meant as Latin-1.
+/// Some tools write UTF-8 where the format says Latin-1. Text that is both is hardly ever meant as
+/// Latin-1.
 pub(crate) fn latin1(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap_or_else(|_| bytes.iter().map(|byte| char::from(*byte)).collect())
 }

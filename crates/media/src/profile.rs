@@ -1,4 +1,5 @@
-//! Colour profiles (ICC): from a picture's own colours to sRGB, which models and screens are given, and back.
+//! Colour profiles (ICC): from a picture's own colours to sRGB, which models and screens are given,
+//! and back.
 
 use std::sync::Arc;
 

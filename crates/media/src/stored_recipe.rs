@@ -1,7 +1,9 @@
-//! The recipe as it is stored in a picture: types of their own, so that old pictures stay readable when the program changes.
+//! The recipe as it is stored in a picture: types of their own, so that old pictures stay readable
+//! when the program changes.
 //!
-//! Invariants: no path is stored, only names and sizes of files; where modules ran is not stored, it is about the machine and not about
-//! the picture; fields of later versions are passed over; numbers from a file are brought into range. Pure: no files.
+//! Invariants: no path is stored, only names and sizes of files; where modules ran is not stored,
+//! it is about the machine and not about the picture; fields of later versions are passed over;
+//! numbers from a file are brought into range. Pure: no files.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +18,8 @@ use atelier_core::recipe::{PictureInfo, Recipe, RequiredFile, Stored, StoredFile
 
 /// The version that this program writes.
 const VERSION: u32 = 1;
-/// Values of a JSON text of a picture that is read. The graph of a large workflow has some ten thousand.
+/// Values of a JSON text of a picture that is read. The graph of a large workflow has some ten
+/// thousand.
 pub(crate) const MAX_VALUES: usize = 1 << 17;
 /// Notes of a picture, remedies of a note and characters of its sentence that are read.
 const MAX_NOTES: usize = 16;
@@ -31,7 +34,8 @@ pub struct StoredRecipe {
     app: String,
     #[serde(default, deserialize_with = "or_usual", skip_serializing_if = "Option::is_none")]
     model: Option<String>,
-    /// Of a picture of which only a part was generated, or that was upscaled, the size at which the model worked is stored in place of its own.
+    /// Of a picture of which only a part was generated, or that was upscaled, the size at which the
+    /// model worked is stored in place of its own.
     #[serde(flatten)]
     settings: Stored<StoredFile>,
     /// How the processor computed, where that changed the bytes.
@@ -126,7 +130,8 @@ pub struct RestoredRecipe {
 }
 
 impl StoredRecipe {
-    /// The stored form of one picture of a recipe, with its own seed and its size in pixels. `size_of` gives a file's size in bytes.
+    /// The stored form of one picture of a recipe, with its own seed and its size in pixels.
+    /// `size_of` gives a file's size in bytes.
     #[must_use]
     pub fn of(recipe: &Recipe, info: PictureInfo, width: u32, height: u32, size_of: impl Fn(&Path) -> u64) -> Self {
         let file = |path: &Path| StoredFile {
@@ -199,8 +204,8 @@ impl StoredRecipe {
         self.upscaled = Some(StoredUpscale { model, width, height });
     }
 
-    /// The recipe that makes this picture again. `resolve` finds a file on this machine by its name, which is never a path, and its size
-    /// in bytes.
+    /// The recipe that makes this picture again. `resolve` finds a file on this machine by its
+    /// name, which is never a path, and its size in bytes.
     #[must_use]
     pub fn into_recipe(self, resolve: impl Fn(RequiredFile, &str, u64) -> Option<PathBuf>) -> RestoredRecipe {
         let (mut missing, had_start_picture) = (Vec::new(), self.settings.has_start_picture());

@@ -6,7 +6,8 @@ use zune_core::colorspace::ColorSpace;
 use zune_core::options::DecoderOptions;
 use zune_jpeg::errors::DecodeErrors;
 
-/// The pixels of a JPEG file; damage that the lenient decoder paints grey is an error. Its size has been checked before.
+/// The pixels of a JPEG file; damage that the lenient decoder paints grey is an error. Its size has
+/// been checked before.
 pub(crate) fn decode_strictly(bytes: &[u8]) -> Result<DynamicImage, String> {
     let decode = |is_strict: bool| {
         let options = DecoderOptions::default().set_strict_mode(is_strict).set_max_width(usize::MAX).set_max_height(usize::MAX);

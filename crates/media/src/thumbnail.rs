@@ -5,8 +5,8 @@ use image::{ImageBuffer, Rgb};
 
 use atelier_core::recipe::Rgb8;
 
-/// The picture with its longest side reduced to `longest_side` pixels, each of them the mean of those it covers; the picture itself, shared,
-/// where it is no larger.
+/// The picture with its longest side reduced to `longest_side` pixels, each of them the mean of
+/// those it covers; the picture itself, shared, where it is no larger.
 #[must_use]
 pub fn thumbnail(image: &Rgb8, longest_side: u32) -> Rgb8 {
     let longest = image.width().max(image.height());

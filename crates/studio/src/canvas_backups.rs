@@ -1,7 +1,8 @@
 //! Backups of canvases: where each window keeps its own, and which wait to be opened again.
 //!
-//! This person's one window keeps them in the folder of canvases itself. One that opens beside a window which does not answer keeps its own
-//! in a folder in there, locked while it lives: nobody opens them meanwhile. Blocks.
+//! This person's one window keeps them in the folder of canvases itself. One that opens beside a
+//! window which does not answer keeps its own in a folder in there, locked while it lives: nobody
+//! opens them meanwhile. Blocks.
 
 use std::fs::{self, File};
 use std::io;

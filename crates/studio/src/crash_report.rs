@@ -1,8 +1,9 @@
 //! Crash reports: a file on this disk with what somebody needs who can help. Nothing is sent.
 //!
-//! While a window is open a marker is on the disk. A panic of the window's own thread writes its report at once; an end without a word
-//! (an assert of the engine, a kill) shows at the next start, by the marker. Where the system itself ended or started anew meanwhile, that
-//! is no crash. A panic on another thread ends no window: whoever waits for that thread tells it.
+//! While a window is open a marker is on the disk. A panic of the window's own thread writes its
+//! report at once; an end without a word (an assert of the engine, a kill) shows at the next start,
+//! by the marker. Where the system itself ended or started anew meanwhile, that is no crash. A
+//! panic on another thread ends no window: whoever waits for that thread tells it.
 
 use std::backtrace::Backtrace;
 use std::fmt::Write as _;
@@ -83,8 +84,8 @@ impl Watch {
         Self { paths: paths.clone(), marker: Arc::new(Mutex::new(marker)) }
     }
 
-    /// Looks whether the last window ended as it should, then puts the marker of this one there. The caller is this person's only window.
-    /// Blocks.
+    /// Looks whether the last window ended as it should, then puts the marker of this one there.
+    /// The caller is this person's only window. Blocks.
     #[must_use]
     pub fn begin(&self) -> Option<LastCrash> {
         let crash = take_crash(&self.paths, boot_secs());
@@ -148,7 +149,8 @@ impl Watch {
     }
 }
 
-/// The crash of the last window, with its report; the marker is gone then. `booted_secs`: when the system started, in seconds since 1970.
+/// The crash of the last window, with its report; the marker is gone then. `booted_secs`: when the
+/// system started, in seconds since 1970.
 fn take_crash(paths: &Paths, booted_secs: u64) -> Option<LastCrash> {
     let path = paths.data.join(MARKER_NAME);
     let size = fs::metadata(&path).ok()?.len();
@@ -175,7 +177,8 @@ fn take_crash(paths: &Paths, booted_secs: u64) -> Option<LastCrash> {
 /// Writes a report and returns its path. Old ones are deleted.
 fn write_report(paths: &Paths, marker: &Marker, words: &str) -> io::Result<PathBuf> {
     let folder = folder(paths);
-    // The log's lines were written by the rule already; one of an older version, or a panic's words, were not.
+    // The log's lines were written by the rule already; one of an older version, or a panic's
+    // words, were not.
     let text = log_text(&without_home(&report_text(paths, marker, words), std::env::home_dir().as_deref()));
     let now = OffsetDateTime::now_local().unwrap_or_else(|_| OffsetDateTime::now_utc());
     let stamp = now.format(format_description!("[year]-[month]-[day]_[hour]-[minute]-[second]")).unwrap_or_default();

@@ -11,8 +11,8 @@ impl<T> Default for Debounce<T> {
 }
 
 impl<T> Debounce<T> {
-    /// Seconds until the value is unchanged for `secs`; `None` when it is. `is_same` compares with the held value; if they differ, `value` makes
-    /// the one to hold and the time begins anew.
+    /// Seconds until the value is unchanged for `secs`; `None` when it is. `is_same` compares with
+    /// the held value; if they differ, `value` makes the one to hold and the time begins anew.
     pub fn remaining_secs(&mut self, is_same: impl Fn(&T) -> bool, value: impl FnOnce() -> T, now_secs: f64, secs: f64) -> Option<f32> {
         let since = match &self.0 {
             Some((held, since)) if is_same(held) => *since,

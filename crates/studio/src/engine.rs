@@ -6,7 +6,8 @@ use atelier_engine::Handle;
 /// Called, from any thread, when the engine has sent an event.
 pub type EngineWake = Box<dyn Fn() + Send + Sync>;
 
-/// Starts the engine of this process. Without a home folder it has no history and learns anew each time.
+/// Starts the engine of this process. Without a home folder it has no history and learns anew each
+/// time.
 #[must_use]
 pub fn start_engine(wake: EngineWake) -> Handle {
     match Paths::find() {

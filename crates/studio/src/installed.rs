@@ -13,7 +13,8 @@ pub fn find_licences() -> Option<PathBuf> {
     candidates(&program).into_iter().find(|path| path.is_file())
 }
 
-/// Beside the program (Windows, archives), in a bundle's resources (macOS), or in the shared folders of a prefix (Linux).
+/// Beside the program (Windows, archives), in a bundle's resources (macOS), or in the shared
+/// folders of a prefix (Linux).
 fn candidates(program: &Path) -> Vec<PathBuf> {
     let Some(folder) = program.parent() else { return Vec::new() };
     let beneath = |path: &str| folder.parent().map(|prefix| prefix.join(path).join(LICENCES));

@@ -1,8 +1,9 @@
-//! What may stand in a log or a crash report: no words of a prompt, and nothing that steers a terminal.
+//! What may stand in a log or a crash report: no words of a prompt, and nothing that steers a
+//! terminal.
 //!
-//! A picture's file is named after the first words of its prompt, so instead of the name stands a mark: the same one for the same name
-//! while the program runs, and nothing that could be guessed back. It is put there where lines are written, so no caller has to think of
-//! it.
+//! A picture's file is named after the first words of its prompt, so instead of the name stands a
+//! mark: the same one for the same name while the program runs, and nothing that could be guessed
+//! back. It is put there where lines are written, so no caller has to think of it.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -14,9 +15,11 @@ use atelier_core::plain_text::{indented, plain};
 use atelier_media::PICTURE_ENDINGS;
 use atelier_media::canvas_file::CANVAS_ENDING;
 
-/// Spaces before the further lines of an event, so that none of them passes for an event of its own.
+/// Spaces before the further lines of an event, so that none of them passes for an event of its
+/// own.
 const INDENT: usize = 4;
-/// Words after which a parser repeats what it read, in quotation marks that end with the last one of this kind.
+/// Words after which a parser repeats what it read, in quotation marks that end with the last one
+/// of this kind.
 const REPEATED: [(&str, char); 3] = [("string \"", '"'), ("unknown variant `", '`'), ("unknown field `", '`')];
 /// What stands for words that are left out.
 const LEFT_OUT: char = '…';
@@ -33,7 +36,8 @@ pub fn log_text(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A panic's message without what it quotes, which may be a slice of a prompt: everything from the first quotation mark to the last.
+/// A panic's message without what it quotes, which may be a slice of a prompt: everything from the
+/// first quotation mark to the last.
 #[must_use]
 pub fn without_quotations(message: &str) -> String {
     ['"', '`'].into_iter().fold(message.to_owned(), |message, mark| match (message.find(mark), message.rfind(mark)) {
@@ -89,7 +93,8 @@ fn find_ending(text: &str) -> Option<(usize, usize)> {
     })
 }
 
-/// Where the name begins that ends this text: after its folder; without one, after what cannot be part of it. Names have spaces.
+/// Where the name begins that ends this text: after its folder; without one, after what cannot be
+/// part of it. Names have spaces.
 fn begin_of_name(text: &str) -> usize {
     let after = |mark: &str| text.rfind(mark).map(|at| at + mark.len());
     after("/").or_else(|| after("\\")).or_else(|| [": ", "\"", "`", "="].into_iter().filter_map(after).max()).unwrap_or(0)

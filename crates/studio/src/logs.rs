@@ -1,8 +1,9 @@
 //! Log files of the window: bounded in size and number, written on a thread of their own.
 //!
-//! They hold what the program itself says from `info` on, and warnings of others. Prompts are said at no level that gets here, tokens at
-//! none at all; names of files are, because they are what goes wrong, but not of pictures, which are words of prompts (`log_text`). They are
-//! their owner's alone.
+//! They hold what the program itself says from `info` on, and warnings of others. Prompts are said
+//! at no level that gets here, tokens at none at all; names of files are, because they are what
+//! goes wrong, but not of pictures, which are words of prompts (`log_text`). They are their owner's
+//! alone.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -108,7 +109,8 @@ fn append(path: &Path) -> io::Result<(File, u64)> {
 }
 
 impl Write for RotatingFile {
-    /// Writes a whole line. Where the file is full and cannot be put aside, because another window has it open, nothing more is kept.
+    /// Writes a whole line. Where the file is full and cannot be put aside, because another window
+    /// has it open, nothing more is kept.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if self.bytes >= self.max_bytes && self.rotate().is_err() {
             return Ok(line.len());

@@ -6,7 +6,8 @@ use atelier_core::paths::Paths;
 use atelier_engine::JobId;
 use atelier_gallery::{Database, DatabaseState, FolderKind, GalleryError, NewPicture, PictureKind, now_ms};
 
-/// Adds kept pictures to the gallery. Opens the index with the first one; a thread has one of its own.
+/// Adds kept pictures to the gallery. Opens the index with the first one; a thread has one of its
+/// own.
 #[derive(Default)]
 pub struct PictureIndex {
     paths: Option<Paths>,
@@ -24,19 +25,22 @@ impl PictureIndex {
         Self { paths, database: None, warning: None, last_batch: None }
     }
 
-    /// Number for the pictures of a job: the time at which its first one is kept, so that no two runs of the program share one.
+    /// Number for the pictures of a job: the time at which its first one is kept, so that no two
+    /// runs of the program share one.
     pub fn batch_of(&mut self, job: JobId) -> i64 {
         let batch = self.last_batch.filter(|(last, _)| *last == job).map_or_else(now_ms, |(_, batch)| batch);
         self.last_batch = Some((job, batch));
         batch
     }
 
-    /// Adds a picture that was written. `own_folder` is the folder that the person lets Atelier keep pictures in, where it is not the usual
-    /// one; `parent` is the picture that it was made from. Blocks.
+    /// Adds a picture that was written. `own_folder` is the folder that the person lets Atelier
+    /// keep pictures in, where it is not the usual one; `parent` is the picture that it was made
+    /// from. Blocks.
     ///
     /// # Errors
-    /// A sentence for a person, where it could not be added; its file is there all the same, and the next scan of its folder adds it. Also
-    /// where it was added to an index that was found damaged.
+    /// A sentence for a person, where it could not be added; its file is there all the same, and
+    /// the next scan of its folder adds it. Also where it was added to an index that was found
+    /// damaged.
     pub fn add(&mut self, path: &Path, own_folder: Option<&Path>, parent: Option<PathBuf>, batch: Option<i64>) -> Result<(), String> {
         self.try_add(path, own_folder, parent, batch).map_err(|error| {
             self.database = None;
@@ -69,7 +73,8 @@ impl PictureIndex {
     }
 }
 
-/// Opens the index of a person, with Atelier's own folder of pictures in it, and tells how it was found.
+/// Opens the index of a person, with Atelier's own folder of pictures in it, and tells how it was
+/// found.
 ///
 /// # Errors
 /// If it cannot be written to.

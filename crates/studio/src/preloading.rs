@@ -1,10 +1,12 @@
 //! Preloading: the chosen model is loaded before a picture is asked for.
 //!
-//! A state machine without threads, files and clock: the caller carries out each [`PreloadAction`] and reports its result. The functions of
-//! the crash marker are the only ones that touch the disk; they run on the caller's file thread.
+//! A state machine without threads, files and clock: the caller carries out each [`PreloadAction`]
+//! and reports its result. The functions of the crash marker are the only ones that touch the disk;
+//! they run on the caller's file thread.
 //!
-//! Invariants: a model is requested once until another recipe is chosen; no model is loaded before its crash marker is on the disk; a model
-//! whose preloading ended the program is not preloaded at the next start.
+//! Invariants: a model is requested once until another recipe is chosen; no model is loaded before
+//! its crash marker is on the disk; a model whose preloading ended the program is not preloaded at
+//! the next start.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +15,8 @@ use atelier_core::recipe::Recipe;
 
 use crate::debounce::Debounce;
 
-/// Seconds without another choice before a model is loaded: stepping through a list of models loads none of them.
+/// Seconds without another choice before a model is loaded: stepping through a list of models loads
+/// none of them.
 const PRELOAD_DELAY_SECS: f64 = 0.4;
 /// Name of the crash marker's file, beside the settings.
 const MARKER_NAME: &str = "loading-ahead";
@@ -22,7 +25,8 @@ const MARKER_NAME: &str = "loading-ahead";
 pub struct Preloading {
     /// The setting of the person.
     pub enabled: bool,
-    /// Path of the crash marker: a file that exists while a model is preloaded, so that the next start knows of a crash. `None`: none is kept.
+    /// Path of the crash marker: a file that exists while a model is preloaded, so that the next
+    /// start knows of a crash. `None`: none is kept.
     crash_marker: Option<PathBuf>,
     /// True once the marker of the last run has been looked for.
     marker_checked: bool,
@@ -59,7 +63,8 @@ pub enum PreloadAction {
 }
 
 impl Preloading {
-    /// Preloading with the crash marker beside the settings file; without that file there is no marker.
+    /// Preloading with the crash marker beside the settings file; without that file there is no
+    /// marker.
     #[must_use]
     pub fn new(enabled: bool, settings_path: Option<&Path>) -> Self {
         Self {
@@ -85,8 +90,8 @@ impl Preloading {
         self.crash_marker.as_deref()
     }
 
-    /// Result of the look for the crash marker. Returns true if the last run ended while it preloaded: the model of this recipe is then not
-    /// preloaded until another one was.
+    /// Result of the look for the crash marker. Returns true if the last run ended while it
+    /// preloaded: the model of this recipe is then not preloaded until another one was.
     pub fn marker_checked(&mut self, existed: bool, recipe: &Recipe) -> bool {
         self.marker_checked = true;
         let crashed = existed && self.enabled;
@@ -96,7 +101,8 @@ impl Preloading {
         crashed
     }
 
-    /// Takes the model of this recipe for requested, so that it is not preloaded until another recipe is chosen.
+    /// Takes the model of this recipe for requested, so that it is not preloaded until another
+    /// recipe is chosen.
     pub fn suppress(&mut self, recipe: &Recipe) {
         self.requested = Some(Box::new(recipe.clone()));
     }
@@ -136,12 +142,14 @@ impl Preloading {
         if self.marker_checked { candidate.fits } else { None }
     }
 
-    /// Recipe to send to the engine now that the crash marker is written; `None` if another choice came in between.
+    /// Recipe to send to the engine now that the crash marker is written; `None` if another choice
+    /// came in between.
     pub fn marker_written(&mut self) -> Option<Box<Recipe>> {
         self.awaiting_marker.take()
     }
 
-    /// Ends a preloading: the engine has reported its resident models, or the program ends. Returns the crash marker to delete.
+    /// Ends a preloading: the engine has reported its resident models, or the program ends. Returns
+    /// the crash marker to delete.
     pub fn end(&mut self) -> Option<PathBuf> {
         std::mem::take(&mut self.loading).then(|| self.crash_marker.clone()).flatten()
     }

@@ -1,7 +1,8 @@
-//! The window's settings file before its fields are looked at: whether it is there, can be read now, and is of a version that is known.
+//! The window's settings file before its fields are looked at: whether it is there, can be read
+//! now, and is of a version that is known.
 //!
-//! Invariant: only what was read and makes no sense counts as damaged. What a newer Atelier wrote, and what cannot be read at the moment, is
-//! somebody's and is left alone.
+//! Invariant: only what was read and makes no sense counts as damaged. What a newer Atelier wrote,
+//! and what cannot be read at the moment, is somebody's and is left alone.
 
 use std::cmp::Ordering;
 use std::io;

@@ -1,4 +1,5 @@
-//! The program's standard output and standard error. Nobody else writes to them, so everything that strangers wrote goes through one filter.
+//! The program's standard output and standard error. Nobody else writes to them, so everything that
+//! strangers wrote goes through one filter.
 
 use std::io::{self, IsTerminal as _, Write};
 
@@ -16,10 +17,12 @@ pub fn is_seen() -> bool {
     io::stderr().is_terminal()
 }
 
-/// Standard output for what the command line says, and for nothing else; unfiltered, since some of it is for programs.
+/// Standard output for what the command line says, and for nothing else; unfiltered, since some of
+/// it is for programs.
 ///
-/// The C++ engine prints a line of its own now and then. A script that reads `--json` must never see it: so, where the system can, the
-/// engine's standard output becomes standard error, and what the command line says goes to the real one.
+/// The C++ engine prints a line of its own now and then. A script that reads `--json` must never
+/// see it: so, where the system can, the engine's standard output becomes standard error, and what
+/// the command line says goes to the real one.
 #[must_use]
 pub fn own_stdout() -> Box<dyn Write + Send> {
     #[cfg(unix)]

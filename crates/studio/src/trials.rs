@@ -1,14 +1,16 @@
-//! Trials of placements: a picture with each, one after the other, and the seconds that it took. Pure; the caller submits and hands in events.
+//! Trials of placements: a picture with each, one after the other, and the seconds that it took.
+//! Pure; the caller submits and hands in events.
 //!
-//! Invariants: one picture at a time; none is kept; a trial that steps aside is made again from its beginning. What a picture took is kept by the
-//! engine, with its calibration.
+//! Invariants: one picture at a time; none is kept; a trial that steps aside is made again from its
+//! beginning. What a picture took is kept by the engine, with its calibration.
 
 use std::collections::VecDeque;
 
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_engine::{End, Event, JobId, PreviewOptions, Task, Timings};
 
-/// Placements that are tried at most: more would take long, and those that are predicted to be slow are slow.
+/// Placements that are tried at most: more would take long, and those that are predicted to be slow
+/// are slow.
 pub const MAX_TRIALS: usize = 4;
 
 /// A placement to try.
@@ -49,7 +51,8 @@ pub struct Trials {
 }
 
 impl Trials {
-    /// Trials of these placements with their predicted seconds, in this order; at most [`MAX_TRIALS`].
+    /// Trials of these placements with their predicted seconds, in this order; at most
+    /// [`MAX_TRIALS`].
     #[must_use]
     pub fn new(recipe: &Recipe, placements: impl IntoIterator<Item = (PlacementText, Option<f64>)>) -> Self {
         let trial = |(placement, predicted_secs)| Trial { placement, predicted_secs, state: TrialState::Waiting };
@@ -70,7 +73,8 @@ impl Trials {
         self.running.is_some() || !self.waiting.is_empty()
     }
 
-    /// The next picture to submit, whose number goes to [`Self::submitted`]; `None` while one is made, and at the end.
+    /// The next picture to submit, whose number goes to [`Self::submitted`]; `None` while one is
+    /// made, and at the end.
     pub fn next_task(&mut self) -> Option<Task> {
         if self.running.is_some() || !self.cancelled.is_empty() {
             return None;
@@ -80,13 +84,15 @@ impl Trials {
         trial.state = TrialState::Running;
         self.running = Some((index, None));
         self.pictures += 1;
-        // Words of its own: the encoding of known ones costs nothing. In front, so that the number of tokens is that of the person's words.
+        // Words of its own: the encoding of known ones costs nothing. In front, so that the number
+        // of tokens is that of the person's words.
         let prompt = format!("{} {}", self.pictures, self.recipe.prompt);
         let recipe = Recipe { prompt, placement: trial.placement.clone(), ..self.recipe.clone() };
         Some(Task::Generate { recipe: Box::new(recipe), preview: PreviewOptions::Off })
     }
 
-    /// The task was submitted under this number; `None`: it was refused, and everything that is left stops.
+    /// The task was submitted under this number; `None`: it was refused, and everything that is
+    /// left stops.
     pub fn submitted(&mut self, job: Option<JobId>) {
         match (&mut self.running, job) {
             (Some((_, running)), Some(job)) => *running = Some(job),
@@ -96,7 +102,8 @@ impl Trials {
         }
     }
 
-    /// Takes in an event of the engine. Returns true where it belongs to a trial, and nobody else needs it.
+    /// Takes in an event of the engine. Returns true where it belongs to a trial, and nobody else
+    /// needs it.
     pub fn engine_event(&mut self, event: &Event) -> bool {
         let Some(job) = event.job() else { return false };
         if let Some(at) = self.cancelled.iter().position(|it| *it == job) {

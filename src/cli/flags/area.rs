@@ -9,21 +9,24 @@ use atelier_core::canvas::{AreaFill, AreaSettings, Borders, StartFit};
 
 #[derive(Debug, Default, Args)]
 pub(in crate::cli) struct AreaFlags {
-    /// Inpaint only the masked part, at the model's own size (or --width x --height), and paste it back: the start picture keeps its size,
-    /// and every byte away from the mask
+    /// Inpaint only the masked part, at the model's own size (or --width x --height), and paste it
+    /// back: the start picture keeps its size, and every byte away from the mask
     #[arg(long, requires = "mask", help_heading = INPUTS)]
     pub(in crate::cli) only_masked: bool,
-    /// Outpaint: extend the start picture by these borders in pixels: left=64,top=0,right=64,bottom=0
+    /// Outpaint: extend the start picture by these borders in pixels:
+    /// left=64,top=0,right=64,bottom=0
     #[arg(long, value_name = "SIDE=PIXELS,...", value_parser = borders, requires = "init_img", conflicts_with = "mask", help_heading = INPUTS)]
     pub(in crate::cli) outpaint: Option<Borders>,
     /// Context around the masked part, as a multiple of its side, 1 to 8 [default: 1.5]
     #[arg(long, value_name = "X", value_parser = context, help_heading = INPUTS)]
     pub(in crate::cli) context: Option<f32>,
-    /// Feather: width of the mask's soft edge in pixels [default: a tenth of the masked part, less at lower denoising strengths]
+    /// Feather: width of the mask's soft edge in pixels [default: a tenth of the masked part, less
+    /// at lower denoising strengths]
     #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(0..=i64::from(AreaSettings::MAX_FEATHER)), help_heading = INPUTS)]
     pub(in crate::cli) feather: Option<u32>,
-    /// Fill of the masked part before denoising: original, blur (the colours around), border (the nearest pixels, blurred), neutral (grey)
-    /// or noise [default: original; blur at denoising strength 1; border with --outpaint]
+    /// Fill of the masked part before denoising: original, blur (the colours around), border (the
+    /// nearest pixels, blurred), neutral (grey) or noise [default: original; blur at denoising
+    /// strength 1; border with --outpaint]
     #[arg(long, value_name = "FILL", value_parser = fill, help_heading = INPUTS)]
     pub(in crate::cli) fill: Option<AreaFill>,
     /// Denoise the mask's soft edge as much as its middle
@@ -32,7 +35,8 @@ pub(in crate::cli) struct AreaFlags {
     /// Paste the inpainted part without matching its colours to the start picture
     #[arg(long, help_heading = INPUTS)]
     pub(in crate::cli) no_seam_correction: bool,
-    /// Fit of a start picture of another shape: crop, fit (whole picture, blurred edges beyond it) or stretch [default: crop]
+    /// Fit of a start picture of another shape: crop, fit (whole picture, blurred edges beyond it)
+    /// or stretch [default: crop]
     #[arg(long, value_name = "FIT", value_parser = start_fit, help_heading = INPUTS)]
     pub(in crate::cli) start_fit: Option<StartFit>,
 }

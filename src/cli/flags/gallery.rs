@@ -23,7 +23,8 @@ pub struct GalleryFlags {
 /// Subcommands of `gallery`.
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum GalleryCommand {
-    /// Add a folder of pictures to the gallery; its files are never changed. Without a folder, rescan all folders.
+    /// Add a folder of pictures to the gallery; its files are never changed. Without a folder,
+    /// rescan all folders.
     Scan {
         /// Folder to add
         #[arg(value_name = "FOLDER")]

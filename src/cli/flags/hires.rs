@@ -13,15 +13,15 @@ const LARGER: &str = "Upscaling";
 
 #[derive(Debug, Default, Args)]
 pub(in crate::cli) struct HiresFlags {
-    /// Upscale the picture by this factor, 1 to 4, and regenerate its details at the larger size (hires fix). With --init-img and
-    /// --strength 0, the start picture itself is upscaled
+    /// Upscale the picture by this factor, 1 to 4, and regenerate its details at the larger size
+    /// (hires fix). With --init-img and --strength 0, the start picture itself is upscaled
     #[arg(long, value_name = "FACTOR", value_parser = scale, help_heading = LARGER)]
     pub(in crate::cli) hires: Option<f32>,
     /// Denoising strength of the second pass, 0 to 1; 0 only upscales [default: 0.4]
     #[arg(long, value_name = "X", value_parser = unit, requires = "hires", help_heading = LARGER)]
     pub(in crate::cli) hires_strength: Option<f32>,
-    /// Run the second pass in tiles of SIDE pixels: memory of one tile, whatever the size, and interrupted jobs resume [default: the model's
-    /// best size]
+    /// Run the second pass in tiles of SIDE pixels: memory of one tile, whatever the size, and
+    /// interrupted jobs resume [default: the model's best size]
     #[arg(long, value_name = "SIDE", num_args = 0..=1, default_missing_value = "0", value_parser = tile_side, requires = "hires", help_heading = LARGER)]
     pub(in crate::cli) redraw_tiles: Option<u32>,
     /// Prompt for every tile of the second pass [default: highly detailed, sharp focus]
@@ -30,7 +30,8 @@ pub(in crate::cli) struct HiresFlags {
     /// Upscaler (ESRGAN model): a file, or the ID of an upscaler in the library [default: Lanczos]
     #[arg(long, value_name = "ID|FILE", requires = "hires", help_heading = LARGER)]
     pub(in crate::cli) upscaler: Option<PathBuf>,
-    /// Allow an upscaler that is a pickle file (.pth). Pickle files can execute code: use this only if you trust the author
+    /// Allow an upscaler that is a pickle file (.pth). Pickle files can execute code: use this only
+    /// if you trust the author
     #[arg(long, requires = "upscaler", help_heading = LARGER)]
     pub(in crate::cli) allow_pickle: bool,
 }

@@ -56,7 +56,8 @@ pub(in crate::cli) enum ModelsCommand {
     },
     /// Download models. Interrupted downloads resume.
     Pull {
-        /// Model to download: ID, ID:VARIANT for another size, or the URL of a file on Hugging Face or elsewhere
+        /// Model to download: ID, ID:VARIANT for another size, or the URL of a file on Hugging Face
+        /// or elsewhere
         #[arg(required = true, value_name = "ID[:VARIANT]|LINK")]
         names: Vec<String>,
         /// Accept the licences of these models, which you have read
@@ -69,7 +70,8 @@ pub(in crate::cli) enum ModelsCommand {
         #[arg(value_name = "ID")]
         names: Vec<String>,
     },
-    /// Move downloaded models to the system's trash. Files that another model uses, or that Atelier did not download, are kept.
+    /// Move downloaded models to the system's trash. Files that another model uses, or that Atelier
+    /// did not download, are kept.
     Rm {
         /// Models to remove
         #[arg(required = true, value_name = "ID")]
@@ -78,7 +80,8 @@ pub(in crate::cli) enum ModelsCommand {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Add a folder of models, such as that of ComfyUI or A1111. Its files stay in place and are never changed.
+    /// Add a folder of models, such as that of ComfyUI or A1111. Its files stay in place and are
+    /// never changed.
     Add {
         /// Folder of models, or ComfyUI's extra_model_paths.yaml
         #[arg(value_name = "FOLDER")]

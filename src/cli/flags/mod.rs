@@ -1,4 +1,5 @@
-//! Flags as clap parses them. Names follow sd-cli where it has one. `resolve` gives them their meaning.
+//! Flags as clap parses them. Names follow sd-cli where it has one. `resolve` gives them their
+//! meaning.
 
 #![allow(clippy::doc_markdown, reason = "the documentation of a flag is its help text, in which backticks would show")]
 
@@ -65,7 +66,8 @@ pub(super) struct Cli {
     /// CPU arithmetic: exact, f32 or bf16 [default: fastest supported]
     #[arg(long, global = true, value_name = "MATH", value_parser = cpu_math, help_heading = DEVICES)]
     pub(super) cpu_math: Option<CpuMath>,
-    /// Pictures and model files to open in the window. A picture that Atelier made restores its settings
+    /// Pictures and model files to open in the window. A picture that Atelier made restores its
+    /// settings
     #[arg(value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     #[command(subcommand)]
@@ -79,7 +81,8 @@ fn cpu_math(text: &str) -> Result<CpuMath, UnknownCpuMath> {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Generate pictures from a prompt. Without a model, the built-in model is used with its own settings.
+    /// Generate pictures from a prompt. Without a model, the built-in model is used with its own
+    /// settings.
     #[command(args_override_self = true)]
     Generate(Box<GenerateFlags>),
     /// Upscale a picture with an ESRGAN model.
@@ -102,18 +105,20 @@ pub enum Command {
     Doctor(DoctorFlags),
     /// Lend this machine's devices to Atelier on another machine.
     ///
-    /// The connection has no encryption and no login: whoever reaches the port can use the devices and read what is sent. So only this
-    /// machine itself is listened to, unless --allow-network is given. The safe way from another machine is an SSH tunnel; there, run
-    /// `ssh -N -L 50052:127.0.0.1:50052 USER@THIS_MACHINE` and use the server 127.0.0.1:50052.
+    /// The connection has no encryption and no login: whoever reaches the port can use the devices
+    /// and read what is sent. So only this machine itself is listened to, unless --allow-network is
+    /// given. The safe way from another machine is an SSH tunnel; there, run `ssh -N -L
+    /// 50052:127.0.0.1:50052 USER@THIS_MACHINE` and use the server 127.0.0.1:50052.
     ///
-    /// What is sent is checked before it is computed. Should a fault be left all the same, whoever finds it could take over this account; on
-    /// Linux, where the kernel has Landlock, the process that lends has given up files, programs and connections by then. It says so when it
-    /// starts.
+    /// What is sent is checked before it is computed. Should a fault be left all the same, whoever
+    /// finds it could take over this account; on Linux, where the kernel has Landlock, the process
+    /// that lends has given up files, programs and connections by then. It says so when it starts.
     ServeDevice(ServeFlags),
 }
 
 impl Command {
-    /// True where standard output is a list of paths for a program, which gets their bytes as they are.
+    /// True where standard output is a list of paths for a program, which gets their bytes as they
+    /// are.
     pub(super) fn prints_raw_paths(&self) -> bool {
         match self {
             Self::Generate(flags) => flags.paths.null && !flags.report.json,
@@ -144,8 +149,8 @@ pub struct GenerateFlags {
     /// Print an equivalent sd-cli command line and exit
     #[arg(long, conflicts_with = "null", help_heading = OUTPUT)]
     pub(super) as_command: bool,
-    /// Output PNG file or folder; further pictures of a batch become OUT_2.png, OUT_3.png [default: your pictures folder, with generated
-    /// names]
+    /// Output PNG file or folder; further pictures of a batch become OUT_2.png, OUT_3.png [default:
+    /// your pictures folder, with generated names]
     #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
     pub(super) output: Option<PathBuf>,
     /// Write previews to this folder, one PNG each
@@ -208,7 +213,8 @@ pub(super) enum PreviewMethod {
 
 #[derive(Debug, Args)]
 pub(super) struct ModelFlags {
-    /// Model: an ID of the library (see `atelier models list`), or a full model in one file [default: built-in model]
+    /// Model: an ID of the library (see `atelier models list`), or a full model in one file
+    /// [default: built-in model]
     #[arg(short, long, value_name = "ID|FILE", help_heading = MODEL)]
     pub(super) model: Option<PathBuf>,
     /// Diffusion model without text encoder and VAE
@@ -247,13 +253,15 @@ pub(super) struct ModelFlags {
     /// Low-rank adapter and its strength (1 where none is given); may be repeated
     #[arg(long, value_name = "FILE[:STRENGTH]", value_parser = lora, help_heading = MODEL)]
     pub(super) lora: Vec<Lora>,
-    /// Embedding (textual inversion): works where a prompt has the name of the file without its extension; may be repeated
+    /// Embedding (textual inversion): works where a prompt has the name of the file without its
+    /// extension; may be repeated
     #[arg(long, value_name = "FILE", help_heading = MODEL)]
     pub(super) embedding: Vec<PathBuf>,
     /// Folder of embeddings: those that a prompt names are used
     #[arg(long, value_name = "DIR", help_heading = MODEL)]
     pub(super) embd_dir: Option<PathBuf>,
-    /// Folder in which <lora:NAME:STRENGTH> in the prompt is looked up; without it, the LoRAs of the library
+    /// Folder in which <lora:NAME:STRENGTH> in the prompt is looked up; without it, the LoRAs of
+    /// the library
     #[arg(long, value_name = "DIR", help_heading = MODEL)]
     pub(super) lora_model_dir: Option<PathBuf>,
 }
@@ -270,7 +278,8 @@ pub(super) struct PictureFlags {
     pub(super) width: Option<u32>,
     #[arg(short = 'H', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.height, Recipe::default().height))]
     pub(super) height: Option<u32>,
-    /// Seed of the first picture; each further picture takes the next number. Negative or absent: random
+    /// Seed of the first picture; each further picture takes the next number. Negative or absent:
+    /// random
     #[arg(short, long, value_name = "N", value_parser = whole_seed, allow_negative_numbers = true, help_heading = PICTURE)]
     pub(super) seed: Option<i64>,
     #[arg(short, long, alias = "batch", value_name = "N", default_value_t = 1, help_heading = PICTURE, help = within(&ROWS.batch_count))]
@@ -289,8 +298,8 @@ pub(super) struct SamplingFlags {
     pub(super) sampling_method: Option<Sampler>,
     #[arg(long, value_name = "NAME", help_heading = SAMPLING, help = one_of(ROWS.scheduler.help(), Scheduler::ALL.iter().map(|it| it.key())))]
     pub(super) scheduler: Option<Scheduler>,
-    /// Random number generator: cuda (as in A1111), cpu (as in ComfyUI, and A1111 with "RNG: CPU") or std_default (C++ library)
-    /// [default: cuda]
+    /// Random number generator: cuda (as in A1111), cpu (as in ComfyUI, and A1111 with "RNG: CPU")
+    /// or std_default (C++ library) [default: cuda]
     #[arg(long, value_name = "NAME", help_heading = SAMPLING)]
     pub(super) rng: Option<Rng>,
     #[arg(long, value_name = "X", value_parser = finite, help_heading = SAMPLING, help = within(&ROWS.eta))]
@@ -356,7 +365,8 @@ pub(super) struct DeviceFlags {
     /// Devices on which modules run: one device, or a list such as all=cuda0,te=cpu
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, help_heading = DEVICES)]
     pub(super) backend: String,
-    /// Devices that hold modules' weights: one device or disk, or a list such as diffusion=cpu,te=disk
+    /// Devices that hold modules' weights: one device or disk, or a list such as
+    /// diffusion=cpu,te=disk
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, help_heading = DEVICES)]
     pub(super) params_backend: String,
     /// VRAM budget in GiB: 6 for every GPU, or cuda0=6,vulkan0=2; -1 leaves 1 GiB free
@@ -427,10 +437,12 @@ impl ModuleDeviceFlags {
     }
 }
 
-// Apart from `DeviceFlags`: servers are no setting of a recipe, so they may stand beside `--from-command`.
+// Apart from `DeviceFlags`: servers are no setting of a recipe, so they may stand beside
+// `--from-command`.
 #[derive(Debug, Args)]
 pub(super) struct ServerFlags {
-    /// Servers that lend devices (`atelier serve-device` or ggml's `rpc-server`), named RPC0, RPC1... in this order
+    /// Servers that lend devices (`atelier serve-device` or ggml's `rpc-server`), named RPC0,
+    /// RPC1... in this order
     #[arg(long, alias = "rpc", value_name = "HOST:PORT,...", value_delimiter = ',', help_heading = DEVICES)]
     pub(super) rpc_servers: Vec<ServerAddress>,
 }
@@ -440,7 +452,8 @@ pub(super) struct ModuleFlags {
     /// Decode in VAE tiles: less memory, a little slower
     #[arg(long, help_heading = DEVICES)]
     pub(super) vae_tiling: bool,
-    /// Enable flash attention in the diffusion module (the default), even where it made single-colour pictures before
+    /// Enable flash attention in the diffusion module (the default), even where it made
+    /// single-colour pictures before
     #[arg(long, overrides_with = "no_diffusion_fa", help_heading = DEVICES)]
     pub(super) diffusion_fa: bool,
     /// Scale the convolutions of SDXL's VAE, for pictures that come out black
@@ -481,10 +494,12 @@ pub(super) struct PathFlags {
 /// Flags of `upscale`.
 #[derive(Debug, Args)]
 pub struct UpscaleFlags {
-    /// Upscaler (ESRGAN model): a file, or the ID of an upscaler in the library. The model sets the upscale factor
+    /// Upscaler (ESRGAN model): a file, or the ID of an upscaler in the library. The model sets the
+    /// upscale factor
     #[arg(short, long, alias = "upscale-model", value_name = "ID|FILE")]
     pub(super) model: PathBuf,
-    /// Allow a model that is a pickle file (.pth). Pickle files can execute code: use this only if you trust the author
+    /// Allow a model that is a pickle file (.pth). Pickle files can execute code: use this only if
+    /// you trust the author
     #[arg(long)]
     pub(super) allow_pickle: bool,
     /// Picture to upscale (PNG, JPEG or WebP)
@@ -550,7 +565,8 @@ pub struct DevicesFlags {
     /// Benchmark the devices, a few seconds each; time estimates use the result
     #[arg(long)]
     pub(super) measure: bool,
-    /// CPU threads for the benchmark; 0 or less: all cores, or all but one if there are more than four
+    /// CPU threads for the benchmark; 0 or less: all cores, or all but one if there are more than
+    /// four
     #[arg(short, long, value_name = "N", allow_negative_numbers = true, requires = "measure")]
     pub(super) threads: Option<i32>,
     #[command(flatten)]
@@ -568,7 +584,8 @@ pub struct DoctorFlags {
     pub(super) sums: bool,
 }
 
-/// Only Linux confines the process that lends, where its kernel can; the first lines of a lender say whether it does.
+/// Only Linux confines the process that lends, where its kernel can; the first lines of a lender
+/// say whether it does.
 const ALLOW_NETWORK: &str = if cfg!(target_os = "linux") {
     "Let other machines connect: no encryption, no login; where this system does not confine the lender, as it says when it starts, whoever \
      connects could take over this account"
@@ -639,7 +656,8 @@ fn unit(text: &str) -> Result<f32, String> {
     finite(text).ok().filter(|value| (0.0..=1.0).contains(value)).ok_or_else(|| "write a number from 0 to 1".to_owned())
 }
 
-/// `FILE` or `FILE:STRENGTH`. A colon that no number follows belongs to the file's name, as in `C:\ink.safetensors`.
+/// `FILE` or `FILE:STRENGTH`. A colon that no number follows belongs to the file's name, as in
+/// `C:\ink.safetensors`.
 fn lora(text: &str) -> Result<Lora, String> {
     let split = text.rsplit_once(':').and_then(|(path, strength)| Some((path, finite(strength).ok()?)));
     let (path, strength) = split.unwrap_or((text, 1.0));

@@ -11,7 +11,8 @@ use atelier_core::recipe::Person;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct PersonFlags {
-    /// Folder of pictures of a person for PhotoMaker. The prompt names the person with the word img: a woman img by a lake
+    /// Folder of pictures of a person for PhotoMaker. The prompt names the person with the word
+    /// img: a woman img by a lake
     #[arg(long = "pm-id-images-dir", value_name = "DIR", help_heading = INPUTS)]
     pub(in crate::cli) id_images_dir: Option<PathBuf>,
     /// Face features for PhotoMaker v2, as face_detect.py of stable-diffusion.cpp writes them

@@ -54,7 +54,8 @@ pub(in crate::cli) enum QueueCommand {
         #[arg(long, conflicts_with = "jobs")]
         ended: bool,
     },
-    /// Run waiting jobs until none is left. If a window is open, it runs them, and progress is printed here.
+    /// Run waiting jobs until none is left. If a window is open, it runs them, and progress is
+    /// printed here.
     Run {
         #[command(flatten)]
         pull: PullFlags,
@@ -95,7 +96,8 @@ pub(in crate::cli) struct QueueAddFlags {
     width: Option<u32>,
     #[arg(short = 'H', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.height, Recipe::default().height))]
     height: Option<u32>,
-    /// Seed of the first picture; each further picture takes the next number. Negative or absent: random
+    /// Seed of the first picture; each further picture takes the next number. Negative or absent:
+    /// random
     #[arg(short, long, value_name = "N", value_parser = whole_seed, allow_negative_numbers = true, help_heading = PICTURE)]
     seed: Option<i64>,
     #[arg(short, long, alias = "batch", value_name = "N", default_value_t = 1, help_heading = PICTURE, help = within(&ROWS.batch_count))]

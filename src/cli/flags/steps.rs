@@ -1,4 +1,5 @@
-//! The flags of a picture that is like another one, or goes on from its steps; of drafts and of start noise between two seeds.
+//! The flags of a picture that is like another one, or goes on from its steps; of drafts and of
+//! start noise between two seeds.
 
 #![allow(clippy::doc_markdown, reason = "the documentation of a flag is its help text, in which backticks would show")]
 
@@ -12,11 +13,13 @@ use atelier_core::recipe::SeedBlend;
 /// Flags of commands that make pictures.
 #[derive(Debug, Default, Args)]
 pub(in crate::cli) struct LikeFlags {
-    /// Take prompt, seed, settings and model from this picture, whichever program made it; other flags override them
+    /// Take prompt, seed, settings and model from this picture, whichever program made it; other
+    /// flags override them
     #[arg(long, value_name = "PICTURE", help_heading = PICTURE)]
     pub(in crate::cli) like: Option<PathBuf>,
-    /// Branch off after STEP steps of the picture of --like, with the prompt and settings given here. Another --seed changes the noise of
-    /// the remaining steps: the same composition with other details
+    /// Branch off after STEP steps of the picture of --like, with the prompt and settings given
+    /// here. Another --seed changes the noise of the remaining steps: the same composition with
+    /// other details
     #[arg(long, value_name = "STEP", value_parser = clap::value_parser!(u32).range(1..), requires = "like", help_heading = PICTURE)]
     pub(in crate::cli) from_step: Option<u32>,
     /// Finish the draft of --like that --last-step stopped
@@ -33,7 +36,8 @@ pub(in crate::cli) struct StepFlags {
     /// Second seed, blended into the start noise (variation seed)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(0..), help_heading = SAMPLING)]
     pub(in crate::cli) blend_seed: Option<i64>,
-    /// Strength of the second seed, 0 to 1: 0.1 changes details, 1 is the picture of the second seed [default: 0.2]
+    /// Strength of the second seed, 0 to 1: 0.1 changes details, 1 is the picture of the second
+    /// seed [default: 0.2]
     #[arg(long, value_name = "X", value_parser = unit, requires = "blend_seed", help_heading = SAMPLING)]
     pub(in crate::cli) blend: Option<f32>,
 }

@@ -1,7 +1,7 @@
 //! `atelier gallery`: the index of pictures on the command line.
 //!
-//! Everything here asks `atelier_gallery` and prints (`report`). Exit codes: 0 all done, 1 something failed, 2 no such picture or field, 130 ended by
-//! Ctrl-C.
+//! Everything here asks `atelier_gallery` and prints (`report`). Exit codes: 0 all done, 1
+//! something failed, 2 no such picture or field, 130 ended by Ctrl-C.
 
 mod report;
 
@@ -90,7 +90,8 @@ struct CommandRunner {
 }
 
 impl CommandRunner {
-    /// Opens the index; folders that were never looked through to their end are, so that a lost index is whole again.
+    /// Opens the index; folders that were never looked through to their end are, so that a lost
+    /// index is whole again.
     fn open(paths: &Paths, interrupt: Arc<Interrupt>, report: &mut GalleryReport<'_>) -> Result<Self, CommandError> {
         let (database, state) = open_gallery(paths)?;
         if let Some(warning) = state.warning() {

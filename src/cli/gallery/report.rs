@@ -1,4 +1,5 @@
-//! Output of `atelier gallery`: paths and sentences for people, and with `--json` one object a line.
+//! Output of `atelier gallery`: paths and sentences for people, and with `--json` one object a
+//! line.
 //!
 //! `docs/json.md` names every key.
 

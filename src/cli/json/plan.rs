@@ -162,7 +162,8 @@ fn in_phase(phase: Phase, it: &placement::MemoryUse) -> PredictedPhase {
 }
 
 impl PlanFix {
-    /// Without seconds where it changes the recipe: what was counted is the work of the recipe as it is.
+    /// Without seconds where it changes the recipe: what was counted is the work of the recipe as
+    /// it is.
     pub(in crate::cli) fn new(recipe: &Recipe, estimate: &Estimate, fix: &Fix) -> Self {
         let changes = fix.changes.iter().map(ToString::to_string).collect();
         let predicted = Predicted::new(recipe, estimate, &fix.plan.placement, &fix.plan.prediction);

@@ -87,7 +87,8 @@ pub(in crate::cli) fn missing_model(name: &str, flags: &LibraryFlags, paths: &Pa
     library.runnable(name).is_err().then_some(entry)
 }
 
-/// The LoRAs that a prompt names, in this folder; without one, in the library. A path of a file is taken as it is.
+/// The LoRAs that a prompt names, in this folder; without one, in the library. A path of a file is
+/// taken as it is.
 pub(in crate::cli) fn find_loras(
     names: &[String],
     folder: Option<&Path>,

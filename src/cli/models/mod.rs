@@ -1,7 +1,7 @@
 //! `atelier models`: the library on the command line.
 //!
-//! Everything here queries `library` and prints (`report`); no folder is read and no file fetched here. Exit codes: 0 all done, 1 something
-//! failed, 2 no such model, 130 ended by Ctrl-C.
+//! Everything here queries `library` and prints (`report`); no folder is read and no file fetched
+//! here. Exit codes: 0 all done, 1 something failed, 2 no such model, 130 ended by Ctrl-C.
 
 mod library;
 mod pull;
@@ -132,7 +132,8 @@ impl CommandRunner<'_> {
 
     fn list(&mut self, library: &Library, wanted: impl Fn(&ModelCard) -> bool) -> Result<Exit, CommandError> {
         let (models, scan) = self.all_models(library)?;
-        // `in place` also of files that were downloaded by a link: their state has always been that.
+        // `in place` also of files that were downloaded by a link: their state has always been
+        // that.
         let mut cards = model_cards(&models, &scan, None, &BTreeMap::new());
         cards.retain(wanted);
         if cards.is_empty() {

@@ -1,4 +1,5 @@
-//! What the commands of `atelier queue` share: the system that they run on, their errors, the database.
+//! What the commands of `atelier queue` share: the system that they run on, their errors, the
+//! database.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -60,7 +61,8 @@ pub(super) fn open(paths: &Paths, err: &mut (dyn Write + Send)) -> Result<Databa
 /// Says what a person is to know of the database as it was found.
 pub(super) fn warn(state: &DatabaseState, err: &mut (dyn Write + Send)) {
     if let Some(warning) = state.warning() {
-        // Nobody reads standard error where this fails; the file that was put aside is there all the same.
+        // Nobody reads standard error where this fails; the file that was put aside is there all
+        // the same.
         let _ = writeln!(err, "warning: {warning}");
     }
 }

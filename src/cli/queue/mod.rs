@@ -1,7 +1,8 @@
 //! `atelier queue`: the queue of the window, on the command line.
 //!
-//! All but `run` read or change rows, which the process that runs the queue notices; `run` runs it, or follows the one that does. Exit
-//! codes: 0 all done, 1 something failed, 2 wrong flags, 130 ended by Ctrl-C.
+//! All but `run` read or change rows, which the process that runs the queue notices; `run` runs it,
+//! or follows the one that does. Exit codes: 0 all done, 1 something failed, 2 wrong flags, 130
+//! ended by Ctrl-C.
 
 mod add;
 mod environment;

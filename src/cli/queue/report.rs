@@ -49,7 +49,8 @@ pub(super) fn queue(listing: &QueueListing) -> Value {
 
 /// The queue as a whole in words, where there is something to say.
 pub(super) fn queue_text(listing: &QueueListing) -> Option<&'static str> {
-    // Those that were left behind by a process that is gone are asked about, or begun again, by the next one.
+    // Those that were left behind by a process that is gone are asked about, or begun again, by the
+    // next one.
     let waits = listing.rows.iter().any(|row| row.job.state == JobState::Waiting || row.job.is_question());
     match listing.pause {
         PauseMode::No if waits && !listing.is_running => Some("These jobs are not running. Open Atelier, or run: atelier queue run"),

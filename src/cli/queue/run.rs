@@ -22,7 +22,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Longest wait for the engine to stop at the end.
 const END_WITHIN: Duration = Duration::from_secs(10);
 
-/// Runs the queue until nothing more can be made. `automatic`: jobs without a placement get the quickest that fits.
+/// Runs the queue until nothing more can be made. `automatic`: jobs without a placement get the
+/// quickest that fits.
 #[expect(clippy::too_many_arguments, reason = "the flags of one command")]
 pub(super) fn run(
     pull: &PullFlags,

@@ -1,4 +1,5 @@
-//! Strangers' text in every command that prints some: nothing in it steers the terminal, and what programs read is what was written.
+//! Strangers' text in every command that prints some: nothing in it steers the terminal, and what
+//! programs read is what was written.
 
 use std::fs;
 
@@ -10,7 +11,8 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Titles, colours, clearing, the second half of escape sequences, direction, unseen characters, and lines that pass for others.
+/// Titles, colours, clearing, the second half of escape sequences, direction, unseen characters,
+/// and lines that pass for others.
 const HOSTILE: [&str; 8] = [
     "a\u{1b}[31mred\u{1b}[2J",
     "\u{1b}]0;owned\u{7}x",

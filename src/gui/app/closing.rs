@@ -10,7 +10,8 @@ use crate::gui::shared::Closing;
 use crate::gui::{canvas, memory};
 use atelier_studio::queue::QueueRequest;
 
-/// Longest time that closing waits for files to be written, for the engine to stop, and for an answer where the system ends the program.
+/// Longest time that closing waits for files to be written, for the engine to stop, and for an
+/// answer where the system ends the program.
 const CLOSE_WITHIN_SECS: f64 = 10.0;
 
 impl App {
@@ -69,7 +70,8 @@ impl App {
         }
     }
 
-    /// True where a later start may hand its files over: this window stays, or asks whether it should.
+    /// True where a later start may hand its files over: this window stays, or asks whether it
+    /// should.
     const fn takes_files(&self) -> bool {
         match self.state.closing {
             Closing::No | Closing::Confirming | Closing::Unsaved { until_secs: None } => true,
@@ -77,7 +79,8 @@ impl App {
         }
     }
 
-    /// Closes where everything is saved; else asks. `is_ending`: the system asks for the end, so the question does not wait for ever.
+    /// Closes where everything is saved; else asks. `is_ending`: the system asks for the end, so
+    /// the question does not wait for ever.
     fn judge_saving(&mut self, ctx: &egui::Context, is_ending: bool) {
         self.state.unsaved = self.unsaved();
         if self.state.unsaved.is_empty() {
@@ -88,7 +91,8 @@ impl App {
         }
     }
 
-    /// Writes what is not in a file, and closes the window once that is done. `is_ending`: the system asks for it.
+    /// Writes what is not in a file, and closes the window once that is done. `is_ending`: the
+    /// system asks for it.
     pub(super) fn save_and_close(&mut self, ctx: &egui::Context, is_ending: bool) {
         self.with(ctx, |features, context| canvas::update::finish_gesture(features.canvas, context));
         self.save(true);
@@ -97,7 +101,8 @@ impl App {
         ctx.request_repaint();
     }
 
-    /// Hands what is not in a file to the thread that writes. `retries`: also what could not be written the last time.
+    /// Hands what is not in a file to the thread that writes. `retries`: also what could not be
+    /// written the last time.
     fn save(&mut self, retries: bool) {
         if let Some(write) = self.autosave.save(&self.state, retries) {
             self.write_settings(write);

@@ -1,4 +1,5 @@
-//! What is kept of a document by itself, so that it is there again after a crash. Nothing here waits.
+//! What is kept of a document by itself, so that it is there again after a crash. Nothing here
+//! waits.
 
 use crate::gui::canvas::state::{OpenDocument, State};
 use crate::gui::canvas::work::{self, DocumentNumber};

@@ -42,8 +42,8 @@ pub(crate) struct SeedUse {
     next: i64,
 }
 
-/// The seed for a recipe with a chosen seed: that one, and where the same was asked for before, the first that no candidate has. The engine
-/// gives the pictures of a batch one seed after the other.
+/// The seed for a recipe with a chosen seed: that one, and where the same was asked for before, the
+/// first that no candidate has. The engine gives the pictures of a batch one seed after the other.
 pub(crate) fn next_seed(uses: &mut Vec<SeedUse>, basis: AnalysisBasis, recipe: &Recipe) -> i64 {
     // Other pixels make another picture of the same seed.
     uses.retain(|it| it.basis.version == basis.version);

@@ -87,7 +87,8 @@ pub(crate) fn accept(document: &mut OpenDocument, context: &mut Context<'_>) {
     }
 }
 
-/// Makes what a picture of this seed changes a layer. Returns false where that is not possible; a notice says so.
+/// Makes what a picture of this seed changes a layer. Returns false where that is not possible; a
+/// notice says so.
 pub(crate) fn accept_patch(
     document: &mut OpenDocument,
     seed: i64,

@@ -1,4 +1,5 @@
-//! Commands of the canvas. Their effect is in [`crate::gui::canvas::update`]; nothing here changes anything.
+//! Commands of the canvas. Their effect is in [`crate::gui::canvas::update`]; nothing here changes
+//! anything.
 
 use std::path::PathBuf;
 

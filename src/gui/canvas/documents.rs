@@ -133,8 +133,9 @@ pub(crate) fn park(state: &mut State, context: &mut Context<'_>) {
     limit_bytes(&mut state.parked, &mut state.closed, MAX_BYTES_ASIDE);
 }
 
-/// Brings the documents that are not edited below a number of bytes: closed ones go first, the oldest before others, then what the others can
-/// undo. What was painted on those that are open stays.
+/// Brings the documents that are not edited below a number of bytes: closed ones go first, the
+/// oldest before others, then what the others can undo. What was painted on those that are open
+/// stays.
 fn limit_bytes(parked: &mut [OpenDocument], closed: &mut Vec<OpenDocument>, most: usize) {
     let bytes = |documents: &[OpenDocument]| -> usize {
         documents.iter().map(|it| it.document.content().bytes() + it.document.history_bytes()).sum()

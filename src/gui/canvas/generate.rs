@@ -1,4 +1,5 @@
-//! Pictures from a document: what would be generated is found out on another thread, then asked for.
+//! Pictures from a document: what would be generated is found out on another thread, then asked
+//! for.
 
 use crate::gui::canvas::candidate::{CandidateRun, next_seed};
 use crate::gui::canvas::state::{Gesture, OpenDocument, Part, State};
@@ -30,7 +31,8 @@ pub(crate) fn generate_regions(state: &mut State, context: &mut Context<'_>) {
     }
 }
 
-/// Finds out what would be generated, once nothing is being drawn, and asks for it where that was wanted.
+/// Finds out what would be generated, once nothing is being drawn, and asks for it where that was
+/// wanted.
 pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
     let options = state.options;
     let Some(document) = state.edited_mut() else { return };
@@ -101,7 +103,8 @@ fn ask(document: &mut OpenDocument, analysis: &Analysis, options: &ToolOptions, 
     context.follow_up(create::Command::GenerateWith(Box::new(recipe)));
 }
 
-/// The recipe of a document's pictures, whose size stays the one at which the model works best. Its seed is drawn here, so that its job is known by it.
+/// The recipe of a document's pictures, whose size stays the one at which the model works best. Its
+/// seed is drawn here, so that its job is known by it.
 pub(crate) fn recipe(base: &Recipe, document: &OpenDocument, analysis: &Analysis, options: &ToolOptions) -> Recipe {
     let picture = &analysis.picture;
     // What has no pixels has nothing to be kept.

@@ -1,4 +1,5 @@
-//! The canvas: a picture that is painted on, masked, extended, and generated in part. Create shows it in the place of the picture.
+//! The canvas: a picture that is painted on, masked, extended, and generated in part. Create shows
+//! it in the place of the picture.
 
 mod autosave;
 pub mod candidate;

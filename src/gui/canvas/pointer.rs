@@ -212,7 +212,8 @@ pub(crate) fn edit(document: &mut OpenDocument, edit: DocumentEdit, context: &mu
     );
 }
 
-/// An edit was carried out. Where the document has changed meanwhile, it is carried out once more on what is there now.
+/// An edit was carried out. Where the document has changed meanwhile, it is carried out once more
+/// on what is there now.
 fn edited(
     document: &mut OpenDocument,
     version: u64,

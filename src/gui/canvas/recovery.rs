@@ -1,4 +1,5 @@
-//! Canvases of earlier sessions: the newest is opened by itself, the others one by one as the person asks. Nothing here waits.
+//! Canvases of earlier sessions: the newest is opened by itself, the others one by one as the
+//! person asks. Nothing here waits.
 
 use std::path::PathBuf;
 

@@ -274,7 +274,8 @@ impl State {
         Self { folder, recovery: Recovery { paths, ..Recovery::default() }, ..Self::default() }
     }
 
-    /// The state at the start of a window beside another one, whose canvases it leaves alone. `folder`: its own, of autosaved canvases.
+    /// The state at the start of a window beside another one, whose canvases it leaves alone.
+    /// `folder`: its own, of autosaved canvases.
     #[must_use]
     pub fn beside(folder: Option<PathBuf>) -> Self {
         Self { folder, ..Self::default() }

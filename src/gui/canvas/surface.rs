@@ -1,4 +1,5 @@
-//! The document on the graphics card: textures in a grid. Only what has changed is composed and sent.
+//! The document on the graphics card: textures in a grid. Only what has changed is composed and
+//! sent.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -43,7 +44,8 @@ impl Surface {
         }
     }
 
-    /// Composes what has changed and sends it, for some milliseconds; the rest follows in the next frames. True once nothing is left.
+    /// Composes what has changed and sends it, for some milliseconds; the rest follows in the next
+    /// frames. True once nothing is left.
     pub(crate) fn refresh(&mut self, context: &Context, content: &DocumentContent) -> bool {
         if (self.width, self.height) != (content.width(), content.height()) {
             self.resize(context, content.width(), content.height());

@@ -105,7 +105,8 @@ impl ToolOptions {
         }
     }
 
-    /// Sizes of brushes that suit a picture of this longest side in pixels, where nobody has chosen others.
+    /// Sizes of brushes that suit a picture of this longest side in pixels, where nobody has chosen
+    /// others.
     pub(crate) fn suit(&mut self, side_px: u32) {
         let usual = Self::default();
         let size = |part: f32| (side_px as f32 / part).clamp(3.0, 240.0).round();

@@ -1,4 +1,5 @@
-//! From pixels of the document to points of the screen and back: zoom and position of the view, rotation, and mirroring.
+//! From pixels of the document to points of the screen and back: zoom and position of the view,
+//! rotation, and mirroring.
 
 use eframe::egui::emath::Rot2;
 use eframe::egui::{Pos2, Rect, Vec2, vec2};

@@ -160,11 +160,13 @@ fn move_layer(document: &mut OpenDocument, id: LayerId, by: isize, context: &mut
     }
 }
 
-/// Follows what happened in other features and threads: called once a frame. `follows`: Create shows the newest picture.
+/// Follows what happened in other features and threads: called once a frame. `follows`: Create
+/// shows the newest picture.
 pub(crate) fn refresh(state: &mut State, shown: Option<(SessionPictureId, ImageSource)>, follows: bool, context: &mut Context<'_>) {
     let before = std::mem::replace(&mut state.shown, shown);
     let id = |shown: &Option<(SessionPictureId, ImageSource)>| shown.as_ref().map(|(id, _)| *id);
-    // A person who chooses a picture wants to see it; one that was just made does not push the canvas aside.
+    // A person who chooses a picture wants to see it; one that was just made does not push the
+    // canvas aside.
     if state.is_editing && !follows && id(&before) != id(&state.shown) {
         documents::leave(state, context);
     }
@@ -187,14 +189,16 @@ pub(crate) fn start(state: &State, context: &Context<'_>) {
     recovery::start(state, context);
 }
 
-/// Keeps what was painted, as the window closes. `retries`: also what could not be kept the last time.
+/// Keeps what was painted, as the window closes. `retries`: also what could not be kept the last
+/// time.
 pub(crate) fn save(state: &mut State, background: &Background, retries: bool) {
     for document in state.open_documents_mut().filter(|document| retries || document.saver.failure().is_none()) {
         autosave::autosave(document, background);
     }
 }
 
-/// Ends what the pointer is doing, as the window closes: a stroke that is being drawn is part of the picture.
+/// Ends what the pointer is doing, as the window closes: a stroke that is being drawn is part of
+/// the picture.
 pub(crate) fn finish_gesture(state: &mut State, context: &mut Context<'_>) {
     if let Some(document) = state.edited_mut()
         && let Some(gesture) = document.gesture.take()

@@ -1,4 +1,5 @@
-//! Work of the canvas for other threads: pixels, and files. All of it blocks; nothing here knows the state or draws.
+//! Work of the canvas for other threads: pixels, and files. All of it blocks; nothing here knows
+//! the state or draws.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -79,7 +80,8 @@ pub struct Analysis {
     pub control: Option<Rgb8>,
     /// The reference pictures that layers hold.
     pub references: Vec<Rgb8>,
-    /// The picture and its borders, where all that is generated is borders so wide that the model sees them in several parts.
+    /// The picture and its borders, where all that is generated is borders so wide that the model
+    /// sees them in several parts.
     pub extension: Option<Extension>,
 }
 
@@ -123,7 +125,8 @@ pub struct PreparedCandidate {
     pub thumbnail: ColorImage,
 }
 
-/// Finds what a candidate changes of its base; `None` where it has another size. `max_side_px`: the longest side that the graphics card takes.
+/// Finds what a candidate changes of its base; `None` where it has another size. `max_side_px`: the
+/// longest side that the graphics card takes.
 pub(crate) fn prepare_candidate(picture: &Rgb8, base: &CandidateBase, seed: i64, max_side_px: usize) -> Option<PreparedCandidate> {
     let mask = base.mask.as_deref();
     let patch = TileImage::of_difference(picture, &base.picture)?;
@@ -141,7 +144,8 @@ pub(crate) fn prepare_candidate(picture: &Rgb8, base: &CandidateBase, seed: i64,
     Some(PreparedCandidate { seed, region: base.region, patch, bounds, overlay, thumbnail: pixels::thumbnail(picture) })
 }
 
-/// RGBA bytes of what a candidate changes in a rectangle, and of all that is masked there: where it is as before, the mask's colour would show.
+/// RGBA bytes of what a candidate changes in a rectangle, and of all that is masked there: where it
+/// is as before, the mask's colour would show.
 fn overlay(patch: &TileImage, picture: &Rgb8, mask: Option<&Mask>, rect: PixelRect) -> Vec<u8> {
     let mut pixels = patch.read(rect);
     let Some(mask) = mask else { return pixels };

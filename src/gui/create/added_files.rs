@@ -10,8 +10,9 @@ use crate::gui::workers::Worker;
 use atelier_core::recipe::{ImageSource, ModelFiles, embedding_word};
 use atelier_studio::library_service::LibraryRequest;
 
-/// Takes files over, each in its role. One with a diffusion module is the model from now on, with the settings that suit it: the library finds
-/// the other parts and answers with `LibraryEvent::ModelAssembled`. Without a library, these files alone are the model.
+/// Takes files over, each in its role. One with a diffusion module is the model from now on, with
+/// the settings that suit it: the library finds the other parts and answers with
+/// `LibraryEvent::ModelAssembled`. Without a library, these files alone are the model.
 pub(crate) fn take_files(files: ModelFiles, context: &mut Context<'_>) {
     if files.main().is_none() {
         for (role, path) in files.iter() {

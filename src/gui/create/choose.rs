@@ -1,4 +1,5 @@
-//! File dialogs of this view and of the guides: where the system has none, a person types a path. Nothing here waits.
+//! File dialogs of this view and of the guides: where the system has none, a person types a path.
+//! Nothing here waits.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! Commands of the Create view. Their effect is in [`crate::gui::create::update`]; nothing here changes anything.
+//! Commands of the Create view. Their effect is in [`crate::gui::create::update`]; nothing here
+//! changes anything.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -72,7 +73,8 @@ pub enum Command {
     UsePrompt(String),
     /// Search the earlier prompts.
     SearchPrompts(String),
-    /// Identify files that were dropped, pasted or typed: each takes its place, and of a picture it is asked what it is for.
+    /// Identify files that were dropped, pasted or typed: each takes its place, and of a picture it
+    /// is asked what it is for.
     TakePaths(Vec<PathBuf>),
     /// Ask what a pasted picture is for.
     TakeImage(Arc<ColorImage>),

@@ -1,4 +1,5 @@
-//! Pictures that were dropped, pasted or opened and wait for the person to say what they are for. Plain data.
+//! Pictures that were dropped, pasted or opened and wait for the person to say what they are for.
+//! Plain data.
 
 use atelier_core::recipe::ImageSource;
 use atelier_studio::opened_picture::OpenedPicture;

@@ -6,7 +6,8 @@ use crate::gui::shared::Shared;
 use atelier_core::recipe::{Hires, ImageSource, InitImage, Recipe, RedrawTiles};
 use atelier_library::ModelKind;
 
-/// Denoising strength where details are drawn anew: enough for texture, too little to change what is seen.
+/// Denoising strength where details are drawn anew: enough for texture, too little to change what
+/// is seen.
 const REDRAW_STRENGTH: f32 = 0.35;
 
 /// What is made of a finished picture.
@@ -51,12 +52,14 @@ pub(crate) fn upscalers(shared: &Shared) -> impl Iterator<Item = (&str, &Path)> 
     shared.cards_with_file(ModelKind::Upscaler).map(|(card, path)| (card.name.as_str(), path))
 }
 
-/// A second pass with this upscaler. A person who chooses a file agrees to open it, also where it is a pickle.
+/// A second pass with this upscaler. A person who chooses a file agrees to open it, also where it
+/// is a pickle.
 pub(crate) fn with_upscaler(hires: &Hires, upscaler: Option<PathBuf>) -> Hires {
     Hires { allow_pickle: upscaler.is_some(), upscaler, ..hires.clone() }
 }
 
-/// The recipe that enlarges a picture of this recipe. A model that is not on this machine is replaced by the chosen one.
+/// The recipe that enlarges a picture of this recipe. A model that is not on this machine is
+/// replaced by the chosen one.
 pub(super) fn enlarging(of: &Recipe, image: ImageSource, way: Enlargement, shared: &Shared) -> Recipe {
     let strength = match way {
         Enlargement::Plain => 0.0,

@@ -1,5 +1,6 @@
-//! Files that come from outside: dropped, pasted, or opened by the command line, a file manager or a second start. A picture that Atelier made
-//! and that is opened is shown and brings its settings; of every other picture the person is asked what it is for. Nothing here waits.
+//! Files that come from outside: dropped, pasted, or opened by the command line, a file manager or
+//! a second start. A picture that Atelier made and that is opened is shown and brings its settings;
+//! of every other picture the person is asked what it is for. Nothing here waits.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! Pictures and previews of the Create view: from the engine to the screen, while the queue keeps them. Nothing here waits.
+//! Pictures and previews of the Create view: from the engine to the screen, while the queue keeps
+//! them. Nothing here waits.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,7 +33,8 @@ const MAX_LORAS: usize = 60;
 /// Most thumbnails of files that are kept.
 const MAX_THUMBNAILS: usize = 48;
 
-/// Keeps the newest preview until it can be made ready for the screen. Of several pictures that form, one is shown.
+/// Keeps the newest preview until it can be made ready for the screen. Of several pictures that
+/// form, one is shown.
 pub(crate) fn preview(state: &mut State, job: JobId, preview: Preview, context: &Context<'_>) {
     state.step_previews.add(job, &preview);
     if context.shared.jobs.running().is_some_and(|running| running.id == job) {
@@ -50,7 +52,8 @@ pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context:
     drop_preview(state, job);
 }
 
-/// Keeps a picture that no job of the queue made. `paths`: the person's folders; without any it is in no index.
+/// Keeps a picture that no job of the queue made. `paths`: the person's folders; without any it is
+/// in no index.
 pub(crate) fn keep(state: &mut State, recipe: Recipe, picture: &Picture, paths: Option<Paths>, context: &mut Context<'_>) {
     let id = show(state, recipe.clone(), picture, context);
     let recipe = Recipe { width: picture.image.width(), height: picture.image.height(), ..recipe };
@@ -77,7 +80,8 @@ fn show(state: &mut State, mut recipe: Recipe, picture: &Picture, context: &Cont
     id
 }
 
-/// A job has ended. A last preview stays until its picture is ready for the screen, so that nothing flickers.
+/// A job has ended. A last preview stays until its picture is ready for the screen, so that nothing
+/// flickers.
 pub(crate) fn job_ended(state: &mut State, job: JobId, is_done: bool) {
     state.step_previews.end(job);
     let picture_comes = is_done && state.converting_picture.is_some();
@@ -93,7 +97,8 @@ fn drop_preview(state: &mut State, job: JobId) {
     }
 }
 
-/// Asks for the full picture that is shown, where the graphics card does not have it, and for the newest preview.
+/// Asks for the full picture that is shown, where the graphics card does not have it, and for the
+/// newest preview.
 pub(crate) fn refresh_textures(state: &mut State, context: &mut Context<'_>) {
     if !state.is_converting_preview
         && let Some((job, preview)) = state.pending_preview.take()
@@ -121,7 +126,8 @@ pub(crate) fn refresh_textures(state: &mut State, context: &mut Context<'_>) {
     state.converting_picture = Some(picture.id);
 }
 
-/// The queue has kept a picture, or could not. It may say so before the engine's own picture is read.
+/// The queue has kept a picture, or could not. It may say so before the engine's own picture is
+/// read.
 pub(crate) fn kept(state: &mut State, job: JobId, index: u32, result: Result<PathBuf, Advice>, context: &mut Context<'_>) {
     state.kept.insert((job, index), result);
     take_kept(state, job, index, context);
@@ -213,7 +219,8 @@ fn loaded(state: &mut State, id: SessionPictureId, result: Result<Rgb8, FileErro
     }
 }
 
-/// Has a finished picture made ready for the screen, with the thumbnail of the filmstrip where that is wanted.
+/// Has a finished picture made ready for the screen, with the thumbnail of the filmstrip where that
+/// is wanted.
 fn convert(id: SessionPictureId, picture: Arc<Rgb8>, wants_thumbnail: bool, context: &Context<'_>) {
     let max_side_px = context.egui.input(|input| input.max_texture_side);
     context.run(
@@ -237,7 +244,8 @@ fn picture_ready(state: &mut State, id: SessionPictureId, full: ColorImage, thum
         let texture = context.egui.load_texture("picture", full, options);
         state.session.keep_texture(id, texture);
     }
-    // The finished picture takes the place of its preview; a next one of the batch brings a new preview.
+    // The finished picture takes the place of its preview; a next one of the batch brings a new
+    // preview.
     if state.session.iter().next().is_some_and(|newest| newest.id == id) {
         state.forming = None;
     }

@@ -1,6 +1,7 @@
 //! Pictures of this session: order, selection, and bounds of their memory.
 //!
-//! Invariants: a picture's pixels are let go only when its file is written; ids only grow; `shown` is always a picture that is here.
+//! Invariants: a picture's pixels are let go only when its file is written; ids only grow; `shown`
+//! is always a picture that is here.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -39,7 +40,8 @@ pub struct SessionPicture {
     /// Its pixels, until they are written and room is needed.
     pub pixels: Option<Arc<Rgb8>>,
     pub stored: PictureFile,
-    /// Texture of the filmstrip; `None` until it is converted, and for pictures whose thumbnail the gallery has.
+    /// Texture of the filmstrip; `None` until it is converted, and for pictures whose thumbnail the
+    /// gallery has.
     pub thumbnail: Option<TextureHandle>,
     /// Its number in the gallery, where it was made before this session.
     pub kept: Option<PictureId>,
@@ -102,7 +104,8 @@ impl Session {
         id
     }
 
-    /// Adds a picture that is in a file and returns its number. Its pixels are read when they are shown.
+    /// Adds a picture that is in a file and returns its number. Its pixels are read when they are
+    /// shown.
     pub fn push_file(&mut self, picture: OpenedPicture, path: PathBuf) -> SessionPictureId {
         let recipe = picture.recipe();
         let OpenedPicture { info, notes, width, height, .. } = picture;

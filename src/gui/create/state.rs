@@ -1,4 +1,5 @@
-//! State of the Create view: the pictures of this session, the one that forms, and how the canvas shows them.
+//! State of the Create view: the pictures of this session, the one that forms, and how the canvas
+//! shows them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -53,7 +54,8 @@ pub struct State {
     pub focus_prompt: bool,
     /// Previews of the steps of the last pictures.
     pub step_previews: StepPreviews,
-    /// The step that is shown in the place of its picture; without effect while another picture is shown.
+    /// The step that is shown in the place of its picture; without effect while another picture is
+    /// shown.
     pub shown_step: Option<ShownStep>,
     /// The newest preview that is not yet ready for the screen.
     pub(crate) pending_preview: Option<(JobId, Preview)>,

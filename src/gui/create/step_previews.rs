@@ -10,7 +10,8 @@ use atelier_core::canvas::PixelRect;
 use atelier_core::recipe::Rgb8;
 use atelier_engine::{JobId, Preview};
 
-/// Bytes of the previews of all pictures: two of 20 steps at 1024 x 1024 in the finest previews, hundreds in rough ones.
+/// Bytes of the previews of all pictures: two of 20 steps at 1024 x 1024 in the finest previews,
+/// hundreds in rough ones.
 const MAX_BYTES: usize = 128 << 20;
 
 /// Previews of the steps of the last pictures; the oldest picture is dropped first.
@@ -85,7 +86,8 @@ impl StepPreviews {
         self.pictures.iter().any(|it| it.id == Some(id) && !it.previews.is_empty())
     }
 
-    /// The preview of a step of a picture, or of the nearest one before it, else after it, and its step.
+    /// The preview of a step of a picture, or of the nearest one before it, else after it, and its
+    /// step.
     #[must_use]
     pub fn nearest(&self, id: SessionPictureId, step: u32) -> Option<(u32, &Arc<Rgb8>)> {
         let previews = &self.pictures.iter().find(|it| it.id == Some(id))?.previews;

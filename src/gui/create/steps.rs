@@ -46,7 +46,8 @@ impl State {
         self.shown_step.as_ref().filter(|shown| shown.id == id)
     }
 
-    /// The preview of the step in sight, and the part of the picture in whose place it is shown; `None`: all of it.
+    /// The preview of the step in sight, and the part of the picture in whose place it is shown;
+    /// `None`: all of it.
     #[must_use]
     pub fn step_texture(&self) -> Option<(&TextureHandle, Option<PixelRect>)> {
         let shown = self.step_in_sight()?;
@@ -98,8 +99,8 @@ fn step_ready(state: &mut State, id: SessionPictureId, step: u32, image: ColorIm
     }
 }
 
-/// The next picture begins with the steps of the picture shown up to the one in sight, and goes on with the words, guidance and LoRAs of the
-/// settings.
+/// The next picture begins with the steps of the picture shown up to the one in sight, and goes on
+/// with the words, guidance and LoRAs of the settings.
 pub(crate) fn go_on_from_step(state: &State, context: &mut Context<'_>) {
     let (Some(shown), Some(picture)) = (state.step_in_sight(), state.session.shown()) else { return };
     let settings = branch_settings(&picture.recipe, shown.step, file_name(picture), &context.shared.next.recipe);
@@ -108,7 +109,8 @@ pub(crate) fn go_on_from_step(state: &State, context: &mut Context<'_>) {
     context.notice(format!("The next picture continues from step {step}. Change the prompt, guidance or LoRAs, then generate."));
 }
 
-/// The recipe of the picture shown with the same steps up to the one in sight, and another seed after it.
+/// The recipe of the picture shown with the same steps up to the one in sight, and another seed
+/// after it.
 pub(crate) fn rerolled(state: &State) -> Option<Recipe> {
     let (shown, picture) = (state.step_in_sight()?, state.session.shown()?);
     let earlier_steps = picture.recipe.steps_until(shown.step, file_name(picture));

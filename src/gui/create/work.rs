@@ -1,4 +1,5 @@
-//! Work of the Create view for the worker of files. All of it blocks; nothing here knows the state or draws.
+//! Work of the Create view for the worker of files. All of it blocks; nothing here knows the state
+//! or draws.
 
 use std::fs;
 use std::io;
@@ -44,7 +45,8 @@ pub(crate) fn missing(paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths.into_iter().filter(|path| !path.is_file()).collect()
 }
 
-/// Keeps a picture that no job of the queue made. `paths`: the person's folders; without any it is in no index.
+/// Keeps a picture that no job of the queue made. `paths`: the person's folders; without any it is
+/// in no index.
 pub(crate) fn keep(destination: &Destination, picture: &Picture, paths: Option<Paths>) -> Result<PathBuf, Advice> {
     let hint = "The picture is still in memory: save it elsewhere with \"Save as\" before you close Atelier.";
     let path = destination.write(picture).map_err(|error| Advice::new(error.to_string(), hint))?;

@@ -1,4 +1,5 @@
-//! Commands of the Devices view, each with its label, tooltip and enabled state. Their effects are in [`crate::gui::devices::update`].
+//! Commands of the Devices view, each with its label, tooltip and enabled state. Their effects are
+//! in [`crate::gui::devices::update`].
 
 use crate::gui::devices::board::{CardMove, CardPart, MoveOutcome, Suggestion};
 use crate::gui::devices::state::State;
@@ -18,11 +19,13 @@ pub enum Command {
     TogglePin(Module),
     /// Set a device's budget in GiB; `None` removes it.
     SetBudget(String, Option<f64>),
-    /// Move everything from the first device to the second, which is the same card with another backend.
+    /// Move everything from the first device to the second, which is the same card with another
+    /// backend.
     ChangeBackend(String, String),
     /// Add what streaming of layers lacks.
     AddNeedsOfStreaming,
-    /// Let Atelier place what names no device, or no longer; switched on, the recipe's placement is left to it.
+    /// Let Atelier place what names no device, or no longer; switched on, the recipe's placement is
+    /// left to it.
     SetAutomatic(bool),
     /// Make a picture with each of the best placements, and compare their times.
     TryPlacements,

@@ -1,7 +1,8 @@
-//! The Devices view: the devices that the modules of the recipe run on and that their weights live in.
+//! The Devices view: the devices that the modules of the recipe run on and that their weights live
+//! in.
 //!
-//! [`board`] is the pure part of the state: placement, prediction, suggestion. Requests to the engine are in [`requests`], effects of commands
-//! in [`update`].
+//! [`board`] is the pure part of the state: placement, prediction, suggestion. Requests to the
+//! engine are in [`requests`], effects of commands in [`update`].
 
 pub mod board;
 pub mod command;

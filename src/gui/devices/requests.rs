@@ -1,4 +1,5 @@
-//! Requests of the Devices view to the engine (devices, servers, estimates), and what its answers change. Nothing here waits.
+//! Requests of the Devices view to the engine (devices, servers, estimates), and what its answers
+//! change. Nothing here waits.
 
 use crate::gui::context::{Context, log_if_busy};
 use crate::gui::devices::board::{ServerState, test_summary};
@@ -46,7 +47,8 @@ pub(crate) fn add_server(state: &mut State, address: ServerAddress, context: &Co
     log_if_busy(context.engine.add_server(address));
 }
 
-/// Brings the board up to date and sends the requests that are due. Returns true if an estimate was requested.
+/// Brings the board up to date and sends the requests that are due. Returns true if an estimate was
+/// requested.
 pub(crate) fn refresh(state: &mut State, context: &Context<'_>) -> bool {
     let now = context.egui.time();
     let on_screen = context.shared.screen == Screen::Devices;
@@ -115,7 +117,8 @@ pub(crate) fn rates_measured(state: &mut State, is_measuring: bool) {
     }
 }
 
-/// Requests an estimate of the recipe once it stays unchanged. Returns true if the request was sent.
+/// Requests an estimate of the recipe once it stays unchanged. Returns true if the request was
+/// sent.
 fn request_estimate(state: &mut State, now: f64, context: &Context<'_>) -> bool {
     let recipe = &context.shared.next.recipe;
     let key = EstimateKey::of(recipe);
@@ -137,8 +140,9 @@ fn request_estimate(state: &mut State, now: f64, context: &Context<'_>) -> bool 
         due::wake_in(context.egui, f64::from(secs));
         return false;
     }
-    // Memory needs do not depend on the placement, and must be known while its text has errors: the last readable one is sent.
-    // One that is left to the engine is chosen from the estimate for none.
+    // Memory needs do not depend on the placement, and must be known while its text has errors: the
+    // last readable one is sent. One that is left to the engine is chosen from the estimate for
+    // none.
     let named = board.placement.as_ref().filter(|_| !board.automatic.places(&recipe.placement));
     let placement = named.map(Placement::text).unwrap_or_default();
     let sent = log_if_busy(context.engine.estimate(Recipe { placement, ..recipe.clone() }));

@@ -31,7 +31,8 @@ pub struct State {
     pub(super) measurement: MeasurementState,
     /// Version of the board's predicted time that the queue was told.
     pub(super) told_time_version: u64,
-    /// True once the pinned modules are known: from the settings, or from the placement text as soon as there are devices to read it with.
+    /// True once the pinned modules are known: from the settings, or from the placement text as
+    /// soon as there are devices to read it with.
     pub(super) pins_known: bool,
     /// True if the view was on the screen in the last frame.
     pub(super) was_on_screen: bool,
@@ -55,7 +56,8 @@ pub(super) struct DeviceListState {
     pub(super) listed_at_secs: Option<f64>,
     /// True until the answer to the last request has come.
     pub(super) pending: bool,
-    /// True from the beginning of a job to the next list, which the engine makes before it loads the job's model.
+    /// True from the beginning of a job to the next list, which the engine makes before it loads
+    /// the job's model.
     pub(super) job_began: bool,
     /// Devices of removed servers: the engine lists them until the program ends.
     pub(super) removed: BTreeSet<String>,

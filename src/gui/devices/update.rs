@@ -118,7 +118,8 @@ fn change_placement(state: &State, context: &mut Context<'_>, change: impl FnOnc
     }
 }
 
-/// Leaves the placement to Atelier, with nothing pinned; or switches that off, which leaves everything on the first device.
+/// Leaves the placement to Atelier, with nothing pinned; or switches that off, which leaves
+/// everything on the first device.
 fn set_automatic(state: &mut State, is_on: bool, context: &mut Context<'_>) {
     if !log_if_busy(context.engine.place_automatically(is_on)) {
         return;

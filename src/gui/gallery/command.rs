@@ -1,4 +1,5 @@
-//! Commands of the Gallery view. Their effect is in [`crate::gui::gallery::update`]; nothing here changes anything.
+//! Commands of the Gallery view. Their effect is in [`crate::gui::gallery::update`]; nothing here
+//! changes anything.
 
 use std::path::PathBuf;
 

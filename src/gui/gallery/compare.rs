@@ -61,7 +61,8 @@ pub fn differing_settings(first: &PictureDetails, second: &PictureDetails) -> Ve
     rows.filter(|row| row.first != row.second).collect()
 }
 
-/// Settings of a picture by name, always the same names in the same order; empty where the picture does not tell.
+/// Settings of a picture by name, always the same names in the same order; empty where the picture
+/// does not tell.
 #[must_use]
 pub fn setting_values(picture: &PictureDetails) -> Vec<(&'static str, String)> {
     let settings = &picture.settings;

@@ -1,6 +1,7 @@
 //! Geometry of the grid: square cells in rows, under headings where the pictures are grouped. Pure.
 //!
-//! Offsets are `f64`: a hundred thousand pictures are millions of points high, where `f32` is too coarse for even spaces.
+//! Offsets are `f64`: a hundred thousand pictures are millions of points high, where `f32` is too
+//! coarse for even spaces.
 
 use std::ops::Range;
 
@@ -38,7 +39,8 @@ pub(crate) enum Item {
 }
 
 impl Layout {
-    /// Lays out groups of so many pictures within a width in points. `side`: the least side of a cell; cells grow until they fill the row.
+    /// Lays out groups of so many pictures within a width in points. `side`: the least side of a
+    /// cell; cells grow until they fill the row.
     pub(crate) fn new(counts: &[usize], has_headings: bool, width: f64, side: f64) -> Self {
         let columns = (((width + GAP) / (side + GAP)).floor() as usize).max(1);
         let side = ((width - GAP * (columns - 1) as f64) / columns as f64).floor().max(1.0);
@@ -116,8 +118,8 @@ impl Layout {
         cells.collect()
     }
 
-    /// The picture that lies so many rows below (above, where negative) the one of this index, in its column or the nearest; the same index
-    /// where there is no such row.
+    /// The picture that lies so many rows below (above, where negative) the one of this index, in
+    /// its column or the nearest; the same index where there is no such row.
     pub(crate) fn row_step(&self, index: usize, rows: isize) -> usize {
         let mut at = index;
         for _ in 0..rows.unsigned_abs() {

@@ -1,4 +1,5 @@
-//! The Gallery view: every picture that was made here, and those of other folders; found by word, looked at, compared, used again.
+//! The Gallery view: every picture that was made here, and those of other folders; found by word,
+//! looked at, compared, used again.
 
 pub mod command;
 pub mod compare;

@@ -1,6 +1,8 @@
-//! State of the Gallery view: the search and what it found, what is selected, large look and comparison.
+//! State of the Gallery view: the search and what it found, what is selected, large look and
+//! comparison.
 //!
-//! Plain data. Pictures are numbers; their summaries and thumbnails come from the gallery's threads for what is in sight alone.
+//! Plain data. Pictures are numbers; their summaries and thumbnails come from the gallery's threads
+//! for what is in sight alone.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -50,7 +52,8 @@ pub struct State {
     pub mode: Mode,
     /// Everything known of the picture under the cursor, and of pictures that are compared.
     pub details: HashMap<PictureId, Box<PictureDetails>>,
-    /// Pixels on the graphics card, of pictures that are looked at or compared; `Err` is a sentence.
+    /// Pixels on the graphics card, of pictures that are looked at or compared; `Err` is a
+    /// sentence.
     pub pixels: HashMap<PictureId, Result<LargePicture, String>>,
     /// Difference of the two pictures that are compared.
     pub difference: Option<(PictureId, PictureId, TextureHandle)>,
@@ -93,7 +96,8 @@ pub(crate) struct Asked {
     pub(crate) summaries: Vec<PictureId>,
     pub(crate) details: Vec<PictureId>,
     pub(crate) pixels: Vec<PictureId>,
-    /// Summaries of selected pictures, which need not be in sight: what their files are for, by the number of the request.
+    /// Summaries of selected pictures, which need not be in sight: what their files are for, by the
+    /// number of the request.
     pub(crate) files: Vec<(u64, FilesUse)>,
     /// Number of the last such request.
     pub(crate) last_files: u64,
@@ -176,7 +180,8 @@ impl Default for State {
 }
 
 impl State {
-    /// Replaces what was found; cursor and selection stay with their pictures, where these are still found.
+    /// Replaces what was found; cursor and selection stay with their pictures, where these are
+    /// still found.
     pub fn set_found(&mut self, found: Arc<Found>) {
         let index_of = |at: Option<usize>| {
             let id = *self.found.ids.get(at?)?;
@@ -216,7 +221,8 @@ impl State {
         self.details.insert(id, details);
     }
 
-    /// Shows a mark at once. `is_sent`: it is on its way to the index, and what is read from there may not have it yet.
+    /// Shows a mark at once. `is_sent`: it is on its way to the index, and what is read from there
+    /// may not have it yet.
     pub(crate) fn mark(&mut self, ids: &[PictureId], mark: &Mark, is_sent: bool) {
         for id in ids {
             if let Some(summary) = self.summaries.get_mut(id) {

@@ -50,7 +50,8 @@ impl Thumbnails {
         self.textures.contains_key(&id)
     }
 
-    /// Keeps a thumbnail, `None` where it cannot be made, and lets those go that were not drawn for longest.
+    /// Keeps a thumbnail, `None` where it cannot be made, and lets those go that were not drawn for
+    /// longest.
     pub(crate) fn insert(&mut self, id: PictureId, texture: Option<TextureHandle>) {
         self.remove(id);
         let thumbnail = Thumbnail { texture, drawn: Cell::new(self.frame.get()) };

@@ -1,4 +1,5 @@
-//! Effects of the Gallery view's commands, and of what the gallery's threads report. Nothing here waits.
+//! Effects of the Gallery view's commands, and of what the gallery's threads report. Nothing here
+//! waits.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -358,7 +359,8 @@ fn ask(last: &mut Vec<PictureId>, ids: Vec<PictureId>, context: &Context<'_>, re
     }
 }
 
-/// Asks for these thumbnails unless all of them are on their way: a list that is sent again is made again. `pending` loses those that arrive.
+/// Asks for these thumbnails unless all of them are on their way: a list that is sent again is made
+/// again. `pending` loses those that arrive.
 fn ask_for_thumbnails(pending: &mut Vec<PictureId>, ids: Vec<PictureId>, context: &Context<'_>) {
     if ids.iter().all(|id| pending.contains(id)) {
         return;

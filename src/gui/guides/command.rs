@@ -1,4 +1,5 @@
-//! Commands of the guides. Their effect is in [`crate::gui::guides::update`]; nothing here changes anything.
+//! Commands of the guides. Their effect is in [`crate::gui::guides::update`]; nothing here changes
+//! anything.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! What guides a picture beside its words: start picture, mask, reference pictures, control picture and pictures of a person.
+//! What guides a picture beside its words: start picture, mask, reference pictures, control picture
+//! and pictures of a person.
 
 use std::path::Path;
 
@@ -18,7 +19,8 @@ use atelier_core::recipe::{FileRole, ImageSource, Person, Recipe};
 /// Side of a small look at a picture, in points.
 const LOOK: f32 = 44.0;
 
-/// Draws what guides the picture beside its words: the picture to start from, reference pictures, the control picture and a person.
+/// Draws what guides the picture beside its words: the picture to start from, reference pictures,
+/// the control picture and a person.
 pub(crate) fn guides_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     heading(ui, "Guides", |ui| add_menu(ui, state, recipe, commands));
     start_rows(ui, state, recipe, commands);
@@ -62,7 +64,8 @@ fn person_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut C
     }
 }
 
-/// Draws the choice among the library's `PhotoMaker`s; one of another folder is among the model's files.
+/// Draws the choice among the library's `PhotoMaker`s; one of another folder is among the model's
+/// files.
 fn photomaker_row(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     let chosen = recipe.files.get(FileRole::Photomaker).map(Path::to_owned);
     let mut next = chosen.clone();

@@ -1,4 +1,5 @@
-//! Commands of Live. Their effect is in [`crate::gui::live::update`]; nothing here changes anything.
+//! Commands of Live. Their effect is in [`crate::gui::live::update`]; nothing here changes
+//! anything.
 
 use eframe::egui::{Key, Modifiers};
 

@@ -1,8 +1,10 @@
-//! When the picture is made anew: the newest change wins, and at most one run is under way. Pure: the time is an argument.
+//! When the picture is made anew: the newest change wins, and at most one run is under way. Pure:
+//! the time is an argument.
 
 use atelier_studio::debounce::Debounce;
 
-/// Seconds without a change after which the next one begins a picture at once. Changes in quicker succession wait until they pause for so long.
+/// Seconds without a change after which the next one begins a picture at once. Changes in quicker
+/// succession wait until they pause for so long.
 const SETTLE_SECS: f64 = 0.15;
 
 /// What the person and the canvas are doing.

@@ -16,8 +16,8 @@ use atelier_core::canvas::PixelRect;
 use atelier_core::recipe::Rgb8;
 use atelier_studio::queue::QueueRequest;
 
-/// Folds an event of the engine in. Returns false for those that others take: of other jobs, and lines of the log but for what a run
-/// complains of that was stopped.
+/// Folds an event of the engine in. Returns false for those that others take: of other jobs, and
+/// lines of the log but for what a run complains of that was stopped.
 pub(crate) fn engine_event(state: &mut State, event: &Event, context: &mut Context<'_>) -> bool {
     let Some(run) = state.run.as_mut().filter(|run| event.job() == Some(run.job)) else { return false };
     match event {
@@ -54,7 +54,8 @@ fn ended(state: &mut State, end: &End, context: &mut Context<'_>) {
     }
 }
 
-/// Pixels of a preview that another thread would take longer to hand over than this one takes to convert: some 20 microseconds.
+/// Pixels of a preview that another thread would take longer to hand over than this one takes to
+/// convert: some 20 microseconds.
 const SMALL_PREVIEW_PIXELS: u32 = 128 * 128;
 
 /// Has the newest preview or picture made ready for the screen, one at a time.
@@ -144,7 +145,8 @@ fn candidate_ready(state: &mut State, job: JobId, candidate: Option<PreparedCand
     }
 }
 
-/// Shows these pixels in the place of those before. The pixels come with the size of the picture, and the part of it that they show.
+/// Shows these pixels in the place of those before. The pixels come with the size of the picture,
+/// and the part of it that they show.
 fn show(
     state: &mut State,
     job: JobId,

@@ -1,6 +1,7 @@
 //! Live: the picture follows words, settings and strokes.
 //!
-//! Its jobs go past the queue, so that nothing of them is kept on the disk; a picture that is accepted becomes a layer, or is kept like any other.
+//! Its jobs go past the queue, so that nothing of them is kept on the disk; a picture that is
+//! accepted becomes a layer, or is kept like any other.
 
 pub mod command;
 pub mod follower;

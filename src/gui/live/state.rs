@@ -94,7 +94,8 @@ pub(crate) struct Look {
     pub(crate) picture: FormingPicture,
     /// The document that it lies over; `None` where there is none.
     pub(crate) document: Option<DocumentNumber>,
-    /// The finished picture, with what it changes of the document; `None` where it is a preview or was accepted.
+    /// The finished picture, with what it changes of the document; `None` where it is a preview or
+    /// was accepted.
     pub(crate) result: Option<(FinishedPicture, Option<TileImage>)>,
 }
 

@@ -1,4 +1,5 @@
-//! The switch beside Generate, and the row under the picture: how it is with Live, what would make it faster, and Accept.
+//! The switch beside Generate, and the row under the picture: how it is with Live, what would make
+//! it faster, and Accept.
 
 use eframe::egui::{Align, Label, Layout, Response, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, vec2};
 

@@ -1,4 +1,5 @@
-//! Commands for resident models, each with its label, tooltip and enabled state. Their effects are in [`crate::gui::memory::update`].
+//! Commands for resident models, each with its label, tooltip and enabled state. Their effects are
+//! in [`crate::gui::memory::update`].
 
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::memory::state::State;

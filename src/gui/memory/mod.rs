@@ -1,4 +1,5 @@
-//! Resident models: the list of them with its commands, and preloading of the chosen one. A section of the Create and Devices views.
+//! Resident models: the list of them with its commands, and preloading of the chosen one. A section
+//! of the Create and Devices views.
 
 pub mod command;
 pub mod state;

@@ -1,4 +1,5 @@
-//! Settings of resident models, and the state of preloading. Which models are resident is in [`crate::gui::shared::Shared`].
+//! Settings of resident models, and the state of preloading. Which models are resident is in
+//! [`crate::gui::shared::Shared`].
 
 use std::path::Path;
 
@@ -26,7 +27,8 @@ pub struct State {
 }
 
 impl State {
-    /// State with the values of the settings. `settings_path`: the crash marker of preloading lies beside this file.
+    /// State with the values of the settings. `settings_path`: the crash marker of preloading lies
+    /// beside this file.
     #[must_use]
     pub fn from_settings(settings: &Settings, settings_path: Option<&Path>) -> Self {
         Self {

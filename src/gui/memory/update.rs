@@ -1,4 +1,5 @@
-//! Effects of the commands for resident models, and preloading of the chosen model. Nothing here waits.
+//! Effects of the commands for resident models, and preloading of the chosen model. Nothing here
+//! waits.
 
 use std::time::SystemTime;
 
@@ -61,7 +62,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
     }
 }
 
-/// Chooses a resident model with the settings of its last use. Words, seed and other choices that are not about the model stay.
+/// Chooses a resident model with the settings of its last use. Words, seed and other choices that
+/// are not about the model stay.
 fn use_resident(id: ResidentId, context: &mut Context<'_>) {
     let shared = &mut *context.shared;
     let Some(files) = shared.residency.models.iter().find(|model| model.id == id).map(|model| model.files.clone()) else { return };
@@ -82,7 +84,8 @@ fn use_resident(id: ResidentId, context: &mut Context<'_>) {
     }
 }
 
-/// Ends a preloading, so that its crash marker does not outlive it: the engine has reported its resident models, or the window closes.
+/// Ends a preloading, so that its crash marker does not outlive it: the engine has reported its
+/// resident models, or the window closes.
 pub(crate) fn end_preloading(state: &mut State, background: &Background) {
     if let Some(marker) = state.preloading.end() {
         background.run_silently(Worker::Files, move || preloading::delete_crash_marker(&marker));
@@ -104,7 +107,8 @@ fn crash_marker_written(state: &mut State, context: &Context<'_>) {
     }
 }
 
-/// Preloads the chosen model once its choice stands. `fits`: its placement fits into memory; `None` while that is not known.
+/// Preloads the chosen model once its choice stands. `fits`: its placement fits into memory; `None`
+/// while that is not known.
 pub(crate) fn refresh(state: &mut State, fits: Option<bool>, context: &mut Context<'_>) {
     state.now_secs = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let candidate = PreloadCandidate { recipe: &context.shared.next.recipe, fits, is_resident: context.shared.chosen_resident().is_some() };

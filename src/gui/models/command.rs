@@ -1,4 +1,5 @@
-//! Commands of the Models view. Their effect is in [`crate::gui::models::update`]; nothing here changes anything.
+//! Commands of the Models view. Their effect is in [`crate::gui::models::update`]; nothing here
+//! changes anything.
 
 use std::path::PathBuf;
 

@@ -136,7 +136,8 @@ impl Filter {
     }
 }
 
-/// Indices of the cards that pass search and filter, in order. `statuses` has one entry for each card.
+/// Indices of the cards that pass search and filter, in order. `statuses` has one entry for each
+/// card.
 #[must_use]
 pub(crate) fn visible_cards(cards: &[ModelCard], statuses: &[CardStatus], search: &str, filter: &Filter, sort: Sort) -> Vec<usize> {
     let words: Vec<String> = search.to_lowercase().split_whitespace().map(str::to_owned).collect();

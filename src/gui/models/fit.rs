@@ -1,5 +1,6 @@
-//! Fit of a model into this machine's memory: predicted from the engine's estimate ([`FitPrediction`]), or guessed from its size
-//! ([`MachineMemory::fits`]). Both count the machine's whole memory, however full it is just now. Pure.
+//! Fit of a model into this machine's memory: predicted from the engine's estimate
+//! ([`FitPrediction`]), or guessed from its size ([`MachineMemory::fits`]). Both count the
+//! machine's whole memory, however full it is just now. Pure.
 
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::{GIB, file_size, seconds};
@@ -26,7 +27,8 @@ pub struct MachineMemory {
 pub enum FitLevel {
     /// Weights and compute buffers fit where the model runs.
     Fits,
-    /// It runs with weights in RAM that are copied to the GPU; without a GPU, with nearly all of RAM.
+    /// It runs with weights in RAM that are copied to the GPU; without a GPU, with nearly all of
+    /// RAM.
     Tight,
     /// Its size, or the machine's memory, is not known.
     #[default]
@@ -36,7 +38,8 @@ pub enum FitLevel {
 }
 
 impl MachineMemory {
-    /// Memory of these devices, less their reserves; `None` until the CPU is among them. Devices of other machines do not count.
+    /// Memory of these devices, less their reserves; `None` until the CPU is among them. Devices of
+    /// other machines do not count.
     #[must_use]
     pub fn from_devices(devices: &[Device]) -> Option<Self> {
         let ram = devices.iter().find(|it| it.kind == DeviceKind::Cpu)?.memory_total_bytes;
@@ -119,7 +122,8 @@ impl PictureTime {
 }
 
 impl FitPrediction {
-    /// Prediction for these devices; those of other machines do not count. `recipe`: of the picture that was estimated. `None` without devices.
+    /// Prediction for these devices; those of other machines do not count. `recipe`: of the picture
+    /// that was estimated. `None` without devices.
     #[must_use]
     pub fn predict(devices: &[Device], estimate: &Estimate, recipe: &Recipe) -> Option<Self> {
         let whole = plan_on(devices, estimate, 0);
@@ -151,7 +155,8 @@ impl FitPrediction {
     }
 }
 
-/// Best plan for this machine's own devices with nothing in their memory; `extra_ram_bytes` of the RAM reserve may be used.
+/// Best plan for this machine's own devices with nothing in their memory; `extra_ram_bytes` of the
+/// RAM reserve may be used.
 fn plan_on(devices: &[Device], estimate: &Estimate, extra_ram_bytes: u64) -> Result<Plan, PlanError> {
     let capacities = devices.iter().filter(|it| it.kind != DeviceKind::Remote).map(|device| {
         let total = device.memory_total_bytes;
@@ -166,7 +171,8 @@ fn plan_on(devices: &[Device], estimate: &Estimate, extra_ram_bytes: u64) -> Res
     plan(&PlanRequest::unconstrained(&capacities, &estimate.needs, estimate.plan_time()))
 }
 
-/// True where the diffusion module runs unsplit on the fastest kind of device, with its weights there.
+/// True where the diffusion module runs unsplit on the fastest kind of device, with its weights
+/// there.
 fn is_full_speed(devices: &[Device], plan: &Plan) -> bool {
     let is_gpu = |name: &str| devices.iter().any(|it| it.name == name && it.kind.is_graphics());
     let assignment = plan.placement.assignment(Module::Diffusion);

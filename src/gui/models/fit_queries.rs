@@ -1,6 +1,8 @@
-//! Estimates of models: the engine's answers, the pending query, and the next one. Pure; [`crate::gui::models::update`] sends them.
+//! Estimates of models: the engine's answers, the pending query, and the next one. Pure;
+//! [`crate::gui::models::update`] sends them.
 //!
-//! Invariants: at most one query is pending; an answer is used until the inputs of its estimate change.
+//! Invariants: at most one query is pending; an answer is used until the inputs of its estimate
+//! change.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +13,8 @@ use atelier_library::ModelCard;
 
 use crate::gui::models::fit::FitPrediction;
 
-/// Prompt of the estimates, as long as most are: a text encoder's compute buffer grows with the tokens.
+/// Prompt of the estimates, as long as most are: a text encoder's compute buffer grows with the
+/// tokens.
 const PROMPT: &str = "a lake between mountains at dawn, mist over the water, pine trees, soft light";
 
 /// Estimates by model, and the pending query.
@@ -68,7 +71,8 @@ impl FitQueries {
         true
     }
 
-    /// Predictions of all answered models for the current devices; `None` where nothing can be said.
+    /// Predictions of all answered models for the current devices; `None` where nothing can be
+    /// said.
     pub(crate) fn predictions(&self) -> Vec<(String, Option<FitPrediction>)> {
         self.answers.iter().map(|(id, answer)| (id.clone(), self.predict(answer))).collect()
     }
@@ -77,7 +81,8 @@ impl FitQueries {
         FitPrediction::predict(&self.devices, answer.estimate.as_ref()?, &answer.recipe)
     }
 
-    /// Query about the first of these cards without a current answer; `None` while another one is pending or no device is known.
+    /// Query about the first of these cards without a current answer; `None` while another one is
+    /// pending or no device is known.
     pub(crate) fn next<'a>(&self, mut cards: impl Iterator<Item = &'a ModelCard>, current: &Recipe) -> Option<FitQuery> {
         if self.pending.is_some() || self.devices.is_empty() {
             return None;
@@ -110,7 +115,8 @@ impl FitQueries {
         self.pending.as_ref().is_some_and(|pending| pending.recipe == *recipe)
     }
 
-    /// Stores the answer to the pending query, `None` where the engine failed. Returns the model's id and its prediction.
+    /// Stores the answer to the pending query, `None` where the engine failed. Returns the model's
+    /// id and its prediction.
     pub(crate) fn set_answer(&mut self, estimate: Option<Estimate>) -> Option<(String, Option<FitPrediction>)> {
         let FitQuery { id, inputs, recipe } = self.pending.take()?;
         let answer = StoredEstimate { inputs, recipe, estimate };

@@ -1,7 +1,8 @@
 //! Models feature: the library's cards, downloads, licences, folders and their settings.
 //!
-//! [`state`] is plain data, [`command`] the person's requests, [`update`] their effects and those of the library service's events, [`view`]
-//! the drawing. The library itself belongs to the thread of [`atelier_studio::library_service`]; nothing here touches disk or network.
+//! [`state`] is plain data, [`command`] the person's requests, [`update`] their effects and those
+//! of the library service's events, [`view`] the drawing. The library itself belongs to the thread
+//! of [`atelier_studio::library_service`]; nothing here touches disk or network.
 
 pub mod command;
 pub mod filter;

@@ -54,7 +54,8 @@ pub fn fraction(entry: &JobSnapshot) -> Option<f32> {
     Some((entry.progress.bytes as f64 / total as f64).clamp(0.0, 1.0) as f32)
 }
 
-/// Completed part of all running and waiting downloads, from 0 to 1; `None` while a size is unknown.
+/// Completed part of all running and waiting downloads, from 0 to 1; `None` while a size is
+/// unknown.
 #[must_use]
 pub fn summary_fraction(entries: &[JobSnapshot]) -> Option<f32> {
     let open = || entries.iter().filter(|it| matches!(it.status, Status::Running | Status::Waiting));

@@ -1,7 +1,9 @@
-//! State of the Models view: the library's last snapshot, the cards that are shown, the download queue, open dialogs.
+//! State of the Models view: the library's last snapshot, the cards that are shown, the download
+//! queue, open dialogs.
 //!
-//! Plain data. The snapshot comes from the library service as a whole ([`LibrarySnapshot`]); the list of shown cards is recomputed only
-//! after a change ([`State::refresh`]). Not here: files, network, threads, drawing.
+//! Plain data. The snapshot comes from the library service as a whole ([`LibrarySnapshot`]); the
+//! list of shown cards is recomputed only after a change ([`State::refresh`]). Not here: files,
+//! network, threads, drawing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -31,7 +33,8 @@ pub struct State {
     pub sort: Sort,
     /// Indices into the library's cards of those that are shown, in their order.
     pub shown: Vec<usize>,
-    /// Number of recommended first models at the start of `shown`; zero once the person has a model.
+    /// Number of recommended first models at the start of `shown`; zero once the person has a
+    /// model.
     pub starter_count: usize,
     /// Status of each card of the library.
     pub statuses: Vec<CardStatus>,
@@ -119,7 +122,8 @@ pub enum LicensedAction {
 }
 
 impl State {
-    /// State before the first snapshot: only the built-in model is known. `has_library` is false where no home folder exists.
+    /// State before the first snapshot: only the built-in model is known. `has_library` is false
+    /// where no home folder exists.
     #[must_use]
     pub fn new(builtin: Option<ModelCard>, has_library: bool) -> Self {
         let no_home = "No folder for models is known on this system. Set ATELIER_HOME to a folder.";
@@ -273,7 +277,8 @@ impl State {
         card.variants.iter().find(|it| it.name == chosen).or(card.variants.first())
     }
 
-    /// Moves the cursor by this many cards, not past the ends; the first move selects the first card.
+    /// Moves the cursor by this many cards, not past the ends; the first move selects the first
+    /// card.
     pub fn move_cursor(&mut self, by: isize) {
         let id_at = |at: usize| self.shown.get(at).and_then(|at| self.library.cards.get(*at)).map(|it| it.id.clone());
         let is_at = |id: &str| self.shown.iter().position(|at| self.library.cards.get(*at).is_some_and(|it| it.id == id));

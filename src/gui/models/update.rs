@@ -1,4 +1,5 @@
-//! Update of the Models view: effects of its commands, and of the library service's events. Nothing here waits.
+//! Update of the Models view: effects of its commands, and of the library service's events. Nothing
+//! here waits.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,8 +45,9 @@ pub(crate) fn refresh(state: &mut State, board: &Board, context: &Context<'_>) {
     state.was_on_screen = is_on_screen;
 }
 
-/// Updates the predictions after a change of the devices, and asks the engine about the next model: the one whose details are shown, then
-/// those on the screen. Nothing is asked while a job runs or the Devices view waits for an estimate.
+/// Updates the predictions after a change of the devices, and asks the engine about the next model:
+/// the one whose details are shown, then those on the screen. Nothing is asked while a job runs or
+/// the Devices view waits for an estimate.
 pub(crate) fn refresh_fits(state: &mut State, devices: &devices::State, context: &Context<'_>) {
     if state.fit_queries.set_devices(&devices.board.devices) {
         for (id, prediction) in state.fit_queries.predictions() {
@@ -138,7 +140,8 @@ pub(crate) fn library_event(state: &mut State, event: LibraryEvent, context: &mu
     }
 }
 
-/// Sets files and settings of a model in the recipe. The prompt stays; the person's own files are restored before they are replaced.
+/// Sets files and settings of a model in the recipe. The prompt stays; the person's own files are
+/// restored before they are replaced.
 fn use_runnable(runnable: &Runnable, context: &mut Context<'_>) {
     if context.shared.next.uses_builtin() {
         context.shared.next.use_own_files();
@@ -149,7 +152,8 @@ fn use_runnable(runnable: &Runnable, context: &mut Context<'_>) {
     context.notice(format!("Using {}, with its recommended settings.", runnable.name));
 }
 
-/// Makes a model that was found round a dropped file the one in use, with the settings that suit it.
+/// Makes a model that was found round a dropped file the one in use, with the settings that suit
+/// it.
 fn use_assembled(model: AssembledModel, context: &mut Context<'_>) {
     let AssembledModel { name, files, defaults, missing } = model;
     context.shared.next.replace_model(files);
@@ -341,7 +345,8 @@ fn use_model(state: &mut State, id: &str, context: &mut Context<'_>) {
 fn accept_licence(state: &mut State, context: &mut Context<'_>) {
     let Some(prompt) = state.licence_prompt.take() else { return };
     send(context, LibraryRequest::AcceptLicence(prompt.id.clone()));
-    // The next action must not open the prompt again before the service's snapshot says that it is accepted.
+    // The next action must not open the prompt again before the service's snapshot says that it is
+    // accepted.
     state.accepted.insert(prompt.id.clone());
     match prompt.next {
         LicensedAction::Download(name) => send(context, LibraryRequest::Download(name)),

@@ -90,7 +90,8 @@ fn row(ui: &mut Ui, state: &State, command: &command::Command, is_chosen: bool, 
     .inner
 }
 
-/// The commands whose words hold every word of the search; those whose names begin so come first, and those that can be done now.
+/// The commands whose words hold every word of the search; those whose names begin so come first,
+/// and those that can be done now.
 fn found(state: &State, search: &str) -> Vec<command::Command> {
     let words: Vec<String> = search.split_whitespace().map(str::to_lowercase).collect();
     let rank = |command: &command::Command| {

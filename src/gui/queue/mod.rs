@@ -1,4 +1,5 @@
-//! The queue: a panel beside every view with the jobs that run, wait and ended, and what can be done with them.
+//! The queue: a panel beside every view with the jobs that run, wait and ended, and what can be
+//! done with them.
 
 pub mod command;
 pub mod state;

@@ -1,4 +1,5 @@
-//! Commands of the styles. Their effect is in [`crate::gui::styles::update`]; nothing here changes anything.
+//! Commands of the styles. Their effect is in [`crate::gui::styles::update`]; nothing here changes
+//! anything.
 
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::shared::Shared;

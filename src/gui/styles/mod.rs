@@ -1,4 +1,5 @@
-//! Styles: settings under a name, applied to whatever is being made, and imported from A1111's list.
+//! Styles: settings under a name, applied to whatever is being made, and imported from A1111's
+//! list.
 
 pub mod command;
 pub mod state;

@@ -1,4 +1,5 @@
-//! State of the styles: the list, the one that is being saved, and the one that was applied last. Plain data.
+//! State of the styles: the list, the one that is being saved, and the one that was applied last.
+//! Plain data.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

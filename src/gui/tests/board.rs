@@ -40,7 +40,8 @@ fn module_needs(weights: u64, phase: placement::Phase, compute: u64, can_be_cut:
     }
 }
 
-/// Estimate in GiB: 6.0 of diffusion, 4.0 of text encoder, 0.2 of VAE. Decoding needs `decode` tenths, or half a GiB in tiles.
+/// Estimate in GiB: 6.0 of diffusion, 4.0 of text encoder, 0.2 of VAE. Decoding needs `decode`
+/// tenths, or half a GiB in tiles.
 pub(crate) fn estimate(decode: u64) -> Estimate {
     let needs = |decode| Needs {
         modules: [

@@ -1,4 +1,5 @@
-//! The canvas, used as a person uses it: painting, masking, extending, generating a part, candidates, undo, and what is kept.
+//! The canvas, used as a person uses it: painting, masking, extending, generating a part,
+//! candidates, undo, and what is kept.
 
 use crate::gui::tests::*;
 

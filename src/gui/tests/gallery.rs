@@ -23,7 +23,8 @@ fn keep_pictures(home: &Path, prompts: &[&str]) -> Vec<PathBuf> {
     kept.collect()
 }
 
-/// The window over a gallery of these prompts, with the Gallery view open and all of its pictures found.
+/// The window over a gallery of these prompts, with the Gallery view open and all of its pictures
+/// found.
 pub(super) fn open_gallery(prompts: &[&str]) -> Studio {
     let home = tempfile::tempdir().unwrap();
     keep_pictures(home.path(), prompts);

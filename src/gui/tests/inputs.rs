@@ -1,4 +1,5 @@
-//! What steers a picture beside its prompt: reference and control pictures, threads, LoRAs, dropped files.
+//! What steers a picture beside its prompt: reference and control pictures, threads, LoRAs, dropped
+//! files.
 
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::tests::*;
@@ -166,7 +167,8 @@ fn embeddings_are_not_offered_for_a_model_that_takes_none() {
     assert!(studio.sees("LoRAs") && !studio.sees("Embeddings"));
 }
 
-/// Puts a LoRA of this file and family into the library, with trigger words, beside a model of the recipe's main file.
+/// Puts a LoRA of this file and family into the library, with trigger words, beside a model of the
+/// recipe's main file.
 fn know_lora(studio: &mut Studio, path: &str, family: &str) {
     let shared = &mut studio.app_mut().state.shared;
     let file = CardFile {

@@ -56,7 +56,8 @@ impl Studio {
         self.harness.run_ok();
     }
 
-    /// The job that Live has under way. The engine's jobs are taken in the order in which they came, so none is overlooked.
+    /// The job that Live has under way. The engine's jobs are taken in the order in which they
+    /// came, so none is overlooked.
     fn run(&self) -> Option<JobId> {
         self.app().state.live.run.as_ref().map(|run| run.job)
     }

@@ -78,7 +78,8 @@ fn the_chosen_model_is_loaded_once_it_is_known_to_fit_and_not_again() {
     studio.port.send(residency(&[resident(1, recipe().files)]));
     studio.harness.run_ok();
     assert!(!studio.sees("Loading") && studio.sees("In memory · RAM 512 MiB · GPU0 2.0 GiB"));
-    // Words, seeds and sizes load nothing; nor does a model that a person has unloaded come back by itself.
+    // Words, seeds and sizes load nothing; nor does a model that a person has unloaded come back by
+    // itself.
     let recipe = &mut studio.app_mut().state.shared.next.recipe;
     recipe.seed = 7;
     recipe.prompt = "a long prompt ".repeat(20);

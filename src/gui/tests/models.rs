@@ -1,4 +1,5 @@
-//! Tests of the Models view, used as a person uses it, with a home folder and a server of their own.
+//! Tests of the Models view, used as a person uses it, with a home folder and a server of their
+//! own.
 
 #[path = "../../../tests/downloads/server.rs"]
 #[allow(dead_code, reason = "the tests of the downloads need more of it")]

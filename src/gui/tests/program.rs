@@ -1,4 +1,5 @@
-//! Tests of the menu, About, sizes, opened files and crash reports through the controls; the test plays the engine.
+//! Tests of the menu, About, sizes, opened files and crash reports through the controls; the test
+//! plays the engine.
 
 use crate::gui::tests::*;
 use crate::settings::Zoom;

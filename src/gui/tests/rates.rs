@@ -3,11 +3,13 @@
 use crate::gui::tests::board::{machine, recipe};
 use crate::gui::tests::*;
 
-/// Frames that last longer than nothing must run before devices are measured: a quarter of a second each.
+/// Frames that last longer than nothing must run before devices are measured: a quarter of a second
+/// each.
 const IDLE_FRAMES: usize = 120;
 
 impl Studio {
-    /// Lets nothing happen for a while, then generates. Returns how often devices were to be measured before that.
+    /// Lets nothing happen for a while, then generates. Returns how often devices were to be
+    /// measured before that.
     fn measurements_while_idle(&mut self) -> (usize, JobId) {
         for _ in 0..IDLE_FRAMES {
             self.harness.step();

@@ -1,4 +1,5 @@
-//! What is written by itself: while nobody touches anything, again where it failed, and before the window closes.
+//! What is written by itself: while nobody touches anything, again where it failed, and before the
+//! window closes.
 
 use crate::gui::tests::*;
 
@@ -107,7 +108,8 @@ fn files_to_open_wait_for_the_library_only_so_long_though_nobody_touches_anythin
     studio.until_told("the file", |app| app.state.shared.next.recipe.files.get(FileRole::Vae).is_some());
 }
 
-/// Breaks the folder of backups, is told so, and is asked at the close; then the folder is mended, and all is as it should be.
+/// Breaks the folder of backups, is told so, and is asked at the close; then the folder is mended,
+/// and all is as it should be.
 fn survives(mut studio: Studio, fault: impl FnOnce(&Studio), repair: impl FnOnce(&Studio), words: &str) {
     fault(&studio);
     studio.paint(30.0);

@@ -9,7 +9,8 @@ use atelier_core::time::{
 };
 use atelier_engine::{Estimate, PhaseKind, Residency, Resident, ResidentId, ResidentPart};
 
-/// The estimate of [`estimate`] with work and rates: load 3 s, encode 1 s, 0.5 s a step, decode 2 s, on each of these devices.
+/// The estimate of [`estimate`] with work and rates: load 3 s, encode 1 s, 0.5 s a step, decode 2
+/// s, on each of these devices.
 pub(crate) fn timed_estimate(devices: &[&str]) -> Estimate {
     let class = WorkClass { kind: WorkKind::Product, weights: WeightType::F16, size: NodeSize::Large };
     let module = |module, phase, operations, repetitions| {

@@ -1,4 +1,5 @@
-//! Adapters of each kind for the diffusion module of [`tiny::zimage`](crate::tiny::zimage), each beside the module with the same change merged by hand.
+//! Adapters of each kind for the diffusion module of [`tiny::zimage`](crate::tiny::zimage), each
+//! beside the module with the same change merged by hand.
 
 use std::collections::HashMap;
 use std::io;
@@ -76,8 +77,9 @@ fn halves(bytes: &[u8]) -> Vec<f32> {
     bytes.chunks_exact(2).map(|it| f16::from_le_bytes([it[0], it[1]]).to_f32()).collect()
 }
 
-/// Writes an adapter of this kind for parts of the first layer of the module at `base`, which has F16 matrices, into `dir`: two of the three parts
-/// of its fused attention, and two whole weights, in the names of a trainer: `layer` makes one of a layer's name with dots.
+/// Writes an adapter of this kind for parts of the first layer of the module at `base`, which has
+/// F16 matrices, into `dir`: two of the three parts of its fused attention, and two whole weights,
+/// in the names of a trainer: `layer` makes one of a layer's name with dots.
 ///
 /// # Errors
 /// Files that cannot be read or written, or a module that is not Z-Image's.

@@ -9,7 +9,8 @@ use crate::families::{self, Part};
 use crate::tensor::write_safetensors;
 use crate::tiny::{self, Options, TinyFiles};
 
-/// Overwrites all numbers of a safetensors file with zeros: a decoder like this makes pictures of one colour.
+/// Overwrites all numbers of a safetensors file with zeros: a decoder like this makes pictures of
+/// one colour.
 pub fn without_numbers(path: &Path) -> io::Result<()> {
     let mut bytes = fs::read(path)?;
     let length: [u8; 8] = bytes.get(..8).and_then(|it| it.try_into().ok()).ok_or(io::ErrorKind::UnexpectedEof)?;
@@ -39,7 +40,8 @@ pub fn wrong_width(dir: &Path) -> io::Result<TinyFiles> {
     Ok(files)
 }
 
-/// A tiny Z-Image whose encoder has fewer tokens than its tokenizer, which ends the engine's process.
+/// A tiny Z-Image whose encoder has fewer tokens than its tokenizer, which ends the engine's
+/// process.
 pub fn small_vocabulary(dir: &Path) -> io::Result<TinyFiles> {
     tiny::zimage(dir, &Options { vocabulary: 151_673, ..Options::default() })
 }

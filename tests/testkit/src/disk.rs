@@ -13,7 +13,8 @@ pub struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// A disk of so many bytes; `None`, which is printed, where the system lets this process mount none.
+    /// A disk of so many bytes; `None`, which is printed, where the system lets this process mount
+    /// none.
     #[must_use]
     pub fn mount(bytes: u64) -> Option<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -51,7 +52,8 @@ impl SmallDisk {
 
     /// Takes away what [`Self::fill`] wrote.
     pub fn make_room(&self) {
-        // A disk that was not filled has room. A child that is being started holds the file a while, also once it is removed: it is emptied.
+        // A disk that was not filled has room. A child that is being started holds the file a
+        // while, also once it is removed: it is emptied.
         let _ = File::options().write(true).open(self.filler()).and_then(|file| file.set_len(0));
         let _ = fs::remove_file(self.filler());
     }

@@ -1,4 +1,5 @@
-//! A model file in memory, and random changes of it: well-formed files that mean no good, and files with damaged bytes.
+//! A model file in memory, and random changes of it: well-formed files that mean no good, and files
+//! with damaged bytes.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -165,7 +166,8 @@ impl Draft {
         Self::with_holes(container, tensors, metadata, |_| false)
     }
 
-    /// A draft in which the tensors of the names for which `is_hole` is true are zeros that take no room.
+    /// A draft in which the tensors of the names for which `is_hole` is true are zeros that take no
+    /// room.
     pub(crate) fn with_holes(container: Container, tensors: &Tensors, metadata: &[(&str, &str)], is_hole: impl Fn(&str) -> bool) -> Self {
         let tensors = tensors.0.iter().map(|it| Entry {
             name: it.name.clone(),

@@ -1,7 +1,8 @@
 //! Tiny models of several families, as files in memory that can be changed before they are written.
 //!
-//! The engine reads the dimensions of diffusion modules and of language models from their tensors, so those are small. Those of CLIP and T5 are
-//! fixed in it: CLIP-L and CLIP-G have their real size, all zeros, in sparse files; families that need T5 are left out. Flux's code is reached by
+//! The engine reads the dimensions of diffusion modules and of language models from their tensors,
+//! so those are small. Those of CLIP and T5 are fixed in it: CLIP-L and CLIP-G have their real
+//! size, all zeros, in sparse files; families that need T5 are left out. Flux's code is reached by
 //! Ovis-Image, which reads prompts with a language model.
 
 use std::io;
@@ -25,7 +26,8 @@ pub enum Part {
 }
 
 impl Part {
-    /// Path of the file, which is written into `dir` under the name of its role where it is a draft.
+    /// Path of the file, which is written into `dir` under the name of its role where it is a
+    /// draft.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -41,7 +43,8 @@ impl Part {
     }
 }
 
-/// Writes the files of a family that do not change into `dir` and returns all of them, by the names of Atelier's roles.
+/// Writes the files of a family that do not change into `dir` and returns all of them, by the names
+/// of Atelier's roles.
 ///
 /// # Errors
 /// An unknown family, or a file that cannot be written.
@@ -77,7 +80,8 @@ pub fn family(name: &str, dir: &Path) -> io::Result<Vec<(&'static str, Part)>> {
     })
 }
 
-/// The files of `sd15` or `sdxl`, with text encoders that tell words apart: their vocabularies are no zeros, nor what leads to their results.
+/// The files of `sd15` or `sdxl`, with text encoders that tell words apart: their vocabularies are
+/// no zeros, nor what leads to their results.
 #[must_use]
 pub fn reading(name: &str) -> Vec<(&'static str, Part)> {
     const READING: [&str; 5] = ["token_embedding", "final_layer_norm", "ln_final", "text_projection", "position"];
@@ -128,8 +132,9 @@ pub struct ControlledFiles {
     pub controlnet: PathBuf,
 }
 
-/// Writes an SD1.5 with a `ControlNet` into a folder that exists. The sizes of a `ControlNet` are fixed in the engine, so both have their real
-/// ones, in sparse files: of their weights, only those on the shortest way from the control picture to the result are no zeros.
+/// Writes an SD1.5 with a `ControlNet` into a folder that exists. The sizes of a `ControlNet` are
+/// fixed in the engine, so both have their real ones, in sparse files: of their weights, only those
+/// on the shortest way from the control picture to the result are no zeros.
 ///
 /// # Errors
 /// A file that cannot be written.
@@ -171,8 +176,8 @@ pub fn clip_vision() -> Draft {
     Draft::new(Container::Safetensors, &tensors, &[])
 }
 
-/// A `PhotoMaker` for the family `sdxl`. Its sizes are fixed in the engine: of its weights, only those on a way from the pictures to the result
-/// are no zeros.
+/// A `PhotoMaker` for the family `sdxl`. Its sizes are fixed in the engine: of its weights, only
+/// those on a way from the pictures to the result are no zeros.
 #[must_use]
 pub fn photomaker() -> Draft {
     const FILLED: [&str; 9] = [
@@ -240,7 +245,8 @@ pub fn fragment() -> Draft {
     Draft::new(Container::Safetensors, &tensors, &[])
 }
 
-/// A file with the diffusion module and text encoders, which are zeros but for the tensors with one of these parts in their names.
+/// A file with the diffusion module and text encoders, which are zeros but for the tensors with one
+/// of these parts in their names.
 fn whole(model: &Model, filled: &[&str]) -> Part {
     let is_filled = |name: &str| name.starts_with("model.diffusion_model.") || filled.iter().any(|part| name.contains(part));
     Part::Draft(Draft::with_holes(Container::Safetensors, &model.0, &[], |name| !is_filled(name)))
@@ -266,7 +272,8 @@ fn sparse(dir: &Path, name: &str, tensors: &Tensors) -> io::Result<Part> {
     Ok(Part::File(path))
 }
 
-/// `MMDiT` of the fewest blocks that the engine makes, whose last one has no output for the text. It has as many heads as blocks.
+/// `MMDiT` of the fewest blocks that the engine makes, whose last one has no output for the text.
+/// It has as many heads as blocks.
 fn sd3() -> Tensors {
     const BLOCKS: usize = 24;
     const WIDTH: usize = 4 * BLOCKS;

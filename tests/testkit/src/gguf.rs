@@ -51,7 +51,8 @@ fn header(tensors: &[Tensor], metadata: &[(&str, &str)], rename: impl Fn(&str) -
     Ok(out)
 }
 
-/// Writes a GGUF file; one tensor at a time is in memory. `rename` gives the names in the file; the values depend on the first names.
+/// Writes a GGUF file; one tensor at a time is in memory. `rename` gives the names in the file; the
+/// values depend on the first names.
 pub(crate) fn write_gguf(
     path: &Path,
     tensors: &Tensors,

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use safetensors::SafeTensors;
 
-/// Writes the tensors of a safetensors file under other names to another one; those without a name are left out.
+/// Writes the tensors of a safetensors file under other names to another one; those without a name
+/// are left out.
 ///
 /// # Errors
 /// Files that cannot be read or written, or two tensors of one name.
@@ -21,7 +22,8 @@ pub fn renamed(from: &Path, to: &Path, name: impl Fn(&str) -> Option<String>) ->
     Ok(to.to_owned())
 }
 
-/// Writes the tensors of a safetensors file in so many files into a folder, with their index; returns the path of the index.
+/// Writes the tensors of a safetensors file in so many files into a folder, with their index;
+/// returns the path of the index.
 ///
 /// # Errors
 /// Files that cannot be read or written.

@@ -1,4 +1,5 @@
-//! Writer of PyTorch checkpoints (`.pth`): a zip archive with a pickle, which describes the tensors, and their bytes.
+//! Writer of PyTorch checkpoints (`.pth`): a zip archive with a pickle, which describes the
+//! tensors, and their bytes.
 
 use std::fs;
 use std::io;
@@ -19,7 +20,8 @@ pub(crate) fn write_pth(path: &Path, tensors: &Tensors, seed: u64) -> io::Result
     fs::write(path, archive.finish())
 }
 
-/// The pickle, protocol 2: an ordered dictionary of tensors, each rebuilt from a storage of its own.
+/// The pickle, protocol 2: an ordered dictionary of tensors, each rebuilt from a storage of its
+/// own.
 fn state_dict(tensors: &Tensors) -> io::Result<Vec<u8>> {
     const DICTIONARY: &[u8] = b"ccollections\nOrderedDict\n)R";
     let mut out = vec![0x80, 2];

@@ -22,8 +22,8 @@ pub(crate) const TEXT: usize = 768;
 /// Width of the VAE's first blocks.
 const VAE: usize = 128;
 
-/// Writes a whole SD1.5 checkpoint in F16 with random weights, 2.1 GB, in the names of v1-5-pruned-emaonly. At most one tensor
-/// (76 MB) is in memory at a time.
+/// Writes a whole SD1.5 checkpoint in F16 with random weights, 2.1 GB, in the names of
+/// v1-5-pruned-emaonly. At most one tensor (76 MB) is in memory at a time.
 pub fn sd15(path: &Path, seed: u64, contents: Contents) -> io::Result<()> {
     write_safetensors(path, &sd15_tensors(), seed, contents == Contents::Whole)
 }
@@ -127,7 +127,8 @@ impl Model {
         self.conv(&format!("{unet}.out.2"), 4, shape.base, 3, 1.0);
     }
 
-    /// The blocks of a UNet before its middle; returns the width there and those of its skip connections.
+    /// The blocks of a UNet before its middle; returns the width there and those of its skip
+    /// connections.
     fn unet_inputs(&mut self, unet: &str, shape: &Unet) -> (usize, Vec<usize>) {
         self.conv(&format!("{unet}.input_blocks.0.0"), shape.base, 4, 3, 1.0);
         let last = shape.multiples.len() - 1;
@@ -150,7 +151,8 @@ impl Model {
         (width, skips)
     }
 
-    /// A `ControlNet` for such a UNet: its first half, a picture's way in, and a convolution to each skip connection.
+    /// A `ControlNet` for such a UNet: its first half, a picture's way in, and a convolution to
+    /// each skip connection.
     pub(crate) fn controlnet(&mut self, shape: &Unet) {
         const HINT: [(usize, usize); 8] = [(0, 16), (2, 16), (4, 32), (6, 32), (8, 96), (10, 96), (12, 256), (14, 0)];
         let net = "control_model";
@@ -223,7 +225,8 @@ impl Model {
         self.norm(&format!("{vision}.post_layernorm"), WIDTH);
     }
 
-    /// The identity encoder of a `PhotoMaker`, and the beginning of its LoRA for a UNet that is so wide in its second level.
+    /// The identity encoder of a `PhotoMaker`, and the beginning of its LoRA for a UNet that is so
+    /// wide in its second level.
     pub(crate) fn photomaker(&mut self, lora_width: Option<usize>) {
         const VISION: usize = 1024;
         const FIRST: usize = 768;
@@ -288,7 +291,8 @@ impl Model {
         }
     }
 
-    /// `channels` of the latents; `quantised`: with `quant_conv` and `post_quant_conv`, as in older ones.
+    /// `channels` of the latents; `quantised`: with `quant_conv` and `post_quant_conv`, as in older
+    /// ones.
     pub(crate) fn vae(&mut self, prefix: &str, channels: usize, quantised: bool) {
         self.vae_with_decoder(prefix, channels, quantised, VAE);
     }
@@ -332,7 +336,8 @@ impl Model {
             }
         }
         self.norm(&format!("{decoder}.norm_out"), base);
-        // The last activation has about half the variance of a normal number; the picture's range is -1 to 1.
+        // The last activation has about half the variance of a normal number; the picture's range
+        // is -1 to 1.
         self.conv(&format!("{decoder}.conv_out"), 3, base, 3, 0.7);
     }
 

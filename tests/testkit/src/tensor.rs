@@ -88,7 +88,8 @@ impl Tensors {
         self.0.push(Tensor { name: name.into(), shape: shape.to_vec(), kind, init });
     }
 
-    /// A matrix or a convolution's kernel, scaled by its inputs so that the variance of activations is preserved.
+    /// A matrix or a convolution's kernel, scaled by its inputs so that the variance of activations
+    /// is preserved.
     pub(crate) fn weight(&mut self, name: impl Into<String>, shape: &[usize], kind: Kind, gain: f32) {
         let inputs: usize = shape.iter().skip(1).product();
         self.push(name, shape, kind, Init::Normal(gain / (inputs.max(1) as f32).sqrt()));
@@ -128,8 +129,8 @@ impl View for Lazy<'_> {
     }
 }
 
-/// Writes a safetensors file; one tensor at a time is in memory. Without `contents` the file has its full length and no bytes
-/// after the header (a sparse file where the system has them).
+/// Writes a safetensors file; one tensor at a time is in memory. Without `contents` the file has
+/// its full length and no bytes after the header (a sparse file where the system has them).
 pub(crate) fn write_safetensors(path: &Path, tensors: &Tensors, seed: u64, contents: bool) -> io::Result<()> {
     if let Some(tensor) = tensors.0.iter().find(|it| it.kind == Kind::Q8) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("safetensors has no blocks for {}", tensor.name)));

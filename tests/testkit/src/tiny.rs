@@ -1,6 +1,8 @@
-//! Tiny models of the Z-Image family, and a tiny upscaler: an image takes a fraction of a second on one core.
+//! Tiny models of the Z-Image family, and a tiny upscaler: an image takes a fraction of a second on
+//! one core.
 //!
-//! The engine reads the dimensions from the tensors' shapes, so these files take the same path as Z-Image-Turbo.
+//! The engine reads the dimensions from the tensors' shapes, so these files take the same path as
+//! Z-Image-Turbo.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -147,8 +149,9 @@ pub fn builtin(dir: &Path, options: &Options) -> io::Result<TinyFiles> {
     Ok(files)
 }
 
-/// Writes a LoRA for the diffusion module of [`zimage`] with the same options, in the names that its trainers use
-/// (`diffusion_model.layers.0.attention.to_q.lora_A.weight`). At strength 1 it changes the picture clearly.
+/// Writes a LoRA for the diffusion module of [`zimage`] with the same options, in the names that
+/// its trainers use (`diffusion_model.layers.0.attention.to_q.lora_A.weight`). At strength 1 it
+/// changes the picture clearly.
 pub fn lora(dir: &Path, options: &Options) -> io::Result<PathBuf> {
     let path = dir.join("tiny-lora.safetensors");
     write_safetensors(&path, &lora_tensors(options, RANK), options.seed.wrapping_add(1), true)?;

@@ -1,5 +1,6 @@
-//! Servers on the loopback that publish versions of Atelier, with files that a test key signed (`fixtures`):
-//! `minisign -G -W -p test.pub -s test.key`, then `minisign -S -s test.key -m newer.json -x newer.json.minisig` for each file.
+//! Servers on the loopback that publish versions of Atelier, with files that a test key signed
+//! (`fixtures`): `minisign -G -W -p test.pub -s test.key`, then `minisign -S -s test.key -m
+//! newer.json -x newer.json.minisig` for each file.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -25,7 +26,8 @@ pub const WRONG_PAGE: SignedFile =
 /// The signature of [`NEWER`] by another key.
 pub const STRANGERS: &[u8] = include_bytes!("version_feed/fixtures/stranger.json.minisig");
 
-/// Starts a server that calls `answer` for each request, with true where its path ends as a signature's does. Returns the file's address.
+/// Starts a server that calls `answer` for each request, with true where its path ends as a
+/// signature's does. Returns the file's address.
 ///
 /// # Errors
 /// If the loopback cannot be listened at.

@@ -28,7 +28,8 @@ pub(crate) fn seed_of(seed: u64, name: &str) -> u64 {
 
 /// Table of normal numbers with mean 0 and variance 1.
 ///
-/// Made from sums of uniform numbers: no logarithm and no sine, whose last bits differ between systems.
+/// Made from sums of uniform numbers: no logarithm and no sine, whose last bits differ between
+/// systems.
 pub(crate) struct Normals([f32; TABLE]);
 
 impl Normals {

@@ -1,5 +1,6 @@
-//! The files of this folder that the engine is built with: cargo builds the engine's crate, and does not see that they changed. cmake keeps copies
-//! of those that it used (`patched_sources.cmake`).
+//! The files of this folder that the engine is built with: cargo builds the engine's crate, and
+//! does not see that they changed. cmake keeps copies of those that it used
+//! (`patched_sources.cmake`).
 
 use std::fs;
 use std::io;

@@ -285,7 +285,8 @@ const VARIANTS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// C++ source of the array `atelier_layout`, and Rust source of the slice `LAYOUT`, in the same order.
+/// C++ source of the array `atelier_layout`, and Rust source of the slice `LAYOUT`, in the same
+/// order.
 pub(crate) fn layout() -> (String, String) {
     let mut entries: Vec<(String, String, String)> = Vec::new();
     let mut add = |name: String, cpp: String, rust: String| entries.push((name, cpp, rust));

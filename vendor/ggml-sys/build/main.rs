@@ -1,9 +1,13 @@
 //! Compiles the shim against the engine that `diffusion-rs-sys` brings.
 //!
-//! The shim depends on the engine's own text in three ways. A text that is not found exactly once stops the build with a message that names it.
-//! 1. The data members of the engine's context are copied from its source into a header, so that the shim knows their layout.
-//! 2. Some sources are compiled into the shim with changes (`patches/`). Linked as a whole archive, they replace the engine's objects.
-//! 3. Structs and constants that cross the border are printed by the C++ compiler; `tests/layout.rs` compares them with Rust's.
+//! The shim depends on the engine's own text in three ways. A text that is not found exactly once
+//! stops the build with a message that names it.
+//! 1. The data members of the engine's context are copied from its source into a header, so that
+//!    the shim knows their layout.
+//! 2. Some sources are compiled into the shim with changes (`patches/`). Linked as a whole archive,
+//!    they replace the engine's objects.
+//! 3. Structs and constants that cross the border are printed by the C++ compiler;
+//!    `tests/layout.rs` compares them with Rust's.
 
 mod engine_inputs;
 mod layout;
@@ -38,7 +42,8 @@ const PATCHED_SOURCES: &[&str] = &[
 /// Patches of headers, which only have to be found before the engine's.
 const PATCHED_HEADERS: &[&str] = &["transport.h", "clip.hpp", "conditioner.hpp", "denoiser.hpp", "lora.hpp", "rng_philox.hpp"];
 
-/// Patches within `src/tokenizers`, which is compiled as a whole: the data members of a class that all of it sees are changed.
+/// Patches within `src/tokenizers`, which is compiled as a whole: the data members of a class that
+/// all of it sees are changed.
 const PATCHED_TOKENIZERS: &[&str] = &["bpe_tokenizer.h", "clip_tokenizer.cpp", "qwen2_tokenizer.cpp", "t5_unigram_tokenizer.cpp"];
 
 const SHIM_SOURCES: &[&str] = &[
@@ -132,7 +137,8 @@ fn main() {
     } else {
         build.flag("-fexceptions");
     }
-    // As in windows_gnu.cmake: stable-diffusion.cpp has more sections than a plain object file takes.
+    // As in windows_gnu.cmake: stable-diffusion.cpp has more sections than a plain object file
+    // takes.
     if env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("windows") && env::var("CARGO_CFG_TARGET_ENV").as_deref() == Ok("gnu") {
         build.flag("-Wa,-mbig-obj");
     }
@@ -163,7 +169,8 @@ fn main() {
     }
 }
 
-/// Stops where the engine was built with other files than those that lie here. `cargo xtask` removes such an engine by itself.
+/// Stops where the engine was built with other files than those that lie here. `cargo xtask`
+/// removes such an engine by itself.
 fn stop_if_stale(copies: &Path) {
     let inputs = engine_inputs::inputs(Path::new(".")).unwrap_or_else(|error| panic!("vendor/ggml-sys cannot be read: {error}"));
     for input in inputs {
@@ -190,8 +197,9 @@ fn processor_features(engine_out: &Path) -> String {
     )
 }
 
-/// Puts the C++ library's static form, and nothing else, into a folder that the linker searches before the compiler's own, where the DLL's import
-/// library lies beside it and would be preferred. The program then needs no DLL of the compiler's.
+/// Puts the C++ library's static form, and nothing else, into a folder that the linker searches
+/// before the compiler's own, where the DLL's import library lies beside it and would be preferred.
+/// The program then needs no DLL of the compiler's.
 fn offer_static_cpp_library(out: &Path) {
     let compiler = cc::Build::new().cpp(true).get_compiler();
     let answer = compiler.to_command().arg("-print-file-name=libstdc++.a").output();
@@ -202,8 +210,9 @@ fn offer_static_cpp_library(out: &Path) {
     println!("cargo:rustc-link-search=native={}", folder.display());
 }
 
-/// Writes an empty library where the linker looks for the Vulkan loader first: `shim/vulkan.cpp` defines the functions that are linked, and a
-/// program that is linked to the loader does not start without it.
+/// Writes an empty library where the linker looks for the Vulkan loader first: `shim/vulkan.cpp`
+/// defines the functions that are linked, and a program that is linked to the loader does not start
+/// without it.
 fn write_empty_vulkan_library(out: &Path) {
     let folder = out.join("empty-vulkan");
     create_folder(&folder);
@@ -265,8 +274,8 @@ fn between<'a>(text: &'a str, begin: &str, end: &str) -> Option<&'a str> {
     rest.split_once(end).map(|(middle, _)| middle)
 }
 
-/// Writes the patched copy of an engine source into `out` and returns its path. What lies in the engine's `src` keeps its path there, by which sources include
-/// headers.
+/// Writes the patched copy of an engine source into `out` and returns its path. What lies in the
+/// engine's `src` keeps its path there, by which sources include headers.
 fn write_patched(engine: &Path, source: &str, out: &Path) -> PathBuf {
     let path = format!("patches/{source}.patch");
     let patch = Patch::parse(&read(Path::new(&path))).unwrap_or_else(|error| panic!("vendor/ggml-sys/{path}: {error}"));
@@ -280,7 +289,8 @@ fn write_patched(engine: &Path, source: &str, out: &Path) -> PathBuf {
     target
 }
 
-/// Writes the engine's tokenizers, some of them patched, beside each other, as they include each other; returns the paths of those to compile.
+/// Writes the engine's tokenizers, some of them patched, beside each other, as they include each
+/// other; returns the paths of those to compile.
 fn write_tokenizers(engine: &Path, out: &Path) -> Vec<PathBuf> {
     let from = engine.join("src/tokenizers");
     let to = out.join("tokenizers");
@@ -299,7 +309,8 @@ fn write_tokenizers(engine: &Path, out: &Path) -> Vec<PathBuf> {
     sources
 }
 
-/// Writes the vocabularies as files, and `vocab.cpp` beside headers that include them; returns its path.
+/// Writes the vocabularies as files, and `vocab.cpp` beside headers that include them; returns its
+/// path.
 fn write_vocabularies(engine: &Path, out: &Path) -> PathBuf {
     let from = engine.join("src/tokenizers/vocab");
     let to = out.join("vocab");

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-/// Options of ggml's build, and the feature that each stands for, as `std::is_x86_feature_detected` names it.
+/// Options of ggml's build, and the feature that each stands for, as `std::is_x86_feature_detected`
+/// names it.
 const OPTIONS: &[(&str, &str)] = &[
     ("SSE42", "sse4.2"),
     ("AVX", "avx"),
@@ -19,8 +20,9 @@ const OPTIONS: &[(&str, &str)] = &[
 /// What `GGML_AVX512` stands for.
 const AVX512: &[&str] = &["avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"];
 
-/// The features of an engine whose build folder is `build`, for a target of this architecture. `portable` is true where the build should run
-/// on other machines. Without a build (documentation, a check for another system) it is the portable one.
+/// The features of an engine whose build folder is `build`, for a target of this architecture.
+/// `portable` is true where the build should run on other machines. Without a build (documentation,
+/// a check for another system) it is the portable one.
 ///
 /// # Errors
 ///
@@ -62,7 +64,8 @@ fn is_on(cache: &str, option: &str) -> bool {
     })
 }
 
-/// The features that `-march=native` lets the compiler use here. Without those that only instructions named by hand use (AES, random numbers).
+/// The features that `-march=native` lets the compiler use here. Without those that only
+/// instructions named by hand use (AES, random numbers).
 fn of_this_machine() -> Vec<&'static str> {
     let mut features = Vec::new();
     macro_rules! detect {

@@ -1,8 +1,9 @@
-//! The engine's vocabularies without their text form: `src/tokenizers/vocab` holds 49 MB of data as 237 MB of numbers in C++, which take a
-//! compiler more than a minute. Here they become files that the assembler includes.
+//! The engine's vocabularies without their text form: `src/tokenizers/vocab` holds 49 MB of data as
+//! 237 MB of numbers in C++, which take a compiler more than a minute. Here they become files that
+//! the assembler includes.
 //!
-//! Only for Linux, whose assembler directives are known here; `engine_sources.cmake` leaves the engine's `vocab.cpp` out under the same
-//! condition.
+//! Only for Linux, whose assembler directives are known here; `engine_sources.cmake` leaves the
+//! engine's `vocab.cpp` out under the same condition.
 
 /// A vocabulary: name of its array, and the data.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,7 +13,8 @@ pub(crate) struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Reads a header of the form `static const unsigned char NAME[] = {`, a line of `0x..,` and `};`.
+    /// Reads a header of the form `static const unsigned char NAME[] = {`, a line of `0x..,` and
+    /// `};`.
     ///
     /// # Errors
     /// A sentence where it has another form.

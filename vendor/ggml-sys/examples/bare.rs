@@ -1,7 +1,8 @@
-//! The engine used as plainly as can be: one context, no callbacks, no hooks. `cargo xtask bench` runs it beside Atelier.
+//! The engine used as plainly as can be: one context, no callbacks, no hooks. `cargo xtask bench`
+//! runs it beside Atelier.
 //!
-//! Arguments: role=file ..., then size=N steps=N cfg=X threads=N pictures=N. Makes a picture for each line on standard input and prints
-//! `made`; the engine writes its own lines between.
+//! Arguments: role=file ..., then size=N steps=N cfg=X threads=N pictures=N. Makes a picture for
+//! each line on standard input and prints `made`; the engine writes its own lines between.
 
 #![allow(unsafe_code, reason = "calls C")]
 

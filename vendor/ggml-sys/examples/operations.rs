@@ -1,8 +1,10 @@
-//! Speed of ggml's own operations on the processor, one thread, by CPU time (on Linux): what the engine computes with where no kernels
-//! are registered. `cargo xtask bench -- --cpu` runs it beside ours.
+//! Speed of ggml's own operations on the processor, one thread, by CPU time (on Linux): what the
+//! engine computes with where no kernels are registered. `cargo xtask bench -- --cpu` runs it
+//! beside ours.
 //!
-//! `operations ROW...` writes `ROW<tab>VALUE` for each: GFLOP/s of `product FEATURES TOKENS DEPTH` and `convolution SIZExSIZE IN>OUT` (3 x 3, unfolded),
-//! milliseconds of `attention SIZE TOKENS HEADS`. Weights, keys and values are binary16.
+//! `operations ROW...` writes `ROW<tab>VALUE` for each: GFLOP/s of `product FEATURES TOKENS DEPTH`
+//! and `convolution SIZExSIZE IN>OUT` (3 x 3, unfolded), milliseconds of `attention SIZE TOKENS
+//! HEADS`. Weights, keys and values are binary16.
 #![allow(unsafe_code, clippy::print_stdout, reason = "calls C")]
 
 use std::ffi::{CStr, c_int};
@@ -23,7 +25,8 @@ const CALLBACKS: atelier_callbacks =
 
 fn main() -> ExitCode {
     let mut measurement = null_mut();
-    // SAFETY: the name and the callbacks live during the call; `measurement` is a local to be written.
+    // SAFETY: the name and the callbacks live during the call; `measurement` is a local to be
+    // written.
     let status = unsafe { atelier_measurement_new(c"CPU".as_ptr(), 1, from_ref(&CALLBACKS), &raw mut measurement) };
     if status != ATELIER_OK {
         // SAFETY: a string of this thread that lives until its next call.
@@ -62,7 +65,8 @@ fn measure(measurement: *mut atelier_measurement, row: &str) -> Option<f64> {
 fn best(measurement: *mut atelier_measurement, kind: c_int, size: [i64; 3]) -> Option<f64> {
     let operation = atelier_operation { kind, weights: c"f16".as_ptr(), size, nodes: 1 };
     let (mut seconds, mut count) = ([0.0; REPEATS], 0);
-    // SAFETY: a live measurement; the operation and the callbacks live during the call; `seconds` has the length that is passed.
+    // SAFETY: a live measurement; the operation and the callbacks live during the call; `seconds`
+    // has the length that is passed.
     let status = unsafe {
         atelier_measurement_run(
             measurement,

@@ -1,7 +1,9 @@
-//! Raw bindings of Atelier's C++ shim around stable-diffusion.cpp and ggml. No policy: see the crate `atelier-engine`.
+//! Raw bindings of Atelier's C++ shim around stable-diffusion.cpp and ggml. No policy: see the
+//! crate `atelier-engine`.
 //!
-//! `shim/shim.h` documents every function and struct; the engine's own types come from `diffusion-rs-sys`. `tests/layout.rs` compares sizes,
-//! offsets and constants with those of the C++ compiler.
+//! `shim/shim.h` documents every function and struct; the engine's own types come from
+//! `diffusion-rs-sys`. `tests/layout.rs` compares sizes, offsets and constants with those of the
+//! C++ compiler.
 
 #![allow(unsafe_code, reason = "bindings of a C interface")]
 #![allow(non_camel_case_types, reason = "names of C")]
@@ -81,7 +83,8 @@ pub const GGML_BACKEND_DEVICE_TYPE_ACCEL: c_int = 3;
 /// `ggml_backend_dev_type`: a device made of others.
 pub const GGML_BACKEND_DEVICE_TYPE_META: c_int = 4;
 
-/// Value of `preview_every`: previews through the decoder, as large and as often as a fifth of the image's time allows.
+/// Value of `preview_every`: previews through the decoder, as large and as often as a fifth of the
+/// image's time allows.
 pub const ATELIER_PREVIEW_ADAPTIVE: c_int = -1;
 
 /// An open model.
@@ -298,7 +301,8 @@ pub struct atelier_work {
     pub kind: c_int,
     /// `ATELIER_NODE_*`.
     pub size: c_int,
-    /// ggml's name of the number type of the weights, or of the first operand; `f32` where memory limits the kind.
+    /// ggml's name of the number type of the weights, or of the first operand; `f32` where memory
+    /// limits the kind.
     pub type_: *const c_char,
     /// Their number.
     pub nodes: u64,

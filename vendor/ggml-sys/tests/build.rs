@@ -14,7 +14,8 @@ fn the_engine_has_the_fast_matrix_products() {
     assert!(info.contains("LLAMAFILE = 1"), "CMAKE_TOOLCHAIN_FILE did not reach the engine's build: {info}");
 }
 
-/// The program looks at these features before the engine runs: one that is missing in the list would end it by an illegal instruction.
+/// The program looks at these features before the engine runs: one that is missing in the list
+/// would end it by an illegal instruction.
 #[test]
 fn every_instruction_set_that_the_engine_names_is_listed() {
     // SAFETY: takes nothing and returns a constant string.

@@ -6,7 +6,8 @@ use ggml_sys::{LAYOUT, LAYOUT_IN_CPP};
 
 #[test]
 fn every_size_offset_and_constant_is_the_one_that_the_compiler_of_the_engine_uses() {
-    // SAFETY: a constant array of the shim; build/layout.rs writes both sides from one list, so that they have the same length.
+    // SAFETY: a constant array of the shim; build/layout.rs writes both sides from one list, so
+    // that they have the same length.
     let in_cpp = unsafe { LAYOUT_IN_CPP };
     assert!(LAYOUT.len() > 160, "{}", LAYOUT.len());
     for ((name, in_rust), in_cpp) in LAYOUT.iter().zip(in_cpp) {
@@ -19,8 +20,9 @@ fn every_size_offset_and_constant_is_the_one_that_the_compiler_of_the_engine_use
 fn everything_that_shim_h_declares_is_compared() {
     let header = include_str!("../shim/shim.h");
     let names: Vec<&str> = LAYOUT.iter().map(|(name, _)| *name).collect();
-    // Opaque handles and function types have no layout; `atelier_phase`, `atelier_module` and `atelier_values` cross as
-    // numbers, and so do `atelier_work_kind`, `atelier_node_size` and `atelier_operation_kind`.
+    // Opaque handles and function types have no layout; `atelier_phase`, `atelier_module` and
+    // `atelier_values` cross as numbers, and so do `atelier_work_kind`, `atelier_node_size` and
+    // `atelier_operation_kind`.
     let without_layout = [
         "atelier_context",
         "atelier_upscaler",

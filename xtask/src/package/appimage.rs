@@ -1,7 +1,8 @@
 //! The AppImage: one file that runs on any Linux with a desktop, without an installation.
 //!
-//! No registry brings today's runtime of AppImages, and older ones want a library that newer systems do not have. The one in front is ours
-//! (packaging/linux/runtime): it needs no FUSE and is linked statically.
+//! No registry brings today's runtime of AppImages, and older ones want a library that newer
+//! systems do not have. The one in front is ours (packaging/linux/runtime): it needs no FUSE and is
+//! linked statically.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

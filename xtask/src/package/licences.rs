@@ -1,6 +1,8 @@
-//! `licences.html`: the licence of every crate that is linked into the program, and of what the engine brings.
+//! `licences.html`: the licence of every crate that is linked into the program, and of what the
+//! engine brings.
 //!
-//! Cargo names the crates; their texts are read from the folders that cargo compiled them from. A text that many share is there once.
+//! Cargo names the crates; their texts are read from the folders that cargo compiled them from. A
+//! text that many share is there once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;

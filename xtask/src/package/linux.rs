@@ -1,4 +1,5 @@
-//! The program for Linux: its build, the libraries that it needs, and its files where Linux looks for them.
+//! The program for Linux: its build, the libraries that it needs, and its files where Linux looks
+//! for them.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,8 @@ pub(crate) const OBJDUMP: Requirement = Requirement {
     instruction: "Install binutils with your system's package manager.",
 };
 
-/// Builds the program with Vulkan for every processor that meets the floor, in a target folder of its own.
+/// Builds the program with Vulkan for every processor that meets the floor, in a target folder of
+/// its own.
 pub(crate) fn build(options: &Options) -> Result<PathBuf, Failure> {
     if Os::current() != Os::Linux {
         return Err(Failure::new("The packages for Linux are made on Linux, or of a program that is named with `--program FILE`."));
@@ -147,7 +149,8 @@ fn today() -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-/// Date of a day since 1970, in the Gregorian calendar: eras of 400 years, years that begin in March.
+/// Date of a day since 1970, in the Gregorian calendar: eras of 400 years, years that begin in
+/// March.
 const fn civil_date(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);

@@ -1,7 +1,7 @@
 //! The image for macOS: a bundle with one program for both kinds of Mac.
 //!
-//! The steps are scripts of packaging/macos, since Apple's tools run on a Mac alone; `cargo xtask check --macos` (`macos_check`) says elsewhere
-//! whether the program compiles for it.
+//! The steps are scripts of packaging/macos, since Apple's tools run on a Mac alone; `cargo xtask
+//! check --macos` (`macos_check`) says elsewhere whether the program compiles for it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,8 +1,10 @@
-//! `cargo xtask package`: builds the program for others' machines, stages what belongs to it (`stage`), and packs that in each format.
+//! `cargo xtask package`: builds the program for others' machines, stages what belongs to it
+//! (`stage`), and packs that in each format.
 //!
-//! Each format is a module with `fn package(staged: &Staged, out: &Path) -> Result<PathBuf, Failure>`, which returns the file made in `out`.
-//! Formats for another system that also need a build of their own have `fn build(options: &Options) -> Result<PathBuf, Failure>`, which
-//! returns the program.
+//! Each format is a module with `fn package(staged: &Staged, out: &Path) -> Result<PathBuf,
+//! Failure>`, which returns the file made in `out`. Formats for another system that also need a
+//! build of their own have `fn build(options: &Options) -> Result<PathBuf, Failure>`, which returns
+//! the program.
 
 #[cfg(unix)]
 mod appimage;

@@ -1,5 +1,5 @@
-//! The .msi for administrators, who install for all persons of a machine and by remote. wixl packs it, which knows a part of `WiX` 3's
-//! language and no dialogs; persons take the setup program.
+//! The .msi for administrators, who install for all persons of a machine and by remote. wixl packs
+//! it, which knows a part of `WiX` 3's language and no dialogs; persons take the setup program.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -69,8 +69,9 @@ fn description(staged: &Staged) -> Result<String, Failure> {
     ))
 }
 
-/// The components of a folder's files, one each, and its subfolders, indented by `depth` steps of two. `prefix` names the folder from the staged
-/// one, with a closing slash. Adds the components' names to `components`.
+/// The components of a folder's files, one each, and its subfolders, indented by `depth` steps of
+/// two. `prefix` names the folder from the staged one, with a closing slash. Adds the components'
+/// names to `components`.
 fn folder(path: &Path, prefix: &str, depth: usize, components: &mut Vec<String>) -> Result<String, Failure> {
     let failed = |error: std::io::Error| Failure::new(format!("{} cannot be read: {error}", path.display()));
     let mut entries: Vec<_> = path.read_dir().map_err(failed)?.flatten().map(|entry| entry.path()).collect();

@@ -1,4 +1,5 @@
-//! The archive for a person without root: it runs where it is unpacked, and `install.sh` puts it into the home folder.
+//! The archive for a person without root: it runs where it is unpacked, and `install.sh` puts it
+//! into the home folder.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! `cargo xtask test --packages`: makes the packages and tries them as people get them, on a new system.
+//! `cargo xtask test --packages`: makes the packages and tries them as people get them, on a new
+//! system.
 
 use std::process::Command;
 
@@ -38,7 +39,8 @@ const RPM: Requirement = Requirement {
     instruction: "Install rpm with your system's package manager.",
 };
 
-/// Makes and tries the formats that are named, or those for Linux; the others take a build for another system.
+/// Makes and tries the formats that are named, or those for Linux; the others take a build for
+/// another system.
 pub(crate) fn test(options: &Options) -> Result<(), Failure> {
     let formats = if options.formats.is_empty() { &LINUX[..] } else { &options.formats };
     if let Some(other) = formats.iter().find(|it| !LINUX.contains(it) && !WINDOWS.contains(it)) {

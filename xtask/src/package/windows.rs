@@ -1,7 +1,8 @@
 //! The program for Windows and its setup program.
 //!
-//! On another system the program is built with mingw-w64 (`windows_toolchain`), Vulkan included: its shaders' generator is built for the machine
-//! at hand, and the loader is looked for when the program starts. On Windows itself it is built with the compiler at hand; that has not been
+//! On another system the program is built with mingw-w64 (`windows_toolchain`), Vulkan included:
+//! its shaders' generator is built for the machine at hand, and the loader is looked for when the
+//! program starts. On Windows itself it is built with the compiler at hand; that has not been
 //! tried.
 
 use std::fs;
@@ -29,11 +30,13 @@ pub(crate) const MAKENSIS: Requirement = Requirement {
 /// Where NSIS installs itself on Windows, without a place in PATH.
 const PROGRAM_FILES_MAKENSIS: &str = r"C:\Program Files (x86)\NSIS\makensis.exe";
 
-/// File that a build makes for a console (`packaging/windows/console`), and its name when it is installed.
+/// File that a build makes for a console (`packaging/windows/console`), and its name when it is
+/// installed.
 const CONSOLE_BUILT: &str = "atelier-console.exe";
 const CONSOLE_INSTALLED: &str = "atelier.com";
 
-/// Builds the program for every processor that meets the floor, in a target folder of its own, and the one for the console beside it.
+/// Builds the program for every processor that meets the floor, in a target folder of its own, and
+/// the one for the console beside it.
 pub(crate) fn build(options: &Options) -> Result<PathBuf, Failure> {
     let target = target_folder().join("package");
     let mut command = cargo("build");

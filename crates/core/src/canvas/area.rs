@@ -1,7 +1,9 @@
-//! The plan of a part of a picture that is generated anew: what the model sees, at which size, and what of its result is kept.
+//! The plan of a part of a picture that is generated anew: what the model sees, at which size, and
+//! what of its result is kept.
 //!
-//! Invariants: the crop lies in the picture and holds all that is selected; the work size is one that the model makes; both masks are opaque
-//! where the selection is; what is kept lies within what is denoised. The same input gives the same plan.
+//! Invariants: the crop lies in the picture and holds all that is selected; the work size is one
+//! that the model makes; both masks are opaque where the selection is; what is kept lies within
+//! what is denoised. The same input gives the same plan.
 
 use super::distance::Distances;
 use super::{AreaSettings, Mask, PixelRect};
@@ -37,7 +39,8 @@ pub struct ModelSizes {
 }
 
 impl ModelSizes {
-    /// The sizes of a model for a recipe: its width and height are what a person takes to be best, and the others follow.
+    /// The sizes of a model for a recipe: its width and height are what a person takes to be best,
+    /// and the others follow.
     #[must_use]
     pub fn with_size(self, width: u32, height: u32) -> Self {
         let best = (f64::from(width) * f64::from(height)).sqrt().round() as u32;
@@ -54,14 +57,15 @@ pub struct AreaPlan {
     pub crop: PixelRect,
     /// Width and height at which the model works.
     pub work: (u32, u32),
-    /// What is denoised, of the crop's size: 255 wholly, 0 not at all, between them for a part of the steps.
+    /// What is denoised, of the crop's size: 255 wholly, 0 not at all, between them for a part of
+    /// the steps.
     pub denoise: Mask,
     /// What is kept of the result, of the crop's size: 255 the result, 0 the picture.
     pub paste: Mask,
 }
 
-/// Plans the part of a picture that lies under a mask of its size. `strength`: denoising strength, 0 to 1. `None` where nothing is selected:
-/// no pixel of the mask is 128 or more.
+/// Plans the part of a picture that lies under a mask of its size. `strength`: denoising strength,
+/// 0 to 1. `None` where nothing is selected: no pixel of the mask is 128 or more.
 #[must_use]
 pub fn plan_area(mask: &Mask, sizes: &ModelSizes, strength: f32, settings: &AreaSettings) -> Option<AreaPlan> {
     let selection = selection_bounds(mask)?;
@@ -70,8 +74,9 @@ pub fn plan_area(mask: &Mask, sizes: &ModelSizes, strength: f32, settings: &Area
     Some(plan_selection(&picture, &selection, is_selected, sizes, strength, settings))
 }
 
-/// The crop and the work size that [`plan_area`] gives, without its masks: in no time, whatever the size. `selection`: the smallest rectangle
-/// that holds every pixel of the mask of 128 or more; not empty.
+/// The crop and the work size that [`plan_area`] gives, without its masks: in no time, whatever the
+/// size. `selection`: the smallest rectangle that holds every pixel of the mask of 128 or more; not
+/// empty.
 #[must_use]
 pub fn plan_crop(
     (width, height): (u32, u32),
@@ -86,7 +91,8 @@ pub fn plan_crop(
     (crop, work_size(&crop, sizes))
 }
 
-/// Plans the selected part of a picture. `limits`: what the model may see of it. `selection` holds every selected pixel and is not empty.
+/// Plans the selected part of a picture. `limits`: what the model may see of it. `selection` holds
+/// every selected pixel and is not empty.
 pub(super) fn plan_selection(
     limits: &PixelRect,
     selection: &PixelRect,
@@ -169,7 +175,8 @@ impl Edges {
         share * share * (3.0 - 2.0 * share)
     }
 
-    /// Pixels around the selection that the crop holds: all that is denoised, and a cell of the latents.
+    /// Pixels around the selection that the crop holds: all that is denoised, and a cell of the
+    /// latents.
     fn reach(&self, multiple: u32) -> u32 {
         (self.growth + self.feather / 2.0).ceil() as u32 + multiple
     }
@@ -203,7 +210,8 @@ fn span((start, length): (i32, u32), wanted: u32, (least, most): (i32, u32)) -> 
     (start as i32, length_in)
 }
 
-/// The size at which the model works on a crop: its shape, with no fewer pixels than are best and no more than the model makes well.
+/// The size at which the model works on a crop: its shape, with no fewer pixels than are best and
+/// no more than the model makes well.
 fn work_size(crop: &PixelRect, sizes: &ModelSizes) -> (u32, u32) {
     let pixels = crop.area() as f64;
     let square = |side: u32| f64::from(side) * f64::from(side);

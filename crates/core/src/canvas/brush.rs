@@ -1,7 +1,8 @@
 //! Brushes, and the strokes that they leave.
 //!
-//! A stroke keeps the layer as it was and how much it covers so far; each point changes only the pixels near it. Where a stroke crosses
-//! itself it is no darker, so opacity means the whole stroke's.
+//! A stroke keeps the layer as it was and how much it covers so far; each point changes only the
+//! pixels near it. Where a stroke crosses itself it is no darker, so opacity means the whole
+//! stroke's.
 
 use std::collections::BTreeMap;
 
@@ -134,7 +135,8 @@ impl Stroke {
         self.line_to(document, target)
     }
 
-    /// Draws a straight line to a place of the pointer, without smoothing. Returns the rectangle to be composed anew.
+    /// Draws a straight line to a place of the pointer, without smoothing. Returns the rectangle to
+    /// be composed anew.
     pub fn line(&mut self, document: &mut Document, to: StrokePoint) -> PixelRect {
         if !(to.x.is_finite() && to.y.is_finite()) {
             return PixelRect::default();
@@ -143,7 +145,8 @@ impl Stroke {
         self.line_to(document, to)
     }
 
-    /// Draws to the pointer and ends the stroke, as one change of the document. Returns the rectangle to be composed anew.
+    /// Draws to the pointer and ends the stroke, as one change of the document. Returns the
+    /// rectangle to be composed anew.
     pub fn finish(mut self, document: &mut Document) -> PixelRect {
         let changed = self.line_to(document, self.pointer);
         let name = if self.ink == Ink::Eraser { "Erase" } else { "Paint" };

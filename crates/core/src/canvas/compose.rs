@@ -65,7 +65,8 @@ impl DocumentContent {
         Rgb8::new(self.width(), self.height(), rgb).unwrap_or_else(|| unreachable!("the bands hold every pixel"))
     }
 
-    /// The visible layers of control, over the black that stands for nothing in such pictures. `None` where they are empty.
+    /// The visible layers of control, over the black that stands for nothing in such pictures.
+    /// `None` where they are empty.
     #[must_use]
     pub fn control_picture(&self) -> Option<Rgb8> {
         let controls: Vec<&Layer> = self.layers().iter().filter(|it| it.kind == LayerKind::Control && it.has_effect()).collect();
@@ -83,7 +84,8 @@ impl DocumentContent {
         Rgb8::new(self.width(), self.height(), rgb)
     }
 
-    /// The visible layers of reference, from the bottom: of each the smallest part that holds its pixels, over white.
+    /// The visible layers of reference, from the bottom: of each the smallest part that holds its
+    /// pixels, over white.
     #[must_use]
     pub fn reference_pictures(&self) -> Vec<Rgb8> {
         let references = self.layers().iter().filter(|it| it.kind == LayerKind::Reference && it.has_effect());
@@ -107,7 +109,8 @@ impl DocumentContent {
         mask.bounds().is_some().then_some(mask)
     }
 
-    /// The part that is generated anew: what visible masks cover, and where the picture has no pixels. `None` where that is nothing.
+    /// The part that is generated anew: what visible masks cover, and where the picture has no
+    /// pixels. `None` where that is nothing.
     #[must_use]
     pub fn mask(&self) -> Option<Mask> {
         let mut mask = self.uncovered().unwrap_or_else(|| Mask::filled(self.width(), self.height(), 0));
@@ -144,7 +147,8 @@ impl DocumentContent {
         pixel.first_chunk::<4>().filter(|pixel| pixel[3] > 0).map(|pixel| [pixel[0], pixel[1], pixel[2]])
     }
 
-    /// Calls `each` for the bands of the picture, from the top: a row of tiles each, so that little memory is used at once.
+    /// Calls `each` for the bands of the picture, from the top: a row of tiles each, so that little
+    /// memory is used at once.
     fn bands(&self, mut each: impl FnMut(PixelRect)) {
         for top in (0..self.height()).step_by(TILE_SIDE as usize) {
             each(PixelRect { left: 0, top: top as i32, width: self.width(), height: TILE_SIDE.min(self.height() - top) });

@@ -1,11 +1,13 @@
-//! What a document holds at one moment. Clones share the pixels, so it is cheap to keep, and to hand to another thread.
+//! What a document holds at one moment. Clones share the pixels, so it is cheap to keep, and to
+//! hand to another thread.
 
 use super::layer::{MAX_DOCUMENT_SIDE, MAX_LAYERS};
 use super::{Layer, LayerError, LayerId, LayerKind, PixelRect, TileImage};
 
 /// Size, layers and the current layer of a document.
 ///
-/// Invariants: at least one layer; ids are unique; the current layer is one of them; every layer has the document's size.
+/// Invariants: at least one layer; ids are unique; the current layer is one of them; every layer
+/// has the document's size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocumentContent {
     pub(super) width: u32,
@@ -26,7 +28,8 @@ impl DocumentContent {
         Ok(Self { width, height, current: layer.id, layers: vec![layer] })
     }
 
-    /// A content of these layers, from the bottom; they get numbers of their own. `current` is an index.
+    /// A content of these layers, from the bottom; they get numbers of their own. `current` is an
+    /// index.
     ///
     /// # Errors
     /// Where there are no layers, too many, or some of another size.

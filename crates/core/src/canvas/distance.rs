@@ -1,4 +1,5 @@
-//! The exact Euclidean distance transform in linear time (Felzenszwalb and Huttenlocher: one pass by columns, one by rows).
+//! The exact Euclidean distance transform in linear time (Felzenszwalb and Huttenlocher: one pass
+//! by columns, one by rows).
 
 /// For each pixel the nearest one of a set, and the square of the distance to it.
 pub(super) struct Distances {
@@ -12,7 +13,8 @@ impl Distances {
     /// Stands for a distance that does not exist.
     pub(super) const FAR: u32 = u32::MAX;
 
-    /// Distances of a picture of this size to the pixels of which `is_member` is true, by their index.
+    /// Distances of a picture of this size to the pixels of which `is_member` is true, by their
+    /// index.
     pub(super) fn to(width: usize, height: usize, is_member: impl Fn(usize) -> bool) -> Self {
         let mut rows = vec![Self::FAR; width * height];
         for x in 0..width {
@@ -98,7 +100,8 @@ impl Envelope {
         }
     }
 
-    /// The nearest column of a pixel, and the squared distance to its member. Pixels are asked for from left to right.
+    /// The nearest column of a pixel, and the squared distance to its member. Pixels are asked for
+    /// from left to right.
     fn nearest(&mut self, x: usize) -> Option<(usize, i64)> {
         while self.starts.get(self.current + 1).is_some_and(|start| *start <= x as i64) {
             self.current += 1;

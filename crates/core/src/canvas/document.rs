@@ -1,7 +1,8 @@
 //! The document that an artist works on: its content, and undo and redo over everything.
 //!
-//! Every change is one entry of the history, whether pixels, layers or size; changes of one property that follow each other while a control
-//! is held are one. What a change returns is the rectangle to be composed anew.
+//! Every change is one entry of the history, whether pixels, layers or size; changes of one
+//! property that follow each other while a control is held are one. What a change returns is the
+//! rectangle to be composed anew.
 
 use super::content::DocumentContent;
 use super::edit::DocumentEdit;
@@ -67,7 +68,8 @@ impl Document {
         self.history.clear();
     }
 
-    /// Undoes the newest change. Returns the rectangle that looks different; `None` where there is nothing to undo.
+    /// Undoes the newest change. Returns the rectangle that looks different; `None` where there is
+    /// nothing to undo.
     pub fn undo(&mut self) -> Option<PixelRect> {
         let content = self.history.undo(&self.content)?;
         Some(self.go_to(content))
@@ -119,7 +121,8 @@ impl Document {
         }
     }
 
-    /// Adds a layer above the current one, with these pixels or without any, and makes it the current one.
+    /// Adds a layer above the current one, with these pixels or without any, and makes it the
+    /// current one.
     ///
     /// # Errors
     /// Where there are too many layers, or the pixels have another size.
@@ -141,8 +144,8 @@ impl Document {
         Ok(id)
     }
 
-    /// Makes pixels that were generated a layer above the picture, as one change with putting away what marked their part: the region is
-    /// hidden; without one the masks are emptied.
+    /// Makes pixels that were generated a layer above the picture, as one change with putting away
+    /// what marked their part: the region is hidden; without one the masks are emptied.
     ///
     /// # Errors
     /// Where there are too many layers, or the pixels have another size.
@@ -263,7 +266,8 @@ impl Document {
         self.go_on("Opacity of a layer", |content| content.layer_mut(id).map(|layer| layer.opacity = opacity))
     }
 
-    /// Makes a layer one of another kind; its pixels stay. A layer of that kind already keeps its words.
+    /// Makes a layer one of another kind; its pixels stay. A layer of that kind already keeps its
+    /// words.
     ///
     /// # Errors
     /// Where there is no such layer, or it is locked.
@@ -294,7 +298,8 @@ impl Document {
         })
     }
 
-    /// Begins a change of the pixels of the current layer that goes on until [`Self::finish_pixels`] or [`Self::restore_pixels`].
+    /// Begins a change of the pixels of the current layer that goes on until
+    /// [`Self::finish_pixels`] or [`Self::restore_pixels`].
     ///
     /// # Errors
     /// Where the layer cannot be changed.

@@ -1,4 +1,5 @@
-//! Edits whose work grows with their area. A window carries them out on another thread, on a clone of the content.
+//! Edits whose work grows with their area. A window carries them out on another thread, on a clone
+//! of the content.
 
 use super::compose::{blend, scale};
 use super::content::DocumentContent;

@@ -14,8 +14,8 @@ const BLURS: usize = 3;
 /// Grey in the middle of the range.
 const NEUTRAL: u8 = 128;
 
-/// The picture with its masked part filled: 255 of the mask is the fill alone, 0 the picture. `seed` decides what random colours are. `None`
-/// where mask and picture differ in size.
+/// The picture with its masked part filled: 255 of the mask is the fill alone, 0 the picture.
+/// `seed` decides what random colours are. `None` where mask and picture differ in size.
 #[must_use]
 pub fn fill_area(picture: &Rgb8, mask: &Mask, fill: AreaFill, seed: u64) -> Option<Rgb8> {
     if (picture.width(), picture.height()) != (mask.width(), mask.height()) {

@@ -1,4 +1,5 @@
-//! Undo and redo: contents of the document, which share what has not changed, bounded by the bytes that they hold alone.
+//! Undo and redo: contents of the document, which share what has not changed, bounded by the bytes
+//! that they hold alone.
 
 use std::collections::VecDeque;
 

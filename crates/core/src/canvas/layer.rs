@@ -101,7 +101,8 @@ impl Layer {
         self.visible && !self.pixels.content_bounds().is_empty()
     }
 
-    /// The colour that a brush leaves on it: the chosen one, or the layer's own where the colour has no meaning.
+    /// The colour that a brush leaves on it: the chosen one, or the layer's own where the colour
+    /// has no meaning.
     #[must_use]
     pub const fn ink(&self, chosen: [u8; 3]) -> [u8; 3] {
         match self.kind {

@@ -1,4 +1,5 @@
-//! Extending a picture beyond its borders, in as many areas as its model needs to see enough of the picture in each.
+//! Extending a picture beyond its borders, in as many areas as its model needs to see enough of the
+//! picture in each.
 
 use super::area::plan_selection;
 use super::{AreaPlan, AreaSettings, Borders, Mask, ModelSizes, PixelRect};
@@ -7,7 +8,8 @@ use crate::recipe::Rgb8;
 /// Areas of one job; more than anyone waits for.
 const MAX_AREAS: usize = 256;
 
-/// A picture extended by borders, which repeat its nearest pixels. `None` where there are no borders or the picture would be too large.
+/// A picture extended by borders, which repeat its nearest pixels. `None` where there are no
+/// borders or the picture would be too large.
 #[must_use]
 pub fn extend_picture(picture: &Rgb8, borders: &Borders) -> Option<Rgb8> {
     let size = (picture.width(), picture.height());
@@ -39,7 +41,8 @@ pub fn border_mask(size: (u32, u32), borders: &Borders) -> Mask {
     mask
 }
 
-/// The place of a picture and its borders in a frame whose mask is 255 on all borders and 0 in all of the picture; `None` for other masks.
+/// The place of a picture and its borders in a frame whose mask is 255 on all borders and 0 in all
+/// of the picture; `None` for other masks.
 #[must_use]
 pub fn borders_of(mask: &Mask) -> Option<(PixelRect, Borders)> {
     let width = mask.width() as usize;
@@ -54,8 +57,9 @@ pub fn borders_of(mask: &Mask) -> Option<(PixelRect, Borders)> {
     (border_mask(size, &borders) == *mask).then(|| (borders.picture_rect(size), borders))
 }
 
-/// The areas that extend a picture of this size, one after the other, in pixels of the extended picture. At least half of what the model sees
-/// of each is the picture or an area before it. Empty where there are no borders.
+/// The areas that extend a picture of this size, one after the other, in pixels of the extended
+/// picture. At least half of what the model sees of each is the picture or an area before it. Empty
+/// where there are no borders.
 #[must_use]
 pub fn plan_outpaint(size: (u32, u32), borders: &Borders, sizes: &ModelSizes, strength: f32, settings: &AreaSettings) -> Vec<AreaPlan> {
     let frame = borders.extended_size(size);
@@ -128,7 +132,8 @@ impl Side {
         }
     }
 
-    /// What the model sees of a block: as much of the picture as of the block at least, and along the side what lies around it.
+    /// What the model sees of a block: as much of the picture as of the block at least, and along
+    /// the side what lies around it.
     fn crop(self, block: &PixelRect, known: &PixelRect, sizes: &ModelSizes) -> PixelRect {
         let (across, along) = if self.is_upright() { (block.width, block.height) } else { (block.height, block.width) };
         let seen = across.max(sizes.best.saturating_sub(across)).min(self.depth(known));

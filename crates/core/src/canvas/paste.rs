@@ -12,14 +12,16 @@ use crate::recipe::Rgb8;
 const MIN_MATCHED: usize = 256;
 /// The contrast of the result is changed by no more than this factor.
 const MAX_GAIN: f64 = 1.1;
-/// A difference at the edge is gone at this part of the greatest depth: so far in that no band is seen, and not so far that all is tinted.
+/// A difference at the edge is gone at this part of the greatest depth: so far in that no band is
+/// seen, and not so far that all is tinted.
 const FADE: f32 = 0.6;
 /// And no sooner than at this depth, in pixels.
 const MIN_FADE: f32 = 16.0;
 
-/// The picture with the result of an area in it. `result` has the crop's size. With `seam_correction` its colours are matched to the picture: by
-/// means and deviations of the pixels that were not denoised, and by the differences at the edge, which fade with depth. `None` where sizes
-/// do not fit.
+/// The picture with the result of an area in it. `result` has the crop's size. With
+/// `seam_correction` its colours are matched to the picture: by means and deviations of the pixels
+/// that were not denoised, and by the differences at the edge, which fade with depth. `None` where
+/// sizes do not fit.
 #[must_use]
 pub fn paste_area(picture: &Rgb8, result: &Rgb8, plan: &AreaPlan, seam_correction: bool) -> Option<Rgb8> {
     let original = crop_picture(picture, &plan.crop)?;
@@ -51,7 +53,8 @@ fn corrected(original: &Rgb8, result: &Rgb8, plan: &AreaPlan) -> Vec<u8> {
     pixels.map(|(value, difference)| (value + difference).round().clamp(0.0, 255.0) as u8).collect()
 }
 
-/// The result with mean and deviation of each channel as the picture has them, measured where nothing was denoised.
+/// The result with mean and deviation of each channel as the picture has them, measured where
+/// nothing was denoised.
 fn matched(original: &Rgb8, result: &Rgb8, denoise: &Mask) -> Vec<f32> {
     let outside: Vec<usize> = (0..denoise.pixels().len()).filter(|at| denoise.pixels()[*at] == 0).collect();
     let mut curves = [(1.0, 0.0); 3];

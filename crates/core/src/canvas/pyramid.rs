@@ -9,7 +9,8 @@ pub(super) struct Weighted {
 }
 
 impl Weighted {
-    /// The colours with unknown ones taken from coarser and coarser means of the known; 0 where nothing is known.
+    /// The colours with unknown ones taken from coarser and coarser means of the known; 0 where
+    /// nothing is known.
     pub(super) fn continued(self) -> Vec<[f32; 3]> {
         if self.width.max(self.height) <= 1 || self.weights.iter().all(|weight| *weight >= 1.0) {
             return self.colours;

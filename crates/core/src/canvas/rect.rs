@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A rectangle of whole pixels. `left` and `top` may be negative: an extended picture begins before its first pixel.
+/// A rectangle of whole pixels. `left` and `top` may be negative: an extended picture begins before
+/// its first pixel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PixelRect {
     /// Left edge in pixels.
@@ -22,7 +23,8 @@ impl PixelRect {
         Self { left: 0, top: 0, width, height }
     }
 
-    /// The rectangle between two corners; empty where the second does not lie right of and below the first.
+    /// The rectangle between two corners; empty where the second does not lie right of and below
+    /// the first.
     #[must_use]
     pub fn between((left, top): (i32, i32), (right, bottom): (i32, i32)) -> Self {
         let side = |from: i32, to: i32| u32::try_from(i64::from(to) - i64::from(from)).unwrap_or(0);

@@ -4,19 +4,24 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::PixelRect;
 
-/// How a part of the start picture is generated anew: what lies under the mask, at the model's own size, and pasted back.
+/// How a part of the start picture is generated anew: what lies under the mask, at the model's own
+/// size, and pasted back.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AreaSettings {
-    /// Side of the crop that the model sees, in sides of what is painted; 1.5 leaves a quarter on each side.
+    /// Side of the crop that the model sees, in sides of what is painted; 1.5 leaves a quarter on
+    /// each side.
     pub context: f32,
-    /// Width of the soft edge in pixels; `None`: a tenth of what is painted, less at lower strengths.
+    /// Width of the soft edge in pixels; `None`: a tenth of what is painted, less at lower
+    /// strengths.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feather: Option<u32>,
-    /// What the masked part holds before it is denoised; `None`: the picture itself, or its surroundings where strength is 1.
+    /// What the masked part holds before it is denoised; `None`: the picture itself, or its
+    /// surroundings where strength is 1.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "known_fill")]
     pub fill: Option<AreaFill>,
-    /// The crop in pixels of the start picture, widened where the mask reaches out of it; `None`: from `context`.
+    /// The crop in pixels of the start picture, widened where the mask reaches out of it; `None`:
+    /// from `context`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crop: Option<PixelRect>,
     /// Denoise the soft edge less than the middle; without effect at strength 1.
@@ -144,7 +149,8 @@ pub enum StartFit {
     /// Scaled until it covers the size, and cut off at two sides.
     #[default]
     Crop,
-    /// Scaled until all of it is inside; what is left at two sides is filled with its blurred borders.
+    /// Scaled until all of it is inside; what is left at two sides is filled with its blurred
+    /// borders.
     Fit,
     /// Stretched to the size.
     Stretch,

@@ -1,4 +1,5 @@
-//! Properties of documents: whatever is done comes back byte by byte, and what is composed in parts is what is composed at once.
+//! Properties of documents: whatever is done comes back byte by byte, and what is composed in parts
+//! is what is composed at once.
 
 use proptest::prelude::*;
 
@@ -54,7 +55,8 @@ fn nth_layer(document: &Document, n: u8) -> LayerId {
     layers[n as usize % layers.len()].id
 }
 
-/// Does a step, and returns the rectangle that is to be composed anew; steps that are not possible do nothing.
+/// Does a step, and returns the rectangle that is to be composed anew; steps that are not possible
+/// do nothing.
 fn carry_out(document: &mut Document, step: &Step) -> PixelRect {
     let ink = |erases: bool| if erases { Ink::Eraser } else { Ink::Colour([200, 30, 90]) };
     match step.clone() {

@@ -1,7 +1,7 @@
 //! Pixels of a layer, in tiles that are shared until they are changed.
 //!
-//! Invariants: a clone shares all tiles with the original; a tile outside the picture's bounds does not exist; pixels of a tile beyond the
-//! picture's edge are transparent.
+//! Invariants: a clone shares all tiles with the original; a tile outside the picture's bounds does
+//! not exist; pixels of a tile beyond the picture's edge are transparent.
 
 use std::sync::Arc;
 
@@ -66,7 +66,8 @@ impl TileImage {
         image
     }
 
-    /// Pixels of red, green, blue and opacity, four bytes each; `None` where the number of bytes is another.
+    /// Pixels of red, green, blue and opacity, four bytes each; `None` where the number of bytes is
+    /// another.
     #[must_use]
     pub fn of_rgba(width: u32, height: u32, pixels: &[u8]) -> Option<Self> {
         if u64::from(width) * u64::from(height) * 4 != pixels.len() as u64 {
@@ -82,7 +83,8 @@ impl TileImage {
         Some(image)
     }
 
-    /// The pixels of `picture` that differ from those of `base`, opaque; all others are transparent. `None` where the sizes differ.
+    /// The pixels of `picture` that differ from those of `base`, opaque; all others are
+    /// transparent. `None` where the sizes differ.
     #[must_use]
     pub fn of_difference(picture: &Rgb8, base: &Rgb8) -> Option<Self> {
         if (picture.width(), picture.height()) != (base.width(), base.height()) {
@@ -125,14 +127,16 @@ impl TileImage {
         self.tiles.iter().flatten().count() * TILE_BYTES
     }
 
-    /// The smallest rectangle of whole tiles, within the bounds, that holds every pixel that is not transparent.
+    /// The smallest rectangle of whole tiles, within the bounds, that holds every pixel that is not
+    /// transparent.
     #[must_use]
     pub fn content_bounds(&self) -> PixelRect {
         let present = self.tiles.iter().enumerate().filter(|(_, tile)| tile.is_some());
         present.fold(PixelRect::default(), |bounds, (index, _)| bounds.union(&self.tile_rect(index)))
     }
 
-    /// Rectangles of whole tiles, within the bounds, that hold every tile that is there once, and no other.
+    /// Rectangles of whole tiles, within the bounds, that hold every tile that is there once, and
+    /// no other.
     #[must_use]
     pub fn content_parts(&self) -> Vec<PixelRect> {
         let columns = self.columns().max(1) as usize;
@@ -162,15 +166,17 @@ impl TileImage {
         self.run(x as u32, y as u32).map_or([0; 4], |run| [run[0], run[1], run[2], run[3]])
     }
 
-    /// The bytes from a pixel to the right edge of its tile; `None` where the tile is absent. The pixel lies within the bounds.
+    /// The bytes from a pixel to the right edge of its tile; `None` where the tile is absent. The
+    /// pixel lies within the bounds.
     pub(super) fn run(&self, x: u32, y: u32) -> Option<&[u8]> {
         let tile = self.tiles[self.tile_index(x, y)].as_ref()?;
         let row = (y % TILE_SIDE * TILE_SIDE) as usize;
         Some(&tile.0[(row + (x % TILE_SIDE) as usize) * 4..(row + TILE_SIDE as usize) * 4])
     }
 
-    /// Changes the pixels of a rectangle: `change` gets the left pixel of each piece of a row that lies in one tile, and its RGBA bytes.
-    /// Absent tiles are made with `creates`, else left out. Shared tiles are copied first.
+    /// Changes the pixels of a rectangle: `change` gets the left pixel of each piece of a row that
+    /// lies in one tile, and its RGBA bytes. Absent tiles are made with `creates`, else left out.
+    /// Shared tiles are copied first.
     pub fn change(&mut self, rect: PixelRect, creates: bool, mut change: impl FnMut(u32, u32, &mut [u8])) {
         let bounds = self.bounds();
         let rect = rect.intersection(&bounds);
@@ -218,7 +224,8 @@ impl TileImage {
         pixels
     }
 
-    /// The same pixels in another frame, given in pixels of this one: what lies outside is lost, what is new is transparent.
+    /// The same pixels in another frame, given in pixels of this one: what lies outside is lost,
+    /// what is new is transparent.
     #[must_use]
     pub fn reframed(&self, frame: PixelRect) -> Self {
         let mut image = Self::new(frame.width, frame.height);
@@ -253,7 +260,8 @@ impl TileImage {
         table + apart.count() * TILE_BYTES
     }
 
-    /// The smallest rectangle of whole tiles that are not shared with `other`, which has the same size.
+    /// The smallest rectangle of whole tiles that are not shared with `other`, which has the same
+    /// size.
     #[must_use]
     pub(super) fn tiles_apart(&self, other: &Self) -> PixelRect {
         if Arc::ptr_eq(&self.tiles, &other.tiles) {

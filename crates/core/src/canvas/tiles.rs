@@ -1,7 +1,9 @@
-//! A picture that is redrawn in tiles: where they lie, how each meets those before it, and the colours that all of them share.
+//! A picture that is redrawn in tiles: where they lie, how each meets those before it, and the
+//! colours that all of them share.
 //!
-//! Invariants: tiles lie in the picture and cover it; each has the whole size of a tile, or the picture's where that is smaller; neighbours
-//! overlap by no less than was asked for. The first tiles are opaque up to the picture's borders, so no pixel of the source is left.
+//! Invariants: tiles lie in the picture and cover it; each has the whole size of a tile, or the
+//! picture's where that is smaller; neighbours overlap by no less than was asked for. The first
+//! tiles are opaque up to the picture's borders, so no pixel of the source is left.
 
 use super::{AreaPlan, Mask, PixelRect};
 use crate::recipe::Rgb8;
@@ -9,7 +11,8 @@ use crate::recipe::Rgb8;
 /// Tiles of one picture; more than anyone waits for.
 const MAX_TILES: u32 = 1024;
 
-/// The tiles that cover a picture of this size, row by row, with this many pixels a side. A picture that fits in one has one.
+/// The tiles that cover a picture of this size, row by row, with this many pixels a side. A picture
+/// that fits in one has one.
 #[must_use]
 pub fn tile_rects((width, height): (u32, u32), side: u32, overlap: u32) -> Vec<PixelRect> {
     let (columns, rows) = (spans(width, side, overlap), spans(height, side, overlap));
@@ -31,8 +34,8 @@ fn spans(length: u32, side: u32, overlap: u32) -> Vec<(u32, u32)> {
     (0..count.min(MAX_TILES)).map(|index| (start(index), side)).collect()
 }
 
-/// How a tile is redrawn after those before it in the list: what they overlap is denoised the less, and kept the more, the nearer it is to
-/// the tile's border. `None` where there is no such tile.
+/// How a tile is redrawn after those before it in the list: what they overlap is denoised the less,
+/// and kept the more, the nearer it is to the tile's border. `None` where there is no such tile.
 #[must_use]
 pub fn plan_tile(tiles: &[PixelRect], index: usize) -> Option<AreaPlan> {
     let (before, tile) = (tiles.get(..index)?, tiles.get(index)?);
@@ -58,8 +61,8 @@ pub fn plan_tile(tiles: &[PixelRect], index: usize) -> Option<AreaPlan> {
     Some(AreaPlan { crop: *tile, work: (tile.width, tile.height), denoise: mask(|share| share), paste })
 }
 
-/// A picture with the colours of another of its size wherever they change slowly: by the means of cells of so many pixels a side. `None`
-/// where sizes differ.
+/// A picture with the colours of another of its size wherever they change slowly: by the means of
+/// cells of so many pixels a side. `None` where sizes differ.
 #[must_use]
 pub fn with_low_frequencies(picture: &Rgb8, source: &Rgb8, cell: u32) -> Option<Rgb8> {
     if (picture.width(), picture.height()) != (source.width(), source.height()) {

@@ -10,9 +10,11 @@ use super::value::{Placement, WeightLocation};
 use crate::format::seconds;
 use crate::module::Module;
 
-/// Part of a picture's time that another placement must save for the model to be loaded anew: near-equal predictions cause no reload.
+/// Part of a picture's time that another placement must save for the model to be loaded anew:
+/// near-equal predictions cause no reload.
 const WORTH_A_RELOAD: f64 = 0.1;
-/// Seconds that it must save at least: of a picture that takes no longer, a tenth is what measurements differ by.
+/// Seconds that it must save at least: of a picture that takes no longer, a tenth is what
+/// measurements differ by.
 const WORTH_A_RELOAD_SECS: f64 = 0.25;
 /// Seconds that are worth a word.
 const WORTH_TELLING: f64 = 0.05;
@@ -26,11 +28,11 @@ pub struct AutomaticPlacement {
     pub note: Option<String>,
 }
 
-/// The quickest placement that fits; where times are not known, the default one, or the planner's where that does not fit. `None`: nothing
-/// fits.
+/// The quickest placement that fits; where times are not known, the default one, or the planner's
+/// where that does not fit. `None`: nothing fits.
 ///
-/// `in_use` is that with which the model is in memory now: it stays unless another one saves a tenth of the time and a quarter of a second; without
-/// times, where the default one does not fit.
+/// `in_use` is that with which the model is in memory now: it stays unless another one saves a
+/// tenth of the time and a quarter of a second; without times, where the default one does not fit.
 pub fn automatic(request: &PlanRequest<'_>, in_use: Option<&Placement>) -> Result<Option<AutomaticPlacement>, PlacementError> {
     let all = ranked(request)?;
     let modules: Vec<Module> = request.needs.modules.keys().copied().collect();

@@ -1,6 +1,8 @@
-//! Budgets: the most memory that may be used of a device (`--max-vram 6`, `--max-vram cuda0=6,vulkan0=-1`).
+//! Budgets: the most memory that may be used of a device (`--max-vram 6`, `--max-vram
+//! cuda0=6,vulkan0=-1`).
 //!
-//! Invariant: a text made from a value reads back as that value. Not here: what a budget does to a plan.
+//! Invariant: a text made from a value reads back as that value. Not here: what a budget does to a
+//! plan.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +15,8 @@ use crate::format::GIB;
 /// Largest budget in GiB; a larger one is a typing error.
 const MAX_GIB: f64 = 1_000_000.0;
 
-/// Most memory that may be used of devices, in GiB. Negative: free memory less that many GiB. 0: no budget.
+/// Most memory that may be used of devices, in GiB. Negative: free memory less that many GiB. 0: no
+/// budget.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Budgets {
     /// For each graphics device without a budget of its own; `None`: none.
@@ -25,8 +28,8 @@ pub struct Budgets {
 pub(super) static NO_BUDGETS: Budgets = Budgets { all: None, devices: BTreeMap::new() };
 
 impl Budgets {
-    /// Reads a text: one number for all devices, or `device=number` entries; a later entry replaces an earlier one. Names are resolved
-    /// as everywhere (`placement::resolve_device`).
+    /// Reads a text: one number for all devices, or `device=number` entries; a later entry replaces
+    /// an earlier one. Names are resolved as everywhere (`placement::resolve_device`).
     pub fn parse(text: &str, devices: &[Device]) -> Result<Self, PlacementError> {
         let mut all = 0.0;
         let mut by_name = BTreeMap::new();
@@ -66,14 +69,15 @@ impl Budgets {
         self.all
     }
 
-    /// The budgets of single devices, in GiB by whole name; 0 where the device has none although all others do.
+    /// The budgets of single devices, in GiB by whole name; 0 where the device has none although
+    /// all others do.
     #[must_use]
     pub const fn devices(&self) -> &BTreeMap<String, f64> {
         &self.devices
     }
 
-    /// The budget of this device in GiB; negative: free memory less that many GiB. The budget for all devices is one for graphics
-    /// memory and leaves the processor alone.
+    /// The budget of this device in GiB; negative: free memory less that many GiB. The budget for
+    /// all devices is one for graphics memory and leaves the processor alone.
     #[must_use]
     pub fn gib(&self, device: &Device) -> Option<f64> {
         let own = self.devices.get(&device.name).copied();
@@ -88,8 +92,8 @@ impl Budgets {
     }
 }
 
-/// A budget of so many GiB in bytes, negative ones counted from what is free on this device. `None`: there is none, because it is 0, or
-/// because the device does not say what is free.
+/// A budget of so many GiB in bytes, negative ones counted from what is free on this device.
+/// `None`: there is none, because it is 0, or because the device does not say what is free.
 #[must_use]
 pub fn budget_on(device: &Device, gib: f64) -> Option<u64> {
     let bytes = (gib.abs() * GIB as f64) as u64;

@@ -9,12 +9,13 @@ use crate::device::{Device, DeviceKind};
 /// Memory of a device on which modules may be placed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceCapacity {
-    /// The device. Its free memory counts as if Atelier held nothing there ([`for_planning`](Self::for_planning)); nothing fits on a device that
-    /// reports none.
+    /// The device. Its free memory counts as if Atelier held nothing there
+    /// ([`for_planning`](Self::for_planning)); nothing fits on a device that reports none.
     pub device: Device,
     /// Memory that the device takes for itself as soon as it is used: context, pools, workspaces.
     pub overhead_bytes: u64,
-    /// Its memory is RAM (an integrated GPU; Apple's GPUs, which call themselves GPUs), so that its use reduces what is free there.
+    /// Its memory is RAM (an integrated GPU; Apple's GPUs, which call themselves GPUs), so that its
+    /// use reduces what is free there.
     pub shares_ram: bool,
 }
 
@@ -26,8 +27,9 @@ impl DeviceCapacity {
         Self { device, overhead_bytes, shares_ram }
     }
 
-    /// The device as a planner counts it: every buffer that Atelier holds there counts as free, since it belongs to the model that is used or
-    /// can be evicted before it. Never more than the device has.
+    /// The device as a planner counts it: every buffer that Atelier holds there counts as free,
+    /// since it belongs to the model that is used or can be evicted before it. Never more than the
+    /// device has.
     #[must_use]
     pub fn for_planning(device: &Device, overhead_bytes: u64) -> Self {
         let free = device.memory_free_bytes.saturating_add(device.memory_allocated_bytes).min(device.memory_total_bytes);
@@ -40,7 +42,8 @@ impl DeviceCapacity {
         self.device.kind == DeviceKind::Cpu
     }
 
-    /// Most bytes that may be used: free memory, in RAM less its reserve ([`ram_reserve`]), and at most the budget.
+    /// Most bytes that may be used: free memory, in RAM less its reserve ([`ram_reserve`]), and at
+    /// most the budget.
     #[must_use]
     pub fn limit_bytes(&self, budgets: &Budgets) -> u64 {
         self.free_bytes().min(budgets.bytes(&self.device).unwrap_or(u64::MAX))
@@ -52,7 +55,8 @@ impl DeviceCapacity {
     }
 }
 
-/// True where the engine can cut the module's graph: it has a cut form, its weights live in RAM, and it runs elsewhere.
+/// True where the engine can cut the module's graph: it has a cut form, its weights live in RAM,
+/// and it runs elsewhere.
 pub(super) fn can_be_cut(needs: &ModuleNeeds, capacities: &[DeviceCapacity], run: usize, location: Option<usize>) -> bool {
     let is_ram = |capacity: usize| capacities.get(capacity).is_some_and(DeviceCapacity::is_ram);
     needs.least_bytes.is_some() && location.is_some_and(is_ram) && !is_ram(run)

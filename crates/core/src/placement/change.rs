@@ -94,7 +94,8 @@ impl Change {
         matches!(self, Self::Weights { .. } | Self::Pieces { .. } | Self::Budget { .. } | Self::RunsOn { .. })
     }
 
-    /// Rank by loss: first invisible changes, then slower ones, then those that make another picture.
+    /// Rank by loss: first invisible changes, then slower ones, then those that make another
+    /// picture.
     pub(super) const fn loss(&self) -> u32 {
         match self {
             Self::VaeTiling => 1,
@@ -132,8 +133,8 @@ impl fmt::Display for Change {
     }
 }
 
-/// Role and path of the file `name` in the folder of the module's file that it replaces: the one with the longest common beginning of the
-/// name.
+/// Role and path of the file `name` in the folder of the module's file that it replaces: the one
+/// with the longest common beginning of the name.
 fn alternative_file(recipe: &Recipe, module: Module, name: &str) -> Option<(FileRole, PathBuf)> {
     let common = |other: &str| other.chars().zip(name.chars()).take_while(|(one, other)| one == other).count();
     let files = recipe.files.iter().filter(|(role, _)| role.module() == module);

@@ -51,7 +51,8 @@ fn placement(request: &PlanRequest<'_>, candidates: &[Candidates<'_>], chosen: &
     Ok(placement)
 }
 
-/// Words for the time that a module saves because it does not run on the device that plans begin with; `None`: none.
+/// Words for the time that a module saves because it does not run on the device that plans begin
+/// with; `None`: none.
 fn saving(request: &PlanRequest<'_>, candidates: &Candidates<'_>, chosen: &Candidate) -> Option<String> {
     let best = best_device(request.capacities, request.pins).ok().filter(|best| *best != chosen.slot.run)?;
     let there = candidates.by_cost.iter().find(|it| it.slot == Slot { run: best, location: Some(best), cut_bytes: None })?;

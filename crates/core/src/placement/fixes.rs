@@ -1,6 +1,8 @@
-//! Fixes: changes that make a plan fit, or improve it. Each change is tried, and only those that help are returned.
+//! Fixes: changes that make a plan fit, or improve it. Each change is tried, and only those that
+//! help are returned.
 //!
-//! Invariant: the plan of a fix fits. Not here: the needs of another size or quantisation, which come with the request ([`Alternative`]).
+//! Invariant: the plan of a fix fits. Not here: the needs of another size or quantisation, which
+//! come with the request ([`Alternative`]).
 
 use super::capacity::DeviceCapacity;
 use super::change::{Alternative, Change};
@@ -45,7 +47,8 @@ pub(super) fn fixes(request: &PlanRequest<'_>, helps: impl Fn(&Plan) -> bool) ->
     Ok(fixes)
 }
 
-/// The pins without those of one module's weights, and without those of one module; the lowest priority first.
+/// The pins without those of one module's weights, and without those of one module; the lowest
+/// priority first.
 fn relaxed(pins: &Pins) -> impl Iterator<Item = Pins> {
     let pinned = PRIORITY.into_iter().rev().filter_map(|module| Some((module, pins.get(&module)?)));
     pinned.flat_map(|(module, pin)| {
@@ -74,7 +77,8 @@ fn try_pins(request: &PlanRequest<'_>, alternative: &Alternative, pins: &Pins) -
     Ok(Some(Fix { changes, plan }))
 }
 
-/// The smallest raise of this device's budget with which a plan helps; `None` where the budget alone is not the cause.
+/// The smallest raise of this device's budget with which a plan helps; `None` where the budget
+/// alone is not the cause.
 fn try_budget(request: &PlanRequest<'_>, capacity: &DeviceCapacity, helps: impl Fn(&Plan) -> bool) -> Result<Option<Fix>, PlacementError> {
     let raised = |tenths: u64| {
         let budgets = request.budgets.clone().with(&capacity.device.name, tenths as f64 / 10.0);

@@ -1,7 +1,8 @@
-//! The ledger behind predictions and plans: memory of each device in each phase, as modules are added one by one.
+//! The ledger behind predictions and plans: memory of each device in each phase, as modules are
+//! added one by one.
 //!
-//! Invariants: adding a module never lowers what a device holds, and never what is missing (the planner's search relies on it); the memory
-//! of a card that two devices share is counted once.
+//! Invariants: adding a module never lowers what a device holds, and never what is missing (the
+//! planner's search relies on it); the memory of a card that two devices share is counted once.
 
 use super::budgets::Budgets;
 use super::capacity::DeviceCapacity;
@@ -46,7 +47,8 @@ struct DeviceAccount {
     overhead: u64,
     is_ram: bool,
     shares_ram: bool,
-    /// Index of the first device of the same card: its own, unless another backend of the card comes before it.
+    /// Index of the first device of the same card: its own, unless another backend of the card
+    /// comes before it.
     gpu: usize,
     is_used: bool,
     resident: u64,
@@ -113,7 +115,8 @@ impl Ledger {
         }
     }
 
-    /// Bytes above the limits of all devices together. Memory that two devices share is counted once.
+    /// Bytes above the limits of all devices together. Memory that two devices share is counted
+    /// once.
     pub(super) fn missing_bytes(&self) -> u64 {
         let (mut own, mut shared, mut ram) = (0_u64, 0_u64, 0_u64);
         for (gpu, account) in self.accounts.iter().enumerate().filter(|(n, account)| account.gpu == *n) {
@@ -134,7 +137,8 @@ impl Ledger {
         peak.unwrap_or(0).saturating_sub(account.limit)
     }
 
-    /// Most bytes that the graph of a module in this ledger may take, in all phases in which it runs.
+    /// Most bytes that the graph of a module in this ledger may take, in all phases in which it
+    /// runs.
     pub(super) fn graph_limit(&self, needs: &ModuleNeeds, slot: &Slot) -> u64 {
         let Some(account) = self.accounts.get(slot.run) else { return 0 };
         let limits = needs.compute_bytes.keys().map(|phase| {
@@ -162,8 +166,8 @@ impl Ledger {
         account.total(phase).saturating_add(self.shared(account, phase))
     }
 
-    /// Use of this device's memory by others: of RAM, by devices that have none of their own; of a card, by its other backends, once this one
-    /// is used.
+    /// Use of this device's memory by others: of RAM, by devices that have none of their own; of a
+    /// card, by its other backends, once this one is used.
     fn shared(&self, account: &DeviceAccount, phase: Phase) -> u64 {
         let is_other = |it: &&DeviceAccount| it.is_used && !std::ptr::eq(*it, account);
         let shares = |it: &&DeviceAccount| (account.is_ram && it.shares_ram) || (account.is_used && it.gpu == account.gpu);

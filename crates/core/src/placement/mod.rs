@@ -1,8 +1,10 @@
-//! Placement: the devices on which modules run and weights live, and the memory that this takes. Pure: no files, no engine, no interface.
+//! Placement: the devices on which modules run and weights live, and the memory that this takes.
+//! Pure: no files, no engine, no interface.
 //!
-//! A text (`text`, `budgets`, `names`) becomes a [`Placement`] (`value`) on a machine's devices and back. With the memory needs of the
-//! modules ([`Needs`]) it becomes a [`Prediction`]; the planner ([`plan()`]) finds the placement whose prediction fits. Where nobody has named
-//! devices, [`ranked`] compares whole pictures in seconds, and [`automatic()`] takes the quickest.
+//! A text (`text`, `budgets`, `names`) becomes a [`Placement`] (`value`) on a machine's devices and
+//! back. With the memory needs of the modules ([`Needs`]) it becomes a [`Prediction`]; the planner
+//! ([`plan()`]) finds the placement whose prediction fits. Where nobody has named devices,
+//! [`ranked`] compares whole pictures in seconds, and [`automatic()`] takes the quickest.
 
 mod budgets;
 mod error;
@@ -61,7 +63,8 @@ mod testing {
     use crate::device::{Device, DeviceKind};
     use crate::format::GIB;
 
-    /// A device with memory in tenths of a GiB, all of it free, and with half a GiB of overhead unless it is a CPU.
+    /// A device with memory in tenths of a GiB, all of it free, and with half a GiB of overhead
+    /// unless it is a CPU.
     pub(super) fn capacity(name: &str, kind: DeviceKind, tenths: u64) -> DeviceCapacity {
         let overhead_bytes = if kind == DeviceKind::Cpu { 0 } else { GIB / 2 };
         let mut device = device(name, kind, 0, 0);

@@ -1,12 +1,14 @@
 //! Names of modules, with every alias, and of devices, whole or abbreviated.
 //!
-//! Invariant: a name means the same as to the engine, or it is refused with a list of the known ones.
+//! Invariant: a name means the same as to the engine, or it is refused with a list of the known
+//! ones.
 
 use super::error::PlacementError;
 use crate::device::{Device, DeviceKind};
 use crate::module::Module;
 
-/// Every name of every module; the engine's own names, in lower case and without hyphens and underscores.
+/// Every name of every module; the engine's own names, in lower case and without hyphens and
+/// underscores.
 const MODULE_NAMES: [(Module, &[&str]); 7] = [
     (Module::Diffusion, &["diffusion", "model", "unet", "dit"]),
     (Module::Te, &["te", "clip", "text", "textencoder", "textencoders", "conditioner", "cond", "llm", "t5", "t5xxl"]),
@@ -32,8 +34,9 @@ pub(super) fn find_module(name: &str) -> Result<Module, PlacementError> {
     })
 }
 
-/// The device that a name means: a whole name or the beginning of exactly one, in any case; `auto`, `default` and nothing: GPU, then
-/// integrated GPU, then CPU; `gpu`: the first GPU, else the first integrated one.
+/// The device that a name means: a whole name or the beginning of exactly one, in any case; `auto`,
+/// `default` and nothing: GPU, then integrated GPU, then CPU; `gpu`: the first GPU, else the first
+/// integrated one.
 pub fn resolve_device<'a>(name: &str, devices: &'a [Device]) -> Result<&'a Device, PlacementError> {
     let wanted = name.trim().to_ascii_lowercase();
     let first = |kind| devices.iter().find(|device| device.kind == kind);
@@ -71,7 +74,8 @@ fn listed<'a>(devices: impl IntoIterator<Item = &'a Device>) -> String {
     devices.into_iter().map(|device| device.name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// The meaning of the candidate closest to this name; `None` where none is within half its length. Candidates: name, meaning.
+/// The meaning of the candidate closest to this name; `None` where none is within half its length.
+/// Candidates: name, meaning.
 fn closest<'a>(name: &str, candidates: impl Iterator<Item = (&'a str, &'a str)>) -> Option<String> {
     let by_distance = candidates.map(|(it, means)| (strsim::damerau_levenshtein(name, &it.to_ascii_lowercase()), it.len(), means));
     let (_, _, means) = by_distance.filter(|(distance, length, _)| distance * 2 <= *length).min_by_key(|(distance, ..)| *distance)?;

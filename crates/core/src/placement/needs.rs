@@ -1,4 +1,5 @@
-//! Memory that modules need for one recipe, whatever devices they are on. The engine measures it by a dry run.
+//! Memory that modules need for one recipe, whatever devices they are on. The engine measures it by
+//! a dry run.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +17,14 @@ pub struct ModuleNeeds {
     pub lora_bytes: u64,
     /// Its compute buffer in each phase in which it runs, its graph in one piece.
     pub compute_bytes: BTreeMap<Phase, u64>,
-    /// Weights and compute buffer of the largest piece of its cut graph. `None`: the graph cannot be cut (VAE).
+    /// Weights and compute buffer of the largest piece of its cut graph. `None`: the graph cannot
+    /// be cut (VAE).
     pub least_bytes: Option<u64>,
 }
 
 impl ModuleNeeds {
-    /// Bytes on the device that it runs on, with its graph in one piece: staged weights where they live elsewhere, LoRA, compute.
+    /// Bytes on the device that it runs on, with its graph in one piece: staged weights where they
+    /// live elsewhere, LoRA, compute.
     pub(super) fn whole_bytes(&self, staged: bool, compute_bytes: u64) -> u64 {
         let weights = if staged { self.weight_bytes } else { 0 };
         weights.saturating_add(self.lora_bytes).saturating_add(compute_bytes)

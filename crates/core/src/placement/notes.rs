@@ -4,7 +4,8 @@ use super::value::{Placement, WeightLocation};
 use crate::device::{Device, DeviceKind};
 use crate::module::Module;
 
-/// Sentences on the parts of this placement that have no effect on these devices with these modules in use; empty where all have one.
+/// Sentences on the parts of this placement that have no effect on these devices with these modules
+/// in use; empty where all have one.
 #[must_use]
 pub fn notes(placement: &Placement, devices: &[Device], in_use: &[Module]) -> Vec<String> {
     let mut notes = Vec::new();
@@ -22,7 +23,8 @@ pub fn notes(placement: &Placement, devices: &[Device], in_use: &[Module]) -> Ve
     notes
 }
 
-/// One device has no other to share with, and where nothing runs on the first, nothing can go to the others.
+/// One device has no other to share with, and where nothing runs on the first, nothing can go to
+/// the others.
 fn split(devices: &[String]) -> String {
     match devices {
         [only] => format!(
@@ -56,7 +58,8 @@ fn streaming(placement: &Placement, devices: &[Device]) -> Option<String> {
     })
 }
 
-/// A budget cuts the graphs of what runs on a graphics device, and saves memory where weights wait in RAM.
+/// A budget cuts the graphs of what runs on a graphics device, and saves memory where weights wait
+/// in RAM.
 fn budget(placement: &Placement, in_use: &[Module], device: &Device, devices: &[Device]) -> Option<String> {
     let name = &device.name;
     let gib = placement.budgets.gib(device)?;

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 pub enum Phase {
     /// Loading of weights.
     Load,
-    /// Encoding: the prompt by the text encoder, an init image by the VAE, a picture by the vision encoder.
+    /// Encoding: the prompt by the text encoder, an init image by the VAE, a picture by the vision
+    /// encoder.
     Encode,
     /// Sampling.
     Denoise,
@@ -31,8 +32,9 @@ impl Phase {
         }
     }
 
-    /// True where the modules of this phase hold their memory at the same time. Diffusion and ControlNet take turns within a step and keep
-    /// their buffers; elsewhere each module has freed its buffers before the next one begins.
+    /// True where the modules of this phase hold their memory at the same time. Diffusion and
+    /// ControlNet take turns within a step and keep their buffers; elsewhere each module has freed
+    /// its buffers before the next one begins.
     pub(super) const fn side_by_side(self) -> bool {
         matches!(self, Self::Denoise)
     }
@@ -81,8 +83,8 @@ impl PhaseKind {
 }
 
 impl From<PhaseKind> for Phase {
-    /// The phase in whose memory this one counts. An upscaler works on finished pixels when every other module has freed its buffers, like
-    /// the VAE before it.
+    /// The phase in whose memory this one counts. An upscaler works on finished pixels when every
+    /// other module has freed its buffers, like the VAE before it.
     fn from(kind: PhaseKind) -> Self {
         match kind {
             PhaseKind::Loading => Self::Load,

@@ -7,8 +7,8 @@ use super::predict::Prediction;
 use super::value::Placement;
 use crate::format::memory_size;
 
-/// Cost of a plan; the lower, the better. Comparable between plans for the same modules and pins on the same devices, whatever
-/// memory these have.
+/// Cost of a plan; the lower, the better. Comparable between plans for the same modules and pins on
+/// the same devices, whatever memory these have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Score(pub(super) u64);
 
@@ -23,7 +23,8 @@ pub struct Plan {
     pub reasons: Vec<String>,
     /// Its cost.
     pub score: Score,
-    /// Fixes that spare the processor a module which a better device could run, the smallest loss first; empty where it runs none.
+    /// Fixes that spare the processor a module which a better device could run, the smallest loss
+    /// first; empty where it runs none.
     pub better: Vec<Fix>,
 }
 

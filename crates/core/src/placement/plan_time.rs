@@ -23,7 +23,8 @@ pub(super) enum WeightSource {
     Resident,
     /// Another device: copied once for each phase.
     Staged,
-    /// Another device: copied in pieces for each graph. Nothing is believed to stay, because that depends on memory.
+    /// Another device: copied in pieces for each graph. Nothing is believed to stay, because that
+    /// depends on memory.
     Pieces,
     /// The disk: read for each phase.
     Disk,

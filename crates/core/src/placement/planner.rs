@@ -1,8 +1,10 @@
 //! The planner: the best placement that fits, round the pins; or the shortage, and fixes for it.
 //!
-//! Invariants, each of them a property test: a plan stays within free memory and budgets; a pin is kept; more memory never makes a plan
-//! worse ([`Score`](super::Score)); of a card, only one backend is used unless pins name more; the same request has the same plan. A pinned
-//! module leaves the others to the planner. Not here: costs and the search (`search`), bytes (`predict`), the source of free memory and needs.
+//! Invariants, each of them a property test: a plan stays within free memory and budgets; a pin is
+//! kept; more memory never makes a plan worse ([`Score`](super::Score)); of a card, only one
+//! backend is used unless pins name more; the same request has the same plan. A pinned module
+//! leaves the others to the planner. Not here: costs and the search (`search`), bytes (`predict`),
+//! the source of free memory and needs.
 
 use super::error::PlacementError;
 use super::fit::{assembled, fitting};

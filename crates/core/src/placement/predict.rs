@@ -1,12 +1,15 @@
 //! Prediction of the memory of a placement: bytes per device and phase, before anything is loaded.
 //!
-//! The arithmetic, for a device in a phase: **resident** weights (of all modules that live there, whatever runs) + **staged** weights
-//! (copied there for the module that runs: all of them, or a piece at a time where its graph is cut) + its **compute** buffer + the
-//! device's **overhead** (context, pools, workspaces). Resident weights add up; what runs one after the other does not. Where they come from:
-//! how the engine keeps weights (`--params-backend`) and cuts graphs (`--max-vram`).
+//! The arithmetic, for a device in a phase: **resident** weights (of all modules that live there,
+//! whatever runs) + **staged** weights (copied there for the module that runs: all of them, or a
+//! piece at a time where its graph is cut) + its **compute** buffer + the device's **overhead**
+//! (context, pools, workspaces). Resident weights add up; what runs one after the other does not.
+//! Where they come from: how the engine keeps weights (`--params-backend`) and cuts graphs
+//! (`--max-vram`).
 //!
-//! Invariants: sums saturate; a cut graph takes what is left on its device, never more than the whole graph and never less than its
-//! largest piece. Not here: the engine's numbers ([`Needs`] brings them in), the search for a fit (`planner`).
+//! Invariants: sums saturate; a cut graph takes what is left on its device, never more than the
+//! whole graph and never less than its largest piece. Not here: the engine's numbers ([`Needs`]
+//! brings them in), the search for a fit (`planner`).
 
 use std::collections::BTreeMap;
 
@@ -33,8 +36,8 @@ pub struct ModulePrediction {
     pub staged_bytes: u64,
     /// Its largest compute buffer.
     pub compute_bytes: u64,
-    /// Most bytes of its cut graph, staged weights included, with which the device stays within its limit; passed to the engine as this
-    /// module's budget. `None`: it runs in one piece.
+    /// Most bytes of its cut graph, staged weights included, with which the device stays within its
+    /// limit; passed to the engine as this module's budget. `None`: it runs in one piece.
     pub graph_budget_bytes: Option<u64>,
     /// True where that is less than the whole graph, so that it runs in pieces.
     pub in_pieces: bool,
@@ -179,7 +182,8 @@ mod tests {
     #[test]
     fn weights_that_wait_in_ram_are_on_the_device_only_while_their_module_runs() {
         let it = predicted("cpu", "", &image_model(), &capacities());
-        // While encoding, the text encoder (8.2) is done before the VAE (3.3) begins; while denoising, both are there.
+        // While encoding, the text encoder (8.2) is done before the VAE (3.3) begins; while
+        // denoising, both are there.
         assert_eq!(in_phases(&it, "CUDA0"), [[0, 0, 0, 5], [0, 80, 2, 5], [0, 74, 15, 5], [0, 3, 65, 5]]);
         assert_eq!(in_phases(&it, "CPU"), [[157, 0, 0, 0]; 4]);
     }
@@ -236,7 +240,8 @@ mod tests {
         let capacities = [capacity("CPU", DeviceKind::Cpu, 160), capacity("Vulkan0", DeviceKind::IntegratedGpu, 160)];
         let it = predicted("te=cpu", "", &image_model(), &capacities);
         let ram = it.device("CPU").unwrap();
-        // 7.7 resident, 8.0 staged, 0.2 compute, 0.5 slack; and the text encoder's 8.0 in RAM itself.
+        // 7.7 resident, 8.0 staged, 0.2 compute, 0.5 slack; and the text encoder's 8.0 in RAM
+        // itself.
         assert_eq!(tenths(ram.in_phase(Phase::Encode).shared_bytes), 164);
         assert_eq!(tenths(ram.in_phase(Phase::Encode).total_bytes()), 244);
         assert_eq!(tenths(ram.limit_bytes), 140);

@@ -1,7 +1,8 @@
 //! The placements that fit, by the predicted time of a whole picture.
 //!
-//! The planner adds up costs of single modules, which know nothing of what streaming keeps on a device. Here the planner is asked with each
-//! module on each device in turn, and the pictures of its answers are predicted as a whole. Not here: which of them is taken (`automatic`).
+//! The planner adds up costs of single modules, which know nothing of what streaming keeps on a
+//! device. Here the planner is asked with each module on each device in turn, and the pictures of
+//! its answers are predicted as a whole. Not here: which of them is taken (`automatic`).
 
 use super::capacity::DeviceCapacity;
 use super::error::PlacementError;
@@ -46,8 +47,9 @@ impl RankedPlacement {
     }
 }
 
-/// Placements that fit, the quickest first, those whose time is not known last; among equals the planner's own, then everything on its best
-/// device. Empty: nothing fits. Not all that there are: those that the planner finds with each free module on each device.
+/// Placements that fit, the quickest first, those whose time is not known last; among equals the
+/// planner's own, then everything on its best device. Empty: nothing fits. Not all that there are:
+/// those that the planner finds with each free module on each device.
 pub fn ranked(request: &PlanRequest<'_>) -> Result<Vec<RankedPlacement>, PlacementError> {
     let mut found: Vec<RankedPlacement> = Vec::new();
     let mut add = |placement: Placement| -> Result<(), PlacementError> {
@@ -72,7 +74,8 @@ pub fn ranked(request: &PlanRequest<'_>) -> Result<Vec<RankedPlacement>, Placeme
     Ok(found)
 }
 
-/// The pins with one free module more held to each device, with its weights anywhere and in RAM; and with all free modules on each device.
+/// The pins with one free module more held to each device, with its weights anywhere and in RAM;
+/// and with all free modules on each device.
 fn variants<'a>(request: &'a PlanRequest<'_>) -> impl Iterator<Item = Pins> + 'a {
     let capacities = request.capacities;
     let ram = capacities.iter().find(|capacity| capacity.is_ram());

@@ -14,7 +14,8 @@ use crate::device::Device;
 use crate::module::Module;
 use crate::recipe::PlacementText;
 
-/// Pin of a module: the parts of its assignment that the planner keeps. Devices by their whole names.
+/// Pin of a module: the parts of its assignment that the planner keeps. Devices by their whole
+/// names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pin {
     /// Device that it runs on; `None`: the planner's choice.
@@ -56,11 +57,13 @@ pub struct PlanRequest<'a> {
     pub needs: &'a Needs,
     /// Assignments that the plan keeps.
     pub pins: &'a Pins,
-    /// Most memory that may be used of devices. A plan may lower a budget to the free memory; it never raises one.
+    /// Most memory that may be used of devices. A plan may lower a budget to the free memory; it
+    /// never raises one.
     pub budgets: &'a Budgets,
     /// Stream layers in any case.
     pub stream_layers: bool,
-    /// Times of the modules; `None`, or a device that was not measured: plans are ranked by an order of places instead.
+    /// Times of the modules; `None`, or a device that was not measured: plans are ranked by an
+    /// order of places instead.
     pub time: Option<PlanTime<'a>>,
     /// Variants of the recipe, tried where it does not fit.
     pub alternatives: &'a [Alternative],

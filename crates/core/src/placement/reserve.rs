@@ -21,7 +21,8 @@ impl Default for Reserve {
 }
 
 impl Reserve {
-    /// The reserve of this device in bytes; of RAM, which every program needs, always [`ram_reserve`].
+    /// The reserve of this device in bytes; of RAM, which every program needs, always
+    /// [`ram_reserve`].
     #[must_use]
     pub fn bytes(&self, device: &Device) -> u64 {
         let total = device.memory_total_bytes;

@@ -1,7 +1,9 @@
-//! The search behind the planner: candidate slots of each module with their costs, and the cheapest candidates that fit together.
+//! The search behind the planner: candidate slots of each module with their costs, and the cheapest
+//! candidates that fit together.
 //!
-//! Invariants: the cost of a candidate does not depend on the amount of memory, so more memory only ever adds to the choice, and a faster device
-//! only ever makes candidates cheaper; the same request has the same result.
+//! Invariants: the cost of a candidate does not depend on the amount of memory, so more memory only
+//! ever adds to the choice, and a faster device only ever makes candidates cheaper; the same
+//! request has the same result.
 
 use super::capacity::{DeviceCapacity, can_be_cut, find};
 use super::error::PlacementError;
@@ -17,11 +19,12 @@ use crate::module::Module;
 pub(super) const PRIORITY: [Module; Module::ALL.len()] =
     [Module::Diffusion, Module::Te, Module::Vae, Module::Controlnet, Module::ClipVision, Module::Photomaker, Module::Upscaler];
 
-/// Cost of a candidate above running with weights on the best device, among those that take the same time or whose time is not known. The
-/// numbers are an order and no seconds. For each module: device,
-/// RAM, another device, RAM in pieces, disk, the processor. Between modules: one of higher priority keeps the device even if all of lower
-/// priority must go to disk for it; but a slow processor in its place is worse than copying (a VAE runs for every picture, a text
-/// encoder once for a prompt).
+/// Cost of a candidate above running with weights on the best device, among those that take the
+/// same time or whose time is not known. The numbers are an order and no seconds. For each module:
+/// device, RAM, another device, RAM in pieces, disk, the processor. Between modules: one of higher
+/// priority keeps the device even if all of lower priority must go to disk for it; but a slow
+/// processor in its place is worse than copying (a VAE runs for every picture, a text encoder once
+/// for a prompt).
 struct Cost {
     ram: u32,
     other_device: u32,
@@ -104,7 +107,8 @@ fn costs_by_time(time: &PlanTime<'_>, candidates: &[Candidates<'_>], capacities:
     all.map(cost).collect()
 }
 
-/// Index of the engine's default device: GPU, then integrated GPU, then CPU; of a card, the backend that is not shadowed.
+/// Index of the engine's default device: GPU, then integrated GPU, then CPU; of a card, the backend
+/// that is not shadowed.
 pub(super) fn best_device(capacities: &[DeviceCapacity], pins: &Pins) -> Result<usize, PlacementError> {
     let kinds = [DeviceKind::Gpu, DeviceKind::IntegratedGpu, DeviceKind::Cpu];
     let mut by_kind = kinds.into_iter().filter_map(|kind| {
@@ -114,13 +118,15 @@ pub(super) fn best_device(capacities: &[DeviceCapacity], pins: &Pins) -> Result<
     by_kind.next().map_or_else(|| find("CPU", capacities), Ok)
 }
 
-/// True where modules may run on a device that no pin names. Devices of other kinds are used only where a pin names them.
+/// True where modules may run on a device that no pin names. Devices of other kinds are used only
+/// where a pin names them.
 pub(super) fn is_usable(capacity: usize, capacities: &[DeviceCapacity], pins: &Pins) -> bool {
     let kind = capacities.get(capacity).map(|capacity| capacity.device.kind);
     matches!(kind, Some(DeviceKind::Cpu | DeviceKind::Gpu | DeviceKind::IntegratedGpu)) && !is_shadowed(capacity, capacities, pins)
 }
 
-/// True where another backend of the same card is used instead of this one: one that a pin names, else the preferred one.
+/// True where another backend of the same card is used instead of this one: one that a pin names,
+/// else the preferred one.
 fn is_shadowed(capacity: usize, capacities: &[DeviceCapacity], pins: &Pins) -> bool {
     let Some(own) = capacities.get(capacity) else { return true };
     let rank = |n: usize, it: &DeviceCapacity| {
@@ -184,14 +190,16 @@ fn candidates_of(
     Ok(candidates)
 }
 
-/// The cheapest candidates that fit together, one for each module; among equally cheap ones the first. `None`: nothing fits.
+/// The cheapest candidates that fit together, one for each module; among equally cheap ones the
+/// first. `None`: nothing fits.
 pub(super) fn cheapest(candidates: &[Candidates<'_>], empty: &Ledger) -> Option<Vec<Candidate>> {
     let mut search = Search { candidates, best: None, chosen: Vec::new(), visits: 0 };
     search.fitting(empty, 0);
     search.best.map(|(_, chosen)| chosen)
 }
 
-/// The candidates with the fewest missing bytes, and of these the cheapest, as far as a bounded search goes.
+/// The candidates with the fewest missing bytes, and of these the cheapest, as far as a bounded
+/// search goes.
 pub(super) fn nearest(candidates: &[Candidates<'_>], empty: &Ledger) -> Option<Vec<Candidate>> {
     // Together, candidates miss no less than a single module alone.
     let alone = candidates.iter().filter_map(|it| it.by_cost.iter().map(|candidate| with(empty, it, candidate).missing_bytes()).min());
@@ -236,7 +244,8 @@ impl Search<'_> {
             if next.missing_bytes() > 0 {
                 continue;
             }
-            // Each later module costs at least its cheapest candidate that fits beside those already chosen.
+            // Each later module costs at least its cheapest candidate that fits beside those
+            // already chosen.
             let cheapest = |candidate_set: &Candidates<'_>| {
                 let fits = |candidate: &&Candidate| with(&next, candidate_set, candidate).missing_bytes() == 0;
                 candidate_set.by_cost.iter().find(fits).map(|candidate| candidate.cost)

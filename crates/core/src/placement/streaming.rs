@@ -1,4 +1,5 @@
-//! The needs of streaming the diffusion layers: weights in RAM, and a budget to keep what fits of them in.
+//! The needs of streaming the diffusion layers: weights in RAM, and a budget to keep what fits of
+//! them in.
 
 use super::notes::{find, is_in_ram};
 use super::value::{Placement, WeightLocation};
@@ -9,8 +10,8 @@ use crate::module::Module;
 const BUDGET_GIB: f64 = -1.0;
 
 impl Placement {
-    /// The same placement with what streaming lacks. `None` where streaming is off or lacks nothing, and where the diffusion module runs on the
-    /// processor, to which nothing is copied.
+    /// The same placement with what streaming lacks. `None` where streaming is off or lacks
+    /// nothing, and where the diffusion module runs on the processor, to which nothing is copied.
     #[must_use]
     pub fn with_needs_of_streaming(&self, devices: &[Device]) -> Option<Self> {
         let assignment = self.assignment(Module::Diffusion);

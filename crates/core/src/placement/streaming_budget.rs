@@ -1,4 +1,5 @@
-//! Budgets with which streaming the diffusion weights costs little time: the bus is quick enough beside what is computed.
+//! Budgets with which streaming the diffusion weights costs little time: the bus is quick enough
+//! beside what is computed.
 
 use super::error::PlacementError;
 use super::ranking::RankedPlacement;
@@ -7,7 +8,8 @@ use super::value::{Assignment, Placement, WeightLocation};
 use crate::format::{GIB, memory_size, seconds};
 use crate::module::Module;
 
-/// Factors of time that are offered: as quick as with everything on the device, as far as anybody notices; and a quarter longer.
+/// Factors of time that are offered: as quick as with everything on the device, as far as anybody
+/// notices; and a quarter longer.
 const FACTORS: [f64; 2] = [1.05, 1.25];
 /// Budgets that are tried, between the least and what is used without one.
 const STEPS: u32 = 24;
@@ -44,8 +46,9 @@ impl BudgetOffer {
     }
 }
 
-/// Budgets of the device of the diffusion module with which its weights are streamed from RAM, the quickest first, each with less memory than the one
-/// before. Empty where it runs on the processor, times are not known, or streaming frees too little.
+/// Budgets of the device of the diffusion module with which its weights are streamed from RAM, the
+/// quickest first, each with less memory than the one before. Empty where it runs on the processor,
+/// times are not known, or streaming frees too little.
 pub fn streaming_budgets(request: &PlanRequest<'_>, placement: &Placement) -> Result<Vec<BudgetOffer>, PlacementError> {
     let runs_on = placement.assignment(Module::Diffusion).runs_on.clone();
     let is_ram = |name: &str| request.capacities.iter().any(|it| it.is_ram() && it.device.name == name);
@@ -97,7 +100,8 @@ mod tests {
     use super::*;
     use crate::time::TimePrediction;
 
-    /// Twenty steps of two graphs that take this many seconds together, on a card behind a bus of this many GiB a second.
+    /// Twenty steps of two graphs that take this many seconds together, on a card behind a bus of
+    /// this many GiB a second.
     fn streamed(secs: f64, bus: f64) -> Scenario {
         let mut scenario = scenario(320, &[240]).timed(&[0.01, 20.0 / secs]);
         scenario.needs.modules.retain(|module, _| *module == Module::Diffusion);

@@ -1,7 +1,8 @@
 //! The text form of a placement, read by sd-cli's rules: `all=cuda0,te=cpu`.
 //!
-//! Invariants: what is read here is read by the engine in the same way, or refused before the engine sees it; a text made from a value
-//! reads back as that value. Not here: budgets (`budgets`), which devices the names mean (`names`, `value`), what fits where (`plan`).
+//! Invariants: what is read here is read by the engine in the same way, or refused before the
+//! engine sees it; a text made from a value reads back as that value. Not here: budgets
+//! (`budgets`), which devices the names mean (`names`, `value`), what fits where (`plan`).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -91,8 +92,9 @@ pub(super) fn is_disk(place: &str) -> bool {
     place.eq_ignore_ascii_case(DISK)
 }
 
-/// sd-cli's flags that name one device for one module, and the module's name in an entry of `--backend`. In the order in which the entries
-/// are read: the tiny autoencoder runs where the VAE does.
+/// sd-cli's flags that name one device for one module, and the module's name in an entry of
+/// `--backend`. In the order in which the entries are read: the tiny autoencoder runs where the VAE
+/// does.
 const DEVICE_FLAGS: [(&str, &str); 9] = [
     ("--main-backend-device", "all"),
     ("--diffusion-backend-device", "diffusion"),

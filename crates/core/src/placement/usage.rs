@@ -13,7 +13,8 @@ pub struct MemoryUse {
     pub compute_bytes: u64,
     /// Memory that the device takes for itself.
     pub overhead_bytes: u64,
-    /// Use of the same memory by others: of RAM, by devices without memory of their own; of a card, by its other backends.
+    /// Use of the same memory by others: of RAM, by devices without memory of their own; of a card,
+    /// by its other backends.
     pub shared_bytes: u64,
 }
 

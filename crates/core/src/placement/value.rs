@@ -1,7 +1,9 @@
-//! A placement as a value: for each module the device that it runs on and the location of its weights.
+//! A placement as a value: for each module the device that it runs on and the location of its
+//! weights.
 //!
-//! Invariants: every device is named by its whole name; [`Placement::text`] is canonical (one value, one text), and reading it gives the
-//! value back. Not here: whether it fits (`predict`), which is best (`plan`).
+//! Invariants: every device is named by its whole name; [`Placement::text`] is canonical (one
+//! value, one text), and reading it gives the value back. Not here: whether it fits (`predict`),
+//! which is best (`plan`).
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +19,8 @@ use crate::recipe::PlacementText;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WeightLocation {
-    /// In a device's memory. Where the module runs on another one, they are copied there while it runs.
+    /// In a device's memory. Where the module runs on another one, they are copied there while it
+    /// runs.
     Device(String),
     /// In their file: read again each time they are needed.
     Disk,
@@ -65,7 +68,8 @@ pub struct Placement {
     pub budgets: Budgets,
     /// Keep of the diffusion weights what fits in the budget, and copy the rest at each step.
     pub stream_layers: bool,
-    /// Devices that share the pictures of a batch, by their whole names; empty: there is one way to make them.
+    /// Devices that share the pictures of a batch, by their whole names; empty: there is one way to
+    /// make them.
     pub split_batch: Vec<String>,
 }
 
@@ -123,8 +127,8 @@ impl Placement {
         }
     }
 
-    /// Placements of the shares of a batch, one for each device of `split_batch`: modules of the first device move to it, the others stay.
-    /// One where nothing is shared.
+    /// Placements of the shares of a batch, one for each device of `split_batch`: modules of the
+    /// first device move to it, the others stay. One where nothing is shared.
     #[must_use]
     pub fn shares(&self) -> Vec<Self> {
         let mut shares: Vec<Self> = Vec::new();
@@ -170,8 +174,9 @@ pub(super) fn split_names(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|name| !name.is_empty())
 }
 
-/// The assignments with the fewest entries that say where each module goes; `silent` modules go there without being named, as long as
-/// there is no fallback. Among equals the first: no fallback, then the places in the order of the modules.
+/// The assignments with the fewest entries that say where each module goes; `silent` modules go
+/// there without being named, as long as there is no fallback. Among equals the first: no fallback,
+/// then the places in the order of the modules.
 fn shortest<'a>(place: impl Fn(Module) -> &'a str, silent: impl Fn(Module) -> bool) -> BackendSpec {
     let fallbacks = std::iter::once(None).chain(Module::ALL.into_iter().map(|module| Some(place(module))));
     let candidates = fallbacks.map(|fallback| {

@@ -27,7 +27,8 @@ impl Default for EarlierSteps {
 }
 
 impl Recipe {
-    /// The earlier steps of a picture that begins with the first `until_step` steps of this one, which the file `picture` shows.
+    /// The earlier steps of a picture that begins with the first `until_step` steps of this one,
+    /// which the file `picture` shows.
     #[must_use]
     pub fn steps_until(&self, until_step: u32, picture: Option<String>) -> Vec<EarlierSteps> {
         let before = self.earlier_steps.iter().filter(|it| it.until_step < until_step).cloned();
@@ -57,20 +58,23 @@ impl Recipe {
         Some(parent)
     }
 
-    /// True where the steps after the last earlier ones do not go on with their noise, but begin with noise of their own.
+    /// True where the steps after the last earlier ones do not go on with their noise, but begin
+    /// with noise of their own.
     #[must_use]
     pub fn has_new_noise(&self) -> bool {
         self.earlier_steps.last().is_some_and(|last| last.seed.is_some_and(|seed| seed != self.seed) || last.seed_blend != self.seed_blend)
     }
 
-    /// Moves the seeds of the earlier steps by as much as those of another part of the same picture.
+    /// Moves the seeds of the earlier steps by as much as those of another part of the same
+    /// picture.
     pub fn move_earlier_seeds(&mut self, by: i64) {
         for seed in self.earlier_steps.iter_mut().filter_map(|it| it.seed.as_mut()) {
             *seed = seed_after(*seed, by);
         }
     }
 
-    /// Keeps the earlier steps that lie before `last_step`, in rising order. True where some were changed or left out.
+    /// Keeps the earlier steps that lie before `last_step`, in rising order. True where some were
+    /// changed or left out.
     pub fn limit_earlier_steps(&mut self, last_step: u32) -> bool {
         let before = self.earlier_steps.clone();
         let mut end = 0;

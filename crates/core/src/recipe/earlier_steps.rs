@@ -12,8 +12,8 @@ pub struct EarlierSteps {
     pub until_step: u32,
     /// File name of the picture that they were taken from, for people.
     pub picture: Option<String>,
-    /// Their seed. Where it is not that of the steps after them, those begin with the estimate of these and noise of their own. `None`: the
-    /// picture's own.
+    /// Their seed. Where it is not that of the steps after them, those begin with the estimate of
+    /// these and noise of their own. `None`: the picture's own.
     pub seed: Option<i64>,
     /// The other seed of their start noise.
     pub seed_blend: Option<SeedBlend>,

@@ -1,5 +1,5 @@
-//! Words of a prompt that name embeddings: as in A1111, an embedding works where the prompt has the name of its file without the extension.
-//! ComfyUI's `embedding:NAME` is read too.
+//! Words of a prompt that name embeddings: as in A1111, an embedding works where the prompt has the
+//! name of its file without the extension. ComfyUI's `embedding:NAME` is read too.
 
 use std::path::Path;
 
@@ -18,8 +18,8 @@ pub fn names_embedding(prompt: &str, word: &str) -> bool {
     find_word(prompt, word).is_some()
 }
 
-/// The prompt with each of these words of embeddings, where it is a word of its own, replaced by the text beside it. Upper and lower case of
-/// ASCII are the same.
+/// The prompt with each of these words of embeddings, where it is a word of its own, replaced by
+/// the text beside it. Upper and lower case of ASCII are the same.
 #[must_use]
 pub fn replace_embedding_words(prompt: &str, words: &[(&str, &str)]) -> String {
     let mut replaced = String::new();
@@ -46,7 +46,8 @@ pub fn add_words(prompt: &mut String, words: &str) {
     prompt.push_str(words);
 }
 
-/// The prompt without the word of an embedding, and without the parts between commas that are empty then.
+/// The prompt without the word of an embedding, and without the parts between commas that are empty
+/// then.
 #[must_use]
 pub fn without_embedding(prompt: &str, word: &str) -> String {
     if !names_embedding(prompt, word) {

@@ -97,7 +97,8 @@ impl FileRole {
         }
     }
 
-    /// The module that a file of this role belongs to; of a whole model, the one that most of it is.
+    /// The module that a file of this role belongs to; of a whole model, the one that most of it
+    /// is.
     #[must_use]
     pub const fn module(self) -> Module {
         match self {
@@ -117,7 +118,8 @@ impl FileRole {
         matches!(self, Self::Model | Self::Diffusion)
     }
 
-    /// Why a file of this role has no effect on the pictures that Atelier makes, as a sentence; `None` where it has one.
+    /// Why a file of this role has no effect on the pictures that Atelier makes, as a sentence;
+    /// `None` where it has one.
     #[must_use]
     pub const fn without_effect(self) -> Option<&'static str> {
         match self {
@@ -166,15 +168,15 @@ impl ModelFiles {
         self.0.remove(&role);
     }
 
-    /// The file with the diffusion module, by which a model is named: the whole model, else the diffusion module alone. `None`: these files
-    /// make no pictures.
+    /// The file with the diffusion module, by which a model is named: the whole model, else the
+    /// diffusion module alone. `None`: these files make no pictures.
     #[must_use]
     pub fn main(&self) -> Option<&Path> {
         self.get(FileRole::Model).or_else(|| self.get(FileRole::Diffusion))
     }
 
-    /// The modules with which these files make a picture, in the order of [`Module::ALL`]. A whole model brings a text encoder and a VAE;
-    /// the upscaler takes no part.
+    /// The modules with which these files make a picture, in the order of [`Module::ALL`]. A whole
+    /// model brings a text encoder and a VAE; the upscaler takes no part.
     #[must_use]
     pub fn modules(&self) -> Vec<Module> {
         let is_whole = self.get(FileRole::Model).is_some();

@@ -1,8 +1,10 @@
-//! What a picture has beyond eight bits of red, green and blue: transparency, a colour profile, sixteen bits.
+//! What a picture has beyond eight bits of red, green and blue: transparency, a colour profile,
+//! sixteen bits.
 
 use serde::{Deserialize, Serialize};
 
-/// The colours of a picture as its file has them, beside those that models and screens are given: eight bits, sRGB, over white.
+/// The colours of a picture as its file has them, beside those that models and screens are given:
+/// eight bits, sRGB, over white.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FineColours {
     /// Red, green, blue and opacity of each pixel, in rows from the top.

@@ -14,9 +14,11 @@ pub struct Hires {
     pub strength: f32,
     /// ESRGAN model that enlarges; `None`: Lanczos.
     pub upscaler: Option<PathBuf>,
-    /// Opens the upscaler also where it is a pickle: the person of this machine agreed to this file. Pictures do not store it.
+    /// Opens the upscaler also where it is a pickle: the person of this machine agreed to this
+    /// file. Pictures do not store it.
     pub allow_pickle: bool,
-    /// Generates the details in tiles: the second pass then takes the memory of a tile, whatever the size. `None`: all at once.
+    /// Generates the details in tiles: the second pass then takes the memory of a tile, whatever
+    /// the size. `None`: all at once.
     pub tiles: Option<RedrawTiles>,
 }
 
@@ -37,7 +39,8 @@ impl RedrawTiles {
     pub const USUAL_WORDS: &str = "highly detailed, sharp focus";
     /// Most characters of the words.
     pub const MAX_CHARACTERS: usize = 2000;
-    /// Least overlap of neighbours where tiles are large enough, in pixels: with half as many a seam shows.
+    /// Least overlap of neighbours where tiles are large enough, in pixels: with half as many a
+    /// seam shows.
     const MIN_OVERLAP: u32 = 96;
 
     /// Pixels by which neighbours with this side overlap.
@@ -57,7 +60,8 @@ impl Hires {
     /// Least and greatest factor.
     pub const SCALES: (f32, f32) = (1.0, 4.0);
 
-    /// Width and height in pixels after enlarging, before they are snapped to what a model can make.
+    /// Width and height in pixels after enlarging, before they are snapped to what a model can
+    /// make.
     #[must_use]
     pub fn size(&self, (width, height): (u32, u32)) -> (u32, u32) {
         let side = |side: u32| (f64::from(side) * f64::from(self.scale)).round() as u32;

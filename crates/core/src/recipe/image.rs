@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::fine::FineColours;
 
-/// The source of a picture. Files are read on the engine's thread, so that nothing else waits for the disk.
+/// The source of a picture. Files are read on the engine's thread, so that nothing else waits for
+/// the disk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ImageSource {
@@ -20,7 +21,8 @@ pub enum ImageSource {
 
 /// Eight-bit RGB pixels in rows from the top, without padding, in sRGB. Clones share the bytes.
 ///
-/// A picture may have [`FineColours`] beside them, for those who write it; whatever is computed of the pixels has none.
+/// A picture may have [`FineColours`] beside them, for those who write it; whatever is computed of
+/// the pixels has none.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "RawRgb8", into = "RawRgb8")]
 pub struct Rgb8 {

@@ -1,4 +1,5 @@
-//! What a recipe is made from beside numbers and words: pictures with strengths, adapters, the text of a placement.
+//! What a recipe is made from beside numbers and words: pictures with strengths, adapters, the text
+//! of a placement.
 
 use std::path::PathBuf;
 
@@ -14,7 +15,8 @@ pub struct PictureInfo {
     pub index: u32,
     /// Its seed.
     pub seed: i64,
-    /// How the processor computed, where it had a part in the picture and the bytes are not those of the engine's own code.
+    /// How the processor computed, where it had a part in the picture and the bytes are not those
+    /// of the engine's own code.
     #[serde(default)]
     pub cpu_math: Option<CpuMath>,
 }
@@ -61,7 +63,8 @@ impl Lora {
     pub const STRENGTHS: std::ops::RangeInclusive<f32> = -10.0..=10.0;
 }
 
-/// The placement of modules and their weights in the text form of sd-cli (read by [`crate::placement`]).
+/// The placement of modules and their weights in the text form of sd-cli (read by
+/// [`crate::placement`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlacementText {
@@ -71,8 +74,10 @@ pub struct PlacementText {
     pub params_backend: String,
     /// `--max-vram`, GiB: `6`. Empty: no budget.
     pub max_vram: String,
-    /// `--stream-layers`: keep what fits and stream the rest; needs a budget and weights on the CPU.
+    /// `--stream-layers`: keep what fits and stream the rest; needs a budget and weights on the
+    /// CPU.
     pub stream_layers: bool,
-    /// `--split-batch`: `cuda0,cuda1`. Devices that share the pictures of a batch; sd-cli has no such flag. Empty: one makes all.
+    /// `--split-batch`: `cuda0,cuda1`. Devices that share the pictures of a batch; sd-cli has no
+    /// such flag. Empty: one makes all.
     pub split_batch: String,
 }

@@ -1,8 +1,10 @@
-//! `<lora:name:strength>` in a prompt: how A1111, sd-cli and others name low-rank adapters; `<lyco:...>` of older extensions means the same.
+//! `<lora:name:strength>` in a prompt: how A1111, sd-cli and others name low-rank adapters;
+//! `<lyco:...>` of older extensions means the same.
 
 const TAGS: [&str; 2] = ["<lora:", "<lyco:"];
 
-/// Takes every `<lora:name:strength>` out of a prompt, with one space before it: the rest of it, and names and strengths in their order.
+/// Takes every `<lora:name:strength>` out of a prompt, with one space before it: the rest of it,
+/// and names and strengths in their order.
 #[must_use]
 pub fn take_loras(prompt: &str) -> (String, Vec<(String, f32)>) {
     let mut loras = Vec::new();
@@ -13,7 +15,8 @@ pub fn take_loras(prompt: &str) -> (String, Vec<(String, f32)>) {
     (prompt_left, loras)
 }
 
-/// Takes those tags out of a prompt, with one space before them, for which `take` returns true, given name and strength; returns the rest.
+/// Takes those tags out of a prompt, with one space before them, for which `take` returns true,
+/// given name and strength; returns the rest.
 #[must_use]
 pub fn take_loras_if(prompt: &str, mut take: impl FnMut(&str, f32) -> bool) -> String {
     let mut prompt_left = String::new();
@@ -48,8 +51,8 @@ fn next_tag(text: &str) -> Option<usize> {
     text.match_indices('<').map(|(at, _)| at).find(|at| text.get(*at..).is_some_and(|tag| TAGS.iter().any(|it| tag.starts_with(it))))
 }
 
-/// The strength after a name: `0.5`, of text encoder and model `0.5:0.9`, or by name `te=0.5:unet=0.9`. The model's counts; `None` where it
-/// is no number.
+/// The strength after a name: `0.5`, of text encoder and model `0.5:0.9`, or by name
+/// `te=0.5:unet=0.9`. The model's counts; `None` where it is no number.
 fn strength<'a>(parts: impl Iterator<Item = &'a str>) -> Option<f32> {
     let number = |text: &str| text.parse::<f32>().ok().filter(|it| it.is_finite());
     let (mut by_place, mut by_name) = (Vec::new(), None);

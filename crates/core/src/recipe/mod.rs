@@ -1,6 +1,7 @@
 //! A recipe: everything needed to make a picture again.
 //!
-//! Plain data. Nothing here reads a file or knows the engine; stored forms have their own types (`atelier_media`, the settings).
+//! Plain data. Nothing here reads a file or knows the engine; stored forms have their own types
+//! (`atelier_media`, the settings).
 
 use std::path::{Path, PathBuf};
 
@@ -41,8 +42,9 @@ pub use setting::{Reader, Setting};
 pub use settings::{Affects, PartialRecipe, ROWS, Recipe, Row, Rows, Stored, changed_settings};
 
 impl Recipe {
-    /// True where classifier-free guidance is on: the negative prompt is encoded too, and each step denoises twice. As `resolve_guidance` of
-    /// stable-diffusion.cpp decides it: 1 alone switches it off, values below 1 do not.
+    /// True where classifier-free guidance is on: the negative prompt is encoded too, and each step
+    /// denoises twice. As `resolve_guidance` of stable-diffusion.cpp decides it: 1 alone switches
+    /// it off, values below 1 do not.
     #[must_use]
     pub fn uses_guidance(&self) -> bool {
         !self.guidance.is_nan() && self.guidance != 1.0
@@ -54,8 +56,9 @@ impl Recipe {
         self.negative_in_prompt || self.uses_guidance()
     }
 
-    /// The prompt and the negative prompt as the model reads them. With [`negative_in_prompt`](Self::negative_in_prompt), "a lake" and
-    /// "boats, the sun" are "a lake, without boats, without the sun" and nothing.
+    /// The prompt and the negative prompt as the model reads them. With
+    /// [`negative_in_prompt`](Self::negative_in_prompt), "a lake" and "boats, the sun" are "a lake,
+    /// without boats, without the sun" and nothing.
     #[must_use]
     pub fn model_prompts(&self) -> (String, &str) {
         if !self.negative_in_prompt {
@@ -83,7 +86,8 @@ impl Recipe {
         self.embeddings.iter().filter(is_named).map(PathBuf::as_path)
     }
 
-    /// True where a part of the init image is generated, and what comes back has its size or that of its extension.
+    /// True where a part of the init image is generated, and what comes back has its size or that
+    /// of its extension.
     #[must_use]
     pub fn changes_part(&self) -> bool {
         self.area.is_some() || self.outpaint.is_some_and(|borders| !borders.is_empty())
@@ -106,7 +110,8 @@ impl Recipe {
     pub fn steps_to_run(&self) -> u32 {
         match &self.init {
             Some(init) if init.strength < 1.0 => {
-                // As stable-diffusion.cpp counts them: the product cut to a whole number, one more step, never more than all.
+                // As stable-diffusion.cpp counts them: the product cut to a whole number, one more
+                // step, never more than all.
                 let steps = (self.steps as f32 * init.strength) as u32;
                 (steps + 1).min(self.steps)
             }
@@ -114,27 +119,31 @@ impl Recipe {
         }
     }
 
-    /// Steps that the engine runs in a pass of the picture, from 0: the parts of a picture, and what is enlarged, run all of them.
+    /// Steps that the engine runs in a pass of the picture, from 0: the parts of a picture, and
+    /// what is enlarged, run all of them.
     #[must_use]
     pub fn steps_in_pass(&self, pass: u32) -> u32 {
         let is_whole = pass == 0 && !self.changes_part() && !self.enlarges_init();
         if is_whole { self.steps_to_run() } else { self.steps }.max(1)
     }
 
-    /// Steps that the engine runs in a pass of the picture, from 0: those of a pass, or of a draft of it.
+    /// Steps that the engine runs in a pass of the picture, from 0: those of a pass, or of a draft
+    /// of it.
     #[must_use]
     pub fn steps_until_end_of_pass(&self, pass: u32) -> u32 {
         let steps = self.steps_in_pass(pass);
         self.last_step.map_or(steps, |last| last.clamp(1, steps))
     }
 
-    /// The step of its first pass after which the picture stops as a draft; `None` where it is finished.
+    /// The step of its first pass after which the picture stops as a draft; `None` where it is
+    /// finished.
     #[must_use]
     pub fn draft_step(&self) -> Option<u32> {
         self.last_step.map(|last| last.max(1)).filter(|last| *last < self.steps_in_pass(0))
     }
 
-    /// The recipe that finishes a draft of this recipe and seed, which the file `picture` shows; `None` where it is no draft.
+    /// The recipe that finishes a draft of this recipe and seed, which the file `picture` shows;
+    /// `None` where it is no draft.
     #[must_use]
     pub fn finishing(&self, seed: i64, picture: Option<String>) -> Option<Self> {
         let step = self.draft_step()?;
@@ -148,7 +157,8 @@ impl Recipe {
         self.changes_part() || self.hires.is_some()
     }
 
-    /// Width and height in pixels after the second pass, before they are snapped to what a model can make.
+    /// Width and height in pixels after the second pass, before they are snapped to what a model
+    /// can make.
     #[must_use]
     pub fn final_size(&self) -> (u32, u32) {
         let size = (self.width, self.height);
@@ -192,8 +202,8 @@ impl Recipe {
         init.chain(&mut self.mask).chain(&mut self.reference_images).chain(control).chain(&mut self.person.images)
     }
 
-    /// Removes the control picture where no `ControlNet` reads it, and pictures of a person where no `PhotoMaker` does: after a change of the
-    /// model they would only be refused.
+    /// Removes the control picture where no `ControlNet` reads it, and pictures of a person where
+    /// no `PhotoMaker` does: after a change of the model they would only be refused.
     pub fn drop_unusable_guides(&mut self) {
         if !self.has_control_net() {
             self.control = None;

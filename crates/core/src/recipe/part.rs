@@ -42,7 +42,8 @@ pub enum Part {
 }
 
 impl Part {
-    /// True for what another picture or a style can bring: where modules run is about a machine, and LoRAs that are switched off about a desk.
+    /// True for what another picture or a style can bring: where modules run is about a machine,
+    /// and LoRAs that are switched off about a desk.
     #[must_use]
     pub const fn is_portable(self) -> bool {
         !matches!(self, Self::Machine | Self::DisabledLoras)

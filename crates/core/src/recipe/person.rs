@@ -13,14 +13,16 @@ use crate::advice::Advice;
 pub struct Person {
     /// Pictures of the person; of each, the middle square is looked at.
     pub images: Vec<ImageSource>,
-    /// Percent of the steps that are made without the person: more of them follow the words, fewer the pictures.
+    /// Percent of the steps that are made without the person: more of them follow the words, fewer
+    /// the pictures.
     pub style_strength: f32,
     /// File with features of the faces in the pictures, which `PhotoMaker` v2 reads.
     pub id_embedding: Option<PathBuf>,
 }
 
 impl Person {
-    /// The word that a prompt has after the one for the person. Known to the engine (`photomaker_extension.cpp`).
+    /// The word that a prompt has after the one for the person. Known to the engine
+    /// (`photomaker_extension.cpp`).
     pub const TRIGGER_WORD: &str = "img";
     /// Each picture takes one of a prompt's tokens, or two.
     pub const MAX_IMAGES: usize = 16;
@@ -42,7 +44,8 @@ impl Default for Person {
     }
 }
 
-/// Checks that a prompt has the trigger word once, after a word for the person: "a woman img by a lake".
+/// Checks that a prompt has the trigger word once, after a word for the person: "a woman img by a
+/// lake".
 ///
 /// # Errors
 /// If it is another way; the engine would leave the person out, or stop.

@@ -68,7 +68,8 @@ impl RecallPart {
         matches!(self, Self::All | Self::AllButSeed | Self::Model)
     }
 
-    /// This part of a picture's settings. Where modules run is about the machine and never among them.
+    /// This part of a picture's settings. Where modules run is about the machine and never among
+    /// them.
     #[must_use]
     pub fn select(self, from: &PartialRecipe) -> PartialRecipe {
         match self {

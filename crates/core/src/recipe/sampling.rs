@@ -1,5 +1,5 @@
-//! Samplers, schedulers and random number generators by the engine's names (`sample_method_to_str`, `scheduler_to_str`, `rng_type_to_str` in
-//! stable-diffusion.cpp) and those shown.
+//! Samplers, schedulers and random number generators by the engine's names (`sample_method_to_str`,
+//! `scheduler_to_str`, `rng_type_to_str` in stable-diffusion.cpp) and those shown.
 
 use std::fmt;
 use std::str::FromStr;
@@ -107,7 +107,8 @@ named_by_engine! {
 }
 
 impl Sampler {
-    /// Evaluations of the diffusion module in a step, as the methods of denoiser.hpp of stable-diffusion.cpp have them.
+    /// Evaluations of the diffusion module in a step, as the methods of denoiser.hpp of
+    /// stable-diffusion.cpp have them.
     #[must_use]
     pub const fn evaluations(self) -> u32 {
         match self {

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The start noise of a picture, turned towards that of another seed: neighbours of a picture that is liked.
+/// The start noise of a picture, turned towards that of another seed: neighbours of a picture that
+/// is liked.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SeedBlend {
@@ -12,7 +13,8 @@ pub struct SeedBlend {
     pub amount: f32,
 }
 
-/// The seed that lies this many after another one: after the largest comes 0, since a negative one is drawn at random.
+/// The seed that lies this many after another one: after the largest comes 0, since a negative one
+/// is drawn at random.
 #[must_use]
 pub const fn seed_after(seed: i64, by: i64) -> i64 {
     seed.wrapping_add(by) & i64::MAX

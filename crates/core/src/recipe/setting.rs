@@ -17,7 +17,8 @@ use super::{
 use crate::canvas::{AreaSettings, Borders, StartFit};
 use crate::sentences::capitalized;
 
-/// Characters of a prompt: more are no description, and a text encoder takes minutes and gigabytes for them.
+/// Characters of a prompt: more are no description, and a text encoder takes minutes and gigabytes
+/// for them.
 pub(super) const MAX_PROMPT_CHARS: usize = 10_000;
 /// Files of a kind that are read: more are no recipe.
 const MAX_FILES: usize = 64;

@@ -1,7 +1,8 @@
 //! The settings of a picture: one row each.
 //!
-//! A row is what everything else derives from: the field and its type, its usual value, the range that a picture is made with, its name, its
-//! help, the part of the settings that it belongs to, and what it affects. A field's own name is its key in files: it never changes.
+//! A row is what everything else derives from: the field and its type, its usual value, the range
+//! that a picture is made with, its name, its help, the part of the settings that it belongs to,
+//! and what it affects. A field's own name is its key in files: it never changes.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -71,7 +72,8 @@ macro_rules! is_rare {
     };
 }
 
-/// A row: `field: type = usual value, in limits, name, part, what it affects`. A `rare` one is left out of files where it has its usual value.
+/// A row: `field: type = usual value, in limits, name, part, what it affects`. A `rare` one is left
+/// out of files where it has its usual value.
 macro_rules! settings {
     ($($(#[doc = $help:literal])+ $field:ident: $type:ty = $usual:expr, $(in $limits:expr,)? $name:literal, $part:ident, [$($affects:ident)*] $(, $rare:ident)?;)*) => {
         /// Everything needed to make a picture again.
@@ -95,7 +97,8 @@ macro_rules! settings {
                 notes
             }
 
-            /// The settings that affect this; all others have their usual value. Equal results have the same effect.
+            /// The settings that affect this; all others have their usual value. Equal results have
+            /// the same effect.
             #[must_use]
             pub fn only(&self, effect: Affects) -> Self {
                 Self { $($field: if [$(Affects::$affects),*].contains(&effect) { self.$field.clone() } else { $usual },)* }
@@ -176,8 +179,8 @@ macro_rules! settings {
             }
         }
 
-        /// A recipe as a file stores it, with its files in the form `F`. A field that is absent has its usual value, and so has one that cannot
-        /// be read: it costs itself alone.
+        /// A recipe as a file stores it, with its files in the form `F`. A field that is absent has
+        /// its usual value, and so has one that cannot be read: it costs itself alone.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Stored<F: FileForm> {
             $($field: Option<<$type as Setting>::Stored<F>>,)*
@@ -202,8 +205,8 @@ macro_rules! settings {
                 matches!(self.init, Some(Some(_)))
             }
 
-            /// The recipe within its limits, and a sentence on everything that was not read or was changed. `find` gives a file's path; what is
-            /// not found is left out.
+            /// The recipe within its limits, and a sentence on everything that was not read or was
+            /// changed. `find` gives a file's path; what is not found is left out.
             pub fn restore(self, find: &mut dyn FnMut(RequiredFile, F) -> Option<PathBuf>) -> (Recipe, Vec<String>) {
                 let mut notes = self.unreadable;
                 let mut reader = Reader { find, notes: &mut notes };
@@ -242,7 +245,8 @@ settings! {
     files: ModelFiles = ModelFiles::default(), "model", Model, [Steps Memory Opening];
     /// What the picture shows.
     prompt: String = String::new(), in MAX_PROMPT_CHARS, "prompt", Prompt, [Steps Memory];
-    /// What the picture does not show; no effect at guidance 1, unless the model reads it in its prompt.
+    /// What the picture does not show; no effect at guidance 1, unless the model reads it in its
+    /// prompt.
     negative_prompt: String = String::new(), in MAX_PROMPT_CHARS, "negative prompt", NegativePrompt, [Steps Memory];
     /// Put the negative prompt into the prompt, as models without guidance read it.
     negative_in_prompt: bool = false, "model", Model, [Steps Memory], rare;
@@ -268,7 +272,8 @@ settings! {
     prediction: Option<PredictionType> = None, "prediction", Sampling, [Steps Opening], rare;
     /// CLIP layers to skip, counted from the end.
     clip_skip: Option<u32> = None, in 1..=12, "CLIP skip", Sampling, [Steps], rare;
-    /// Seed of the first picture; each further picture of a batch takes the next number, and a negative seed is drawn at random.
+    /// Seed of the first picture; each further picture of a batch takes the next number, and a
+    /// negative seed is drawn at random.
     seed: i64 = -1, "seed", Seed, [Steps];
     /// Second seed, blended into the start noise.
     seed_blend: Option<SeedBlend> = None, "seed blend", Seed, [Steps], rare;
@@ -282,19 +287,23 @@ settings! {
     flash_attention: bool = true, "flash attention", Effort, [Steps Memory Opening];
     /// Flash attention even where a picture of the model had a single colour with it.
     insists_on_flash_attention: bool = false, "flash attention", Effort, [], rare;
-    /// Scale the convolutions of SDXL's VAE, which otherwise overflows in half precision and makes black pictures.
+    /// Scale the convolutions of SDXL's VAE, which otherwise overflows in half precision and makes
+    /// black pictures.
     vae_conv_scale: bool = false, "VAE range", Model, [Steps Memory Opening], rare;
     /// Start picture (img2img), and its denoising strength.
     init: Option<InitImage> = None, "start picture", Start, [Steps Memory], rare;
     /// Inpainting mask over the start picture: white is regenerated, black is kept.
     mask: Option<ImageSource> = None, "mask", Start, [Memory], rare;
-    /// How a start picture of another shape is fitted to the size; no effect where only a part of it changes.
+    /// How a start picture of another shape is fitted to the size; no effect where only a part of
+    /// it changes.
     start_fit: StartFit = StartFit::Crop, "fit", Start, [Steps Memory], rare;
-    /// Inpaint only the masked part, at the model's own size, and paste it into the start picture, which keeps its size.
+    /// Inpaint only the masked part, at the model's own size, and paste it into the start picture,
+    /// which keeps its size.
     area: Option<AreaSettings> = None, "masked part", Start, [Steps Memory], rare;
     /// Outpaint: extend the start picture by these borders; it keeps its scale.
     outpaint: Option<Borders> = None, "borders", Start, [Steps Memory], rare;
-    /// Upscale the picture, and regenerate its details at the larger size; a start picture of strength 0 is upscaled as it is.
+    /// Upscale the picture, and regenerate its details at the larger size; a start picture of
+    /// strength 0 is upscaled as it is.
     hires: Option<Hires> = None, "upscaling", Upscale, [Memory], rare;
     /// First steps of a branch, with the settings of the picture that it branched off from.
     earlier_steps: Vec<EarlierSteps> = Vec::new(), "earlier steps", Steps, [Steps], rare;

@@ -1,8 +1,11 @@
-//! Command lines of sd-cli, the engine's own program: one that is pasted becomes a recipe, and any recipe can be copied as one.
+//! Command lines of sd-cli, the engine's own program: one that is pasted becomes a recipe, and any
+//! recipe can be copied as one.
 //!
-//! Invariants: parts that are not understood, or that a recipe or a command line cannot express, are listed and never dropped silently; a
-//! recipe that a command line can express reads back as it was ([`write`], then [`read`]). A command means to [`read`] what it means to sd-cli, its
-//! defaults included (seed 42, no flash attention); [`read_over`] changes only what it names. Not here: files (nothing is looked up), the meaning of a placement (`placement`).
+//! Invariants: parts that are not understood, or that a recipe or a command line cannot express,
+//! are listed and never dropped silently; a recipe that a command line can express reads back as it
+//! was ([`write`], then [`read`]). A command means to [`read`] what it means to sd-cli, its
+//! defaults included (seed 42, no flash attention); [`read_over`] changes only what it names. Not
+//! here: files (nothing is looked up), the meaning of a placement (`placement`).
 
 mod read;
 mod shell;

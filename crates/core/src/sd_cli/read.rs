@@ -45,13 +45,15 @@ pub enum CommandError {
     NoOptions,
 }
 
-/// Reads a command line of sd-cli; what it does not name is as sd-cli has it. The files are named as the command names them.
+/// Reads a command line of sd-cli; what it does not name is as sd-cli has it. The files are named
+/// as the command names them.
 pub fn read(line: &str) -> Result<ParsedCommand, CommandError> {
     read_over(line, defaults())
 }
 
-/// Reads a command line of sd-cli over a recipe; what the command does not name stays. One that names a model's main file names the whole
-/// model: the other files and the LoRAs of the recipe are not kept then. LoRAs that a prompt names replace those of the recipe.
+/// Reads a command line of sd-cli over a recipe; what the command does not name stays. One that
+/// names a model's main file names the whole model: the other files and the LoRAs of the recipe are
+/// not kept then. LoRAs that a prompt names replace those of the recipe.
 pub fn read_over(line: &str, recipe: Recipe) -> Result<ParsedCommand, CommandError> {
     let words = shell::split(line).ok_or(CommandError::Unclosed)?;
     if !words.iter().any(|word| is_option(word)) {
@@ -373,7 +375,8 @@ impl Reader {
         }
     }
 
-    /// Each text that is named replaces the recipe's. The old flags alone change the recipe's for the modules that they name.
+    /// Each text that is named replaces the recipe's. The old flags alone change the recipe's for
+    /// the modules that they name.
     fn finish_placement(&mut self) {
         let named = &self.placement;
         let old = self.old.before(&PlacementText::default());

@@ -1,4 +1,5 @@
-//! Splitting of a command line into words, by the rules of Unix shells or, where it was clearly written for one, of Windows' shells.
+//! Splitting of a command line into words, by the rules of Unix shells or, where it was clearly
+//! written for one, of Windows' shells.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -8,7 +9,8 @@ pub(super) fn split(line: &str) -> Option<Vec<String>> {
     if is_for_windows(line) { split_for_windows(line) } else { shell_words::split(line).ok() }
 }
 
-/// True where a backslash outside single quotes parts a Windows path, or a line goes on after `^` or a backtick.
+/// True where a backslash outside single quotes parts a Windows path, or a line goes on after `^`
+/// or a backtick.
 fn is_for_windows(line: &str) -> bool {
     let (mut quote, mut before) = (None, ['\n'; 2]);
     let mut chars = line.chars().peekable();
@@ -31,7 +33,8 @@ fn ends_line(chars: &mut Peekable<Chars<'_>>) -> bool {
     matches!(chars.peek(), Some('\n' | '\r'))
 }
 
-/// Backslashes are themselves, except before a quotation mark inside double quotes; a single quotation mark quotes where a word begins.
+/// Backslashes are themselves, except before a quotation mark inside double quotes; a single
+/// quotation mark quotes where a word begins.
 fn split_for_windows(line: &str) -> Option<Vec<String>> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
     let mut chars = line.chars().peekable();

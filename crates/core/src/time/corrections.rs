@@ -20,8 +20,9 @@ pub struct TimeCorrection {
 pub struct TimeCorrections(pub Vec<TimeCorrection>);
 
 impl TimeCorrections {
-    /// Factor of a phase on a device. What was learned of the model on other devices counts for one on which nothing was: else it would look quicker
-    /// than those that are known. Of loading it says nothing, which is the way of each device.
+    /// Factor of a phase on a device. What was learned of the model on other devices counts for one
+    /// on which nothing was: else it would look quicker than those that are known. Of loading it
+    /// says nothing, which is the way of each device.
     #[must_use]
     pub fn factor(&self, device: &str, phase: PhaseKind) -> f64 {
         let of_phase = || self.0.iter().filter(|it| it.phase == phase && it.factor > 0.0 && it.factor.is_finite());

@@ -5,9 +5,11 @@ use super::work::Work;
 use crate::module::Module;
 use crate::placement::{ModulePrediction, Needs, Phase, PhaseKind, Placement, Prediction, WeightLocation};
 
-/// Bytes of a budget that the engine leaves free while it streams (`annotate_residency` of `ggml_graph_cut.cpp`).
+/// Bytes of a budget that the engine leaves free while it streams (`annotate_residency` of
+/// `ggml_graph_cut.cpp`).
 const STREAMING_MARGIN: u64 = 512 << 20;
-/// Part of a budget that the piece may take which runs while others stay (`resolve_graph_cut_plan` of `ggml_extend.hpp`).
+/// Part of a budget that the piece may take which runs while others stay (`resolve_graph_cut_plan`
+/// of `ggml_extend.hpp`).
 const STREAMING_PIECE: u64 = 4;
 
 /// Work of a module in a phase on the device where it runs, with what is copied to it.
@@ -33,14 +35,17 @@ pub struct PhaseWork {
     pub allocated_bytes: u64,
     /// Bytes of weights that are copied from RAM to the device in each repetition.
     pub streamed_bytes: u64,
-    /// True where it is done for each picture; false for what is kept: weights that stay loaded, the encoding of a prompt.
+    /// True where it is done for each picture; false for what is kept: weights that stay loaded,
+    /// the encoding of a prompt.
     pub each_picture: bool,
 }
 
-/// The work of a picture where a placement puts it: loading first, then each module by pass and phase.
+/// The work of a picture where a placement puts it: loading first, then each module by pass and
+/// phase.
 ///
-/// `prediction` is that of the placement with the same needs. Weights are read once, those on the disk each time that their module runs. What
-/// waits in RAM is copied once a phase; of a module that runs in pieces, in each evaluation, but for what streaming keeps on the device.
+/// `prediction` is that of the placement with the same needs. Weights are read once, those on the
+/// disk each time that their module runs. What waits in RAM is copied once a phase; of a module
+/// that runs in pieces, in each evaluation, but for what streaming keeps on the device.
 #[must_use]
 pub fn phase_works(work: &PictureWork, needs: &Needs, placement: &Placement, prediction: &Prediction) -> Vec<PhaseWork> {
     let mut works = Vec::new();
@@ -195,7 +200,8 @@ mod tests {
     fn pieces_are_copied_in_each_evaluation_and_streaming_keeps_what_fits() {
         let pieces = works("diffusion=cpu", "6", false);
         assert_eq!(of(&pieces, Module::Diffusion, PhaseKind::Denoising), ("CUDA0", [0.0, 0.0, 16.0]));
-        // Of six, two are the text encoder's weights: three quarters of four, less half a GiB, stay.
+        // Of six, two are the text encoder's weights: three quarters of four, less half a GiB,
+        // stay.
         let streamed = works("diffusion=cpu", "6", true);
         assert_eq!(of(&streamed, Module::Diffusion, PhaseKind::Denoising), ("CUDA0", [0.0, 2.5, 11.0]));
     }

@@ -14,7 +14,8 @@ pub struct ModuleWork {
     pub module: Module,
     /// The phase.
     pub phase: PhaseKind,
-    /// The pass of the picture, from 0: a second one enlarges, a part of a picture has one for each part.
+    /// The pass of the picture, from 0: a second one enlarges, a part of a picture has one for each
+    /// part.
     pub pass: u32,
     /// Work of one repetition: a step while denoising, else the whole phase.
     pub work: Work,
@@ -30,7 +31,8 @@ pub struct PictureWork {
 }
 
 impl PictureWork {
-    /// The same with the numbers of steps of this recipe, which may be another than was counted; all else is as it was counted.
+    /// The same with the numbers of steps of this recipe, which may be another than was counted;
+    /// all else is as it was counted.
     #[must_use]
     pub fn with_steps_of(&self, recipe: &Recipe) -> Self {
         let mut with = self.clone();

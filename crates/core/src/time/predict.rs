@@ -95,7 +95,8 @@ impl TimePrediction {
     }
 }
 
-/// Predicts the time of one picture: modules run one after the other, each at the rates of its device.
+/// Predicts the time of one picture: modules run one after the other, each at the rates of its
+/// device.
 ///
 /// # Errors
 /// Devices without rates, or without those of a kind of work that is needed.

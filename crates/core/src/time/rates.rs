@@ -20,13 +20,15 @@ pub struct ClassRate {
 pub struct DeviceRates {
     /// Rates of computation.
     pub classes: Vec<ClassRate>,
-    /// Bytes per second from RAM to the device; over the network for a remote one. Unknown: free, as for the processor.
+    /// Bytes per second from RAM to the device; over the network for a remote one. Unknown: free,
+    /// as for the processor.
     pub copy_to_per_sec: f64,
     /// Bytes per second from the device to RAM.
     pub copy_from_per_sec: f64,
     /// Bytes per second of weights from files to the device, the files being in the system's cache.
     pub load_per_sec: f64,
-    /// Bytes per second of RAM that is used for the first time, which the system clears. Unknown: free, as for a card's own memory.
+    /// Bytes per second of RAM that is used for the first time, which the system clears. Unknown:
+    /// free, as for a card's own memory.
     #[serde(default)]
     pub allocate_per_sec: f64,
     /// Seconds for each node, beside its work: launches.
@@ -45,8 +47,8 @@ pub struct MachineRates {
 }
 
 impl DeviceRates {
-    /// Rate of a class: its own; else that of the nearest smaller, then larger size; else the slowest of the kind. `None`: the kind was not
-    /// measured.
+    /// Rate of a class: its own; else that of the nearest smaller, then larger size; else the
+    /// slowest of the kind. `None`: the kind was not measured.
     #[must_use]
     pub fn of_class(&self, class: WorkClass) -> Option<f64> {
         let at = |size: NodeSize| self.exact(WorkClass { size, ..class });
@@ -62,7 +64,8 @@ impl DeviceRates {
         self.classes.iter().find(|it| it.class == class && it.per_sec > 0.0).map(|it| it.per_sec)
     }
 
-    /// Seconds of graphs with their inputs and results; `None` where a kind of theirs was not measured.
+    /// Seconds of graphs with their inputs and results; `None` where a kind of theirs was not
+    /// measured.
     #[must_use]
     pub fn secs(&self, work: &Work) -> Option<f64> {
         let mut secs = work.graphs() as f64 * positive(self.graph_secs);

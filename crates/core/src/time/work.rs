@@ -14,7 +14,8 @@ pub enum WorkKind {
     Attention,
     /// Sums, products by elements, and activations that are computed in vectors. Limited by memory.
     Elementwise,
-    /// Softmax, GELU, tanh and other functions that a processor computes value by value. Goes by bytes, as all that follow.
+    /// Softmax, GELU, tanh and other functions that a processor computes value by value. Goes by
+    /// bytes, as all that follow.
     Transcendental,
     /// Norms. Limited by memory.
     Normalization,
@@ -114,11 +115,13 @@ impl WeightType {
     }
 }
 
-/// Size of a node: small ones run at a fraction of the rate of large ones. The limits are those of `shim/graph_work.cpp`.
+/// Size of a node: small ones run at a fraction of the rate of large ones. The limits are those of
+/// `shim/graph_work.cpp`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeSize {
-    /// A product or convolution with fewer than 16 rows or columns; attention with heads of fewer than 32 values.
+    /// A product or convolution with fewer than 16 rows or columns; attention with heads of fewer
+    /// than 32 values.
     Narrow,
     /// Below 2^27 operations, or 2^20 bytes; a product with fewer than 128 rows or columns.
     Small,
@@ -149,7 +152,8 @@ pub struct WorkClass {
 pub struct WorkAmount {
     /// Number of nodes.
     pub nodes: u64,
-    /// Floating point operations; a multiplication with its addition is two. 0 for what is limited by memory.
+    /// Floating point operations; a multiplication with its addition is two. 0 for what is limited
+    /// by memory.
     pub operations: u64,
     /// Bytes read and written.
     pub bytes: u64,

@@ -1,4 +1,5 @@
-//! Ends of transfers and jobs: each run of a job ends once, and its end is told once it is in the journal.
+//! Ends of transfers and jobs: each run of a job ends once, and its end is told once it is in the
+//! journal.
 
 use std::io;
 use std::path::PathBuf;

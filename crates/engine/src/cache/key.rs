@@ -49,7 +49,8 @@ impl Key {
         main.and_then(Path::file_stem).map_or_else(|| "another model".to_owned(), |name| name.to_string_lossy().into_owned())
     }
 
-    /// The part of the key on which the weights of one module depend. `None`: the module has no files of its own.
+    /// The part of the key on which the weights of one module depend. `None`: the module has no
+    /// files of its own.
     pub(super) fn shareable(&self, module: Module) -> Option<Shareable> {
         let roles: &[FileRole] = match module {
             // The encodings of a prompt with a person belong to the PhotoMaker's file too.

@@ -1,10 +1,11 @@
 //! Models in memory: as many as fit, the least recently used evicted first.
 //!
-//! A job leases a context for its files and settings; the lease counts as use until it is dropped, however the job ends. What a model has in
-//! common with one that is there (text encoder, VAE, of the same files in the same places) it borrows. Room is made before a context is used:
-//! memory is measured, models go one by one, and it is measured again. The lock protects the books alone: nothing that may wait for a device,
-//! a server or a disk happens while it is held.
-//! `policy` decides what is evicted when; nothing here knows jobs or events.
+//! A job leases a context for its files and settings; the lease counts as use until it is dropped,
+//! however the job ends. What a model has in common with one that is there (text encoder, VAE, of
+//! the same files in the same places) it borrows. Room is made before a context is used: memory is
+//! measured, models go one by one, and it is measured again. The lock protects the books alone:
+//! nothing that may wait for a device, a server or a disk happens while it is held. `policy`
+//! decides what is evicted when; nothing here knows jobs or events.
 
 mod books;
 mod budget;
@@ -74,19 +75,21 @@ impl Lease<'_> {
         context
     }
 
-    /// Frees the context, and those that share modules with it, after their last use: they can no longer be trusted.
+    /// Frees the context, and those that share modules with it, after their last use: they can no
+    /// longer be trusted.
     pub(super) fn discard(mut self) {
         self.is_poisoned = true;
     }
 
-    /// As [`discard`](Self::discard), on another thread: a cancelled job need not wait for a device or a server to free memory.
+    /// As [`discard`](Self::discard), on another thread: a cancelled job need not wait for a device
+    /// or a server to free memory.
     pub(super) fn discard_later(mut self) {
         self.is_poisoned = true;
         self.frees_later = true;
     }
 
-    /// As [`discard`](Self::discard); also evicts every other context that nobody uses from this device, unless it is kept. Returns true
-    /// where one was evicted.
+    /// As [`discard`](Self::discard); also evicts every other context that nobody uses from this
+    /// device, unless it is kept. Returns true where one was evicted.
     pub(super) fn discard_for_room(self, device: &str) -> bool {
         let (cache, id) = (self.cache, self.id);
         let others = cache.lock().holders(device, id);
@@ -144,8 +147,9 @@ impl Drop for Lease<'_> {
 }
 
 impl Cache {
-    /// The context for these files and settings, opened now where it is not there, with room made for it, and held to its budgets.
-    /// Calls `waits` with the names of the models whose memory it waits for.
+    /// The context for these files and settings, opened now where it is not there, with room made
+    /// for it, and held to its budgets. Calls `waits` with the names of the models whose memory it
+    /// waits for.
     pub(super) fn lease(
         &self,
         request: &LeaseRequest<'_>,
@@ -175,7 +179,8 @@ impl Cache {
         }
     }
 
-    /// Begins the use of a model: of one that is there, with its context, or of a new entry. Waits while another job opens the same.
+    /// Begins the use of a model: of one that is there, with its context, or of a new entry. Waits
+    /// while another job opens the same.
     fn enter(&self, key: &Key, callbacks: &dyn JobCallbacks) -> Result<(ResidentId, Option<Arc<Context>>), CallError> {
         let mut state = self.lock();
         loop {
@@ -276,7 +281,8 @@ impl Cache {
         memory.collect()
     }
 
-    /// Removes a model, frees its memory without the lock, and notes the bytes that the driver does not return.
+    /// Removes a model, frees its memory without the lock, and notes the bytes that the driver does
+    /// not return.
     fn evict(&self, mut state: MutexGuard<'_, Models>, id: ResidentId) {
         let (garbage, held) = state.remove(id);
         drop(state);
@@ -335,7 +341,8 @@ impl Cache {
         self.upscaler.set(key, upscaler);
     }
 
-    /// Frees every context that nobody uses, also those that are kept, and the upscaler, and forgets text encodings and steps.
+    /// Frees every context that nobody uses, also those that are kept, and the upscaler, and
+    /// forgets text encodings and steps.
     pub(super) fn clear(&self) {
         self.encodings.clear();
         self.steps.clear();
@@ -350,8 +357,8 @@ impl Cache {
         }
     }
 
-    /// Frees every context that nobody uses and that holds something on this device, unless it is kept, and the upscaler. True where
-    /// something was freed.
+    /// Frees every context that nobody uses and that holds something on this device, unless it is
+    /// kept, and the upscaler. True where something was freed.
     pub(super) fn evict_from(&self, device: &str) -> bool {
         let mut freed = self.upscaler.free();
         let all_of_device = BTreeMap::from([(device.to_owned(), Memory { free_bytes: 0, reserve_bytes: 1 })]);
@@ -398,8 +405,9 @@ impl Cache {
         evicted
     }
 
-    /// The devices of the only resident model as they were before it was opened, and the overhead of each: bytes that are no longer free, less
-    /// the buffers that are counted. Nothing where there is another number of models, or only RAM was used.
+    /// The devices of the only resident model as they were before it was opened, and the overhead
+    /// of each: bytes that are no longer free, less the buffers that are counted. Nothing where
+    /// there is another number of models, or only RAM was used.
     pub(super) fn overhead(&self) -> (Vec<Device>, BTreeMap<String, u64>) {
         let devices_before = {
             let state = self.lock();
@@ -421,7 +429,8 @@ impl Cache {
         (used, overhead)
     }
 
-    /// The placement, without budgets, with which a model of these files is in memory; of several the latest used.
+    /// The placement, without budgets, with which a model of these files is in memory; of several
+    /// the latest used.
     pub(super) fn placement_of(&self, files: &ModelFiles) -> Option<Placement> {
         self.lock().placement_of(files)
     }

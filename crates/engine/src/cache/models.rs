@@ -29,7 +29,8 @@ pub(super) struct Models {
     opening: BTreeMap<ResidentId, Key>,
 }
 
-/// Memory that nobody needs any more. It is freed without the lock, because that may wait for a device or a server.
+/// Memory that nobody needs any more. It is freed without the lock, because that may wait for a
+/// device or a server.
 #[must_use]
 #[derive(Default)]
 pub(super) struct Garbage {
@@ -65,7 +66,8 @@ pub(super) struct Loaded {
     pub(super) used_at: SystemTime,
     /// Text encodings found and not found, as they were when it was last used.
     pub(super) encodings: (u64, u64),
-    /// It failed, or shares parts with a model that did: it is not used again, and freed after its last use.
+    /// It failed, or shares parts with a model that did: it is not used again, and freed after its
+    /// last use.
     is_poisoned: bool,
     /// Modules whose weights were freed although the context stays, because others borrow from it.
     freed: BTreeSet<Module>,
@@ -124,7 +126,8 @@ impl Models {
         for (owner, module) in borrowed {
             let lender = self.contexts.get(&owner).filter(|lender| !lender.is_poisoned);
             let lent = lender.map(|lender| context.borrow(&lender.context, &[module]));
-            // The engine may know better, or the lender be in use by now: then the model has one of its own.
+            // The engine may know better, or the lender be in use by now: then the model has one of
+            // its own.
             if !matches!(lent, Some(Ok(()))) {
                 parts.remove(&(owner, module));
                 parts.insert((id, module));
@@ -167,7 +170,8 @@ impl Models {
         missing
     }
 
-    /// Removes a model. Returns what it leaves behind, with the bytes on each device that are its own.
+    /// Removes a model. Returns what it leaves behind, with the bytes on each device that are its
+    /// own.
     pub(super) fn remove(&mut self, id: ResidentId) -> (Garbage, Bytes) {
         let mut held = Bytes::new();
         for (part, bytes) in self.policy.parts(id) {
@@ -181,7 +185,8 @@ impl Models {
         (self.collect(), held)
     }
 
-    /// Notes the bytes of `held` that a driver did not return when a model was freed, measured before and after.
+    /// Notes the bytes of `held` that a driver did not return when a model was freed, measured
+    /// before and after.
     pub(super) fn note_unreturned(&mut self, held: &Bytes, before: &[Device], after: &[Device]) {
         for (after, before) in after.iter().zip(before) {
             let held = held.get(&after.name).copied().unwrap_or(0);
@@ -213,7 +218,8 @@ impl Models {
         self.policy.is_open(id) && !self.policy.is_in_use(id) && !self.policy.lends_to_one_in_use(id)
     }
 
-    /// Marks a model that failed, and those that share parts with it, to be freed after their last use.
+    /// Marks a model that failed, and those that share parts with it, to be freed after their last
+    /// use.
     pub(super) fn poison(&mut self, id: ResidentId) {
         let parts: Vec<Part> = self.policy.held_by(id).collect();
         let sharing: BTreeSet<ResidentId> =

@@ -1,7 +1,8 @@
 //! Opening a context on a thread of its own, so that a cancel need not wait for it.
 //!
-//! The engine reads files and builds its modules and tokenizers in one call that looks at no cancel. A job that is cancelled leaves the thread
-//! behind, which drops the context as soon as it is there.
+//! The engine reads files and builds its modules and tokenizers in one call that looks at no
+//! cancel. A job that is cancelled leaves the thread behind, which drops the context as soon as it
+//! is there.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

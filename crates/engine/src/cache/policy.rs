@@ -1,8 +1,9 @@
 //! Eviction: decides which models stay in memory. Pure: no engine, no clock, no devices.
 //!
-//! A model is a set of parts, some of which it may share with others; a part counts once, and leaves with the last model that holds it.
-//! Invariants, each of them a property test: a model in use never goes, nor one that is kept; the least recently used goes first; none goes
-//! that would free nothing where room is missing; deciding comes to an end.
+//! A model is a set of parts, some of which it may share with others; a part counts once, and
+//! leaves with the last model that holds it. Invariants, each of them a property test: a model in
+//! use never goes, nor one that is kept; the least recently used goes first; none goes that would
+//! free nothing where room is missing; deciding comes to an end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -177,7 +178,8 @@ impl Policy {
         held
     }
 
-    /// The next step for a model that needs so many bytes more than it holds. `itself` must not be evicted to make room for itself.
+    /// The next step for a model that needs so many bytes more than it holds. `itself` must not be
+    /// evicted to make room for itself.
     pub(super) fn decide(&self, need: &Bytes, memory: &BTreeMap<String, Memory>, itself: Option<ResidentId>) -> Decision {
         let lacking: BTreeSet<&str> =
             need.iter().filter(|(device, need)| lacks(memory, device, **need)).map(|(device, _)| device.as_str()).collect();
@@ -200,7 +202,8 @@ impl Policy {
         self.victim(&pressed, None)
     }
 
-    /// A model in use holds a part that was read for this one: while it computes, the lender must be left alone.
+    /// A model in use holds a part that was read for this one: while it computes, the lender must
+    /// be left alone.
     pub(super) fn lends_to_one_in_use(&self, owner: ResidentId) -> bool {
         self.lends_to_one_that_computes(owner, None)
     }
@@ -212,7 +215,8 @@ impl Policy {
         self.entries.iter().any(|it| computes(it) && borrows(it.1))
     }
 
-    /// The least recently used model that may go and whose going frees something on one of these devices, now or with others that may go.
+    /// The least recently used model that may go and whose going frees something on one of these
+    /// devices, now or with others that may go.
     fn victim(&self, devices: &BTreeSet<&str>, itself: Option<ResidentId>) -> Option<ResidentId> {
         let goes = |id: &ResidentId, entry: &Entry| entry.may_go() && Some(*id) != itself && !self.lends_to_one_that_computes(*id, itself);
         let frees = |entry: &Entry| {

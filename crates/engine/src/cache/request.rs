@@ -13,7 +13,8 @@ pub(crate) struct LeaseRequest<'a> {
     pub(crate) placement: &'a Placement,
     /// Memory of the job, where an estimate is known...
     pub(crate) prediction: Option<&'a Prediction>,
-    /// ...else bytes of each device that a job like this one took; else they are estimated from the sizes of the files.
+    /// ...else bytes of each device that a job like this one took; else they are estimated from the
+    /// sizes of the files.
     pub(crate) measured: Option<&'a Bytes>,
 }
 

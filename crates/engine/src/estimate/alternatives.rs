@@ -1,4 +1,5 @@
-//! Variants of a recipe that take less memory: decoded in tiles, smaller, of other files that lie beside the chosen ones.
+//! Variants of a recipe that take less memory: decoded in tiles, smaller, of other files that lie
+//! beside the chosen ones.
 
 use super::error::{EstimateError, Outdated};
 use super::estimates::Estimates;

@@ -156,7 +156,8 @@ fn weights_where_they_run(placement: &Placement) -> Placement {
     all
 }
 
-/// Each module on a device whose graphs can be cut, its own where that is one, with its weights in RAM. `None`: there is no such device.
+/// Each module on a device whose graphs can be cut, its own where that is one, with its weights in
+/// RAM. `None`: there is no such device.
 fn weights_in_ram(placement: &Placement, devices: &[Device]) -> Option<Placement> {
     let is_cpu = |name: &str| devices.iter().any(|device| device.name == name && device.kind == DeviceKind::Cpu);
     let ram = devices.iter().find(|device| device.kind == DeviceKind::Cpu)?;

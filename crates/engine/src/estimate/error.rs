@@ -19,7 +19,8 @@ impl From<Failure> for EstimateError {
     }
 }
 
-/// Source of the news that an answer is not wanted any more; asked often, from the engine's threads.
+/// Source of the news that an answer is not wanted any more; asked often, from the engine's
+/// threads.
 pub(super) trait Outdated: Sync {
     fn is_outdated(&self) -> bool;
 }

@@ -16,7 +16,8 @@ use atelier_core::recipe::{FileRole, Rgb8};
 use atelier_core::time::{ModuleWork, PictureWork};
 use atelier_library::HeaderCache;
 
-/// Models that stay open: they hold headers and names only. One for each of the two ways, of the last three recipes.
+/// Models that stay open: they hold headers and names only. One for each of the two ways, of the
+/// last three recipes.
 const MAX_OPEN: usize = 6;
 /// Limits that cut a graph as small as it can be.
 const SMALLEST: Limits = Limits { diffusion: 1, te: 1, clip_vision: 1, vae: 1, stream_layers: false };
@@ -99,7 +100,8 @@ impl Estimates {
         Ok(self.upscaler(passes, placement, outdated)?.map(|upscaler| upscaler.memory))
     }
 
-    /// The upscaler of a picture; `None` where there is none, or the file is none, which the job will say.
+    /// The upscaler of a picture; `None` where there is none, or the file is none, which the job
+    /// will say.
     fn upscaler(
         &mut self,
         passes: &PicturePasses,
@@ -156,8 +158,8 @@ impl Estimates {
         Ok(needs)
     }
 
-    /// Memory of a picture that takes no more than another, whose least is returned for its own: to be exact there would cost more than it
-    /// is worth for what is only offered.
+    /// Memory of a picture that takes no more than another, whose least is returned for its own: to
+    /// be exact there would cost more than it is worth for what is only offered.
     pub(super) fn smaller_needs(
         &mut self,
         request: &EstimateRequest,

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use atelier_core::recipe::{Affects, ControlImage, ImageSource, Person, Recipe, Sampler};
 
-/// Characters to which the length of a prompt is rounded up: a text encoder's buffer grows with the prompt, but a single word more is not
-/// worth a new estimate.
+/// Characters to which the length of a prompt is rounded up: a text encoder's buffer grows with the
+/// prompt, but a single word more is not worth a new estimate.
 const PROMPT_STEP: usize = 64;
 
-/// What an estimate of a recipe depends on, as far as it is known without reading a file: recipes with the same key have the same estimate.
-/// Seed and steps, for example, have no influence.
+/// What an estimate of a recipe depends on, as far as it is known without reading a file: recipes
+/// with the same key have the same estimate. Seed and steps, for example, have no influence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EstimateKey {
     /// Without prompts, and with an empty path for each picture whose size makes no difference.
@@ -50,8 +50,8 @@ impl EstimateKey {
     }
 }
 
-/// The settings that affect memory. Guidance is 2 or 1: buffers depend on the number of halves, not on their weights. The low-rank adapters of
-/// a branch's earlier steps are among the others.
+/// The settings that affect memory. Guidance is 2 or 1: buffers depend on the number of halves, not
+/// on their weights. The low-rank adapters of a branch's earlier steps are among the others.
 pub(super) fn memory_settings(recipe: &Recipe) -> Recipe {
     let mut settings = recipe.only(Affects::Memory);
     let is_guided = recipe.uses_guidance() || recipe.earlier_steps.iter().any(|steps| steps.guidance != 1.0);

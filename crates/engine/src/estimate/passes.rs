@@ -1,4 +1,5 @@
-//! The images that the engine makes on the way to a picture: one, or one for each pass or part; and what is enlarged between them.
+//! The images that the engine makes on the way to a picture: one, or one for each pass or part; and
+//! what is enlarged between them.
 
 use std::path::PathBuf;
 
@@ -34,7 +35,8 @@ pub(super) struct UpscalerPass {
 /// An image that the engine makes.
 pub(super) struct ImagePass {
     pub(super) request: EstimateRequest,
-    /// Words are encoded for it: for the first pass, and for the first tile, whose words are its own. Others have the same words.
+    /// Words are encoded for it: for the first pass, and for the first tile, whose words are its
+    /// own. Others have the same words.
     encodes_words: bool,
     steps: u32,
     /// Evaluations of the diffusion module in a step.
@@ -80,8 +82,8 @@ pub(super) fn picture_passes(headers: &mut HeaderCache, recipe: &Recipe) -> Resu
 }
 
 impl ImagePass {
-    /// Work of a module in this pass, from that of an image of one step with one evaluation. `None`: it has none, as the text encoder for words
-    /// that are known.
+    /// Work of a module in this pass, from that of an image of one step with one evaluation.
+    /// `None`: it has none, as the text encoder for words that are known.
     pub(super) fn work(&self, image: &ModuleWork, number: u32) -> Option<ModuleWork> {
         let is_preview = image.module == Module::Vae && image.phase == PhaseKind::Denoising;
         let is_known = image.module == Module::Te && !self.encodes_words;

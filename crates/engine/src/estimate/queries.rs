@@ -72,8 +72,8 @@ pub(crate) fn answer_queries(queries: &QueryReceiver, sender: &EventSender, cach
     }
 }
 
-/// Memory and work of a recipe, estimated now where they are not known; `None` where they cannot be, or `cancel` is set. The caller keeps devices
-/// from being added.
+/// Memory and work of a recipe, estimated now where they are not known; `None` where they cannot
+/// be, or `cancel` is set. The caller keeps devices from being added.
 pub(crate) fn needs_and_work(
     cache: &EstimateCache,
     recipe: &Recipe,

@@ -16,7 +16,8 @@ use atelier_core::recipe::{ImageSource, InitImage, Person, Recipe, Rgb8, Sampler
 use atelier_library::{Adapters, Checked, HeaderCache};
 use atelier_media::image_size;
 
-/// Pixels of a picture that is larger than any that could be made: the engine copies pictures in RAM while it estimates.
+/// Pixels of a picture that is larger than any that could be made: the engine copies pictures in
+/// RAM while it estimates.
 const MAX_PIXELS: u64 = 8192 * 8192;
 
 /// A recipe without what makes no difference to memory.

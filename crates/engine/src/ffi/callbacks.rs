@@ -8,8 +8,8 @@ use crate::protocol::{LogLevel, PhaseKind};
 use atelier_core::placement::Module;
 use atelier_core::recipe::Rgb8;
 
-/// Progress of one call into the engine. All are called on the thread of that call, except `log` and `cancelled`, which the engine's loading
-/// threads call too.
+/// Progress of one call into the engine. All are called on the thread of that call, except `log`
+/// and `cancelled`, which the engine's loading threads call too.
 pub(crate) trait JobCallbacks: Sync {
     fn log(&self, level: LogLevel, text: &str);
     fn phase(&self, phase: PhaseKind);
@@ -22,7 +22,8 @@ pub(crate) trait JobCallbacks: Sync {
     fn cancelled(&self) -> bool;
 }
 
-/// C struct of function pointers for one `JobCallbacks`, which it borrows for as long as C may call them.
+/// C struct of function pointers for one `JobCallbacks`, which it borrows for as long as C may call
+/// them.
 pub(super) struct RawCallbacks<'a> {
     raw: ggml_sys::atelier_callbacks,
     callbacks: PhantomData<&'a &'a dyn JobCallbacks>,
@@ -48,7 +49,8 @@ impl<'a> RawCallbacks<'a> {
     }
 }
 
-/// Calls `call` with the callbacks behind `user`; returns `default` if it panics, since no panic may enter C++.
+/// Calls `call` with the callbacks behind `user`; returns `default` if it panics, since no panic
+/// may enter C++.
 ///
 /// # Safety
 /// `user` is the `user` of a [`RawCallbacks`] that lives during the call.
@@ -150,7 +152,8 @@ unsafe fn copy_rgb(width: u32, height: u32, rgb: *const u8) -> Option<Rgb8> {
     Rgb8::new(width, height, pixels)
 }
 
-/// Takes the pixels of `image` and frees them; `None` without looking at them where the call that filled it failed.
+/// Takes the pixels of `image` and frees them; `None` without looking at them where the call that
+/// filled it failed.
 ///
 /// # Safety
 /// The shim filled `image`. After success its pointer is null or has width x height x 3 bytes.

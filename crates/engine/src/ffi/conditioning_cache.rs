@@ -2,10 +2,12 @@
 
 use std::ptr::NonNull;
 
-/// Cache of text encodings: 256 MiB at most, least recently used evicted first. Shared by the contexts that are opened with it.
+/// Cache of text encodings: 256 MiB at most, least recently used evicted first. Shared by the
+/// contexts that are opened with it.
 pub(crate) struct ConditioningCache(Option<NonNull<ggml_sys::atelier_conditioning_cache>>);
 
-// SAFETY: the shim's functions may be called on any thread; a mutex in the cache protects its entries.
+// SAFETY: the shim's functions may be called on any thread; a mutex in the cache protects its
+// entries.
 unsafe impl Send for ConditioningCache {}
 // SAFETY: as above.
 unsafe impl Sync for ConditioningCache {}
@@ -46,7 +48,8 @@ impl ConditioningCache {
 
 impl Drop for ConditioningCache {
     fn drop(&mut self) {
-        // SAFETY: null or a pointer of `atelier_conditioning_cache_new`, freed once; contexts hold their own reference to the entries.
+        // SAFETY: null or a pointer of `atelier_conditioning_cache_new`, freed once; contexts hold
+        // their own reference to the entries.
         unsafe { ggml_sys::atelier_conditioning_cache_free(self.as_ptr()) };
     }
 }

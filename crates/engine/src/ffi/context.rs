@@ -20,7 +20,8 @@ use atelier_core::recipe::Rgb8;
 /// Interval at which a call that waits for another one of the same context looks for a cancel.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// An open model. Weights are read at the first graph that needs them and stay until they are released or the context is dropped.
+/// An open model. Weights are read at the first graph that needs them and stay until they are
+/// released or the context is dropped.
 pub(crate) struct Context {
     raw: Arc<Raw>,
     /// Contexts whose modules this one uses: kept alive for as long as it lives.
@@ -29,7 +30,8 @@ pub(crate) struct Context {
 
 struct Raw {
     pointer: NonNull<ggml_sys::atelier_context>,
-    /// Locked during each call: the engine's context is not reentrant, and neither is a module that two contexts share.
+    /// Locked during each call: the engine's context is not reentrant, and neither is a module that
+    /// two contexts share.
     busy: Mutex<()>,
     /// Weights of its own modules, as of the end of its last call that may have read or freed some.
     module_memory: Mutex<Vec<ModuleMemory>>,
@@ -56,7 +58,8 @@ unsafe impl Sync for Raw {}
 
 impl Drop for Raw {
     fn drop(&mut self) {
-        // SAFETY: the pointer came from `atelier_context_new` and is freed once; borrowers hold an `Arc` of it.
+        // SAFETY: the pointer came from `atelier_context_new` and is freed once; borrowers hold an
+        // `Arc` of it.
         unsafe { ggml_sys::atelier_context_free(self.pointer.as_ptr()) };
     }
 }
@@ -74,8 +77,8 @@ pub(crate) struct ModuleMemory {
 const MAX_MODULE_MEMORY: usize = 64;
 
 impl Context {
-    /// Opens a model: reads the headers of its files and builds its modules. Texts encoded by a context with equal `encoders` are found in
-    /// `conditioning`.
+    /// Opens a model: reads the headers of its files and builds its modules. Texts encoded by a
+    /// context with equal `encoders` are found in `conditioning`.
     pub(crate) fn new(
         params: &ContextParams,
         conditioning: &ConditioningCache,
@@ -86,8 +89,8 @@ impl Context {
         let encoders = CString::new(encoders).map_err(|_| CallError::new("a file's name holds a NUL character"))?;
         let raw_callbacks = RawCallbacks::new(&callbacks);
         let mut context = null_mut();
-        // SAFETY: `raw` owns its strings and outlives the call, as do the cache and `encoders`; `raw_callbacks` borrows `callbacks`; `context`
-        // is a local to be written.
+        // SAFETY: `raw` owns its strings and outlives the call, as do the cache and `encoders`;
+        // `raw_callbacks` borrows `callbacks`; `context` is a local to be written.
         let status = unsafe {
             let (raw, conditioning) = (&raw const raw.raw, conditioning.as_ptr());
             ggml_sys::atelier_context_new(raw, conditioning, encoders.as_ptr(), raw_callbacks.as_ptr(), &raw mut context)
@@ -97,7 +100,8 @@ impl Context {
         Ok(Self { raw: Arc::new(Raw { pointer, busy: Mutex::default(), module_memory: Mutex::default() }), lenders: Vec::new() })
     }
 
-    /// Sets the memory limits of the modules for the images that follow. Waits for other calls of the context, unless it is cancelled.
+    /// Sets the memory limits of the modules for the images that follow. Waits for other calls of
+    /// the context, unless it is cancelled.
     pub(crate) fn set_limits(&self, limits: &Limits, callbacks: &dyn JobCallbacks) -> Result<(), CallError> {
         let _locks = self.lock_all(callbacks)?;
         let raw = limits.raw();
@@ -105,15 +109,16 @@ impl Context {
         CallError::check(unsafe { ggml_sys::atelier_context_set_limits(self.pointer(), &raw const raw) })
     }
 
-    /// Replaces modules of this context by those of `lender`, opened from the same files with the same settings. Only before the first image.
-    /// Never waits.
+    /// Replaces modules of this context by those of `lender`, opened from the same files with the
+    /// same settings. Only before the first image. Never waits.
     ///
     /// # Errors
     /// Modules of different kinds, or a lender in use; the module is not replaced.
     pub(crate) fn borrow(&mut self, lender: &Self, modules: &[Module]) -> Result<(), CallError> {
         // The borrower needs no lock: `&mut self`, and no other context shares its modules yet.
         let _locks = lender.try_lock_all().ok_or_else(|| CallError::new("the lender is in use"))?;
-        // SAFETY: two live contexts, the lender locked and the borrower exclusive; the lender is kept alive below.
+        // SAFETY: two live contexts, the lender locked and the borrower exclusive; the lender is
+        // kept alive below.
         CallError::check(unsafe { ggml_sys::atelier_context_borrow(self.pointer(), lender.pointer(), bits(modules)) })?;
         if !self.lenders.iter().any(|known| Arc::ptr_eq(known, &lender.raw)) {
             self.lenders.push(Arc::clone(&lender.raw));
@@ -121,8 +126,8 @@ impl Context {
         Ok(())
     }
 
-    /// Frees the weights of its own modules among `modules`. The engine reads them again when they are next needed. `None` while the context
-    /// is in use; never waits for it.
+    /// Frees the weights of its own modules among `modules`. The engine reads them again when they
+    /// are next needed. `None` while the context is in use; never waits for it.
     pub(crate) fn release(&self, modules: &[Module]) -> Option<Result<(), CallError>> {
         let _lock = self.raw.busy.try_lock()?;
         // SAFETY: a live context, locked; modules of its lenders are not touched.
@@ -142,7 +147,8 @@ impl Context {
         preloaded
     }
 
-    /// True where weights were on a server whose connection has broken since: they are gone. False while the context is in use.
+    /// True where weights were on a server whose connection has broken since: they are gone. False
+    /// while the context is in use.
     pub(crate) fn is_lost(&self) -> bool {
         let Some(_locks) = self.try_lock_all() else { return false };
         let mut all = self.lenders.iter().chain([&self.raw]);
@@ -168,8 +174,8 @@ impl Context {
         *self.raw.module_memory.lock() = raw.iter().take(count).filter_map(module_memory).collect();
     }
 
-    /// Generates one image. `preview` asks for no more than the model's files can decode. Waits for other calls of the context and of those
-    /// that share its modules, unless it is cancelled.
+    /// Generates one image. `preview` asks for no more than the model's files can decode. Waits for
+    /// other calls of the context and of those that share its modules, unless it is cancelled.
     pub(crate) fn generate(
         &self,
         params: &GenerateParams<'_>,
@@ -180,8 +186,8 @@ impl Context {
         image.ok_or_else(|| CallError::new("the engine made an empty picture"))
     }
 
-    /// Generates one image, which may begin with steps of an earlier one, and keeps its steps. `None` where it stops early. Otherwise as
-    /// [`generate`](Self::generate).
+    /// Generates one image, which may begin with steps of an earlier one, and keeps its steps.
+    /// `None` where it stops early. Otherwise as [`generate`](Self::generate).
     pub(crate) fn generate_with_steps(
         &self,
         params: &GenerateParams<'_>,
@@ -216,8 +222,9 @@ impl Context {
             PreviewOptions::Adaptive => (ggml_sys::preview_t::PREVIEW_TAE, ggml_sys::ATELIER_PREVIEW_ADAPTIVE),
         };
         let mut image = ggml_sys::sd_image_t { width: 0, height: 0, channel: 0, data: null_mut() };
-        // SAFETY: a live context, locked; `raw` owns what it points to, except pixels and vectors, which `params` borrows for longer than this call;
-        // `raw_callbacks` borrows `callbacks`; `image` is a local to be written.
+        // SAFETY: a live context, locked; `raw` owns what it points to, except pixels and vectors,
+        // which `params` borrows for longer than this call; `raw_callbacks` borrows `callbacks`;
+        // `image` is a local to be written.
         let status = unsafe {
             ggml_sys::atelier_context_generate(
                 self.pointer(),
@@ -245,7 +252,8 @@ impl Context {
         Ok(pixels)
     }
 
-    /// Hits and misses of its text encodings in the cache; `None` while the context or one of its lenders computes.
+    /// Hits and misses of its text encodings in the cache; `None` while the context or one of its
+    /// lenders computes.
     pub(crate) fn conditioning_counts(&self) -> Option<(u64, u64)> {
         let _locks = self.try_lock_all()?;
         let (mut hits, mut misses) = (0, 0);
@@ -258,7 +266,8 @@ impl Context {
         self.raw.pointer.as_ptr()
     }
 
-    /// This context and those that it borrows from, by address: the same order on every thread, so no deadlock.
+    /// This context and those that it borrows from, by address: the same order on every thread, so
+    /// no deadlock.
     fn all(&self) -> Vec<&Raw> {
         let mut all: Vec<&Raw> = self.lenders.iter().map(|lender| &**lender).chain([&*self.raw]).collect();
         all.sort_by_key(|raw| raw.pointer);

@@ -1,4 +1,5 @@
-//! Registers the kernels of `atelier-kernels` with the shim, which hands them operations of the CPU backend.
+//! Registers the kernels of `atelier-kernels` with the shim, which hands them operations of the CPU
+//! backend.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -29,8 +30,9 @@ static TABLE: atelier_cpu_kernels = atelier_cpu_kernels {
     transpose: transpose_values,
 };
 
-/// Chooses how the processor computes from now on, with instructions up to `allowed`: as wanted, or the coarsest below that
-/// that the processor has instructions for, which is returned; `None` is the fastest. Not while a job runs.
+/// Chooses how the processor computes from now on, with instructions up to `allowed`: as wanted, or
+/// the coarsest below that that the processor has instructions for, which is returned; `None` is
+/// the fastest. Not while a job runs.
 pub(crate) fn set_cpu_math(wanted: Option<CpuMath>, allowed: CpuLevel) -> CpuMath {
     let coarsest = coarsest(allowed);
     let used = match wanted {
@@ -52,7 +54,8 @@ pub(crate) fn set_cpu_math(wanted: Option<CpuMath>, allowed: CpuLevel) -> CpuMat
     if kernels.is_some() { used } else { CpuMath::Exact }
 }
 
-/// The coarsest arithmetic that this processor has instructions for. Plain code is slower than ggml's own, and NEON is not measured yet.
+/// The coarsest arithmetic that this processor has instructions for. Plain code is slower than
+/// ggml's own, and NEON is not measured yet.
 fn coarsest(allowed: CpuLevel) -> CpuMath {
     match allowed {
         CpuLevel::Avx512Bf16 if Level::fastest_bf16().is_some() => CpuMath::Bf16,
@@ -92,8 +95,8 @@ fn epilogue(raw: atelier_epilogue) -> Epilogue {
     Epilogue { constants, addend, negative_slope }
 }
 
-/// Computes a part with the chosen functions. Where there are none, or one of them panics, the graph ends with an error: nothing may unwind into
-/// C.
+/// Computes a part with the chosen functions. Where there are none, or one of them panics, the
+/// graph ends with an error: nothing may unwind into C.
 fn computed(compute: impl FnOnce(&'static Kernels)) -> atelier_status {
     let Some(kernels) = chosen() else { return ATELIER_ABORTED };
     match catch_unwind(AssertUnwindSafe(|| compute(kernels))) {
@@ -103,7 +106,8 @@ fn computed(compute: impl FnOnce(&'static Kernels)) -> atelier_status {
     }
 }
 
-// SAFETY of all functions below: the shim passes a struct whose pointers and sizes are those of ggml's tensors, and each index once.
+// SAFETY of all functions below: the shim passes a struct whose pointers and sizes are those of
+// ggml's tensors, and each index once.
 
 unsafe extern "C" fn multiply_product(product: *const atelier_product, index: usize, count: usize) -> atelier_status {
     // SAFETY: see above.

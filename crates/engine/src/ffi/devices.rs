@@ -16,7 +16,8 @@ pub(crate) struct RemotePosition {
     pub(crate) index: usize,
 }
 
-/// ggml's devices, with their free memory as of now. A remote one has neither a description nor a card of its own, but its position.
+/// ggml's devices, with their free memory as of now. A remote one has neither a description nor a
+/// card of its own, but its position.
 pub(crate) fn devices() -> Vec<(Device, Option<RemotePosition>)> {
     // SAFETY: takes no argument; the shim initialises itself.
     let count = unsafe { ggml_sys::atelier_device_count() };
@@ -74,7 +75,8 @@ pub(crate) fn is_simulated(device: &Device) -> bool {
     device.kind.is_graphics() && device.description.starts_with(SIMULATED_DESCRIPTION)
 }
 
-/// Version of the driver of a graphics card of this machine; `None` where it is not known. Asked once a process: the answer may take a tenth of a second.
+/// Version of the driver of a graphics card of this machine; `None` where it is not known. Asked
+/// once a process: the answer may take a tenth of a second.
 pub(crate) fn driver_version(device: &Device) -> Option<String> {
     static VERSIONS: Mutex<BTreeMap<String, Option<String>>> = Mutex::new(BTreeMap::new());
     if !device.kind.is_graphics() || is_simulated(device) {
@@ -86,7 +88,8 @@ pub(crate) fn driver_version(device: &Device) -> Option<String> {
 fn read_driver_version(device: &str) -> Option<String> {
     let name = CString::new(device).ok()?;
     let mut version: [c_char; 128] = [0; 128];
-    // SAFETY: the shim compares the name, and writes no more than the bytes there are, the last of them 0.
+    // SAFETY: the shim compares the name, and writes no more than the bytes there are, the last of
+    // them 0.
     let status = unsafe { ggml_sys::atelier_driver_version(name.as_ptr(), version.as_mut_ptr(), version.len()) };
     // SAFETY: it ends with 0, in either case.
     let version = unsafe { text(version.as_ptr()) };

@@ -1,4 +1,5 @@
-//! Devices that compute convolutions without unfolding the image, so that graphs made for them may ask for it.
+//! Devices that compute convolutions without unfolding the image, so that graphs made for them may
+//! ask for it.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

@@ -18,7 +18,8 @@ pub(crate) enum Status {
     NoMemory,
     /// The connection to a remote device broke: the context must be freed.
     Lost,
-    /// A device stopped answering, and stays lost as long as the process lives: the context must be freed.
+    /// A device stopped answering, and stays lost as long as the process lives: the context must be
+    /// freed.
     DeviceLost,
 }
 
@@ -46,7 +47,8 @@ impl CallError {
         Self { status: Status::Failed, message: message.into(), out_of_memory: None, lost: None }
     }
 
-    /// Result of a call that returned `status`, with the message that the shim stores for this thread.
+    /// Result of a call that returned `status`, with the message that the shim stores for this
+    /// thread.
     pub(super) fn check(status: ggml_sys::atelier_status) -> Result<(), Self> {
         let status = match status {
             ggml_sys::ATELIER_OK => return Ok(()),

@@ -1,4 +1,5 @@
-//! Memory and work of images: predicted by estimators, which allocate nothing, and recorded by contexts.
+//! Memory and work of images: predicted by estimators, which allocate nothing, and recorded by
+//! contexts.
 
 use std::ffi::c_int;
 use std::path::Path;
@@ -21,7 +22,8 @@ const MAX_WORK: usize = 1024;
 /// Capacity of the array for C, far more than devices x phases.
 const MAX_PEAKS: usize = 256;
 
-/// A model opened for a dry run: no weights are read, no device allocates or computes. May run beside a job of another thread.
+/// A model opened for a dry run: no weights are read, no device allocates or computes. May run
+/// beside a job of another thread.
 pub(crate) struct Estimator(NonNull<ggml_sys::atelier_context>);
 
 /// Predicted memory of a module in a phase, in bytes, on the device where it runs.
@@ -53,7 +55,8 @@ impl Estimator {
         let raw = RawContextParams::new(params)?;
         let raw_callbacks = RawCallbacks::new(&callbacks);
         let mut context = null_mut();
-        // SAFETY: `raw` owns its strings and outlives the call; `raw_callbacks` borrows `callbacks`; `context` is a local to be written.
+        // SAFETY: `raw` owns its strings and outlives the call; `raw_callbacks` borrows
+        // `callbacks`; `context` is a local to be written.
         let status = unsafe { ggml_sys::atelier_estimator_new(&raw const raw.raw, raw_callbacks.as_ptr(), &raw mut context) };
         CallError::check(status)?;
         NonNull::new(context).map(Self).ok_or_else(|| CallError::new("the engine returned no estimator"))
@@ -71,8 +74,9 @@ impl Estimator {
         let limits = limits.raw();
         let mut estimates = [ggml_sys::atelier_module_estimate::default(); MAX_ESTIMATES];
         let mut count = 0;
-        // SAFETY: a live estimator, exclusive by `&mut self`; `raw` owns what it points to, except pixels and vectors, which `params` borrows
-        // for longer than this call; `raw_callbacks` borrows `callbacks`; `estimates` has the length that is passed.
+        // SAFETY: a live estimator, exclusive by `&mut self`; `raw` owns what it points to, except
+        // pixels and vectors, which `params` borrows for longer than this call; `raw_callbacks`
+        // borrows `callbacks`; `estimates` has the length that is passed.
         let status = unsafe {
             ggml_sys::atelier_estimator_run(
                 self.0.as_ptr(),
@@ -103,7 +107,8 @@ impl Estimator {
     }
 }
 
-/// Memory of an upscaler, and its work on a picture of this size, tile by tile: no weights are read, no device allocates or computes.
+/// Memory of an upscaler, and its work on a picture of this size, tile by tile: no weights are
+/// read, no device allocates or computes.
 pub(crate) fn upscaler_estimate(
     path: &Path,
     runs_on: &str,
@@ -116,8 +121,8 @@ pub(crate) fn upscaler_estimate(
     let raw_callbacks = RawCallbacks::new(&callbacks);
     let mut estimate = ggml_sys::atelier_module_estimate::default();
     let (mut tiles, mut classes, mut count) = (0, no_work(), 0);
-    // SAFETY: `strings` outlives the call; `raw_callbacks` borrows `callbacks`; all else are locals to be written, `classes` with the length that
-    // is passed.
+    // SAFETY: `strings` outlives the call; `raw_callbacks` borrows `callbacks`; all else are locals
+    // to be written, `classes` with the length that is passed.
     let status = unsafe {
         ggml_sys::atelier_upscaler_estimate(
             path,
@@ -206,7 +211,8 @@ impl Drop for Estimator {
     }
 }
 
-/// Peaks of allocated bytes by device name and phase during this thread's last generation or upscaling.
+/// Peaks of allocated bytes by device name and phase during this thread's last generation or
+/// upscaling.
 pub(crate) fn last_peaks() -> Vec<(String, PhaseKind, u64)> {
     let mut peaks = [ggml_sys::atelier_device_peak { device: std::ptr::null(), phase: 0, bytes: 0 }; MAX_PEAKS];
     // SAFETY: `peaks` has the length that is passed.

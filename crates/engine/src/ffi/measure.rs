@@ -64,14 +64,16 @@ impl DeviceMeasurement {
         let threads = c_int::try_from(threads).unwrap_or(1);
         let raw_callbacks = RawCallbacks::new(&callbacks);
         let mut measurement = null_mut();
-        // SAFETY: the name lives during the call; `raw_callbacks` borrows `callbacks`; `measurement` is a local to be written.
+        // SAFETY: the name lives during the call; `raw_callbacks` borrows `callbacks`;
+        // `measurement` is a local to be written.
         let status = unsafe { ggml_sys::atelier_measurement_new(device.as_ptr(), threads, raw_callbacks.as_ptr(), &raw mut measurement) };
         CallError::check(status)?;
         NonNull::new(measurement).map(Self).ok_or_else(|| CallError::new("the engine measures nothing"))
     }
 
-    /// Computes an operation once, then up to `repeats` times, until `limit_secs` are over. Returns the seconds of each of these, on a machine
-    /// that does nothing else as far as that can be told; empty where the device does not compute it.
+    /// Computes an operation once, then up to `repeats` times, until `limit_secs` are over. Returns
+    /// the seconds of each of these, on a machine that does nothing else as far as that can be
+    /// told; empty where the device does not compute it.
     pub(crate) fn run(
         &mut self,
         operation: Operation,
@@ -90,8 +92,9 @@ impl DeviceMeasurement {
         let raw_callbacks = RawCallbacks::new(&callbacks);
         let mut secs = vec![0.0; repeats];
         let mut count = 0;
-        // SAFETY: a live measurement, exclusive by `&mut self`; the operation and its name live during the call; `secs` has the length that is
-        // passed; `raw_callbacks` borrows `callbacks`.
+        // SAFETY: a live measurement, exclusive by `&mut self`; the operation and its name live
+        // during the call; `secs` has the length that is passed; `raw_callbacks` borrows
+        // `callbacks`.
         let status = unsafe {
             ggml_sys::atelier_measurement_run(
                 self.0.as_ptr(),

@@ -1,7 +1,9 @@
-//! Safe wrappers of the engine's C interface (`vendor/ggml-sys/shim/shim.h`). The only module outside of it that contains `unsafe`.
+//! Safe wrappers of the engine's C interface (`vendor/ggml-sys/shim/shim.h`). The only module
+//! outside of it that contains `unsafe`.
 //!
-//! Invariants: every C handle is one private pointer with a `Drop`; strings and pixels live as long as C reads them; no panic enters C++
-//! (callbacks catch them); no exception leaves it (the shim catches them). No policy: what is loaded, validated or cached is decided above.
+//! Invariants: every C handle is one private pointer with a `Drop`; strings and pixels live as long
+//! as C reads them; no panic enters C++ (callbacks catch them); no exception leaves it (the shim
+//! catches them). No policy: what is loaded, validated or cached is decided above.
 #![allow(unsafe_code, reason = "interface to the C++ engine")]
 
 mod callbacks;
@@ -45,7 +47,8 @@ pub(super) use remote::{
 pub(super) use step_records::{StepRecords, StepsParams};
 pub(super) use upscaler::Upscaler;
 
-/// Processor features that the engine was compiled for, as [`atelier_core::processor::is_detected`] names them.
+/// Processor features that the engine was compiled for, as [`atelier_core::processor::is_detected`]
+/// names them.
 pub(super) const COMPILED_FOR: &[&str] = ggml_sys::PROCESSOR_FEATURES;
 
 /// True in a build with Vulkan on a machine without the Vulkan loader.
@@ -63,7 +66,8 @@ pub(super) fn version() -> &'static str {
     ggml_sys::ENGINE
 }
 
-/// With `force`, computes graphs of the CPU too in chunks of `nodes` nodes, as those of other devices.
+/// With `force`, computes graphs of the CPU too in chunks of `nodes` nodes, as those of other
+/// devices.
 #[cfg(test)]
 pub(super) fn force_hook(nodes: i32, force: bool) {
     // SAFETY: sets two atomics.

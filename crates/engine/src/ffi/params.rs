@@ -1,4 +1,5 @@
-//! Parameters of the engine's calls: plain Rust values, and the C structs that are built from them for one call.
+//! Parameters of the engine's calls: plain Rust values, and the C structs that are built from them
+//! for one call.
 
 use std::ffi::{CString, c_char, c_int};
 use std::path::Path;
@@ -24,11 +25,13 @@ pub(crate) struct ContextParams {
     pub(crate) vae_conv_scale: bool,
     /// What the model predicts; `None`: as its file says.
     pub(crate) prediction: Option<PredictionType>,
-    /// Every device by its whole name, since the engine's default is the first GPU, even a remote one; without budgets and batch split.
+    /// Every device by its whole name, since the engine's default is the first GPU, even a remote
+    /// one; without budgets and batch split.
     pub(crate) placement: Placement,
 }
 
-/// Maximum bytes of its device that a module's graph may use, weights included; 0 is no limit. They can change between images.
+/// Maximum bytes of its device that a module's graph may use, weights included; 0 is no limit. They
+/// can change between images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Limits {
     pub(crate) diffusion: u64,
@@ -79,7 +82,8 @@ pub(crate) const PERSON_SIDE: u32 = 224;
 pub(crate) struct AreaParams<'a> {
     /// Start noise in the place of the recipe's strength; all steps run.
     pub(crate) strength: f32,
-    /// Exactly the image's size: the part of the steps that each pixel takes part in. `None`: all of them take part in all.
+    /// Exactly the image's size: the part of the steps that each pixel takes part in. `None`: all
+    /// of them take part in all.
     pub(crate) soft_mask: Option<&'a Mask>,
 }
 
@@ -96,7 +100,8 @@ impl Strings {
         Ok(pointer)
     }
 
-    /// A path as the engine opens it: its bytes on Unix, whatever their encoding; UTF-8 on Windows, the code page of the manifest. Null for `None`.
+    /// A path as the engine opens it: its bytes on Unix, whatever their encoding; UTF-8 on Windows,
+    /// the code page of the manifest. Null for `None`.
     pub(super) fn path(&mut self, path: Option<&Path>) -> Result<*const c_char, CallError> {
         let Some(path) = path else { return Ok(null()) };
         let owned = CString::new(path_bytes(path)?).map_err(|_| CallError::new("a file's name holds a NUL character"))?;
@@ -153,7 +158,8 @@ impl RawContextParams {
         raw.diffusion_flash_attn = params.flash_attention;
         raw.force_sdxl_vae_conv_scale = params.vae_conv_scale;
         raw.prediction = params.prediction.map_or(prediction_t::PREDICTION_COUNT, raw_prediction);
-        // The engine's own direct convolution is slower than the unfolded one; ours is faster, and its graphs need less memory.
+        // The engine's own direct convolution is slower than the unfolded one; ours is faster, and
+        // its graphs need less memory.
         let is_direct = |module| convolves_directly(&params.placement.assignment(module).runs_on);
         raw.diffusion_conv_direct = is_direct(Module::Diffusion) && is_direct(Module::Controlnet);
         raw.vae_conv_direct = is_direct(Module::Vae);

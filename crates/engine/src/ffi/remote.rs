@@ -11,7 +11,8 @@ use super::error::CallError;
 use super::params::Strings;
 use super::text::text;
 
-/// Opens a connection to a server, handshake included; true beside one to a stock server. `None` on failure.
+/// Opens a connection to a server, handshake included; true beside one to a stock server. `None` on
+/// failure.
 pub(crate) type Dial = fn(&str) -> Option<(TcpStream, bool)>;
 
 /// Bytes of a SHA-256.
@@ -29,7 +30,8 @@ pub(crate) trait WeightsStore: Sync {
 
 static DIAL: OnceLock<Dial> = OnceLock::new();
 
-/// Asks a server for what [`add_server`] needs. The `dial` of the first call is used for all servers, as long as the process lives.
+/// Asks a server for what [`add_server`] needs. The `dial` of the first call is used for all
+/// servers, as long as the process lives.
 pub(crate) fn connect_server(server: &str, dial: Dial) -> Result<(), CallError> {
     DIAL.get_or_init(|| dial);
     let server = address(server)?;
@@ -71,7 +73,8 @@ pub(crate) fn wire_versions() -> (String, String) {
     (rpc, ggml_sys::ENGINE.to_owned())
 }
 
-/// Uses a device once, so that its driver has opened and started what it needs. One that fails here fails again where it is lent.
+/// Uses a device once, so that its driver has opened and started what it needs. One that fails here
+/// fails again where it is lent.
 pub(crate) fn warm_up(device: &str) {
     if let Ok(name) = CString::new(device) {
         // SAFETY: the shim does not keep the name.
@@ -81,7 +84,8 @@ pub(crate) fn warm_up(device: &str) {
 
 /// Serves devices to one client, after the handshake, until it disconnects.
 ///
-/// They lend `memory_bytes` together; what is wanted beyond is refused, and told as a lack of memory.
+/// They lend `memory_bytes` together; what is wanted beyond is refused, and told as a lack of
+/// memory.
 pub(crate) fn serve(
     stream: TcpStream,
     devices: &[String],
@@ -100,7 +104,8 @@ pub(crate) fn serve(
         load: Some(on_load),
     });
     let raw = raw.as_ref().map_or(std::ptr::null(), |raw| &raw const *raw);
-    // SAFETY: the shim takes ownership of the socket; `strings`, `names` and `cache` outlive the call.
+    // SAFETY: the shim takes ownership of the socket; `strings`, `names` and `cache` outlive the
+    // call.
     CallError::check(unsafe { ggml_sys::atelier_rpc_serve(into_raw(stream), names.as_ptr(), names.len(), threads, memory_bytes, raw) })
 }
 
@@ -140,7 +145,8 @@ unsafe extern "C" fn on_load(user: *mut c_void, hash: *const u8, data: *mut u8, 
     if size == 0 {
         return false;
     }
-    // SAFETY: the shim passes the pointer of `serve`, a hash and `size` initialised bytes that live during the call.
+    // SAFETY: the shim passes the pointer of `serve`, a hash and `size` initialised bytes that live
+    // during the call.
     unsafe { with_store(user, false, |store| store.load(&*hash.cast(), std::slice::from_raw_parts_mut(data, size))) }
 }
 

@@ -7,16 +7,18 @@ pub(crate) struct StepRecords(NonNull<ggml_sys::atelier_step_records>);
 
 // SAFETY: plain memory of the shim, bound to no thread.
 unsafe impl Send for StepRecords {}
-// SAFETY: only `StepsParams::raw` gives the shim a pointer to write, of a value that the call owns; all other access reads.
+// SAFETY: only `StepsParams::raw` gives the shim a pointer to write, of a value that the call owns;
+// all other access reads.
 unsafe impl Sync for StepRecords {}
 
 /// The steps that an image does not compute, and those that it keeps.
 #[derive(Clone, Copy)]
 pub(crate) struct StepsParams<'a> {
-    /// Records of an earlier image, and the number of first steps that take their estimates from there. Those that they do not have are
-    /// computed.
+    /// Records of an earlier image, and the number of first steps that take their estimates from
+    /// there. Those that they do not have are computed.
     pub(crate) replay: Option<(&'a StepRecords, u32)>,
-    /// Records of an earlier image whose estimate after this step gets this image's noise: it begins with the next step.
+    /// Records of an earlier image whose estimate after this step gets this image's noise: it
+    /// begins with the next step.
     pub(crate) restart: Option<(&'a StepRecords, u32)>,
     /// The last step that is run, where the schedule has more.
     pub(crate) stop_after: Option<u32>,

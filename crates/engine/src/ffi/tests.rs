@@ -1,4 +1,5 @@
-//! Tests that need the C interface itself: the compute hook of devices other than the CPU, and engine faults that the layers above prevent.
+//! Tests that need the C interface itself: the compute hook of devices other than the CPU, and
+//! engine faults that the layers above prevent.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -96,7 +97,8 @@ pub(super) fn picture(context: &mut Context, callbacks: &Recorder) -> Result<Rgb
     context.generate(&from_noise(&recipe), PreviewOptions::Projection { every: 1 }, callbacks)
 }
 
-/// A part of a picture of one colour, wholly masked, with a soft mask of this value at the left and 255 at the right.
+/// A part of a picture of one colour, wholly masked, with a soft mask of this value at the left and
+/// 255 at the right.
 fn part(context: &mut Context, strength: f32, left: u8) -> Rgb8 {
     let start = Rgb8::new(64, 64, vec![90; 64 * 64 * 3]).unwrap();
     let (mask, mut soft_mask) = (Mask::filled(64, 64, 255), Mask::filled(64, 64, 255));

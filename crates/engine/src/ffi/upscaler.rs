@@ -20,8 +20,9 @@ pub(crate) struct Upscaler(NonNull<ggml_sys::atelier_upscaler>);
 unsafe impl Send for Upscaler {}
 
 impl Upscaler {
-    /// Opens a model: reads its header; weights are read at the first image. `limit`: maximum bytes of its device that a tile's graph may use,
-    /// weights included; 0 is none. Where the placement streams layers, blocks that do not fit are copied piece by piece.
+    /// Opens a model: reads its header; weights are read at the first image. `limit`: maximum bytes
+    /// of its device that a tile's graph may use, weights included; 0 is none. Where the placement
+    /// streams layers, blocks that do not fit are copied piece by piece.
     pub(crate) fn new(
         path: &Path,
         threads: u32,
@@ -39,7 +40,8 @@ impl Upscaler {
         let raw_callbacks = RawCallbacks::new(&callbacks);
         let threads = i32::try_from(threads).unwrap_or(1).max(1);
         let mut upscaler = null_mut();
-        // SAFETY: `strings` outlives the call; `raw_callbacks` borrows `callbacks`; `upscaler` is a local to be written.
+        // SAFETY: `strings` outlives the call; `raw_callbacks` borrows `callbacks`; `upscaler` is a
+        // local to be written.
         let status = unsafe {
             ggml_sys::atelier_upscaler_new(
                 path,
@@ -62,8 +64,8 @@ impl Upscaler {
     pub(crate) fn run(&mut self, image: &Rgb8, callbacks: &dyn JobCallbacks) -> Result<Rgb8, CallError> {
         let raw_callbacks = RawCallbacks::new(&callbacks);
         let mut large = ggml_sys::sd_image_t { width: 0, height: 0, channel: 0, data: null_mut() };
-        // SAFETY: a live upscaler, exclusive by `&mut self`; pixels and callbacks are borrowed for longer than the call, and C only reads the
-        // pixels; `large` is a local to be written.
+        // SAFETY: a live upscaler, exclusive by `&mut self`; pixels and callbacks are borrowed for
+        // longer than the call, and C only reads the pixels; `large` is a local to be written.
         let status = unsafe { ggml_sys::atelier_upscaler_run(self.0.as_ptr(), raw_image(image), raw_callbacks.as_ptr(), &raw mut large) };
         let result = CallError::check(status);
         // SAFETY: the shim filled it: after success `data` is null or has width x height x 3 bytes.

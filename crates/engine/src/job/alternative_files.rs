@@ -20,8 +20,8 @@ pub(crate) fn smaller_files(headers: &mut HeaderCache, recipe: &Recipe, role: Fi
     alternatives(headers, recipe, role, |path| size_of(path) < bytes)
 }
 
-/// Changes to files beside the chosen ones with which a picture that overflowed may not: the fixed VAE, and another quantisation of the
-/// diffusion module, by its name.
+/// Changes to files beside the chosen ones with which a picture that overflowed may not: the fixed
+/// VAE, and another quantisation of the diffusion module, by its name.
 pub(crate) fn other_files(headers: &mut HeaderCache, recipe: &Recipe) -> Vec<Change> {
     let is_fixed = |path: &Path| FP16_FIX.iter().any(|part| file_name(path).to_lowercase().contains(part));
     let has_fix = recipe.files.get(FileRole::Vae).is_some_and(is_fixed);

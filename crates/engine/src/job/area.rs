@@ -1,4 +1,5 @@
-//! Parts of a picture that a job generates: their plans, what the model is given for each, and its results pasted into the picture.
+//! Parts of a picture that a job generates: their plans, what the model is given for each, and its
+//! results pasted into the picture.
 
 use atelier_core::advice::Advice;
 use atelier_core::canvas::{
@@ -19,7 +20,8 @@ pub(crate) struct AreaJob {
     pub(crate) strength: f32,
     fill: AreaFill,
     seam_correction: bool,
-    /// The start picture with the colours of its file, and where its left upper pixel is in the extended one.
+    /// The start picture with the colours of its file, and where its left upper pixel is in the
+    /// extended one.
     start: Rgb8,
     offset: (u32, u32),
 }
@@ -33,7 +35,8 @@ pub(crate) struct AreaInput {
     pub(crate) control: Option<Rgb8>,
 }
 
-/// The parts that a recipe generates of a start picture of this size. `None` where it generates the whole picture. Reads its mask.
+/// The parts that a recipe generates of a start picture of this size. `None` where it generates the
+/// whole picture. Reads its mask.
 ///
 /// # Errors
 /// Without a start picture or mask, or with both a mask and borders.
@@ -77,7 +80,8 @@ pub(crate) fn largest_work(plans: &[AreaPlan]) -> Option<(u32, u32)> {
 }
 
 impl AreaJob {
-    /// The parts of this start picture that a recipe generates; `None` where it generates the whole picture.
+    /// The parts of this start picture that a recipe generates; `None` where it generates the whole
+    /// picture.
     ///
     /// # Errors
     /// As [`plan_areas`].
@@ -101,7 +105,8 @@ impl AreaJob {
         Ok(Some(Self { picture: picture.without_fine(), plans, strength, fill, seam_correction, start, offset }))
     }
 
-    /// What the model is given for one part of the picture as it is now. `control`: of the picture's size.
+    /// What the model is given for one part of the picture as it is now. `control`: of the
+    /// picture's size.
     pub(crate) fn input(&self, plan: &AreaPlan, picture: &Rgb8, control: Option<&Rgb8>, seed: i64) -> Result<AreaInput, Advice> {
         let (width, height) = plan.work;
         let cut = |picture: &Rgb8| crop_picture(picture, &plan.crop).ok_or_else(|| advice(&PictureError::Empty));
@@ -116,7 +121,8 @@ impl AreaJob {
         Ok(AreaInput { init: scaled(&filled)?, mask, soft_mask, control })
     }
 
-    /// The picture with all results in it, and with the start picture's own colours where none of them is.
+    /// The picture with all results in it, and with the start picture's own colours where none of
+    /// them is.
     pub(crate) fn with_own_colours(&self, picture: Rgb8) -> Rgb8 {
         if self.start.fine().is_none() {
             return picture;

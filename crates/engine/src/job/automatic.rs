@@ -20,7 +20,8 @@ pub(crate) fn is_wanted(engine: &EngineState, recipe: &Recipe, devices: &[Device
         && devices.iter().filter(is_usable).count() > 1
 }
 
-/// The placement of a recipe whose memory and work were estimated before; `None` where they were not, or nothing fits.
+/// The placement of a recipe whose memory and work were estimated before; `None` where they were
+/// not, or nothing fits.
 pub(crate) fn of_known(engine: &EngineState, recipe: &Recipe, devices: &[Device]) -> Option<ResolvedPlacement> {
     let plain = Placement::parse(&recipe.placement, devices).ok()?;
     let estimates: &EstimateCache = &engine.estimates;
@@ -31,7 +32,8 @@ pub(crate) fn of_known(engine: &EngineState, recipe: &Recipe, devices: &[Device]
     choose(engine, recipe, devices, plain, &needs, &work)
 }
 
-/// The same, estimated now where it was not before: not for a thread that others wait for. The default placement where that fails, or nothing fits.
+/// The same, estimated now where it was not before: not for a thread that others wait for. The
+/// default placement where that fails, or nothing fits.
 pub(crate) fn of_any(engine: &EngineState, recipe: &Recipe, cancel: &AtomicBool) -> Result<ResolvedPlacement, PlacementError> {
     let devices = devices::list();
     let resolved = ResolvedPlacement::resolve(&recipe.placement, &devices)?;

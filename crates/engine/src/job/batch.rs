@@ -1,6 +1,8 @@
-//! A batch that several devices generate together: each takes the next picture as soon as it has none.
+//! A batch that several devices generate together: each takes the next picture as soon as it has
+//! none.
 //!
-//! Invariants: each picture is generated once; pictures of a device that fails go to the others; the progress of all together only grows.
+//! Invariants: each picture is generated once; pictures of a device that fails go to the others;
+//! the progress of all together only grows.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -46,7 +48,8 @@ impl BatchProgress {
         Self { state: Mutex::new(state), changed: Condvar::new(), pictures }
     }
 
-    /// The next picture for this shard; `None` once all are finished or no shard is left that generates them.
+    /// The next picture for this shard; `None` once all are finished or no shard is left that
+    /// generates them.
     fn take(&self, shard: usize, cancelled: &dyn Fn() -> bool) -> Option<u32> {
         let mut state = self.lock();
         loop {

@@ -8,7 +8,8 @@ use atelier_core::canvas::{ModelSizes, PixelRect, tile_rects};
 use atelier_core::recipe::{Hires, Lora, ModelFiles, ROWS, Recipe, RedrawTiles};
 use atelier_library::{Family, snap};
 
-/// Pixels of a side, least and greatest; the engine has no limit of its own, memory sets one long before.
+/// Pixels of a side, least and greatest; the engine has no limit of its own, memory sets one long
+/// before.
 const SIDES: (u32, u32) = (*ROWS.width.limits.start(), *ROWS.width.limits.end());
 /// Pixels up to which a picture is one tile for the VAE.
 pub(crate) const VAE_TILE: u32 = 256;
@@ -39,7 +40,8 @@ pub(crate) fn snapped((width, height): (u32, u32), size_multiple: u32) -> (u32, 
     (side(width), side(height))
 }
 
-/// A picture of this size is decoded in tiles: with one tile or less there is nothing to cut, and the engine does not survive trying.
+/// A picture of this size is decoded in tiles: with one tile or less there is nothing to cut, and
+/// the engine does not survive trying.
 pub(crate) fn is_tiled(recipe: &Recipe) -> bool {
     recipe.vae_tiling && can_be_tiled(recipe)
 }
@@ -57,9 +59,11 @@ pub(crate) fn is_larger_than_a_tile((width, height): (u32, u32)) -> bool {
 /// Checks the size of a reference picture for a picture of this size.
 ///
 /// # Errors
-/// If nothing would be left of its shorter side: the engine gives it as many pixels as the picture has, up to a mebipixel, and rounds its sides.
+/// If nothing would be left of its shorter side: the engine gives it as many pixels as the picture
+/// has, up to a mebipixel, and rounds its sides.
 pub(crate) fn check_reference((width, height): (u32, u32), picture: (u32, u32), family: Family) -> Result<(), Advice> {
-    // As `prepare_image_generation_latents` of stable-diffusion.cpp computes it. PiD takes it as it is, HiDream-O1 resizes it otherwise.
+    // As `prepare_image_generation_latents` of stable-diffusion.cpp computes it. PiD takes it as it
+    // is, HiDream-O1 resizes it otherwise.
     if matches!(family, Family::Pid | Family::HidreamO1) {
         return Ok(());
     }
@@ -89,7 +93,8 @@ pub(crate) fn cpu_threads(requested: Option<u32>) -> u32 {
     requested.unwrap_or_else(|| default_threads(cores)).clamp(1, cores.max(1) * 4)
 }
 
-/// Few cores all compute, since threads that wait step aside for the interface (`vendor/ggml-sys/patches/ggml-cpu.c.patch`).
+/// Few cores all compute, since threads that wait step aside for the interface
+/// (`vendor/ggml-sys/patches/ggml-cpu.c.patch`).
 const fn default_threads(cores: u32) -> u32 {
     if cores <= FEW_CORES { cores } else { cores - 1 }
 }

@@ -11,8 +11,9 @@ use crate::state::EngineState;
 use atelier_core::recipe::Recipe;
 use atelier_core::time::{TimeCorrections, TimePrediction, phase_works, predict_time};
 
-/// Learns from the times of a job that is done, where devices were measured and its work is that of whole pictures of one context. Work that is not
-/// known, as nobody asked for an estimate, is counted now. `recipe` is the one before checks.
+/// Learns from the times of a job that is done, where devices were measured and its work is that of
+/// whole pictures of one context. Work that is not known, as nobody asked for an estimate, is
+/// counted now. `recipe` is the one before checks.
 pub(super) fn correct_times(engine: &EngineState, recipe: &Recipe, plan: &GenerationPlan, timings: &Timings, cancel: &AtomicBool) {
     let [shard] = &plan.shards[..] else { return };
     // Parts, second passes, drafts and replayed steps take less than their work.
@@ -48,14 +49,16 @@ pub(super) fn correct_times(engine: &EngineState, recipe: &Recipe, plan: &Genera
 /// Part of its prediction below which encoding was not run: the prompt's encoding was known.
 const SKIPPED: f64 = 0.05;
 
-/// Seconds of one picture, the model being in memory and the prompt new: a known one's encoding counts as predicted.
+/// Seconds of one picture, the model being in memory and the prompt new: a known one's encoding
+/// counts as predicted.
 fn loaded_secs(predicted: Option<&TimePrediction>, timings: &Timings, pictures: usize) -> f64 {
     let skipped = predicted.filter(|predicted| timings.encode_secs < SKIPPED * predicted.encode_secs);
     let encode_secs = skipped.map_or(timings.encode_secs, |predicted| predicted.encode_secs);
     encode_secs + (timings.denoise_secs + timings.decode_secs) / pictures.max(1) as f64
 }
 
-/// Seconds of each phase beside their prediction. The model is loaded and the prompt encoded once for all pictures.
+/// Seconds of each phase beside their prediction. The model is loaded and the prompt encoded once
+/// for all pictures.
 fn ratios(predicted: &TimePrediction, timings: &Timings, pictures: usize) -> Vec<PhaseRatio> {
     let pictures = pictures.max(1) as f64;
     let phases = [

@@ -1,4 +1,5 @@
-//! The textual inversions that the prompts of a recipe name: their vectors, and the texts that stand for them in what the engine encodes.
+//! The textual inversions that the prompts of a recipe name: their vectors, and the texts that
+//! stand for them in what the engine encodes.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -20,7 +21,8 @@ pub(crate) struct Embeddings(Vec<Arc<Embedding>>);
 pub(crate) struct Embedding {
     /// The word that names it.
     word: String,
-    /// The text that the engine reads in its place. It identifies the vectors, so that encodings in the cache are never those of other ones.
+    /// The text that the engine reads in its place. It identifies the vectors, so that encodings in
+    /// the cache are never those of other ones.
     pub(crate) token: String,
     /// The number of vectors.
     pub(crate) count: usize,

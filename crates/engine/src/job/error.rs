@@ -18,7 +18,8 @@ impl JobError {
         Failure::new(sentence, hint).into()
     }
 
-    /// The error of a call into the engine, with the log lines that led to it. A connection that is lost after a cancel was given up.
+    /// The error of a call into the engine, with the log lines that led to it. A connection that is
+    /// lost after a cancel was given up.
     pub(super) fn of_call(error: &CallError, is_cancelled: bool, log: Vec<String>) -> Self {
         match error.status {
             Status::Cancelled => Self::Cancelled,

@@ -24,7 +24,8 @@ use atelier_core::recipe::{PictureInfo, Recipe, Rgb8, seed_after};
 use atelier_library::file_name;
 use atelier_media::{PictureError, fit_image, keep_enlarged, own_colours};
 
-/// Cells across a tile in which it has the colours of the picture that it is made from: what is larger than one of them is shared by all.
+/// Cells across a tile in which it has the colours of the picture that it is made from: what is
+/// larger than one of them is shared by all.
 const CELLS_OF_A_TILE: u32 = 8;
 
 /// Pictures of a job, and notes on them.
@@ -181,7 +182,8 @@ impl<'a> Generator<'a> {
         Ok(Image { has_missing_numbers: first.has_missing_numbers || second.has_missing_numbers, ..second })
     }
 
-    /// An enlarged image with its details generated anew, tile by tile. Tiles that were made before this job was interrupted are not made again.
+    /// An enlarged image with its details generated anew, tile by tile. Tiles that were made before
+    /// this job was interrupted are not made again.
     fn tiled(&self, session: &mut Session<'a>, hires: &HiresPlan, large: &Rgb8, seed: i64) -> Result<Image, JobError> {
         let HiresPlan { size, settings, enlarges_init, tiles } = hires;
         let unusable = |error: PictureError| JobError::new(error.to_string(), "Choose another picture.");
@@ -261,7 +263,8 @@ impl<'a> Generator<'a> {
         self.image_of_steps(session, &input)
     }
 
-    /// An image that may begin with steps of an earlier one, or be a draft. Its steps are kept for branches of it.
+    /// An image that may begin with steps of an earlier one, or be a draft. Its steps are kept for
+    /// branches of it.
     fn image_of_steps(&self, session: &mut Session<'a>, input: &ImageInput<'_>) -> Result<Image, JobError> {
         let first = self.first_steps(session, input)?;
         let steps = StepsParams { shows_last_step: true, ..first.params(input.recipe.last_step, MAX_BYTES_OF_PICTURE) };
@@ -285,7 +288,8 @@ impl<'a> Generator<'a> {
         Ok(FirstSteps { restart: self.restart(session, &parent)?, replay: records })
     }
 
-    /// The steps that end where the last noise of an image begins; `None` where that is the start noise.
+    /// The steps that end where the last noise of an image begins; `None` where that is the start
+    /// noise.
     fn restart(&self, session: &mut Session<'a>, input: &ImageInput<'_>) -> Result<Option<(Arc<StepRecords>, u32)>, JobError> {
         let (Some(parent), Some(last)) = (input.recipe.parent(), input.recipe.earlier_steps.last()) else { return Ok(None) };
         let parent = ImageInput { recipe: &parent, ..*input };
@@ -356,8 +360,9 @@ impl<'a> Generator<'a> {
         image.ok_or_else(|| JobError::new("The engine generated no picture.", "Generate again."))
     }
 
-    /// An image of the context, where it does not stop early, and the steps that it keeps. Where its device has too little memory, other
-    /// models leave it and the image is tried once more, then in tiles.
+    /// An image of the context, where it does not stop early, and the steps that it keeps. Where
+    /// its device has too little memory, other models leave it and the image is tried once more,
+    /// then in tiles.
     fn call(
         &self,
         session: &mut Session<'a>,
@@ -403,7 +408,8 @@ impl<'a> Generator<'a> {
                 Err(error) if error.status == Status::Cancelled => return Err(self.job_error(&error)),
                 Err(error) => error,
             };
-            // The prediction was wrong. Other models leave the device, which happens once at most: then there are none.
+            // The prediction was wrong. Other models leave the device, which happens once at most:
+            // then there are none.
             if callbacks.cancelled() {
                 leased.discard_later();
                 return Err(self.job_error(&error));
@@ -440,14 +446,15 @@ impl<'a> Generator<'a> {
 }
 
 impl Generator<'_> {
-    /// A setting that was under suspicion, and that this picture was made without, is guilty where there is a picture, and innocent where there is
-    /// none either.
+    /// A setting that was under suspicion, and that this picture was made without, is guilty where
+    /// there is a picture, and innocent where there is none either.
     fn judge_faults(&self, is_broken: bool) {
         let Self { engine, plan, shard, .. } = *self;
         engine.history.judge_faults(&plan.recipe, plan.family, &shard.placement, &plan.devices, is_broken);
     }
 
-    /// The note on a picture that shows an overflow. The next one is made without the setting that may have caused it.
+    /// The note on a picture that shows an overflow. The next one is made without the setting that
+    /// may have caused it.
     fn overflow_note(&self, what: &str) -> PictureNote {
         let Self { engine, plan, shard, .. } = *self;
         let recipe = &plan.recipe;

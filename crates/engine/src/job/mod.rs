@@ -1,7 +1,8 @@
 //! One job from its request to its end.
 //!
-//! `plan` checks a recipe, with what `area`, `checks`, `embeddings` and `person` make of it; estimates ask these too. `shard` names the
-//! contexts that it needs, `generate` runs one of them and `batch` several. Invariant: [`run`] returns one `End`, also after a panic.
+//! `plan` checks a recipe, with what `area`, `checks`, `embeddings` and `person` make of it;
+//! estimates ask these too. `shard` names the contexts that it needs, `generate` runs one of them
+//! and `batch` several. Invariant: [`run`] returns one `End`, also after a panic.
 
 pub(crate) mod alternative_files;
 pub(crate) mod area;

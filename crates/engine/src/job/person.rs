@@ -8,7 +8,8 @@ use atelier_core::recipe::{ImageSource, Recipe, Rgb8};
 use atelier_library::face_count;
 use atelier_media::fit_image;
 
-/// Checks that a recipe has a `PhotoMaker` and pictures of a person, or neither, and what else the `PhotoMaker` needs. Not its words.
+/// Checks that a recipe has a `PhotoMaker` and pictures of a person, or neither, and what else the
+/// `PhotoMaker` needs. Not its words.
 ///
 /// # Errors
 /// If the engine would leave the person out.
@@ -34,7 +35,8 @@ pub(crate) fn check_person(recipe: &Recipe, needs_id_embedding: bool) -> Result<
     Ok(())
 }
 
-/// The pictures of a person, read by `read`, as the engine takes them: their middle square. The engine itself reads beyond the end of narrow ones.
+/// The pictures of a person, read by `read`, as the engine takes them: their middle square. The
+/// engine itself reads beyond the end of narrow ones.
 pub(crate) fn read_person<E: From<Failure>>(recipe: &Recipe, read: impl Fn(&ImageSource) -> Result<Rgb8, E>) -> Result<Vec<Rgb8>, E> {
     let square = |source: &ImageSource| {
         let image = fit_image(&read(source)?, PERSON_SIDE, PERSON_SIDE, StartFit::Crop);

@@ -31,7 +31,8 @@ pub(super) struct GenerationPlan {
     /// Notes that every picture of the job has, those of `begin` among them.
     pub(super) notes: Vec<PictureNote>,
     pub(super) placement: ResolvedPlacement,
-    /// Each has a context of its own; more than one where several devices generate the pictures of a batch.
+    /// Each has a context of its own; more than one where several devices generate the pictures of
+    /// a batch.
     pub(super) shards: Vec<BatchShard>,
     /// As they were before this job.
     pub(super) devices: Vec<Device>,
@@ -51,7 +52,8 @@ pub(super) struct GenerationPlan {
 }
 
 impl GenerationPlan {
-    /// Squares with the person, for an image whose words say where the person is: those of a tile may not.
+    /// Squares with the person, for an image whose words say where the person is: those of a tile
+    /// may not.
     pub(super) fn person_of(&self, recipe: &Recipe) -> &[Rgb8] {
         if recipe.check_person_word().is_ok() { &self.person } else { &[] }
     }
@@ -235,7 +237,8 @@ fn lost_note(fine: &FineColours) -> Option<String> {
     (!parts.is_empty()).then(|| format!("The new picture is without the start picture's {}: a model keeps none.", sentences::list(&parts)))
 }
 
-/// What is cut from a picture that is brought to another shape, in a sentence; `None` where less than a pixel is.
+/// What is cut from a picture that is brought to another shape, in a sentence; `None` where less
+/// than a pixel is.
 fn cut_note(name: &str, own: (u32, u32), (width, height): (u32, u32), fit: StartFit) -> Option<String> {
     let (own_width, own_height) = (f64::from(own.0), f64::from(own.1));
     let scale = (f64::from(width) / own_width).max(f64::from(height) / own_height);
@@ -244,7 +247,8 @@ fn cut_note(name: &str, own: (u32, u32), (width, height): (u32, u32), fit: Start
     is_cut.then(|| format!("The {name} of {} x {} is cropped to the shape of {width} x {height}.", own.0, own.1))
 }
 
-/// The parts of its start picture that a recipe generates; `None` where it generates the whole picture.
+/// The parts of its start picture that a recipe generates; `None` where it generates the whole
+/// picture.
 fn part_of(recipe: &Recipe, family: Family, read: impl Fn(&ImageSource) -> Result<Rgb8, JobError>) -> Result<Option<AreaJob>, JobError> {
     if !recipe.changes_part() {
         return Ok(None);
@@ -253,7 +257,8 @@ fn part_of(recipe: &Recipe, family: Family, read: impl Fn(&ImageSource) -> Resul
     Ok(AreaJob::new(recipe, &start, family.model_sizes()).map_err(Failure::from)?)
 }
 
-/// Snaps the size to what the model can make, with a note where that changed it. Returns whether the picture is decoded in tiles.
+/// Snaps the size to what the model can make, with a note where that changed it. Returns whether
+/// the picture is decoded in tiles.
 fn snap_size(recipe: &mut Recipe, size_multiple: u32, notes: &mut Vec<String>) -> bool {
     let (width, height) = snapped_size(recipe, size_multiple);
     if (width, height) != (recipe.width, recipe.height) {
@@ -267,7 +272,8 @@ fn snap_size(recipe: &mut Recipe, size_multiple: u32, notes: &mut Vec<String>) -
     vae_tiling
 }
 
-/// Leaves out a noise schedule that was made for other models: the engine has no noise levels for this one.
+/// Leaves out a noise schedule that was made for other models: the engine has no noise levels for
+/// this one.
 fn drop_foreign_schedule(recipe: &mut Recipe, family: Family) -> Option<PictureNote> {
     if recipe.scheduler != Some(Scheduler::Ays) || matches!(family, Family::Sd1 | Family::Sdxl | Family::Svd) {
         return None;

@@ -11,7 +11,8 @@ use atelier_core::format::memory_size;
 use atelier_core::placement::{DeviceCapacity, DevicePrediction, Phase, Placement, Prediction};
 use atelier_core::recipe::Recipe;
 
-/// Predicts the memory of each shard, with a note where it exceeds a device. `recipe` is the one before checks.
+/// Predicts the memory of each shard, with a note where it exceeds a device. `recipe` is the one
+/// before checks.
 pub(super) fn predict_shards(engine: &EngineState, recipe: &Recipe, plan: &mut GenerationPlan) {
     let GenerationPlan { shards, begin, notes, devices, recipe: checked, placement, vae_tiling, .. } = plan;
     if !*vae_tiling
@@ -50,7 +51,8 @@ fn lacks_for_decoding_alone(prediction: &Prediction) -> Option<String> {
     short.first().filter(|_| only_decoding).map(|device| device.name.clone())
 }
 
-/// Memory of a job whose estimate is known, on devices as they are now. Estimates do not depend on how a batch is split.
+/// Memory of a job whose estimate is known, on devices as they are now. Estimates do not depend on
+/// how a batch is split.
 pub(super) fn predict(
     engine: &EngineState,
     recipe: &Recipe,

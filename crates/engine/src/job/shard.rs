@@ -21,7 +21,8 @@ pub(super) struct BatchShard {
     pub(super) params: ContextParams,
     budgets: ContextBudgets,
     pub(super) placement: Placement,
-    /// As it was written; for one device of several, the canonical text. The key of measurements on disk.
+    /// As it was written; for one device of several, the canonical text. The key of measurements on
+    /// disk.
     text: PlacementText,
     /// Memory of this job, where an estimate is known.
     pub(super) prediction: Option<Prediction>,

@@ -87,8 +87,8 @@ pub(super) fn fewer_bits_note(start: &Rgb8) -> Option<String> {
     is_deep.then(|| "The enlarged picture has 8 bits a channel; the start picture has 16.".to_owned())
 }
 
-/// Enlarges a picture by the upscaler's own factor. The upscaler stays open for the next one; a device that has no room for it is freed of
-/// other models once.
+/// Enlarges a picture by the upscaler's own factor. The upscaler stays open for the next one; a
+/// device that has no room for it is freed of other models once.
 pub(super) fn enlarge(engine: &EngineState, image: &Rgb8, upscaler: &UpscalerUse<'_>, monitor: &JobMonitor) -> Result<Rgb8, CallError> {
     let UpscalerUse { model, threads, placement, devices } = *upscaler;
     let threads = cpu_threads(threads);

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 /// The port that servers listen at by default.
 pub const DEFAULT_PORT: u16 = 50052;
 
-/// A server's address, with its port: `192.168.1.20:50052`, `studio.local:50052`, `[fe80::1]:50052`.
+/// A server's address, with its port: `192.168.1.20:50052`, `studio.local:50052`,
+/// `[fe80::1]:50052`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ServerAddress(String);

@@ -137,9 +137,11 @@ impl Event {
 pub struct Estimate {
     /// Memory of its modules.
     pub needs: Needs,
-    /// Variants that a planner may offer where it does not fit: smaller sizes, decoding in tiles, other quantisations on disk.
+    /// Variants that a planner may offer where it does not fit: smaller sizes, decoding in tiles,
+    /// other quantisations on disk.
     pub alternatives: Vec<Alternative>,
-    /// Overhead of each device in use (context, pools, workspaces), in bytes by its whole name: the median of measurements.
+    /// Overhead of each device in use (context, pools, workspaces), in bytes by its whole name: the
+    /// median of measurements.
     pub slack_bytes: BTreeMap<String, u64>,
     /// Work of one picture.
     pub work: PictureWork,
@@ -161,8 +163,8 @@ impl Estimate {
         PlanTime { work: &self.work, rates: &self.rates, corrections: &self.corrections }
     }
 
-    /// Predicted time of a picture of this recipe under a placement, whose prediction of memory this is. The recipe may differ in its steps from
-    /// that of the estimate.
+    /// Predicted time of a picture of this recipe under a placement, whose prediction of memory
+    /// this is. The recipe may differ in its steps from that of the estimate.
     ///
     /// # Errors
     /// Devices that were not measured.
@@ -238,8 +240,8 @@ pub enum JobPhase {
 /// Progress of denoising.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// Index of the picture in the batch, from 0. Of a batch that is split over devices, the sum of their progress, as if one picture
-    /// followed the other.
+    /// Index of the picture in the batch, from 0. Of a batch that is split over devices, the sum of
+    /// their progress, as if one picture followed the other.
     pub picture: u32,
     /// Steps finished.
     pub done: u32,

@@ -1,8 +1,9 @@
 //! The messages between the engine and its callers: [`Request`] to it, [`Event`] from it.
 //!
-//! Invariants: plain data, all of which crosses a pipe and arrives equal (`wire` says how); a request is a job, a query or a control, and
-//! nothing else reaches the engine; every type here can be built and read without the engine. Not here: how messages are queued
-//! (`handle`, `engine_end`), and what the engine does with them.
+//! Invariants: plain data, all of which crosses a pipe and arrives equal (`wire` says how); a
+//! request is a job, a query or a control, and nothing else reaches the engine; every type here can
+//! be built and read without the engine. Not here: how messages are queued (`handle`,
+//! `engine_end`), and what the engine does with them.
 
 #![warn(missing_docs)]
 

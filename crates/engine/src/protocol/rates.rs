@@ -31,7 +31,8 @@ pub struct MeasuredRates {
 }
 
 impl MeasuredRates {
-    /// Part of unsteady samples from which on the machine was too busy for the rates to be believed.
+    /// Part of unsteady samples from which on the machine was too busy for the rates to be
+    /// believed.
     const MAX_UNSTEADY: f64 = 0.25;
 
     /// True where the machine was busy with other work.

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use atelier_core::advice::Advice;
 use atelier_core::sentences::sentence;
 
-/// A server cannot be used. As text: a clause that says what happened, a semicolon, and a clause that says what to do.
+/// A server cannot be used. As text: a clause that says what happened, a semicolon, and a clause
+/// that says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 #[error("{}; {}", self.problem(), self.remedy())]

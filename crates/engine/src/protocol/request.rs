@@ -50,9 +50,11 @@ pub enum Query {
 /// A command to the engine that has no end of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Control {
-    /// Stop a job. One that waits ends at once, one that runs as soon as the engine can stop; one that has ended is left alone.
+    /// Stop a job. One that waits ends at once, one that runs as soon as the engine can stop; one
+    /// that has ended is left alone.
     Cancel(JobId),
-    /// Connect to a server; its devices are named RPC0, RPC1... in the order in which servers are added. Answered by `Event::Server`.
+    /// Connect to a server; its devices are named RPC0, RPC1... in the order in which servers are
+    /// added. Answered by `Event::Server`.
     AddServer(ServerAddress),
     /// Free every model that no job uses; answered by `Event::Residency`.
     UnloadAll,
@@ -67,11 +69,14 @@ pub enum Control {
     },
     /// Memory of each device that stays free for other programs.
     SetReserve(Reserve),
-    /// True, as at first: recipes without a placement get the quickest that fits; false: the engine's default device.
+    /// True, as at first: recipes without a placement get the quickest that fits; false: the
+    /// engine's default device.
     PlaceAutomatically(bool),
-    /// Load the model of a recipe while no job needs its devices; `None` stops a preload. `Event::Residency` follows.
+    /// Load the model of a recipe while no job needs its devices; `None` stops a preload.
+    /// `Event::Residency` follows.
     Preload(Option<Box<Recipe>>),
-    /// Measure devices while no job runs; gives way to any job and goes on after it. `None` stops it. `Event::Rates` follows after each device.
+    /// Measure devices while no job runs; gives way to any job and goes on after it. `None` stops
+    /// it. `Event::Rates` follows after each device.
     Measure(Option<MeasureDevices>),
 }
 
@@ -91,7 +96,8 @@ pub enum Task {
         image: ImageSource,
         /// The upscaler's file; it determines the factor.
         model: PathBuf,
-        /// A pickled file (`.pth`) may be opened: no header says what it is before the engine reads it, so a person must agree.
+        /// A pickled file (`.pth`) may be opened: no header says what it is before the engine reads
+        /// it, so a person must agree.
         #[serde(default)]
         allow_pickle: bool,
         /// The device that the upscaler runs on.
@@ -116,8 +122,9 @@ pub enum PreviewOptions {
         /// Steps between previews, at least 1.
         every: u32,
     },
-    /// Decoded by the tiny autoencoder, as large and as often as less than a fifth of the picture's time pays for; by the projection after
-    /// each step where the model has none. For models whose latents the projection shows in wrong colours.
+    /// Decoded by the tiny autoencoder, as large and as often as less than a fifth of the picture's
+    /// time pays for; by the projection after each step where the model has none. For models whose
+    /// latents the projection shows in wrong colours.
     Adaptive,
 }
 

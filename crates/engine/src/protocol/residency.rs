@@ -19,7 +19,8 @@ pub struct Residency {
     pub encodings: RememberedTexts,
 }
 
-/// Statistics of cached text encodings: for a text in the cache no text encoder runs, nor is loaded.
+/// Statistics of cached text encodings: for a text in the cache no text encoder runs, nor is
+/// loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RememberedTexts {
     /// Hits since the engine was started.

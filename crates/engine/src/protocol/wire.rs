@@ -1,9 +1,10 @@
 //! Messages on a pipe.
 //!
-//! A frame is a length, a header in JSON of so many bytes, and the pixels of the message's images one after the other, as bytes. Invariants:
-//! what [`write`] accepts, [`read`] returns equal (a double to its last bit or the one before it, as `serde_json` reads them: its exact mode
-//! would also refuse pictures whose numbers are too large); every size is checked before memory is allocated for it, and hostile bytes give an
-//! error.
+//! A frame is a length, a header in JSON of so many bytes, and the pixels of the message's images
+//! one after the other, as bytes. Invariants: what [`write`] accepts, [`read`] returns equal (a
+//! double to its last bit or the one before it, as `serde_json` reads them: its exact mode would
+//! also refuse pictures whose numbers are too large); every size is checked before memory is
+//! allocated for it, and hostile bytes give an error.
 
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -49,8 +50,8 @@ struct ImageHeader {
 /// Writes a message as one frame.
 ///
 /// # Errors
-/// If the pipe is broken; and, before anything is written, with `InvalidData` if the message cannot be carried: it is too large, a path
-/// is not UTF-8, or a number is infinite.
+/// If the pipe is broken; and, before anything is written, with `InvalidData` if the message cannot
+/// be carried: it is too large, a path is not UTF-8, or a number is infinite.
 pub fn write<M: Message>(to: &mut impl Write, mut message: M) -> io::Result<()> {
     let mut images = Vec::new();
     message.visit_images(&mut |image| images.push(std::mem::replace(image, without_pixels())));

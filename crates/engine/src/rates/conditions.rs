@@ -29,7 +29,8 @@ impl ModelKey {
     }
 }
 
-/// Version of how rates are measured: another for other samples, or another way to time them. Rates of an earlier one are measured again.
+/// Version of how rates are measured: another for other samples, or another way to time them. Rates
+/// of an earlier one are measured again.
 const MEASUREMENT_VERSION: u32 = 2;
 
 /// Everything that rates depend on.

@@ -13,7 +13,8 @@ use atelier_core::placement::Module;
 use atelier_core::recipe::Rgb8;
 use atelier_core::time::{ClassRate, DeviceRates, WeightType, WorkClass};
 
-/// Times that each sample is computed in a row, and rows: a disturbance of one row leaves the others.
+/// Times that each sample is computed in a row, and rows: a disturbance of one row leaves the
+/// others.
 const REPEATS: usize = 4;
 const ROWS: usize = 2;
 /// Longest time of a row, beyond its first computation.
@@ -22,12 +23,14 @@ const ROW_SECS: f64 = 0.04;
 const MAX_NODE_SECS: f64 = 0.08;
 /// Nodes of the graph whose time is launches alone.
 const LAUNCHES: u32 = 256;
-/// Bytes that are copied. Less to another machine; the lender would ask for a hash of larger weights.
+/// Bytes that are copied. Less to another machine; the lender would ask for a hash of larger
+/// weights.
 const COPY_BYTES: u32 = 32 << 20;
 const REMOTE_COPY_BYTES: u32 = 4 << 20;
 /// A part of a graph's time that is its own, however much of it other graphs' launches take.
 const MIN_OWN_PART: f64 = 0.2;
-/// Times of a sample whose upper quartile is so many times the lower one are unsteady: the machine was busy.
+/// Times of a sample whose upper quartile is so many times the lower one are unsteady: the machine
+/// was busy.
 const UNSTEADY_RATIO: f64 = 1.3;
 
 /// A device has no rates now.
@@ -45,7 +48,8 @@ impl From<CallError> for MeasureError {
     }
 }
 
-/// Measures a device with so many threads of the processor. Takes some seconds; ends within 100 ms where `stop` is set.
+/// Measures a device with so many threads of the processor. Takes some seconds; ends within 100 ms
+/// where `stop` is set.
 pub(super) fn measure(device: &Device, threads: u32, stop: &AtomicBool) -> Result<MeasuredRates, MeasureError> {
     let begun = Instant::now();
     let callbacks = MeasureCallbacks(stop);
@@ -124,7 +128,8 @@ struct Clock<'a> {
 }
 
 impl Clock<'_> {
-    /// Seconds of each computation; none where the device does not compute it, or has no room for it.
+    /// Seconds of each computation; none where the device does not compute it, or has no room for
+    /// it.
     fn times(&mut self, operation: Operation) -> Result<Vec<f64>, MeasureError> {
         let mut times = Vec::new();
         for _ in 0..ROWS {

@@ -39,7 +39,8 @@ impl Sample {
     }
 }
 
-/// All samples of a device, the small ones of a kind before the large ones. `is_direct`: it computes convolutions without unfolding the image.
+/// All samples of a device, the small ones of a kind before the large ones. `is_direct`: it
+/// computes convolutions without unfolding the image.
 pub(super) fn samples(is_direct: bool) -> Vec<Sample> {
     use NodeSize::{Large, Medium, Narrow, Small};
     use OperationKind::{Add, Attention, Convert, Gelu, Norm, Permute, Product, Silu, SoftMax, Transpose};

@@ -21,9 +21,11 @@ use atelier_core::time::{DeviceRates, MachineRates, TimeCorrection, TimeCorrecti
 const MAX_DEVICES: usize = 64;
 /// Phases of models on devices whose times are kept.
 const MAX_CORRECTIONS: usize = 400;
-/// Pictures that correct a phase: the median of so many is moved neither by a busy machine nor by a first picture.
+/// Pictures that correct a phase: the median of so many is moved neither by a busy machine nor by a
+/// first picture.
 const MAX_RATIOS: usize = 5;
-/// A phase that took so little of its prediction was not run: the prompt's encoding was known, or the model was in memory.
+/// A phase that took so little of its prediction was not run: the prompt's encoding was known, or
+/// the model was in memory.
 const MIN_RATIO: f64 = 0.05;
 const MAX_RATIO: f64 = 20.0;
 /// Seconds to open a model, beside its weights, until loading corrects them.
@@ -70,13 +72,15 @@ impl RateStore {
         Self { stored: Arc::new(Mutex::new(read.unwrap_or_default())), file: Some(file.to_owned()) }
     }
 
-    /// The measurement of a device under the conditions of this process, with so many threads of the processor.
+    /// The measurement of a device under the conditions of this process, with so many threads of
+    /// the processor.
     pub(crate) fn measured(&self, device: &Device, threads: u32) -> Option<MeasuredRates> {
         let conditions = Conditions::of(device, threads);
         self.stored.lock().devices.iter().rfind(|it| it.conditions == conditions).map(|it| it.measured.clone())
     }
 
-    /// The rates of all devices that were measured. `threads`: as a recipe names them; rates of another number are scaled.
+    /// The rates of all devices that were measured. `threads`: as a recipe names them; rates of
+    /// another number are scaled.
     pub(crate) fn machine_rates(&self, devices: &[Device], threads: Option<u32>) -> MachineRates {
         let threads = cpu_threads(threads);
         let stored = self.stored.lock();
@@ -117,7 +121,8 @@ impl RateStore {
         TimeCorrections(own.filter_map(correction).collect())
     }
 
-    /// Learns from a picture: what each phase took, beside its prediction without corrections, on the device that did most of it.
+    /// Learns from a picture: what each phase took, beside its prediction without corrections, on
+    /// the device that did most of it.
     pub(crate) fn correct(&self, files: &ModelFiles, devices: &[Device], threads: Option<u32>, phases: &[PhaseRatio]) {
         let (model, threads) = (ModelKey::of(files), cpu_threads(threads));
         let mut stored = self.stored.lock();
@@ -146,7 +151,8 @@ impl RateStore {
         self.save(&stored);
     }
 
-    /// Keeps the seconds of a picture with a placement, the model being in memory. `files`: after checks; `recipe`: before.
+    /// Keeps the seconds of a picture with a placement, the model being in memory. `files`: after
+    /// checks; `recipe`: before.
     pub(crate) fn record_trial(&self, files: &ModelFiles, recipe: &Recipe, placement: &Placement, devices: &[Device], secs: f64) {
         let is_used = |device: &&Device| {
             let assignments = Module::ALL.map(|module| placement.assignment(module));
@@ -159,7 +165,8 @@ impl RateStore {
         self.save(&stored);
     }
 
-    /// The placements with which pictures of a recipe were made, whatever their steps, under the conditions of this process; the quickest first.
+    /// The placements with which pictures of a recipe were made, whatever their steps, under the
+    /// conditions of this process; the quickest first.
     pub(crate) fn trials(&self, files: &ModelFiles, recipe: &Recipe, devices: &[Device]) -> Vec<MeasuredPlacement> {
         let threads = cpu_threads(recipe.threads);
         let conditions: Vec<Conditions> = devices.iter().map(|device| Conditions::of(device, threads)).collect();

@@ -84,7 +84,8 @@ impl Trials {
         self.0.push(Trial { conditions, model, picture, placement, secs: all });
     }
 
-    /// The placements with which such pictures were made on these devices, whatever their steps; the quickest first.
+    /// The placements with which such pictures were made on these devices, whatever their steps;
+    /// the quickest first.
     pub(super) fn of(&self, conditions: &[Conditions], model: &ModelKey, recipe: &Recipe) -> Vec<MeasuredPlacement> {
         let wanted = PictureKey::of(recipe);
         let is_wanted = |it: &&Trial| {

@@ -1,7 +1,9 @@
-//! Devices of servers as they are listed: as the server described them, with their memory as of the last answer.
+//! Devices of servers as they are listed: as the server described them, with their memory as of the
+//! last answer.
 //!
-//! Listing waits for no server. While weights are there, their connection knows the memory; otherwise a server whose description is old is
-//! asked in the background, and the next list has its answer.
+//! Listing waits for no server. While weights are there, their connection knows the memory;
+//! otherwise a server whose description is old is asked in the background, and the next list has
+//! its answer.
 
 use std::thread;
 

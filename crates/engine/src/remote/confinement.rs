@@ -1,8 +1,10 @@
 //! Rights that a process which lends gives up before its first borrower.
 //!
-//! What a borrower sends is checked (`vendor/ggml-sys/shim/borrowed_graph.h`), but drivers and ggml compute it, and each of them may have a fault
-//! that somebody finds. So the process keeps only what it needs: the folder of weights, the devices, the connections that it is given. Linux alone
-//! has what that takes for a program without privileges: Landlock for files, connections and signals, seccomp for system calls.
+//! What a borrower sends is checked (`vendor/ggml-sys/shim/borrowed_graph.h`), but drivers and ggml
+//! compute it, and each of them may have a fault that somebody finds. So the process keeps only
+//! what it needs: the folder of weights, the devices, the connections that it is given. Linux alone
+//! has what that takes for a program without privileges: Landlock for files, connections and
+//! signals, seccomp for system calls.
 
 use std::path::Path;
 
@@ -14,7 +16,8 @@ mod linux;
 pub enum Confinement {
     /// Use the devices and the folder of weights, and nothing else.
     Strict,
-    /// That, and what graphics drivers need: read system folders, write their caches, `/dev` and `/tmp`.
+    /// That, and what graphics drivers need: read system folders, write their caches, `/dev` and
+    /// `/tmp`.
     Drivers,
     /// Everything that this account can do, for this reason.
     None(String),
@@ -27,7 +30,8 @@ pub(super) struct Confining<'a> {
 }
 
 impl<'a> Confining<'a> {
-    /// The first step, before devices are opened and their drivers start threads of their own: those get the same rights.
+    /// The first step, before devices are opened and their drivers start threads of their own:
+    /// those get the same rights.
     pub(super) fn begin(cache: Option<&'a Path>) -> Self {
         Self { cache, begun: begin(cache) }
     }

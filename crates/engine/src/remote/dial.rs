@@ -37,7 +37,8 @@ pub(super) struct Connection {
 pub(super) fn connect(server: &str, purpose: Purpose) -> Result<Connection, RemoteError> {
     let (sender, connection) = mpsc::channel();
     let address = server.to_owned();
-    // The system's search for a name and its connecting cannot be interrupted: the thread ends by itself.
+    // The system's search for a name and its connecting cannot be interrupted: the thread ends by
+    // itself.
     let work = move || sender.send(greet(&address, purpose));
     let lost = || RemoteError::Lost(server.to_owned());
     if ffi::is_cancelled() {
@@ -78,7 +79,8 @@ fn greet(server: &str, purpose: Purpose) -> Result<Connection, RemoteError> {
     }
 }
 
-/// A stock server hangs up at our first byte. It serves one connection after the other, and each begins with its own greeting.
+/// A stock server hangs up at our first byte. It serves one connection after the other, and each
+/// begins with its own greeting.
 fn greet_stock(server: &str, purpose: Purpose) -> Result<Connection, RemoteError> {
     let stock::Look { devices, version, connection: looked_at } =
         stock::look(server, || open(server), HANDSHAKE_LIMIT).map_err(|error| match error {
@@ -130,8 +132,8 @@ thread_local! {
     static LAST: RefCell<Option<RemoteError>> = const { RefCell::new(None) };
 }
 
-/// Opens a connection for the engine, which asks for it in the middle of its work; true beside a stock server's. Where there is none,
-/// [`last_error`] says why.
+/// Opens a connection for the engine, which asks for it in the middle of its work; true beside a
+/// stock server's. Where there is none, [`last_error`] says why.
 pub(super) fn dial(server: &str) -> Option<(TcpStream, bool)> {
     let dialled = connect(server, Purpose::Work).and_then(|Connection { stream, is_stock, .. }| {
         let limited = stream.set_read_timeout(Some(POLL_INTERVAL)).and_then(|()| stream.set_write_timeout(Some(POLL_INTERVAL)));

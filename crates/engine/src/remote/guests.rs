@@ -1,7 +1,9 @@
-//! Connections to a lender that have not borrowed: being greeted, looking, or waiting for the devices.
+//! Connections to a lender that have not borrowed: being greeted, looking, or waiting for the
+//! devices.
 //!
-//! Their number is bounded, and a newcomer is always heard: room is made by closing the oldest connection of the machine that has most of them.
-//! So one machine that opens connections without end keeps out itself alone.
+//! Their number is bounded, and a newcomer is always heard: room is made by closing the oldest
+//! connection of the machine that has most of them. So one machine that opens connections without
+//! end keeps out itself alone.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};

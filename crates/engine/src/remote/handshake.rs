@@ -1,8 +1,9 @@
 //! Handshake before ggml's protocol begins.
 //!
-//! The borrower: eight bytes that are Atelier's, one for what it wants, its wire version. The server: the same eight, one for its answer,
-//! its wire version, and where the borrower is welcome, the devices it lends. Lengths come first and are bounded. The first byte is none
-//! with which ggml's own protocol begins, so that a stock program hangs up at once.
+//! The borrower: eight bytes that are Atelier's, one for what it wants, its wire version. The
+//! server: the same eight, one for its answer, its wire version, and where the borrower is welcome,
+//! the devices it lends. Lengths come first and are bounded. The first byte is none with which
+//! ggml's own protocol begins, so that a stock program hangs up at once.
 
 use std::io::{self, Read, Write};
 

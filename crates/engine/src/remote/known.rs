@@ -1,4 +1,5 @@
-//! What is known of servers whose devices were added: their descriptions, and their memory while nothing is borrowed.
+//! What is known of servers whose devices were added: their descriptions, and their memory while
+//! nothing is borrowed.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

@@ -1,9 +1,11 @@
 //! Devices of other machines: borrowed from a server, lent by this one, or only looked at.
 //!
-//! ggml's own protocol moves tensors and graphs; before it both ends greet each other in words of ours (`handshake`), so that a program
-//! which is not Atelier, or another version of it, is refused with a sentence. Invariants: every wait has an end; what comes from the
-//! network is bounded and checked; nothing is encrypted and nobody is asked who they are, so other addresses than loopback are only
-//! listened at when that was asked for. Not here: sockets while pictures are made (the shim's), and how it is shown.
+//! ggml's own protocol moves tensors and graphs; before it both ends greet each other in words of
+//! ours (`handshake`), so that a program which is not Atelier, or another version of it, is refused
+//! with a sentence. Invariants: every wait has an end; what comes from the network is bounded and
+//! checked; nothing is encrypted and nobody is asked who they are, so other addresses than loopback
+//! are only listened at when that was asked for. Not here: sockets while pictures are made (the
+//! shim's), and how it is shown.
 
 mod borrowed;
 mod confinement;
@@ -29,8 +31,8 @@ pub(super) use dial::last_error;
 use crate::protocol::{RemoteError, ServerAddress};
 use crate::{devices, ffi};
 
-/// Adds the devices of a server to this process and returns them. Adding a server again only asks whether it answers. Waits for the server,
-/// then for the jobs that run.
+/// Adds the devices of a server to this process and returns them. Adding a server again only asks
+/// whether it answers. Waits for the server, then for the jobs that run.
 pub(super) fn add(server: &ServerAddress) -> Result<Vec<Device>, RemoteError> {
     // A look first, because it can say what is wrong.
     dial::look(server.as_str())?;

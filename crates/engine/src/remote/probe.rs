@@ -1,7 +1,8 @@
 //! Looking at a server: whether it answers, what it lends, and how good the way to it is.
 //!
-//! After the greeting the borrower sends lengths, each followed by so many bytes, and the server answers each with the length. Short ones
-//! measure the way there and back, long ones how much fits through. Of a stock server only the way there and back is measured.
+//! After the greeting the borrower sends lengths, each followed by so many bytes, and the server
+//! answers each with the length. Short ones measure the way there and back, long ones how much fits
+//! through. Of a stock server only the way there and back is measured.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -37,8 +38,8 @@ pub struct RemoteReport {
     pub is_stock: bool,
 }
 
-/// Looks at a server without borrowing anything; also answered while its devices are lent. Takes a second, or up to half a minute on
-/// a bad way: never call it on the window's thread.
+/// Looks at a server without borrowing anything; also answered while its devices are lent. Takes a
+/// second, or up to half a minute on a bad way: never call it on the window's thread.
 ///
 /// # Errors
 /// If no server of Atelier's answers, with advice.

@@ -1,7 +1,8 @@
 //! Serving this machine's devices to another machine.
 //!
-//! Each connection is greeted on a thread of its own, so that one that says nothing keeps nobody else waiting. One borrower works at a
-//! time; those who only look are answered meanwhile. Where connections are too many, the oldest of whoever has most of them goes.
+//! Each connection is greeted on a thread of its own, so that one that says nothing keeps nobody
+//! else waiting. One borrower works at a time; those who only look are answered meanwhile. Where
+//! connections are too many, the oldest of whoever has most of them goes.
 
 use std::convert::Infallible;
 use std::io;
@@ -70,7 +71,8 @@ pub enum ServeEvent {
         confinement: Confinement,
     },
     Borrowed(SocketAddr),
-    /// It has left, and everything it held is free; with the engine's words where it did not leave by itself.
+    /// It has left, and everything it held is free; with the engine's words where it did not leave
+    /// by itself.
     Returned(SocketAddr, Option<String>),
     /// Someone was turned away.
     Refused(SocketAddr, Refusal),
@@ -180,7 +182,8 @@ fn address(options: &ServeOptions) -> Result<SocketAddr, ServeError> {
     Ok(address)
 }
 
-/// The devices with these names; without names every graphics card, else the processor. Never what is borrowed itself.
+/// The devices with these names; without names every graphics card, else the processor. Never what
+/// is borrowed itself.
 fn chosen(names: &[String], devices: &[Device]) -> Result<Vec<Device>, ServeError> {
     let own: Vec<&Device> = devices.iter().filter(|device| device.kind != DeviceKind::Remote).collect();
     if names.is_empty() {
@@ -265,7 +268,8 @@ impl Server<'_> {
         now.into_iter().map(lent).collect()
     }
 
-    /// A device with the memory that is lent of it, of which `used` bytes are in use on all devices.
+    /// A device with the memory that is lent of it, of which `used` bytes are in use on all
+    /// devices.
     fn limited(&self, mut device: Device, used: u64) -> Device {
         let limit = self.options.memory_bytes.unwrap_or(u64::MAX);
         device.memory_total_bytes = device.memory_total_bytes.min(limit);

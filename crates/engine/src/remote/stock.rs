@@ -1,8 +1,9 @@
 //! ggml's own `rpc-server`, which knows neither our handshake nor our changes of its protocol.
 //!
-//! A message is a command, a length in eight bytes and so many bytes; an answer a length and so many bytes (ggml-rpc.cpp). Looked at are
-//! the version of the protocol, the devices with their memory, and the length of names, which is part of a tensor's description: a server
-//! with another one hangs up.
+//! A message is a command, a length in eight bytes and so many bytes; an answer a length and so
+//! many bytes (ggml-rpc.cpp). Looked at are the version of the protocol, the devices with their
+//! memory, and the length of names, which is part of a tensor's description: a server with another
+//! one hangs up.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -114,7 +115,8 @@ fn is_compatible(theirs: &[u8], ours: &str) -> bool {
     theirs.first() == ours.first() && theirs.get(1) <= ours.get(1)
 }
 
-/// The description of a tensor of four floats, and of no sources, as a request for its size on device 0.
+/// The description of a tensor of four floats, and of no sources, as a request for its size on
+/// device 0.
 fn vector_of_four(tensor_bytes: usize) -> Vec<u8> {
     let mut request = vec![0; 4 + tensor_bytes * (1 + SOURCES)];
     // Identity, type, buffer, shape, strides.

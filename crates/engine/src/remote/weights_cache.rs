@@ -1,7 +1,9 @@
-//! Weights that a lender keeps, so that they travel once: files named by the SHA-256 of their bytes.
+//! Weights that a lender keeps, so that they travel once: files named by the SHA-256 of their
+//! bytes.
 //!
-//! Whoever uploads weights chooses their bytes, never their name. A file is believed only where its size and its hash are those that a
-//! borrower asks for. The folder has a limit; the files that were used last stay.
+//! Whoever uploads weights chooses their bytes, never their name. A file is believed only where its
+//! size and its hash are those that a borrower asks for. The folder has a limit; the files that
+//! were used last stay.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};

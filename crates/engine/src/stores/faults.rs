@@ -1,8 +1,10 @@
 //! Settings that broke pictures, by model and device.
 //!
-//! A setting is suspected where a picture of one colour was made with it and with nothing else that may be the cause. The next picture of the same
-//! files is made without it: where there is a picture then, the setting is avoided with that file from then on; where there is none either, it is
-//! never suspected with these files again. Files are known by their content, and a setting that somebody insists on is left alone.
+//! A setting is suspected where a picture of one colour was made with it and with nothing else that
+//! may be the cause. The next picture of the same files is made without it: where there is a
+//! picture then, the setting is avoided with that file from then on; where there is none either, it
+//! is never suspected with these files again. Files are known by their content, and a setting that
+//! somebody insists on is left alone.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -19,7 +21,8 @@ use atelier_library::Family;
 
 /// Settings that are remembered.
 const MAX_FAULTS: usize = 200;
-/// Bytes that are read of a file at each place, and the number of places: models that were trained differ nearly everywhere.
+/// Bytes that are read of a file at each place, and the number of places: models that were trained
+/// differ nearly everywhere.
 const SAMPLE_BYTES: usize = 16 << 10;
 const SAMPLES: u64 = 16;
 
@@ -74,7 +77,8 @@ impl<'de> Deserialize<'de> for Faults {
 impl FaultySetting {
     const ALL: [Self; 2] = [Self::FlashAttention, Self::VaeRange];
 
-    /// The setting that most probably broke a picture of this recipe; `None` where it is the model itself, or a file that somebody added to it.
+    /// The setting that most probably broke a picture of this recipe; `None` where it is the model
+    /// itself, or a file that somebody added to it.
     pub(crate) fn of(recipe: &Recipe, family: Family) -> Option<Self> {
         let is_plain = recipe.loras.is_empty() && recipe.earlier_steps.is_empty() && recipe.used_embeddings().next().is_none();
         Self::ALL.into_iter().find(|setting| is_plain && setting.is_used(recipe, family))
@@ -111,7 +115,8 @@ impl FaultySetting {
     }
 }
 
-/// Changes that may mend a picture of one colour, the most likely first. `in_tiles`: it is decoded in tiles, or cannot be.
+/// Changes that may mend a picture of one colour, the most likely first. `in_tiles`: it is decoded
+/// in tiles, or cannot be.
 pub(crate) fn remedies(recipe: &Recipe, family: Family, in_tiles: bool, other_files: Vec<Change>) -> Vec<Change> {
     let mut remedies = Vec::new();
     if recipe.flash_attention {
@@ -127,13 +132,15 @@ pub(crate) fn remedies(recipe: &Recipe, family: Family, in_tiles: bool, other_fi
     remedies
 }
 
-/// SDXL's own VAE overflows in half precision. The engine scales the convolutions of one inside the model's file by itself.
+/// SDXL's own VAE overflows in half precision. The engine scales the convolutions of one inside the
+/// model's file by itself.
 fn is_vae_at_risk(recipe: &Recipe, family: Family) -> bool {
     family == Family::Sdxl && recipe.files.get(FileRole::Vae).is_some() && !recipe.vae_conv_scale
 }
 
 impl Faults {
-    /// Has the next picture of these files made without this setting. Returns false where it is innocent.
+    /// Has the next picture of these files made without this setting. Returns false where it is
+    /// innocent.
     pub(crate) fn suspect(&mut self, setting: FaultySetting, recipe: &Recipe, placement: &Placement, devices: &[Device]) -> bool {
         let Some(fault) = Fault::new(setting, recipe, placement, devices) else { return false };
         if self.0.iter().any(|known| known.is_of_same_files(&fault) && known.verdict != Verdict::Guilty) {
@@ -146,7 +153,8 @@ impl Faults {
         true
     }
 
-    /// Settles suspicions against settings that a picture was made without. Returns true if there were any.
+    /// Settles suspicions against settings that a picture was made without. Returns true if there
+    /// were any.
     pub(crate) fn judge(&mut self, recipe: &Recipe, family: Family, placement: &Placement, devices: &[Device], is_broken: bool) -> bool {
         let mut has_judged = false;
         if self.0.iter().all(|known| known.verdict != Verdict::Suspected) {
@@ -163,7 +171,8 @@ impl Faults {
         has_judged
     }
 
-    /// Changes a recipe so that nothing is used that broke its model on its device before, or is suspected of it; a note says what was changed.
+    /// Changes a recipe so that nothing is used that broke its model on its device before, or is
+    /// suspected of it; a note says what was changed.
     pub(crate) fn avoid(&self, recipe: &mut Recipe, family: Family, placement: &Placement, devices: &[Device]) -> Vec<PictureNote> {
         let mut notes = Vec::new();
         if self.0.is_empty() {
@@ -223,7 +232,8 @@ impl Fault {
     }
 }
 
-/// Digest of a file's size and of samples of its bytes, which take milliseconds where the whole file takes minutes.
+/// Digest of a file's size and of samples of its bytes, which take milliseconds where the whole
+/// file takes minutes.
 fn content(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let bytes = file.metadata()?.len();
@@ -306,7 +316,8 @@ mod tests {
         let with_lora = Recipe { loras: vec![Lora { path: "a".into(), strength: 1.0 }], ..model.clone() };
         court.make(&with_lora, |_| true);
         assert_eq!(court.make(&model, |_| false), (true, true), "the LoRA was the cause");
-        // Another VAE breaks every picture, whatever is left out; the model with its own stays as it was.
+        // Another VAE breaks every picture, whatever is left out; the model with its own stays as
+        // it was.
         let mut wrong = model.clone();
         fs::write(dir.path().join("wrong.safetensors"), b"another").unwrap();
         wrong.files.set(FileRole::Vae, dir.path().join("wrong.safetensors"));

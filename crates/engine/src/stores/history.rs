@@ -1,9 +1,11 @@
-//! Measurements of jobs, stored: their peaks beside the predictions, the overhead of each device, and the memory of recipes without an estimate;
-//! and settings that broke pictures.
+//! Measurements of jobs, stored: their peaks beside the predictions, the overhead of each device,
+//! and the memory of recipes without an estimate; and settings that broke pictures.
 //!
-//! The overhead of a device is the free memory before a model was opened, less the free memory after a picture, less the buffers that are
-//! counted: context, pools, workspaces. Other programs disturb that, so the median of the last measurements counts. Simulated devices and
-//! the processor have none. Invariant: a file that cannot be read or written costs the measurements, and nothing else.
+//! The overhead of a device is the free memory before a model was opened, less the free memory
+//! after a picture, less the buffers that are counted: context, pools, workspaces. Other programs
+//! disturb that, so the median of the last measurements counts. Simulated devices and the processor
+//! have none. Invariant: a file that cannot be read or written costs the measurements, and nothing
+//! else.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -22,7 +24,8 @@ use atelier_core::placement::{Phase, Placement};
 use atelier_core::recipe::Recipe;
 use atelier_library::Family;
 
-/// Overhead of a graphics device where nothing was measured: a driver's context, pools and workspaces.
+/// Overhead of a graphics device where nothing was measured: a driver's context, pools and
+/// workspaces.
 const DEFAULT_OVERHEAD: u64 = 1229 << 20;
 /// More than the overhead of any device: another program's memory.
 const MAX_OVERHEAD: u64 = 4 << 30;
@@ -30,7 +33,8 @@ const MAX_OVERHEAD: u64 = 4 << 30;
 const MAX_SAMPLES: usize = 9;
 /// Jobs that are stored.
 const MAX_RUNS: usize = 200;
-/// Jobs alike whose peaks count: one that found its text's encoding cached took less than the next one may.
+/// Jobs alike whose peaks count: one that found its text's encoding cached took less than the next
+/// one may.
 const MAX_ALIKE: usize = 4;
 
 /// The measurements; clones share them.
@@ -62,7 +66,8 @@ struct Overhead {
 /// Peaks of a job, with the parameters on which they depend.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct MeasuredRun {
-    /// File names by role, without folders, and the bytes of all files: enough to know a model again.
+    /// File names by role, without folders, and the bytes of all files: enough to know a model
+    /// again.
     files: BTreeMap<String, String>,
     #[serde(default)]
     files_bytes: u64,
@@ -102,7 +107,8 @@ impl History {
         devices.iter().map(|device| (device.name.clone(), stored.overhead_of(device))).collect()
     }
 
-    /// Peak bytes of jobs like this one on each device, without models of other jobs; `None` if there was none.
+    /// Peak bytes of jobs like this one on each device, without models of other jobs; `None` if
+    /// there was none.
     pub(crate) fn measured_bytes(&self, recipe: &Recipe) -> Option<BTreeMap<String, u64>> {
         let asked = run(recipe, &[]);
         let stored = self.lock();
@@ -134,7 +140,8 @@ impl History {
         self.save(&stored);
     }
 
-    /// Has the next picture of the recipe made without this setting, which may have broken one. Returns false where it is no suspect.
+    /// Has the next picture of the recipe made without this setting, which may have broken one.
+    /// Returns false where it is no suspect.
     pub(crate) fn suspect(&self, setting: FaultySetting, recipe: &Recipe, placement: &Placement, devices: &[Device]) -> bool {
         let mut stored = self.lock();
         let is_suspect = stored.faults.suspect(setting, recipe, placement, devices);
@@ -152,7 +159,8 @@ impl History {
         }
     }
 
-    /// Changes a recipe so that nothing is used that broke its model on its device before; a note says what was changed.
+    /// Changes a recipe so that nothing is used that broke its model on its device before; a note
+    /// says what was changed.
     pub(crate) fn avoid_faults(&self, recipe: &mut Recipe, family: Family, placement: &Placement, devices: &[Device]) -> Vec<PictureNote> {
         self.lock().faults.avoid(recipe, family, placement, devices)
     }

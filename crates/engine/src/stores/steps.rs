@@ -1,4 +1,5 @@
-//! Steps of the last pictures, kept in RAM so that a branch of one of them need not compute its first steps.
+//! Steps of the last pictures, kept in RAM so that a branch of one of them need not compute its
+//! first steps.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,15 +12,18 @@ use crate::fingerprint::{Fingerprint, fingerprints};
 use atelier_core::canvas::Mask;
 use atelier_core::recipe::{Affects, ImageSource, Recipe, Rgb8};
 
-/// Bytes of all records: 12 pictures of 20 steps at 1024 x 1024 with 16 channels (1 MiB a step), or 50 of SDXL.
+/// Bytes of all records: 12 pictures of 20 steps at 1024 x 1024 with 16 channels (1 MiB a step), or
+/// 50 of SDXL.
 const MAX_BYTES: u64 = 256 << 20;
-/// Bytes of the records of one picture, of which the first steps are kept: a branch has room beside its parent.
+/// Bytes of the records of one picture, of which the first steps are kept: a branch has room beside
+/// its parent.
 pub(crate) const MAX_BYTES_OF_PICTURE: u64 = MAX_BYTES / 2;
 
 /// Pictures whose steps are kept, however small.
 const MAX_PICTURES: usize = 256;
 
-/// Identity of a picture's steps: equal keys have equal steps, but for the device that computes them.
+/// Identity of a picture's steps: equal keys have equal steps, but for the device that computes
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StepsKey([u8; 32]);
 
@@ -44,7 +48,8 @@ impl StepsKey {
         let loras: Vec<_> = recipe.loras.iter().chain(earlier_loras).cloned().collect();
         let embeddings: Vec<_> = recipe.embeddings.iter().map(|path| Fingerprint::of(path)).collect();
         let files = format!("{:?} {embeddings:?}", fingerprints(&recipe.files, &loras));
-        // The pixels count, not where they came from; nor what comes after the steps, or only says how they are computed.
+        // The pixels count, not where they came from; nor what comes after the steps, or only says
+        // how they are computed.
         let no_picture = || ImageSource::File(std::path::PathBuf::new());
         if let Some(init) = &mut recipe.init {
             init.image = no_picture();

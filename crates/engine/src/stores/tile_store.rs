@@ -1,7 +1,8 @@
-//! Redrawn tiles of pictures that are not finished, on the disk: a job that was stopped or interrupted goes on with them.
+//! Redrawn tiles of pictures that are not finished, on the disk: a job that was stopped or
+//! interrupted goes on with them.
 //!
-//! A tile is known by a hash of everything that it is made from, the tiles beside it included. A file that is damaged or cannot be written costs
-//! the time of its tile, and nothing else.
+//! A tile is known by a hash of everything that it is made from, the tiles beside it included. A
+//! file that is damaged or cannot be written costs the time of its tile, and nothing else.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,8 @@ const MAX_BYTES: u64 = 1 << 30;
 /// The stored tiles of a folder.
 #[derive(Clone, Default)]
 pub(crate) struct TileStore {
-    /// Its folder, and how the processor computes: other arithmetic makes other bytes. `None`: nothing is stored.
+    /// Its folder, and how the processor computes: other arithmetic makes other bytes. `None`:
+    /// nothing is stored.
     folder: Option<(PathBuf, CpuMath)>,
 }
 

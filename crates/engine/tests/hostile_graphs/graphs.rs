@@ -1,4 +1,5 @@
-//! Graphs in the form of ggml's RPC: read from what a borrower sends, cut into small ones, changed, and sent to a lender.
+//! Graphs in the form of ggml's RPC: read from what a borrower sends, cut into small ones, changed,
+//! and sent to a lender.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -303,7 +304,8 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Connects, and asks for memory for these spans, filled with `fill`; `None` where it is turned away.
+    /// Connects, and asks for memory for these spans, filled with `fill`; `None` where it is turned
+    /// away.
     pub(crate) fn open(address: &str, version: &str, spans: &[Span], device: u32, fill: u8) -> Option<Self> {
         let mut session = Self { stream: TcpStream::connect(address).ok()?, places: Vec::new() };
         session.stream.set_nodelay(true).ok()?;

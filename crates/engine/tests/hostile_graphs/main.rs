@@ -1,5 +1,6 @@
-//! Graphs that a borrower changed: a lender in this process refuses or computes them, and reads and writes nothing else. Run with `AddressSanitizer`
-//! (`cargo xtask sanitize`), which stops at the first byte beyond a buffer; each tensor of a graph has a buffer of its own size.
+//! Graphs that a borrower changed: a lender in this process refuses or computes them, and reads and
+//! writes nothing else. Run with `AddressSanitizer` (`cargo xtask sanitize`), which stops at the
+//! first byte beyond a buffer; each tensor of a graph has a buffer of its own size.
 //!
 //! `ATELIER_FUZZ_MUTATIONS` sets how many are tried.
 

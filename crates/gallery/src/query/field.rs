@@ -227,8 +227,8 @@ fn words(operator: Operator, value: &str, columns: TextColumns) -> Result<Condit
     Ok(Condition::Words { text, columns, matching })
 }
 
-/// True for letters of scripts whose words have no spaces between them: Thai, Lao, Myanmar, Khmer, kana and Han; and for Hangul, whose words
-/// carry endings.
+/// True for letters of scripts whose words have no spaces between them: Thai, Lao, Myanmar, Khmer,
+/// kana and Han; and for Hangul, whose words carry endings.
 const fn is_written_without_spaces(c: char) -> bool {
     matches!(c,
         '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1100}'..='\u{11ff}' | '\u{1780}'..='\u{17ff}' | '\u{2e80}'..='\u{2fdf}'

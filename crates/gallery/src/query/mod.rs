@@ -1,7 +1,9 @@
-//! Searches as a person types them: `lake model:z-image seed:1..9 lora:ink rating>=3 since:7d -night`.
+//! Searches as a person types them: `lake model:z-image seed:1..9 lora:ink rating>=3 since:7d
+//! -night`.
 //!
-//! Invariants: every character of the text but the spaces between terms belongs to exactly one chip; a term that cannot be understood is a
-//! chip with a sentence, never left out silently. Pure: no database, no clock.
+//! Invariants: every character of the text but the spaces between terms belongs to exactly one
+//! chip; a term that cannot be understood is a chip with a sentence, never left out silently. Pure:
+//! no database, no clock.
 
 mod condition;
 mod field;

@@ -1,8 +1,11 @@
-//! Jobs that have not ended, in a file beside the database, so that a lost database costs none of them.
+//! Jobs that have not ended, in a file beside the database, so that a lost database costs none of
+//! them.
 //!
-//! One JSON object a line, the last line about a job holds; one without a job says that it has ended or is gone. Triggers note which jobs have
-//! no line yet (`job_due`), and each change of the queue writes them in its own transaction: so processes do not mix lines, and no change of a
-//! job is forgotten. A journal that cannot be written holds nothing up; its lines wait for the next change.
+//! One JSON object a line, the last line about a job holds; one without a job says that it has
+//! ended or is gone. Triggers note which jobs have no line yet (`job_due`), and each change of the
+//! queue writes them in its own transaction: so processes do not mix lines, and no change of a job
+//! is forgotten. A journal that cannot be written holds nothing up; its lines wait for the next
+//! change.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -76,7 +79,8 @@ fn path(journals: &Path) -> PathBuf {
 }
 
 impl Database {
-    /// Runs changes of jobs, which happen together or not at all, and writes the lines of those jobs.
+    /// Runs changes of jobs, which happen together or not at all, and writes the lines of those
+    /// jobs.
     pub(super) fn change_jobs<T>(&mut self, change: impl FnOnce(&Transaction<'_>) -> Result<T, GalleryError>) -> Result<T, GalleryError> {
         let journals = self.journals().map(Path::to_owned);
         self.write(|transaction| {
@@ -90,7 +94,8 @@ impl Database {
         })
     }
 
-    /// Writes the journal anew where it has grown. Only for the process that has the right to run the queue.
+    /// Writes the journal anew where it has grown. Only for the process that has the right to run
+    /// the queue.
     ///
     /// # Errors
     /// The database's.
@@ -122,7 +127,8 @@ impl Database {
     }
 }
 
-/// Writes the lines that are due; those that cannot be written stay due, for the reason in the inner error.
+/// Writes the lines that are due; those that cannot be written stay due, for the reason in the
+/// inner error.
 pub(crate) fn write_due(transaction: &Transaction<'_>, journals: &Path) -> Result<io::Result<()>, GalleryError> {
     let ids = ids(transaction, "SELECT job_id FROM job_due ORDER BY job_id")?;
     if ids.is_empty() {
@@ -191,7 +197,8 @@ pub(crate) fn read(journals: &Path) -> io::Result<LostJobs> {
 }
 
 impl LostJobs {
-    /// Adds the jobs to new tables, with the pictures that they have made and their files. One whose pictures are all there has ended.
+    /// Adds the jobs to new tables, with the pictures that they have made and their files. One
+    /// whose pictures are all there has ended.
     pub(crate) fn restore(&self, transaction: &Transaction<'_>) -> Result<(), GalleryError> {
         // Numbers of jobs that have ended are not given again either.
         let first =

@@ -1,8 +1,9 @@
 //! The queue on disk: jobs that wait, run and ended, their order, and the pictures that they made.
 //!
-//! Invariants: each change is one transaction; a picture's file name is reserved before the file is written, so after a kill at any moment the
-//! file is found, indexed and not made again; a job is done only when all its pictures are; jobs
-//! that have not ended are also in a journal beside the database. Not here: the engine, threads, which job is next.
+//! Invariants: each change is one transaction; a picture's file name is reserved before the file is
+//! written, so after a kill at any moment the file is found, indexed and not made again; a job is
+//! done only when all its pictures are; jobs that have not ended are also in a journal beside the
+//! database. Not here: the engine, threads, which job is next.
 
 mod control;
 mod job;

@@ -9,7 +9,8 @@ use crate::{Database, GalleryError};
 const MIN_GAP: f64 = 1e-6;
 
 impl Database {
-    /// Puts a job that waits directly before another one, into that one's lane; `None`: behind all others. Returns true if it was moved.
+    /// Puts a job that waits directly before another one, into that one's lane; `None`: behind all
+    /// others. Returns true if it was moved.
     ///
     /// # Errors
     /// If the database cannot be written to.

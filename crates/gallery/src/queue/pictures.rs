@@ -57,7 +57,8 @@ impl PictureReservation {
 }
 
 impl Database {
-    /// Reserves a file name for a picture of a job, in place of one reserved before. Returns false where another picture has the name.
+    /// Reserves a file name for a picture of a job, in place of one reserved before. Returns false
+    /// where another picture has the name.
     ///
     /// # Errors
     /// If the database cannot be written to, or the path is no text.
@@ -92,7 +93,8 @@ impl Database {
         Ok(is_written.then_some(reservation))
     }
 
-    /// Records the picture of a reservation whose file is written: its row in the index and the progress of its job, in one transaction.
+    /// Records the picture of a reservation whose file is written: its row in the index and the
+    /// progress of its job, in one transaction.
     ///
     /// # Errors
     /// If the file or the database cannot be used.

@@ -32,8 +32,8 @@ pub struct Recovery {
     pub found: Vec<PathBuf>,
 }
 
-/// Gives jobs that still have the state of a running one, though no process makes them, the state that [`Database::recover_queue`] gives
-/// them. Pure.
+/// Gives jobs that still have the state of a running one, though no process makes them, the state
+/// that [`Database::recover_queue`] gives them. Pure.
 pub fn as_recovered(jobs: &mut [QueuedJob], last_end: LastEnd) {
     let any_begun = jobs.iter().any(|job| job.state == JobState::Running && job.began_ms.is_some());
     for job in jobs.iter_mut().filter(|job| job.state == JobState::Running) {
@@ -53,7 +53,8 @@ pub fn as_recovered(jobs: &mut [QueuedJob], last_end: LastEnd) {
 }
 
 impl Database {
-    /// Sets the queue right after a process that ran it. Only for the process that has the right to run it. Blocks.
+    /// Sets the queue right after a process that ran it. Only for the process that has the right to
+    /// run it. Blocks.
     ///
     /// # Errors
     /// If the database cannot be written to.
@@ -92,7 +93,8 @@ impl Database {
         Ok(Recovery { held, found })
     }
 
-    /// Records reserved pictures whose files are there; forgets the other reservations, and what was begun to be written for them.
+    /// Records reserved pictures whose files are there; forgets the other reservations, and what
+    /// was begun to be written for them.
     fn record_written_pictures(&mut self) -> Result<Vec<PathBuf>, GalleryError> {
         let reservations: Vec<PictureReservation> = {
             let mut query =
@@ -122,7 +124,8 @@ impl Database {
                     continue;
                 }
                 Ok(false) => {}
-                // A disk that is not there now: the picture would be made again, under another name, and nothing is lost.
+                // A disk that is not there now: the picture would be made again, under another
+                // name, and nothing is lost.
                 Err(error) => {
                     tracing::warn!("picture {} of job {} was not looked at: {error}", reservation.index, reservation.job);
                 }

@@ -12,7 +12,8 @@ use crate::{Database, GalleryError, PictureId};
 
 /// Jobs that ended and are still listed.
 const MAX_LISTED: i64 = 50;
-/// Jobs that ended and can still be asked for by their number; older ones are forgotten. Their pictures stay.
+/// Jobs that ended and can still be asked for by their number; older ones are forgotten. Their
+/// pictures stay.
 pub(super) const MAX_ENDED: i64 = 1000;
 
 const COLUMNS: &str = "id, state, lane, recipe, folder, model, wanted_model, device, preview, first_seed, attempts, crashes, resumes, \
@@ -36,7 +37,8 @@ impl Database {
         })
     }
 
-    /// The jobs that have not ended, in the order in which they run, then the last that ended, newest first.
+    /// The jobs that have not ended, in the order in which they run, then the last that ended,
+    /// newest first.
     ///
     /// # Errors
     /// If the database cannot be read.
@@ -63,8 +65,8 @@ impl Database {
         job_in(self.connection(), id)
     }
 
-    /// Replaces the recipe of a job that the engine does not have; pictures that it made before no longer count. Returns true if it was
-    /// changed.
+    /// Replaces the recipe of a job that the engine does not have; pictures that it made before no
+    /// longer count. Returns true if it was changed.
     ///
     /// # Errors
     /// If the database cannot be written to, or a path of the recipe is no text.
@@ -95,7 +97,8 @@ impl Database {
         })
     }
 
-    /// Lets a job that the engine does not have run on this device; `None`: where its recipe says. Returns true if it was changed.
+    /// Lets a job that the engine does not have run on this device; `None`: where its recipe says.
+    /// Returns true if it was changed.
     ///
     /// # Errors
     /// If the database cannot be written to.
@@ -106,8 +109,8 @@ impl Database {
         })
     }
 
-    /// Adds the same job again, behind the one that is copied where that waits; its pictures get new seeds where their seeds were drawn.
-    /// Returns `None` where there is no such job.
+    /// Adds the same job again, behind the one that is copied where that waits; its pictures get
+    /// new seeds where their seeds were drawn. Returns `None` where there is no such job.
     ///
     /// # Errors
     /// If the database cannot be written to.

@@ -67,8 +67,8 @@ impl Database {
         })
     }
 
-    /// Notes what became of a running job. One that is suspended waits first in its lane, unless it has all its pictures: then it is done.
-    /// Returns its state.
+    /// Notes what became of a running job. One that is suspended waits first in its lane, unless it
+    /// has all its pictures: then it is done. Returns its state.
     ///
     /// # Errors
     /// If the database cannot be written to.
@@ -105,7 +105,8 @@ impl Database {
         })
     }
 
-    /// Cancels a job: at once where it waits; one that the engine has is marked for the process that runs it. Returns its state.
+    /// Cancels a job: at once where it waits; one that the engine has is marked for the process
+    /// that runs it. Returns its state.
     ///
     /// # Errors
     /// If the database cannot be written to.
@@ -131,8 +132,9 @@ impl Database {
         })
     }
 
-    /// Lets a job that is held, failed or was cancelled wait again, with the pictures and seeds that it has; a held one stays where it is,
-    /// others go to the end. Returns true if it waits now.
+    /// Lets a job that is held, failed or was cancelled wait again, with the pictures and seeds
+    /// that it has; a held one stays where it is, others go to the end. Returns true if it waits
+    /// now.
     ///
     /// # Errors
     /// If the database cannot be written to.

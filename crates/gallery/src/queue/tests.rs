@@ -54,7 +54,8 @@ fn jobs_run_lane_by_lane_in_the_order_in_which_they_came_and_go_where_they_are_p
     assert!(job(&database, c).is_placed && !job(&database, a).is_placed);
     assert!(database.move_job(c, None).unwrap());
     assert_eq!(prompts(&database), ["now", "a", "b", "c"]);
-    // Into the gap before the same job again and again: keys are written anew where there is no room between them.
+    // Into the gap before the same job again and again: keys are written anew where there is no
+    // room between them.
     for _ in 0..60 {
         assert!(database.move_job(a, Some(c)).unwrap() && database.move_job(b, Some(c)).unwrap());
     }

@@ -20,10 +20,12 @@ use crate::record::{index_text, insert_picture, link_parents, write_settings};
 use crate::stored_path::StoredPath;
 use crate::{Database, FileHash, GalleryError};
 
-/// The time of a row whose file is left out: no file has it, so the next scan looks at the file again.
+/// The time of a row whose file is left out: no file has it, so the next scan looks at the file
+/// again.
 const LEFT_OUT_NS: i64 = -1;
 
-/// Pictures whose rows are written in one transaction: few, so that others who write wait for milliseconds.
+/// Pictures whose rows are written in one transaction: few, so that others who write wait for
+/// milliseconds.
 const BATCH: usize = 64;
 
 /// Course and result of a scan.
@@ -47,7 +49,8 @@ pub struct ScanReport {
     pub damaged: u64,
     /// Files that could not be read.
     pub unreadable: u64,
-    /// Files that are left out, because the program ended while it read them; their rows are marked as damaged.
+    /// Files that are left out, because the program ended while it read them; their rows are marked
+    /// as damaged.
     pub left_out: Vec<PathBuf>,
     /// Of these, how many were not left out before.
     pub newly_left_out: u64,
@@ -83,8 +86,9 @@ struct Scan<'a> {
 }
 
 impl Database {
-    /// Looks through a folder: sizes and times first, headers of what is new or changed, newest first. Files that ended the program before
-    /// are left out, by `marks`. `progress` is called often; `stop` is asked before each file, and what was found until then stays. Blocks.
+    /// Looks through a folder: sizes and times first, headers of what is new or changed, newest
+    /// first. Files that ended the program before are left out, by `marks`. `progress` is called
+    /// often; `stop` is asked before each file, and what was found until then stays. Blocks.
     ///
     /// # Errors
     /// If the folder is not of the index; the database's.
@@ -216,7 +220,8 @@ struct Looked {
     is_left_out: bool,
 }
 
-/// Counts a file that is left out; returns what is to be written of it, where that is not written yet.
+/// Counts a file that is left out; returns what is to be written of it, where that is not written
+/// yet.
 fn left_out(scan: &mut Scan<'_>, row: Option<&KnownPicture>, path: &Path, kind: PictureKind) -> Option<Looked> {
     scan.report.left_out.push(path.to_owned());
     if row.is_some_and(|row| row.modified_ns == LEFT_OUT_NS) {

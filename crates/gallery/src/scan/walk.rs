@@ -48,13 +48,14 @@ pub(super) struct Walk {
     pub(super) other_formats: u64,
 }
 
-/// Finds the picture files beneath a folder, newest first. Hidden folders, linked folders and those in `except` are left out, which ends
-/// circles of links; `None` where `stop` says so.
+/// Finds the picture files beneath a folder, newest first. Hidden folders, linked folders and those
+/// in `except` are left out, which ends circles of links; `None` where `stop` says so.
 pub(super) fn walk(root: &Path, except: &[PathBuf], stop: &dyn Fn() -> bool) -> Option<Walk> {
     let mut found = Walk::default();
     let mut folders = vec![(PathBuf::new(), 0)];
     while let Some((folder, depth)) = folders.pop() {
-        // A folder that cannot be read is as one without pictures; those known in it are looked at one by one.
+        // A folder that cannot be read is as one without pictures; those known in it are looked at
+        // one by one.
         let Ok(entries) = fs::read_dir(root.join(&folder)) else { continue };
         for entry in entries.flatten() {
             if stop() {

@@ -1,4 +1,5 @@
-//! Detection of tile registers: the processor has them, the system lets this process use them, and their products are those of AVX512-BF16.
+//! Detection of tile registers: the processor has them, the system lets this process use them, and
+//! their products are those of AVX512-BF16.
 
 use std::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
 use std::ffi::c_long;
@@ -7,7 +8,8 @@ use super::tile_product::{REGISTER_ROW_BYTES, REGISTER_ROWS, REGISTERS};
 use crate::blocks::PANEL_MAX;
 use crate::table::{Kernels, Tile};
 
-/// The processor has AMX-TILE and AMX-BF16 with registers of palette 1, and the system saves them. As SDM volume 1, "Detection of Intel AMX support".
+/// The processor has AMX-TILE and AMX-BF16 with registers of palette 1, and the system saves them.
+/// As SDM volume 1, "Detection of Intel AMX support".
 pub(super) fn has_instructions() -> bool {
     /// CPUID.1:ECX: the system has enabled XGETBV.
     const OSXSAVE: u32 = 1 << 27;
@@ -39,9 +41,11 @@ fn extended_control() -> u64 {
     unsafe { _xgetbv(0) }
 }
 
-/// Asks Linux for the permission to use tile registers ("Using XSTATE features in user space applications" in the kernel's documentation); false
-/// where it refuses, as it does where a thread's stack for signals is too small for their contents. Other systems have calls of their own, so they do
-/// not get this level: Windows' `EnableProcessOptionalXStateFeatures` is in its newest versions alone, and nobody has tried it here.
+/// Asks Linux for the permission to use tile registers ("Using XSTATE features in user space
+/// applications" in the kernel's documentation); false where it refuses, as it does where a
+/// thread's stack for signals is too small for their contents. Other systems have calls of their
+/// own, so they do not get this level: Windows' `EnableProcessOptionalXStateFeatures` is in its
+/// newest versions alone, and nobody has tried it here.
 pub(super) fn is_permitted() -> bool {
     const SYS_ARCH_PRCTL: c_long = 158;
     const ARCH_REQ_XCOMP_PERM: c_long = 0x1023;
@@ -54,8 +58,8 @@ pub(super) fn is_permitted() -> bool {
     unsafe { syscall(SYS_ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XTILEDATA) == 0 }
 }
 
-/// `multiply` gives the products of another level of pairs, within the rounding of sums, and writes nothing beside them: tiles of all rows and vectors
-/// and of several depths.
+/// `multiply` gives the products of another level of pairs, within the rounding of sums, and writes
+/// nothing beside them: tiles of all rows and vectors and of several depths.
 ///
 /// # Safety
 /// `multiply` and the other level may be called.

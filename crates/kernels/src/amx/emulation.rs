@@ -1,4 +1,5 @@
-//! Tile registers in plain code, as the pseudo-code of the SDM's pages has them. What faults there panics here.
+//! Tile registers in plain code, as the pseudo-code of the SDM's pages has them. What faults there
+//! panics here.
 
 use super::tile_product::{
     Configuration, LEFT, LEFT_REST, REGISTER_ROW_BYTES, REGISTER_ROWS, REGISTERS, RIGHT, RIGHT_REST, SUMS, TileProduct,
@@ -72,7 +73,8 @@ impl TileRegisters {
         }
     }
 
-    /// TDPBF16PS: `sums += left right`. Products of two bfloat16 are exact in f32, so a product and a sum are the fused operation.
+    /// TDPBF16PS: `sums += left right`. Products of two bfloat16 are exact in f32, so a product and
+    /// a sum are the fused operation.
     pub(super) fn multiply(&mut self, sums: usize, left: usize, right: usize) {
         assert!(sums != left && sums != right && left != right, "operands are different registers");
         let ((sum_rows, sum_bytes), (left_rows, left_bytes), (right_rows, right_bytes)) =

@@ -1,14 +1,16 @@
-//! The instructions of a product of tiles. Rust has no stable functions for them, nor a target feature, so they are assembly.
+//! The instructions of a product of tiles. Rust has no stable functions for them, nor a target
+//! feature, so they are assembly.
 
 use std::arch::asm;
 
 use super::tile_product::TileProduct;
 
-/// Assembly for a number of vectors: for each the register of its sums, that of its tiles B, and the bytes before it in a row. The registers are
-/// those of `Configuration::new`.
+/// Assembly for a number of vectors: for each the register of its sums, that of its tiles B, and
+/// the bytes before it in a row. The registers are those of `Configuration::new`.
 ///
-/// The tile registers hold values from LDTILECFG to TILERELEASE only, which is one block: the compiler knows nothing of their configuration.
-/// TILELOADD and TILESTORED take the first row's address as the base and the bytes between rows as the index, so the index is written with its
+/// The tile registers hold values from LDTILECFG to TILERELEASE only, which is one block: the
+/// compiler knows nothing of their configuration. TILELOADD and TILESTORED take the first row's
+/// address as the base and the bytes between rows as the index, so the index is written with its
 /// scale. LDTILECFG sets all tiles to zero.
 macro_rules! tiles {
     ($product:ident: $($sums:literal $right:literal $offset:literal),+) => {
@@ -61,7 +63,8 @@ macro_rules! tiles {
 /// Multiplies tiles.
 ///
 /// # Safety
-/// The processor has AMX-BF16 and the process may use it; the pointers are valid for the tiles of the configuration.
+/// The processor has AMX-BF16 and the process may use it; the pointers are valid for the tiles of
+/// the configuration.
 pub(super) unsafe fn run(product: &TileProduct) {
     // SAFETY: as the caller promises; nothing but the result is written.
     unsafe {

@@ -1,4 +1,5 @@
-//! Products of tiles by plain code, and by the assembly with emulated instructions, against plain loops and the products of AVX512-BF16.
+//! Products of tiles by plain code, and by the assembly with emulated instructions, against plain
+//! loops and the products of AVX512-BF16.
 
 use super::detection::{has_instructions, multiplies_as};
 use super::*;
@@ -15,7 +16,8 @@ unsafe fn multiply_tile_trapped(tile: &Tile) {
     unsafe { traps::run(&TileProduct::new(tile)) }
 }
 
-/// Functions of the level with plain products of tiles; `None` where the processor lacks those that AVX512-BF16 has.
+/// Functions of the level with plain products of tiles; `None` where the processor lacks those that
+/// AVX512-BF16 has.
 fn plain_kernels() -> Option<&'static Kernels> {
     static PLAIN: Kernels = Kernels { tile_rows: REGISTER_ROWS, multiply_tile: multiply_tile_plainly, ..avx512_bf16::KERNELS };
     Level::Avx512Bf16.kernels().map(|_| &PLAIN)
@@ -31,7 +33,8 @@ fn words(values: &[f32]) -> Vec<u32> {
     values.chunks(2).map(|pair| pair[0].to_bits() >> 16 | pair[1].to_bits() & 0xFFFF_0000).collect()
 }
 
-/// Compares tiles of every shape with plain loops. What is beside rows, words and columns is no number.
+/// Compares tiles of every shape with plain loops. What is beside rows, words and columns is no
+/// number.
 fn check_tiles(multiply: unsafe fn(&Tile)) {
     const GAP: usize = 3;
     for vectors in 1..=3 {

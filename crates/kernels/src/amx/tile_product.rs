@@ -1,4 +1,5 @@
-//! Operands of a product of tiles: the configuration of the tile registers, and how depth is divided among instructions.
+//! Operands of a product of tiles: the configuration of the tile registers, and how depth is
+//! divided among instructions.
 
 use crate::table::Tile;
 
@@ -21,7 +22,8 @@ pub(super) const LEFT_REST: usize = 6;
 /// Register of the tiles B of the words that are left.
 pub(super) const RIGHT_REST: usize = 7;
 
-/// Operand of LDTILECFG: shapes of the tile registers, zeros for those without use. The formats are those of palette 1.
+/// Operand of LDTILECFG: shapes of the tile registers, zeros for those without use. The formats are
+/// those of palette 1.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Configuration {
@@ -33,7 +35,8 @@ pub(super) struct Configuration {
 }
 
 impl Configuration {
-    /// For sums of `rows` rows and `vectors` vectors, with `rest` words after the whole tiles of depth.
+    /// For sums of `rows` rows and `vectors` vectors, with `rest` words after the whole tiles of
+    /// depth.
     fn new(rows: usize, vectors: usize, rest: usize) -> Self {
         let mut configuration = Self { palette: 1, start_row: 0, reserved: [0; 14], row_bytes: [0; 16], rows: [0; 16] };
         let mut set = |register: usize, rows: usize, words: usize| {

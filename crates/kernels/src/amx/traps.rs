@@ -1,7 +1,9 @@
-//! The assembly of products of tiles on a processor without tile registers: each of its instructions is trapped, decoded and emulated.
+//! The assembly of products of tiles on a processor without tile registers: each of its
+//! instructions is trapped, decoded and emulated.
 //!
-//! Such a processor raises #UD, which Linux sends as SIGILL. The handler does to `TileRegisters` what the instruction does to the processor's and
-//! steps over it. So loops, addresses, operands and encodings are those that a processor with tile registers executes.
+//! Such a processor raises #UD, which Linux sends as SIGILL. The handler does to `TileRegisters`
+//! what the instruction does to the processor's and steps over it. So loops, addresses, operands
+//! and encodings are those that a processor with tile registers executes.
 
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
@@ -49,7 +51,8 @@ pub(super) unsafe fn run(product: &TileProduct) {
     assert!(REGISTERS.with_borrow(TileRegisters::are_released), "tile registers are not released");
 }
 
-/// Indices of general registers, in the order of their numbers in instructions, in `uc_mcontext.gregs` (`sys/ucontext.h`).
+/// Indices of general registers, in the order of their numbers in instructions, in
+/// `uc_mcontext.gregs` (`sys/ucontext.h`).
 const GENERAL: [usize; 16] = [13, 14, 12, 11, 15, 10, 9, 8, 0, 1, 2, 3, 4, 5, 6, 7];
 /// Index of the instruction pointer there.
 const INSTRUCTION_POINTER: usize = 16;
@@ -58,7 +61,8 @@ const BEFORE_GENERAL: usize = 8 + 8 + 24;
 
 /// Emulates the instruction that raised SIGILL. A panic here ends the process.
 unsafe extern "C" fn emulate(_: c_int, _: *mut c_void, context: *mut c_void) {
-    // SAFETY: Linux hands over a `ucontext_t` with 23 registers; the instruction pointer points to an instruction.
+    // SAFETY: Linux hands over a `ucontext_t` with 23 registers; the instruction pointer points to
+    // an instruction.
     let (general, code) = unsafe {
         let general = &mut *context.cast::<u8>().add(BEFORE_GENERAL).cast::<[u64; 23]>();
         let code = general[INSTRUCTION_POINTER] as *const u8;
@@ -69,7 +73,8 @@ unsafe extern "C" fn emulate(_: c_int, _: *mut c_void, context: *mut c_void) {
     general[INSTRUCTION_POINTER] += length as u64;
 }
 
-/// Executes one instruction of AMX (SDM volume 2, "Instruction format", and the instructions' pages); returns its length in bytes.
+/// Executes one instruction of AMX (SDM volume 2, "Instruction format", and the instructions'
+/// pages); returns its length in bytes.
 ///
 /// # Safety
 /// `code` is an instruction whose operands are valid.

@@ -73,7 +73,8 @@ pub(crate) struct Matrix {
 }
 
 impl Matrix {
-    /// `rows` by `columns` values, with `gap` bytes between rows, from an address that is `offset` bytes off.
+    /// `rows` by `columns` values, with `gap` bytes between rows, from an address that is `offset`
+    /// bytes off.
     pub(crate) fn new(kind: Kind, rows: usize, columns: usize, gap: usize, offset: usize, seed: u64) -> Self {
         Self::of(kind, &numbers(rows * columns, seed), columns, gap, offset)
     }
@@ -197,7 +198,8 @@ fn allowed(depth: usize) -> f64 {
     3e-7 * (depth as f64 + 8.0)
 }
 
-/// True where every value of `got` is as close to `wanted` as the rounding of sums of `depth` products allows.
+/// True where every value of `got` is as close to `wanted` as the rounding of sums of `depth`
+/// products allows.
 pub(crate) fn is_close(got: &[f32], wanted: &[f64], depth: usize) -> bool {
     got.len() == wanted.len() && got.iter().zip(wanted).all(|(&got, &wanted)| (f64::from(got) - wanted).abs() <= allowed(depth))
 }

@@ -78,7 +78,8 @@ fn swapped(engine: &str, other: &str) -> Row {
     Row { is_swapped: true, ..row(engine, &[other]) }
 }
 
-/// diffusers' names of Flux and its relatives (`convert_flux_transformer_checkpoint_to_diffusers` has the same pairs).
+/// diffusers' names of Flux and its relatives (`convert_flux_transformer_checkpoint_to_diffusers`
+/// has the same pairs).
 static FLUX: LazyLock<Vec<Row>> = LazyLock::new(|| {
     let mut rows = vec![
         row("time_in.in_layer", &["time_text_embed.timestep_embedder.linear_1"]),
@@ -379,7 +380,8 @@ pub(super) fn engine_name(family: Family, slot: Slot, name: &str) -> (String, bo
     rows(family, slot).iter().filter(is_of_family).find_map(of_row).unwrap_or((name, false))
 }
 
-/// All names that trainers call a layer of the engine's, each with the rows that it stands for. Without prefixes of modules.
+/// All names that trainers call a layer of the engine's, each with the rows that it stands for.
+/// Without prefixes of modules.
 pub(super) fn names_of_trainers(family: Family, slot: Slot, layer: &str) -> Vec<(String, Part)> {
     let mut names = vec![(layer.to_owned(), Part::Whole)];
     for row in rows(family, slot) {

@@ -1,4 +1,5 @@
-//! Layers of a model that an adapter can change, in the engine's names, and the names by which trainers call them.
+//! Layers of a model that an adapter can change, in the engine's names, and the names by which
+//! trainers call them.
 
 use std::collections::HashMap;
 
@@ -60,7 +61,8 @@ pub(super) struct Layers {
     by_name: HashMap<(Slot, String), (usize, Part)>,
 }
 
-/// Beginnings of names, of which several can follow each other, and the module that they tell. Longer ones first.
+/// Beginnings of names, of which several can follow each other, and the module that they tell.
+/// Longer ones first.
 const PREFIXES: [(&str, Option<Slot>); 36] = [
     ("text_encoders_clip_l_transformer_", Some(Slot::ClipL)),
     ("text_encoders_clip_g_transformer_", Some(Slot::ClipG)),
@@ -122,7 +124,8 @@ impl Layers {
                 let Some((rows, inputs, area)) = sizes(&tensor.shape) else { continue };
                 let layer = Layer { name: name.clone(), rows, inputs, area, has_bias: false };
                 if let Some(known) = index.get(&name).and_then(|at| layers.get_mut(*at)) {
-                    // A file of one module is used in the place of the whole model's; parts are joined.
+                    // A file of one module is used in the place of the whole model's; parts are
+                    // joined.
                     let rows = if is_part { known.rows.saturating_add(rows) } else { rows };
                     *known = Layer { rows, ..layer };
                 } else {

@@ -1,6 +1,8 @@
-//! Adapters (LoRA and its relatives): which tensor of one changes which rows of which weight, in the engine's names.
+//! Adapters (LoRA and its relatives): which tensor of one changes which rows of which weight, in
+//! the engine's names.
 //!
-//! Pure: headers in, an answer out. One rule serves the check and the engine: a tensor has a place, with the shape that its place has, or it has none.
+//! Pure: headers in, an answer out. One rule serves the check and the engine: a tensor has a place,
+//! with the shape that its place has, or it has none.
 
 mod aliases;
 mod layers;
@@ -19,7 +21,8 @@ use atelier_core::recipe::FileRole;
 use layers::Layers;
 use shapes::damaged;
 
-/// Names of the tensors of an adapter's file, each with the engine's: `lora.<weight>#<first row>.<part>`.
+/// Names of the tensors of an adapter's file, each with the engine's: `lora.<weight>#<first
+/// row>.<part>`.
 pub type AdapterNames = Vec<(String, String)>;
 
 /// The adapters of a recipe, by their files.
@@ -49,7 +52,8 @@ impl Adapters {
 /// Finds the places of an adapter's tensors in the files of a model.
 ///
 /// # Errors
-/// If nothing of it has a place, something is of another shape than its place, or the engine does not compute its kind.
+/// If nothing of it has a place, something is of another shape than its place, or the engine does
+/// not compute its kind.
 pub(crate) fn place(
     name: &str,
     adapter: &IdentifiedFile,

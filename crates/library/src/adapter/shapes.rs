@@ -1,4 +1,5 @@
-//! Shapes of an adapter's tensors against those of the weight that they change. The engine believes them.
+//! Shapes of an adapter's tensors against those of the weight that they change. The engine believes
+//! them.
 
 use super::layers::Place;
 use crate::adapter_endings::{Ending, INPUT_MAGNITUDE_PART, MAGNITUDE_PART};
@@ -100,7 +101,8 @@ impl<'a> Change<'a, '_> {
         Ok(fitted)
     }
 
-    /// Whose lengths these are. Both are written with as many dimensions as the weight has: `[rows, 1]` and `[1, columns]`.
+    /// Whose lengths these are. Both are written with as many dimensions as the weight has: `[rows,
+    /// 1]` and `[1, columns]`.
     fn magnitude(&self, magnitude: &TensorInfo) -> Result<&'static str, Problem> {
         let values = magnitude.values();
         let is_first = magnitude.shape.first().copied() == Some(values);
@@ -161,8 +163,8 @@ impl<'a> Change<'a, '_> {
         }
     }
 
-    /// Checks that `a` and `b` make a matrix of this size: `[rows, rank]` and `[rank, columns]`, or with a core `[outer, rows]` and
-    /// `[inner, inputs]`.
+    /// Checks that `a` and `b` make a matrix of this size: `[rows, rank]` and `[rank, columns]`, or
+    /// with a core `[outer, rows]` and `[inner, inputs]`.
     fn factor(&self, core: Option<&TensorInfo>, a: &TensorInfo, b: &TensorInfo, size: (u64, u64)) -> Result<(), Problem> {
         let (rows, columns) = size;
         let (Some(&[a_first, a_second]), Some(&b_first)) = (a.shape.first_chunk(), b.shape.first()) else { return Err(self.mismatch()) };

@@ -1,4 +1,5 @@
-//! Names of trainers x kinds of adapters x families, by headers alone. What the engine makes of them is in `tests/adapters.rs`.
+//! Names of trainers x kinds of adapters x families, by headers alone. What the engine makes of
+//! them is in `tests/adapters.rs`.
 
 use super::*;
 use crate::kind::identify;
@@ -25,7 +26,8 @@ fn placed(adapter: &Named, family: Family, role: FileRole, model: &Named) -> Res
     Ok(names)
 }
 
-/// A layer of a family: how it stands in a file, its shape, and for each way in which trainers write it what the engine calls it.
+/// A layer of a family: how it stands in a file, its shape, and for each way in which trainers
+/// write it what the engine calls it.
 struct Case {
     family: Family,
     role: FileRole,
@@ -223,7 +225,8 @@ fn every_way_to_write_a_lora_is_put_in_its_place() {
     }
 }
 
-/// Tensors of each kind of change of a matrix of `rows` x `columns`, with a kernel of `area` points (1 or 9).
+/// Tensors of each kind of change of a matrix of `rows` x `columns`, with a kernel of `area` points
+/// (1 or 9).
 fn kinds(rows: u64, columns: u64, area: u64) -> Vec<Vec<(&'static str, Vec<u64>)>> {
     let kernel = |a: u64, b: u64| if area == 1 { vec![a, b] } else { vec![a, b, 3, 3] };
     let mut kinds = vec![

@@ -217,8 +217,8 @@ pub struct ModelCard {
 }
 
 impl ModelCard {
-    /// True if every one of these words, in small letters, is somewhere in its id, name, family, description, licence, kind, trigger words
-    /// or files' names.
+    /// True if every one of these words, in small letters, is somewhere in its id, name, family,
+    /// description, licence, kind, trigger words or files' names.
     #[must_use]
     pub fn has(&self, words: &[String]) -> bool {
         words.iter().all(|word| self.search_text.contains(word))

@@ -1,4 +1,5 @@
-//! Cards of loose files that belong to no model: LoRAs, upscalers, parts of models; and files that can only be listed.
+//! Cards of loose files that belong to no model: LoRAs, upscalers, parts of models; and files that
+//! can only be listed.
 
 use std::path::Path;
 

@@ -1,7 +1,9 @@
-//! Cards of models: one plain, typed description of each model and loose file, for every list of them.
+//! Cards of models: one plain, typed description of each model and loose file, for every list of
+//! them.
 //!
-//! The window and `atelier models` show the same cards; neither builds its own. Building asks the disk for the sizes of files and reads
-//! nothing else, so it is for worker threads and the command line. Not here: texts of buttons, filters, whether a model fits into memory.
+//! The window and `atelier models` show the same cards; neither builds its own. Building asks the
+//! disk for the sizes of files and reads nothing else, so it is for worker threads and the command
+//! line. Not here: texts of buttons, filters, whether a model fits into memory.
 
 mod card;
 mod file;
@@ -19,8 +21,8 @@ pub use card::{Availability, BUILTIN_CARD_ID, CardFile, CardVariant, ModelCard, 
 use model::Sources;
 pub use model::{builtin_card, card_named};
 
-/// The cards of all models and loose files: those on this machine first, then the rest of the catalogue. `downloaded` are the files that
-/// Atelier downloaded by a link, with their sums.
+/// The cards of all models and loose files: those on this machine first, then the rest of the
+/// catalogue. `downloaded` are the files that Atelier downloaded by a link, with their sums.
 #[must_use]
 pub fn model_cards(
     models: &Models,

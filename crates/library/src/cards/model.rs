@@ -1,4 +1,5 @@
-//! Cards of models: the built-in one, those that Atelier downloaded, those that loose files make, and those of the catalogue.
+//! Cards of models: the built-in one, those that Atelier downloaded, those that loose files make,
+//! and those of the catalogue.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -50,7 +51,8 @@ pub fn builtin_card(builtin: &Builtin) -> ModelCard {
     .with_search_text()
 }
 
-/// The card of this name: `ID`, `ID:VARIANT`, or the path of a loose main file. Without what only a scan of the disk can add.
+/// The card of this name: `ID`, `ID:VARIANT`, or the path of a loose main file. Without what only a
+/// scan of the disk can add.
 #[must_use]
 pub fn card_named(models: &Models, name: &str) -> Option<ModelCard> {
     let downloaded = BTreeMap::new();

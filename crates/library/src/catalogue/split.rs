@@ -1,4 +1,5 @@
-//! Cuts a JSON array into its entries without understanding them, so that one wrong entry does not cost the others.
+//! Cuts a JSON array into its entries without understanding them, so that one wrong entry does not
+//! cost the others.
 
 /// A part of a catalogue's text.
 #[derive(Debug, PartialEq, Eq)]
@@ -9,7 +10,8 @@ pub(super) enum Piece<'a> {
     Wrong { line: usize, what: &'static str },
 }
 
-/// The entries of an array, or the one entry that the text is. After so many parts it goes no further, and says so.
+/// The entries of an array, or the one entry that the text is. After so many parts it goes no
+/// further, and says so.
 pub(super) fn split(text: &str, most: usize) -> Vec<Piece<'_>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let begin = text.len() - text.trim_start().len();
@@ -27,7 +29,8 @@ pub(super) fn split(text: &str, most: usize) -> Vec<Piece<'_>> {
     let (mut in_text, mut escaped) = (false, false);
     for (at, c) in inner.char_indices().map(|(at, c)| (from + at, c)) {
         if in_text {
-            // A text ends with its line at the latest: one that was left open spoils its own entry only.
+            // A text ends with its line at the latest: one that was left open spoils its own entry
+            // only.
             in_text = !(c == '\n' || (c == '"' && !escaped));
             escaped = c == '\\' && !escaped;
             continue;

@@ -1,4 +1,5 @@
-//! Cache of the status of files, on the disk: a file of the same path, size and time is not read again.
+//! Cache of the status of files, on the disk: a file of the same path, size and time is not read
+//! again.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,7 +12,8 @@ use super::facts::FileStatus;
 use super::walk::FileEntry;
 use atelier_core::paths;
 
-/// The version that this program writes; another one's cache is read as an empty one. To be raised whenever `identify` learns something.
+/// The version that this program writes; another one's cache is read as an empty one. To be raised
+/// whenever `identify` learns something.
 const VERSION: u32 = 1;
 /// A larger file is not ours: so many files as are remembered take less.
 const MAX_BYTES: u64 = 64 << 20;
@@ -59,7 +61,8 @@ impl FactsCache {
         (entry.bytes == file.bytes && Some(entry.modified) == file.modified).then(|| entry.about.clone())
     }
 
-    /// Remembers what a file is. A file whose time the system does not tell is not remembered, nor is one that could not be read.
+    /// Remembers what a file is. A file whose time the system does not tell is not remembered, nor
+    /// is one that could not be read.
     pub fn put(&mut self, file: &FileEntry, about: &FileStatus) {
         let passing = matches!(about, FileStatus::Unread | FileStatus::Faulty { fault: crate::Fault::Unreadable, .. });
         // JSON has no form for names that are no text.

@@ -35,7 +35,8 @@ pub enum FileStatus {
     Unread,
     /// The facts of its header.
     Known(Arc<Facts>),
-    /// It is a pickle: opening it can run a program that its author chose, so it is listed and not looked into.
+    /// It is a pickle: opening it can run a program that its author chose, so it is listed and not
+    /// looked into.
     Pickle,
     /// It cannot be used.
     Faulty {
@@ -75,7 +76,8 @@ pub struct Facts {
     pub training: Training,
 }
 
-/// Notes of the trainer of a model or LoRA, in the metadata of kohya's scripts (`ss_...`) and of the `modelspec` convention.
+/// Notes of the trainer of a model or LoRA, in the metadata of kohya's scripts (`ss_...`) and of
+/// the `modelspec` convention.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Training {
@@ -86,7 +88,8 @@ pub struct Training {
     /// Words that call up what was trained.
     #[serde(deserialize_with = "first_entries")]
     pub trigger_words: Vec<String>,
-    /// Words of the pictures that it was trained on, the most frequent first, with how often they came.
+    /// Words of the pictures that it was trained on, the most frequent first, with how often they
+    /// came.
     #[serde(deserialize_with = "first_entries")]
     pub tags: Vec<(String, u64)>,
     /// The model that it was trained on.

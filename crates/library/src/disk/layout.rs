@@ -1,5 +1,5 @@
-//! Layout of a folder of models (Atelier's own, ComfyUI's, A1111's or Forge's, or none in particular), and from it the places of files and
-//! what each inner folder is for.
+//! Layout of a folder of models (Atelier's own, ComfyUI's, A1111's or Forge's, or none in
+//! particular), and from it the places of files and what each inner folder is for.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -80,7 +80,8 @@ impl Folder {
         Self { path: path.to_owned(), layout: Layout::Own, roots: vec![(path.to_owned(), None)] }
     }
 
-    /// A folder that the person added: looks which program laid it out. An `extra_model_paths.yaml` may be named itself.
+    /// A folder that the person added: looks which program laid it out. An `extra_model_paths.yaml`
+    /// may be named itself.
     #[must_use]
     pub fn recognise(path: &Path) -> Self {
         let has = |inner: &str| path.join(inner).is_dir();

@@ -1,8 +1,11 @@
-//! Scan of the disk: model files in Atelier's own folder and in folders that a person added, inspected by their headers.
+//! Scan of the disk: model files in Atelier's own folder and in folders that a person added,
+//! inspected by their headers.
 //!
-//! Invariants: nothing here writes, moves or deletes anything in those folders (`tests/architecture.rs` holds it; the one file that is
-//! written is Atelier's own cache); a pickle is listed and never opened; whatever a folder holds (loops, folders that may not be read,
-//! millions of files), the walk ends. Not here: which files make a model together (`assemble`), and deleting (`remove`).
+//! Invariants: nothing here writes, moves or deletes anything in those folders
+//! (`tests/architecture.rs` holds it; the one file that is written is Atelier's own cache); a
+//! pickle is listed and never opened; whatever a folder holds (loops, folders that may not be read,
+//! millions of files), the walk ends. Not here: which files make a model together (`assemble`), and
+//! deleting (`remove`).
 
 mod cache;
 mod facts;

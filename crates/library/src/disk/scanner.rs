@@ -1,7 +1,7 @@
 //! The thread that knows what is on the disk.
 //!
-//! Invariants: asking never blocks; the list of files comes before any header is read, and is filled in behind; a slow reader gets the
-//! newest state, never a queue of old ones.
+//! Invariants: asking never blocks; the list of files comes before any header is read, and is
+//! filled in behind; a slow reader gets the newest state, never a queue of old ones.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -137,7 +137,8 @@ impl Scanner {
             };
             worker.run(watch);
         });
-        // A system without threads for this has none for the engine either; then the library stays empty.
+        // A system without threads for this has none for the engine either; then the library stays
+        // empty.
         Self { shared, latest: Mutex::default(), thread: thread.ok() }
     }
 
@@ -283,7 +284,8 @@ impl Worker {
         }
     }
 
-    /// Lists the folders, then looks into the files that are not known. True where it was interrupted by an order.
+    /// Lists the folders, then looks into the files that are not known. True where it was
+    /// interrupted by an order.
     fn scan(&mut self) -> bool {
         let shared = Arc::clone(&self.shared);
         let go_on = move || !shared.stop.load(Ordering::SeqCst);
@@ -345,7 +347,8 @@ impl Worker {
         false
     }
 
-    /// A reader that panics must not take the library with it, and one that ended the program not the next start: the file is the one to blame.
+    /// A reader that panics must not take the library with it, and one that ended the program not
+    /// the next start: the file is the one to blame.
     fn inspect_file(&self, path: &Path) -> FileStatus {
         let read = self.marks.read(path, || catch_unwind(AssertUnwindSafe(|| (self.look)(path))));
         let faulty = |fault, sentence, hint: &str| FileStatus::Faulty { fault, advice: Advice::new(sentence, hint) };

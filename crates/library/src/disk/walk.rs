@@ -1,4 +1,5 @@
-//! Walks through a folder and lists the model files in it. Only names, sizes and times are asked for.
+//! Walks through a folder and lists the model files in it. Only names, sizes and times are asked
+//! for.
 
 use std::collections::HashSet;
 use std::fs::{self, Metadata};
@@ -41,7 +42,8 @@ pub struct Walk {
     pub problems: Vec<String>,
 }
 
-/// Lists the model files of a folder. `go_on` is asked at each inner folder; where it says no, the walk ends with what it has.
+/// Lists the model files of a folder. `go_on` is asked at each inner folder; where it says no, the
+/// walk ends with what it has.
 #[must_use]
 pub fn walk(folder: &Folder, go_on: &dyn Fn() -> bool) -> Walk {
     let mut walker = Walker { layout: folder.layout, found: Walk::default(), seen: HashSet::new(), entries: 0, go_on };

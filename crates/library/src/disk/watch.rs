@@ -14,7 +14,8 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Calls `changed`, from a thread of its own, whenever a model file in one of the watched folders comes, goes or changes.
+    /// Calls `changed`, from a thread of its own, whenever a model file in one of the watched
+    /// folders comes, goes or changes.
     pub(super) fn new(changed: impl Fn() + Send + 'static) -> Self {
         let told = move |event: notify::Result<Event>| {
             // An error of the system may stand for any change.

@@ -1,7 +1,9 @@
-//! Reads ComfyUI's `extra_model_paths.yaml`: sections of `key: value`, where a value is a path or, after `|`, several on lines of their own.
+//! Reads ComfyUI's `extra_model_paths.yaml`: sections of `key: value`, where a value is a path or,
+//! after `|`, several on lines of their own.
 //!
-//! This is the part of YAML that the file is written in, by its own example. The rest (anchors, tags, lists in brackets) is passed over:
-//! a full reader would bring its own troubles, such as texts that unfold without end.
+//! This is the part of YAML that the file is written in, by its own example. The rest (anchors,
+//! tags, lists in brackets) is passed over: a full reader would bring its own troubles, such as
+//! texts that unfold without end.
 
 use std::collections::BTreeMap;
 

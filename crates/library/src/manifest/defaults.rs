@@ -67,7 +67,8 @@ impl Defaults {
         *self == Self::default()
     }
 
-    /// Puts a recipe to the settings that suit the model. Sampler, scheduler, shift and the like that are not named become the model's own.
+    /// Puts a recipe to the settings that suit the model. Sampler, scheduler, shift and the like
+    /// that are not named become the model's own.
     pub fn apply(&self, recipe: &mut Recipe) {
         let usual = Recipe::default();
         recipe.steps = self.steps.unwrap_or(usual.steps);

@@ -49,7 +49,8 @@ impl Licence {
         }
     }
 
-    /// True if a person should see them once before the model is used: they are gated, or forbid commercial use.
+    /// True if a person should see them once before the model is used: they are gated, or forbid
+    /// commercial use.
     #[must_use]
     pub const fn asks(&self) -> bool {
         match self {
@@ -70,7 +71,8 @@ impl Licence {
         matches!(self, Self::Named { non_commercial: true, .. })
     }
 
-    /// True if they must be shown before the model is used: they ask to be seen, and were not accepted yet.
+    /// True if they must be shown before the model is used: they ask to be seen, and were not
+    /// accepted yet.
     #[must_use]
     pub const fn is_pending(&self) -> bool {
         self.asks() && !matches!(self, Self::Named { accepted: true, .. })

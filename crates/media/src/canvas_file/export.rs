@@ -14,8 +14,8 @@ use crate::{PictureError, thumbnail};
 /// Longest side of the thumbnail in an `OpenRaster` file, in pixels.
 const THUMBNAIL_SIDE: u32 = 256;
 
-/// Writes the canvas as an `OpenRaster` file, which Krita, GIMP and others open, replacing the file there. Layers that are no part of the
-/// picture are hidden in it.
+/// Writes the canvas as an `OpenRaster` file, which Krita, GIMP and others open, replacing the file
+/// there. Layers that are no part of the picture are hidden in it.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -74,7 +74,8 @@ fn escaped(text: &str) -> String {
     })
 }
 
-/// Writes the picture, as its visible layers make it, as a PNG with opacity, replacing the file there.
+/// Writes the picture, as its visible layers make it, as a PNG with opacity, replacing the file
+/// there.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -87,7 +88,8 @@ pub fn write_composition(path: &Path, content: &DocumentContent) -> Result<(), P
     written.map_err(|error| PictureError::write(path, error))
 }
 
-/// Writes each layer as a PNG with opacity into a folder, under names that are free, and returns their paths, from the bottom.
+/// Writes each layer as a PNG with opacity into a folder, under names that are free, and returns
+/// their paths, from the bottom.
 ///
 /// # Errors
 /// If one cannot be written; those before it stay.

@@ -54,7 +54,8 @@ pub(super) fn read_png(bytes: &[u8], frame: PixelRect, take: &mut TakeRow<'_>) -
     Ok(())
 }
 
-/// Puts a row of pixels at its place. Where it holds nothing, no tile is made: memory follows what is there.
+/// Puts a row of pixels at its place. Where it holds nothing, no tile is made: memory follows what
+/// is there.
 pub(super) fn put_row(pixels: &mut TileImage, place: PixelRect, row: &[u8]) {
     let mut left = place.left;
     let mut rest = row;

@@ -1,4 +1,5 @@
-//! What fits in a file of a canvas. Who writes and who reads ask the same functions, so that what is written can be read.
+//! What fits in a file of a canvas. Who writes and who reads ask the same functions, so that what
+//! is written can be read.
 
 use atelier_core::canvas::{LayerKind, MAX_DOCUMENT_SIDE, MAX_LAYERS, PixelRect, TILE_SIDE};
 
@@ -6,13 +7,15 @@ use super::stored::{FORMAT, StoredCanvas, StoredLayer};
 
 /// Most bytes of a file: more than the most pixels take that packing makes larger.
 pub(super) const MAX_FILE_BYTES: u64 = 10 << 30;
-/// Most bytes of the list: all names and words of all layers at their longest, and a rectangle for each tile.
+/// Most bytes of the list: all names and words of all layers at their longest, and a rectangle for
+/// each tile.
 pub(super) const MAX_LIST_BYTES: u64 = 16 << 20;
 /// Most bytes of pixels of all layers, unpacked.
 pub(super) const MAX_PIXEL_BYTES: u64 = 4 << 30;
 /// Most pictures of all layers: each holds a tile at least.
 pub(super) const MAX_PICTURES: usize = (MAX_PIXEL_BYTES / (TILE_SIDE as u64 * TILE_SIDE as u64 * 4)) as usize;
-/// Bytes that the archive's list of contents is read from: an entry of at most so many bytes for each picture.
+/// Bytes that the archive's list of contents is read from: an entry of at most so many bytes for
+/// each picture.
 pub(super) const MAX_CONTENTS_BYTES: u64 = (1 << 20) + MAX_PICTURES as u64 * 160;
 /// Most characters of a name and of a region's words.
 pub(super) const MAX_TEXT: usize = LayerKind::MAX_WORDS;
@@ -67,7 +70,8 @@ pub(super) fn check_list_bytes(bytes: u64) -> Result<(), String> {
     if bytes > MAX_LIST_BYTES { Err("its list of layers is too long".into()) } else { Ok(()) }
 }
 
-/// Most bytes of a picture of this size: packing makes noise larger, by half at most (codes of up to 12 bits for 8).
+/// Most bytes of a picture of this size: packing makes noise larger, by half at most (codes of up
+/// to 12 bits for 8).
 pub(super) const fn max_picture_bytes(part: PixelRect) -> u64 {
     let raw = part.area() * 4 + part.height as u64;
     raw + raw / 2 + PICTURE_HEAD_BYTES

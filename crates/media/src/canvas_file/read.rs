@@ -49,8 +49,8 @@ fn read_archive(file: &mut File) -> Result<DocumentContent, String> {
     DocumentContent::of_layers(layers, archive.list.current).map_err(|error| error.to_string())
 }
 
-/// Reads the canvas in a file with every check of [`read_canvas`] and compares it with what was to be written, row by row, so that it is
-/// never in memory as a whole.
+/// Reads the canvas in a file with every check of [`read_canvas`] and compares it with what was to
+/// be written, row by row, so that it is never in memory as a whole.
 ///
 /// # Errors
 /// A clause that says what is not as it was.

@@ -32,7 +32,8 @@ pub(super) struct StoredLayer {
     pub(super) locked: bool,
     /// The part of the document that holds its pixels; empty where it has none.
     pub(super) frame: PixelRect,
-    /// The parts of the frame that its pictures hold; none where one picture holds all of the frame.
+    /// The parts of the frame that its pictures hold; none where one picture holds all of the
+    /// frame.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) parts: Vec<PixelRect>,
 }

@@ -1,4 +1,5 @@
-//! Canvases come back as they were written, other programs read them, and archives of strangers do no harm.
+//! Canvases come back as they were written, other programs read them, and archives of strangers do
+//! no harm.
 
 use std::fs;
 use std::io::{Cursor, Read, Write};
@@ -187,7 +188,8 @@ fn damaged_files_of_ours_are_refused_or_read_and_never_more() {
     assert!(matches!(read_canvas(folder.path()), Err(PictureError::NotACanvas { .. })));
 }
 
-/// Layers of a size, each with dots of four pixels a side at these places, which are shares of the size in thousandths.
+/// Layers of a size, each with dots of four pixels a side at these places, which are shares of the
+/// size in thousandths.
 fn dotted(width: u32, height: u32, layers: &[Vec<(u32, u32)>]) -> DocumentContent {
     let layer = |(index, dots): (usize, &Vec<(u32, u32)>)| {
         let mut pixels = TileImage::new(width, height);

@@ -16,14 +16,15 @@ use super::read::compare;
 use super::stored::{FORMAT, FORMAT_OF_ONE_PICTURE, LIST_NAME, StoredCanvas, StoredLayer, picture_name};
 use crate::PictureError;
 
-/// A layer has one picture, also of what lies empty between its pixels, where all layers then take at most so many times what they hold.
+/// A layer has one picture, also of what lies empty between its pixels, where all layers then take
+/// at most so many times what they hold.
 const MAX_EMPTY_FACTOR: u64 = 2;
 
 /// A function that writes a file whole or not at all, as those of [`paths`] do.
 type WriteWhole<'a> = dyn Fn(&Path, &mut dyn FnMut(&mut File) -> io::Result<()>) -> io::Result<()> + 'a;
 
-/// Writes a canvas whole, replacing the file there, or leaves everything as it was. The file has its name once it was read back and is what
-/// was to be written.
+/// Writes a canvas whole, replacing the file there, or leaves everything as it was. The file has
+/// its name once it was read back and is what was to be written.
 ///
 /// # Errors
 /// If it cannot be written, or is too large.
@@ -31,7 +32,8 @@ pub fn write_canvas(path: &Path, content: &DocumentContent) -> Result<(), Pictur
     write_canvas_by(path, content, &|path, write| paths::write_atomic(path, write))
 }
 
-/// [`write_canvas`] for a file that nobody but its owner may read: it holds prompts, and the person did not choose its place.
+/// [`write_canvas`] for a file that nobody but its owner may read: it holds prompts, and the person
+/// did not choose its place.
 ///
 /// # Errors
 /// If it cannot be written, or is too large.

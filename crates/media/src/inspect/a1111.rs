@@ -1,4 +1,5 @@
-//! The `parameters` text of A1111, Forge, sd-cli, Krita AI diffusion and others, and comments with the same text.
+//! The `parameters` text of A1111, Forge, sd-cli, Krita AI diffusion and others, and comments with
+//! the same text.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +57,8 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         None => None,
     };
     let size = pairs.take("Size", size);
-    // One key for both: a picture that is enlarged began with noise, unless it says nothing of a factor.
+    // One key for both: a picture that is enlarged began with noise, unless it says nothing of a
+    // factor.
     let scale = pairs.take("Hires upscale", |text| decimal(text).filter(|scale| *scale >= 1.0));
     let scale = scale.or_else(|| pairs.take("Hires resize", |text| scale_to(size?, text)));
     let has_hires = pairs.0.iter().any(|(key, _)| key.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("hires")));
@@ -104,8 +106,8 @@ fn is_version_of_a1111(version: &str) -> bool {
     version.strip_prefix(['v', 'f']).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// True of versions that write a denoising strength only where there is a start picture or a second pass: ours, A1111's since 1.6, Forge's
-/// and Forge Neo's.
+/// True of versions that write a denoising strength only where there is a start picture or a second
+/// pass: ours, A1111's since 1.6, Forge's and Forge Neo's.
 fn tells_strength_of_start_pictures_alone(version: &str) -> bool {
     let numbers = version.strip_prefix('v').map(|rest| rest.split(['.', '-']).map_while(|part| part.parse().ok()).collect::<Vec<u32>>());
     let is_a1111 = numbers.is_some_and(|numbers| numbers.as_slice() >= [1, 6].as_slice());

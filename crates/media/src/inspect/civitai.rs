@@ -16,7 +16,8 @@ pub(super) struct Resources {
 }
 
 impl Resources {
-    /// Reads `[{"type": "checkpoint", "modelVersionId": 7, "modelName": "..."}, ...]`; a text that is none has none.
+    /// Reads `[{"type": "checkpoint", "modelVersionId": 7, "modelName": "..."}, ...]`; a text that
+    /// is none has none.
     pub(super) fn of(text: &str) -> Self {
         let is_short = !has_more_values(text.as_bytes(), MAX_VALUES);
         let list: Option<Vec<Value>> = if is_short { serde_json::from_str(text).ok() } else { None };

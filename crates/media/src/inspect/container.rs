@@ -1,4 +1,5 @@
-//! Texts of PNG, JPEG and WebP files. A file is known by its first bytes; of what it holds only texts are read.
+//! Texts of PNG, JPEG and WebP files. A file is known by its first bytes; of what it holds only
+//! texts are read.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
@@ -42,7 +43,8 @@ impl Collector {
     }
 }
 
-/// The texts of a picture file; none where it is of another kind. A file that ends early is read as far as it goes.
+/// The texts of a picture file; none where it is of another kind. A file that ends early is read as
+/// far as it goes.
 pub(super) fn read(path: &Path) -> Result<Texts, PictureError> {
     let failed = |error: io::Error| PictureError::read(path, error);
     let mut file = BufReader::new(File::open(path).map_err(failed)?);

@@ -1,4 +1,5 @@
-//! Easy Diffusion: one text a field, with the names of its interface or of its requests; sidecars have the same fields.
+//! Easy Diffusion: one text a field, with the names of its interface or of its requests; sidecars
+//! have the same fields.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! Texts in EXIF, walked field by field: what a field names is looked at only where it is used, so fields that name the same bytes again
-//! and again cost nothing.
+//! Texts in EXIF, walked field by field: what a field names is looked at only where it is used, so
+//! fields that name the same bytes again and again cost nothing.
 
 use std::ops::ControlFlow;
 
@@ -41,7 +41,8 @@ impl Default for ExifBudget {
 
 /// Adds the texts of a TIFF structure; a damaged one is read as far as it goes.
 ///
-/// `ComfyUI` writes `prompt:{...}` and `workflow:{...}` into whichever fields are free: they get those keys.
+/// `ComfyUI` writes `prompt:{...}` and `workflow:{...}` into whichever fields are free: they get
+/// those keys.
 pub(super) fn read(block: &[u8], budget: &mut ExifBudget, texts: &mut Texts) {
     let Some(tiff) = Tiff::of(block) else { return };
     let Some(first) = tiff.u32(4) else { return };
@@ -209,7 +210,8 @@ fn strip_prefix_ignoring_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str
     start.eq_ignore_ascii_case(prefix).then_some(rest)
 }
 
-/// The text of a `UserComment`. Programs do not agree on the byte order of UTF-16: the one that gives more ASCII is taken, then the file's own.
+/// The text of a `UserComment`. Programs do not agree on the byte order of UTF-16: the one that
+/// gives more ASCII is taken, then the file's own.
 fn user_comment(bytes: &[u8], is_little_endian: bool) -> String {
     let Some((encoding, text)) = bytes.split_at_checked(ENCODING) else { return latin1(bytes) };
     let text = match encoding {
@@ -220,8 +222,9 @@ fn user_comment(bytes: &[u8], is_little_endian: bool) -> String {
     text.trim_matches('\0').to_owned()
 }
 
-/// UTF-8, which EXIF 3 and some programs write behind the mark of UTF-16. Of UTF-16, Latin letters have zeros between them, and other signs are
-/// hardly ever valid here, but for a few signs in a row: these have no spaces of one byte, nor letters of several.
+/// UTF-8, which EXIF 3 and some programs write behind the mark of UTF-16. Of UTF-16, Latin letters
+/// have zeros between them, and other signs are hardly ever valid here, but for a few signs in a
+/// row: these have no spaces of one byte, nor letters of several.
 fn utf8(bytes: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(bytes).ok()?.trim_matches('\0');
     let is_text = text.starts_with('\u{feff}') || text.contains([' ', '\n', '{']) || !text.is_ascii();
@@ -249,7 +252,8 @@ fn utf16(bytes: &[u8], is_little_endian: bool) -> String {
 mod tests {
     use super::*;
 
-    /// A structure whose first list has these fields (number, kind, count, offset or value), with `rest` behind it.
+    /// A structure whose first list has these fields (number, kind, count, offset or value), with
+    /// `rest` behind it.
     fn tiff(fields: &[(u16, u16, u32, u32)], rest: &[u8]) -> Vec<u8> {
         let mut block = b"II*\0\x08\0\0\0".to_vec();
         block.extend((fields.len() as u16).to_le_bytes());

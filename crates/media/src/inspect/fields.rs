@@ -14,7 +14,8 @@ fn trimmed(text: &str) -> &str {
     text.trim_matches(['\0', '\u{feff}', ' ', '\n', '\r', '\t'])
 }
 
-/// Reads a JSON object of a stranger; one of too many values is none. `NaN` and `Infinity`, which Python writes and JSON does not have, become null.
+/// Reads a JSON object of a stranger; one of too many values is none. `NaN` and `Infinity`, which
+/// Python writes and JSON does not have, become null.
 pub(super) fn object(text: &str) -> Option<Map<String, Value>> {
     let text = trimmed(text);
     if !text.starts_with('{') || has_more_values(text.as_bytes(), MAX_VALUES) {

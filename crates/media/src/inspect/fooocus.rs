@@ -1,5 +1,6 @@
-//! Fooocus: JSON or A1111's text in `parameters`, with its scheme beside it; in JPEG and WebP in `UserComment` and `MakerNote`. Early versions
-//! wrote JSON with the words of the interface into `Comment`.
+//! Fooocus: JSON or A1111's text in `parameters`, with its scheme beside it; in JPEG and WebP in
+//! `UserComment` and `MakerNote`. Early versions wrote JSON with the words of the interface into
+//! `Comment`.
 
 use atelier_core::recipe::Rng;
 use serde_json::Value;

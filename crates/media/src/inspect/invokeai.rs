@@ -98,7 +98,8 @@ fn split_negative(text: &str) -> (Option<String>, Option<String>) {
     (Some(prompt.trim().to_owned()), Some(negative.join(" ")))
 }
 
-/// Version 1: the command that made it, `"a lake [fog]" -s 50 -S 42 -W 512 -H 512 -C 7.5 -A k_lms -U 2 0.75 -cf 0.5`.
+/// Version 1: the command that made it, `"a lake [fog]" -s 50 -S 42 -W 512 -H 512 -C 7.5 -A k_lms
+/// -U 2 0.75 -cf 0.5`.
 fn dream(text: &str) -> Option<PictureSettings> {
     let words = shell_words::split(text).ok()?;
     let mut settings = PictureSettings::default();

@@ -1,8 +1,9 @@
 //! Settings in a picture file, whichever program wrote it.
 //!
-//! `container` finds the texts of a file, and one reader for each program makes settings of them. Invariants: a file is known by its
-//! signature; each text is bounded (4 MiB), and so are depth and values of JSON, fields of EXIF, and the ways through a graph, so that time and
-//! memory follow the file's bytes; what a reader does not understand or pass is listed, nothing is guessed.
+//! `container` finds the texts of a file, and one reader for each program makes settings of them.
+//! Invariants: a file is known by its signature; each text is bounded (4 MiB), and so are depth and
+//! values of JSON, fields of EXIF, and the ways through a graph, so that time and memory follow the
+//! file's bytes; what a reader does not understand or pass is listed, nothing is guessed.
 
 mod a1111;
 mod atelier;
@@ -40,7 +41,8 @@ use texts::Texts;
 use crate::PictureError;
 use crate::stored_recipe::MAX_VALUES;
 
-/// Fields that are listed as not understood, and bytes of a name and of a value there; the file's own texts have all of it.
+/// Fields that are listed as not understood, and bytes of a name and of a value there; the file's
+/// own texts have all of it.
 const MAX_LISTED: usize = 256;
 const MAX_NAME: usize = 200;
 const MAX_LISTED_BYTES: usize = 64 << 10;
@@ -61,8 +63,8 @@ const READERS: [Reader; 9] = [
     easy_diffusion::read,
 ];
 
-/// Reads what a picture file says of how it was made, or a text file of the same name beside it. Takes bounded memory and time, and looks
-/// at no pixels. Blocks.
+/// Reads what a picture file says of how it was made, or a text file of the same name beside it.
+/// Takes bounded memory and time, and looks at no pixels. Blocks.
 ///
 /// # Errors
 /// If the file cannot be read or is no picture.
@@ -84,8 +86,8 @@ pub fn read_settings(path: &Path) -> Result<PictureSettings, PictureError> {
     Ok(settings)
 }
 
-/// As [`read_settings`], and where the file tells nothing, looks for a text that is hidden in the lowest bits of its pixels. Decodes the
-/// picture. Blocks.
+/// As [`read_settings`], and where the file tells nothing, looks for a text that is hidden in the
+/// lowest bits of its pixels. Decodes the picture. Blocks.
 ///
 /// # Errors
 /// As [`read_settings`].

@@ -1,4 +1,5 @@
-//! Pictures in the forms that programs of 2026 document, as files with the texts that each of them writes.
+//! Pictures in the forms that programs of 2026 document, as files with the texts that each of them
+//! writes.
 
 use std::fs;
 use std::path::PathBuf;

@@ -68,7 +68,8 @@ impl Tool {
     }
 }
 
-/// What a picture file says of how it was made. A field that the file does not tell is empty, never guessed.
+/// What a picture file says of how it was made. A field that the file does not tell is empty, never
+/// guessed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PictureSettings {
     /// The program; `None` where the file has no settings.

@@ -11,7 +11,8 @@ use crate::png_text::{MAX_TEXT, latin1};
 
 const ENDINGS: [&str; 3] = ["txt", "json", "swarm.json"];
 
-/// The text file beside the picture by name and text, and what a picture with the same settings would hold by key.
+/// The text file beside the picture by name and text, and what a picture with the same settings
+/// would hold by key.
 pub(super) fn read(picture: &Path) -> Option<((String, String), Texts)> {
     ENDINGS.iter().find_map(|ending| {
         let path = picture.with_extension(ending);

@@ -1,6 +1,8 @@
-//! Text in the lowest bits of a picture's pixels, as Forge and `NovelAI` hide it where a site removes metadata.
+//! Text in the lowest bits of a picture's pixels, as Forge and `NovelAI` hide it where a site
+//! removes metadata.
 //!
-//! Column by column: a signature, the number of bits (32, big-endian), the text, packed with gzip where the signature ends in `comp`.
+//! Column by column: a signature, the number of bits (32, big-endian), the text, packed with gzip
+//! where the signature ends in `comp`.
 
 use std::io::Read;
 

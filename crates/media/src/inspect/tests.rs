@@ -1,4 +1,5 @@
-//! Which fields come back from which program: files are written by the testkit, in the forms that the programs document.
+//! Which fields come back from which program: files are written by the testkit, in the forms that
+//! the programs document.
 
 use std::fs;
 use std::path::Path;

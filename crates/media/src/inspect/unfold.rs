@@ -6,7 +6,8 @@ use super::fields::{is_object, object, shown};
 use super::texts::{COMMENT, EXTRA_METADATA, GRAPH, IMAGE_DESCRIPTION, Texts, USER_COMMENT, WORKFLOW};
 use crate::png::PARAMETERS;
 
-/// The texts with those that JSON in a comment has inside: `ComfyUI`'s graphs, which sites and savers write there. `None` without such.
+/// The texts with those that JSON in a comment has inside: `ComfyUI`'s graphs, which sites and
+/// savers write there. `None` without such.
 pub(super) fn unfolded(texts: &Texts) -> Option<Texts> {
     if texts.get(GRAPH).is_some() {
         return None;

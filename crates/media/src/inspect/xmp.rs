@@ -6,9 +6,11 @@ use super::texts::{Texts, USER_COMMENT};
 
 /// Elements of a packet that are read.
 const MAX_NODES: u32 = 1 << 16;
-/// Signs of equality in a packet that is read: each attribute has one, and the parser compares those of an element with each other.
+/// Signs of equality in a packet that is read: each attribute has one, and the parser compares
+/// those of an element with each other.
 const MAX_ASSIGNMENTS: usize = 1 << 14;
-/// Declarations of namespaces in a packet that is read: each inner element that has one repeats those of the outer ones.
+/// Declarations of namespaces in a packet that is read: each inner element that has one repeats
+/// those of the outer ones.
 const MAX_NAMESPACES: usize = 1 << 10;
 const EXIF: &str = "http://ns.adobe.com/exif/1.0/";
 const XMP: &str = "http://ns.adobe.com/xap/1.0/";
@@ -51,7 +53,8 @@ pub(super) fn read(packet: &str, texts: &mut Texts) {
         Err(_) => return,
     };
     let mut searches = [Search::default(); PROPERTIES.len()];
-    // One way through, in the order of the packet: a text counts for each property that an element round it names.
+    // One way through, in the order of the packet: a text counts for each property that an element
+    // round it names.
     for node in document.descendants() {
         for (property, search) in PROPERTIES.iter().zip(&mut searches).filter(|(_, search)| !search.is_found) {
             let text = if node.is_text() {
@@ -68,7 +71,8 @@ pub(super) fn read(packet: &str, texts: &mut Texts) {
     }
 }
 
-/// The text of an element that has the property as an attribute. An element that is the property begins here.
+/// The text of an element that has the property as an attribute. An element that is the property
+/// begins here.
 fn look_into<'a>(node: Node<'a, '_>, property: &Property, search: &mut Search) -> Option<&'a str> {
     if node.has_tag_name((property.namespace, property.name)) {
         search.end = search.end.max(node.range().end);

@@ -1,4 +1,5 @@
-//! Model files: the built-in one whole, all headers sound, and on demand the sums of what was downloaded.
+//! Model files: the built-in one whole, all headers sound, and on demand the sums of what was
+//! downloaded.
 
 use std::path::Path;
 

@@ -10,11 +10,12 @@ use atelier_media::export_picture;
 
 use super::message::Export;
 
-/// Largest picture file that is copied, in bytes; larger ones are no pictures that Atelier can read.
+/// Largest picture file that is copied, in bytes; larger ones are no pictures that Atelier can
+/// read.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Copies a picture into the folder of finished pictures, under its own name or one with a number, and indexes it. One that is there already
-/// is not copied.
+/// Copies a picture into the folder of finished pictures, under its own name or one with a number,
+/// and indexes it. One that is there already is not copied.
 pub(super) fn import(database: &mut Database, picture: &Path, folder: &Path) -> Result<PictureId, GalleryError> {
     let failed = |source| GalleryError::File { path: picture.to_owned(), source };
     // Headers first: what is no picture is not copied.

@@ -97,7 +97,8 @@ impl Images {
         }
     }
 
-    /// The picture that was looked at last is shown at the start too, so it is marked as one that is read unasked.
+    /// The picture that was looked at last is shown at the start too, so it is marked as one that
+    /// is read unasked.
     fn send_pixels(&self, database: &Database, marks: &ReadingMarks, id: PictureId) {
         let result = match summary(database, id) {
             None => Err("This picture is no longer in the gallery.".to_owned()),
@@ -106,7 +107,8 @@ impl Images {
         self.events.send(GalleryEvent::Pixels(id, result));
     }
 
-    /// Sends those of the thumbnails that the database keeps, decoded on several threads. Returns the pictures without one.
+    /// Sends those of the thumbnails that the database keeps, decoded on several threads. Returns
+    /// the pictures without one.
     fn send_kept_thumbnails(&self, database: &Database, thumbnails: &Thumbnails, ids: &[PictureId]) -> Vec<PictureSummary> {
         let pictures = database.pictures(ids).unwrap_or_default();
         for unknown in ids.iter().filter(|id| !pictures.iter().any(|picture| picture.id == **id)) {

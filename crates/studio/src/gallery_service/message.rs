@@ -17,9 +17,11 @@ pub enum GalleryRequest {
     Summaries(Vec<PictureId>),
     /// Everything known of these pictures; the newest request counts.
     Details(Vec<PictureId>),
-    /// Thumbnails of these pictures, the most urgent first. Takes the place of the last request: what is no longer wanted is not made.
+    /// Thumbnails of these pictures, the most urgent first. Takes the place of the last request:
+    /// what is no longer wanted is not made.
     Thumbnails(Vec<PictureId>),
-    /// Pixels of these pictures, for the large look and for comparing. Takes the place of the last request.
+    /// Pixels of these pictures, for the large look and for comparing. Takes the place of the last
+    /// request.
     Pixels(Vec<PictureId>),
     /// Change a mark of these pictures.
     Mark(Vec<PictureId>, Mark),
@@ -33,7 +35,8 @@ pub enum GalleryRequest {
     DeleteSearch(String),
     /// Index the pictures of this folder.
     AddFolder(PathBuf),
-    /// Index the pictures of these folders, and copy these picture files into the folder of finished pictures.
+    /// Index the pictures of these folders, and copy these picture files into the folder of
+    /// finished pictures.
     Import(Vec<PathBuf>),
     /// Do not index this folder any longer. Its files stay as they are.
     ForgetFolder(PathBuf),
@@ -85,7 +88,8 @@ pub struct Found {
     pub search: Search,
     /// All pictures found, in order.
     pub ids: Vec<PictureId>,
-    /// Groups in order: heading, and number of pictures. One without a heading where nothing is grouped.
+    /// Groups in order: heading, and number of pictures. One without a heading where nothing is
+    /// grouped.
     pub groups: Vec<(String, usize)>,
     /// The search as it was understood.
     pub query: Query,
@@ -102,7 +106,8 @@ pub enum GalleryEvent {
     Found(Arc<Found>),
     /// Pictures that were found before may have changed.
     Changed,
-    /// The first mark that was not answered yet is written, or given up: what is read from here on has it.
+    /// The first mark that was not answered yet is written, or given up: what is read from here on
+    /// has it.
     Marked,
     /// Summaries that were asked for.
     Summaries(Vec<PictureSummary>),
@@ -116,7 +121,8 @@ pub enum GalleryEvent {
     Pixels(PictureId, Result<Arc<Rgb8>, String>),
     /// Folders, saved searches and the like.
     Overview(Arc<Overview>),
-    /// The newest pictures, newest first: at the start, and once an index that was begun anew knows some.
+    /// The newest pictures, newest first: at the start, and once an index that was begun anew knows
+    /// some.
     Newest(Vec<PictureSummary>),
     /// A scan goes on: the folder, and pictures looked at; `None` once none does.
     Scanning(Option<(PathBuf, u64)>),

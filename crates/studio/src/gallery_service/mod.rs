@@ -1,7 +1,9 @@
-//! The gallery's threads: one asks the database, one makes thumbnails and reads pixels, one scans folders.
+//! The gallery's threads: one asks the database, one makes thumbnails and reads pixels, one scans
+//! folders.
 //!
-//! A caller sends [`GalleryRequest`]s and reads [`GalleryEvent`]s: plain data both ways, and neither side waits for the other. Invariants: a
-//! newer search, list of wanted pictures or progress replaces an unread older one; marks, deletions and exports are carried out in order and
+//! A caller sends [`GalleryRequest`]s and reads [`GalleryEvent`]s: plain data both ways, and
+//! neither side waits for the other. Invariants: a newer search, list of wanted pictures or
+//! progress replaces an unread older one; marks, deletions and exports are carried out in order and
 //! never dropped. Not here: drawing, the engine.
 
 mod files;
@@ -37,8 +39,8 @@ pub struct GalleryService {
 }
 
 impl GalleryService {
-    /// Starts the threads, which open the database and index the folder of finished pictures by themselves. `wake` is called after each
-    /// event, on any thread.
+    /// Starts the threads, which open the database and index the folder of finished pictures by
+    /// themselves. `wake` is called after each event, on any thread.
     ///
     /// # Errors
     /// The system has no thread to give.
@@ -81,7 +83,8 @@ impl GalleryService {
         self.events.try_next()
     }
 
-    /// Ends the threads once everything that was asked for is written; false where that takes longer than `limit`.
+    /// Ends the threads once everything that was asked for is written; false where that takes
+    /// longer than `limit`.
     #[must_use]
     pub fn finish(self, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;

@@ -15,7 +15,8 @@ use super::message::{GalleryEvent, send_event};
 /// Time between two looks at what a scan has found so far.
 const PUBLISH_EVERY: Duration = Duration::from_millis(700);
 
-/// Time without a task after which the database is looked through for damage, once: its whole file is read.
+/// Time without a task after which the database is looked through for damage, once: its whole file
+/// is read.
 const QUIET_BEFORE_CHECK: Duration = Duration::from_secs(30);
 
 /// Time between two tries of a task that a disk refused.
@@ -35,7 +36,8 @@ pub(super) struct Scanning {
 }
 
 impl Scanning {
-    /// Starts the thread, which calls `scanned` when pictures were added or changed. Without a thread nothing is scanned, which is logged.
+    /// Starts the thread, which calls `scanned` when pictures were added or changed. Without a
+    /// thread nothing is scanned, which is logged.
     pub(super) fn start(
         paths: &Paths,
         events: Arc<Mailbox<GalleryEvent>>,

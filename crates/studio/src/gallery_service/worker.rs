@@ -111,7 +111,8 @@ impl Worker {
         scanning.finish();
     }
 
-    /// Opens the database, also where the disk gives it only later; `None` at the end of the program, or where a newer Atelier wrote it.
+    /// Opens the database, also where the disk gives it only later; `None` at the end of the
+    /// program, or where a newer Atelier wrote it.
     fn open(&mut self) -> Option<Database> {
         let mut is_told = false;
         loop {
@@ -139,7 +140,8 @@ impl Worker {
         }
     }
 
-    /// Writes the marks of a person in their order. What the disk refuses stays, and is tried again.
+    /// Writes the marks of a person in their order. What the disk refuses stays, and is tried
+    /// again.
     fn write_marks(&mut self, database: &mut Database, scanning: &Scanning) -> Result<(), GalleryError> {
         let mut result = Ok(());
         while let Some((ids, mark)) = self.marks.pop_front() {
@@ -330,7 +332,8 @@ impl Worker {
         }
     }
 
-    /// Sends folders, saved searches and the latest pictures; the latter are looked for again only after a change of the database.
+    /// Sends folders, saved searches and the latest pictures; the latter are looked for again only
+    /// after a change of the database.
     fn publish_overview(&mut self, database: &Database) -> Result<(), GalleryError> {
         let version = database.version()?;
         let mut folders = Vec::new();

@@ -1,7 +1,8 @@
 //! Messages from a second start to the first: the files that it was given.
 //!
-//! Pure. A message comes from any program of the same person, so nothing in it is trusted: sizes are bounded before anything is kept, and
-//! what is not exactly a message is refused. What is asked for is no more than a drop of files onto the window does.
+//! Pure. A message comes from any program of the same person, so nothing in it is trusted: sizes
+//! are bounded before anything is kept, and what is not exactly a message is refused. What is asked
+//! for is no more than a drop of files onto the window does.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,8 @@ use std::path::{Path, PathBuf};
 const MAGIC: &[u8; 8] = b"ATELIER1";
 /// Bytes before the paths: [`MAGIC`] and the length of the rest.
 pub(super) const HEAD_BYTES: usize = MAGIC.len() + 4;
-/// Longest message, head included, in bytes. It fits into the buffer of a socket, so that sending never waits for the reader.
+/// Longest message, head included, in bytes. It fits into the buffer of a socket, so that sending
+/// never waits for the reader.
 pub(super) const MAX_BYTES: usize = 64 << 10;
 /// Most files in one message.
 const MAX_FILES: usize = 256;
@@ -32,7 +34,8 @@ pub(super) enum MessageError {
     Path,
 }
 
-/// Messages that name these files, in order; one where there are none. Paths that cannot be sent are left out and returned.
+/// Messages that name these files, in order; one where there are none. Paths that cannot be sent
+/// are left out and returned.
 pub(super) fn encode(files: &[PathBuf]) -> (Vec<Vec<u8>>, Vec<PathBuf>) {
     let (mut messages, mut refused) = (Vec::new(), Vec::new());
     let (mut body, mut count) = (Vec::new(), 0);

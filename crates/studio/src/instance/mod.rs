@@ -1,10 +1,11 @@
 //! One window for each person and home: a second start hands its files to the first and ends.
 //!
-//! Who holds the lock in the folder of data is the first; the system takes the lock back from a process that ends in whatever way, so a
-//! crash locks nobody out. Files go over a local socket that only this person can reach. A first window that does not answer has the lock all
-//! the same: who opens a second one knows that it is not alone, and leaves the first one's files to it. A window that is about to end takes no
-//! files: the later start waits for the lock and opens itself. Not here: the command line's jobs, which run beside a window, and what is done
-//! with the files.
+//! Who holds the lock in the folder of data is the first; the system takes the lock back from a
+//! process that ends in whatever way, so a crash locks nobody out. Files go over a local socket
+//! that only this person can reach. A first window that does not answer has the lock all the same:
+//! who opens a second one knows that it is not alone, and leaves the first one's files to it. A
+//! window that is about to end takes no files: the later start waits for the lock and opens itself.
+//! Not here: the command line's jobs, which run beside a window, and what is done with the files.
 
 mod message;
 mod socket;
@@ -26,7 +27,8 @@ use socket::Address;
 
 /// Name of the lock in the folder of data.
 const LOCK_NAME: &str = "window.lock";
-/// Longest wait for a first start that opens or closes at this very moment, or is too busy to answer: closing waits for files and downloads.
+/// Longest wait for a first start that opens or closes at this very moment, or is too busy to
+/// answer: closing waits for files and downloads.
 const PATIENCE: Duration = Duration::from_secs(25);
 /// Time between two tries.
 const RETRY_INTERVAL: Duration = Duration::from_millis(50);
@@ -64,8 +66,8 @@ pub struct Handover {
     pub files: Vec<PathBuf>,
 }
 
-/// Becomes the first start for this folder of data, or hands the files to the one that is. Waits for a first start that opens, closes or is
-/// busy, but not for ever.
+/// Becomes the first start for this folder of data, or hands the files to the one that is. Waits
+/// for a first start that opens, closes or is busy, but not for ever.
 #[must_use]
 pub fn claim(data: &Path, files: &[PathBuf]) -> Claim {
     claim_within(data, files, PATIENCE)
@@ -122,8 +124,9 @@ fn hand_over(address: &Address, files: &[PathBuf]) -> io::Result<()> {
 }
 
 impl Instance {
-    /// Listens to later starts on a thread of its own; each comes as a message, and `wake` is called after it. No files are taken from the
-    /// moment on at which `is_terminated`: the program is about to end.
+    /// Listens to later starts on a thread of its own; each comes as a message, and `wake` is
+    /// called after it. No files are taken from the moment on at which `is_terminated`: the program
+    /// is about to end.
     ///
     /// # Errors
     /// If the system can start no thread.
@@ -152,7 +155,8 @@ impl Instance {
         Ok(mailbox)
     }
 
-    /// Takes files of later starts, or none for now: they wait until it does, or until this process is over.
+    /// Takes files of later starts, or none for now: they wait until it does, or until this process
+    /// is over.
     pub fn set_taking_files(&self, takes_files: bool) {
         self.takes_files.store(takes_files, Ordering::Release);
     }

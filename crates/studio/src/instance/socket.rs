@@ -1,4 +1,5 @@
-//! The local socket between two starts: where it is, and one message over it, each side with a limit of time.
+//! The local socket between two starts: where it is, and one message over it, each side with a
+//! limit of time.
 
 #[cfg(unix)]
 use std::fs;
@@ -21,7 +22,8 @@ const ACCEPTED: u8 = b'A';
 pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(3);
 /// Time between two looks at a connection.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
-/// Longest path of a socket on the systems that there are, in bytes; with room for the closing zero.
+/// Longest path of a socket on the systems that there are, in bytes; with room for the closing
+/// zero.
 #[cfg(unix)]
 const MAX_SOCKET_PATH: usize = 100;
 
@@ -35,7 +37,8 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// In the person's runtime folder, else in the folder of data itself; `None` where neither leaves room for a name.
+    /// In the person's runtime folder, else in the folder of data itself; `None` where neither
+    /// leaves room for a name.
     #[cfg(unix)]
     pub(super) fn of(data: &Path) -> Option<Self> {
         use std::os::unix::ffi::OsStrExt;
@@ -60,7 +63,8 @@ impl Address {
         self.name.as_str().to_ns_name::<interprocess::local_socket::GenericNamespaced>()
     }
 
-    /// Listens. The caller holds the lock of this folder, so a socket that is there was left behind by a crash.
+    /// Listens. The caller holds the lock of this folder, so a socket that is there was left behind
+    /// by a crash.
     pub(super) fn listen(&self) -> io::Result<Listener> {
         self.remove();
         #[cfg(unix)]
@@ -103,9 +107,10 @@ fn hash(path: &Path) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Reads a message from a connection that was accepted; the files are given to `take` before the other side hears that they were read. It hears
-/// nothing where they are not taken (`None`), and nothing is taken of a start that has given up waiting: it has opened its files itself, or
-/// asks again.
+/// Reads a message from a connection that was accepted; the files are given to `take` before the
+/// other side hears that they were read. It hears nothing where they are not taken (`None`), and
+/// nothing is taken of a start that has given up waiting: it has opened its files itself, or asks
+/// again.
 pub(super) fn receive(mut stream: Stream, take: impl FnOnce(Vec<PathBuf>) -> Option<()>) -> io::Result<()> {
     let deadline = Instant::now() + ANSWER_WITHIN;
     let invalid = |error: message::MessageError| io::Error::new(io::ErrorKind::InvalidData, error);
@@ -123,8 +128,8 @@ pub(super) fn receive(mut stream: Stream, take: impl FnOnce(Vec<PathBuf>) -> Opt
     stream.flush()
 }
 
-/// Fills the buffer, but not for longer than until `deadline`. Windows has no limit for reading, so the connection is looked at again and
-/// again.
+/// Fills the buffer, but not for longer than until `deadline`. Windows has no limit for reading, so
+/// the connection is looked at again and again.
 fn read_within(stream: &mut Stream, mut buffer: &mut [u8], deadline: Instant) -> io::Result<()> {
     stream.set_nonblocking(true)?;
     while !buffer.is_empty() {

@@ -14,7 +14,8 @@ use super::worker::Worker;
 const MAX_NEIGHBOURS: usize = 64;
 
 impl Worker {
-    /// Finds the parts of the model with this main file, and sends it. Files that are named stay as they are.
+    /// Finds the parts of the model with this main file, and sends it. Files that are named stay as
+    /// they are.
     pub(super) fn assemble_model(&self, files: &ModelFiles, preferred: &ModelFiles) {
         let Some(main) = files.main() else { return };
         let mut known = self.scan.files.clone();

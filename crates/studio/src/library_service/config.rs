@@ -1,4 +1,5 @@
-//! Settings of the library: folders, parallel downloads, accepted licences, the token. Each change is written before it takes effect.
+//! Settings of the library: folders, parallel downloads, accepted licences, the token. Each change
+//! is written before it takes effect.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -11,7 +12,8 @@ use super::snapshot::TokenState;
 use super::worker::Worker;
 
 impl Worker {
-    /// Changes the settings, here and in the file; false, after a notice, where they could not be written.
+    /// Changes the settings, here and in the file; false, after a notice, where they could not be
+    /// written.
     fn change_config(&mut self, change: impl FnOnce(&mut LibraryConfig) -> Result<(), LibraryConfigError>) -> bool {
         match LibraryConfig::change(&self.options.paths.library_file(), change) {
             Ok(config) => {
@@ -85,7 +87,8 @@ impl Worker {
         }
     }
 
-    /// Reads the settings again, which the command line may have changed. Returns a sentence where the file cannot be read.
+    /// Reads the settings again, which the command line may have changed. Returns a sentence where
+    /// the file cannot be read.
     pub(super) fn reload_config(&mut self) -> Option<String> {
         let (config, problem) = self.options.read_config();
         if problem.is_some() || config == self.config {

@@ -1,4 +1,5 @@
-//! Loop of the library thread: one message after the other, each carried out by the operation that it names.
+//! Loop of the library thread: one message after the other, each carried out by the operation that
+//! it names.
 
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;

@@ -38,7 +38,8 @@ pub enum LibraryRequest {
     ListRepository(String),
     /// Resolve the files and settings of a model; [`LibraryEvent::Runnable`] answers.
     ResolveModel(String),
-    /// Find the other parts of the model with this main file, those of `preferred` first; [`LibraryEvent::ModelAssembled`] answers.
+    /// Find the other parts of the model with this main file, those of `preferred` first;
+    /// [`LibraryEvent::ModelAssembled`] answers.
     AssembleModel {
         /// The main file, and parts that stay as they are.
         files: ModelFiles,
@@ -88,7 +89,8 @@ pub enum LibraryEvent {
     RemovalPreview(Box<RemovalPreview>),
     /// Progress or result of a check, by model; `None`: stopped or impossible.
     Check(String, Option<FileCheck>),
-    /// A link or name led to this repository; its files follow as [`LibraryEvent::RepositoryFiles`].
+    /// A link or name led to this repository; its files follow as
+    /// [`LibraryEvent::RepositoryFiles`].
     RepositoryOpened(String),
     /// The download of this id and name is complete.
     Downloaded(String, String),

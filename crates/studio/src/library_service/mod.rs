@@ -1,8 +1,10 @@
-//! Library service: one thread that owns the scanner, the catalogue, the downloads and the library's settings.
+//! Library service: one thread that owns the scanner, the catalogue, the downloads and the
+//! library's settings.
 //!
-//! A caller sends [`LibraryRequest`]s and reads [`LibraryEvent`]s: plain data both ways, and neither side waits for the other. Invariants: a
-//! newer snapshot, queue or check progress replaces an unread older one; every other event is read in order and never dropped. Not here:
-//! drawing, the engine, the state of a window.
+//! A caller sends [`LibraryRequest`]s and reads [`LibraryEvent`]s: plain data both ways, and
+//! neither side waits for the other. Invariants: a newer snapshot, queue or check progress replaces
+//! an unread older one; every other event is read in order and never dropped. Not here: drawing,
+//! the engine, the state of a window.
 
 mod add;
 mod assemble;
@@ -31,7 +33,8 @@ pub use options::LibraryOptions;
 pub use snapshot::{FolderSummary, LibrarySettings, LibrarySnapshot, TokenState};
 use worker::Worker;
 
-/// Handle of the library thread. Dropping it ends the thread, which then waits for nothing but what is being written.
+/// Handle of the library thread. Dropping it ends the thread, which then waits for nothing but what
+/// is being written.
 pub struct LibraryService {
     messages: Sender<Message>,
     events: Arc<EventSender>,
@@ -39,8 +42,8 @@ pub struct LibraryService {
 }
 
 impl LibraryService {
-    /// Starts the thread, which reads settings, catalogues and folders by itself. `builtin`: card put before all others. `wake` is called
-    /// after each event, on any thread.
+    /// Starts the thread, which reads settings, catalogues and folders by itself. `builtin`: card
+    /// put before all others. `wake` is called after each event, on any thread.
     ///
     /// # Errors
     /// The system has no thread to give.

@@ -24,7 +24,8 @@ impl<M> CoalescedNotifier<M> {
         }
     }
 
-    /// Called by the reader before it looks at what changed: a change from here on sends a message again.
+    /// Called by the reader before it looks at what changed: a change from here on sends a message
+    /// again.
     pub(super) fn acknowledge(&self) {
         self.is_pending.store(false, Ordering::SeqCst);
     }

@@ -16,7 +16,8 @@ pub struct LibraryOptions {
     pub watch: bool,
     /// Changes the options of the download queue before it starts.
     pub downloads: Arc<dyn Fn(&mut Options) + Send + Sync>,
-    /// Token store, by the folder of the downloads' journal; a test must not touch a person's keyring.
+    /// Token store, by the folder of the downloads' journal; a test must not touch a person's
+    /// keyring.
     pub tokens: fn(&Path) -> TokenStore,
     /// Moves a file or folder to the trash.
     pub trash: fn(&Path) -> Result<(), String>,

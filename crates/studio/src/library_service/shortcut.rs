@@ -1,4 +1,5 @@
-//! URLs that reach the service as paths: internet shortcuts, which browsers write where a link is dragged out of them, and dropped text.
+//! URLs that reach the service as paths: internet shortcuts, which browsers write where a link is
+//! dragged out of them, and dropped text.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,7 +8,8 @@ use std::path::Path;
 /// Upper bound of a shortcut's size; larger files are none.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// URL in a shortcut of Windows (`.url`), freedesktop (`.desktop`) or macOS (`.webloc`); `None` for any other file.
+/// URL in a shortcut of Windows (`.url`), freedesktop (`.desktop`) or macOS (`.webloc`); `None` for
+/// any other file.
 pub(super) fn url_in_shortcut(path: &Path) -> Option<String> {
     let extension = path.extension()?.to_string_lossy().to_ascii_lowercase();
     if !["url", "desktop", "webloc"].contains(&extension.as_str()) {

@@ -1,4 +1,5 @@
-//! Snapshot of the library: cards, folders, settings and problems, built from the scan, the catalogue and the settings. Pure.
+//! Snapshot of the library: cards, folders, settings and problems, built from the scan, the
+//! catalogue and the settings. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

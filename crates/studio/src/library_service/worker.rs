@@ -1,7 +1,8 @@
-//! State of the library thread, and what every operation on it needs: sending events, rescanning, rebuilding the models, publishing.
+//! State of the library thread, and what every operation on it needs: sending events, rescanning,
+//! rebuilding the models, publishing.
 //!
-//! The operations stand above, one file each ([`super::config`], [`super::downloads`], [`super::files`], [`super::add`]); [`super::dispatch`]
-//! calls them. Nothing here knows them.
+//! The operations stand above, one file each ([`super::config`], [`super::downloads`],
+//! [`super::files`], [`super::add`]); [`super::dispatch`] calls them. Nothing here knows them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -48,7 +49,8 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// Reads the settings, starts the scanner and publishes the catalogue. Downloads are not started yet.
+    /// Reads the settings, starts the scanner and publishes the catalogue. Downloads are not
+    /// started yet.
     pub(super) fn open(options: LibraryOptions, builtin: Option<ModelCard>, events: Arc<EventSender>, messages: Sender<Message>) -> Self {
         let (config, problem) = options.read_config();
         let (catalogue, faults) = Catalogue::open(&options.paths.catalogues(), &[]);

@@ -1,5 +1,6 @@
-//! The recipe of the next picture, from one model and one picture's settings to the next: the built-in model, a person's own files, parts of
-//! a picture's settings, LoRAs in prompts. Window and command line both begin here. Pure.
+//! The recipe of the next picture, from one model and one picture's settings to the next: the
+//! built-in model, a person's own files, parts of a picture's settings, LoRAs in prompts. Window
+//! and command line both begin here. Pure.
 
 mod prompt_loras;
 mod recent_recipes;
@@ -31,8 +32,9 @@ pub struct NextRecipe {
 }
 
 impl NextRecipe {
-    /// The recipe that a window opens with. `uses_builtin`: the settings were made with the built-in model, and their files are the person's
-    /// own. Who has chosen no model begins with the built-in one.
+    /// The recipe that a window opens with. `uses_builtin`: the settings were made with the
+    /// built-in model, and their files are the person's own. Who has chosen no model begins with
+    /// the built-in one.
     #[must_use]
     pub fn new(mut recipe: Recipe, uses_builtin: bool, builtin: Result<Arc<Builtin>, String>) -> Self {
         let mut custom_recipe = None;
@@ -166,7 +168,8 @@ impl NextRecipe {
         stem.map_or_else(|| "No files".to_owned(), |stem| stem.to_string_lossy().into_owned())
     }
 
-    /// Makes the built-in model the one in use. The person's own files and their settings are remembered, so that one can go back.
+    /// Makes the built-in model the one in use. The person's own files and their settings are
+    /// remembered, so that one can go back.
     pub fn use_builtin(&mut self) {
         let Ok(builtin) = &self.builtin else { return };
         self.custom_recipe = Some(Box::new(self.recipe.clone()));
@@ -203,8 +206,8 @@ impl NextRecipe {
         self.take_prompt_loras();
     }
 
-    /// Reads the negative prompt as the built-in model does where it is the one in use: earlier versions of it, whose settings may come from
-    /// files, read it in another way.
+    /// Reads the negative prompt as the built-in model does where it is the one in use: earlier
+    /// versions of it, whose settings may come from files, read it in another way.
     fn follow_builtin(&mut self) {
         if let Ok(builtin) = &self.builtin
             && self.uses_builtin()
@@ -213,7 +216,8 @@ impl NextRecipe {
         }
     }
 
-    /// Remembers the person's own files beside the built-in model, and the other way round, before these files become the model.
+    /// Remembers the person's own files beside the built-in model, and the other way round, before
+    /// these files become the model.
     fn change_sides(&mut self, files: &ModelFiles) {
         match (self.uses_builtin(), self.is_builtin(files)) {
             (false, true) => self.use_builtin(),
@@ -231,7 +235,8 @@ impl NextRecipe {
     }
 }
 
-/// The recipe `other`, with prompt, seed, pictures and placement of `now`: everything that does not depend on the model.
+/// The recipe `other`, with prompt, seed, pictures and placement of `now`: everything that does not
+/// depend on the model.
 #[must_use]
 pub fn with_model_of(now: &Recipe, mut other: Recipe) -> Recipe {
     let kept = [Part::Prompt, Part::NegativePrompt, Part::Seed, Part::Count, Part::Start, Part::References, Part::Upscale, Part::Machine];

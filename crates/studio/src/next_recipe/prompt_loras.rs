@@ -2,8 +2,8 @@
 
 use atelier_core::recipe::Lora;
 
-/// Adds the LoRAs that a prompt names, in its order. One that is named twice counts with both strengths, and one that is in the list already
-/// with the prompt's.
+/// Adds the LoRAs that a prompt names, in its order. One that is named twice counts with both
+/// strengths, and one that is in the list already with the prompt's.
 pub fn add_named_loras(loras: &mut Vec<Lora>, named: impl IntoIterator<Item = Lora>) {
     let mut found: Vec<Lora> = Vec::new();
     for lora in named {

@@ -1,4 +1,5 @@
-//! Settings of other programs' pictures, as settings of a recipe. What a file does not tell stays as it is; nothing is guessed. Pure.
+//! Settings of other programs' pictures, as settings of a recipe. What a file does not tell stays
+//! as it is; nothing is guessed. Pure.
 
 use atelier_core::recipe::{Hires, Lora, PartialRecipe};
 use atelier_core::sentences;
@@ -215,7 +216,8 @@ fn noise(from: &PictureSettings, tool: Tool, it: &mut Translation) {
     it.differences.push(sentence);
 }
 
-/// Says which of the settings that every picture has could not be read, so that another value in its place is no surprise.
+/// Says which of the settings that every picture has could not be read, so that another value in
+/// its place is no surprise.
 fn unread(from: &PictureSettings, it: &mut Translation) {
     // A negative prompt is not in every picture.
     let has_negative = from.not_understood.iter().any(|(name, _)| name.starts_with("negative"));

@@ -1,5 +1,6 @@
-//! A picture file that is opened or dropped, whichever program made it: its settings as settings of a recipe, with models found on this
-//! machine, and what of them is not understood, not here, or will be different.
+//! A picture file that is opened or dropped, whichever program made it: its settings as settings of
+//! a recipe, with models found on this machine, and what of them is not understood, not here, or
+//! will be different.
 
 mod foreign;
 mod models;
@@ -56,8 +57,8 @@ impl OpenedPicture {
     }
 }
 
-/// Reads a picture file with settings; `None` where it has none, or cannot be read. Pictures that the recipe starts from are looked for
-/// beside the file. Blocks.
+/// Reads a picture file with settings; `None` where it has none, or cannot be read. Pictures that
+/// the recipe starts from are looked for beside the file. Blocks.
 #[must_use]
 pub fn read_opened_picture(path: &Path, known: &KnownModels<'_>) -> Option<OpenedPicture> {
     let mut settings = read_settings(path).ok()?;

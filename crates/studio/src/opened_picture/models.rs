@@ -1,4 +1,5 @@
-//! Models and LoRAs that a picture names, found on this machine or in the catalogue: by hash first, then by name. Pure.
+//! Models and LoRAs that a picture names, found on this machine or in the catalogue: by hash first,
+//! then by name. Pure.
 
 use std::path::{Path, PathBuf};
 

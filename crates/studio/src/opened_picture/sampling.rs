@@ -3,7 +3,8 @@
 use atelier_core::recipe::{Sampler, Scheduler};
 use atelier_media::Tool;
 
-/// Names of samplers, in small letters; where programs mean different things by one, see [`sampler_named`].
+/// Names of samplers, in small letters; where programs mean different things by one, see
+/// [`sampler_named`].
 const SAMPLERS: &[(&[&str], Sampler)] = &[
     (&["euler", "k_euler"], Sampler::Euler),
     (&["euler a", "euler_a", "euler_ancestral", "k_euler_a", "k_euler_ancestral", "euler ancestral"], Sampler::EulerA),
@@ -48,7 +49,8 @@ fn find<T: Copy>(table: &[(&[&str], T)], name: &str) -> Option<T> {
     table.iter().find(|(names, _)| names.contains(&name)).map(|(_, it)| *it)
 }
 
-/// The sampler of this name of a program, and the scheduler that the name includes: `DPM++ 2M Karras`, `dpmpp_2m_k`.
+/// The sampler of this name of a program, and the scheduler that the name includes: `DPM++ 2M
+/// Karras`, `dpmpp_2m_k`.
 pub(super) fn sampler_named(tool: Tool, name: &str) -> (Option<Sampler>, Option<Scheduler>) {
     let name = name.trim().to_lowercase();
     let name = name.strip_suffix("_gpu").unwrap_or(&name);

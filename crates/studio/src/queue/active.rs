@@ -65,7 +65,8 @@ impl ActiveJob {
         self.behind.clear();
     }
 
-    /// Folds a step in. Returns it by its place in the whole job where it is to be noted on the disk.
+    /// Folds a step in. Returns it by its place in the whole job where it is to be noted on the
+    /// disk.
     pub(super) fn step(&mut self, step: Step, now: Instant) -> Option<StepProgress> {
         self.step = Some(step);
         self.behind.clear();

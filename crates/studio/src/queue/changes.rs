@@ -1,5 +1,6 @@
-//! What is to be written to the disk, in order. What the disk does not take now stays in memory and is tried again, so no event of the engine
-//! and no request is lost to a full disk; until then the listing shows jobs as they will be.
+//! What is to be written to the disk, in order. What the disk does not take now stays in memory and
+//! is tried again, so no event of the engine and no request is lost to a full disk; until then the
+//! listing shows jobs as they will be.
 
 use std::time::{Duration, Instant};
 
@@ -44,7 +45,8 @@ impl Worker {
         self.disk_trouble = None;
         while let Some(mut change) = self.changes.pop_front() {
             let Err(error) = self.write_change(&mut change) else { continue };
-            // What the engine did is kept in any case: whoever follows it waits for its end. A request may be one that nobody can carry out.
+            // What the engine did is kept in any case: whoever follows it waits for its end. A
+            // request may be one that nobody can carry out.
             if !blocks(&error) || (matches!(change, Change::Request(_)) && !error.is_temporary()) {
                 self.problem_of(&error);
                 continue;
@@ -275,7 +277,8 @@ fn show_request(request: &QueueRequest, jobs: &mut [QueuedJob], pause: &mut Paus
     }
 }
 
-/// The pace that a job shows which was done and computed all of its steps, as branches and drafts do not.
+/// The pace that a job shows which was done and computed all of its steps, as branches and drafts
+/// do not.
 fn pace_of(active: &ActiveJob, end: &End, job: &QueuedJob) -> Option<Pace> {
     match end {
         End::Done { timings, .. } if job.recipe.earlier_steps.is_empty() && job.recipe.draft_step().is_none() => active.pace(timings),

@@ -1,4 +1,5 @@
-//! Keeping a picture of a job: its name is reserved, its file written, its row recorded, in this order.
+//! Keeping a picture of a job: its name is reserved, its file written, its row recorded, in this
+//! order.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,7 +19,8 @@ use crate::results;
 /// A picture was not kept.
 pub(super) struct KeepError {
     pub(super) advice: Advice,
-    /// What the disk said, where the same may succeed later; the picture is to be kept in memory until then.
+    /// What the disk said, where the same may succeed later; the picture is to be kept in memory
+    /// until then.
     pub(super) error: Option<GalleryError>,
 }
 
@@ -45,10 +47,12 @@ impl KeepError {
     }
 }
 
-/// Keeps a picture of a job in the job's folder and returns its file. `index`: in the whole job. Blocks.
+/// Keeps a picture of a job in the job's folder and returns its file. `index`: in the whole job.
+/// Blocks.
 ///
 /// # Errors
-/// If the file or its row cannot be written; the picture is in no file then, or in one that the next start finds.
+/// If the file or its row cannot be written; the picture is in no file then, or in one that the
+/// next start finds.
 pub(super) fn keep_picture(database: &mut Database, job: &QueuedJob, index: u32, picture: &Picture) -> Result<PathBuf, KeepError> {
     // An earlier try may have written the file, and found no room for its row.
     if let Some(reservation) = database.written_picture(job.id, index).map_err(KeepError::of)? {
@@ -85,7 +89,8 @@ pub(super) fn keep_picture(database: &mut Database, job: &QueuedJob, index: u32,
 /// Records a picture whose file is written.
 fn record(database: &mut Database, reservation: &PictureReservation) -> Result<PathBuf, KeepError> {
     database.record_job_picture(reservation).map_err(KeepError::of)?;
-    // What the file does not tell is also written beside the pictures; the next picture tries again.
+    // What the file does not tell is also written beside the pictures; the next picture tries
+    // again.
     if let Err(error) = database.write_journals() {
         tracing::warn!("the gallery's journals were not written: {error}");
     }

@@ -21,7 +21,8 @@ pub struct QueueListing {
     pub found: DatabaseState,
 }
 
-/// Reads the queue in this database. Where the process that ran it is gone, jobs are told as the next one finds them. Blocks.
+/// Reads the queue in this database. Where the process that ran it is gone, jobs are told as the
+/// next one finds them. Blocks.
 ///
 /// # Errors
 /// If the database cannot be read.
@@ -54,7 +55,8 @@ pub fn list_jobs(database: &Path) -> Result<QueueListing, GalleryError> {
     Ok(QueueListing { rows: rows.collect(), pause: control.pause, is_running, found })
 }
 
-/// Sets the queue right where the process that ran it is gone, so that nothing counts as running that nobody makes. Blocks.
+/// Sets the queue right where the process that ran it is gone, so that nothing counts as running
+/// that nobody makes. Blocks.
 ///
 /// # Errors
 /// If the database cannot be written to.

@@ -1,7 +1,9 @@
-//! The right to run the queue: one process has it, and the system takes it back from a process that ends in whatever way.
+//! The right to run the queue: one process has it, and the system takes it back from a process that
+//! ends in whatever way.
 //!
-//! The file of the lock says that a process runs the queue, and is cut to one byte where that one ends by itself. Cutting needs no room, so after
-//! an end on a full disk, when no row could be written, nobody takes the jobs that ran for ones that made Atelier crash.
+//! The file of the lock says that a process runs the queue, and is cut to one byte where that one
+//! ends by itself. Cutting needs no room, so after an end on a full disk, when no row could be
+//! written, nobody takes the jobs that ran for ones that made Atelier crash.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -12,7 +14,8 @@ use atelier_gallery::queue::LastEnd;
 
 /// What is in the file while a process runs the queue.
 const RUNNING: &[u8] = b"running\n";
-/// Length of the file after an end by itself. That of a process that was killed is longer; an older Atelier's is empty.
+/// Length of the file after an end by itself. That of a process that was killed is longer; an older
+/// Atelier's is empty.
 const ENDED_BYTES: u64 = 1;
 
 /// The lock, while this process has it or tries to get it.
@@ -25,7 +28,8 @@ pub(super) struct EngineLock {
 }
 
 impl EngineLock {
-    /// The lock beside this database. Where the system gives none, this process has the right: a picture is worth more than a second queue.
+    /// The lock beside this database. Where the system gives none, this process has the right: a
+    /// picture is worth more than a second queue.
     pub(super) fn beside(database: Option<&Path>) -> Self {
         let file = database.and_then(|database| {
             let path = database.with_file_name("queue.lock");
@@ -119,7 +123,8 @@ mod tests {
         let mut first = take();
         assert_eq!(first.last_end(), LastEnd::Killed, "nobody said that it ended by itself");
         first.mark();
-        // The system gives the lock of a process that is killed to the next one, and leaves its file.
+        // The system gives the lock of a process that is killed to the next one, and leaves its
+        // file.
         drop(first);
         let looked = take();
         assert_eq!(looked.last_end(), LastEnd::Killed);

@@ -46,9 +46,11 @@ pub enum QueueRequest {
         /// The pace; `None`: it is not known any more.
         pace: Option<Pace>,
     },
-    /// A person waits for a picture that the engine makes beside the queue, or no longer: batches step aside behind the forming picture.
+    /// A person waits for a picture that the engine makes beside the queue, or no longer: batches
+    /// step aside behind the forming picture.
     SetAwaited(bool),
-    /// Stop what runs, and begin nothing more: the program is about to end. What runs now goes on at the next start.
+    /// Stop what runs, and begin nothing more: the program is about to end. What runs now goes on
+    /// at the next start.
     StopForEnd,
 }
 
@@ -151,7 +153,8 @@ impl QueueSnapshot {
         self.rows.iter().filter(|row| row.job.is_question())
     }
 
-    /// Seconds until the last job ends, from the time of the snapshot; `None` where that is not known.
+    /// Seconds until the last job ends, from the time of the snapshot; `None` where that is not
+    /// known.
     #[must_use]
     pub fn ends_in_secs(&self) -> Option<f64> {
         self.rows.iter().rfind(|row| matches!(row.job.state, JobState::Waiting | JobState::Running))?.ends_in_secs

@@ -1,11 +1,15 @@
-//! The queue: jobs on disk, given to the engine one after the other, and their pictures kept. No face.
+//! The queue: jobs on disk, given to the engine one after the other, and their pictures kept. No
+//! face.
 //!
-//! One thread has the database and decides; a caller sends [`QueueRequest`]s and reads [`QueueEvent`]s. Of several processes one owns the
-//! engine, by a lock of the system's; the others change rows, which that one notices. Invariants: a job is on the disk before the engine has
-//! it; its pictures are kept whether or not anybody reads events; what the disk does not take now is
-//! kept in memory and tried again, and nothing begins until then; the caller's reading of engine events is not disturbed.
+//! One thread has the database and decides; a caller sends [`QueueRequest`]s and reads
+//! [`QueueEvent`]s. Of several processes one owns the engine, by a lock of the system's; the others
+//! change rows, which that one notices. Invariants: a job is on the disk before the engine has it;
+//! its pictures are kept whether or not anybody reads events; what the disk does not take now is
+//! kept in memory and tried again, and nothing begins until then; the caller's reading of engine
+//! events is not disturbed.
 //!
-//! The engine cannot go on within a picture: a pause "after this picture" stops behind it, a pause "at once" begins that picture again later.
+//! The engine cannot go on within a picture: a pause "after this picture" stops behind it, a pause
+//! "at once" begins that picture again later.
 
 mod active;
 mod answers;
@@ -39,7 +43,8 @@ pub use model_lookup::ModelLookup;
 pub use options::{CrashedJobs, QueueOptions};
 use worker::Worker;
 
-/// Handle of the queue's thread. Dropping it ends the thread; jobs that run then go on at the next start.
+/// Handle of the queue's thread. Dropping it ends the thread; jobs that run then go on at the next
+/// start.
 pub struct QueueService {
     messages: Sender<Message>,
     events: Arc<Mailbox<QueueEvent>>,
@@ -47,7 +52,8 @@ pub struct QueueService {
 }
 
 impl QueueService {
-    /// Starts the thread, which opens the database by itself. `wake` is called after each event, on any thread.
+    /// Starts the thread, which opens the database by itself. `wake` is called after each event, on
+    /// any thread.
     ///
     /// # Errors
     /// If the system can start no thread.

@@ -26,7 +26,8 @@ pub struct QueueOptions {
     pub models: Option<ModelLookup>,
     /// Treatment of jobs that ran when the program ended.
     pub crashed: CrashedJobs,
-    /// A window: it takes the engine over from a command, which hands it over after the forming picture.
+    /// A window: it takes the engine over from a command, which hands it over after the forming
+    /// picture.
     pub is_window: bool,
 }
 

@@ -1,8 +1,9 @@
 //! Which job is next, and why the others wait. Pure.
 //!
-//! What a person waits for goes before batches. Each device that jobs are pinned to, and all others together, has at most one job that the
-//! engine has and has not begun: so devices overlap, and the order of the rest can be changed. Within the batch lane a job whose model is in
-//! memory may go before others, but never before one that a person put in its place, and not without end.
+//! What a person waits for goes before batches. Each device that jobs are pinned to, and all others
+//! together, has at most one job that the engine has and has not begun: so devices overlap, and the
+//! order of the rest can be changed. Within the batch lane a job whose model is in memory may go
+//! before others, but never before one that a person put in its place, and not without end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -120,7 +121,8 @@ impl Situation<'_> {
         self.jobs.iter().find(|job| job.id == id).map(|job| &job.device)
     }
 
-    /// A job that goes before the first one of the batch lane because its model is in memory and the first one's is not.
+    /// A job that goes before the first one of the batch lane because its model is in memory and
+    /// the first one's is not.
     fn with_model_in_memory<'a>(&self, first: &'a QueuedJob, others: impl Iterator<Item = &'a QueuedJob>) -> Option<&'a QueuedJob> {
         let passed = self.moved_up.get(&first.device).copied().unwrap_or_default();
         if !self.follows_model || first.lane != Lane::Batch || first.is_placed || passed >= MAX_MOVED_UP {
@@ -134,7 +136,8 @@ impl Situation<'_> {
         others.take(LOOK_AHEAD).take_while(|job| !job.is_placed).find(|job| in_memory.contains(&&job.recipe.files))
     }
 
-    /// True where the engine is not at this job yet. The first one that it has counts as begun in the moment before it says so.
+    /// True where the engine is not at this job yet. The first one that it has counts as begun in
+    /// the moment before it says so.
     pub(super) fn is_waiting(&self, job: &QueuedJob) -> bool {
         match job.state {
             JobState::Waiting | JobState::Held => true,

@@ -9,7 +9,8 @@ pub(super) struct Progressed {
     pub(super) pictures: f64,
 }
 
-/// Seconds until each job ends; `None` from the first on whose pace is not known. `pace`: what a model takes. `progressed`: of a running job.
+/// Seconds until each job ends; `None` from the first on whose pace is not known. `pace`: what a
+/// model takes. `progressed`: of a running job.
 pub(super) fn ends_in_secs(
     jobs: &[QueuedJob],
     pace: impl Fn(&QueuedJob) -> Option<Pace>,
@@ -39,7 +40,8 @@ pub(super) fn ends_in_secs(
     ends
 }
 
-/// The pace to go by: what was measured; else what a running job's last step shows, with the rest as predicted; else what is predicted.
+/// The pace to go by: what was measured; else what a running job's last step shows, with the rest
+/// as predicted; else what is predicted.
 pub(super) fn known_pace(measured: Option<Pace>, running: Option<Pace>, predicted: Option<Pace>) -> Option<Pace> {
     let shown = |step: Pace| Pace { step_secs_per_megapixel: step.step_secs_per_megapixel, ..predicted.unwrap_or(step) };
     measured.or_else(|| running.map(shown)).or(predicted)

@@ -1,4 +1,5 @@
-//! Pictures that jobs start from and that are in no file: they are written beside the queue, so that a job outlives the process.
+//! Pictures that jobs start from and that are in no file: they are written beside the queue, so
+//! that a job outlives the process.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,8 +24,8 @@ pub(super) fn write_pixels(recipe: &mut Recipe, folder: &Path) -> Result<(), Pic
     Ok(())
 }
 
-/// Removes the files in this folder that none of these recipes needs and that are older than `least_age`: another process may be about to add their job.
-/// Blocks.
+/// Removes the files in this folder that none of these recipes needs and that are older than
+/// `least_age`: another process may be about to add their job. Blocks.
 pub(super) fn remove_unused<'a>(folder: &Path, recipes: impl Iterator<Item = &'a Recipe>, least_age: Duration) {
     let used: BTreeSet<PathBuf> = recipes.flat_map(files_of).collect();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -158,7 +158,8 @@ fn one_job_stands_at_the_engines_door_and_the_others_can_be_put_in_another_order
 
     bench.service.send(QueueRequest::Move(third, Some(second)));
     bench.until("the move", |snapshot| snapshot.row(third).unwrap().job.is_placed);
-    // The engine gives the one back that it has not begun; here it had been taken, so its end is ours to send.
+    // The engine gives the one back that it has not begun; here it had been taken, so its end is
+    // ours to send.
     bench.engine.send(Event::End { job: door, end: End::Cancelled });
     let (_, recipe, _) = bench.take();
     assert_eq!(recipe.prompt, "c");
@@ -286,7 +287,8 @@ fn after_the_program_ended_without_a_word_one_question_is_asked_and_answered() {
     bench.until_state(id, JobState::Waiting);
 }
 
-/// Puts the queue as the process after a kill finds it, before the service here can mark what runs as it ends.
+/// Puts the queue as the process after a kill finds it, before the service here can mark what runs
+/// as it ends.
 fn leave_as_after_a_kill(folder: &Path, id: QueuedJobId) {
     let path = atelier_core::paths::Paths::beneath(folder).gallery_file();
     let (mut database, _) = atelier_gallery::Database::open(&path).unwrap();

@@ -1,4 +1,5 @@
-//! The queue's thread: owns the database, gives jobs to the engine, keeps their pictures, publishes snapshots.
+//! The queue's thread: owns the database, gives jobs to the engine, keeps their pictures, publishes
+//! snapshots.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -73,7 +74,8 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// Opens the database; where that fails, the queue lasts as long as the process, and an event says so.
+    /// Opens the database; where that fails, the queue lasts as long as the process, and an event
+    /// says so.
     pub(super) fn open(mut options: QueueOptions, engine: Arc<Handle>, events: Arc<Mailbox<QueueEvent>>) -> Self {
         let (mut open_at, mut is_kept) = (None, true);
         let database = match options.database.as_deref().map(Database::open).transpose() {
@@ -104,7 +106,8 @@ impl Worker {
             Ok(database) => database,
             Err(error) => unreachable!("a database in memory needs nothing but memory: {error}"),
         };
-        // A queue in memory knows nothing of the jobs on the disk, so it touches neither their lock nor their pictures.
+        // A queue in memory knows nothing of the jobs on the disk, so it touches neither their lock
+        // nor their pictures.
         let lock = EngineLock::beside(options.database.as_deref().filter(|_| is_kept));
         let mut worker = Self {
             options,
@@ -237,7 +240,8 @@ impl Worker {
         self.value_or_wait(result).unwrap_or(false) | is_tried
     }
 
-    /// Takes the right to run the queue where it is free, and sets right what the process before left. Returns true if it was taken now.
+    /// Takes the right to run the queue where it is free, and sets right what the process before
+    /// left. Returns true if it was taken now.
     fn take_lock(&mut self) -> Result<bool, GalleryError> {
         let control = self.database.queue_control()?;
         if !self.lock.is_held() {
@@ -321,7 +325,8 @@ impl Worker {
         }
     }
 
-    /// Carries out what the state of the queue asks for. Returns true if the state has changed by that.
+    /// Carries out what the state of the queue asks for. Returns true if the state has changed by
+    /// that.
     fn act(&mut self) -> Result<bool, GalleryError> {
         self.stop_what_must_stop();
         let is_wanted = self.control.is_wanted && !self.options.is_window;
@@ -375,7 +380,8 @@ impl Worker {
                 active.stops_after_picture = active.has_more_pictures();
             }
         } else {
-            // The pause was over before the picture was; the policy suspends for other reasons again.
+            // The pause was over before the picture was; the policy suspends for other reasons
+            // again.
             for active in self.active.values_mut() {
                 active.stops_after_picture = false;
             }
@@ -399,7 +405,8 @@ impl Worker {
             return Ok(true);
         }
         let Some(pictures) = job.missing_pictures() else {
-            // A cancelled job that has all its pictures and was asked for again: it would stand in the way of all others.
+            // A cancelled job that has all its pictures and was asked for again: it would stand in
+            // the way of all others.
             self.write(Change::Outcome(id, JobOutcome::Done));
             return Ok(true);
         };

@@ -1,4 +1,5 @@
-//! Import of A1111's list of styles: a style that is there is never replaced without a question, and then goes to the trash. Blocks.
+//! Import of A1111's list of styles: a style that is there is never replaced without a question,
+//! and then goes to the trash. Blocks.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -162,7 +163,8 @@ mod tests {
     use super::*;
     use crate::styles::StyleTask;
 
-    /// A folder with the person's "Ink", which has a picture, and "Oil"; and a list with another "Ink", the same "Oil", and new ones.
+    /// A folder with the person's "Ink", which has a picture, and "Oil"; and a list with another
+    /// "Ink", the same "Oil", and new ones.
     struct World {
         home: tempfile::TempDir,
     }

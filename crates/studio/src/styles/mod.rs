@@ -1,7 +1,8 @@
 //! Styles: some of a picture's settings under a name, to be applied to whatever is being made.
 //!
-//! Each is a file of its own in a folder beside the settings, so a damaged one costs only itself. Words with `{prompt}` take the person's
-//! prompt into their middle, others follow it, as A1111's styles do.
+//! Each is a file of its own in a folder beside the settings, so a damaged one costs only itself.
+//! Words with `{prompt}` take the person's prompt into their middle, others follow it, as A1111's
+//! styles do.
 
 mod import;
 mod list;

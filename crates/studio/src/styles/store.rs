@@ -101,7 +101,8 @@ pub fn save_style(folder: &Path, style: &Style, picture: Option<&Rgb8>) -> Resul
     }
 }
 
-/// Moves the style of this name with its picture to the system's trash, which is `trash`; succeeds where there is none.
+/// Moves the style of this name with its picture to the system's trash, which is `trash`; succeeds
+/// where there is none.
 ///
 /// # Errors
 /// If the system refuses.
@@ -115,7 +116,8 @@ pub fn delete_style(folder: &Path, name: &str, trash: fn(&Path) -> Result<(), St
     Ok(())
 }
 
-/// The file of the style of this name: the one that is there, else a free one that is named after it.
+/// The file of the style of this name: the one that is there, else a free one that is named after
+/// it.
 fn file_of(folder: &Path, name: &str) -> Result<PathBuf, StyleError> {
     let name = name.trim();
     if name.is_empty() {

@@ -19,7 +19,8 @@ pub enum StyleTask {
     Delete(String),
     /// Read A1111's list of styles and write them, unless something has to be asked first.
     Import(PathBuf),
-    /// Write the styles of a list after a question; this is what becomes of those whose names are taken.
+    /// Write the styles of a list after a question; this is what becomes of those whose names are
+    /// taken.
     Write(Box<StyleImport>, TakenNames),
 }
 
@@ -39,7 +40,8 @@ impl From<String> for StyleOutcome {
 }
 
 impl StyleTask {
-    /// Carries it out in this folder and says what came of it. `trash` moves a file to the system's trash. Blocks.
+    /// Carries it out in this folder and says what came of it. `trash` moves a file to the system's
+    /// trash. Blocks.
     pub fn run(self, folder: &Path, trash: fn(&Path) -> Result<(), String>) -> StyleOutcome {
         match self {
             Self::Read => StyleOutcome::default(),

@@ -1,7 +1,9 @@
-//! Whether there is a newer version: one small signed file of the publisher, asked for once a week where the person agreed.
+//! Whether there is a newer version: one small signed file of the publisher, asked for once a week
+//! where the person agreed.
 //!
-//! Nothing about the person or the machine is sent. The answer is worth nothing without the publisher's signature, and a signed answer that
-//! is older than one that was seen before is a replay. Nothing is downloaded or installed: a page is offered.
+//! Nothing about the person or the machine is sent. The answer is worth nothing without the
+//! publisher's signature, and a signed answer that is older than one that was seen before is a
+//! replay. Nothing is downloaded or installed: a page is offered.
 
 mod version;
 
@@ -64,8 +66,9 @@ struct Published {
 }
 
 impl Feed {
-    /// The feed that this program was built with: `ATELIER_UPDATE_URL` names the file, whose signature has the same name with `.minisig`
-    /// behind, and `ATELIER_UPDATE_KEY` is the publisher's public key, the second line of a minisign `.pub` file. Without both nothing is
+    /// The feed that this program was built with: `ATELIER_UPDATE_URL` names the file, whose
+    /// signature has the same name with `.minisig` behind, and `ATELIER_UPDATE_KEY` is the
+    /// publisher's public key, the second line of a minisign `.pub` file. Without both nothing is
     /// ever asked.
     #[must_use]
     pub fn of_build() -> Option<Self> {

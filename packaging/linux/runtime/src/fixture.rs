@@ -23,7 +23,8 @@ struct Tables {
     folders: Vec<u8>,
 }
 
-/// An image of a folder with these entries; `made_secs` is its time. Its tables are one block of metadata each.
+/// An image of a folder with these entries; `made_secs` is its time. Its tables are one block of
+/// metadata each.
 pub(crate) fn image(made_secs: u32, root: &[Entry]) -> Vec<u8> {
     let mut tables = Tables::default();
     let root = tables.folder(root);

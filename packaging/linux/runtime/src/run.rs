@@ -83,8 +83,8 @@ fn cache_folder() -> Result<PathBuf, String> {
     cache.map(|it| it.join(FOLDER)).ok_or_else(|| "Atelier does not know where to unpack itself: set HOME or XDG_CACHE_HOME.".to_owned())
 }
 
-/// The folder with the unpacked image, which is made where it is not there yet, and completed where something of it was removed. It stays
-/// for as long as the file is open.
+/// The folder with the unpacked image, which is made where it is not there yet, and completed where
+/// something of it was removed. It stays for as long as the file is open.
 fn unpacked(image: &mut Image, cache: &Path) -> Result<(PathBuf, File), String> {
     let folder = cache.join(format!("{:016x}", hash(image.superblock())));
     let failed = |error: io::Error| {
@@ -117,13 +117,15 @@ fn hold(folder: &Path) -> io::Result<Option<File>> {
         Err(error) => return Err(error),
     };
     lock.lock_shared()?;
-    // While this waited, another version may have removed the folder, and another start may have made it again.
+    // While this waited, another version may have removed the folder, and another start may have
+    // made it again.
     let is_same = |there: fs::Metadata, held: &fs::Metadata| (there.dev(), there.ino()) == (held.dev(), held.ino());
     let held = lock.metadata()?;
     Ok(fs::metadata(&path).is_ok_and(|there| is_same(there, &held)).then_some(lock))
 }
 
-/// Unpacks the image into this folder, whole or not at all, and holds it. `None` where another start was faster.
+/// Unpacks the image into this folder, whole or not at all, and holds it. `None` where another
+/// start was faster.
 fn unpack(image: &mut Image, cache: &Path, folder: &Path) -> io::Result<Option<File>> {
     let part = cache.join(new_part_name());
     fs::create_dir(&part)?;
@@ -151,7 +153,8 @@ fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Removes the versions that no process holds, and what starts left that were ended. What cannot be removed stays; it costs only space.
+/// Removes the versions that no process holds, and what starts left that were ended. What cannot be
+/// removed stays; it costs only space.
 fn remove_unused(cache: &Path) {
     for folder in fs::read_dir(cache).into_iter().flatten().flatten().map(|entry| entry.path()) {
         match File::open(folder.join(LOCK)) {

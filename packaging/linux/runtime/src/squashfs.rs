@@ -1,7 +1,9 @@
-//! Reads squashfs 4.0 as `mksquashfs -comp gzip -no-xattrs` writes it: folders, files and symbolic links.
+//! Reads squashfs 4.0 as `mksquashfs -comp gzip -no-xattrs` writes it: folders, files and symbolic
+//! links.
 //!
-//! All numbers are little-endian. Inodes and directories are streams cut into blocks of 8 KiB, each compressed by itself; an inode is named by
-//! the block that it starts in and its offset there. What is damaged is an error, never a panic.
+//! All numbers are little-endian. Inodes and directories are streams cut into blocks of 8 KiB, each
+//! compressed by itself; an inode is named by the block that it starts in and its offset there.
+//! What is damaged is an error, never a panic.
 
 use std::fs::{self, File};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -86,8 +88,9 @@ impl Image {
         self.complete(folder)
     }
 
-    /// Puts back what a folder lacks of the image, by kind, size, permissions and the target of links, and flushes it to the disk. What is
-    /// there stays, and programs that run from it are not disturbed.
+    /// Puts back what a folder lacks of the image, by kind, size, permissions and the target of
+    /// links, and flushes it to the disk. What is there stays, and programs that run from it are
+    /// not disturbed.
     pub(crate) fn complete(&mut self, folder: &Path) -> io::Result<()> {
         let root = self.node(self.root >> 16, self.root & 0xffff)?;
         self.put_back(root, folder)
@@ -112,7 +115,8 @@ impl Image {
                     self.copy_file(&mut file, size, data, fragment, &blocks)?;
                     let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
                     file.set_permissions(fs::Permissions::from_mode(mode))?;
-                    // A name for bytes that are not on the disk yet is an empty file after a power cut.
+                    // A name for bytes that are not on the disk yet is an empty file after a power
+                    // cut.
                     file.sync_all()
                 })
             }

@@ -1,8 +1,9 @@
 //! `atelier.com`: Atelier's command line in a Windows console.
 //!
-//! A Windows program either has a console of its own or none. `atelier.exe` has none, so that none opens beside the window; but a console does
-//! not wait for such a program. Where `atelier` is typed, Windows takes `atelier.com` before `atelier.exe`: this program starts the other one
-//! with its own arguments, streams and folder, waits for it, and ends with its exit code.
+//! A Windows program either has a console of its own or none. `atelier.exe` has none, so that none
+//! opens beside the window; but a console does not wait for such a program. Where `atelier` is
+//! typed, Windows takes `atelier.com` before `atelier.exe`: this program starts the other one with
+//! its own arguments, streams and folder, waits for it, and ends with its exit code.
 
 use std::env;
 use std::io;
@@ -22,7 +23,8 @@ fn main() {
 }
 
 fn run() -> io::Result<ExitStatus> {
-    // A console sends Ctrl-C to both programs. The other one cancels its job; this one must not end before it.
+    // A console sends Ctrl-C to both programs. The other one cancels its job; this one must not end
+    // before it.
     if let Err(error) = ctrlc::set_handler(|| ()) {
         eprintln!("warning: Ctrl-C ends this program at once: {error}");
     }

@@ -1,4 +1,5 @@
-//! Settings of a part that is generated: what the model sees of its surroundings, its edge, and what it begins with.
+//! Settings of a part that is generated: what the model sees of its surroundings, its edge, and
+//! what it begins with.
 
 use eframe::egui::{Button, DragValue, Popup, PopupCloseBehavior, Ui, vec2};
 
@@ -8,7 +9,8 @@ use atelier_core::canvas::{AreaFill, AreaSettings};
 
 /// Width of the menu, in points.
 const WIDTH: f32 = 300.0;
-/// The most context that the slider gives: with more, the part is a few pixels of what the model sees.
+/// The most context that the slider gives: with more, the part is a few pixels of what the model
+/// sees.
 const MAX_CONTEXT: f32 = 4.0;
 /// Width of a soft edge where it is first set by hand, in pixels.
 const USUAL_FEATHER: u32 = 16;

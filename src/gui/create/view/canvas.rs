@@ -1,4 +1,5 @@
-//! The canvas: the picture as it forms and when it is finished, with zoom and pan; or what to do next.
+//! The canvas: the picture as it forms and when it is finished, with zoom and pan; or what to do
+//! next.
 
 use eframe::egui::{
     Align, CursorIcon, Id, Layout, PointerButton, Pos2, Rect, Response, RichText, Role, Sense, TextureId, Ui, UiBuilder, Vec2, WidgetInfo,
@@ -99,7 +100,8 @@ fn part_of(drawn: Rect, size: Vec2, part: PixelRect) -> Rect {
     Rect::from_min_size(at, vec2(part.width as f32, part.height as f32) * scale)
 }
 
-/// The texture to draw: the forming picture, else a step of all of the one shown, else that, else its small look until the large one is there.
+/// The texture to draw: the forming picture, else a step of all of the one shown, else that, else
+/// its small look until the large one is there.
 fn shown(state: &State) -> Option<(TextureId, Pos2)> {
     let all = pos2(1.0, 1.0);
     if let Some(forming) = forming(state) {

@@ -15,7 +15,8 @@ use atelier_studio::opened_picture::{ModelRemedy, OpenedPicture, SettingLine};
 
 /// Width of the card, in points.
 const WIDTH: f32 = 560.0;
-/// Space that the window keeps beside the card, and that the card needs beside its lists, in points.
+/// Space that the window keeps beside the card, and that the card needs beside its lists, in
+/// points.
 const MARGIN: f32 = 48.0;
 const AROUND_LISTS: f32 = 250.0;
 /// Side of the small look, in points.
@@ -47,7 +48,8 @@ pub(crate) fn dropped_card(ui: &mut Ui, state: &State, commands: &mut Commands) 
     }
 }
 
-/// Asks for another frame while the card's height changes: lists take their final height in the frame after the one that measures them.
+/// Asks for another frame while the card's height changes: lists take their final height in the
+/// frame after the one that measures them.
 fn repaint_until_still(ui: &Ui, height: f32) {
     let id = Id::unique("height of the dropped picture's card");
     if ui.data(|data| data.get_temp(id)) != Some(height) {

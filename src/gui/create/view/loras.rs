@@ -1,4 +1,5 @@
-//! LoRAs: chips below the prompt, the list with switches and strengths, and the picker of those on this disk.
+//! LoRAs: chips below the prompt, the list with switches and strengths, and the picker of those on
+//! this disk.
 
 use std::path::Path;
 
@@ -156,8 +157,8 @@ fn strength_row(ui: &mut Ui, lora: &mut Lora, is_on: bool) {
     });
 }
 
-/// Draws what is known of a LoRA: that it was made for other models, and the words that evoke what it was trained on. Returns the words that
-/// were chosen.
+/// Draws what is known of a LoRA: that it was made for other models, and the words that evoke what
+/// it was trained on. Returns the words that were chosen.
 fn facts(ui: &mut Ui, state: &State, lora: &Lora, prompt: &str) -> Vec<String> {
     let Some(known) = known_loras(&state.shared).find(|known| known.path == lora.path) else { return Vec::new() };
     if let Some(sentence) = known.mismatch(&state.shared) {

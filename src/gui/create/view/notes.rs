@@ -1,4 +1,5 @@
-//! Notes on the picture that is shown: what was changed for the person or went wrong, with a button for each change that may help.
+//! Notes on the picture that is shown: what was changed for the person or went wrong, with a button
+//! for each change that may help.
 
 use eframe::egui::{Area, Frame, Id, Label, Margin, Order, Rect, RichText, Ui, vec2};
 
@@ -30,7 +31,8 @@ pub(crate) fn lines(picture: &SessionPicture) -> String {
     picture.notes.iter().map(|note| note.sentence.as_str()).collect::<Vec<_>>().join("\n")
 }
 
-/// Draws the notes on the picture shown, in the upper left corner of the canvas; or their mark alone.
+/// Draws the notes on the picture shown, in the upper left corner of the canvas; or their mark
+/// alone.
 pub(crate) fn notes_panel(ui: &mut Ui, state: &State, commands: &mut Commands, canvas: Rect) {
     let is_forming = state.create.forming.is_some() || state.live.shown().is_some();
     let follows_forming = state.create.session.following() && is_forming;

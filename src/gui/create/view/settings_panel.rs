@@ -1,4 +1,5 @@
-//! The panel on the left: prompt, model, size and everything else that the next picture is made with.
+//! The panel on the left: prompt, model, size and everything else that the next picture is made
+//! with.
 //!
 //! Widgets change a copy of the recipe; one command carries the copy when it differs.
 
@@ -182,8 +183,8 @@ fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comma
     }
 }
 
-/// Puts the caret behind what undo or redo changed in the field that has the keyboard. The pairs are the texts before and after, of the
-/// prompt and of the negative prompt.
+/// Puts the caret behind what undo or redo changed in the field that has the keyboard. The pairs
+/// are the texts before and after, of the prompt and of the negative prompt.
 pub(crate) fn text_restored(ctx: &Context, prompt: (&str, &str), negative: (&str, &str)) {
     let Some(focused) = ctx.memory(Memory::focused) else { return };
     // A number that is being typed would be taken from its text again.
@@ -260,7 +261,8 @@ fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
         let buttons = 2.0 * (widgets::ROW_HEIGHT + 2.0) + ui.spacing().item_spacing.x;
         let width = ui.available_width() - buttons;
         let id = Id::unique("seed text");
-        // The typed text stays until the field is left, so that a half-typed number is not corrected under the cursor.
+        // The typed text stays until the field is left, so that a half-typed number is not
+        // corrected under the cursor.
         let typed = ui.data(|data| data.get_temp::<String>(id)).filter(|typed| typed.parse().unwrap_or(-1) == recipe.seed);
         let mut text = typed.clone().unwrap_or_else(|| if recipe.seed < 0 { String::new() } else { recipe.seed.to_string() });
         let what = "Random seed: the same seed and settings give the same picture. Empty: a new seed for each picture.";

@@ -73,7 +73,8 @@ fn snapped(side_px: u32) -> u32 {
     (side_px.saturating_add(SNAP_PX / 2) / SNAP_PX * SNAP_PX).max(64)
 }
 
-/// The shape that a size has, as nearly as the grid allows; a small size may have several, of which the nearest counts.
+/// The shape that a size has, as nearly as the grid allows; a small size may have several, of which
+/// the nearest counts.
 fn shape_of(width: u32, height: u32) -> Option<(u32, u32)> {
     let ratio = f64::from(width) / f64::from(height);
     let off = |shape: &(u32, u32)| (ratio * f64::from(shape.1) / f64::from(shape.0)).ln().abs();

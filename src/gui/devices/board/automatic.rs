@@ -10,7 +10,8 @@ use atelier_engine::Estimate;
 pub struct Automatic {
     /// True where Atelier chooses.
     pub is_on: bool,
-    /// A sentence on the placement that was chosen; `None` where none was, or everything is on the first device.
+    /// A sentence on the placement that was chosen; `None` where none was, or everything is on the
+    /// first device.
     pub note: Option<String>,
     /// The placement with which the chosen model is in memory.
     pub(super) in_use: Option<PlacementText>,

@@ -1,4 +1,5 @@
-//! Moves of a card: to another runtime device or another place for its weights, with the predicted outcome. Pure.
+//! Moves of a card: to another runtime device or another place for its weights, with the predicted
+//! outcome. Pure.
 
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::placement::{Assignment, Change, DeviceCapacity, Module, Needs, Placement, Prediction, WeightLocation};

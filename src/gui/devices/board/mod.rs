@@ -1,8 +1,10 @@
-//! The board: the placement of the recipe's modules, the memory it takes, and the planner's suggestion.
+//! The board: the placement of the recipe's modules, the memory it takes, and the planner's
+//! suggestion.
 //!
-//! The recipe's placement text is the only source. Everything else is derived from it, from the devices and from the engine's estimate, and
-//! is recomputed only after one of these has changed ([`Board::refresh`]). Pure: the time is an argument. Requests to the engine and drawing
-//! do not belong here.
+//! The recipe's placement text is the only source. Everything else is derived from it, from the
+//! devices and from the engine's estimate, and is recomputed only after one of these has changed
+//! ([`Board::refresh`]). Pure: the time is an argument. Requests to the engine and drawing do not
+//! belong here.
 
 mod automatic;
 mod card_move;
@@ -33,15 +35,18 @@ pub use time::{PictureTimes, is_too_slow, time_sentence};
 pub(in crate::gui) use model_key::model_key;
 pub(in crate::gui) use server::test_summary;
 
-/// Seconds without a change before the planner runs: a drag changes the placement at every point, and only its end needs a plan.
+/// Seconds without a change before the planner runs: a drag changes the placement at every point,
+/// and only its end needs a plan.
 const PLAN_DELAY_SECS: f64 = 0.08;
 
-/// Placement of the recipe's modules on the devices, with predicted memory and the planner's suggestion.
+/// Placement of the recipe's modules on the devices, with predicted memory and the planner's
+/// suggestion.
 #[derive(Default)]
 pub struct Board {
     /// Devices in the engine's last answer, sorted by kind: GPU first, CPU last.
     pub devices: Vec<Device>,
-    /// Modules in use according to the estimate; before the first estimate, those of the recipe's files.
+    /// Modules in use according to the estimate; before the first estimate, those of the recipe's
+    /// files.
     pub modules: Vec<Module>,
     /// Parsed placement text; while the text has errors, its last readable version.
     pub placement: Option<Placement>,
@@ -91,7 +96,8 @@ pub struct Board {
 }
 
 impl Board {
-    /// A board without devices, with these pinned modules. `automatic`: Atelier places recipes that name no device.
+    /// A board without devices, with these pinned modules. `automatic`: Atelier places recipes that
+    /// name no device.
     #[must_use]
     pub fn new(pins: BTreeSet<Module>, automatic: bool) -> Self {
         Self { pins, automatic: Automatic { is_on: automatic, ..Automatic::default() }, ..Self::default() }
@@ -111,8 +117,8 @@ impl Board {
         }
     }
 
-    /// Recomputes whatever depends on something that has changed. Returns the seconds until the next call is due; `None` when nothing is left
-    /// to compute.
+    /// Recomputes whatever depends on something that has changed. Returns the seconds until the
+    /// next call is due; `None` when nothing is left to compute.
     pub fn refresh(&mut self, recipe: &Recipe, now_secs: f64) -> Option<f64> {
         let key = EstimateKey::of(recipe);
         if self.computed_for.as_ref().is_some_and(|(_, before)| !before.is_same_model(&key)) {
@@ -177,7 +183,8 @@ impl Board {
                     exists(&assignment.runs_on) && (assignment.weights == WeightLocation::Disk || exists(assignment.weights.name()))
                 })
             };
-            // A text with errors leaves the last placement; without one, the default placement is shown.
+            // A text with errors leaves the last placement; without one, the default placement is
+            // shown.
             let last = self.placement.take().filter(devices_exist);
             let default = || Placement::parse(&PlacementText::default(), &self.devices).ok();
             self.placement = Placement::parse(text, &self.devices).ok().or(last).or_else(default);
@@ -249,7 +256,8 @@ impl Board {
         self.plan_visibility = Some(visible);
     }
 
-    /// Bytes of a device that the last run used in a phase, without other models; `None` if that was a run of another recipe or placement.
+    /// Bytes of a device that the last run used in a phase, without other models; `None` if that
+    /// was a run of another recipe or placement.
     #[must_use]
     pub fn measured_bytes(&self, device: &str, phase: Phase) -> Option<u64> {
         let (_, peaks) = self.measured_peaks.as_ref().filter(|(of, _)| Some(of) == self.computed_for.as_ref())?;
@@ -262,8 +270,8 @@ impl Board {
         self.measured_peaks = Some(((recipe.placement.clone(), EstimateKey::of(recipe)), peaks));
     }
 
-    /// Devices that have a column. Of a GPU that several backends offer: those in use, else the chosen one, else the first. Accelerators of
-    /// the CPU have a column only while they are used.
+    /// Devices that have a column. Of a GPU that several backends offer: those in use, else the
+    /// chosen one, else the first. Accelerators of the CPU have a column only while they are used.
     #[must_use]
     pub fn columns(&self) -> Vec<&Device> {
         let mut columns = Vec::new();
@@ -319,7 +327,8 @@ impl Board {
         }
     }
 
-    /// Remedies after a device ran out of memory: its capacity is taken from the failure in place of the prediction.
+    /// Remedies after a device ran out of memory: its capacity is taken from the failure in place
+    /// of the prediction.
     #[must_use]
     pub fn remedies_after(&self, met: &OutOfMemory) -> Vec<Remedy> {
         let capacities = suggestion::capacities_after_failure(&self.capacities, self.prediction.as_ref(), met);

@@ -46,7 +46,8 @@ pub(in crate::gui) fn test_summary(report: &RemoteReport) -> String {
     format!("{program} answers and {devices}: {trip_ms:.1} ms there and back,{bandwidth} wire version {}.", report.wire_version)
 }
 
-/// Shell command for an SSH tunnel to this server, to be run on this machine; the server is then at 127.0.0.1.
+/// Shell command for an SSH tunnel to this server, to be run on this machine; the server is then at
+/// 127.0.0.1.
 #[must_use]
 pub fn ssh_tunnel_command(address: &ServerAddress) -> String {
     let (host, port) = address.as_str().rsplit_once(':').unwrap_or((address.as_str(), ""));

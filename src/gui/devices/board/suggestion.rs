@@ -107,8 +107,8 @@ impl PlanningInputs<'_> {
     }
 }
 
-/// Memory of the devices as a failure has shown it: the device that ran out had the predicted bytes less those that the failed allocation
-/// lacked.
+/// Memory of the devices as a failure has shown it: the device that ran out had the predicted bytes
+/// less those that the failed allocation lacked.
 pub(crate) fn capacities_after_failure(
     capacities: &[DeviceCapacity],
     prediction: Option<&Prediction>,

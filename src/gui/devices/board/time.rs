@@ -7,12 +7,14 @@ use atelier_core::time::{MissingRates, PhaseTime, TimePrediction};
 use atelier_engine::{Estimate, EstimateKey, Timings};
 use atelier_gallery::queue::Pace;
 
-/// Part of a predicted time below which a measured one is of something that was skipped: the prompt was known.
+/// Part of a predicted time below which a measured one is of something that was skipped: the prompt
+/// was known.
 const SKIPPED: f64 = 0.05;
 /// Seconds of a picture from which on a model is too slow to be worked with.
 const TOO_SLOW_SECS: f64 = 600.0;
 
-/// Inputs of a prediction beside the devices: placement, estimate key, steps of the first and second pass.
+/// Inputs of a prediction beside the devices: placement, estimate key, steps of the first and
+/// second pass.
 type TimeKey = (PlacementText, EstimateKey, [u32; 2]);
 
 fn time_key(recipe: &Recipe) -> TimeKey {
@@ -44,14 +46,16 @@ impl PictureTimes {
         self.predicted.as_ref()?.as_ref().err()
     }
 
-    /// Predicted seconds that a device takes in a phase of a picture; `None` where it is not known, or the device has nothing to do.
+    /// Predicted seconds that a device takes in a phase of a picture; `None` where it is not known,
+    /// or the device has nothing to do.
     #[must_use]
     pub fn phase_secs(&self, device: &str, phase: Phase) -> Option<f64> {
         let own: Vec<f64> = self.of_phase(phase).filter(|it| it.device == device).map(|it| it.secs).collect();
         (!own.is_empty()).then(|| own.iter().sum())
     }
 
-    /// Measured seconds of a phase in the last run with these settings, where this device alone worked in it.
+    /// Measured seconds of a phase in the last run with these settings, where this device alone
+    /// worked in it.
     #[must_use]
     pub fn measured_phase_secs(&self, device: &str, phase: Phase) -> Option<f64> {
         let (_, timings) = self.measured.as_ref().filter(|(of, _)| Some(of) == self.predicted_for.as_ref())?;
@@ -67,7 +71,8 @@ impl PictureTimes {
         self.phase_secs(device, phase).filter(|predicted| secs > predicted * SKIPPED).map(|_| secs)
     }
 
-    /// Parts of a picture's time in which a device works, each from 0 to 1 of the whole, with their phases.
+    /// Parts of a picture's time in which a device works, each from 0 to 1 of the whole, with their
+    /// phases.
     #[must_use]
     pub fn timeline(&self, device: &str) -> Vec<(Phase, f64, f64)> {
         let Some(time) = self.predicted() else { return Vec::new() };
@@ -118,7 +123,8 @@ impl PictureTimes {
         self.version
     }
 
-    /// Predicts the time where the steps of the recipe have changed, or anything else, which `is_recomputed` tells.
+    /// Predicts the time where the steps of the recipe have changed, or anything else, which
+    /// `is_recomputed` tells.
     pub(super) fn refresh(&mut self, recipe: &Recipe, is_recomputed: bool, inputs: Option<(&Estimate, &Placement, &Prediction)>) {
         let steps = [0, 1].map(|pass| recipe.steps_until_end_of_pass(pass));
         let has_other_steps = self.predicted_for.as_ref().is_none_or(|(_, _, before)| *before != steps);
@@ -132,7 +138,8 @@ impl PictureTimes {
 
 /// Sentence for a person who is about to generate: "About 13 s, first preview after 4 s".
 ///
-/// `is_loaded`: the model is in memory. `without_enlarging`: an upscaler works too, whose time is not predicted.
+/// `is_loaded`: the model is in memory. `without_enlarging`: an upscaler works too, whose time is
+/// not predicted.
 #[must_use]
 pub fn time_sentence(time: &TimePrediction, pictures: u32, is_loaded: bool, without_enlarging: bool) -> String {
     let loading = if is_loaded { time.total_secs - time.loaded_secs() } else { 0.0 };

@@ -1,4 +1,5 @@
-//! Header of a column: name and backend of a device, its memory bar, its use by phase, and its budget.
+//! Header of a column: name and backend of a device, its memory bar, its use by phase, and its
+//! budget.
 
 use eframe::egui::{Align, ComboBox, Id, Label, Layout, Rect, Role, Sense, Ui, UiBuilder, WidgetInfo, vec2};
 

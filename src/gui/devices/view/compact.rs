@@ -1,4 +1,5 @@
-//! Summary of the board for the Create view: a line for each device in use, and a hint if memory does not suffice.
+//! Summary of the board for the Create view: a line for each device in use, and a hint if memory
+//! does not suffice.
 
 use eframe::egui::{Align2, FontId, Id, Label, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
@@ -96,7 +97,8 @@ fn line(ui: &mut Ui, state: &State, commands: &mut Commands, device: &Device) {
     }
 }
 
-/// Line above the Generate button: seconds of the next picture, and to its first preview. Nothing while they are not known.
+/// Line above the Generate button: seconds of the next picture, and to its first preview. Nothing
+/// while they are not known.
 pub(crate) fn time_line(ui: &mut Ui, state: &State) {
     let (palette, board) = (theme::palette(ui), &state.devices.board);
     let Some(time) = board.times.predicted().filter(|_| state.shared.screen != Screen::Devices) else { return };
@@ -117,7 +119,8 @@ fn details(time: &TimePrediction) -> String {
     format!("Of a picture: {}; {} a step.", parts.join(", "), seconds(time.step_secs))
 }
 
-/// Hint beside the Generate button that memory does not suffice, with a remedy. It does not block the button.
+/// Hint beside the Generate button that memory does not suffice, with a remedy. It does not block
+/// the button.
 pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let (palette, board) = (theme::palette(ui), &state.devices.board);
     if board.estimate_pending || state.shared.screen == Screen::Devices {

@@ -1,4 +1,5 @@
-//! Dragging of cards: drop zones with their outcomes, the card under the pointer, and movement to a new place.
+//! Dragging of cards: drop zones with their outcomes, the card under the pointer, and movement to a
+//! new place.
 
 use std::collections::HashMap;
 

@@ -32,7 +32,8 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// Rectangle of a card's half in a row and in the column of a place; `None` without such a column.
+    /// Rectangle of a card's half in a row and in the column of a place; `None` without such a
+    /// column.
     pub(crate) fn rect(&self, location: &WeightLocation, row: usize, part: CardPart) -> Option<Rect> {
         let (_, column) = self.columns.iter().find(|(it, _)| it == location)?;
         let top = self.rows_top + row as f32 * (RUNTIME_HEIGHT + WEIGHTS_HEIGHT + PART_GAP + ROW_GAP);

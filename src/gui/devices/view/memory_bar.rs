@@ -1,6 +1,7 @@
 //! Memory bar of a device: uses from left to right, limit, and excess.
 //!
-//! Excess is shown in three ways, so that no colour is needed to see it: red, hatched, and higher than the rest. Pure but for painting.
+//! Excess is shown in three ways, so that no colour is needed to see it: red, hatched, and higher
+//! than the rest. Pure but for painting.
 
 use eframe::egui::{Color32, Id, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, Ui, pos2, vec2};
 

@@ -1,4 +1,5 @@
-//! The Devices view: the board of cards, the placement as text below it, and a side panel. It reads the state and pushes commands.
+//! The Devices view: the board of cards, the placement as text below it, and a side panel. It reads
+//! the state and pushes commands.
 
 mod budget;
 mod card;

@@ -29,7 +29,8 @@ pub(crate) fn line_height(board: &Board) -> f32 {
     if board.times.predicted().is_some() { LINE + 5.0 } else { 0.0 }
 }
 
-/// Line of a picture's whole time, with the parts in which a device works; those of the phase that all bars show stand out.
+/// Line of a picture's whole time, with the parts in which a device works; those of the phase that
+/// all bars show stand out.
 pub(crate) fn line(ui: &mut Ui, board: &Board, device: &str, shown: Option<Phase>) {
     let Some(time) = board.times.predicted() else { return };
     let palette = theme::palette(ui);
@@ -74,7 +75,8 @@ impl PhaseTimes {
         format!("Time: {}{}", self.words(), step.unwrap_or_default())
     }
 
-    /// Paints what is predicted, and below it what was measured, behind the mark of measured values.
+    /// Paints what is predicted, and below it what was measured, behind the mark of measured
+    /// values.
     pub(crate) fn paint(&self, painter: &Painter, at: Pos2, palette: &Palette) {
         let font = || FontId::proportional(theme::SMALL);
         painter.text(at, Align2::LEFT_TOP, short(self.predicted), font(), palette.text);

@@ -100,7 +100,8 @@ fn hovered_phase_id() -> Id {
     Id::unique("phase pointed at")
 }
 
-/// Phase that all bars show: the one under the pointer in this frame or the last, else the chosen one.
+/// Phase that all bars show: the one under the pointer in this frame or the last, else the chosen
+/// one.
 pub(crate) fn visible_phase(ui: &Ui) -> Option<Phase> {
     let frame = ui.ctx().cumulative_frame_nr();
     let pointed: Option<(Phase, u64)> = ui.data(|data| data.get_temp(hovered_phase_id()));

@@ -24,7 +24,8 @@ pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         Frame::new().inner_margin(margin).show(ui, |ui| {
             fit_section(ui, state, commands);
             ui.add_space(4.0);
-            // Before the model's needs are known, too: what is below must not move under the pointer.
+            // Before the model's needs are known, too: what is below must not move under the
+            // pointer.
             trials::trials(ui, state, commands);
             notes(ui, state, commands);
             memory::resident_models(ui, state, commands);
@@ -82,7 +83,8 @@ fn fit_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
 }
 
-/// Predicted time of a picture, or the reason why it is not known. Always one line, so that nothing below moves under the pointer.
+/// Predicted time of a picture, or the reason why it is not known. Always one line, so that nothing
+/// below moves under the pointer.
 fn time(ui: &mut Ui, board: &Board) {
     let palette = theme::palette(ui);
     if let Some(time) = board.times.predicted() {

@@ -51,7 +51,8 @@ pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
 }
 
-/// Choice of the devices that a batch is split over. The diffusion module's device comes first: the engine copies its weights to the others.
+/// Choice of the devices that a batch is split over. The diffusion module's device comes first: the
+/// engine copies its weights to the others.
 fn split(ui: &mut Ui, state: &State, text: &mut PlacementText) {
     let Some(placement) = state.devices.board.placement.as_ref().filter(|_| state.devices.board.devices.len() > 1) else { return };
     ui.add_space(18.0);
@@ -75,7 +76,8 @@ fn split(ui: &mut Ui, state: &State, text: &mut PlacementText) {
     }
 }
 
-/// A whole command line pasted into one of the fields; `None` if the edited field holds a placement.
+/// A whole command line pasted into one of the fields; `None` if the edited field holds a
+/// placement.
 fn pasted(before: &PlacementText, now: &PlacementText) -> Option<String> {
     let fields = [(&before.backend, &now.backend), (&before.params_backend, &now.params_backend), (&before.max_vram, &now.max_vram)];
     let changed = fields.into_iter().find(|(before, now)| before != now)?.1;

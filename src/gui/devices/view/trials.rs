@@ -35,7 +35,8 @@ pub(crate) fn trials(ui: &mut Ui, state: &State, commands: &mut Commands) {
     });
 }
 
-/// What was measured of such a picture in earlier sessions, where two placements or more can be compared.
+/// What was measured of such a picture in earlier sessions, where two placements or more can be
+/// compared.
 fn remembered(state: &State) -> Vec<Trial> {
     let board = &state.devices.board;
     let trials = board.estimate.iter().flat_map(|estimate| &estimate.trials);

@@ -50,7 +50,8 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands, typing
     if ctx.input(|input| input.events.iter().any(|event| matches!(event, Event::Copy))) {
         commands.push(gallery::Command::CopyPicture);
     }
-    // Letters, digits and arrows belong to whatever has the keyboard, unless that is a cell or nothing.
+    // Letters, digits and arrows belong to whatever has the keyboard, unless that is a cell or
+    // nothing.
     let focused = ctx.memory(eframe::egui::Memory::focused);
     // The cursor's cell gets it a frame after the cursor came there, so any cell counts.
     let has_keyboard = focused.is_none() || view.in_sight().any(|id| focused == Some(cell::id(id)));
@@ -87,7 +88,8 @@ fn with_command_key(view: &gallery::State, key: Key, modifiers: Modifiers) -> Op
     }
 }
 
-/// Commands of the arrows and their like; `cursor` moves along, so that several of one frame add up.
+/// Commands of the arrows and their like; `cursor` moves along, so that several of one frame add
+/// up.
 fn moved(
     view: &gallery::State,
     layout: &Layout,

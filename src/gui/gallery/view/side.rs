@@ -1,4 +1,5 @@
-//! Side panel: search, conditions, kept searches, everything known of the picture with the cursor, folders.
+//! Side panel: search, conditions, kept searches, everything known of the picture with the cursor,
+//! folders.
 
 use atelier_gallery::{Grouping, Order};
 use eframe::egui::{Button, ComboBox, Frame, Id, Key, Label, Margin, RichText, ScrollArea, TextEdit, Ui};

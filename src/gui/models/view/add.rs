@@ -24,7 +24,8 @@ pub(crate) fn add_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     ui.add(Label::new(small(words, palette.weak)).wrap());
 }
 
-/// Text field with a button; Enter in the field does the same. `about`: command whose label and tooltip the field has.
+/// Text field with a button; Enter in the field does the same. `about`: command whose label and
+/// tooltip the field has.
 #[expect(clippy::too_many_arguments, reason = "a field is its words")]
 fn field(
     ui: &mut Ui,

@@ -1,4 +1,5 @@
-//! Drawing of the Models view: grid of cards, details of one of them, Hugging Face page, side panel, dialogs.
+//! Drawing of the Models view: grid of cards, details of one of them, Hugging Face page, side
+//! panel, dialogs.
 
 mod add;
 mod card;
@@ -59,7 +60,8 @@ pub(crate) fn has_dialog(state: &State) -> bool {
     state.shared.screen == Screen::Models && (state.models.licence_prompt.is_some() || state.models.removal.is_some())
 }
 
-/// Turns keys of this view into commands: arrows between cards, "/" to search, Escape to close the details; pasted text is added.
+/// Turns keys of this view into commands: arrows between cards, "/" to search, Escape to close the
+/// details; pasted text is added.
 pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands, typing: bool) {
     let mut push = |command| commands.push(Command::Models(command));
     let view = &state.models;

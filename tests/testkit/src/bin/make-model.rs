@@ -1,6 +1,8 @@
-//! `make-model MODEL FOLDER`: writes a model with random weights and prints the flags with which `atelier` opens it, one a line.
+//! `make-model MODEL FOLDER`: writes a model with random weights and prints the flags with which
+//! `atelier` opens it, one a line.
 //!
-//! Models: `tiny` (16 MB), `sd15` (2 GB), `sdxl` (7 GB), `zimage` (21 GB), `flux` (33 GB); `tiny-q8` is `tiny` in `Q8_0`.
+//! Models: `tiny` (16 MB), `sd15` (2 GB), `sdxl` (7 GB), `zimage` (21 GB), `flux` (33 GB);
+//! `tiny-q8` is `tiny` in `Q8_0`.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

@@ -63,7 +63,8 @@ fn a_placement_in_use_stays_unless_another_saves_a_tenth() {
 
 #[test]
 fn what_streaming_keeps_on_the_device_is_counted() {
-    // Twenty evaluations. In pieces, all weights would be copied twenty times; with what stays, far less.
+    // Twenty evaluations. In pieces, all weights would be copied twenty times; with what stays, far
+    // less.
     let mut streamed = scenario(320, &[100]).timed(&[0.02, 1.0]);
     streamed.needs.modules.retain(|module, _| *module == Module::Diffusion);
     let needs = streamed.needs.modules.get_mut(&Module::Diffusion).unwrap();

@@ -44,7 +44,8 @@ impl Scenario {
         }
     }
 
-    /// The same where the devices have these parts of a speed, in turn: of it, a module takes as many seconds as its position among all.
+    /// The same where the devices have these parts of a speed, in turn: of it, a module takes as
+    /// many seconds as its position among all.
     pub(in crate::placement) fn timed(mut self, speeds: &[f64]) -> Self {
         let class = WorkClass { kind: WorkKind::Product, weights: WeightType::F16, size: NodeSize::Large };
         let work = |module: Module| {
@@ -88,8 +89,8 @@ impl Scenario {
     }
 }
 
-/// A model (diffusion 6.0 and 1.0 of compute, text encoder 7.5, VAE 0.3 and 6.5 of compute) on a machine with RAM and these GPUs, all in
-/// tenths of a GiB.
+/// A model (diffusion 6.0 and 1.0 of compute, text encoder 7.5, VAE 0.3 and 6.5 of compute) on a
+/// machine with RAM and these GPUs, all in tenths of a GiB.
 pub(in crate::placement) fn scenario(ram: u64, gpus: &[u64]) -> Scenario {
     let gpus = gpus.iter().enumerate().map(|(n, tenths)| capacity(&format!("CUDA{n}"), DeviceKind::Gpu, *tenths));
     let modules = [
@@ -120,7 +121,8 @@ fn where_there_is_room_everything_stays_on_the_first_gpu() {
 
 #[test]
 fn what_is_worth_least_leaves_the_device_first() {
-    // Decoding wants 6.5 beside what is resident: the text encoder's weights go, the diffusion weights stay.
+    // Decoding wants 6.5 beside what is resident: the text encoder's weights go, the diffusion
+    // weights stay.
     expect(&scenario(320, &[150]), "all=CUDA0", "te=CPU", "");
     // Then the diffusion weights go, rather than that the processor decodes.
     expect(&scenario(320, &[120]), "all=CUDA0", "diffusion=CPU,te=CPU", "");
@@ -222,7 +224,8 @@ fn pins_and_budgets_that_stand_in_the_way_are_named() {
     assert!(scenario.plan().is_ok());
 }
 
-/// The machine of [`scenario`] with a card of this size that two backends offer, the general one first.
+/// The machine of [`scenario`] with a card of this size that two backends offer, the general one
+/// first.
 fn scenario_of_one_card(ram: u64, tenths: u64) -> Scenario {
     let mut scenario = scenario(ram, &[tenths]);
     scenario.capacities.insert(1, capacity("Vulkan0", DeviceKind::Gpu, tenths));
@@ -244,7 +247,8 @@ fn of_a_card_the_makers_own_backend_is_used_unless_a_pin_names_another() {
 fn the_memory_of_a_card_is_there_once() {
     let both =
         |tenths| scenario_of_one_card(320, tenths).pin(Module::Vae, Some("Vulkan0"), None).pin(Module::Diffusion, Some("CUDA0"), None);
-    // 6.0 and 1.0 on one backend, 0.3 and 6.5 on the other, 7.5 of the text encoder, and each backend's 0.5: decoding holds most.
+    // 6.0 and 1.0 on one backend, 0.3 and 6.5 on the other, 7.5 of the text encoder, and each
+    // backend's 0.5: decoding holds most.
     expect(&both(213), "all=CUDA0,vae=Vulkan0", "", "");
     expect(&both(212), "all=CUDA0,vae=Vulkan0", "te=CPU", "");
     let plan = both(213).plan().unwrap();

@@ -132,7 +132,8 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// A world of devices beside the books: what it says is true, so that the books can be compared with it.
+/// A world of devices beside the books: what it says is true, so that the books can be compared
+/// with it.
 struct World {
     policy: Policy,
     total: u64,

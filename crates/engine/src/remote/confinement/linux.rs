@@ -15,7 +15,8 @@ use seccompiler::{
 
 /// The newest that is asked for; older kernels enforce what they know of it.
 const LANDLOCK: ABI = ABI::V6;
-/// System calls with this bit are those of x32, which some kernels of x86-64 have, under numbers of their own.
+/// System calls with this bit are those of x32, which some kernels of x86-64 have, under numbers of
+/// their own.
 #[cfg(target_arch = "x86_64")]
 const X32: i64 = 0x4000_0000;
 
@@ -67,7 +68,8 @@ pub(super) fn finish(cache: Option<&Path>, has_drivers: bool) -> Result<(), Stri
     files.and(calls)
 }
 
-/// From now on this thread and those that it starts read and write files only there, and open no connections where those are named.
+/// From now on this thread and those that it starts read and write files only there, and open no
+/// connections where those are named.
 fn confine_files(read: &[OsString], written: &[OsString], connections: BitFlags<AccessNet>) -> Result<(), String> {
     let restrict = || -> Result<RestrictionStatus, RulesetError> {
         let ruleset = Ruleset::default().handle_access(AccessFs::from_all(LANDLOCK))?;
@@ -193,7 +195,8 @@ fn confine_calls(has_drivers: bool) -> Result<(), Box<dyn std::error::Error>> {
     let local = u64::try_from(libc::AF_UNIX)?;
     rules.insert(libc::SYS_socket, if has_drivers { vec![rule(condition(0, SeccompCmpOp::Ne, local)?)?] } else { Vec::new() });
     apply(rules, libc::EPERM)?;
-    // Its flags lie in memory, where no filter reads them. The C library takes the older call where this one is not there.
+    // Its flags lie in memory, where no filter reads them. The C library takes the older call where
+    // this one is not there.
     apply(BTreeMap::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)
 }
 

@@ -1,4 +1,5 @@
-//! A process of its own gives up the rights that a lender gives up, and tries what somebody who has taken it over would try.
+//! A process of its own gives up the rights that a lender gives up, and tries what somebody who has
+//! taken it over would try.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -14,7 +15,8 @@ use std::thread;
 
 use super::{Confinement, Confining};
 
-/// Set for the process that is confined: the folder that stands for a home, and whether it has drivers.
+/// Set for the process that is confined: the folder that stands for a home, and whether it has
+/// drivers.
 const CHILD: &str = "ATELIER_TEST_CONFINED";
 const WITH_DRIVERS: &str = "ATELIER_TEST_CONFINED_DRIVERS";
 /// It was confined, and this is what it could do.

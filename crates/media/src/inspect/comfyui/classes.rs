@@ -1,6 +1,8 @@
-//! Classes of nodes that are known, by what they hand on. What a node of another class computes is not understood.
+//! Classes of nodes that are known, by what they hand on. What a node of another class computes is
+//! not understood.
 
-/// Where a node has the values that come out of it: one input for each output; outputs beyond the last have the last one's.
+/// Where a node has the values that come out of it: one input for each output; outputs beyond the
+/// last have the last one's.
 pub(super) const VALUES: &[(&str, &[&str])] = &[
     ("PrimitiveNode", &["value"]),
     ("PrimitiveInt", &["value"]),
@@ -58,7 +60,8 @@ pub(super) const VALUES: &[(&str, &[&str])] = &[
 /// Classes whose text leaves out lines that begin with `#`.
 pub(super) const WITH_REMARKS: &[&str] = &["Text Multiline"];
 
-/// Texts that are joined: the inputs that begin so, in the order of their names, and the input with what stands between them.
+/// Texts that are joined: the inputs that begin so, in the order of their names, and the input with
+/// what stands between them.
 pub(super) struct Join {
     pub(super) class: &'static str,
     pub(super) parts: Parts,

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 /// Nodes of a graph that are read.
 pub(super) const MAX_NODES: usize = 4096;
-/// Steps through a graph, of all ways together: a link that is followed, or [`STEP_BYTES`] of a text that is copied. Large workflows take some
-/// ten thousand.
+/// Steps through a graph, of all ways together: a link that is followed, or [`STEP_BYTES`] of a
+/// text that is copied. Large workflows take some ten thousand.
 const MAX_STEPS: usize = 1 << 20;
 const STEP_BYTES: usize = 16;
 

@@ -1,4 +1,5 @@
-//! `ComfyUI`: `prompt` is the graph that ran, `workflow` the graph as it was drawn. Settings are what the nodes before the saved picture say.
+//! `ComfyUI`: `prompt` is the graph that ran, `workflow` the graph as it was drawn. Settings are
+//! what the nodes before the saved picture say.
 
 mod classes;
 mod graph;
@@ -23,7 +24,8 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     if graph.is_cut() {
         settings.not_understood.insert(0, ("graph".to_owned(), "it has more nodes, links or texts than the limit".to_owned()));
     }
-    // Some programs write beside the graph what it came to, in words of their own: there nothing has to be found out.
+    // Some programs write beside the graph what it came to, in words of their own: there nothing
+    // has to be found out.
     for told in [a1111::read(texts), civitai::extra(texts)].into_iter().flatten() {
         let other = std::mem::replace(&mut settings, PictureSettings { rng: None, ..told });
         settings.not_understood.extend(other.not_understood.iter().cloned());

@@ -1,7 +1,8 @@
-//! From a graph to settings: back from the node that saves, over its samplers, to texts, model and size.
+//! From a graph to settings: back from the node that saves, over its samplers, to texts, model and
+//! size.
 //!
-//! Only nodes of [`classes`] are gone through, each by what it is known to hand on; what another node computes is not understood. Every value
-//! of every node on the way is in a field or listed.
+//! Only nodes of [`classes`] are gone through, each by what it is known to hand on; what another
+//! node computes is not understood. Every value of every node on the way is in a field or listed.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -30,7 +31,8 @@ const MAX_PARTS: usize = 64;
 /// Characters of a value that is only listed.
 const MAX_SHOWN: usize = 400;
 
-/// Settings of the picture that the graph saves. Where it saves several that differ, what they share.
+/// Settings of the picture that the graph saves. Where it saves several that differ, what they
+/// share.
 pub(super) fn settings(graph: &Graph) -> PictureSettings {
     let mut samplers: Vec<(&str, BTreeSet<&str>)> = Vec::new();
     for end in ends(graph) {
@@ -58,7 +60,8 @@ pub(super) fn settings(graph: &Graph) -> PictureSettings {
     settings
 }
 
-/// Nodes that pictures end in: those that save, else those that show, else those that nothing else takes from.
+/// Nodes that pictures end in: those that save, else those that show, else those that nothing else
+/// takes from.
 fn ends(graph: &Graph) -> Vec<&str> {
     let saving = |word: &str| -> Vec<&str> {
         graph.iter().filter(|(_, node)| node.class.contains(word) && node.links().next().is_some()).map(|(id, _)| id).collect()
@@ -244,7 +247,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Takes a value that `read` understands, from the node itself or from where it is handed on; what is not understood stays to be listed.
+    /// Takes a value that `read` understands, from the node itself or from where it is handed on;
+    /// what is not understood stays to be listed.
     fn take<T>(&mut self, id: &'a str, input: &str, read: impl FnOnce(&Value) -> Option<T>) -> Option<T> {
         let before = self.used.len();
         let found = self.value(id, input, MAX_DEPTH).and_then(|value| read(&value));
@@ -343,7 +347,8 @@ impl<'a> Walk<'a> {
         self.take(id, input, |value| T::try_from(whole(value)?).ok())
     }
 
-    /// The node that a part of a sampler comes from: itself where it has no such link; none where its class is not one of `known`.
+    /// The node that a part of a sampler comes from: itself where it has no such link; none where
+    /// its class is not one of `known`.
     fn part(&mut self, id: &'a str, input: &str, is_known: impl FnOnce(&str) -> bool) -> Option<&'a str> {
         let Some(link) = self.link(id, input) else { return Some(id) };
         let link = self.behind(link);
@@ -463,12 +468,14 @@ impl<'a> Walk<'a> {
         if is_whole {
             return Some(texts);
         }
-        // Of some of the words nothing is told: none of them is the prompt, and all of them are listed.
+        // Of some of the words nothing is told: none of them is the prompt, and all of them are
+        // listed.
         self.used.truncate(before);
         None
     }
 
-    /// The text that a node encodes. Where it takes several, the one that says most is it, and the others are listed.
+    /// The text that a node encodes. Where it takes several, the one that says most is it, and the
+    /// others are listed.
     fn encoded(&mut self, id: &'a str, inputs: &[&str], side: Side) -> Option<String> {
         let node = self.node(id)?;
         let mut texts: Vec<(&str, String)> = Vec::new();
@@ -562,8 +569,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// LoRAs of one node, which may have several: `lora_name`, `lora_01` with `strength_01`, `lora_1: {on, lora, strength}`, or a list from
-    /// another node.
+    /// LoRAs of one node, which may have several: `lora_name`, `lora_01` with `strength_01`,
+    /// `lora_1: {on, lora, strength}`, or a list from another node.
     fn loras(&mut self, id: &'a str) -> Vec<PictureLora> {
         let Some(node) = self.node(id) else { return Vec::new() };
         let mut loras = self.stacked(id);
@@ -596,7 +603,8 @@ impl<'a> Walk<'a> {
         loras
     }
 
-    /// A LoRA by its input, with the first strength that is there; neither counts as used without the other.
+    /// A LoRA by its input, with the first strength that is there; neither counts as used without
+    /// the other.
     fn lora(&mut self, id: &'a str, input: &str, strengths: &[&str]) -> Option<(String, f32)> {
         let before = self.used.len();
         let found = self.text(id, input).zip(strengths.iter().find_map(|strength| self.decimal(id, strength)));
@@ -666,7 +674,8 @@ impl<'a> Walk<'a> {
                 open = node.link(input);
             }
         }
-        // From nothing, all of it is noise; where it is not known what it is from, a part of the noise is not a start picture's strength.
+        // From nothing, all of it is noise; where it is not known what it is from, a part of the
+        // noise is not a start picture's strength.
         if !is_of_picture
             && let Some(strength) = self.settings.strength.take()
             && strength != 1.0

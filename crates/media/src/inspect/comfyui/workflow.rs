@@ -1,5 +1,5 @@
-//! The graph as it was drawn, in the form of the graph that runs. The values of a node have no names in it: those of well-known nodes are
-//! known here, others are left out.
+//! The graph as it was drawn, in the form of the graph that runs. The values of a node have no
+//! names in it: those of well-known nodes are known here, others are left out.
 
 use std::collections::BTreeMap;
 
@@ -139,7 +139,8 @@ struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    /// Adds the nodes of a level. `outside`: the subgraphs round it; `inputs`: what comes in, by index.
+    /// Adds the nodes of a level. `outside`: the subgraphs round it; `inputs`: what comes in, by
+    /// index.
     fn add(&mut self, level: &Level<'_>, prefix: &str, outside: &[&'a str], inputs: &BTreeMap<u64, Value>) {
         for (id, node) in &level.nodes {
             let Some(left) = self.left.checked_sub(1) else { return };

@@ -1,4 +1,5 @@
-//! The queue on a disk that becomes full at each moment, and on one with a database of a newer Atelier.
+//! The queue on a disk that becomes full at each moment, and on one with a database of a newer
+//! Atelier.
 
 use testkit::disk::SmallDisk;
 

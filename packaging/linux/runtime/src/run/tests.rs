@@ -161,7 +161,8 @@ fn a_folder_that_is_removed_while_its_lock_is_waited_for_is_not_held() {
         let folder = folder.clone();
         thread::spawn(move || hold(&folder).unwrap().is_some())
     };
-    // As `remove_unused` does it: renamed and removed under the lock. Whether the other thread waits for it already is all the same.
+    // As `remove_unused` does it: renamed and removed under the lock. Whether the other thread
+    // waits for it already is all the same.
     remove(&folder);
     drop(remover);
     assert!(!waiting.join().unwrap());
