@@ -110,6 +110,7 @@ fn over_a_recipe_a_command_changes_only_what_it_names() {
         steps: 8,
         guidance: 1.0,
         seed: 7,
+        insists_on_flash_attention: true,
         init: Some(InitImage { image: ImageSource::File("in.png".into()), strength: 0.4 }),
         loras: vec![Lora { path: "ink.safetensors".into(), strength: 0.5 }],
         placement: PlacementText { backend: "all=CUDA0".into(), max_vram: "6".into(), ..PlacementText::default() },
