@@ -351,7 +351,7 @@ fn a_picture_of_one_colour_says_so_and_the_next_one_shows_whether_flash_attentio
         "{:?}",
         said.begin()
     );
-    assert_eq!(said.pictures()[0].notes[0], PictureNote::made(Change::FlashAttentionOff, said.begin().notes[0].clone()));
+    assert_eq!(said.pictures()[0].notes[0], PictureNote::of_change(Change::FlashAttentionOff, said.begin().notes[0].clone()));
     // Without it there was no picture either: it is the decoder, and the other files are innocent.
     assert_eq!(engine.run(&recipe).begin().notes, Vec::<String>::new());
     assert_eq!(Engine::start().run(&recipe).begin().notes, Vec::<String>::new(), "another memory");

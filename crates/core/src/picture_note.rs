@@ -17,7 +17,7 @@ pub struct PictureNote {
     pub remedies: Vec<Change>,
     /// The change of the recipe that was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub made: Option<Change>,
+    pub change: Option<Change>,
 }
 
 /// Weight of a note.
@@ -34,13 +34,13 @@ impl PictureNote {
     /// A note on something that was changed, without remedies.
     #[must_use]
     pub fn changed(sentence: impl Into<String>) -> Self {
-        Self { kind: NoteKind::Changed, sentence: sentence.into(), remedies: Vec::new(), made: None }
+        Self { kind: NoteKind::Changed, sentence: sentence.into(), remedies: Vec::new(), change: None }
     }
 
     /// A note on a change of the recipe.
     #[must_use]
-    pub fn made(change: Change, sentence: impl Into<String>) -> Self {
-        Self { made: Some(change), ..Self::changed(sentence) }
+    pub fn of_change(change: Change, sentence: impl Into<String>) -> Self {
+        Self { change: Some(change), ..Self::changed(sentence) }
     }
 
     /// True where a LoRA that was asked for is not in the picture, or not all of it.
@@ -52,14 +52,14 @@ impl PictureNote {
     /// A note on something that went wrong.
     #[must_use]
     pub fn wrong(sentence: impl Into<String>, remedies: Vec<Change>) -> Self {
-        Self { kind: NoteKind::Wrong, sentence: sentence.into(), remedies, made: None }
+        Self { kind: NoteKind::Wrong, sentence: sentence.into(), remedies, change: None }
     }
 }
 
 /// The recipe with which a picture was made: as asked for, with the changes that its notes tell of.
 #[must_use]
 pub fn used_recipe(mut asked: Recipe, notes: &[PictureNote]) -> Recipe {
-    for change in notes.iter().filter_map(|note| note.made.as_ref()) {
+    for change in notes.iter().filter_map(|note| note.change.as_ref()) {
         change.apply(&mut asked);
     }
     asked

@@ -81,7 +81,7 @@ impl StoredNote {
         let change = |value: &serde_json::Value| serde_json::from_value::<Change>(value.clone()).ok();
         let remedies = self.remedies.iter().take(MAX_REMEDIES).filter_map(change).filter(is_local).collect();
         let kind = if self.wrong { NoteKind::Wrong } else { NoteKind::Changed };
-        PictureNote { kind, sentence: self.sentence.chars().take(MAX_CHARACTERS).collect(), remedies, made: None }
+        PictureNote { kind, sentence: self.sentence.chars().take(MAX_CHARACTERS).collect(), remedies, change: None }
     }
 }
 

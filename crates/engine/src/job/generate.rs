@@ -489,7 +489,7 @@ impl Generator<'_> {
 /// The note on a picture whose decoding had too little memory as a whole.
 pub(super) fn decoded_in_tiles(device: &str) -> PictureNote {
     let sentence = format!("Decoded in tiles (VAE tiling): {device} has too little memory to decode the whole picture at once.");
-    PictureNote::made(Change::VaeTiling, sentence)
+    PictureNote::of_change(Change::VaeTiling, sentence)
 }
 
 /// The note on a LoRA that was not wholly used.

@@ -76,8 +76,9 @@ pub(super) fn prepare(
     recipe: &Recipe,
     placement: Result<ResolvedPlacement, PlacementError>,
 ) -> Result<GenerationPlan, JobError> {
-    let Checked { family, files, size_multiple, looks_at_references, encodes_pictures, needs_id_embedding, mut adapters, mut notes } =
+    let Checked { family, files, size_multiple, looks_at_references, encodes_pictures, needs_id_embedding, mut adapters, notes } =
         engine.with_headers(|headers| headers.check(&recipe.files, &recipe.loras)).map_err(|problem| Failure::from(problem.advice))?;
+    let mut notes: Vec<PictureNote> = notes.into_iter().map(PictureNote::changed).collect();
     for steps in &recipe.earlier_steps {
         let checked = engine.with_headers(|headers| headers.check(&recipe.files, &steps.loras));
         adapters.merge(checked.map_err(|problem| Failure::from(problem.advice))?.adapters);
@@ -93,10 +94,9 @@ pub(super) fn prepare(
         engine.with_headers(|headers| Embeddings::read(headers, recipe, family)).map_err(|problem| Failure::from(problem.advice))?;
     let mut recipe = Recipe { files, ..recipe.clone() };
     check_person(&recipe, needs_id_embedding).map_err(Failure::from)?;
-    notes.extend(recipe.clamp());
-    let mut made: Vec<PictureNote> = drop_foreign_schedule(&mut recipe, family).into_iter().collect();
-    notes.extend(made.iter().map(|note| note.sentence.clone()));
-    note_weights_as_text(&recipe, &mut notes);
+    notes.extend(recipe.clamp().into_iter().map(PictureNote::changed));
+    notes.extend(drop_foreign_schedule(&mut recipe, family));
+    notes.extend(weights_note(&recipe).map(PictureNote::changed));
     recipe.check_person_word().map_err(Failure::from)?;
     let read = |source: &ImageSource| read_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."));
     let read_fine =
@@ -106,16 +106,16 @@ pub(super) fn prepare(
         (recipe.width, recipe.height) = work;
     }
     if recipe.changes_part() && recipe.hires.take().is_some() {
-        notes.push("The picture is not upscaled: only a part of it is generated.".to_owned());
+        notes.push(PictureNote::changed("The picture is not upscaled: only a part of it is generated."));
     }
     if recipe.draft_step().is_none() {
         recipe.last_step = None;
     } else if !recipe.enlarges_init() && recipe.hires.take().is_some() {
-        notes.push("The draft is not upscaled: the finished picture is.".to_owned());
+        notes.push(PictureNote::changed("The draft is not upscaled: the finished picture is."));
     }
     let enlarged = recipe.init.as_ref().filter(|_| recipe.enlarges_init()).map(|init| read_fine(&init.image)).transpose()?;
     if let Some(image) = &enlarged {
-        notes.extend(fewer_bits_note(image));
+        notes.extend(fewer_bits_note(image).map(PictureNote::changed));
         (recipe.width, recipe.height) = snapped((image.width(), image.height()), size_multiple);
     }
     let vae_tiling = snap_size(&mut recipe, size_multiple, &mut notes);
@@ -131,7 +131,9 @@ pub(super) fn prepare(
         let asked = settings.size(first);
         if asked != size {
             let (own, wanted) = (format!("{} x {}", size.0, size.1), format!("{} x {}", asked.0, asked.1));
-            notes.push(format!("The enlarged size is {own} in place of {wanted}: this model makes multiples of {size_multiple} pixels."));
+            let sentence =
+                format!("The enlarged size is {own} in place of {wanted}: this model makes multiples of {size_multiple} pixels.");
+            notes.push(PictureNote::changed(sentence));
         }
         let tiles = redraw_tiles(&settings, size, family.model_sizes()).unwrap_or_default();
         HiresPlan { size, settings, enlarges_init: enlarged.is_some(), tiles }
@@ -150,7 +152,7 @@ pub(super) fn prepare(
     }
     if let Some(Ok(own)) = recipe.mask.as_ref().map(image_size) {
         let fit = if area.is_some() { StartFit::Crop } else { recipe.start_fit };
-        notes.extend(cut_note("mask", own, base, fit));
+        notes.extend(cut_note("mask", own, base, fit).map(PictureNote::changed));
     }
     let (mut init, mut mask) = (None, None);
     if area.is_none() {
@@ -158,9 +160,9 @@ pub(super) fn prepare(
             enlarged
         } else {
             let start = recipe.init.as_ref().map(|init| read_fine(&init.image)).transpose()?;
-            notes.extend(start.as_ref().and_then(|start| lost_note(start.fine()?)));
+            notes.extend(start.as_ref().and_then(|start| lost_note(start.fine()?)).map(PictureNote::changed));
             let cut = start.as_ref().and_then(|start| cut_note("start picture", (start.width(), start.height()), base, recipe.start_fit));
-            notes.extend(cut);
+            notes.extend(cut.map(PictureNote::changed));
             start.map(|start| fit(&start, recipe.start_fit)).transpose()?
         };
         let read = recipe.mask.as_ref().map(|mask| read_mask(mask, width, height, recipe.start_fit)).transpose();
@@ -171,7 +173,7 @@ pub(super) fn prepare(
         return Err(JobError::new("A control picture needs a ControlNet.", "Choose a ControlNet file, or remove the control picture."));
     }
     if !looks_at_references && !recipe.reference_images.is_empty() {
-        notes.push(format!("{} models look at no reference pictures: they have no effect.", family.label()));
+        notes.push(PictureNote::changed(format!("{} models look at no reference pictures: they have no effect.", family.label())));
         recipe.reference_images.clear();
     }
     let references = recipe.reference_images.iter().map(read).collect::<Result<Vec<_>, _>>()?;
@@ -183,20 +185,15 @@ pub(super) fn prepare(
 
     let devices = devices::list();
     let placement = placement?;
-    notes.extend(placement.notes(&recipe.files, &devices));
-    let avoided = engine.history.avoid_faults(&mut recipe, family, &placement.placement, &devices);
-    notes.extend(avoided.iter().map(|note| note.sentence.clone()));
-    made.extend(avoided);
+    notes.extend(placement.notes(&recipe.files, &devices).into_iter().map(PictureNote::changed));
+    notes.extend(engine.history.avoid_faults(&mut recipe, family, &placement.placement, &devices));
     let mut shards = shards(&recipe, &placement, &devices);
 
     let first = if recipe.seed < 0 { i64::from(rand::random::<u32>()) } else { recipe.seed };
     let count = recipe.batch_count;
     let seeds = (0..i64::from(count)).map(|n| seed_after(first, n)).collect();
-    let note =
-        |sentence: &String| made.iter().find(|note| note.sentence == *sentence).cloned().unwrap_or_else(|| PictureNote::changed(sentence));
-    let picture_notes = notes.iter().map(note).collect();
-    // Of the job, and of no picture.
-    notes.extend(placement.note.clone());
+    // The placement's is of the job, and of no picture.
+    let sentences = notes.iter().map(|note| note.sentence.clone()).chain(placement.note.clone()).collect();
     let steps = match (&area, &hires) {
         (Some(area), _) => recipe.draft_step().unwrap_or(recipe.steps).saturating_mul(area.plans.len() as u32),
         (None, Some(hires)) => {
@@ -208,13 +205,13 @@ pub(super) fn prepare(
         (None, None) => recipe.draft_step().unwrap_or_else(|| recipe.steps_to_run()),
     };
     let whole = hires.as_ref().map_or(base, |hires| hires.size);
-    let begin = Begin { width: whole.0, height: whole.1, steps, seeds, notes };
+    let begin = Begin { width: whole.0, height: whole.1, steps, seeds, notes: sentences };
     shards.truncate(count as usize);
     Ok(GenerationPlan {
         recipe,
         family,
         begin,
-        notes: picture_notes,
+        notes,
         placement,
         shards,
         devices,
@@ -259,15 +256,16 @@ fn part_of(recipe: &Recipe, family: Family, read: impl Fn(&ImageSource) -> Resul
 
 /// Snaps the size to what the model can make, with a note where that changed it. Returns whether
 /// the picture is decoded in tiles.
-fn snap_size(recipe: &mut Recipe, size_multiple: u32, notes: &mut Vec<String>) -> bool {
+fn snap_size(recipe: &mut Recipe, size_multiple: u32, notes: &mut Vec<PictureNote>) -> bool {
     let (width, height) = snapped_size(recipe, size_multiple);
     if (width, height) != (recipe.width, recipe.height) {
-        notes.push(format!("The size is now {width} x {height}: this model makes multiples of {size_multiple} pixels."));
+        let sentence = format!("The size is now {width} x {height}: this model makes multiples of {size_multiple} pixels.");
+        notes.push(PictureNote::changed(sentence));
     }
     (recipe.width, recipe.height) = (width, height);
     let vae_tiling = is_tiled(recipe);
     if recipe.vae_tiling && !vae_tiling {
-        notes.push(format!("VAE tiling is off: the picture is no larger than one tile of {VAE_TILE} pixels."));
+        notes.push(PictureNote::changed(format!("VAE tiling is off: the picture is no larger than one tile of {VAE_TILE} pixels.")));
     }
     vae_tiling
 }
@@ -281,31 +279,34 @@ fn drop_foreign_schedule(recipe: &mut Recipe, family: Family) -> Option<PictureN
     recipe.scheduler = None;
     let (schedule, family) = (Scheduler::Ays.label(), family.label());
     let sentence = format!("The noise schedule is {family}'s own: {schedule} is made for Stable Diffusion 1.5 and SDXL.");
-    Some(PictureNote::made(Change::OwnSchedule, sentence))
+    Some(PictureNote::of_change(Change::OwnSchedule, sentence))
 }
 
-/// Says that weights are letters to a language model.
-fn note_weights_as_text(recipe: &Recipe, notes: &mut Vec<String>) {
+/// What is said where weights are letters to a language model.
+fn weights_note(recipe: &Recipe) -> Option<&'static str> {
     let reads_brackets = [FileRole::ClipL, FileRole::ClipG, FileRole::T5xxl].iter().any(|role| recipe.files.get(*role).is_some());
+    if recipe.files.get(FileRole::Llm).is_none() || reads_brackets {
+        return None;
+    }
     let has_weight = |prompt: &str| {
         let mut numbers = prompt.split(':').skip(1).filter_map(|rest| Some(rest.split_once(')')?.0.trim()));
         prompt.contains('(') && numbers.any(|number| number.parse::<f32>().is_ok())
     };
-    if recipe.files.get(FileRole::Llm).is_some() && !reads_brackets && (has_weight(&recipe.prompt) || has_weight(&recipe.negative_prompt)) {
-        notes.push("This model's text encoder reads brackets and weights as text.".to_owned());
-    }
+    let has_weights = has_weight(&recipe.prompt) || has_weight(&recipe.negative_prompt);
+    has_weights.then_some("This model's text encoder reads brackets and weights as text.")
 }
 
 /// Leaves out earlier steps that the picture cannot have, with a note.
-fn limit_earlier_steps(recipe: &mut Recipe, notes: &mut Vec<String>) {
+fn limit_earlier_steps(recipe: &mut Recipe, notes: &mut Vec<PictureNote>) {
     if recipe.earlier_steps.is_empty() {
         return;
     }
     let steps = recipe.draft_step().unwrap_or_else(|| recipe.steps_in_pass(0));
     if recipe.limit_earlier_steps(steps) {
-        notes.push(match recipe.earlier_steps.last() {
+        let sentence = match recipe.earlier_steps.last() {
             Some(last) => format!("It goes on after step {}: the picture has {steps} steps.", last.until_step),
             None => "The steps of the earlier picture are not used: this one has too few steps of its own.".to_owned(),
-        });
+        };
+        notes.push(PictureNote::changed(sentence));
     }
 }

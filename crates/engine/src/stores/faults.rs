@@ -103,7 +103,7 @@ impl FaultySetting {
     fn is_left_out(self, recipe: &Recipe, family: Family) -> bool {
         match self {
             Self::FlashAttention => !recipe.flash_attention,
-            Self::VaeRange => is_vae_at_risk(&Recipe { vae_conv_scale: false, ..recipe.clone() }, family) && recipe.vae_conv_scale,
+            Self::VaeRange => has_own_vae(recipe, family) && recipe.vae_conv_scale,
         }
     }
 
@@ -132,10 +132,14 @@ pub(crate) fn remedies(recipe: &Recipe, family: Family, in_tiles: bool, other_fi
     remedies
 }
 
-/// SDXL's own VAE overflows in half precision. The engine scales the convolutions of one inside the
-/// model's file by itself.
+/// True where SDXL has a VAE in a file of its own, which overflows in half precision. The engine
+/// scales the convolutions of one inside the model's file by itself.
+fn has_own_vae(recipe: &Recipe, family: Family) -> bool {
+    family == Family::Sdxl && recipe.files.get(FileRole::Vae).is_some()
+}
+
 fn is_vae_at_risk(recipe: &Recipe, family: Family) -> bool {
-    family == Family::Sdxl && recipe.files.get(FileRole::Vae).is_some() && !recipe.vae_conv_scale
+    has_own_vae(recipe, family) && !recipe.vae_conv_scale
 }
 
 impl Faults {
@@ -175,19 +179,20 @@ impl Faults {
     /// suspected of it; a note says what was changed.
     pub(crate) fn avoid(&self, recipe: &mut Recipe, family: Family, placement: &Placement, devices: &[Device]) -> Vec<PictureNote> {
         let mut notes = Vec::new();
-        if self.0.is_empty() {
-            return notes;
-        }
         for setting in FaultySetting::ALL {
-            let is_used = setting.is_used(recipe, family);
-            let Some(fault) = Fault::new(setting, recipe, placement, devices).filter(|_| is_used) else { continue };
+            // Files are read only where something is known of the device.
+            let (device, description) = place(setting, placement, devices);
+            let is_known = |it: &Fault| it.setting == setting && it.device == device && it.description == description;
+            if !setting.is_used(recipe, family) || !self.0.iter().any(is_known) {
+                continue;
+            }
+            let Some(fault) = Fault::new(setting, recipe, placement, devices) else { continue };
             let is_guilty = self.0.iter().any(|known| known.verdict == Verdict::Guilty && known.is_of_same_file(&fault));
             let is_suspected = self.0.iter().any(|known| known.verdict == Verdict::Suspected && known.is_of_same_files(&fault));
             let is_on_trial = is_suspected && FaultySetting::of(recipe, family).is_some();
             if !is_guilty && !is_on_trial {
                 continue;
             }
-            let device = &fault.device;
             let what = match setting {
                 FaultySetting::FlashAttention => "Flash attention is off",
                 FaultySetting::VaeRange => "The VAE's convolutions are scaled (safe range)",
@@ -198,7 +203,7 @@ impl Faults {
                 (_, false) => format!("the last picture of this model on {device} had a single colour, and this shows whether that helps."),
             };
             setting.change().apply(recipe);
-            notes.push(PictureNote::made(setting.change(), format!("{what}: {why}")));
+            notes.push(PictureNote::of_change(setting.change(), format!("{what}: {why}")));
         }
         notes
     }
@@ -211,25 +216,34 @@ impl Fault {
             FaultySetting::FlashAttention => recipe.files.main(),
             FaultySetting::VaeRange => recipe.files.get(FileRole::Vae),
         }?;
-        let device = placement.assignment(setting.module()).runs_on.clone();
-        let description = devices.iter().find(|it| it.name == device).map(|it| it.description.clone()).unwrap_or_default();
-        let mut all = Sha256::new();
-        for (role, path) in recipe.files.iter() {
+        let (device, description) = place(setting, placement, devices);
+        let (mut file, mut all) = (String::new(), Sha256::new());
+        for (role, of_role) in recipe.files.iter() {
+            let content = content(of_role).ok()?;
             all.update(role.key().as_bytes());
-            all.update(content(path).ok()?);
+            all.update(&content);
+            if of_role == path {
+                file = content;
+            }
         }
-        let (file, files) = (content(path).ok()?, format!("{:x}", all.finalize()));
+        let files = format!("{:x}", all.finalize());
         Some(Self { setting, file, files, device, description, verdict: Verdict::Suspected })
     }
 
     fn is_of_same_file(&self, other: &Self) -> bool {
-        let place = |it: &Self| (it.setting, it.file.clone(), it.device.clone(), it.description.clone());
-        place(self) == place(other)
+        (self.setting, &self.file, &self.device, &self.description) == (other.setting, &other.file, &other.device, &other.description)
     }
 
     fn is_of_same_files(&self, other: &Self) -> bool {
         self.is_of_same_file(other) && self.files == other.files
     }
+}
+
+/// Name and description of the device on which a setting matters.
+fn place(setting: FaultySetting, placement: &Placement, devices: &[Device]) -> (String, String) {
+    let device = placement.assignment(setting.module()).runs_on.clone();
+    let description = devices.iter().find(|it| it.name == device).map(|it| it.description.clone()).unwrap_or_default();
+    (device, description)
 }
 
 /// Digest of a file's size and of samples of its bytes, which take milliseconds where the whole
