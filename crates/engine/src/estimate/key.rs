@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use atelier_core::recipe::{Affects, ControlImage, ImageSource, Person, Recipe, Sampler};
+use atelier_core::recipe::{Affects, ControlImage, ImageSource, Lora, Person, Recipe, Sampler};
 
 /// Characters to which the length of a prompt is rounded up: a text encoder's buffer grows with the
 /// prompt, but a single word more is not worth a new estimate.
@@ -56,21 +56,28 @@ pub(super) fn memory_settings(recipe: &Recipe) -> Recipe {
     let mut settings = recipe.only(Affects::Memory);
     let is_guided = recipe.uses_guidance() || recipe.earlier_steps.iter().any(|steps| steps.guidance != 1.0);
     settings.guidance = if is_guided { 2.0 } else { 1.0 };
-    for lora in recipe.earlier_steps.iter().flat_map(|steps| &steps.loras) {
-        if !settings.loras.iter().any(|known| known.path == lora.path) {
-            settings.loras.push(lora.clone());
-        }
-    }
+    settings.loras = all_loras(recipe);
     settings.person.style_strength = Person::USUAL_STYLE_STRENGTH;
     settings.person.images.fill(ImageSource::File(PathBuf::new()));
     settings
+}
+
+/// The low-rank adapters of a recipe and of its branch's earlier steps.
+pub(super) fn all_loras(recipe: &Recipe) -> Vec<Lora> {
+    let mut all = recipe.loras.clone();
+    for lora in recipe.earlier_steps.iter().flat_map(|steps| &steps.loras) {
+        if !all.iter().any(|known| known.path == lora.path) {
+            all.push(lora.clone());
+        }
+    }
+    all
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use atelier_core::canvas::AreaSettings;
-    use atelier_core::recipe::{EarlierSteps, Hires, InitImage, Lora, Rgb8};
+    use atelier_core::recipe::{EarlierSteps, Hires, InitImage, Rgb8};
 
     #[test]
     fn a_seed_is_no_reason_to_ask_again_and_a_size_is() {

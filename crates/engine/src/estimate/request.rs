@@ -1,7 +1,7 @@
 //! A recipe as far as memory is concerned, with placeholders for the pictures that it starts from.
 
 use super::error::EstimateError;
-use super::key::memory_settings;
+use super::key::{all_loras, memory_settings};
 use crate::ffi::{ContextParams, GenerateParams, PERSON_SIDE};
 use crate::job::area::{largest_work, plan_areas, start_of};
 use crate::job::checks::{check_reference, cpu_threads, hires_size, is_tiled, redraw_tiles, snapped_size};
@@ -56,7 +56,7 @@ impl EstimateRequest {
     /// Checks a recipe as a job would.
     pub(super) fn new(headers: &mut HeaderCache, recipe: &Recipe) -> Result<Self, EstimateError> {
         let Checked { family, files, size_multiple, looks_at_references, needs_id_embedding, adapters, .. } =
-            headers.check(&recipe.files, &memory_settings(recipe).loras).map_err(|problem| Failure::from(problem.advice))?;
+            headers.check(&recipe.files, &all_loras(recipe)).map_err(|problem| Failure::from(problem.advice))?;
         let embeddings = Embeddings::read(headers, recipe, family).map_err(|problem| Failure::from(problem.advice))?;
         let references: &[ImageSource] = if looks_at_references { &recipe.reference_images } else { &[] };
         let references = references.iter().map(image_size).collect::<Result<Vec<_>, _>>();
