@@ -227,6 +227,9 @@ impl Decoded {
         let colour = self.image.color();
         let is_deep = colour.bytes_per_pixel() > colour.channel_count();
         let read = self.profile.as_deref().and_then(Profile::read);
+        if !is_deep && read.is_none() && !colour.has_alpha() {
+            return None;
+        }
         let is_beyond_srgb = read.as_ref().is_some_and(|profile| profile.to_srgb().is_some());
         let profile = self.profile.clone().filter(|_| read.is_some());
         let (samples, has_alpha) = if is_deep {
