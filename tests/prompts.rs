@@ -90,7 +90,7 @@ fn brackets_and_weights_are_those_of_a1111() {
 }
 
 #[test]
-fn brackets_are_letters_to_a_language_model_and_weights_are_told() {
+fn a_language_model_reads_brackets_as_text_with_a_note_on_weights() {
     let studio = Studio::new(language_model());
     let told = |prompt: &str| studio.notes(prompt).iter().any(|note| note.contains("reads brackets and weights as text"));
     assert_eq!([told("a dog"), told("a dog (large)"), told("a (dog:1.5)"), told("at 10:30) or (so")], [false, false, true, true]);
@@ -100,7 +100,7 @@ fn brackets_are_letters_to_a_language_model_and_weights_are_told() {
 }
 
 #[test]
-fn prompts_of_a_megabyte_are_read_up_to_the_limit_which_is_told() {
+fn a_prompt_of_a_megabyte_is_cut_at_the_limit_with_a_note() {
     const BYTES: usize = 1_000_000;
     let limit = ROWS.prompt.limits;
     let long = |unit: &str| unit.repeat(BYTES / unit.len());

@@ -85,7 +85,7 @@ fn what_is_beyond_the_limits_is_brought_to_the_nearest_value_with_a_sentence() {
 }
 
 #[test]
-fn a_prompt_ends_at_a_whole_character_and_is_told() {
+fn a_prompt_over_its_limit_is_cut_at_a_character_with_a_note() {
     let max = ROWS.prompt.limits;
     let mut recipe = Recipe { prompt: "é".repeat(max + 3), negative_prompt: "é".repeat(max), ..Recipe::default() };
     assert_eq!(recipe.clamp(), [format!("Prompt: the first {max} of {} characters are read.", max + 3)]);
@@ -93,7 +93,7 @@ fn a_prompt_ends_at_a_whole_character_and_is_told() {
 }
 
 #[test]
-fn a_list_that_is_too_long_is_told() {
+fn a_list_over_its_limit_is_cut_with_a_note() {
     let loras: Vec<String> = (0..70).map(|n| format!(r#"{{"path":"/{n}.safetensors","strength":1.0}}"#)).collect();
     let (recipe, notes) = local(&format!(r#"{{"loras":[{}]}}"#, loras.join(",")));
     assert_eq!((recipe.loras.len(), &notes[..]), (64, &["LoRAs: 64 instead of 70.".to_owned()][..]));

@@ -211,7 +211,7 @@ fn links_in_circles_and_names_that_are_not_unicode_are_handled() {
 
 #[cfg(unix)]
 #[test]
-fn linked_folders_and_other_formats_are_told() {
+fn a_scan_counts_linked_folders_and_unread_formats() {
     let mut it = Fixture::new();
     let folder = it.add_folder("art", FolderKind::Added);
     fs::create_dir(it.path("elsewhere")).unwrap();
