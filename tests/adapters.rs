@@ -12,7 +12,8 @@ use std::path::Path;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
 use support::alone::alone;
 use support::{folder, recipe};
-use testkit::adapters::{AdapterFiles, AdapterKind, zimage};
+use testkit::adapters::{AdapterFiles, AdapterKind, RANK, zimage};
+use testkit::layouts::{renamed, with_metadata};
 use testkit::tiny;
 
 /// A layer's name, from its name with dots.
@@ -86,6 +87,31 @@ fn every_kind_in_every_name_is_the_change_merged_by_hand() {
             assert!(ratio < 0.15, "{kind:?} in the names of {name}: {ratio}");
         }
     }
+}
+
+/// PEFT keeps a LoRA's alpha beside the file, diffusers in its metadata, and neither in a tensor.
+#[test]
+fn an_alpha_that_no_tensor_says_counts() {
+    let it = alone("GPU0:4,GPU1:4");
+    let base = files(&tiny::Options::default(), "adapters-alpha");
+    let module = base.get(FileRole::Diffusion).unwrap().to_owned();
+    let dir = folder("adapters-alpha-lora");
+    let written = zimage(&dir, &module, AdapterKind::Lora, |layer| format!("transformer.{layer}")).unwrap();
+    let plain = renamed(&written.adapter, &dir.join("plain.safetensors"), |name| (!name.ends_with("alpha")).then(|| name.to_owned()));
+    let plain = plain.unwrap();
+    let run = |path: &Path, strength: f32| {
+        let loras = vec![Lora { path: path.to_owned(), strength }];
+        it.run(&Recipe { files: base.clone(), loras, ..recipe() }).pixels().to_vec()
+    };
+    let (once, twice) = (run(&plain, 1.0), run(&plain, 2.0));
+    assert!(distance(&once, &twice) > 1.0);
+    let settings = format!(r#"{{"transformer.r":{RANK},"transformer.lora_alpha":{}}}"#, 2 * RANK);
+    let diffusers = with_metadata(&plain, &dir.join("diffusers.safetensors"), "lora_adapter_metadata", &settings).unwrap();
+    assert_eq!(run(&diffusers, 1.0), twice, "diffusers");
+    let peft = dir.join("adapter_model.safetensors");
+    std::fs::copy(&plain, &peft).unwrap();
+    std::fs::write(dir.join("adapter_config.json"), format!(r#"{{"r":{RANK},"lora_alpha":{},"peft_type":"LORA"}}"#, 2 * RANK)).unwrap();
+    assert_eq!(run(&peft, 1.0), twice, "PEFT");
 }
 
 #[test]

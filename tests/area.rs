@@ -124,6 +124,45 @@ fn away_from_the_mask_opacity_and_sixteen_bits_stay_and_a_whole_new_picture_says
 }
 
 #[test]
+fn a_mask_keeps_what_it_does_not_select_also_where_the_whole_picture_is_generated() {
+    let engine = Engine::start();
+    let (width, height) = (64, 80);
+    let old = Rgb8::new(width, height, (0..width * height * 3).map(|at| (at * 31 % 251) as u8).collect()).unwrap();
+    // As tools write it: a palette with transparency has eight bits and opacity.
+    let samples: Vec<u8> =
+        (0..width * height * 4).map(|at| if at % 4 == 3 { (at * 13 % 256) as u8 } else { (at * 31 % 251) as u8 }).collect();
+    let fine = FineColours { samples: Samples::Eight(samples.clone()), has_alpha: true, profile: None, is_beyond_srgb: false };
+    // Black, half selected, white.
+    let shares: Vec<u8> = (0..width * height).map(|at| [0, 128, 255][(at % width / 24) as usize]).collect();
+    let mask = Rgb8::new(width, height, shares.iter().flat_map(|share| [*share; 3]).collect()).unwrap();
+    for image in [old.clone(), old.clone().with_fine(Some(fine)).unwrap()] {
+        let init = Some(InitImage { image: ImageSource::Pixels(image.clone()), strength: 0.8 });
+        let recipe = Recipe { init, mask: Some(ImageSource::Pixels(mask.clone())), width, height, ..recipe() };
+        let said = engine.run(&recipe);
+        assert!(said.begin().notes.is_empty(), "{:?}", said.begin().notes);
+        let new = said.pictures()[0].image.clone();
+        let changed = |from: u8| {
+            let pixels = old.pixels().chunks_exact(3).zip(new.pixels().chunks_exact(3)).zip(&shares);
+            pixels.filter(|((old, new), share)| **share == from && old != new).count()
+        };
+        match new.fine().map(|fine| &fine.samples) {
+            Some(Samples::Eight(kept)) => {
+                let pixels = samples.chunks_exact(4).zip(kept.chunks_exact(4)).zip(&shares);
+                assert!(pixels.filter(|(_, share)| **share == 0).all(|((old, new), _)| old == new));
+                assert!(kept.chunks_exact(4).zip(&shares).filter(|(_, share)| **share == 255).all(|(pixel, _)| pixel[3] == 255));
+            }
+            None => assert_eq!(changed(0), 0),
+            Some(Samples::Sixteen(_)) => panic!("sixteen bits of eight"),
+        }
+        assert!(changed(255) > 1000, "{}", changed(255));
+    }
+    // Of another size nothing of the file's own can be kept, which is said.
+    let init = Some(InitImage { image: ImageSource::Pixels(fine_start()), strength: 0.5 });
+    let said = engine.run(&Recipe { init, area: None, ..area_recipe(0.5) });
+    assert!(said.begin().notes.iter().any(|note| note.contains("transparency")), "{:?}", said.begin().notes);
+}
+
+#[test]
 fn a_part_runs_all_its_steps_at_every_strength_and_changes_more_at_a_higher_one() {
     let engine = Engine::start();
     let mut last = 0.0;

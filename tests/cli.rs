@@ -107,6 +107,51 @@ fn json_tells_every_event_and_where_previews_and_pictures_are() {
 }
 
 #[test]
+fn half_a_lora_is_exit_code_3_with_a_note_also_in_the_queue() {
+    let home = home("half-lora");
+    let base = files().get(FileRole::Diffusion).unwrap().to_owned();
+    let name = |layer: &str| format!("diffusion_model.{layer}");
+    let written = testkit::adapters::zimage(&folder("cli-half-lora-file"), &base, testkit::adapters::AdapterKind::Lora, name).unwrap();
+    // A layer that this model does not have.
+    let elsewhere = |name: &str| Some(name.replace("diffusion_model.layers.0.feed_forward", "diffusion_model.layers.99.feed_forward"));
+    let lora = testkit::layouts::renamed(&written.adapter, &home.join("half.safetensors"), elsewhere).unwrap();
+    let says = |output: &Output| {
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(3), "{err}");
+        assert!(err.contains("parts of the LoRA half.safetensors fit this model"), "{err}");
+    };
+    let arguments = ["--lora", lora.to_str().unwrap()];
+    says(&generate(&home, &arguments).output().unwrap());
+    let files = files();
+    let mut add = atelier(&home, &["queue", "add", "-p", "a lake", "-W", "64", "-H", "64", "--cfg", "1", "--steps", "1", "-t", "1"]);
+    for (flag, role) in [("--diffusion-model", FileRole::Diffusion), ("--llm", FileRole::Llm), ("--taesd", FileRole::Taesd)] {
+        add.arg(flag).arg(files.get(role).unwrap());
+    }
+    assert!(add.args(arguments).output().unwrap().status.success());
+    says(&atelier(&home, &["queue", "run"]).output().unwrap());
+}
+
+#[test]
+fn a_model_may_be_a_folder_of_diffusers() {
+    let home = home("diffusers");
+    let files = files();
+    let part = |role| files.get(role).unwrap();
+    let folder = home.join("a model");
+    let parts = [("transformer", part(FileRole::Diffusion)), ("text_encoder", part(FileRole::Llm)), ("vae", part(FileRole::Taesd))];
+    testkit::layouts::diffusers_folder(&parts, &folder).unwrap();
+    let path = home.join("a.png");
+    let arguments = ["generate", "-W", "64", "-H", "64", "--cfg", "1", "--steps", "3", "--seed", "42", "-t", "1", "-p", "a lake, 湖"];
+    let mut command = atelier(&home, &arguments);
+    let output = command.arg("--model").arg(&folder).arg("-o").arg(&path).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let apart = home.join("apart.png");
+    assert!(generate(&home, &["-o", apart.to_str().unwrap()]).status().unwrap().success());
+    assert_eq!(image::open(&path).unwrap(), image::open(&apart).unwrap());
+    let parameters = read_metadata(&path).unwrap().parameters.unwrap();
+    assert!(parameters.contains("Model: a model"), "{parameters}");
+}
+
+#[test]
 fn a_bad_model_is_a_sentence_and_exit_code_1() {
     let home = home("bad");
     let bad = broken::truncated_in_data(&home).unwrap();
@@ -267,7 +312,7 @@ fn the_level_of_instructions_is_set_by_a_variable_and_nothing_below_what_is_buil
 }
 
 #[test]
-fn a_picture_is_enlarged_and_keeps_what_it_said() {
+fn a_picture_is_upscaled_and_keeps_what_it_said() {
     let home = home("upscale");
     let (small, big) = (home.join("small.png"), home.join("big.png"));
     let output = generate(&home, &["-o", small.to_str().unwrap()]).output().unwrap();

@@ -80,7 +80,7 @@ fn each_arithmetic_makes_nearly_the_same_picture_and_says_so() {
     }
 }
 
-/// Rotary embeddings, group norms, enlargement: each family has its own operations.
+/// Rotary embeddings, group norms, upscaling: each family has its own operations.
 #[test]
 fn each_family_makes_nearly_the_same_picture_in_f32() {
     let home = folder("cpu-math-families");

@@ -372,7 +372,7 @@ fn a_picture_of_which_a_part_is_no_numbers_says_so() {
 }
 
 #[test]
-fn an_upscaler_enlarges_a_picture() {
+fn an_upscaler_upscales_a_picture() {
     let engine = Engine::start();
     let model = make::upscaler(&folder("upscaler"), 4, 1).unwrap();
     let said = engine.run_task(upscale_with(model, false));

@@ -117,11 +117,11 @@ fn an_upscaler_between_two_passes_is_part_of_it() {
     let upscaler = tiny::upscaler(&folder("estimated-upscaler"), 2, 1).unwrap();
     // Sizes of which both passes pad the picture's tokens, so that they read the same weights.
     let hires = Hires { scale: 1.5, upscaler: Some(upscaler), ..Hires::default() };
-    let enlarged = |plain: Recipe| Recipe { hires: Some(hires.clone()), ..plain };
+    let upscaled = |plain: Recipe| Recipe { hires: Some(hires.clone()), ..plain };
     for (backend, params) in [("GPU0", ""), ("GPU0", "cpu"), ("all=GPU0,upscaler=GPU1", ""), ("all=GPU0,upscaler=cpu", "")] {
-        alone.check(&enlarged(on(backend, params, "")));
+        alone.check(&upscaled(on(backend, params, "")));
     }
-    let needs = alone.engine.estimate(&enlarged(on("GPU0", "", ""))).unwrap().needs.modules.remove(&Module::Upscaler).unwrap();
+    let needs = alone.engine.estimate(&upscaled(on("GPU0", "", ""))).unwrap().needs.modules.remove(&Module::Upscaler).unwrap();
     assert!(needs.weight_bytes > 0 && needs.compute_bytes[&Phase::Decode] > 0, "{needs:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Pictures that are enlarged: a second pass at a larger size, and enlarging alone, on the tiny
+//! Pictures that are upscaled: a second pass at a larger size, and upscaling alone, on the tiny
 //! model.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
@@ -16,8 +16,8 @@ fn halves() -> Rgb8 {
     Rgb8::new(64, 48, (0..64 * 48).flat_map(|at| if at % 64 < 32 { [230, 30, 20] } else { [20, 40, 220] }).collect()).unwrap()
 }
 
-/// Enlarges this picture, without generating anything.
-fn enlarging(hires: Hires) -> Recipe {
+/// Upscales this picture, without generating anything.
+fn upscaling(hires: Hires) -> Recipe {
     let init = InitImage { image: ImageSource::Pixels(halves()), strength: 0.0 };
     Recipe { init: Some(init), hires: Some(Hires { strength: 0.0, ..hires }), ..recipe() }
 }
@@ -48,17 +48,17 @@ fn a_second_pass_keeps_the_composition_at_a_larger_size() {
     assert!(step_counts.windows(2).all(|pair| pair[0].0 <= pair[1].0), "{step_counts:?}");
     assert_eq!(step_counts.last(), Some(&(recipe().steps * 2, recipe().steps * 2)));
     assert_eq!(engine.run(&hires).pixels(), said.pixels(), "the same again");
-    let only_enlarged = engine.run(&Recipe { hires: Some(Hires { scale: 1.5, strength: 0.0, ..Hires::default() }), ..recipe() });
-    assert_eq!((size(&only_enlarged), steps(&only_enlarged).last()), ((96, 96), Some(&(recipe().steps, recipe().steps))));
-    assert_ne!(only_enlarged.pixels(), said.pixels());
+    let only_upscaled = engine.run(&Recipe { hires: Some(Hires { scale: 1.5, strength: 0.0, ..Hires::default() }), ..recipe() });
+    assert_eq!((size(&only_upscaled), steps(&only_upscaled).last()), ((96, 96), Some(&(recipe().steps, recipe().steps))));
+    assert_ne!(only_upscaled.pixels(), said.pixels());
     assert_eq!(size(&plain), (64, 64));
 }
 
 #[test]
-fn a_finished_picture_is_enlarged_without_a_model_by_lanczos_or_by_an_upscaler() {
+fn a_finished_picture_is_upscaled_without_a_model_by_lanczos_or_by_an_upscaler() {
     let engine = Engine::start();
     let upscaler = make::upscaler(&folder("hires-upscaler"), 4, 1).unwrap();
-    let alone = Recipe { files: ModelFiles::default(), ..enlarging(Hires::default()) };
+    let alone = Recipe { files: ModelFiles::default(), ..upscaling(Hires::default()) };
     let lanczos = engine.run(&alone);
     assert_eq!((size(&lanczos), lanczos.pictures()[0].info.seed), ((128, 96), recipe().seed));
     let pixels = lanczos.pixels();
@@ -71,10 +71,10 @@ fn a_finished_picture_is_enlarged_without_a_model_by_lanczos_or_by_an_upscaler()
 }
 
 #[test]
-fn a_finished_picture_is_enlarged_and_drawn_anew_in_its_own_size() {
+fn a_finished_picture_is_upscaled_and_drawn_anew_in_its_own_size() {
     let engine = Engine::start();
     let upscaler = make::upscaler(&folder("redraw-upscaler"), 2, 1).unwrap();
-    let mut redrawn = enlarging(Hires { upscaler: Some(upscaler), ..Hires::default() });
+    let mut redrawn = upscaling(Hires { upscaler: Some(upscaler), ..Hires::default() });
     redrawn.hires.as_mut().unwrap().strength = 0.3;
     let said = engine.run(&redrawn);
     assert_eq!((size(&said), said.begin().steps), ((128, 96), recipe().steps));
@@ -82,14 +82,14 @@ fn a_finished_picture_is_enlarged_and_drawn_anew_in_its_own_size() {
     redrawn.hires.as_mut().unwrap().strength = 0.9;
     let stronger = engine.run(&redrawn);
     let change = |said: &Said| -> u64 {
-        let only = engine.run(&enlarging(redrawn.hires.clone().unwrap()));
+        let only = engine.run(&upscaling(redrawn.hires.clone().unwrap()));
         said.pixels().iter().zip(only.pixels()).map(|(a, b)| u64::from(a.abs_diff(*b))).sum()
     };
     assert!(change(&said) < change(&stronger));
 }
 
 #[test]
-fn what_cannot_enlarge_is_refused_before_anything_is_generated() {
+fn what_cannot_upscale_is_refused_before_anything_is_generated() {
     let engine = Engine::start();
     let with = |upscaler: std::path::PathBuf| Recipe { hires: Some(Hires { upscaler: Some(upscaler), ..Hires::default() }), ..recipe() };
     let said = engine.run(&with(tiny().llm.clone()));
@@ -101,10 +101,10 @@ fn what_cannot_enlarge_is_refused_before_anything_is_generated() {
     assert!(matches!(engine.run(&agreed).end(), End::Done { .. }));
 }
 
-/// A picture of slow changes, enlarged to twice its size in tiles of 64 pixels: six of them.
+/// A picture of slow changes, upscaled to twice its size in tiles of 64 pixels: six of them.
 fn in_tiles(strength: f32, side: u32) -> Recipe {
     let tiles = Some(RedrawTiles { side: Some(side), ..RedrawTiles::default() });
-    Recipe { hires: Some(Hires { scale: 2.0, strength, tiles, ..Hires::default() }), ..enlarging(Hires::default()) }
+    Recipe { hires: Some(Hires { scale: 2.0, strength, tiles, ..Hires::default() }), ..upscaling(Hires::default()) }
 }
 
 /// Mean difference between each column and the next one, or each row.

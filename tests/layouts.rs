@@ -8,11 +8,11 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use atelier_core::recipe::{FileRole, ModelFiles, Recipe};
-use atelier_library::check_files;
+use atelier_library::{check_files, open_folders};
 use support::engine::Engine;
 use support::{folder, recipe};
 use testkit::families;
-use testkit::layouts::{renamed, sharded};
+use testkit::layouts::{diffusers_folder, diffusers_sd3, renamed, sharded};
 
 const DIFFUSION: &str = "model.diffusion_model.";
 
@@ -23,9 +23,10 @@ fn files(list: &[(FileRole, PathBuf)]) -> ModelFiles {
     list.iter().cloned().collect()
 }
 
-/// The files of a family of tiny models whose text encoders tell words apart.
+/// The files of a family of tiny models; text encoders that are in them tell words apart.
 fn whole(family: &str, dir: &Path) -> ModelFiles {
-    families::reading(family).into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(dir, role).unwrap())).collect()
+    let parts = if family == "sd3" { families::family(family, dir).unwrap() } else { families::reading(family) };
+    parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(dir, role).unwrap())).collect()
 }
 
 /// A file with the tensors of another that begin so, without the beginning.
@@ -44,6 +45,8 @@ fn layouts_of_sd15(whole: &ModelFiles, dir: &Path) -> Vec<Layout> {
     let shards = dir.join("shards");
     std::fs::create_dir_all(&shards).unwrap();
     let index = sharded(&unet, &shards, 3).unwrap();
+    let folder = dir.join("diffusers");
+    diffusers_folder(&[("unet", &unet), ("text_encoder", &clip)], &folder).unwrap();
     let in_parts = |unet: &Path, clip: &Path| {
         files(&[(FileRole::Diffusion, unet.to_owned()), (FileRole::ClipL, clip.to_owned()), (FileRole::Taesd, taesd.clone())])
     };
@@ -52,6 +55,8 @@ fn layouts_of_sd15(whole: &ModelFiles, dir: &Path) -> Vec<Layout> {
         ("UNet with a prefix", in_parts(&with_prefix, &clip)),
         ("CLIP without text_model", in_parts(&unet, &old_clip)),
         ("whole without text_model", files(&[(FileRole::Model, old), (FileRole::Taesd, taesd.clone())])),
+        ("a folder of diffusers", open_folders(&files(&[(FileRole::Model, folder.clone()), (FileRole::Taesd, taesd.clone())]))),
+        ("its UNet's folder", open_folders(&in_parts(&folder.join("unet"), &clip))),
         ("UNet in shards, by its index", in_parts(&index, &clip)),
         ("UNet in shards, by one of them", in_parts(&shards.join("model-00002-of-00003.safetensors"), &clip)),
     ]
@@ -66,12 +71,19 @@ fn layouts_of_sdxl(whole: &ModelFiles, dir: &Path) -> Vec<Layout> {
     vec![("UNet, CLIP-L and OpenCLIP's CLIP-G", files(&roles))]
 }
 
+fn layouts_of_sd3(whole: &ModelFiles, dir: &Path) -> Vec<Layout> {
+    let diffusion = diffusers_sd3(whole.get(FileRole::Diffusion).unwrap(), &dir.join("diffusers-sd3.safetensors")).unwrap();
+    let own = whole.iter().map(|(role, path)| (role, if role == FileRole::Diffusion { diffusion.clone() } else { path.to_owned() }));
+    vec![("diffusers' names", own.collect())]
+}
+
 #[test]
 fn the_engine_opens_every_layout_that_the_library_takes_and_makes_the_same_picture() {
     let engine = Engine::start();
     for (family, layouts) in [
         ("sd15", layouts_of_sd15 as fn(&ModelFiles, &Path) -> Vec<Layout>),
         ("sdxl", layouts_of_sdxl as fn(&ModelFiles, &Path) -> Vec<Layout>),
+        ("sd3", layouts_of_sd3),
     ] {
         let dir = folder(&format!("layouts-{family}"));
         let whole = whole(family, &dir);

@@ -249,7 +249,7 @@ fn frame_borders(screen: &RgbImage, canvas: Area) -> Option<(u32, u32)> {
 }
 
 /// One piece of work in six screens: a prompt, a masked part, what is painted there, a border, what
-/// is behind it, and all of it enlarged.
+/// is behind it, and all of it upscaled.
 fn film(name: &str) -> Result<()> {
     let session = Session::new("dark", LARGE)?;
     let mut desktop = session.open(&json!({ "prompt": "a lake and hills at sunset, without trees", "seed": 19 }))?;

@@ -73,7 +73,10 @@ fn the_same_command_line_makes_the_same_bytes() {
         let line = shell_words::join(std::iter::once("sd-cli").chain(arguments.iter().map(String::as_str)));
         command.env(HOME_VARIABLE, &folder).args(["--cpu-math", "exact", "generate", "--from-command", &line, "-o"]).arg(&ours);
         run(command);
-        let same = pixels(&theirs) == pixels(&ours);
+        // Atelier keeps the start picture's own pixels where the mask is black.
+        let is_compared = |at: usize| !case.contains(&"--mask") || at / 3 % 64 >= 32;
+        let compared = |file: &Path| pixels(file).into_iter().enumerate().filter(|(at, _)| is_compared(*at)).collect::<Vec<_>>();
+        let same = compared(&theirs) == compared(&ours);
         println!("{} {}", if same { "same     " } else { "DIFFERENT" }, case.join(" "));
         if !same {
             different.push(case.join(" "));

@@ -148,12 +148,12 @@ fn a_draft_is_finished_to_the_bytes_of_the_picture_that_did_not_stop() {
     let larger = Recipe { hires: Some(Hires { scale: 1.5, strength: 0.5, ..Hires::default() }), ..parent() };
     let draft = Recipe { last_step: Some(2), ..larger.clone() };
     let small = engine.run(&draft);
-    assert_eq!(small.pixels(), said.pictures()[0].image.pixels(), "only the finished picture is enlarged");
+    assert_eq!(small.pixels(), said.pictures()[0].image.pixels(), "only the finished picture is upscaled");
     assert_eq!(engine.run(&draft.finishing(parent().seed, None).unwrap()).pixels(), engine.run(&larger).pixels());
 }
 
 #[test]
-fn parts_and_enlarged_pictures_are_drafts_and_have_branches_too() {
+fn parts_and_upscaled_pictures_are_drafts_and_have_branches_too() {
     let pixels: Vec<u8> = (0..64 * 64 * 3).map(|at| (at % 251) as u8).collect();
     let init = |strength| Some(InitImage { image: ImageSource::Pixels(Rgb8::new(64, 64, pixels.clone()).unwrap()), strength });
     let extended = Recipe { init: init(1.0), outpaint: Some(Borders { left: 64, ..Borders::default() }), ..parent() };

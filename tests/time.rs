@@ -187,8 +187,8 @@ fn tiles_add_up() {
 fn passes_and_parts_are_counted_one_by_one() {
     let alone = alone();
     let plain = work(&alone, &sized(64));
-    let enlarged = Recipe { hires: Some(Hires { scale: 2.0, strength: 0.5, ..Hires::default() }), steps: 4, ..sized(64) };
-    let it = work(&alone, &enlarged);
+    let upscaled = Recipe { hires: Some(Hires { scale: 2.0, strength: 0.5, ..Hires::default() }), steps: 4, ..sized(64) };
+    let it = work(&alone, &upscaled);
     let of = |pass| it.modules.iter().filter(move |it| it.pass == pass);
     assert_eq!(of(0).map(|it| it.module).collect::<Vec<_>>(), plain.modules.iter().map(|it| it.module).collect::<Vec<_>>());
     assert!(of(0).zip(&plain.modules).all(|(it, plain)| it.work == plain.work));
@@ -199,8 +199,8 @@ fn passes_and_parts_are_counted_one_by_one() {
     assert!(of(1).any(|it| it.module == Module::Vae && it.phase == PhaseKind::Encoding), "it begins with a picture");
 
     let hires =
-        enlarged.hires.clone().map(|hires| Hires { tiles: Some(RedrawTiles { side: Some(64), ..RedrawTiles::default() }), ..hires });
-    let tiles = work(&alone, &Recipe { hires, ..enlarged.clone() });
+        upscaled.hires.clone().map(|hires| Hires { tiles: Some(RedrawTiles { side: Some(64), ..RedrawTiles::default() }), ..hires });
+    let tiles = work(&alone, &Recipe { hires, ..upscaled.clone() });
     let in_passes = |module, phase| -> Vec<u32> {
         tiles.modules.iter().filter(|it| (it.module, it.phase) == (module, phase)).map(|it| it.pass).collect()
     };
@@ -208,8 +208,8 @@ fn passes_and_parts_are_counted_one_by_one() {
     assert!(denoised.len() > 4 && denoised.is_sorted(), "the picture, and each tile: {denoised:?}");
     assert_eq!(in_passes(Module::Te, PhaseKind::Encoding), [0, 1], "the words of the picture, and those of all tiles");
 
-    let only_enlarged = Recipe { init: Some(InitImage { image: picture(64), strength: 0.0 }), ..enlarged };
-    let passes: Vec<u32> = work(&alone, &only_enlarged).modules.iter().map(|it| it.pass).collect();
+    let only_upscaled = Recipe { init: Some(InitImage { image: picture(64), strength: 0.0 }), ..upscaled };
+    let passes: Vec<u32> = work(&alone, &only_upscaled).modules.iter().map(|it| it.pass).collect();
     assert!(passes.iter().all(|pass| *pass == 0) && !passes.is_empty(), "{passes:?}");
 
     let outpaint = Borders { right: 64, ..Borders::default() };
@@ -225,13 +225,13 @@ fn an_upscaler_is_counted_as_by_hand_tile_by_tile() {
     let convolution = |from: u64, to: u64| 2 * 9 * from * to;
     // Five convolutions of a dense block, three dense blocks of a residual one.
     let block: u64 = 3 * ((64..192).step_by(32).map(|from| convolution(from, 32)).sum::<u64>() + convolution(192, 64));
-    for (factor, enlarging) in [(1, 0), (2, 4), (4, 4 + 16)] {
+    for (factor, upscaling) in [(1, 0), (2, 4), (4, 4 + 16)] {
         let model = testkit::tiny::upscaler(&home, factor, 7).unwrap();
         let large = u64::from(factor).pow(2);
         let of_pixel = convolution(3, 64)
             + block
             + convolution(64, 64)
-            + enlarging * convolution(64, 64)
+            + upscaling * convolution(64, 64)
             + large * (convolution(64, 64) + convolution(64, 3));
         let hires = |strength| Some(Hires { scale: 2.0, strength, upscaler: Some(model.clone()), ..Hires::default() });
         // Tiles of 128 pixels that overlap by a quarter at least.
@@ -241,8 +241,8 @@ fn an_upscaler_is_counted_as_by_hand_tile_by_tile() {
             assert_eq!((upscaler.phase, upscaler.pass, upscaler.repetitions), (PhaseKind::Upscaling, 1, tiles), "{side}");
             assert_eq!(upscaler.work.operations(), tile * tile * of_pixel, "{factor} {side}");
         }
-        let only_enlarged = Recipe { init: Some(InitImage { image: picture(200), strength: 0.0 }), hires: hires(0.0), ..sized(64) };
-        let it = work(&alone, &only_enlarged);
+        let only_upscaled = Recipe { init: Some(InitImage { image: picture(200), strength: 0.0 }), hires: hires(0.0), ..sized(64) };
+        let it = work(&alone, &only_upscaled);
         let [upscaler] = &it.modules[..] else { panic!("nothing else is computed: {it:?}") };
         assert_eq!((upscaler.module, upscaler.pass, upscaler.repetitions), (Module::Upscaler, 0, 4));
     }

@@ -118,7 +118,7 @@ fn a_typed_prompt_and_a_pressed_button_become_a_picture_on_the_canvas_and_on_the
     // The line above the canvas tells a finished picture from a forming one.
     desktop.wait("the finished picture", LONG, |desktop| desktop.find_by(|it| it.name.contains("seed 42")))?;
     let canvas = desktop.wait("the picture's place", LONG, |desktop| desktop.find_by(|it| it.name == "Picture, 64 by 64 pixels"))?;
-    // Drawn pixel by pixel or enlarged, the picture covers the middle of its place.
+    // Drawn pixel by pixel or upscaled, the picture covers the middle of its place.
     let middle = canvas.area.context("the picture has no place on the screen")?.middle(48);
     desktop.wait("the picture on the canvas", LONG, |desktop| {
         let now = desktop.shot()?;

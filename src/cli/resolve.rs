@@ -20,7 +20,7 @@ use atelier_core::recipe::{
 };
 use atelier_core::sd_cli::{self, CommandLine, ParsedCommand};
 use atelier_engine::{PreviewOptions, Task};
-use atelier_library::{Builtin, BuiltinError, ModelKind, Problem, Runnable};
+use atelier_library::{Builtin, BuiltinError, ModelKind, Problem, Runnable, open_folders};
 use atelier_studio::next_recipe::{add_named_loras, without_model};
 use atelier_studio::opened_picture::OpenedPicture;
 use atelier_studio::results::Destination;
@@ -136,6 +136,7 @@ fn recipe(flags: &GenerateFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Vec<Str
         if let Some(folder) = person_folder {
             recipe.person.images = person::images(&folder)?;
         }
+        recipe.files = open_folders(&recipe.files);
         let mut notes: Vec<String> = left_out.iter().map(|it| format!("left out: {it}")).collect();
         notes.extend(recipe.clamp());
         (recipe, notes, None)
@@ -384,7 +385,7 @@ fn files(flags: &ModelFlags) -> ModelFiles {
         (FileRole::Controlnet, &flags.control_net),
         (FileRole::Photomaker, &flags.photo_maker),
     ];
-    by_role.into_iter().filter_map(|(role, path)| Some((role, path.clone()?))).collect()
+    open_folders(&by_role.into_iter().filter_map(|(role, path)| Some((role, path.clone()?))).collect())
 }
 
 fn placement(flags: &DeviceFlags, module_devices: &ModuleDeviceFlags, old: OldFlags) -> Result<PlacementText, PlacementError> {

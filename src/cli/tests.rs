@@ -381,7 +381,7 @@ fn a_reader_that_has_left_is_no_reason_to_stop() {
 }
 
 #[test]
-fn an_enlarged_picture_keeps_what_its_source_said() {
+fn an_upscaled_picture_keeps_what_its_source_said() {
     let home = tempfile::tempdir().unwrap();
     let recipe = Recipe { prompt: "a lake".into(), ..Recipe::default() };
     let source = atelier_media::save_picture(home.path(), &recipe, None, picture(0).info, &[], &image(7)).unwrap();

@@ -14,7 +14,7 @@ pub(crate) const KEY_STEP: f32 = 1.25;
 /// Zoom and position of the canvas.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum View {
-    /// The whole picture, as large as fits; a small one is enlarged four times at most.
+    /// The whole picture, as large as fits; a small one is upscaled four times at most.
     #[default]
     Fit,
     /// At a scale of its own.

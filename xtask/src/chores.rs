@@ -1,8 +1,9 @@
 //! Implementation of the chores: the programs that run, in order.
 
+use std::fs;
 use std::process::Command;
 
-use crate::cargo::{cargo, finish, root};
+use crate::cargo::{cargo, finish, root, target_folder};
 use crate::display;
 use crate::failure::Failure;
 use crate::flaky::FlakyTests;
@@ -45,6 +46,7 @@ pub(crate) fn test(options: &Options) -> Result<(), Failure> {
     ensure_installed(Purpose::Test, options)?;
     ensure_components(options)?;
     remove_stale_engines()?;
+    remove_old_homes();
     let mut stages = Stages::default();
     let result = check(&mut stages).and_then(|()| stages.run("build the tests", tests().arg("--no-run").arg("--quiet"))).and_then(|()| {
         let mut command = tests();
@@ -54,6 +56,16 @@ pub(crate) fn test(options: &Options) -> Result<(), Failure> {
     });
     eprint!("\n{}", stages.table());
     result
+}
+
+/// Removes what earlier tests left behind, gigabytes in time. What the benchmark keeps takes minutes
+/// to make.
+fn remove_old_homes() {
+    let folders = fs::read_dir(target_folder().join("tmp")).into_iter().flatten().flatten();
+    for folder in folders.filter(|it| it.file_name() != "bench") {
+        // One that cannot be removed harms no test: each makes its own anew.
+        let _ = fs::remove_dir_all(folder.path());
+    }
 }
 
 /// Checks format and lints, and the dependencies' licences and advisories.

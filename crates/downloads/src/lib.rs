@@ -7,6 +7,7 @@
 //! every run of a job ends once. Not here: egui, the engine, what a model is.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod event;
 mod failure;

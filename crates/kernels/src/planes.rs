@@ -186,7 +186,7 @@ pub unsafe fn transpose(
 }
 
 /// Copies values that lie `stride` values apart, each `times` times: `to[i * times + j] = from[i *
-/// stride]`. Rows of an image are enlarged so, and every second value of a row is taken.
+/// stride]`. Rows of an image are upscaled so, and every second value of a row is taken.
 ///
 /// # Safety
 /// `from` is readable at the multiples of `stride` below `count * stride`; `to`, which is apart, is

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::catalogue::{Catalogue, Offer};
 use super::check::part_name;
+use super::diffusers;
 use super::disk::{DiskFile, Facts};
 use super::family::{Family, Latents};
 use super::header::file_name;
@@ -111,7 +112,8 @@ fn best<'a>(
     let worth = |file: &&DiskFile| {
         let is_preferred = preferred.get(role) == Some(file.path.as_path());
         let is_named = named.as_deref().is_some_and(|name| file_name(&file.path) == last_part(name));
-        let near = file.path.parent() == main.path.parent();
+        let folder = diffusers::model_of(&main.path);
+        let near = file.path.parent() == main.path.parent() || (folder.is_some() && diffusers::model_of(&file.path) == folder);
         let modest = file.bytes <= main.bytes;
         let quality = if modest { i128::from(file.bytes) } else { -i128::from(file.bytes) };
         (is_preferred, is_named, near, modest, quality, Reverse(file.path.clone()))

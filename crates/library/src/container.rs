@@ -18,9 +18,11 @@ pub(crate) const MAX_METADATA_BYTES: usize = 16 << 20;
 /// characters.
 pub(crate) const MAX_TEXT_BYTES: u64 = 65_536;
 
-/// The longest text of the metadata that is kept under this name: how often each word came in the
-/// pictures that a LoRA was trained on.
-pub(crate) const TAGS: (&str, u64) = ("ss_tag_frequency", 1 << 20);
+/// Texts of the metadata that may be longer: how often each word came in the pictures that a LoRA
+/// was trained on, and PEFT's settings of each of its layers.
+pub(crate) const LONG_TEXTS: [&str; 2] = ["ss_tag_frequency", "lora_adapter_metadata"];
+/// Bytes of a text of [`LONG_TEXTS`] that is kept.
+pub(crate) const MAX_LONG_TEXT_BYTES: u64 = 1 << 20;
 
 /// A container for tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -38,6 +38,7 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
     let mut input = Input { source: BufReader::with_capacity(1 << 16, source), position: 0, file_bytes };
     input.skip(4)?;
     let version = input.u32()?;
+    // A small number with its bytes in the other order.
     if version.trailing_zeros() >= 16 {
         return Err(Flaw::Unsupported("it was made for a machine with another byte order".into()));
     }
@@ -46,6 +47,7 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
     }
     let tensor_count = input.u64()?;
     let entry_count = input.u64()?;
+    // Counts are a stranger's promises: what the file has no room for is not made room for.
     let room = file_bytes.min(MAX_HEADER_BYTES);
     if tensor_count > room / MIN_TENSOR_BYTES || entry_count > (room / MIN_ENTRY_BYTES).min(MAX_ENTRIES as u64) {
         return Err(Flaw::Damaged(format!("it promises {tensor_count} tensors and {entry_count} entries, more than a header holds")));
@@ -87,6 +89,7 @@ pub(crate) fn read(source: &mut (impl Read + Seek), file_bytes: u64) -> Result<C
     let mut next = 0;
     for _ in 0..tensor_count {
         let mut tensor = input.tensor()?;
+        // The engine's reader demands the same.
         if tensor.offset != next {
             return Err(Flaw::Damaged(format!("{} does not follow the tensor before it", shown(&tensor.name))));
         }

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::adapter::PEFT;
 use super::container::{Contents, Flaw, Format, TensorInfo, check_count, shown};
 use super::{companions, gguf, limits, safetensors, shards, sniff};
 use atelier_core::advice::Advice;
@@ -75,7 +76,11 @@ impl HeaderError {
 pub fn read_header(path: &Path) -> Result<Header, HeaderError> {
     let path = shards::opened(path);
     let mut parts = shards::all(&path).into_iter();
-    let Some(first) = parts.next() else { return read_file(&path) };
+    let Some(first) = parts.next() else {
+        let mut header = read_file(&path)?;
+        header.metadata.extend(settings_beside(&path));
+        return Ok(header);
+    };
     let name = file_name(&path);
     let mut whole = read_file(&first)?;
     companions::check_alone(&whole.tensors).map_err(|flaw| error_for(&name, flaw, whole.file_bytes))?;
@@ -94,6 +99,17 @@ pub fn read_header(path: &Path) -> Result<Header, HeaderError> {
     Ok(whole)
 }
 
+/// PEFT's settings of an adapter, which lie beside it and not in it.
+fn settings_beside(adapter: &Path) -> Option<(String, String)> {
+    const MAX_BYTES: u64 = 1 << 20;
+    if adapter.file_stem()? != "adapter_model" {
+        return None;
+    }
+    let mut text = String::new();
+    File::open(adapter.with_file_name("adapter_config.json")).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
+    Some((PEFT.to_owned(), text))
+}
+
 fn read_file(path: &Path) -> Result<Header, HeaderError> {
     let name = file_name(path);
     let unreadable = |error: &io::Error| error_for(&name, Flaw::Io(io::Error::new(error.kind(), error.to_string())), 0);
@@ -103,7 +119,7 @@ fn read_file(path: &Path) -> Result<Header, HeaderError> {
         return Err(HeaderError::new(
             Fault::NotAModel,
             format!("{name} is a folder, not a model file."),
-            "Choose a .safetensors or .gguf file inside it.",
+            "Choose a .safetensors or .gguf file inside it, or a folder of diffusers with its model_index.json.",
         ));
     }
     read_from(&mut file, metadata.len(), &name)

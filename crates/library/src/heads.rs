@@ -8,8 +8,15 @@ use super::problem::Problem;
 
 /// Layers whose outputs are as wide as the module (`detect_from_weights` in the engine's
 /// `z_image.hpp`, `flux.hpp`, `ernie_image.hpp`, `lens.hpp`).
-const INPUTS: [&str; 6] =
-    ["x_embedder.weight", "x_embedder.proj.weight", "cap_embedder.1.weight", "img_in.weight", "txt_in.weight", "context_embedder.weight"];
+const INPUTS: [&str; 7] = [
+    "x_embedder.weight",
+    "x_embedder.proj.weight",
+    "pos_embed.proj.weight",
+    "cap_embedder.1.weight",
+    "img_in.weight",
+    "txt_in.weight",
+    "context_embedder.weight",
+];
 /// Norms that are as wide as a head.
 const NORMS: [&str; 8] = ["q_norm.", "k_norm.", "norm_q.", "norm_k.", "query_norm.", "key_norm.", "norm_added_q.", "norm_added_k."];
 

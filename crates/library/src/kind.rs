@@ -188,6 +188,7 @@ impl<'a> Tensors<'a> {
         let starts = |name: &str| self.any_starts(&format!("{prefix}{name}"));
         let dimension = |name: &str, at| self.dimension(&format!("{prefix}{name}"), at);
 
+        // In the engine's order: families share names of tensors, and the first match decides.
         if has("net.lq_proj.latent_proj.0.weight") {
             return Some((Family::Pid, ""));
         }
@@ -197,7 +198,8 @@ impl<'a> Tensors<'a> {
         if starts("nerf_final_layer_conv.") {
             return Some((Family::ChromaRadiance, ""));
         }
-        if starts("joint_blocks.") {
+        let diffusers_sd3 = has("pos_embed.proj.weight") && has("transformer_blocks.0.attn.add_q_proj.weight");
+        if starts("joint_blocks.") || diffusers_sd3 {
             return Some((Family::Sd3, ""));
         }
         if self.has("model.x_embedder.proj1.weight") && self.has("model.language_model.layers.0.self_attn.q_proj.weight") {
@@ -239,6 +241,7 @@ impl<'a> Tensors<'a> {
             if has("distilled_guidance_layer.in_proj.weight") {
                 return Some((Family::Chroma, ""));
             }
+            // Fill is given the masked picture and the mask beside the noise: 384 numbers a patch.
             return Some((Family::Flux, if dimension("img_in.weight", 1) == Some(384) { " Fill" } else { "" }));
         }
         let unet = has("input_blocks.0.0.weight") || (has("conv_in.weight") && starts("down_blocks."));
@@ -249,6 +252,7 @@ impl<'a> Tensors<'a> {
             return Some((Family::Svd, ""));
         }
         let inputs = dimension("input_blocks.0.0.weight", 1).or_else(|| dimension("conv_in.weight", 1));
+        // Latents have 4 channels; a picture to edit has 4 more, its mask another one.
         let variant = match inputs {
             Some(9) => " inpainting",
             Some(8) => EDIT,

@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Map, Value};
 
+use super::diffusers;
+use super::naming::name_of;
 use atelier_core::json::has_more_values;
 use atelier_core::recipe::ModelFiles;
 pub use atelier_downloads::{FileName, MANIFEST, Sha256};
@@ -408,7 +410,7 @@ impl ModelFile {
 #[must_use]
 pub fn model_name(files: &ModelFiles) -> Option<String> {
     let main = files.main()?;
-    Some(Manifest::beside(main)?.name)
+    Manifest::beside(main).map(|it| it.name).or_else(|| diffusers::is_diffusion(main).then(|| name_of(main)))
 }
 
 /// The last line on which this text stands in quotation marks, counted from 1.

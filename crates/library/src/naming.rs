@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use super::diffusers;
+
 /// Name for people of a model of this file: its name without the extension; of a name that
 /// everybody uses, the name of its folder.
 #[must_use]
@@ -15,6 +17,10 @@ pub fn name_of(path: &Path) -> String {
     let plain = stem.split('.').next().unwrap_or(&stem);
     if !EVERYBODYS.contains(&plain) {
         return stem;
+    }
+    // The part that makes a model what it is has its name.
+    if let Some(model) = diffusers::model_of(path).filter(|model| diffusers::is_diffusion(path) && model.file_name().is_some()) {
+        return text(model.file_name());
     }
     let mut folders = path.ancestors().skip(1).map(|it| text(it.file_name()));
     match (folders.next(), folders.next()) {
@@ -71,6 +77,7 @@ mod tests {
         let name = |path: &str| name_of(Path::new(path));
         assert_eq!(name("/m/ink.safetensors"), "ink");
         assert_eq!(name("/m/ann--ink/vae/diffusion_pytorch_model.fp16.safetensors"), "ann--ink vae");
+        assert_eq!(name("/m/ann--ink/unet/diffusion_pytorch_model.safetensors"), "ann--ink");
         assert_eq!(name("/m/ann--ink/pytorch_lora_weights.safetensors"), "ann--ink");
         assert_eq!(name("model.gguf"), "model");
     }

@@ -12,7 +12,8 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::container::{
-    Contents, Flaw, MAX_ENTRIES, MAX_HEADER_BYTES, MAX_METADATA_BYTES, MAX_TENSORS, MAX_TEXT_BYTES, TAGS, TensorInfo, check_count, shown,
+    Contents, Flaw, LONG_TEXTS, MAX_ENTRIES, MAX_HEADER_BYTES, MAX_LONG_TEXT_BYTES, MAX_METADATA_BYTES, MAX_TENSORS, MAX_TEXT_BYTES,
+    TensorInfo, check_count, shown,
 };
 use super::dtype::Dtype;
 
@@ -122,7 +123,7 @@ struct Entries {
 impl Entries {
     fn add_note(&mut self, key: String, text: Option<String>) {
         self.notes += 1;
-        let Some(text) = text.filter(|text| text.len() as u64 <= MAX_TEXT_BYTES || key == TAGS.0) else { return };
+        let Some(text) = text.filter(|text| text.len() as u64 <= MAX_TEXT_BYTES || LONG_TEXTS.contains(&key.as_str())) else { return };
         let bytes = key.len() + text.len();
         if self.notes <= MAX_ENTRIES && self.metadata_bytes + bytes <= MAX_METADATA_BYTES {
             self.metadata_bytes += bytes;
@@ -214,7 +215,7 @@ impl<'de> Visitor<'de> for TextVisitor {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Text, E> {
-        Ok(Text((text.len() as u64 <= TAGS.1).then(|| text.to_owned())))
+        Ok(Text((text.len() as u64 <= MAX_LONG_TEXT_BYTES).then(|| text.to_owned())))
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<Text, E> {

@@ -3,7 +3,7 @@
 //!
 //! The engine finds the others by the name of one, by the same rule (`model_names.cpp`).
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -37,6 +37,13 @@ pub(crate) fn all(path: &Path) -> Vec<PathBuf> {
     let Some((index, count)) = place(&name) else { return Vec::new() };
     let mark = |number: usize| format!("-{number:05}-of-{count:05}.");
     (1..=count).map(|number| path.with_file_name(name.replace(&mark(index), &mark(number)))).collect()
+}
+
+/// Bytes of a model, in all its files; `None` where one of them is not there.
+pub(crate) fn bytes(path: &Path) -> Option<u64> {
+    let size = |path: &Path| fs::metadata(path).ok().map(|file| file.len());
+    let files = all(path);
+    if files.is_empty() { size(path) } else { files.iter().try_fold(0, |sum: u64, path| Some(sum.saturating_add(size(path)?))) }
 }
 
 /// The file by which the engine opens a model: of an index, the first file that it names.
@@ -80,7 +87,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.safetensors.index.json");
         let opened_with = |text: &str| {
-            std::fs::write(&path, text).unwrap();
+            fs::write(&path, text).unwrap();
             opened(&path)
         };
         let map = r#"{"weight_map":{"x":"a-00002-of-00002.safetensors","y":"a-00001-of-00002.safetensors"}}"#;

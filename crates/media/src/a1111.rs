@@ -56,7 +56,7 @@ impl Parameters {
             it.push("Variation seed", blend.seed);
             it.push("Variation seed strength", blend.amount);
         }
-        // Of a picture that was enlarged, A1111 writes the size of the first pass.
+        // Of a picture that was upscaled, A1111 writes the size of the first pass.
         let (width, height) = if recipe.hires.is_some() { (recipe.width, recipe.height) } else { (width, height) };
         it.push("Size", format!("{width}x{height}"));
         // As A1111, which writes it where it is not "GPU".
@@ -240,7 +240,7 @@ fn has_settings(pairs: &[(String, String)]) -> bool {
     let says = |(key, value): &(String, String)| match key.to_ascii_lowercase().as_str() {
         "steps" | "seed" | "cfg scale" => is_number(value),
         "size" => size(value).is_some(),
-        // What enlarges writes these alone.
+        // What upscales writes these alone.
         "postprocess upscaler" | "postprocess upscale by" | "postprocess size" => true,
         _ => false,
     };

@@ -52,21 +52,35 @@ pub fn read_fine_image(source: &ImageSource) -> Result<Rgb8, PictureError> {
     }
 }
 
-/// Reads a picture in sRGB with its opacity: red, green, blue and opacity of each pixel, its width
-/// and its height.
-pub fn read_rgba_image(source: &ImageSource) -> Result<(u32, u32, Vec<u8>), PictureError> {
+/// A picture in eight bits of sRGB with its opacity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RgbaPixels {
+    /// Pixels.
+    pub width: u32,
+    /// Pixels.
+    pub height: u32,
+    /// Red, green, blue and opacity of each pixel.
+    pub samples: Vec<u8>,
+    /// What the file has beyond that, in words.
+    pub lost: Vec<String>,
+}
+
+/// Reads a picture in sRGB with its opacity.
+pub fn read_rgba_image(source: &ImageSource) -> Result<RgbaPixels, PictureError> {
     match source {
         ImageSource::Pixels(pixels) => {
             let pixels = not_empty(pixels)?;
-            let rgba = pixels.pixels().chunks_exact(3).flat_map(|rgb| rgb.iter().copied().chain([255])).collect();
-            Ok((pixels.width(), pixels.height(), rgba))
+            let samples = pixels.pixels().chunks_exact(3).flat_map(|rgb| rgb.iter().copied().chain([255])).collect();
+            Ok(RgbaPixels { width: pixels.width(), height: pixels.height(), samples, lost: Vec::new() })
         }
         ImageSource::File(path) => {
-            let image = decode(path)?.into_srgb();
+            let decoded = decode(path)?;
+            let lost = decoded.fine().map(|fine| FineColours { has_alpha: false, ..fine }.parts()).unwrap_or_default();
+            let image = decoded.into_srgb();
             if image.width() == 0 || image.height() == 0 {
                 return Err(PictureError::Empty);
             }
-            Ok((image.width(), image.height(), image.into_raw()))
+            Ok(RgbaPixels { width: image.width(), height: image.height(), samples: image.into_raw(), lost })
         }
     }
 }

@@ -34,7 +34,7 @@ pub fn keep_outside(start: &Rgb8, offset: (u32, u32), result: Rgb8, shares: &Mas
     merged(fine, result, true, own)
 }
 
-/// A picture in the numbers of its own profile, over white: what is only enlarged need not lose the
+/// A picture in the numbers of its own profile, over white: what is only upscaled need not lose the
 /// colours that sRGB does not have.
 #[must_use]
 pub fn own_colours(start: &Rgb8) -> Rgb8 {
@@ -45,7 +45,7 @@ pub fn own_colours(start: &Rgb8) -> Rgb8 {
 /// The picture `result`, which is [`own_colours`] of `start` at another size, with the transparency
 /// and the profile of `start`. It has eight bits a channel.
 #[must_use]
-pub fn keep_enlarged(start: &Rgb8, result: Rgb8) -> Rgb8 {
+pub fn keep_upscaled(start: &Rgb8, result: Rgb8) -> Rgb8 {
     let Some(fine) = start.fine().filter(|fine| fine.has_alpha || fine.profile.is_some()) else { return result };
     let alpha = (0..fine.samples.len() / 4).map(|at| (opacity(fine, at) * 255.0).round() as u8).collect();
     let alpha = Mask::new(start.width(), start.height(), alpha);

@@ -24,10 +24,10 @@ mod stored_recipe;
 mod strict_jpeg;
 mod thumbnail;
 
-pub use decode::{MAX_SIDE, fit_image, fit_mask, image_size, read_fine_image, read_image, read_mask, read_rgba_image};
+pub use decode::{MAX_SIDE, RgbaPixels, fit_image, fit_mask, image_size, read_fine_image, read_image, read_mask, read_rgba_image};
 pub use error::PictureError;
 pub use export::{ExportFormat, export_bytes, export_picture};
-pub use fine::{keep_enlarged, keep_outside, own_colours};
+pub use fine::{keep_outside, keep_upscaled, own_colours};
 pub use folder::{PICTURE_ENDINGS, is_picture_name, picture_files};
 pub use inspect::{
     PictureHires, PictureLora, PictureModel, PictureSettings, Tool, read_settings, read_stealth_settings, settings_of_texts,

@@ -49,7 +49,7 @@ impl Metadata {
         }
     }
 
-    /// The same for the enlarged picture; `model` is the upscaler's file.
+    /// The same for the upscaled picture; `model` is the upscaler's file.
     #[must_use]
     pub fn upscaled(mut self, model: &Path, image: &Rgb8) -> Self {
         let name = |name: Option<&std::ffi::OsStr>| name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn an_enlarged_picture_keeps_what_the_first_one_said() {
+    fn an_upscaled_picture_keeps_what_the_first_one_said() {
         let recipe = Recipe { prompt: "a lake".into(), ..Recipe::default() };
         let metadata = Metadata::of(&recipe, None, INFO, &[], &image()).upscaled(Path::new("/models/4x.pth"), &image());
         let text = metadata.parameters.unwrap();

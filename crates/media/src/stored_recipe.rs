@@ -199,7 +199,7 @@ impl StoredRecipe {
         serde_json::to_string(self)
     }
 
-    /// The picture was enlarged to this size in pixels.
+    /// The picture was upscaled to this size in pixels.
     pub fn set_upscaled(&mut self, model: StoredFile, width: u32, height: u32) {
         self.upscaled = Some(StoredUpscale { model, width, height });
     }
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_enlarges_the_missing_start_picture_goes_with_it_and_a_missing_guide_costs_itself_alone() {
+    fn what_upscales_the_missing_start_picture_goes_with_it_and_a_missing_guide_costs_itself_alone() {
         let hires = Some(Hires::default());
         let control = |recipe: Recipe| Recipe { hires: hires.clone(), ..recipe };
         let without_images =

@@ -1,4 +1,4 @@
-//! The flags by which a picture is enlarged.
+//! The flags by which a picture is upscaled.
 
 #![allow(clippy::doc_markdown, reason = "the documentation of a flag is its help text, in which backticks would show")]
 

@@ -31,7 +31,7 @@ pub(super) use steps::{LikeFlags, StepFlags};
 use atelier_core::cpu_math::{CpuMath, UnknownCpuMath};
 use atelier_core::device::SimulatedDevices;
 use atelier_core::placement::one_device;
-use atelier_core::recipe::{ControlImage, Lora, PredictionType, ROWS, Recipe, Rng, Row, Sampler, Scheduler};
+use atelier_core::recipe::{ControlImage, Lora, PredictionType, ROWS, Recipe, Rng, Row, SHARE, Sampler, Scheduler};
 use atelier_engine::{DEFAULT_PORT, ServerAddress};
 
 const MODEL: &str = "Model";
@@ -213,9 +213,9 @@ pub(super) enum PreviewMethod {
 
 #[derive(Debug, Args)]
 pub(super) struct ModelFlags {
-    /// Model: an ID of the library (see `atelier models list`), or a full model in one file
-    /// [default: built-in model]
-    #[arg(short, long, value_name = "ID|FILE", help_heading = MODEL)]
+    /// Model: an ID of the library (see `atelier models list`), a full model in one file, or a
+    /// folder of diffusers [default: built-in model]
+    #[arg(short, long, value_name = "ID|FILE|DIR", help_heading = MODEL)]
     pub(super) model: Option<PathBuf>,
     /// Diffusion model without text encoder and VAE
     #[arg(long, alias = "diffusion", value_name = "FILE", help_heading = MODEL)]
@@ -653,7 +653,7 @@ fn whole_seed(text: &str) -> Result<i64, String> {
 }
 
 fn unit(text: &str) -> Result<f32, String> {
-    finite(text).ok().filter(|value| (0.0..=1.0).contains(value)).ok_or_else(|| "write a number from 0 to 1".to_owned())
+    finite(text).ok().filter(|value| SHARE.contains(value)).ok_or_else(|| "write a number from 0 to 1".to_owned())
 }
 
 /// `FILE` or `FILE:STRENGTH`. A colon that no number follows belongs to the file's name, as in

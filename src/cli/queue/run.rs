@@ -13,6 +13,7 @@ use crate::cli::job_progress::JobProgress;
 use crate::cli::printer::Printer;
 use crate::cli::pull_first;
 use crate::cli::reporter::{Reporter, quiet_reporter, reporter, write_message};
+use atelier_core::picture_note::PictureNote;
 use atelier_engine::{Event, Handle};
 use atelier_gallery::queue::{JobState, PauseMode, QueuedJobId};
 use atelier_studio::queue::{ModelLookup, QueueEvent, QueueOptions, QueueService, QueueSnapshot, list_jobs};
@@ -36,6 +37,7 @@ pub(super) fn run(
     env: QueueEnv<'_>,
 ) -> Exit {
     let QueueEnv { out, mut err, terminal, paths, interrupt, listen, .. } = env;
+    // Models that jobs wait for are downloaded before the engine takes any memory.
     if pull.pull {
         let wanted = list_jobs(&paths.gallery_file()).map(|listing| {
             let waiting = listing.rows.into_iter().filter(|row| row.job.state == JobState::Waiting);
@@ -72,7 +74,8 @@ pub(super) fn run(
     };
     let reporter = if json { quiet_reporter(err) } else { reporter(err, terminal) };
     let printer = Printer::new(out, json).with_null(path_flags.null);
-    let mut follower = Follower { printer, reporter, reported: None, progress: JobProgress::default(), exit: Exit::Done };
+    let mut follower =
+        Follower { printer, reporter, reported: None, progress: JobProgress::default(), notes: Vec::new(), exit: Exit::Done };
     let exit = loop {
         if interrupt.pressed() {
             follower.reporter.message("Stopping. Interrupted jobs restart with: atelier queue run");
@@ -106,6 +109,8 @@ struct Follower<'a> {
     /// Pictures and jobs that were told, or were there before; `None` before the first snapshot.
     reported: Option<Reported>,
     progress: JobProgress,
+    /// Notes on the job that runs that were told.
+    notes: Vec<String>,
     exit: Exit,
 }
 
@@ -185,9 +190,27 @@ impl Follower<'_> {
         Ok(true)
     }
 
+    /// Tells a note on a job once.
+    fn note(&mut self, sentence: &str) {
+        if !self.notes.iter().any(|told| told == sentence) {
+            self.reporter.message(sentence);
+            self.notes.push(sentence.to_owned());
+        }
+    }
+
     fn engine_event(&mut self, event: &Event) {
         match event {
-            Event::Begin { begin, .. } => self.progress.begin(begin),
+            Event::Begin { begin, .. } => {
+                self.progress.begin(begin);
+                self.notes.clear();
+                begin.notes.iter().for_each(|note| self.note(note));
+            }
+            Event::Picture { picture, .. } => {
+                if self.exit == Exit::Done && picture.notes.iter().any(PictureNote::is_of_lora) {
+                    self.exit = Exit::Incomplete;
+                }
+                picture.notes.iter().for_each(|note| self.note(&note.sentence));
+            }
             Event::Phase { phase, .. } => {
                 let (line, is_new) = self.progress.phase(*phase);
                 if is_new {

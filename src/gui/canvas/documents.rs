@@ -41,7 +41,12 @@ pub(crate) fn take_tool(state: &mut State, tool: Tool, context: &mut Context<'_>
             Worker::Files,
             move || work::open_picture(&source),
             move |content, features, context| match content {
-                Ok(content) => opened(features.canvas, Some(id), content, context),
+                Ok((content, note)) => {
+                    opened(features.canvas, Some(id), content, context);
+                    if let Some(note) = note {
+                        context.notice(note);
+                    }
+                }
                 Err(error) => not_opened(features.canvas, &error, context),
             },
         );

@@ -15,10 +15,11 @@ use atelier_core::owner_only;
 use atelier_core::paths::{self, Paths};
 use atelier_core::reading::ReadingMarks;
 use atelier_core::recipe::{ImageSource, Rgb8};
-use atelier_media::PictureError;
+use atelier_core::sentences::list;
 use atelier_media::canvas_file::{
     CANVAS_ENDING, read_canvas, write_canvas, write_composition, write_layers, write_open_raster, write_private_canvas,
 };
+use atelier_media::{PictureError, RgbaPixels};
 use atelier_studio::canvas_backups::{self, Waiting};
 
 /// The smallest rectangle that holds what is masked by half or more: less is no selection.
@@ -186,11 +187,13 @@ pub(crate) fn analyse(basis: AnalysisBasis, content: &DocumentContent) -> Analys
     Analysis { basis, picture, mask: mask.map(Arc::new), mask_picture, masked, uncovered, crop, control, references, extension }
 }
 
-/// Makes a picture the first layer of a document.
-pub(crate) fn open_picture(source: &ImageSource) -> Result<DocumentContent, PictureError> {
-    let (width, height, rgba) = atelier_media::read_rgba_image(source)?;
-    let pixels = TileImage::of_rgba(width, height, &rgba).ok_or(PictureError::Empty)?;
-    DocumentContent::new("Picture", pixels).map_err(|error| PictureError::Encode { reason: error.to_string() })
+/// Makes a picture the first layer of a document. The sentence is on what it loses there.
+pub(crate) fn open_picture(source: &ImageSource) -> Result<(DocumentContent, Option<String>), PictureError> {
+    let RgbaPixels { width, height, samples, lost } = atelier_media::read_rgba_image(source)?;
+    let pixels = TileImage::of_rgba(width, height, &samples).ok_or(PictureError::Empty)?;
+    let content = DocumentContent::new("Picture", pixels).map_err(|error| PictureError::Encode { reason: error.to_string() })?;
+    let note = (!lost.is_empty()).then(|| format!("The canvas is without the picture's {}: it has 8 bits of sRGB.", list(&lost)));
+    Ok((content, note))
 }
 
 /// Reads a canvas.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use eframe::egui::{ColorImage, Key, Modifiers};
 
 use crate::gui::create::dropped::DroppedUse;
-use crate::gui::create::larger::Enlargement;
+use crate::gui::create::larger::UpscaleMethod;
 use crate::gui::create::session::SessionPictureId;
 use crate::gui::create::state::State;
 use crate::gui::feature_command::FeatureCommand;
@@ -130,8 +130,8 @@ pub enum Command {
     ShowNotes(bool),
     /// Start the next picture from the one shown.
     StartFromShown,
-    /// Enlarge the picture shown.
-    Enlarge(Enlargement),
+    /// Upscale the picture shown.
+    Upscale(UpscaleMethod),
     /// Show this picture file and take its settings.
     OpenPicture(PathBuf),
     /// Have the model look at the picture shown.
@@ -164,9 +164,9 @@ impl Command {
         Self::Recall(RecallPart::Model),
         Self::StartFromShown,
         Self::ReferenceShown,
-        Self::Enlarge(Enlargement::Plain),
-        Self::Enlarge(Enlargement::Redraw),
-        Self::Enlarge(Enlargement::Tiles),
+        Self::Upscale(UpscaleMethod::Plain),
+        Self::Upscale(UpscaleMethod::Redraw),
+        Self::Upscale(UpscaleMethod::Tiles),
         Self::CopyPicture,
         Self::SaveAs,
     ];
@@ -204,8 +204,8 @@ impl FeatureCommand for Command {
         (Self::Recall(RecallPart::Model), Shortcut::when_idle(Modifiers::SHIFT, Key::M)),
         (Self::StartFromShown, Shortcut::when_idle(Modifiers::NONE, Key::I)),
         (Self::ReferenceShown, Shortcut::when_idle(Modifiers::NONE, Key::F)),
-        (Self::Enlarge(Enlargement::Redraw), Shortcut::when_idle(Modifiers::SHIFT, Key::U)),
-        (Self::Enlarge(Enlargement::Plain), Shortcut::when_idle(Modifiers::NONE, Key::U)),
+        (Self::Upscale(UpscaleMethod::Redraw), Shortcut::when_idle(Modifiers::SHIFT, Key::U)),
+        (Self::Upscale(UpscaleMethod::Plain), Shortcut::when_idle(Modifiers::NONE, Key::U)),
     ];
 
     const OFFERED: &'static [Self] = &[
@@ -224,7 +224,7 @@ impl FeatureCommand for Command {
         Self::RollSecondSeed,
         Self::MakeDrafts(true),
         Self::MakeDrafts(false),
-        Self::Enlarge(Enlargement::Tiles),
+        Self::Upscale(UpscaleMethod::Tiles),
     ];
 
     fn words(&self) -> (&'static str, &'static str) {
@@ -319,7 +319,7 @@ impl FeatureCommand for Command {
             Self::ShowNotes(true) => ("Show the notes", "Show changes and problems of this picture."),
             Self::ShowNotes(false) => ("Hide the notes", "Hide the notes. The mark on the picture stays."),
             Self::StartFromShown => ("Start from this picture", "Use this picture as the start picture of the next one (image to image)."),
-            Self::Enlarge(way) => way.words(),
+            Self::Upscale(way) => way.words(),
             Self::OpenPicture(_) => ("Open", "Show this picture and load its settings."),
             Self::ReferenceShown => ("Use as reference", "Use this picture as a reference for the next one. Needs an edit model."),
             Self::SaveAs => ("Save as…", "Save a copy of this picture. It is already in your pictures folder."),
@@ -359,12 +359,12 @@ impl FeatureCommand for Command {
                 let picture = state.session.shown().ok_or("There is no picture yet.")?;
                 (!picture.recipe.files.is_empty()).then_some(()).ok_or("The model of this picture is not on this machine.")
             }
-            Self::Enlarge(Enlargement::Redraw | Enlargement::Tiles) => {
+            Self::Upscale(UpscaleMethod::Redraw | UpscaleMethod::Tiles) => {
                 let picture = state.session.shown().ok_or("There is no picture yet.")?;
                 let has_model = !picture.recipe.files.is_empty() || !shared.next.recipe.files.is_empty();
                 has_model.then_some(()).ok_or("Choose a model first.")
             }
-            Self::Recall(_) | Self::StartFromShown | Self::CopyPicture | Self::Enlarge(Enlargement::Plain) => {
+            Self::Recall(_) | Self::StartFromShown | Self::CopyPicture | Self::Upscale(UpscaleMethod::Plain) => {
                 state.session.shown().map(drop).ok_or("There is no picture yet.")
             }
             Self::UseDropped(DroppedUse::Settings) => {

@@ -1,4 +1,4 @@
-//! Enlarging a finished picture.
+//! Upscaling a finished picture.
 
 use std::path::{Path, PathBuf};
 
@@ -13,14 +13,14 @@ const REDRAW_STRENGTH: f32 = 0.35;
 /// What is made of a finished picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remake {
-    Enlarge(Enlargement),
+    Upscale(UpscaleMethod),
     /// The picture of which it is a draft.
     FinishDraft,
 }
 
-/// How a finished picture is enlarged.
+/// How a finished picture is upscaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Enlargement {
+pub enum UpscaleMethod {
     /// Twice as wide and high, with an upscaler where there is one.
     Plain,
     /// The same, with its details generated anew.
@@ -29,7 +29,7 @@ pub enum Enlargement {
     Tiles,
 }
 
-impl Enlargement {
+impl UpscaleMethod {
     /// Words of its menu entry, and its effect in a sentence.
     pub(crate) const fn words(self) -> (&'static str, &'static str) {
         match self {
@@ -58,12 +58,12 @@ pub(crate) fn with_upscaler(hires: &Hires, upscaler: Option<PathBuf>) -> Hires {
     Hires { allow_pickle: upscaler.is_some(), upscaler, ..hires.clone() }
 }
 
-/// The recipe that enlarges a picture of this recipe. A model that is not on this machine is
+/// The recipe that upscales a picture of this recipe. A model that is not on this machine is
 /// replaced by the chosen one.
-pub(super) fn enlarging(of: &Recipe, image: ImageSource, way: Enlargement, shared: &Shared) -> Recipe {
+pub(super) fn upscaling(of: &Recipe, image: ImageSource, way: UpscaleMethod, shared: &Shared) -> Recipe {
     let strength = match way {
-        Enlargement::Plain => 0.0,
-        Enlargement::Redraw | Enlargement::Tiles => REDRAW_STRENGTH,
+        UpscaleMethod::Plain => 0.0,
+        UpscaleMethod::Redraw | UpscaleMethod::Tiles => REDRAW_STRENGTH,
     };
     let upscaler = upscalers(shared).next().map(|(_, path)| path.to_owned());
     let files = if of.files.is_empty() { shared.next.recipe.files.clone() } else { of.files.clone() };
@@ -72,7 +72,7 @@ pub(super) fn enlarging(of: &Recipe, image: ImageSource, way: Enlargement, share
     recipe.earlier_steps.clear();
     recipe.last_step = None;
     recipe.init = Some(InitImage { image, strength: 0.0 });
-    let tiles = (way == Enlargement::Tiles).then(RedrawTiles::default);
+    let tiles = (way == UpscaleMethod::Tiles).then(RedrawTiles::default);
     recipe.hires = Some(with_upscaler(&Hires { strength, tiles, ..Hires::default() }, upscaler));
     recipe
 }

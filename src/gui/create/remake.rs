@@ -29,8 +29,8 @@ pub(crate) fn remake_files(remake: Remake, files: Vec<PathBuf>, context: &Contex
 
 fn remake_pictures(state: &State, remake: Remake, pictures: Vec<(PathBuf, Recipe)>, context: &mut Context<'_>) {
     let recipes: Vec<Recipe> = match remake {
-        Remake::Enlarge(way) => {
-            let recipe = |(path, recipe)| larger::enlarging(&recipe, ImageSource::File(path), way, context.shared);
+        Remake::Upscale(way) => {
+            let recipe = |(path, recipe)| larger::upscaling(&recipe, ImageSource::File(path), way, context.shared);
             pictures.into_iter().map(recipe).collect()
         }
         Remake::FinishDraft => {
@@ -39,8 +39,8 @@ fn remake_pictures(state: &State, remake: Remake, pictures: Vec<(PathBuf, Recipe
         }
     };
     context.notice(match (remake, recipes.len()) {
-        (Remake::Enlarge(_), 1) => "Upscaling this picture. The result appears in the gallery.".to_owned(),
-        (Remake::Enlarge(_), count) => format!("Upscaling {count} pictures, one after another. The results appear in the gallery."),
+        (Remake::Upscale(_), 1) => "Upscaling this picture. The result appears in the gallery.".to_owned(),
+        (Remake::Upscale(_), count) => format!("Upscaling {count} pictures, one after another. The results appear in the gallery."),
         (Remake::FinishDraft, 0) => "No draft is selected. To make drafts, turn on Stop early.".to_owned(),
         (Remake::FinishDraft, 1) => "Finishing this draft. The picture appears in the gallery.".to_owned(),
         (Remake::FinishDraft, count) => format!("Finishing {count} drafts, one after another. The pictures appear in the gallery."),

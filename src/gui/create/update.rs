@@ -36,6 +36,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::Generate => generate(state, context.shared.next.recipe.clone(), context),
         Command::Enqueue => add_job(state, context.shared.next.recipe.clone(), Lane::Batch, context),
         Command::GenerateOnceHere { name, label } => {
+            // Files that go with the current model mean nothing to the one that is awaited.
             let recipe = Recipe {
                 files: ModelFiles::default(),
                 loras: Vec::new(),
@@ -60,6 +61,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::ChangeRecipe(recipe) => {
             let is_prompt = recipe.prompt != context.shared.next.recipe.prompt;
             context.shared.next.recipe = *recipe;
+            // A tag that was just completed becomes a LoRA of the recipe.
             if is_prompt {
                 context.shared.next.take_prompt_loras();
             }
@@ -71,6 +73,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::RollSeed => context.shared.next.recipe.seed = random_seed(),
         Command::LockSeed => {
             let seed = &mut context.shared.next.recipe.seed;
+            // The seed that a person wants to keep is that of the picture in sight.
             *seed = if *seed < 0 { state.last_seed.unwrap_or_else(random_seed) } else { -1 };
         }
         Command::TryPrompt(example) => {
@@ -159,6 +162,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             if let Some(picture) = state.session.get(id) {
                 let mut repeated = picture.recipe.clone();
                 change.apply(&mut repeated);
+                // Without it the next picture would need the same remedy.
                 change.apply(&mut context.shared.next.recipe);
                 generate(state, repeated, context);
             }
@@ -178,6 +182,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::BlendSeeds(on) => {
             let recipe = &mut context.shared.next.recipe;
             recipe.seed_blend = on.then(|| SeedBlend { seed: random_seed(), ..SeedBlend::default() });
+            // A blend of a random seed could not be made again.
             if on && recipe.seed < 0 {
                 recipe.seed = state.last_seed.unwrap_or_else(random_seed);
             }
@@ -189,14 +194,15 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::MakeDrafts(on) => {
             let recipe = &mut context.shared.next.recipe;
+            // A quarter of the steps is enough to judge a composition.
             recipe.last_step = on.then(|| (recipe.steps / 4).max(1));
         }
         Command::ClearEarlierSteps => context.shared.next.recipe.earlier_steps.clear(),
         Command::ShowNotes(shown) => state.shows_notes = shown,
         Command::StartFromShown => start_from_shown(state, context),
-        Command::Enlarge(way) => {
+        Command::Upscale(way) => {
             if let (Some(picture), Some(image)) = (state.session.shown(), shown_image(state)) {
-                let recipe = larger::enlarging(&picture.recipe, image, way, context.shared);
+                let recipe = larger::upscaling(&picture.recipe, image, way, context.shared);
                 context.shared.error = None;
                 let job = new_job(state, recipe, Lane::Interactive, context);
                 context.queue.send(QueueRequest::Add(Box::new(job)));
@@ -220,6 +226,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::OpenFolder => {
             let file = state.session.shown().and_then(|picture| match &picture.stored {
                 PictureFile::At(path) => Some(path.clone()),
+                // The folder is shown without a selection.
                 PictureFile::Writing | PictureFile::Failed => None,
             });
             context.show_folder(state.pictures_folder.clone(), file);

@@ -13,6 +13,7 @@ use atelier_core::paths::{self, Paths};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use atelier_engine::Picture;
+use atelier_library::diffusers_files;
 use atelier_studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
 use atelier_studio::picture_index::PictureIndex;
 use atelier_studio::results::{self, Destination};
@@ -28,7 +29,7 @@ pub enum Opened {
 
 /// Finds out what these files are.
 pub(crate) fn identify_all(paths: Vec<PathBuf>) -> Vec<(PathBuf, FileKind)> {
-    paths.into_iter().map(|path| (identify(&path), path)).map(|(kind, path)| (path, kind)).collect()
+    expanded(paths).map(|path| (identify(&path), path)).map(|(kind, path)| (path, kind)).collect()
 }
 
 /// Reads files that came from outside.
@@ -37,7 +38,15 @@ pub(crate) fn open_all(paths: Vec<PathBuf>, known: &KnownModels<'_>) -> Vec<(Pat
         FileKind::Picture => Opened::Picture(read_opened_picture(path, known).map(Box::new)),
         other => Opened::Other(other),
     };
-    paths.into_iter().map(|path| (open(&path), path)).map(|(opened, path)| (path, opened)).collect()
+    expanded(paths).map(|path| (open(&path), path)).map(|(opened, path)| (path, opened)).collect()
+}
+
+/// These paths, with the files of its parts in place of each folder that is a model.
+fn expanded(paths: Vec<PathBuf>) -> impl Iterator<Item = PathBuf> {
+    paths.into_iter().flat_map(|path| {
+        let files = diffusers_files(&path);
+        if files.is_empty() { vec![path] } else { files }
+    })
 }
 
 /// Of these files, those that are not there.

@@ -7,7 +7,7 @@ use atelier_core::recipe::RecallPart;
 use atelier_gallery::{Grouping, Order, PictureFlag, PictureId};
 use eframe::egui::Key;
 
-use crate::gui::create::larger::Enlargement;
+use crate::gui::create::larger::UpscaleMethod;
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::gallery::compare::CompareMode;
 use crate::gui::gallery::state::{Dialog, Mode, State};
@@ -85,8 +85,8 @@ pub enum Command {
     UseForControl,
     /// Bring the person of this picture into the next one.
     UseForPerson,
-    /// Enlarge the selected pictures.
-    Enlarge(Enlargement),
+    /// Upscale the selected pictures.
+    Upscale(UpscaleMethod),
     /// Finish the drafts among the selected pictures.
     FinishDrafts,
     /// Put the picture on the clipboard.
@@ -122,8 +122,8 @@ impl FeatureCommand for Command {
         Self::SelectNone,
         Self::Restore,
         Self::UseSettings,
-        Self::Enlarge(Enlargement::Redraw),
-        Self::Enlarge(Enlargement::Tiles),
+        Self::Upscale(UpscaleMethod::Redraw),
+        Self::Upscale(UpscaleMethod::Tiles),
         Self::FinishDrafts,
         Self::CopyPicture,
         Self::ShowInFolder,
@@ -182,7 +182,7 @@ impl FeatureCommand for Command {
             Self::UseAsReference => ("Use as reference", "Use this picture as a reference for an edit model. Press F."),
             Self::UseForControl => ("Use for control", "Use this picture as the control picture of the ControlNet."),
             Self::UseForPerson => ("Use for a person", "Use PhotoMaker to show the person of this picture in the next one."),
-            Self::Enlarge(way) => way.words(),
+            Self::Upscale(way) => way.words(),
             Self::FinishDrafts => ("Finish drafts", "Run the remaining steps of each selected draft."),
             Self::CopyPicture => ("Copy picture", "Copy this picture to the clipboard. Press Ctrl+C."),
             Self::CopyText(_) => ("Copy", "Copy this text to the clipboard."),
@@ -223,7 +223,7 @@ impl FeatureCommand for Command {
             Self::Rate(_)
             | Self::Flag(_)
             | Self::Delete
-            | Self::Enlarge(_)
+            | Self::Upscale(_)
             | Self::FinishDrafts
             | Self::RemoveTag(_)
             | Self::SetDialog(Some(Dialog::Export(..))) => has_target(),
@@ -305,7 +305,7 @@ pub(crate) const PLAIN_KEYS: &[(Key, Command)] = &[
     (Key::M, Command::Recall(RecallPart::Model)),
     (Key::I, Command::StartFrom),
     (Key::F, Command::UseAsReference),
-    (Key::L, Command::Enlarge(Enlargement::Plain)),
+    (Key::L, Command::Upscale(UpscaleMethod::Plain)),
     (Key::E, Command::SetDialog(Some(Dialog::Export(ExportFormat::Png, false)))),
     (Key::Slash, Command::FocusSearch),
 ];

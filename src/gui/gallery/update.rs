@@ -44,6 +44,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             search(state, context);
         }
         Command::RemoveCondition(index) => {
+            // The index counts the conditions of the search whose answer is shown.
             if state.found.search.text == state.search.text {
                 state.search.text = state.found.query.without(index);
                 search(state, context);
@@ -64,6 +65,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::SetCellSide(side) => state.cell_side = side,
         Command::SetVisible(from, to) => state.visible = (from, to),
         Command::MoveTo(index, extends) => {
+            // It belongs to the picture that the cursor leaves.
             save_note(state, context);
             state.set_cursor(index, extends);
         }
@@ -73,6 +75,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 state.selection.clear();
             }
             state.selection.extend(indices.iter().filter_map(|at| state.found.ids.get(*at)));
+            // Arrow keys go on from the end of the band.
             if let Some(last) = indices.last() {
                 state.cursor = Some(*last);
             }
@@ -150,7 +153,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 context.follow_up(WindowCommand::SetScreen(Screen::Create));
             }
         }
-        Command::Enlarge(way) => use_files(state, FilesUse::Remake(Remake::Enlarge(way)), context),
+        Command::Upscale(way) => use_files(state, FilesUse::Remake(Remake::Upscale(way)), context),
         Command::FinishDrafts => use_files(state, FilesUse::Remake(Remake::FinishDraft), context),
         Command::CopyPicture => {
             if let Some(path) = current_file(state, context) {
@@ -170,6 +173,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::SetDialog(dialog) => state.dialog = dialog,
         Command::ChooseExportFolder => {
             choose("Choose the folder for the copies", context, |folder, features, context| {
+                // What is selected may have changed while the dialog was open, and counts as it is.
                 if let Some(export) = features.gallery.export(folder) {
                     features.gallery.dialog = None;
                     send(GalleryRequest::Export(features.gallery.targets(), export), context);

@@ -14,7 +14,7 @@ use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, bare_icon, command_control, file_name, heading, icon_button, slider_row};
 use atelier_core::canvas::{AreaSettings, StartFit};
-use atelier_core::recipe::{FileRole, ImageSource, Person, Recipe};
+use atelier_core::recipe::{FileRole, ImageSource, Person, Recipe, SHARE};
 
 /// Side of a small look at a picture, in points.
 const LOOK: f32 = 44.0;
@@ -37,7 +37,7 @@ pub(crate) fn guides_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, co
         picture_row(ui, state, commands, "Control picture", &control.image, (Some(Command::ChooseControl), Command::ClearControl));
         let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
         let hover = "ControlNet strength: 0 turns it off.";
-        slider_row(ui, "Control", &mut control.strength, 0.0..=1.0, &scale, hover);
+        slider_row(ui, "Control", &mut control.strength, SHARE, &scale, hover);
     }
     person_rows(ui, state, recipe, commands);
 }
@@ -119,7 +119,7 @@ fn start_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Co
     };
     picture_row(ui, state, commands, "Start picture", &init.image, (Some(Command::ChooseStart), Command::ClearStart));
     let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
-    slider_row(ui, "Strength", &mut init.strength, 0.0..=1.0, &scale, "Denoising strength: 0 keeps the start picture, 1 ignores it.");
+    slider_row(ui, "Strength", &mut init.strength, SHARE, &scale, "Denoising strength: 0 keeps the start picture, 1 ignores it.");
     if !recipe.changes_part() {
         fit_row(ui, &mut recipe.start_fit);
     }

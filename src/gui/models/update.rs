@@ -218,6 +218,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::OpenLicence(url) => context.egui.open_url(egui::OpenUrl::new_tab(url)),
         Command::AcceptLicence => accept_licence(state, context),
         Command::DeclineLicence => state.licence_prompt = None,
+        // Files may be shared with other models: what goes and what stays is asked about first.
         Command::Delete(id) => send(context, LibraryRequest::PreviewRemoval(id)),
         Command::ConfirmDelete => {
             if let Some(removal) = state.removal.take() {
@@ -252,6 +253,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::SetParallelFiles(files) => send(context, LibraryRequest::SetParallelFiles(files)),
         Command::Rescan => send(context, LibraryRequest::Rescan),
         Command::EditTokenText(text) => state.token_text = text,
+        // A secret stays in the field no longer than it takes to save it.
         Command::SaveToken => match Token::new(&std::mem::take(&mut state.token_text)) {
             Some(token) => send(context, LibraryRequest::SetToken(Some(token))),
             None => context.notice("This is not a token: it has spaces or other invalid characters."),

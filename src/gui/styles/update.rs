@@ -70,7 +70,11 @@ fn read(features: Features<'_>, list: Styles, outcome: StyleOutcome, context: &m
 fn apply(state: &mut State, name: &str, context: &mut Context<'_>) {
     let Some(style) = state.get(name) else { return };
     let before = context.shared.next.recipe.clone();
-    let settings = style.settings_for(&before);
+    let mut settings = style.settings_for(&before);
+    let notes = settings.clamp();
+    if !notes.is_empty() {
+        context.notice(notes.join(" "));
+    }
     context.shared.next.apply_settings(&settings);
     let recipe = context.shared.next.recipe.clone();
     let changes = changed_settings(&before, &recipe);

@@ -175,14 +175,14 @@ fn enter_takes_the_settings_and_i_starts_from_the_picture() {
 }
 
 #[test]
-fn l_enlarges_the_picture_and_keeps_what_it_says() {
+fn l_upscales_the_picture_and_keeps_what_it_says() {
     let mut studio = open_gallery(&["a red fox in snow"]);
     studio.press(Modifiers::NONE, Key::Home);
     let file = studio.app().state.gallery.summaries.get(&current(&studio)).unwrap().path.clone();
     studio.press(Modifiers::NONE, Key::L);
     studio.until_notice("Upscaling this picture.");
     let (_, recipe, _) = studio.take();
-    assert!(recipe.only_enlarges(), "{recipe:?}");
+    assert!(recipe.only_upscales(), "{recipe:?}");
     assert_eq!((recipe.prompt.as_str(), recipe.seed), ("a red fox in snow", 100));
     assert_eq!(recipe.init.unwrap().image, ImageSource::File(file));
     assert_eq!(studio.app().state.shared.screen, Screen::Gallery, "one stays where one was");

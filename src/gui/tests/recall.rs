@@ -65,20 +65,20 @@ fn the_model_that_the_window_had_stays_where_the_picture_has_none() {
 }
 
 #[test]
-fn a_finished_picture_is_enlarged_by_one_key_with_its_own_settings() {
+fn a_finished_picture_is_upscaled_by_one_key_with_its_own_settings() {
     let (mut studio, _) = studio();
     let focused = studio.harness.ctx.memory(egui::Memory::focused).unwrap();
     studio.harness.ctx.memory_mut(|memory| memory.surrender_focus(focused));
     studio.harness.run_ok();
     studio.press(Modifiers::NONE, Key::U);
-    let (job, enlarged, _) = studio.take();
-    assert!(enlarged.only_enlarges(), "{enlarged:?}");
-    assert!(matches!(enlarged.init.as_ref().map(|it| &it.image), Some(ImageSource::File(path)) if path.is_file()));
-    assert_eq!((enlarged.prompt.as_str(), enlarged.seed), ("a lake", 42));
+    let (job, upscaled, _) = studio.take();
+    assert!(upscaled.only_upscales(), "{upscaled:?}");
+    assert!(matches!(upscaled.init.as_ref().map(|it| &it.image), Some(ImageSource::File(path)) if path.is_file()));
+    assert_eq!((upscaled.prompt.as_str(), upscaled.seed), ("a lake", 42));
     studio.done(job);
     studio.press(Modifiers::SHIFT, Key::U);
     let (_, refined, _) = studio.take();
-    assert!(refined.enlarges_init() && !refined.only_enlarges() && refined.files == ready().files);
+    assert!(refined.upscales_init() && !refined.only_upscales() && refined.files == ready().files);
 }
 
 #[test]

@@ -11,6 +11,9 @@ use safetensors::tensor::{Dtype, TensorView};
 
 use crate::tensor::{Init, Kind, Tensor};
 
+/// Columns of the halves of an adapter.
+pub const RANK: usize = 4;
+
 /// Kinds of adapters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdapterKind {
@@ -84,7 +87,6 @@ fn halves(bytes: &[u8]) -> Vec<f32> {
 /// # Errors
 /// Files that cannot be read or written, or a module that is not Z-Image's.
 pub fn zimage(dir: &Path, base: &Path, kind: AdapterKind, layer: impl Fn(&str) -> String) -> io::Result<AdapterFiles> {
-    const RANK: usize = 4;
     const LAYERS: [(&str, &str, usize); 4] = [
         ("attention.to_q", "attention.qkv", 0),
         ("attention.to_v", "attention.qkv", 2),

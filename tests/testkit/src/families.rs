@@ -216,7 +216,7 @@ fn photomaker_with_holes(lora_width: Option<usize>, is_hole: impl Fn(&str) -> bo
     Draft::with_holes(Container::Safetensors, &model.0, &[], is_hole)
 }
 
-/// An upscaler that enlarges by two.
+/// An upscaler that upscales by two.
 ///
 /// # Errors
 /// None; the tensors of this factor are known.

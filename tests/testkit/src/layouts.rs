@@ -1,10 +1,11 @@
 //! The same weights in the forms in which people keep models: parts, shards, other names.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use safetensors::SafeTensors;
+use safetensors::tensor::TensorView;
 
 /// Writes the tensors of a safetensors file under other names to another one; those without a name
 /// are left out.
@@ -19,6 +20,18 @@ pub fn renamed(from: &Path, to: &Path, name: impl Fn(&str) -> Option<String>) ->
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "two tensors of one name"));
     }
     safetensors::serialize_to_file(views, None, to).map_err(io::Error::other)?;
+    Ok(to.to_owned())
+}
+
+/// Writes the tensors of a safetensors file with a text in the metadata.
+///
+/// # Errors
+/// Files that cannot be read or written.
+pub fn with_metadata(from: &Path, to: &Path, key: &str, text: &str) -> io::Result<PathBuf> {
+    let bytes = std::fs::read(from)?;
+    let file = SafeTensors::deserialize(&bytes).map_err(io::Error::other)?;
+    let metadata = HashMap::from([(key.to_owned(), text.to_owned())]);
+    safetensors::serialize_to_file(file.tensors(), Some(metadata), to).map_err(io::Error::other)?;
     Ok(to.to_owned())
 }
 
@@ -41,4 +54,96 @@ pub fn sharded(from: &Path, folder: &Path, count: usize) -> io::Result<PathBuf> 
     let index = folder.join("model.safetensors.index.json");
     std::fs::write(&index, serde_json::json!({ "metadata": {}, "weight_map": places }).to_string())?;
     Ok(index)
+}
+
+/// Modules of a block of SD3 and what diffusers calls them, of the picture's half and of the text's;
+/// the first one is three modules there.
+const SD3_BLOCK: [(&str, [&str; 2]); 5] = [
+    ("attn.qkv", ["attn.to_", "attn.add_"]),
+    ("attn.proj", ["attn.to_out.0", "attn.to_add_out"]),
+    ("mlp.fc1", ["ff.net.0.proj", "ff_context.net.0.proj"]),
+    ("mlp.fc2", ["ff.net.2", "ff_context.net.2"]),
+    ("adaLN_modulation.1", ["norm1.linear", "norm1_context.linear"]),
+];
+/// The other modules of SD3.
+const SD3: [(&str, &str); 7] = [
+    ("x_embedder.proj", "pos_embed.proj"),
+    ("t_embedder.mlp.0", "time_text_embed.timestep_embedder.linear_1"),
+    ("t_embedder.mlp.2", "time_text_embed.timestep_embedder.linear_2"),
+    ("y_embedder.mlp.0", "time_text_embed.text_embedder.linear_1"),
+    ("y_embedder.mlp.2", "time_text_embed.text_embedder.linear_2"),
+    ("final_layer.linear", "proj_out"),
+    ("final_layer.adaLN_modulation.1", "norm_out.linear"),
+];
+
+/// Writes an SD3 of the engine's names as diffusers keeps it: attention in three matrices, and in
+/// modulations of two halves scale before shift.
+///
+/// # Errors
+/// Files that cannot be read or written, or a tensor that is not SD3's.
+pub fn diffusers_sd3(from: &Path, to: &Path) -> io::Result<PathBuf> {
+    let bytes = std::fs::read(from)?;
+    let file = SafeTensors::deserialize(&bytes).map_err(io::Error::other)?;
+    let mut tensors = Vec::new();
+    for (name, view) in file.tensors() {
+        let (module, leaf) = name.rsplit_once('.').unwrap_or((&name, ""));
+        let rows = view.shape().first().copied().unwrap_or(0);
+        let is_halves = module.starts_with("final_layer.adaLN") || module.contains("context_block.adaLN") && is_of_two(&file, module);
+        let mut add = |own: String, parts: &[&[u8]], rows: usize| {
+            let shape = [&[rows][..], view.shape().get(1..).unwrap_or(&[])].concat();
+            tensors.push((own, shape, view.dtype(), parts.concat()));
+        };
+        if name == "pos_embed" {
+            add("pos_embed.pos_embed".to_owned(), &[view.data()], rows);
+            continue;
+        }
+        let own = if let Some(rest) = module.strip_prefix("joint_blocks.") {
+            let (block, rest) = rest.split_once('.').unwrap_or_default();
+            let (half, part) = rest.split_once('.').unwrap_or_default();
+            let names = SD3_BLOCK.iter().find(|(own, _)| *own == part).map(|(_, names)| names[usize::from(half == "context_block")]);
+            names.map(|own| format!("transformer_blocks.{block}.{own}"))
+        } else {
+            SD3.iter()
+                .find(|(own, _)| *own == module)
+                .map(|(_, own)| (*own).to_owned())
+                .or((module == "context_embedder").then(|| module.to_owned()))
+        };
+        let own = own.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, format!("{name} is not SD3's")))?;
+        if module.ends_with("attn.qkv") {
+            let ends = if own.ends_with("add_") { ["q_proj", "k_proj", "v_proj"] } else { ["q", "k", "v"] };
+            for (part, end) in view.data().chunks(view.data().len() / 3).zip(ends) {
+                add(format!("{own}{end}.{leaf}"), &[part], rows / 3);
+            }
+        } else if is_halves {
+            let (shift, scale) = view.data().split_at(view.data().len() / 2);
+            add(format!("{own}.{leaf}"), &[scale, shift], rows);
+        } else {
+            add(format!("{own}.{leaf}"), &[view.data()], rows);
+        }
+    }
+    let views: Result<Vec<_>, _> =
+        tensors.iter().map(|(name, shape, dtype, data)| Ok((name.as_str(), TensorView::new(*dtype, shape.clone(), data)?))).collect();
+    safetensors::serialize_to_file(views.map_err(|error: safetensors::SafeTensorError| io::Error::other(error))?, None, to)
+        .map_err(io::Error::other)?;
+    Ok(to.to_owned())
+}
+
+/// True for a modulation of two halves: the last block's, which has no output for the text.
+fn is_of_two(file: &SafeTensors<'_>, module: &str) -> bool {
+    file.tensor(&format!("{module}.weight")).is_ok_and(|it| matches!(*it.shape(), [rows, columns] if rows == 2 * columns))
+}
+
+/// Writes files into the folders of a model of diffusers, `unet/diffusion_pytorch_model.safetensors`
+/// and so on, with the index that says that it is one.
+///
+/// # Errors
+/// Files that cannot be written.
+pub fn diffusers_folder(parts: &[(&str, &Path)], folder: &Path) -> io::Result<()> {
+    for (part, file) in parts {
+        let name = if part.starts_with("text_encoder") { "model.safetensors" } else { "diffusion_pytorch_model.safetensors" };
+        std::fs::create_dir_all(folder.join(part))?;
+        std::fs::copy(file, folder.join(part).join(name))?;
+        std::fs::write(folder.join(part).join("config.json"), "{}")?;
+    }
+    std::fs::write(folder.join("model_index.json"), "{}")
 }

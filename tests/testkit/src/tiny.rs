@@ -209,7 +209,7 @@ pub fn unmatched_lora(dir: &Path) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Writes an ESRGAN upscaler of one block that enlarges by `factor`: 1, 2 or 4.
+/// Writes an ESRGAN upscaler of one block that upscales by `factor`: 1, 2 or 4.
 /// Another factor is an error.
 pub fn upscaler(dir: &Path, factor: u32, seed: u64) -> io::Result<PathBuf> {
     let path = dir.join(format!("tiny-esrgan-x{factor}.safetensors"));
@@ -226,7 +226,7 @@ pub fn upscaler_pth(dir: &Path, factor: u32, seed: u64) -> io::Result<PathBuf> {
 
 pub(crate) fn upscaler_tensors(factor: u32) -> io::Result<Tensors> {
     if ![1, 2, 4].contains(&factor) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("no ESRGAN enlarges by {factor}")));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("no ESRGAN upscales by {factor}")));
     }
     let mut tensors = Tensors::default();
     let mut conv = |name: &str, outputs: usize, inputs: usize, gain: f32, bias: f32| {

@@ -13,7 +13,7 @@ namespace atelier {
 
 namespace {
 
-// Names of the caller's: `lora.<weight>#<row>.<end>`; those of tensors without a place begin otherwise.
+// Names of the caller's: `lora.<weight>#<row>.<end>`, `lora.<weight>#<row>@<bits of the alpha>.<end>`; those of tensors without a place begin otherwise.
 constexpr const char* PREFIX = "lora.";
 // Ends of lengths of a weight's rows after the change: those of its outputs, and those of its inputs.
 constexpr const char* MAGNITUDE       = "dora_scale";
@@ -70,7 +70,7 @@ float number(const AdapterPart& part, const char* end, float otherwise) {
 }
 
 float scale_of(const AdapterPart& part, int64_t rank) {
-    const float alpha = number(part, "alpha", static_cast<float>(rank));
+    const float alpha = number(part, "alpha", part.alpha != 0.0f ? part.alpha : static_cast<float>(rank));
     return number(part, "scale", alpha / static_cast<float>(rank));
 }
 
@@ -365,6 +365,11 @@ void Adapter::set_tensors(const std::unordered_map<std::string, ggml_tensor*>& t
         const int64_t row = std::strtoll(name.c_str() + mark + 1, nullptr, 10);
         AdapterPart& part = found[name.substr(std::strlen(PREFIX), mark - std::strlen(PREFIX))][row];
         part.row          = row;
+        const size_t at   = name.find('@', mark);
+        if (at < dot) {
+            const auto bits = static_cast<uint32_t>(std::strtoul(name.c_str() + at + 1, nullptr, 10));
+            std::memcpy(&part.alpha, &bits, sizeof(bits));
+        }
         part.tensors.emplace(name.substr(dot + 1), tensor);
         part.names.push_back(name);
     }

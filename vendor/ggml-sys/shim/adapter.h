@@ -16,6 +16,8 @@ namespace atelier {
 // A change of some rows of a weight.
 struct AdapterPart {
     int64_t row;
+    // What the change is multiplied by, times its rank, where no tensor says it; 0 where the caller says nothing either.
+    float alpha = 0.0f;
     // Its tensors by the end of their name, `lora_down`.
     std::map<std::string, ggml_tensor*> tensors;
     // The names that the engine counts.

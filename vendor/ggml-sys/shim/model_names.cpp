@@ -9,6 +9,9 @@
 
 #include "core/util.h"
 
+// The engine's own (name_conversion.cpp), in no header.
+std::string convert_diffusers_dit_to_original_sd3(std::string name);
+
 namespace atelier {
 
 namespace {
@@ -74,22 +77,50 @@ int64_t& rows_of(TensorStorage& tensor) {
     return tensor.ne[tensor.n_dims > 1 ? tensor.n_dims - 1 : 0];
 }
 
-// diffusers has scale before shift in the last modulation of Flux, and the engine shift before scale.
+// A modulation of two halves, scale before shift: that of the output, and of SD3's last block, which has no output for the text.
+bool is_last_modulation(const String2TensorStorage& tensors, const std::string& module) {
+    const std::string last_of_text = ".norm1_context.linear";
+    if (!ends_with(module, last_of_text)) {
+        return module == std::string(DIFFUSION) + "norm_out.linear";
+    }
+    const auto weight = tensors.find(module + ".weight");
+    return weight != tensors.end() && weight->second.n_dims == 2 && weight->second.ne[1] == 2 * weight->second.ne[0];
+}
+
+// diffusers has scale before shift in the last modulation of Flux and SD3, and the engine shift before scale.
 void exchange_halves(String2TensorStorage& tensors) {
-    for (const char* leaf : {"weight", "bias"}) {
-        const std::string name = std::string(DIFFUSION) + "norm_out.linear." + leaf;
-        const auto found       = tensors.find(name);
-        if (found == tensors.end() || rows_of(found->second) % 2 != 0) {
+    std::vector<std::string> names;
+    for (const auto& [name, tensor] : tensors) {
+        const size_t dot = name.rfind('.');
+        if (dot != std::string::npos && starts_with(name, DIFFUSION) && is_last_modulation(tensors, name.substr(0, dot))) {
+            names.push_back(name);
+        }
+    }
+    for (const std::string& name : names) {
+        TensorStorage& found = tensors[name];
+        if (rows_of(found) % 2 != 0) {
             continue;
         }
-        TensorStorage second = found->second;
+        TensorStorage second = found;
         rows_of(second) /= 2;
         TensorStorage first = second;
         first.offset += static_cast<uint64_t>(first.nbytes_to_read());
-        second.name         = name + ".1";
-        found->second       = first;
+        second.name          = name + ".1";
+        found                = first;
         tensors[second.name] = second;
     }
+}
+
+// The engine tells SD3 by its own names alone.
+void name_sd3(String2TensorStorage& tensors) {
+    const std::string diffusion = DIFFUSION;
+    if (tensors.find(diffusion + "pos_embed.proj.weight") == tensors.end() ||
+        tensors.find(diffusion + "transformer_blocks.0.attn.add_q_proj.weight") == tensors.end()) {
+        return;
+    }
+    rename_all(tensors, [&](const std::string& name) {
+        return starts_with(name, diffusion) ? diffusion + convert_diffusers_dit_to_original_sd3(name.substr(diffusion.size())) : name;
+    });
 }
 
 bool is_number(const std::string& text) {
@@ -120,6 +151,7 @@ bool name_diffusion(String2TensorStorage& tensors) {
 void adopt_names(String2TensorStorage& tensors) {
     name_diffusion(tensors);
     exchange_halves(tensors);
+    name_sd3(tensors);
     for (const char* prefix : CLIPS) {
         const bool is_open_clip = any_starts(tensors, std::string(prefix) + "transformer.transformer.resblocks.");
         const auto rename       = [&](const std::string& name) { return clip_name(name, prefix, is_open_clip); };

@@ -20,7 +20,7 @@ const MAX_BLEND: f32 = 25.0;
 const GROWTH: f32 = 4.0;
 /// The longer side of a crop is at most so many times the shorter one, where the picture allows it.
 const MAX_ASPECT: u32 = 2;
-/// A crop that lacks less than this factor to the model's best size is widened instead of enlarged.
+/// A crop that lacks less than this factor to the model's best size is widened instead of upscaled.
 const WIDENED_UP_TO: f64 = 1.3;
 /// Least and greatest side of a picture that the engine makes.
 const SIDES: (u32, u32) = (64, 16_384);
@@ -32,7 +32,7 @@ pub struct ModelSizes {
     pub multiple: u32,
     /// Side of the least crop: below it a model sees too little of the picture.
     pub least: u32,
-    /// Side of the square that it makes best: smaller crops are enlarged to as many pixels.
+    /// Side of the square that it makes best: smaller crops are upscaled to as many pixels.
     pub best: u32,
     /// Side of the largest square that it makes well: larger crops are reduced to as many pixels.
     pub most: u32,

@@ -77,7 +77,7 @@ impl PhaseKind {
             Self::Encoding => "reading the prompt",
             Self::Denoising => "denoising",
             Self::Decoding => "decoding",
-            Self::Upscaling => "enlarging",
+            Self::Upscaling => "upscaling",
         }
     }
 }

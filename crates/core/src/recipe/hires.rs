@@ -4,15 +4,15 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// A picture enlarged, and its details generated anew at the larger size ("hires fix").
+/// A picture upscaled, and its details generated anew at the larger size ("hires fix").
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hires {
     /// Factor of width and height, in [`SCALES`](Self::SCALES).
     pub scale: f32,
-    /// Denoising strength of the second pass, 0 to 1; 0 only enlarges.
+    /// Denoising strength of the second pass, 0 to 1; 0 only upscales.
     pub strength: f32,
-    /// ESRGAN model that enlarges; `None`: Lanczos.
+    /// ESRGAN model that upscales; `None`: Lanczos.
     pub upscaler: Option<PathBuf>,
     /// Opens the upscaler also where it is a pickle: the person of this machine agreed to this
     /// file. Pictures do not store it.
@@ -60,7 +60,7 @@ impl Hires {
     /// Least and greatest factor.
     pub const SCALES: (f32, f32) = (1.0, 4.0);
 
-    /// Width and height in pixels after enlarging, before they are snapped to what a model can
+    /// Width and height in pixels after upscaling, before they are snapped to what a model can
     /// make.
     #[must_use]
     pub fn size(&self, (width, height): (u32, u32)) -> (u32, u32) {

@@ -36,7 +36,7 @@ pub use lora_tags::{take_loras, take_loras_if};
 pub use part::{Part, RequiredFile};
 pub use person::{Person, check_person_word};
 pub use recall::RecallPart;
-pub use sampling::{PredictionType, Rng, Sampler, Scheduler, UnknownName};
+pub use sampling::{PredictionType, Rng, SHARE, Sampler, Scheduler, UnknownName};
 pub use seed_blend::{SeedBlend, seed_after};
 pub use setting::{Reader, Setting};
 pub use settings::{Affects, PartialRecipe, ROWS, Recipe, Row, Rows, Stored, changed_settings};
@@ -93,16 +93,16 @@ impl Recipe {
         self.area.is_some() || self.outpaint.is_some_and(|borders| !borders.is_empty())
     }
 
-    /// True where the init image itself is enlarged, in place of a picture that is generated first.
+    /// True where the init image itself is upscaled, in place of a picture that is generated first.
     #[must_use]
-    pub fn enlarges_init(&self) -> bool {
+    pub fn upscales_init(&self) -> bool {
         self.hires.is_some() && !self.changes_part() && self.init.as_ref().is_some_and(|init| init.strength <= 0.0)
     }
 
-    /// True where nothing is generated: the init image is only enlarged.
+    /// True where nothing is generated: the init image is only upscaled.
     #[must_use]
-    pub fn only_enlarges(&self) -> bool {
-        self.enlarges_init() && self.hires.as_ref().is_some_and(|hires| hires.strength <= 0.0)
+    pub fn only_upscales(&self) -> bool {
+        self.upscales_init() && self.hires.as_ref().is_some_and(|hires| hires.strength <= 0.0)
     }
 
     /// Steps that the engine runs of a whole picture: from an init image only the last ones.
@@ -120,10 +120,10 @@ impl Recipe {
     }
 
     /// Steps that the engine runs in a pass of the picture, from 0: the parts of a picture, and
-    /// what is enlarged, run all of them.
+    /// what is upscaled, run all of them.
     #[must_use]
     pub fn steps_in_pass(&self, pass: u32) -> u32 {
-        let is_whole = pass == 0 && !self.changes_part() && !self.enlarges_init();
+        let is_whole = pass == 0 && !self.changes_part() && !self.upscales_init();
         if is_whole { self.steps_to_run() } else { self.steps }.max(1)
     }
 

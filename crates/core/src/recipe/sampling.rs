@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 /// Guidance that a picture is made with, of both kinds.
 pub(super) const GUIDANCE: std::ops::RangeInclusive<f32> = 0.0..=100.0;
 
+/// Denoising and control strengths, and what is blended of two: none to all.
+pub const SHARE: std::ops::RangeInclusive<f32> = 0.0..=1.0;
+
 macro_rules! named_by_engine {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $key:literal, $label:literal;)* }) => {
         $(#[$doc])*

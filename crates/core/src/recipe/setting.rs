@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::form::{FileForm, bare_name};
-use super::sampling::GUIDANCE;
+use super::sampling::{GUIDANCE, SHARE};
 use super::{
     ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, PredictionType,
     RedrawTiles, RequiredFile, Rng, Sampler, Scheduler, SeedBlend,
@@ -189,7 +189,7 @@ impl Setting for Option<SeedBlend> {
     fn limit(&mut self, name: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
         if let Some(blend) = self {
             blend.seed = blend.seed.max(0);
-            clamp_real(&mut blend.amount, name, &(0.0..=1.0), SeedBlend::default().amount, notes);
+            clamp_real(&mut blend.amount, name, &SHARE, SeedBlend::default().amount, notes);
         }
     }
 }
@@ -304,7 +304,7 @@ macro_rules! image_form {
 
             fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
                 if let Some(image) = self {
-                    clamp_real(&mut image.strength, $name, &(0.0..=1.0), $usual, notes);
+                    clamp_real(&mut image.strength, $name, &SHARE, $usual, notes);
                 }
             }
 
@@ -387,7 +387,7 @@ impl Setting for Option<Hires> {
         let usual = Hires::default();
         let (min, max) = Hires::SCALES;
         clamp_real(&mut hires.scale, "upscale factor", &(min..=max), usual.scale, notes);
-        clamp_real(&mut hires.strength, "denoising strength of the second pass", &(0.0..=1.0), usual.strength, notes);
+        clamp_real(&mut hires.strength, "denoising strength of the second pass", &SHARE, usual.strength, notes);
         if let Some(tiles) = &mut hires.tiles {
             let (min, max) = RedrawTiles::SIDES;
             if let Some(side) = &mut tiles.side {
@@ -509,7 +509,7 @@ impl Setting for Vec<EarlierSteps> {
         for steps in self {
             clamp_real(&mut steps.guidance, "guidance of the earlier steps", &GUIDANCE, 1.0, notes);
             clamp_real(&mut steps.distilled_guidance, "distilled guidance of the earlier steps", &GUIDANCE, 1.0, notes);
-            clamp_real(&mut steps.control_strength, "control strength of the earlier steps", &(0.0..=1.0), 1.0, notes);
+            clamp_real(&mut steps.control_strength, "control strength of the earlier steps", &SHARE, 1.0, notes);
             Setting::limit(&mut steps.prompt, "prompt of the earlier steps", &MAX_PROMPT_CHARS, &String::new(), notes);
             Setting::limit(&mut steps.negative_prompt, "negative prompt of the earlier steps", &MAX_PROMPT_CHARS, &String::new(), notes);
             steps.seed = steps.seed.filter(|seed| *seed >= 0);

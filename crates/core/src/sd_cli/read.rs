@@ -184,6 +184,8 @@ fn action(name: &str) -> Option<Action> {
         "-o" | "--output" | "--preview" | "--preview-path" | "--preview-interval" | "--output-begin-idx" => {
             Value(|_, _| Err("where pictures and previews go is not part of a recipe".to_owned()))
         }
+        // Of what is left out it must be known whether a value follows: else the value would be read
+        // as a file or an option.
         "-v"
         | "--verbose"
         | "--color"

@@ -27,6 +27,7 @@ pub fn write(recipe: &Recipe) -> CommandLine {
         }
     }
     if recipe.files.get(FileRole::Vae).is_some() && recipe.files.get(FileRole::Taesd).is_some() {
+        // Else sd-cli decodes the picture itself with the tiny VAE.
         line.flag("--taesd-preview-only");
     }
     let tags = line.loras(&recipe.loras);

@@ -14,7 +14,7 @@ pub struct ModuleWork {
     pub module: Module,
     /// The phase.
     pub phase: PhaseKind,
-    /// The pass of the picture, from 0: a second one enlarges, a part of a picture has one for each
+    /// The pass of the picture, from 0: a second one upscales, a part of a picture has one for each
     /// part.
     pub pass: u32,
     /// Work of one repetition: a step while denoising, else the whole phase.

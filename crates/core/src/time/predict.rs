@@ -57,7 +57,7 @@ pub struct TimePrediction {
     pub denoise_secs: f64,
     /// Decoding, of all passes.
     pub decode_secs: f64,
-    /// Enlarging.
+    /// Upscaling.
     pub upscale_secs: f64,
     /// From the start to the first preview, the model not being in memory.
     pub first_preview_secs: f64,

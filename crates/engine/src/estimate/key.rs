@@ -30,9 +30,9 @@ impl EstimateKey {
         settings.negative_prompt.clear();
         let no_picture = || ImageSource::File(PathBuf::new());
         if let Some(init) = &mut settings.init {
-            let enlarges = recipe.enlarges_init();
-            init.strength = if enlarges { 0.0 } else { 1.0 };
-            if !enlarges && !recipe.changes_part() {
+            let upscales = recipe.upscales_init();
+            init.strength = if upscales { 0.0 } else { 1.0 };
+            if !upscales && !recipe.changes_part() {
                 init.image = no_picture();
             }
         }

@@ -1,5 +1,5 @@
 //! The images that the engine makes on the way to a picture: one, or one for each pass or part; and
-//! what is enlarged between them.
+//! what is upscaled between them.
 
 use std::path::PathBuf;
 
@@ -16,13 +16,13 @@ use atelier_media::image_size;
 /// What is made on the way to a picture.
 #[derive(Default)]
 pub(super) struct PicturePasses {
-    /// The images, in the order in which they are made; none where a picture is only enlarged.
+    /// The images, in the order in which they are made; none where a picture is only upscaled.
     pub(super) images: Vec<ImagePass>,
-    /// A model that enlarges the first of them, or the init image.
+    /// A model that upscales the first of them, or the init image.
     pub(super) upscaler: Option<UpscalerPass>,
 }
 
-/// A picture that an upscaler enlarges.
+/// A picture that an upscaler upscales.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UpscalerPass {
     pub(super) model: PathBuf,
@@ -58,7 +58,7 @@ pub(super) fn picture_passes(headers: &mut HeaderCache, recipe: &Recipe) -> Resu
         return Ok(PicturePasses { images: parts.collect(), upscaler: None });
     }
     let mut passes = Vec::new();
-    let size = if recipe.enlarges_init() {
+    let size = if recipe.upscales_init() {
         let init = recipe.init.as_ref().map(|init| image_size(&init.image)).transpose();
         init.map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?
     } else {

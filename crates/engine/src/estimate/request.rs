@@ -86,8 +86,8 @@ impl EstimateRequest {
             recipe.mask.get_or_insert_with(|| ImageSource::Pixels(grey(1, 1)));
             (recipe.area, recipe.outpaint) = (None, None);
         }
-        let enlarged = recipe.init.as_ref().filter(|_| recipe.enlarges_init()).map(|init| image_size(&init.image)).transpose();
-        let enlarged = enlarged.map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
+        let upscaled = recipe.init.as_ref().filter(|_| recipe.upscales_init()).map(|init| image_size(&init.image)).transpose();
+        let upscaled = upscaled.map_err(|error| Failure::new(error.to_string(), "Choose another picture."))?;
         if let Some(init) = &mut recipe.init {
             init.strength = 1.0;
         }
@@ -95,7 +95,7 @@ impl EstimateRequest {
         let mut tiles = None;
         if let Some(hires) = recipe.hires.take().filter(|hires| hires.strength > 0.0) {
             // The second pass takes more than the first, and begins with a picture.
-            let size = hires_size(&hires, enlarged.unwrap_or((recipe.width, recipe.height)), size_multiple);
+            let size = hires_size(&hires, upscaled.unwrap_or((recipe.width, recipe.height)), size_multiple);
             let rects = redraw_tiles(&hires, size, family.model_sizes());
             tiles = rects.as_ref().and_then(|rects| Some(((rects.first()?.width, rects.first()?.height), rects.len())));
             let area = |(width, height): (u32, u32)| u64::from(width) * u64::from(height);
@@ -103,7 +103,7 @@ impl EstimateRequest {
             (recipe.width, recipe.height) = match tiles {
                 None => size,
                 // Of two passes the larger one counts.
-                Some((tile, _)) if enlarged.is_none() && area(first) > area(tile) => first,
+                Some((tile, _)) if upscaled.is_none() && area(first) > area(tile) => first,
                 Some((tile, _)) => tile,
             };
             if let (Some(_), Some(settings)) = (tiles, &hires.tiles) {

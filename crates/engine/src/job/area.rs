@@ -3,7 +3,8 @@
 
 use atelier_core::advice::Advice;
 use atelier_core::canvas::{
-    AreaFill, AreaPlan, Borders, Mask, ModelSizes, StartFit, crop_picture, extend_picture, fill_area, paste_area, plan_area, plan_outpaint,
+    AreaFill, AreaPlan, Borders, Mask, ModelSizes, PixelRect, StartFit, crop_picture, extend_picture, fill_area, paste_area, plan_area,
+    plan_outpaint,
 };
 use atelier_core::recipe::{InitImage, Recipe, Rgb8};
 use atelier_media::{PictureError, fit_image, fit_mask, keep_outside, read_mask};
@@ -147,6 +148,15 @@ impl AreaJob {
         let result = fit_image(result, plan.crop.width, plan.crop.height, StartFit::Stretch).map_err(|error| advice(&error))?;
         paste_area(picture, &result, plan, self.seam_correction).ok_or_else(|| advice(&PictureError::Empty))
     }
+}
+
+/// The start picture with a result of its size where the mask selects, and every sample of its own
+/// elsewhere. A model decodes a whole picture, which is never quite the one that it was given.
+pub(crate) fn keep_unmasked(start: &Rgb8, result: &Rgb8, mask: &Mask) -> Result<Rgb8, Advice> {
+    let crop = PixelRect::of_size(start.width(), start.height());
+    let plan = AreaPlan { crop, work: (crop.width, crop.height), denoise: mask.clone(), paste: mask.clone() };
+    let pasted = paste_area(start, result, &plan, false).ok_or_else(|| advice(&PictureError::Empty))?;
+    Ok(keep_outside(start, (0, 0), pasted, mask))
 }
 
 fn advice(error: &PictureError) -> Advice {

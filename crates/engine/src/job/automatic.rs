@@ -16,7 +16,7 @@ pub(crate) fn is_wanted(engine: &EngineState, recipe: &Recipe, devices: &[Device
     let is_usable = |device: &&Device| device.kind == DeviceKind::Cpu || device.kind.is_graphics();
     engine.places_automatically()
         && recipe.placement == PlacementText::default()
-        && !recipe.only_enlarges()
+        && !recipe.only_upscales()
         && devices.iter().filter(is_usable).count() > 1
 }
 

@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::alternative_files::other_files;
-use super::area::{AreaInput, AreaJob};
+use super::area::{AreaInput, AreaJob, keep_unmasked};
 use super::checks::{can_be_tiled, is_larger_than_a_tile, lora_key};
 use super::error::JobError;
 use super::monitor::{JobMonitor, PicturePart};
 use super::plan::{GenerationPlan, HiresPlan};
 use super::shard::BatchShard;
-use super::upscale::{UpscalerUse, enlarge};
+use super::upscale::{UpscalerUse, run_upscaler};
 use crate::cache::Lease;
 use crate::ffi::{self, AreaParams, CallError, GenerateParams, JobCallbacks, LoraUse, Status, StepRecords, StepsParams};
 use crate::protocol::{Event, Failure, JobId, PhaseKind, Picture, PreviewOptions};
@@ -22,7 +22,7 @@ use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::Change;
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8, seed_after};
 use atelier_library::file_name;
-use atelier_media::{PictureError, fit_image, keep_enlarged, own_colours};
+use atelier_media::{PictureError, fit_image, keep_upscaled, own_colours};
 
 /// Cells across a tile in which it has the colours of the picture that it is made from: what is
 /// larger than one of them is shared by all.
@@ -118,13 +118,21 @@ impl<'a> Generator<'a> {
             let Image { pixels, is_flat, has_missing_numbers } = match (&plan.area, &plan.hires) {
                 (Some(area), _) => self.parts(&mut session, area, *seed)?,
                 (None, Some(hires)) => {
-                    let image = self.enlarged(&mut session, hires, *seed)?;
-                    match plan.init.as_ref().filter(|_| hires.enlarges_init) {
-                        Some(init) => Image { pixels: keep_enlarged(init, image.pixels), ..image },
+                    let image = self.hires_image(&mut session, hires, *seed)?;
+                    match plan.init.as_ref().filter(|_| hires.upscales_init) {
+                        Some(init) => Image { pixels: keep_upscaled(init, image.pixels), ..image },
                         None => image,
                     }
                 }
-                (None, None) => self.whole(&mut session, *seed)?,
+                (None, None) => {
+                    let image = self.whole(&mut session, *seed)?;
+                    match (&plan.init, &plan.mask) {
+                        (Some(start), Some(mask)) => {
+                            Image { pixels: keep_unmasked(start, &image.pixels, mask).map_err(Failure::from)?, ..image }
+                        }
+                        _ => image,
+                    }
+                }
             };
             let loras = ffi::last_loras();
             let mut notes = plan.notes.clone();
@@ -149,14 +157,14 @@ impl<'a> Generator<'a> {
         if callbacks.cancelled() { Err(JobError::Cancelled) } else { Ok(()) }
     }
 
-    /// A picture, or the start picture, enlarged, and its details generated anew.
-    fn enlarged(&self, session: &mut Session<'a>, hires: &HiresPlan, seed: i64) -> Result<Image, JobError> {
-        let HiresPlan { size, settings, enlarges_init, tiles } = hires;
+    /// A picture, or the start picture, upscaled, and its details generated anew.
+    fn hires_image(&self, session: &mut Session<'a>, hires: &HiresPlan, seed: i64) -> Result<Image, JobError> {
+        let HiresPlan { size, settings, upscales_init, tiles } = hires;
         let GenerationPlan { init, control, .. } = self.plan;
         let redraws = settings.strength > 0.0;
         let passes = if redraws { tiles.len().max(1) as u32 } else { 0 };
-        let count = u32::from(!enlarges_init) + passes;
-        let first = if let Some(init) = init.as_ref().filter(|_| *enlarges_init) {
+        let count = u32::from(!upscales_init) + passes;
+        let first = if let Some(init) = init.as_ref().filter(|_| *upscales_init) {
             Image { pixels: own_colours(init), is_flat: false, has_missing_numbers: false }
         } else {
             self.monitor.set_part(PicturePart { index: 0, count, place: None });
@@ -178,18 +186,18 @@ impl<'a> Generator<'a> {
         let recipe = self.recipe_of(seed);
         let input = ImageInput { recipe: &recipe, size: *size, init: Some(&large), mask: None, control: control.as_ref(), area };
         // Of two passes, the first one has the steps that branches begin with.
-        let second = if *enlarges_init { self.image_of_steps(session, &input)? } else { self.image(session, &input)? };
+        let second = if *upscales_init { self.image_of_steps(session, &input)? } else { self.image(session, &input)? };
         Ok(Image { has_missing_numbers: first.has_missing_numbers || second.has_missing_numbers, ..second })
     }
 
-    /// An enlarged image with its details generated anew, tile by tile. Tiles that were made before
+    /// An upscaled image with its details generated anew, tile by tile. Tiles that were made before
     /// this job was interrupted are not made again.
     fn tiled(&self, session: &mut Session<'a>, hires: &HiresPlan, large: &Rgb8, seed: i64) -> Result<Image, JobError> {
-        let HiresPlan { size, settings, enlarges_init, tiles } = hires;
+        let HiresPlan { size, settings, upscales_init, tiles } = hires;
         let unusable = |error: PictureError| JobError::new(error.to_string(), "Choose another picture.");
         let resize = |image: &Rgb8| fit_image(image, size.0, size.1, StartFit::Stretch);
         let control = self.plan.control.as_ref().map(resize).transpose().map_err(unusable)?;
-        let first = u32::from(!enlarges_init);
+        let first = u32::from(!upscales_init);
         let count = first + tiles.len() as u32;
         let words = settings.tiles.as_ref().map(|tiles| tiles.words.clone()).unwrap_or_default();
         let mut all = Image { pixels: large.clone(), is_flat: false, has_missing_numbers: false };
@@ -229,7 +237,7 @@ impl<'a> Generator<'a> {
         Ok(all)
     }
 
-    /// An image enlarged to the size of the second pass.
+    /// An image upscaled to the size of the second pass.
     fn upscaled(&self, session: &mut Session<'a>, image: &Rgb8, hires: &HiresPlan) -> Result<Rgb8, JobError> {
         let HiresPlan { size, settings, .. } = hires;
         let large = match &settings.upscaler {
@@ -238,9 +246,9 @@ impl<'a> Generator<'a> {
                 let upscaler =
                     UpscalerUse { model, threads: self.plan.recipe.threads, placement: &self.plan.placement, devices: &self.plan.devices };
                 // The model's memory may be what the upscaler lacks.
-                let upscaled = enlarge(self.engine, image, &upscaler, self.monitor).or_else(|error| {
+                let upscaled = run_upscaler(self.engine, image, &upscaler, self.monitor).or_else(|error| {
                     let has_given_up = error.out_of_memory.is_some() && session.leased.take().is_some();
-                    if has_given_up { enlarge(self.engine, image, &upscaler, self.monitor) } else { Err(error) }
+                    if has_given_up { run_upscaler(self.engine, image, &upscaler, self.monitor) } else { Err(error) }
                 });
                 upscaled.map_err(|error| self.job_error(&error))?
             }

@@ -51,10 +51,10 @@ pub(crate) fn run(
 ) -> End {
     let monitor = JobMonitor::new(job, sender, cancel);
     let outcome = catch_unwind(AssertUnwindSafe(|| match task {
-        Task::Generate { recipe, .. } if recipe.only_enlarges() => {
+        Task::Generate { recipe, .. } if recipe.only_upscales() => {
             let mut recipe = recipe.clone();
-            recipe.clamp();
-            let (Some(init), Some(hires)) = (&recipe.init, &recipe.hires) else { unreachable!("it enlarges its picture") };
+            let notes = recipe.clamp();
+            let (Some(init), Some(hires)) = (&recipe.init, &recipe.hires) else { unreachable!("it upscales its picture") };
             let params = UpscaleParams {
                 image: &init.image,
                 model: hires.upscaler.as_deref(),
@@ -62,13 +62,14 @@ pub(crate) fn run(
                 threads: recipe.threads,
                 scale: Some(hires),
                 seed: recipe.seed.max(0),
+                notes,
             };
             upscale(engine, job, &params, placement, &monitor)
         }
         Task::Generate { recipe, preview } => generate(engine, job, recipe, placement, *preview, &monitor),
         Task::Upscale { image, model, allow_pickle, placement: _, threads } => {
             let (model, allow_pickle, threads) = (Some(model.as_path()), *allow_pickle, *threads);
-            let params = UpscaleParams { image, model, allow_pickle, threads, scale: None, seed: 0 };
+            let params = UpscaleParams { image, model, allow_pickle, threads, scale: None, seed: 0, notes: Vec::new() };
             upscale(engine, job, &params, placement, &monitor)
         }
     }));
@@ -86,7 +87,7 @@ pub(crate) fn run(
     // Measurements of a batch that is split say nothing of one device.
     if let (Task::Generate { recipe, .. }, End::Done { .. }) = (task, &end)
         && recipe.placement.split_batch.is_empty()
-        && !recipe.only_enlarges()
+        && !recipe.only_upscales()
         // Of a part, the recipe's size says nothing of the memory.
         && !recipe.changes_part()
     {

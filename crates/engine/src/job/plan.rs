@@ -64,8 +64,8 @@ pub(super) struct HiresPlan {
     /// Width and height in pixels.
     pub(super) size: (u32, u32),
     pub(super) settings: Hires,
-    /// The start picture is what is enlarged: there is no first pass.
-    pub(super) enlarges_init: bool,
+    /// The start picture is what is upscaled: there is no first pass.
+    pub(super) upscales_init: bool,
     /// The tiles in which it is made; empty where it is made at once.
     pub(super) tiles: Vec<PixelRect>,
 }
@@ -86,7 +86,7 @@ pub(super) fn prepare(
     let encodes = recipe.init.is_some() || !recipe.reference_images.is_empty() || recipe.hires.is_some();
     if !encodes_pictures && encodes {
         return Err(JobError::new(
-            "This VAE has no encoder: it cannot read a start or reference picture, nor one that is enlarged.",
+            "This VAE has no encoder: it cannot read a start or reference picture, nor one that is upscaled.",
             "Choose a whole VAE, or generate from the prompt alone.",
         ));
     }
@@ -110,33 +110,33 @@ pub(super) fn prepare(
     }
     if recipe.draft_step().is_none() {
         recipe.last_step = None;
-    } else if !recipe.enlarges_init() && recipe.hires.take().is_some() {
+    } else if !recipe.upscales_init() && recipe.hires.take().is_some() {
         notes.push(PictureNote::changed("The draft is not upscaled: the finished picture is."));
     }
-    let enlarged = recipe.init.as_ref().filter(|_| recipe.enlarges_init()).map(|init| read_fine(&init.image)).transpose()?;
-    if let Some(image) = &enlarged {
+    let upscaled = recipe.init.as_ref().filter(|_| recipe.upscales_init()).map(|init| read_fine(&init.image)).transpose()?;
+    if let Some(image) = &upscaled {
         notes.extend(fewer_bits_note(image).map(PictureNote::changed));
         (recipe.width, recipe.height) = snapped((image.width(), image.height()), size_multiple);
     }
     let vae_tiling = snap_size(&mut recipe, size_multiple, &mut notes);
-    if recipe.enlarges_init() && recipe.hires.as_ref().is_some_and(|hires| hires.tiles.is_some()) {
+    if recipe.upscales_init() && recipe.hires.as_ref().is_some_and(|hires| hires.tiles.is_some()) {
         // Each tile has steps of its own.
         (recipe.last_step, recipe.earlier_steps) = (None, Vec::new());
     }
     limit_earlier_steps(&mut recipe, &mut notes);
     let (width, height) = (recipe.width, recipe.height);
     let hires = recipe.hires.clone().map(|settings| {
-        let first = enlarged.as_ref().map_or((width, height), |image| (image.width(), image.height()));
+        let first = upscaled.as_ref().map_or((width, height), |image| (image.width(), image.height()));
         let size = hires_size(&settings, first, size_multiple);
         let asked = settings.size(first);
         if asked != size {
             let (own, wanted) = (format!("{} x {}", size.0, size.1), format!("{} x {}", asked.0, asked.1));
             let sentence =
-                format!("The enlarged size is {own} in place of {wanted}: this model makes multiples of {size_multiple} pixels.");
+                format!("The upscaled size is {own} in place of {wanted}: this model makes multiples of {size_multiple} pixels.");
             notes.push(PictureNote::changed(sentence));
         }
         let tiles = redraw_tiles(&settings, size, family.model_sizes()).unwrap_or_default();
-        HiresPlan { size, settings, enlarges_init: enlarged.is_some(), tiles }
+        HiresPlan { size, settings, upscales_init: upscaled.is_some(), tiles }
     });
     if let Some(HiresPlan { settings: Hires { upscaler: Some(upscaler), allow_pickle, .. }, .. }) = &hires {
         check_upscaler(engine, upscaler, *allow_pickle)?;
@@ -156,14 +156,19 @@ pub(super) fn prepare(
     }
     let (mut init, mut mask) = (None, None);
     if area.is_none() {
-        init = if enlarged.is_some() {
-            enlarged
+        init = if upscaled.is_some() {
+            upscaled
         } else {
             let start = recipe.init.as_ref().map(|init| read_fine(&init.image)).transpose()?;
-            notes.extend(start.as_ref().and_then(|start| lost_note(start.fine()?)).map(PictureNote::changed));
+            let keeps = |start: &Rgb8| recipe.mask.is_some() && hires.is_none() && (start.width(), start.height()) == base;
+            let lost = start.as_ref().filter(|start| !keeps(start)).and_then(|start| lost_note(start.fine()?));
+            notes.extend(lost.map(PictureNote::changed));
+            if recipe.mask.is_some() && hires.as_ref().is_some_and(|hires| hires.settings.strength > 0.0) {
+                notes.push(PictureNote::changed("The second pass generates the whole picture, also outside the mask."));
+            }
             let cut = start.as_ref().and_then(|start| cut_note("start picture", (start.width(), start.height()), base, recipe.start_fit));
             notes.extend(cut.map(PictureNote::changed));
-            start.map(|start| fit(&start, recipe.start_fit)).transpose()?
+            start.map(|start| if keeps(&start) { Ok(start) } else { fit(&start, recipe.start_fit) }).transpose()?
         };
         let read = recipe.mask.as_ref().map(|mask| read_mask(mask, width, height, recipe.start_fit)).transpose();
         mask = read.map_err(|error| JobError::new(error.to_string(), "Choose another mask."))?;
@@ -197,7 +202,7 @@ pub(super) fn prepare(
     let steps = match (&area, &hires) {
         (Some(area), _) => recipe.draft_step().unwrap_or(recipe.steps).saturating_mul(area.plans.len() as u32),
         (None, Some(hires)) => {
-            let first = if hires.enlarges_init { 0 } else { recipe.steps_to_run() };
+            let first = if hires.upscales_init { 0 } else { recipe.steps_to_run() };
             let second = if hires.settings.strength > 0.0 { recipe.draft_step().unwrap_or(recipe.steps) } else { 0 };
             let second = second.saturating_mul(hires.tiles.len().max(1) as u32);
             first.saturating_add(second)

@@ -1,4 +1,4 @@
-//! Enlarging a picture.
+//! Upscaling a picture.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{Module, PlacementError};
 use atelier_core::recipe::{FileRole, Hires, ImageSource, PictureInfo, Rgb8, Samples};
 use atelier_library::Fault;
-use atelier_media::{PictureError, fit_image, keep_enlarged, own_colours, read_fine_image};
+use atelier_media::{PictureError, fit_image, keep_upscaled, own_colours, read_fine_image};
 
-/// Input of a job that enlarges a picture.
+/// Input of a job that upscales a picture.
 pub(super) struct UpscaleParams<'a> {
     pub(super) image: &'a ImageSource,
     /// ESRGAN model; `None`: Lanczos.
@@ -31,6 +31,8 @@ pub(super) struct UpscaleParams<'a> {
     pub(super) scale: Option<&'a Hires>,
     /// Seed that the picture keeps.
     pub(super) seed: i64,
+    /// Sentences on settings that were brought into their limits.
+    pub(super) notes: Vec<String>,
 }
 
 /// An upscaler and the places that it runs on.
@@ -58,15 +60,15 @@ pub(super) fn upscale(
     let image = read_fine_image(params.image).map_err(unreadable)?;
     let size = params.scale.map(|scale| scale.size((image.width(), image.height())));
     let (width, height) = size.unwrap_or((image.width(), image.height()));
-    let mut notes = if params.model.is_some() { placement.upscaler_notes(&devices) } else { Vec::new() };
-    let fewer_bits = fewer_bits_note(&image);
-    notes.extend(fewer_bits.clone());
+    let changed: Vec<String> = params.notes.iter().cloned().chain(fewer_bits_note(&image)).collect();
+    let placed = if params.model.is_some() { placement.upscaler_notes(&devices) } else { Vec::new() };
+    let notes = [placed, changed.clone()].concat();
     monitor.send(Event::Begin { job, begin: Begin { width, height, steps: 0, seeds: vec![params.seed], notes } });
     monitor.send(Event::Devices(devices.clone()));
     let mut large = match params.model {
         Some(model) => {
             let upscaler = UpscalerUse { model, threads: params.threads, placement: &placement, devices: &devices };
-            enlarge(engine, &own_colours(&image), &upscaler, monitor)
+            run_upscaler(engine, &own_colours(&image), &upscaler, monitor)
                 .map_err(|error| JobError::of_call(&error, monitor.cancelled(), monitor.log_lines()))?
         }
         None => own_colours(&image),
@@ -74,22 +76,27 @@ pub(super) fn upscale(
     if let Some((width, height)) = size {
         large = fit_image(&large, width.max(1), height.max(1), StartFit::Stretch).map_err(unreadable)?;
     }
-    let large = keep_enlarged(&image, large);
+    let large = keep_upscaled(&image, large);
     let info = PictureInfo { index: 0, seed: params.seed, cpu_math: None };
-    let notes = fewer_bits.into_iter().map(PictureNote::changed).collect();
+    let notes = changed.into_iter().map(PictureNote::changed).collect();
     monitor.send(Event::Picture { job, picture: Picture { info, notes, image: Arc::new(large) } });
     Ok(End::Done { pictures: vec![info], timings: monitor.timings(), notes: Vec::new() })
 }
 
-/// What becomes of the bits of a picture that is enlarged, in a sentence.
+/// What becomes of the bits of a picture that is upscaled, in a sentence.
 pub(super) fn fewer_bits_note(start: &Rgb8) -> Option<String> {
     let is_deep = start.fine().is_some_and(|fine| matches!(fine.samples, Samples::Sixteen(_)));
-    is_deep.then(|| "The enlarged picture has 8 bits a channel; the start picture has 16.".to_owned())
+    is_deep.then(|| "The upscaled picture has 8 bits a channel; the start picture has 16.".to_owned())
 }
 
-/// Enlarges a picture by the upscaler's own factor. The upscaler stays open for the next one; a
+/// Upscales a picture by the upscaler's own factor. The upscaler stays open for the next one; a
 /// device that has no room for it is freed of other models once.
-pub(super) fn enlarge(engine: &EngineState, image: &Rgb8, upscaler: &UpscalerUse<'_>, monitor: &JobMonitor) -> Result<Rgb8, CallError> {
+pub(super) fn run_upscaler(
+    engine: &EngineState,
+    image: &Rgb8,
+    upscaler: &UpscalerUse<'_>,
+    monitor: &JobMonitor,
+) -> Result<Rgb8, CallError> {
     let UpscalerUse { model, threads, placement, devices } = *upscaler;
     let threads = cpu_threads(threads);
     let key = UpscalerKey::new(model, threads, placement);

@@ -228,7 +228,7 @@ pub enum JobPhase {
         /// Index of the picture in the batch, from 0.
         picture: u32,
     },
-    /// Enlarging.
+    /// Upscaling.
     Upscaling {
         /// Tiles done.
         tile: u32,

@@ -90,7 +90,7 @@ pub enum Task {
         /// Previews while a picture forms.
         preview: PreviewOptions,
     },
-    /// Enlarge a picture with an ESRGAN model.
+    /// Upscale a picture with an ESRGAN model.
     Upscale {
         /// The picture.
         image: ImageSource,

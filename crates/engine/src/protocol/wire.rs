@@ -20,7 +20,7 @@ use atelier_core::recipe::{FineColours, ImageSource, Recipe, Rgb8};
 const MAX_HEADER_BYTES: u32 = 16 << 20;
 /// Images of one message.
 const MAX_IMAGES: usize = 256;
-/// Bytes of all pixels of one message: an image of 16,384 pixels a side, enlarged to twice that.
+/// Bytes of all pixels of one message: an image of 16,384 pixels a side, upscaled to twice that.
 const MAX_PIXEL_BYTES: u64 = 4 << 30;
 
 /// A message that a frame can carry: a [`Request`] or an [`Event`].

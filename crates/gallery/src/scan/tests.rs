@@ -104,7 +104,7 @@ fn an_index_that_is_lost_is_rebuilt_whole() {
     it.record("own/sub/b.png", &from_picture(recipe("a lake again", 2), &parent), 2000);
     it.write("art/c.png", &recipe("a sea", 3), 3000);
     it.scan(art);
-    // Saved by name in a folder that is not scanned, as one of a batch, enlarged from another.
+    // Saved by name in a folder that is not scanned, as one of a batch, upscaled from another.
     let loose = it.write("desktop/d.png", &recipe("a house", 4), 4000);
     let new = NewPicture { parent: Some(parent), batch: Some(77), ..NewPicture::read(&loose, PictureKind::Candidate).unwrap() };
     it.database.record_picture(&new).unwrap();

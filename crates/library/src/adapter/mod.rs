@@ -5,6 +5,7 @@
 //! with the shape that its place has, or it has none.
 
 mod aliases;
+mod alphas;
 mod layers;
 mod shapes;
 
@@ -17,12 +18,15 @@ use super::cache::IdentifiedFile;
 use super::container::{TensorInfo, shown};
 use super::family::Family;
 use super::problem::Problem;
+use alphas::Alphas;
+pub(crate) use alphas::PEFT;
 use atelier_core::recipe::FileRole;
 use layers::Layers;
 use shapes::damaged;
 
 /// Names of the tensors of an adapter's file, each with the engine's: `lora.<weight>#<first
-/// row>.<part>`.
+/// row>.<part>`, or `lora.<weight>#<first row>@<alpha>.<part>` where no tensor says the alpha, which
+/// is an f32 by its bits.
 pub type AdapterNames = Vec<(String, String)>;
 
 /// The adapters of a recipe, by their files.
@@ -80,6 +84,7 @@ pub(crate) fn place(
     }
     let changes = changes(name, adapter)?;
     let layers = Layers::new(family, model);
+    let alphas = Alphas::of(&adapter.header.metadata);
     let mut names = Vec::new();
     let mut taken = HashSet::new();
     for (layer, tensors) in &changes {
@@ -87,9 +92,15 @@ pub(crate) fn place(
         if place.is_swapped() && tensors.iter().any(|(ending, _)| *ending == Ending::Weight(MAGNITUDE_PART)) {
             continue;
         }
+        let says_alpha = tensors.iter().any(|(ending, _)| matches!(ending, Ending::Weight("alpha" | "scale")));
         for (ending, tensor) in shapes::fitted(name, layer, tensors, &place, &made_for)? {
             let new_name = match ending {
-                Ending::Weight(part) => format!("lora.{}.weight#{}.{part}", place.layer.name, place.first_row()),
+                Ending::Weight(part) => {
+                    let rank = tensor.shape.first().copied().filter(|_| part == "lora_down" && !says_alpha);
+                    let alpha = rank.and_then(|rank| alphas.alpha(layer, rank));
+                    let alpha = alpha.map(|alpha| format!("@{}", alpha.to_bits())).unwrap_or_default();
+                    format!("lora.{}.weight#{}{alpha}.{part}", place.layer.name, place.first_row())
+                }
                 Ending::Bias => format!("lora.{}.bias#{}.diff", place.layer.name, place.first_row()),
                 Ending::Unknown(_) => continue,
             };

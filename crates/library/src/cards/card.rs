@@ -17,7 +17,7 @@ pub enum ModelKind {
     Model,
     /// It adds a style or a subject to a model.
     Lora,
-    /// It enlarges pictures.
+    /// It upscales pictures.
     Upscaler,
     /// A part that other models need.
     #[default]

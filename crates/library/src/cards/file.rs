@@ -10,6 +10,7 @@ use crate::family::Family;
 use crate::header::file_name;
 use crate::manifest::Role;
 use crate::naming::name_of;
+use crate::shards;
 use atelier_core::recipe::FileRole;
 use atelier_core::sentences::sentence;
 
@@ -39,6 +40,7 @@ pub(super) fn card_of_file(file: &DiskFile, downloaded: bool) -> ModelCard {
         Some(Role::Part(FileRole::Model | FileRole::Diffusion)) => ModelKind::Model,
         Some(Role::Part(_) | Role::Embedding) | None => ModelKind::Part,
     };
+    // What has a problem is listed only, so that nothing offers to use it.
     let availability = match (&file.status, &problem) {
         (FileStatus::Known(_), None) if downloaded => Availability::OnDisk,
         (FileStatus::Known(_), None) => Availability::InPlace,
@@ -50,11 +52,12 @@ pub(super) fn card_of_file(file: &DiskFile, downloaded: bool) -> ModelCard {
         (FileStatus::Known(facts), None) if kind == ModelKind::Part => sentence(&format!("{} in {}", facts.name, facts.quantisation)),
         _ => String::new(),
     };
+    let bytes = shards::bytes(&file.path).or(Some(file.bytes));
     let part = role.map(|role| CardFile {
         role,
         name: file_name(&file.path),
         path: Some(file.path.clone()),
-        bytes: Some(file.bytes),
+        bytes,
         facts: facts.map(|it| file_facts(it)),
         sha256: None,
     });
@@ -68,7 +71,7 @@ pub(super) fn card_of_file(file: &DiskFile, downloaded: bool) -> ModelCard {
         availability,
         downloaded,
         files: part.into_iter().collect(),
-        bytes: Some(file.bytes),
+        bytes,
         problems: problem.into_iter().collect(),
         added_nanos: file.modified,
         trigger_words: training.map(|it| it.trigger_words.clone()).unwrap_or_default(),

@@ -12,6 +12,7 @@ use crate::header::file_name;
 use crate::manifest::{Manifest, ModelFile, Role, Sha256};
 use crate::models::{Installed, Loose, Models, Runnable};
 use crate::naming::name_of;
+use crate::shards;
 use crate::usage::ModelUse;
 use atelier_core::recipe::FileRole;
 
@@ -99,8 +100,7 @@ impl Sources<'_> {
             role: Role::Part(part),
             name: file_name(path),
             path: Some(path.to_owned()),
-            // Measured once already, by the scan.
-            bytes: if path == it.main.path { Some(it.main.bytes) } else { fs::metadata(path).ok().map(|it| it.len()) },
+            bytes: shards::bytes(path).or((path == it.main.path).then_some(it.main.bytes)),
             facts: None,
             sha256: None,
         });

@@ -58,9 +58,10 @@ fn a_whole_sd15_checkpoint_is_told_with_what_it_holds() {
 
 #[test]
 fn families_are_told_with_and_without_the_prefix() {
-    let signs: [(Listed<'_>, Family); 17] = [
+    let signs: [(Listed<'_>, Family); 18] = [
         (&[("cap_embedder.0.weight", &[2560])], Family::ZImage),
         (&[("joint_blocks.0.context_block.attn.qkv.weight", &[8, 8])], Family::Sd3),
+        (&[("pos_embed.proj.weight", &[8, 16, 2, 2]), ("transformer_blocks.0.attn.add_q_proj.weight", &[8, 8])], Family::Sd3),
         (&[("double_blocks.0.img_attn.qkv.weight", &[8, 8]), ("txt_in.weight", &[3072, 4096])], Family::Flux),
         (&[("double_blocks.0.img_attn.qkv.weight", &[8, 8]), ("txt_in.weight", &[3072, 3584])], Family::LongCat),
         (&[("double_blocks.0.x", &[8]), ("distilled_guidance_layer.in_proj.weight", &[8, 8])], Family::Chroma),

@@ -155,12 +155,12 @@ fn what_is_painted_over_nothing_is_opaque_and_its_edge_has_no_white_in_it() {
 }
 
 #[test]
-fn an_enlarged_picture_has_its_transparency_and_its_profile() {
+fn an_upscaled_picture_has_its_transparency_and_its_profile() {
     let folder = tempfile::tempdir().unwrap();
     let half = DynamicImage::ImageRgba8(ImageBuffer::from_fn(16, 16, |x, _| Rgba([200, 30, 30, if x < 8 { 255 } else { 0 }])));
     let start = read_fine_image(&write(&folder.path().join("a.png"), &half, Some(display_p3()))).unwrap();
     let large = crate::fit_image(&own_colours(&start), 32, 32, StartFit::Stretch).unwrap();
-    let kept = keep_enlarged(&start, large);
+    let kept = keep_upscaled(&start, large);
     assert!(kept.fine().is_some_and(|fine| fine.has_alpha && fine.profile.is_some()));
     let samples = eight(&kept);
     assert_eq!((samples[3], samples[31 * 4 + 3]), (255, 0));

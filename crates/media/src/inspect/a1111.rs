@@ -57,7 +57,7 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         None => None,
     };
     let size = pairs.take("Size", size);
-    // One key for both: a picture that is enlarged began with noise, unless it says nothing of a
+    // One key for both: a picture that is upscaled began with noise, unless it says nothing of a
     // factor.
     let scale = pairs.take("Hires upscale", |text| decimal(text).filter(|scale| *scale >= 1.0));
     let scale = scale.or_else(|| pairs.take("Hires resize", |text| scale_to(size?, text)));

@@ -78,7 +78,7 @@ pub struct PictureSettings {
     pub width: u32,
     /// Height of the picture in pixels.
     pub height: u32,
-    /// Width and height in pixels that were asked for; an enlarged picture has others.
+    /// Width and height in pixels that were asked for; an upscaled picture has others.
     pub size: Option<(u32, u32)>,
     /// The prompt, without `<lora:...>`.
     pub prompt: Option<String>,
@@ -95,7 +95,7 @@ pub struct PictureSettings {
     pub eta: Option<f32>,
     /// CLIP layers left out from the end, counted as A1111 does.
     pub clip_skip: Option<u32>,
-    /// The second pass, where it was enlarged.
+    /// The second pass, where it was upscaled.
     pub hires: Option<PictureHires>,
     /// Denoising strength, where it was made from another picture.
     pub strength: Option<f32>,
@@ -138,7 +138,7 @@ pub struct PictureHires {
     /// Factor of width and height.
     pub scale: f32,
     pub strength: Option<f32>,
-    /// What enlarged, in the program's words.
+    /// What upscaled, in the program's words.
     pub upscaler: Option<String>,
 }
 

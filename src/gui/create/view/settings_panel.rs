@@ -29,7 +29,7 @@ use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, setting_row, slider_row};
 use crate::settings::PreviewChoice;
-use atelier_core::recipe::{PredictionType, ROWS, Recipe, Rng, Sampler, Scheduler, changed_settings};
+use atelier_core::recipe::{PredictionType, ROWS, Recipe, Rng, SHARE, Sampler, Scheduler, changed_settings};
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
@@ -319,7 +319,7 @@ fn blend_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Co
     if let Some(blend) = &mut recipe.seed_blend {
         let hundredth = Scale { step: 0.01, decimals: 2, logarithmic: false };
         let hover = "Variation strength: 0 is the first seed's picture, 0.1 changes details, 1 is the second seed's picture.";
-        slider_row(ui, "Amount", &mut blend.amount, 0.0..=1.0, &hundredth, hover);
+        slider_row(ui, "Amount", &mut blend.amount, SHARE, &hundredth, hover);
     }
 }
 

@@ -36,7 +36,7 @@ impl PictureTimes {
     /// Predicted time of the next picture; `None` while it is not known.
     #[must_use]
     pub fn predicted(&self) -> Option<&TimePrediction> {
-        // Where a picture is only enlarged, nothing of what takes time was counted.
+        // Where a picture is only upscaled, nothing of what takes time was counted.
         self.predicted.as_ref()?.as_ref().ok().filter(|it| it.denoise_secs > 0.0)
     }
 
@@ -138,16 +138,16 @@ impl PictureTimes {
 
 /// Sentence for a person who is about to generate: "About 13 s, first preview after 4 s".
 ///
-/// `is_loaded`: the model is in memory. `without_enlarging`: an upscaler works too, whose time is
+/// `is_loaded`: the model is in memory. `without_upscaling`: an upscaler works too, whose time is
 /// not predicted.
 #[must_use]
-pub fn time_sentence(time: &TimePrediction, pictures: u32, is_loaded: bool, without_enlarging: bool) -> String {
+pub fn time_sentence(time: &TimePrediction, pictures: u32, is_loaded: bool, without_upscaling: bool) -> String {
     let loading = if is_loaded { time.total_secs - time.loaded_secs() } else { 0.0 };
     let all = seconds(time.batch_secs(pictures) - loading);
     let preview = seconds(time.first_preview_secs - loading);
     let what = if pictures > 1 { format!("{pictures} pictures in about {all}") } else { format!("About {all}") };
-    let enlarging = if without_enlarging { " and upscaling" } else { "" };
-    format!("{what}{enlarging}, first preview after {preview}")
+    let upscaling = if without_upscaling { " and upscaling" } else { "" };
+    format!("{what}{upscaling}, first preview after {preview}")
 }
 
 /// True where a picture takes too long to work with.

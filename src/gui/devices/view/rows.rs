@@ -84,7 +84,7 @@ fn module_card(
     if !content.joined {
         weights_arrow(ui, runs, weights);
     }
-    // A child UI, so that the cards do not enlarge the board.
+    // A child UI, so that the cards do not widen the board.
     let mut ui = ui.new_child(UiBuilder::new().max_rect(ui.max_rect()));
     let drags_both = dragged.is_some_and(|dragged| dragged.part == CardPart::Runtime);
     ui.set_opacity(if drags_both { 0.35 } else { 1.0 });

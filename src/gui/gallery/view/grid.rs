@@ -9,7 +9,7 @@ use eframe::egui::{
 };
 
 use crate::gui::command::{Command, Commands};
-use crate::gui::create::larger::Enlargement;
+use crate::gui::create::larger::UpscaleMethod;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::gallery;
 use crate::gui::gallery::layout::{HEADING_HEIGHT, Item, Layout};
@@ -151,7 +151,9 @@ pub(super) fn menu(ui: &mut Ui, state: &State, commands: &mut Commands) {
         entry(ui, state, commands, command);
     }
     ui.separator();
-    for command in [It::Enlarge(Enlargement::Plain), It::Enlarge(Enlargement::Redraw), It::Enlarge(Enlargement::Tiles), It::FinishDrafts] {
+    for command in
+        [It::Upscale(UpscaleMethod::Plain), It::Upscale(UpscaleMethod::Redraw), It::Upscale(UpscaleMethod::Tiles), It::FinishDrafts]
+    {
         entry(ui, state, commands, command);
     }
     ui.separator();

@@ -20,7 +20,7 @@ fn rect(left: i32, top: i32, width: u32, height: u32) -> PixelRect {
 }
 
 #[test]
-fn a_small_part_of_a_large_picture_is_seen_with_its_surroundings_and_enlarged() {
+fn a_small_part_of_a_large_picture_is_seen_with_its_surroundings_and_upscaled() {
     let mask = mask(2000, 1500, rect(1000, 700, 100, 60));
     let plan = plan_area(&mask, &SDXL, 0.75, &AreaSettings::default()).unwrap();
     assert_eq!((plan.crop.width, plan.crop.height), (512, 512), "{:?}", plan.crop);
