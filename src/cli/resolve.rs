@@ -248,7 +248,8 @@ fn recipe_of_flags(
     like: Option<&OpenedPicture>,
     lookup: &Lookup<'_>,
 ) -> Result<(Recipe, Option<String>), UsageError> {
-    let CommonFlags { model, sampling, inputs, person, area, hires, steps, devices, module_devices, modules, .. } = common;
+    let CommonFlags { model, sampling, guidance, family, inputs, person, area, hires, steps, devices, module_devices, modules, .. } =
+        common;
     // Contradictions are reported before any model is looked up.
     let old = OldFlags {
         clip_on_cpu: modules.clip_on_cpu,
@@ -315,6 +316,14 @@ fn recipe_of_flags(
         eta: sampling.eta.or(usual.eta),
         flow_shift: sampling.flow_shift.or(usual.flow_shift),
         prediction: sampling.prediction.or(usual.prediction),
+        image_guidance: guidance.img_cfg_scale.or(usual.image_guidance),
+        skip_layers: guidance.skip().or(usual.skip_layers),
+        sigmas: guidance.sigmas.as_ref().map_or(usual.sigmas, |sigmas| sigmas.0.clone()),
+        timestep_shift: guidance.timestep_shift.or(usual.timestep_shift),
+        sampler_arguments: guidance.extra_sample_args.clone().unwrap_or(usual.sampler_arguments),
+        seamless_x: guidance.circular || guidance.circularx || usual.seamless_x,
+        seamless_y: guidance.circular || guidance.circulary || usual.seamless_y,
+        step_cache: guidance.cache().or(usual.step_cache),
         // A number that is none asks for the model's own.
         clip_skip: sampling.clip_skip.map_or(usual.clip_skip, |layers| u32::try_from(layers).ok().filter(|layers| *layers > 0)),
         seed: picture.seed.unwrap_or(usual.seed),
@@ -325,6 +334,11 @@ fn recipe_of_flags(
         flash_attention: !modules.no_diffusion_fa && (usual.flash_attention || modules.diffusion_fa),
         insists_on_flash_attention: modules.diffusion_fa || usual.insists_on_flash_attention,
         vae_conv_scale: modules.vae_conv_scale || usual.vae_conv_scale,
+        zero_cond_t: family.qwen_image_zero_cond_t || usual.zero_cond_t,
+        chroma_dit_mask: usual.chroma_dit_mask && !family.chroma_disable_dit_mask,
+        chroma_t5_mask: family.chroma_enable_t5_mask || usual.chroma_t5_mask,
+        chroma_t5_padding: family.chroma_t5_mask_pad.unwrap_or(usual.chroma_t5_padding),
+        vae_format: family.vae_format.or(usual.vae_format),
         init: inputs.init_img.as_ref().map(|path| InitImage { image: file(path), strength: area::strength(inputs, area) }).or(usual.init),
         // A mask belongs to its picture.
         mask: inputs.mask.as_ref().map(file).or(usual.mask.filter(|_| inputs.init_img.is_none())),
@@ -335,6 +349,8 @@ fn recipe_of_flags(
         earlier_steps: usual.earlier_steps,
         last_step: steps.last_step.or(usual.last_step),
         reference_images: if inputs.ref_image.is_empty() { usual.reference_images } else { inputs.ref_image.iter().map(file).collect() },
+        resize_references: usual.resize_references && !family.disable_auto_resize_ref_image,
+        number_references: family.increase_ref_index || usual.number_references,
         control: inputs
             .control_image
             .as_ref()

@@ -28,12 +28,13 @@ const RUST_FLAGS: &str = "-Zsanitizer=address -Cforce-frame-pointers=yes";
 /// Crates with `unsafe` code or around it, and the application, whose tests go through the engine.
 const PACKAGES: [&str; 3] = ["atelier-kernels", "atelier-engine", "atelier"];
 /// Not those that limit the address space of a process, most of which a sanitizer takes.
-const TESTS: [&str; 12] = [
+const TESTS: [&str; 13] = [
     "products",
     "attention",
     "convolutions",
     "engine",
     "features",
+    "guidance",
     "cancel",
     "residency",
     "estimate",

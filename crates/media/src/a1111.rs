@@ -82,6 +82,13 @@ impl Parameters {
         if let Some(layers) = recipe.clip_skip {
             it.push("Clip skip", layers);
         }
+        if let Some(guidance) = recipe.image_guidance {
+            it.push("Image CFG scale", guidance);
+        }
+        // It has one switch for both directions.
+        if recipe.seamless_x && recipe.seamless_y {
+            it.push("Tiling", "True");
+        }
         if let Some(eta) = recipe.eta {
             it.push("Eta", eta);
         }
@@ -140,6 +147,10 @@ impl Parameters {
         }
         recipe.clip_skip = self.number("Clip skip");
         recipe.eta = self.decimal("Eta");
+        recipe.image_guidance = self.decimal("Image CFG scale");
+        if self.get("Tiling").is_some_and(|it| it.eq_ignore_ascii_case("true")) {
+            (recipe.seamless_x, recipe.seamless_y) = (true, true);
+        }
         recipe.flow_shift = self.decimal("Shift");
         (recipe, loras)
     }
@@ -464,6 +475,8 @@ mod tests {
         recipe.sampler = Some(Sampler::Dpmpp2sA);
         recipe.scheduler = Some(Scheduler::SgmUniform);
         recipe.rng = Rng::Cpu;
+        recipe.image_guidance = Some(1.5);
+        (recipe.seamless_x, recipe.seamless_y) = (true, true);
         recipe.init = Some(InitImage { image: ImageSource::File("/home/someone/in.png".into()), strength: 0.6 });
         recipe.loras = vec![Lora { path: PathBuf::from("/home/someone/loras/ink.safetensors"), strength: 0.5 }];
         let text = format(&Parameters::of(&recipe, None, PictureInfo { index: 1, seed: 43, cpu_math: None }, 640, 480));

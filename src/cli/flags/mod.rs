@@ -11,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod area;
 mod gallery;
+mod guidance;
 mod hires;
 mod library;
 mod person;
@@ -20,6 +21,7 @@ mod steps;
 pub(super) use area::AreaFlags;
 pub use gallery::GalleryFlags;
 pub(super) use gallery::{Format, GalleryCommand, Verdict};
+pub(super) use guidance::{FamilyFlags, GuidanceFlags};
 pub(super) use hires::HiresFlags;
 pub use library::ModelsFlags;
 pub(super) use library::{LibraryFlags, ModelsCommand, is_model_name};
@@ -42,10 +44,12 @@ const DEVICES: &str = "Devices and memory";
 const OUTPUT: &str = "Output";
 
 /// The groups of flags that a recipe is made from.
-const SETTINGS: [&str; 11] = [
+const SETTINGS: [&str; 13] = [
     "ModelFlags",
     "PictureFlags",
     "SamplingFlags",
+    "GuidanceFlags",
+    "FamilyFlags",
     "InputFlags",
     "PersonFlags",
     "AreaFlags",
@@ -180,6 +184,10 @@ pub(super) struct CommonFlags {
     pub(super) model: ModelFlags,
     #[command(flatten)]
     pub(super) sampling: SamplingFlags,
+    #[command(flatten)]
+    pub(super) guidance: GuidanceFlags,
+    #[command(flatten)]
+    pub(super) family: FamilyFlags,
     #[command(flatten)]
     pub(super) inputs: InputFlags,
     #[command(flatten)]

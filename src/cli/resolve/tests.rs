@@ -6,7 +6,9 @@ use super::super::flags::{Cli, Command};
 use super::*;
 use atelier_core::canvas::StartFit;
 use atelier_core::placement::{Module, parse_backend, parse_params_backend};
-use atelier_core::recipe::{Hires, Person, PredictionType, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend};
+use atelier_core::recipe::{
+    CacheMode, Hires, Person, PredictionType, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, VaeFormat,
+};
 
 fn job(args: &[&str]) -> Result<ResolvedJob, UsageError> {
     job_beside(args, || Err(BuiltinError::Missing { looked: Vec::new() }))
@@ -346,6 +348,36 @@ fn every_flag_reaches_the_recipe() {
         "--max-vram",
         "-1",
         "--stream-layers",
+        "--img-cfg-scale",
+        "1.5",
+        "--slg-scale",
+        "2",
+        "--skip-layers",
+        "[7,9]",
+        "--sigmas",
+        "14.6,3,0",
+        "--timestep-shift",
+        "250",
+        "--extra-sample-args",
+        "apg_eta=1",
+        "--circularx",
+        "--cache-mode",
+        "cache-dit",
+        "--cache-option",
+        "Fn=4",
+        "--scm-mask",
+        "1,0",
+        "--scm-policy",
+        "static",
+        "--qwen-image-zero-cond-t",
+        "--chroma-disable-dit-mask",
+        "--chroma-enable-t5-mask",
+        "--chroma-t5-mask-pad",
+        "3",
+        "--vae-format",
+        "sd3",
+        "--increase-ref-index",
+        "--disable-auto-resize-ref-image",
     ]);
     let roles: Vec<(FileRole, &str)> = it.files.iter().map(|(role, path)| (role, path.to_str().unwrap())).collect();
     let expected = [
@@ -375,7 +407,8 @@ fn every_flag_reaches_the_recipe() {
         negative_in_prompt: false,
         width: 640,
         height: 480,
-        steps: 8,
+        // As many as the sigmas have.
+        steps: 2,
         guidance: 1.5,
         distilled_guidance: 4.0,
         sampler: Some(Sampler::EulerA),
@@ -383,6 +416,19 @@ fn every_flag_reaches_the_recipe() {
         eta: Some(0.5),
         flow_shift: Some(3.0),
         prediction: Some(PredictionType::V),
+        image_guidance: Some(1.5),
+        skip_layers: Some(SkipLayers { scale: 2.0, layers: vec![7, 9], ..SkipLayers::default() }),
+        sigmas: vec![14.6, 3.0, 0.0],
+        timestep_shift: Some(250),
+        sampler_arguments: "apg_eta=1".into(),
+        seamless_x: true,
+        seamless_y: false,
+        step_cache: Some(StepCache {
+            options: [("Fn".to_owned(), 4.0)].into(),
+            mask: vec![true, false],
+            is_mask_static: true,
+            ..StepCache::of(CacheMode::CacheDit)
+        }),
         clip_skip: Some(2),
         seed: -1,
         seed_blend: None,
@@ -392,6 +438,11 @@ fn every_flag_reaches_the_recipe() {
         flash_attention: false,
         insists_on_flash_attention: false,
         vae_conv_scale: true,
+        zero_cond_t: true,
+        chroma_dit_mask: false,
+        chroma_t5_mask: true,
+        chroma_t5_padding: 3,
+        vae_format: Some(VaeFormat::Sd3),
         init: Some(InitImage { image: image("i.png"), strength: 0.4 }),
         mask: Some(image("m.png")),
         start_fit: StartFit::default(),
@@ -401,6 +452,8 @@ fn every_flag_reaches_the_recipe() {
         earlier_steps: Vec::new(),
         last_step: None,
         reference_images: vec![image("r1"), image("r2")],
+        resize_references: false,
+        number_references: true,
         control: Some(ControlImage { image: image("c.png"), strength: 0.8 }),
         person: Person::default(),
         loras: vec![Lora { path: "a".into(), strength: 0.5 }, Lora { path: "b".into(), strength: 1.0 }],

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::needs::Needs;
 use super::value::WeightLocation;
 use crate::module::Module;
-use crate::recipe::{FileRole, Recipe};
+use crate::recipe::{FamilySetting, FileRole, Recipe};
 
 /// A change to a recipe or a placement. Its text is an instruction: "Decode in tiles".
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,6 +55,11 @@ pub enum Change {
     FlashAttentionOff,
     /// The model's own noise schedule.
     OwnSchedule,
+    /// Without a setting that the model does not use.
+    Unset {
+        /// The setting.
+        setting: FamilySetting,
+    },
     /// Without the LoRA whose file has this name.
     WithoutLora {
         /// Name of the file.
@@ -77,6 +82,9 @@ impl Change {
             Self::VaeConvScale => recipe.vae_conv_scale = true,
             Self::FlashAttentionOff => recipe.flash_attention = false,
             Self::OwnSchedule => recipe.scheduler = None,
+            Self::Unset { setting } => {
+                setting.unset(recipe);
+            }
             Self::WithoutLora { name } => recipe.loras.retain(|lora| lora.path.file_name().is_none_or(|it| it != name.as_str())),
             Self::Size { width, height } => (recipe.width, recipe.height) = (*width, *height),
             Self::Quantisation { module, name } => {
@@ -104,7 +112,7 @@ impl Change {
             Self::Pieces { .. } => 4,
             Self::RunsOn { .. } => 5,
             Self::Weights { location: WeightLocation::Disk, .. } => 6,
-            Self::Quantisation { .. } | Self::VaeConvScale | Self::FlashAttentionOff | Self::OwnSchedule => 7,
+            Self::Quantisation { .. } | Self::VaeConvScale | Self::FlashAttentionOff | Self::OwnSchedule | Self::Unset { .. } => 7,
             Self::Size { .. } | Self::WithoutLora { .. } => 8,
         }
     }
@@ -127,6 +135,7 @@ impl fmt::Display for Change {
             Self::VaeConvScale => f.write_str("Scale the VAE's convolutions (safe range)"),
             Self::FlashAttentionOff => f.write_str("Turn off flash attention"),
             Self::OwnSchedule => f.write_str("Use the model's own noise schedule"),
+            Self::Unset { setting } => write!(f, "Turn off {}", setting.name()),
             Self::WithoutLora { name } => write!(f, "Remove {name}"),
             Self::Size { width, height } => write!(f, "Make the picture {width} × {height}"),
         }

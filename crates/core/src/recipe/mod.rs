@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 mod branch;
 mod earlier_steps;
 mod embedding_words;
+mod family_setting;
 mod files;
 mod fine;
 mod form;
@@ -23,9 +24,12 @@ mod sampling;
 mod seed_blend;
 mod setting;
 mod settings;
+mod skip_layers;
+mod step_cache;
 
 pub use earlier_steps::EarlierSteps;
 pub use embedding_words::{add_words, embedding_word, names_embedding, replace_embedding_words, without_embedding};
+pub use family_setting::FamilySetting;
 pub use files::{FileRole, ModelFiles};
 pub use fine::{FineColours, Samples};
 pub use form::{FileForm, LocalFile, StoredFile, bare_name};
@@ -36,12 +40,31 @@ pub use lora_tags::{take_loras, take_loras_if};
 pub use part::{Part, RequiredFile};
 pub use person::{Person, check_person_word};
 pub use recall::RecallPart;
-pub use sampling::{PredictionType, Rng, SHARE, Sampler, Scheduler, UnknownName};
+pub use sampling::{CacheMode, PredictionType, Rng, SHARE, Sampler, Scheduler, UnknownName, VaeFormat};
 pub use seed_blend::{SeedBlend, seed_after};
 pub use setting::{Reader, Setting};
 pub use settings::{Affects, PartialRecipe, ROWS, Recipe, Row, Rows, Stored, changed_settings};
+pub use skip_layers::SkipLayers;
+pub use step_cache::StepCache;
 
 impl Recipe {
+    /// Brings every setting into its limits, and the number of steps to that of the sigmas. Returns a
+    /// sentence on each that was changed.
+    pub fn clamp(&mut self) -> Vec<String> {
+        let mut notes = self.clamp_rows();
+        if self.sigmas.len() == 1 {
+            self.sigmas.clear();
+            notes.push("Sigmas: there is only one, so the noise schedule is used.".to_owned());
+        }
+        if let Some(steps) = self.sigmas.len().checked_sub(1).and_then(|steps| u32::try_from(steps).ok())
+            && steps != self.steps
+        {
+            notes.push(format!("Steps: {steps} instead of {}, for as many sigmas.", self.steps));
+            self.steps = steps;
+        }
+        notes
+    }
+
     /// True where classifier-free guidance is on: the negative prompt is encoded too, and each step
     /// denoises twice. As `resolve_guidance` of stable-diffusion.cpp decides it: 1 alone switches
     /// it off, values below 1 do not.

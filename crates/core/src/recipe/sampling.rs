@@ -183,6 +183,36 @@ named_by_engine! {
 }
 
 named_by_engine! {
+    /// What a step cache reuses.
+    CacheMode {
+        /// Outputs of a transformer, where its input changed little.
+        EasyCache = "easycache", "EasyCache";
+        /// The same for UNets.
+        UCache = "ucache", "UCache";
+        /// Blocks of a transformer, where what goes in changed little.
+        DbCache = "dbcache", "DBCache";
+        /// Blocks of a transformer, carried on from the steps before.
+        TaylorSeer = "taylorseer", "TaylorSeer";
+        /// Both.
+        CacheDit = "cache-dit", "Cache-DiT";
+        /// Estimates of the picture, carried on from the steps before.
+        Spectrum = "spectrum", "Spectrum";
+    }
+}
+
+named_by_engine! {
+    /// Whose latents a VAE of PiD decodes.
+    VaeFormat {
+        /// Flux's.
+        Flux = "flux", "Flux";
+        /// SD3's.
+        Sd3 = "sd3", "SD3";
+        /// Flux.2's.
+        Flux2 = "flux2", "Flux.2";
+    }
+}
+
+named_by_engine! {
     /// The random number generator, which draws the noise from the seed.
     #[derive(Default)]
     Rng {

@@ -12,7 +12,7 @@ use super::form::{FileForm, bare_name};
 use super::sampling::{GUIDANCE, SHARE};
 use super::{
     ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, PredictionType,
-    RedrawTiles, RequiredFile, Rng, Sampler, Scheduler, SeedBlend,
+    RedrawTiles, RequiredFile, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, VaeFormat,
 };
 use crate::canvas::{AreaSettings, Borders, StartFit};
 use crate::sentences::capitalized;
@@ -20,6 +20,8 @@ use crate::sentences::capitalized;
 /// Characters of a prompt: more are no description, and a text encoder takes minutes and gigabytes
 /// for them.
 pub(super) const MAX_PROMPT_CHARS: usize = 10_000;
+/// Noise levels; the highest of any schedule is about 15, and of edge cases a few thousand.
+const SIGMAS: RangeInclusive<f32> = 0.0..=100_000.0;
 /// Files of a kind that are read: more are no recipe.
 const MAX_FILES: usize = 64;
 
@@ -113,7 +115,7 @@ macro_rules! unlimited {
     };
 }
 
-unlimited!(bool, Option<Sampler>, Option<Scheduler>, Option<PredictionType>, Rng, StartFit, PlacementText);
+unlimited!(bool, Option<Sampler>, Option<Scheduler>, Option<PredictionType>, Option<VaeFormat>, Rng, StartFit, PlacementText);
 
 /// Its limit is the number of characters.
 impl Setting for String {
@@ -178,6 +180,47 @@ impl Setting for Option<f32> {
                 *self = None;
             }
             None => {}
+        }
+    }
+}
+
+/// Noise levels, from the highest to the last, which is usually 0.
+impl Setting for Vec<f32> {
+    type Limits = usize;
+    same_form!();
+
+    fn limit(&mut self, name: &str, limits: &usize, _: &Self, notes: &mut Vec<String>) {
+        shorten(self, name, *limits, notes);
+        for value in self {
+            clamp_real(value, name, &SIGMAS, 0.0, notes);
+        }
+    }
+}
+
+impl Setting for Option<SkipLayers> {
+    type Limits = ();
+    same_form!();
+
+    fn limit(&mut self, name: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        let Some(skip) = self else { return };
+        let usual = SkipLayers::default();
+        clamp_real(&mut skip.scale, name, &SkipLayers::SCALES, usual.scale, notes);
+        clamp_real(&mut skip.start, "start of the skip-layer guidance", &SHARE, usual.start, notes);
+        clamp_real(&mut skip.end, "end of the skip-layer guidance", &SHARE, usual.end, notes);
+        shorten(&mut skip.layers, "skipped layers", SkipLayers::MAX_LAYERS, notes);
+        for layer in &mut skip.layers {
+            clamp_whole(layer, "skipped layer", &(0..=SkipLayers::MAX_LAYER), notes);
+        }
+    }
+}
+
+impl Setting for Option<StepCache> {
+    type Limits = ();
+    same_form!();
+
+    fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        if let Some(cache) = self {
+            cache.limit(|name, used, asked| notes.push(changed(name, used, asked)));
         }
     }
 }

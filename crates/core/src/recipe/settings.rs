@@ -17,7 +17,7 @@ use super::sampling::GUIDANCE;
 use super::setting::{MAX_PROMPT_CHARS, Reader, Setting};
 use super::{
     ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, PredictionType, RequiredFile,
-    Rng, Sampler, Scheduler, SeedBlend,
+    Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, VaeFormat,
 };
 use crate::canvas::{AreaSettings, Borders, StartFit};
 
@@ -26,6 +26,10 @@ const SIDES: RangeInclusive<u32> = 64..=16_384;
 /// Name of both of them together.
 const SIZE: &str = "size";
 const STEPS: RangeInclusive<u32> = 1..=1000;
+/// Noise levels: one more than steps.
+const MAX_SIGMAS: usize = 1001;
+/// Characters of a list of arguments; sd-cli knows about ten.
+const MAX_ARGUMENT_CHARS: usize = 1000;
 
 /// What a setting affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,8 +94,8 @@ macro_rules! settings {
         }
 
         impl Recipe {
-            /// Brings every setting into its limits. Returns a sentence on each that was changed.
-            pub fn clamp(&mut self) -> Vec<String> {
+            /// Brings every setting into its own limits. Returns a sentence on each that was changed.
+            pub(super) fn clamp_rows(&mut self) -> Vec<String> {
                 let mut notes = Vec::new();
                 $(Setting::limit(&mut self.$field, $name, &ROWS.$field.limits, &$usual, &mut notes);)*
                 notes
@@ -270,6 +274,24 @@ settings! {
     flow_shift: Option<f32> = None, in 0.0..=100.0, "flow shift", Sampling, [Steps], rare;
     /// What the model predicts, where its file does not tell.
     prediction: Option<PredictionType> = None, "prediction", Sampling, [Steps Opening], rare;
+    /// Guidance by the start or reference picture, with models for inpainting and edits; unset: as
+    /// the guidance.
+    image_guidance: Option<f32> = None, in GUIDANCE, "image guidance", Sampling, [Steps Memory], rare;
+    /// Skip-layer guidance (SLG).
+    skip_layers: Option<SkipLayers> = None, "skip-layer guidance", Sampling, [Steps Memory], rare;
+    /// Noise levels of the steps, from the highest to 0, in place of a noise schedule; one more than
+    /// steps.
+    sigmas: Vec<f32> = Vec::new(), in MAX_SIGMAS, "sigmas", Sampling, [Steps], rare;
+    /// Timestep shift of distilled SDXL models (Nitro).
+    timestep_shift: Option<u32> = None, in 1..=1000, "timestep shift", Sampling, [Steps], rare;
+    /// Further arguments of the sampling: name=value, separated by commas, as sd-cli has them.
+    sampler_arguments: String = String::new(), in MAX_ARGUMENT_CHARS, "sampler arguments", Sampling, [Steps], rare;
+    /// Make the left edge continue the right one.
+    seamless_x: bool = false, "seamless tiling", Sampling, [Steps Memory Opening], rare;
+    /// Make the top edge continue the bottom one.
+    seamless_y: bool = false, "seamless tiling", Sampling, [Steps Memory Opening], rare;
+    /// Step cache: reuse parts of a step where little changed.
+    step_cache: Option<StepCache> = None, "step cache", Sampling, [Steps Memory], rare;
     /// CLIP layers to skip, counted from the end.
     clip_skip: Option<u32> = None, in 1..=12, "CLIP skip", Sampling, [Steps], rare;
     /// Seed of the first picture; each further picture of a batch takes the next number, and a
@@ -290,6 +312,16 @@ settings! {
     /// Scale the convolutions of SDXL's VAE, which otherwise overflows in half precision and makes
     /// black pictures.
     vae_conv_scale: bool = false, "VAE range", Model, [Steps Memory Opening], rare;
+    /// Reference pictures at a timestep of 0, as Qwen-Image-Edit 2511 learned them.
+    zero_cond_t: bool = false, "zero timestep of references", Model, [Steps Opening], rare;
+    /// Hide padding from Chroma's diffusion module.
+    chroma_dit_mask: bool = true, "Chroma's mask", Model, [Steps Opening], rare;
+    /// Hide padding from Chroma's T5.
+    chroma_t5_mask: bool = false, "Chroma's T5 mask", Model, [Steps Opening], rare;
+    /// Words of padding that Chroma still sees.
+    chroma_t5_padding: u32 = 1, in 0..=512, "Chroma's padding", Model, [Steps Opening], rare;
+    /// Latents that a VAE of PiD decodes; unset: as the model has them.
+    vae_format: Option<VaeFormat> = None, "VAE format", Model, [Steps Memory Opening], rare;
     /// Start picture (img2img), and its denoising strength.
     init: Option<InitImage> = None, "start picture", Start, [Steps Memory], rare;
     /// Inpainting mask over the start picture: white is regenerated, black is kept.
@@ -311,6 +343,10 @@ settings! {
     last_step: Option<u32> = None, in STEPS, "last step", Steps, [], rare;
     /// Reference pictures of edit models.
     reference_images: Vec<ImageSource> = Vec::new(), "reference pictures", References, [Memory], rare;
+    /// Bring reference pictures to the size that the model learned.
+    resize_references: bool = true, "size of references", References, [Steps Memory], rare;
+    /// Number reference pictures, so that a prompt can say "the second picture".
+    number_references: bool = false, "numbers of references", References, [Steps Memory], rare;
     /// Picture for the ControlNet, and its strength.
     control: Option<ControlImage> = None, "control picture", Control, [Steps Memory], rare;
     /// Pictures of a person for `PhotoMaker`.

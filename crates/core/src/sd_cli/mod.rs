@@ -11,7 +11,7 @@ mod read;
 mod shell;
 mod write;
 
-pub use read::{CommandError, LeftOut, ParsedCommand, read, read_over};
+pub use read::{CommandError, LeftOut, ParsedCommand, numbers, read, read_over};
 pub use write::{CommandLine, write};
 
 use crate::recipe::{FileRole, Recipe};

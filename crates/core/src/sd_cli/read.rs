@@ -1,12 +1,16 @@
 //! From a command line to a recipe.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::{FILE_FLAGS, HERE, LORA_APPLY_MODE, defaults, shell};
 use crate::placement::{OldFlags, check_shape, is_device_flag};
-use crate::recipe::{ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, take_loras};
+use crate::recipe::{
+    CacheMode, ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, SkipLayers, StepCache,
+    take_loras,
+};
 
 /// A command line after parsing.
 #[derive(Clone, Debug, PartialEq)]
@@ -141,6 +145,37 @@ fn action(name: &str) -> Option<Action> {
         "--eta" => Value(|it, text| set(&mut it.recipe.eta, Some(finite(text)?))),
         "--flow-shift" => Value(|it, text| set(&mut it.recipe.flow_shift, Some(finite(text)?))),
         "--prediction" => Value(|it, text| set(&mut it.recipe.prediction, Some(named(text)?))),
+        "--img-cfg-scale" => Value(|it, text| set(&mut it.recipe.image_guidance, Some(finite(text)?))),
+        "--slg-scale" => Value(|it, text| set(&mut it.skip_scale, Some(finite(text)?))),
+        "--skip-layers" => Value(|it, text| set(&mut it.skipped, Some(numbers(text)?))),
+        "--skip-layer-start" => Value(|it, text| set(&mut it.skip_start, Some(finite(text)?))),
+        "--skip-layer-end" => Value(|it, text| set(&mut it.skip_end, Some(finite(text)?))),
+        "--sigmas" => Value(|it, text| set(&mut it.recipe.sigmas, numbers(text)?)),
+        "--timestep-shift" => Value(|it, text| set(&mut it.recipe.timestep_shift, whole(text)?)),
+        "--extra-sample-args" => Value(|it, text| set(&mut it.recipe.sampler_arguments, text.to_owned())),
+        "--cache-mode" => Value(|it, text| {
+            it.is_cache_off = text.is_empty() || text == "disabled";
+            set(&mut it.cache_mode, if it.is_cache_off { None } else { Some(named(text)?) })
+        }),
+        "--cache-option" => Value(|it, text| set(&mut it.cache_options, Some(StepCache::read_options(text)?))),
+        "--scm-mask" => Value(|it, text| set(&mut it.cache_mask, Some(StepCache::read_mask(text)?))),
+        "--scm-policy" => Value(|it, text| match text {
+            "dynamic" | "static" => set(&mut it.is_mask_static, Some(text == "static")),
+            _ => Err("write dynamic or static".to_owned()),
+        }),
+        "--circular" => Flag(|it| (it.recipe.seamless_x, it.recipe.seamless_y) = (true, true)),
+        "--circularx" => Flag(|it| it.recipe.seamless_x = true),
+        "--circulary" => Flag(|it| it.recipe.seamless_y = true),
+        "--qwen-image-zero-cond-t" => Flag(|it| it.recipe.zero_cond_t = true),
+        "--chroma-disable-dit-mask" => Flag(|it| it.recipe.chroma_dit_mask = false),
+        "--chroma-enable-t5-mask" => Flag(|it| it.recipe.chroma_t5_mask = true),
+        "--chroma-t5-mask-pad" => Value(|it, text| set(&mut it.recipe.chroma_t5_padding, whole(text)?.unwrap_or_default())),
+        "--vae-format" => Value(|it, text| {
+            let is_auto = text.is_empty() || text == "auto";
+            set(&mut it.recipe.vae_format, if is_auto { None } else { Some(named(text)?) })
+        }),
+        "--increase-ref-index" => Flag(|it| it.recipe.number_references = true),
+        "--disable-auto-resize-ref-image" => Flag(|it| it.recipe.resize_references = false),
         "--clip-skip" => Value(|it, text| set(&mut it.recipe.clip_skip, whole(text)?)),
         "-s" | "--seed" => Value(|it, text| set(&mut it.recipe.seed, text.parse().map_err(|_| "write a whole number".to_owned())?)),
         "--rng" => Value(|it, text| set(&mut it.recipe.rng, named(text)?)),
@@ -195,26 +230,16 @@ fn action(name: &str) -> Option<Action> {
         | "--mmap"
         | "--diffusion-conv-direct"
         | "--vae-conv-direct"
-        | "--circular"
-        | "--circularx"
-        | "--circulary"
-        | "--chroma-disable-dit-mask"
-        | "--chroma-enable-t5-mask"
-        | "--qwen-image-zero-cond-t"
-        | "--increase-ref-index"
-        | "--disable-auto-resize-ref-image"
         | "--disable-image-metadata"
         | "--temporal-tiling"
         | "--hires" => UnsupportedFlag,
         "--high-noise-diffusion-model"
         | "--uncond-diffusion-model"
         | "--embeddings-connectors"
-        | "--vae-format"
         | "--audio-vae"
         | "--embd-dir"
         | "--hires-upscalers-dir"
         | "--tensor-type-rules"
-        | "--chroma-t5-mask-pad"
         | "--type"
         | "--sampler-rng"
         | "--end-img"
@@ -227,19 +252,12 @@ fn action(name: &str) -> Option<Action> {
         | "--hires-scale"
         | "--hires-denoising-strength"
         | "--hires-sigmas"
-        | "--extra-sample-args"
         | "--extra-tiling-args"
         | "--high-noise-steps"
         | "--video-frames"
         | "--fps"
-        | "--timestep-shift"
         | "--upscale-repeats"
         | "--upscale-tile-size"
-        | "--img-cfg-scale"
-        | "--slg-scale"
-        | "--skip-layer-start"
-        | "--skip-layer-end"
-        | "--skip-layers"
         | "--high-noise-cfg-scale"
         | "--high-noise-img-cfg-scale"
         | "--high-noise-guidance"
@@ -254,12 +272,7 @@ fn action(name: &str) -> Option<Action> {
         | "--vae-tile-overlap"
         | "--vae-tile-size"
         | "--vae-relative-tile-size"
-        | "--sigmas"
-        | "--cache-mode"
-        | "--cache-option"
-        | "--cache-preset"
-        | "--scm-mask"
-        | "--scm-policy" => UnsupportedValue,
+        | "--cache-preset" => UnsupportedValue,
         _ if is_device_flag(name) => Action::Device,
         _ => return file_action(name),
     })
@@ -302,6 +315,16 @@ struct Reader {
     style_strength: Option<f32>,
     lora_folder: Option<PathBuf>,
     tiny_previews_only: bool,
+    skip_scale: Option<f32>,
+    skipped: Option<Vec<u32>>,
+    skip_start: Option<f32>,
+    skip_end: Option<f32>,
+    cache_mode: Option<CacheMode>,
+    /// The step cache of the recipe before is switched off.
+    is_cache_off: bool,
+    cache_options: Option<BTreeMap<String, f32>>,
+    cache_mask: Option<Vec<bool>>,
+    is_mask_static: Option<bool>,
 }
 
 impl Reader {
@@ -353,11 +376,64 @@ impl Reader {
             (None, None) => {}
         }
         self.finish_person(names_model);
+        self.finish_skip();
+        self.finish_cache();
         let both = self.files.get(FileRole::Vae).is_some() && self.files.get(FileRole::Taesd).is_some();
         if both && !self.tiny_previews_only {
             self.leave_out(&["--taesd"], "beside a VAE the tiny autoencoder only draws previews in Atelier");
         }
         ParsedCommand { recipe: self.recipe, person_folder: self.person_folder, left_out: self.left_out }
+    }
+
+    /// Skip-layer guidance is there with a strength, or with the argument that makes it one of its
+    /// own kind.
+    fn finish_skip(&mut self) {
+        let is_of_own_kind = self.recipe.sampler_arguments.contains("slg_uncond");
+        let before = self.recipe.skip_layers.take();
+        let scale = self.skip_scale.or(before.as_ref().map(|skip| skip.scale)).or(is_of_own_kind.then_some(0.0));
+        let usual = before.unwrap_or_default();
+        let Some(scale) = scale.filter(|scale| *scale != 0.0 || is_of_own_kind) else {
+            for (name, is_named) in [
+                ("--skip-layers", self.skipped.is_some()),
+                ("--skip-layer-start", self.skip_start.is_some()),
+                ("--skip-layer-end", self.skip_end.is_some()),
+            ] {
+                if is_named {
+                    self.leave_out(&[name], "without --slg-scale it has no effect");
+                }
+            }
+            return;
+        };
+        self.recipe.skip_layers = Some(SkipLayers {
+            scale,
+            layers: self.skipped.take().unwrap_or(usual.layers),
+            start: self.skip_start.unwrap_or(usual.start),
+            end: self.skip_end.unwrap_or(usual.end),
+        });
+    }
+
+    fn finish_cache(&mut self) {
+        match self.cache_mode.take() {
+            Some(mode) => self.recipe.step_cache = Some(StepCache::of(mode)),
+            None if self.is_cache_off || self.recipe.step_cache.is_none() => {
+                self.recipe.step_cache = None;
+                for (name, is_named) in [
+                    ("--cache-option", self.cache_options.is_some()),
+                    ("--scm-mask", self.cache_mask.is_some()),
+                    ("--scm-policy", self.is_mask_static.is_some()),
+                ] {
+                    if is_named {
+                        self.leave_out(&[name], "without --cache-mode it has no effect");
+                    }
+                }
+            }
+            None => {}
+        }
+        if let Some(cache) = &mut self.recipe.step_cache {
+            cache.options = self.cache_options.take().unwrap_or_else(|| std::mem::take(&mut cache.options));
+            cache.mask = self.cache_mask.take().unwrap_or_else(|| std::mem::take(&mut cache.mask));
+            cache.is_mask_static = self.is_mask_static.unwrap_or(cache.is_mask_static);
+        }
     }
 
     /// The pictures of another model's person are not kept.
@@ -448,6 +524,16 @@ fn whole(text: &str) -> Result<Option<u32>, String> {
 
 fn finite(text: &str) -> Result<f32, String> {
     text.parse().ok().filter(|number: &f32| number.is_finite()).ok_or_else(|| "write a number".to_owned())
+}
+
+/// Reads numbers that are separated by commas, in square brackets or not.
+///
+/// # Errors
+/// A sentence's end, where one is no number of this kind.
+pub fn numbers<T: FromStr>(text: &str) -> Result<Vec<T>, String> {
+    let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
+    let parts = inner.split(',').map(str::trim).filter(|part| !part.is_empty());
+    parts.map(|part| part.parse().map_err(|_| format!("write numbers separated by commas in place of {part}"))).collect()
 }
 
 fn percent(text: &str) -> Result<f32, String> {

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 
 use super::*;
-use crate::recipe::{ControlImage, ImageSource, InitImage, Lora, Person, PlacementText, PredictionType, Rgb8, Rng, Sampler, Scheduler};
+use crate::recipe::{
+    CacheMode, ControlImage, ImageSource, InitImage, Lora, Person, PlacementText, PredictionType, Rgb8, Rng, Sampler, Scheduler,
+    SkipLayers, StepCache, VaeFormat,
+};
 
 fn pasted(line: &str) -> ParsedCommand {
     read(line).unwrap()
@@ -298,6 +301,21 @@ fn recipe() -> impl Strategy<Value = Recipe> {
         0.0..100.0f32,
         proptest::option::of(path()),
     );
+    let guidance = (
+        proptest::option::of(0.0..9.0f32),
+        proptest::option::of((0.1..9.0f32, proptest::collection::vec(0..99u32, 0..4), 0.0..1.0f32)),
+        proptest::collection::vec(0.0..20.0f32, 0..4),
+        proptest::option::of(1..999u32),
+        "[a-z_=0-9,.]{0,12}",
+        proptest::option::of((
+            proptest::sample::select(CacheMode::ALL),
+            0.0..9.0f32,
+            proptest::collection::vec(any::<bool>(), 0..4),
+            any::<bool>(),
+        )),
+        any::<[bool; 7]>(),
+        (0..512u32, proptest::option::of(proptest::sample::select(VaeFormat::ALL))),
+    );
     let images = (
         proptest::option::of((image(), 0.0..1.0f32)),
         proptest::option::of(image()),
@@ -310,53 +328,75 @@ fn recipe() -> impl Strategy<Value = Recipe> {
         proptest::sample::select(vec!["", "6", "CUDA0=6,Vulkan0=-1.5"]),
         any::<[bool; 4]>(),
     );
-    (text(), text(), files, loras, sampling, numbers, images, places).prop_map(
-        |(prompt, negative_prompt, files, loras, sampling, numbers, images, (backend, params_backend, max_vram, switches))| Recipe {
-            files: files.into_iter().collect(),
-            prompt,
-            negative_prompt,
-            negative_in_prompt: false,
-            width: numbers.0,
-            height: numbers.1,
-            steps: numbers.2,
-            seed: numbers.3,
-            batch_count: numbers.4,
-            guidance: numbers.5,
-            distilled_guidance: numbers.6,
-            sampler: sampling.0,
-            scheduler: sampling.1,
-            eta: sampling.2,
-            flow_shift: sampling.3,
-            clip_skip: sampling.4,
-            threads: sampling.5,
-            rng: sampling.6,
-            prediction: sampling.7,
-            init: images.0.map(|(image, strength)| InitImage { image, strength }),
-            mask: images.1,
-            start_fit: StartFit::default(),
-            area: None,
-            outpaint: None,
-            hires: None,
-            earlier_steps: Vec::new(),
-            last_step: None,
-            seed_blend: None,
-            reference_images: images.2,
-            person: Person { style_strength: numbers.7, id_embedding: numbers.8, images: Vec::new() },
-            control: images.3.map(|(image, strength)| ControlImage { image, strength }),
-            loras: loras.into_iter().map(|(path, strength)| Lora { path: path.into(), strength }).collect(),
-            disabled_loras: Vec::new(),
-            embeddings: Vec::new(),
-            placement: PlacementText {
-                backend: backend.into(),
-                params_backend: params_backend.into(),
-                max_vram: max_vram.into(),
-                stream_layers: switches[0],
-                ..PlacementText::default()
-            },
-            flash_attention: switches[1],
-            insists_on_flash_attention: switches[1],
-            vae_tiling: switches[2],
-            vae_conv_scale: switches[3],
+    (text(), text(), files, loras, sampling, guidance, numbers, images, places).prop_map(
+        |(prompt, negative_prompt, files, loras, sampling, guidance, numbers, images, (backend, params_backend, max_vram, switches))| {
+            Recipe {
+                image_guidance: guidance.0,
+                skip_layers: guidance.1.map(|(scale, layers, start)| SkipLayers { scale, layers, start, ..SkipLayers::default() }),
+                sigmas: guidance.2,
+                timestep_shift: guidance.3,
+                sampler_arguments: guidance.4,
+                step_cache: guidance.5.map(|(mode, threshold, mask, is_mask_static)| StepCache {
+                    options: [("threshold".to_owned(), threshold)].into(),
+                    mask,
+                    is_mask_static,
+                    ..StepCache::of(mode)
+                }),
+                seamless_x: guidance.6[0],
+                seamless_y: guidance.6[1],
+                zero_cond_t: guidance.6[2],
+                chroma_dit_mask: guidance.6[3],
+                chroma_t5_mask: guidance.6[4],
+                resize_references: guidance.6[5],
+                number_references: guidance.6[6],
+                chroma_t5_padding: guidance.7.0,
+                vae_format: guidance.7.1,
+                files: files.into_iter().collect(),
+                prompt,
+                negative_prompt,
+                negative_in_prompt: false,
+                width: numbers.0,
+                height: numbers.1,
+                steps: numbers.2,
+                seed: numbers.3,
+                batch_count: numbers.4,
+                guidance: numbers.5,
+                distilled_guidance: numbers.6,
+                sampler: sampling.0,
+                scheduler: sampling.1,
+                eta: sampling.2,
+                flow_shift: sampling.3,
+                clip_skip: sampling.4,
+                threads: sampling.5,
+                rng: sampling.6,
+                prediction: sampling.7,
+                init: images.0.map(|(image, strength)| InitImage { image, strength }),
+                mask: images.1,
+                start_fit: StartFit::default(),
+                area: None,
+                outpaint: None,
+                hires: None,
+                earlier_steps: Vec::new(),
+                last_step: None,
+                seed_blend: None,
+                reference_images: images.2,
+                person: Person { style_strength: numbers.7, id_embedding: numbers.8, images: Vec::new() },
+                control: images.3.map(|(image, strength)| ControlImage { image, strength }),
+                loras: loras.into_iter().map(|(path, strength)| Lora { path: path.into(), strength }).collect(),
+                disabled_loras: Vec::new(),
+                embeddings: Vec::new(),
+                placement: PlacementText {
+                    backend: backend.into(),
+                    params_backend: params_backend.into(),
+                    max_vram: max_vram.into(),
+                    stream_layers: switches[0],
+                    ..PlacementText::default()
+                },
+                flash_attention: switches[1],
+                insists_on_flash_attention: switches[1],
+                vae_tiling: switches[2],
+                vae_conv_scale: switches[3],
+            }
         },
     )
 }

@@ -48,6 +48,7 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     line.optional("--eta", recipe.eta);
     line.optional("--flow-shift", recipe.flow_shift);
     line.optional("--prediction", recipe.prediction);
+    line.guidance(recipe);
     line.optional("--clip-skip", recipe.clip_skip);
     line.option("--seed", &recipe.seed);
     if recipe.rng != defaults.rng {
@@ -102,6 +103,13 @@ pub fn write(recipe: &Recipe) -> CommandLine {
         ("--diffusion-fa", recipe.flash_attention),
         ("--vae-tiling", recipe.vae_tiling),
         ("--force-sdxl-vae-conv-scale", recipe.vae_conv_scale),
+        ("--circularx", recipe.seamless_x),
+        ("--circulary", recipe.seamless_y),
+        ("--qwen-image-zero-cond-t", recipe.zero_cond_t),
+        ("--chroma-disable-dit-mask", !recipe.chroma_dit_mask),
+        ("--chroma-enable-t5-mask", recipe.chroma_t5_mask),
+        ("--increase-ref-index", recipe.number_references),
+        ("--disable-auto-resize-ref-image", !recipe.resize_references),
     ] {
         if set {
             line.flag(flag);
@@ -111,6 +119,10 @@ pub fn write(recipe: &Recipe) -> CommandLine {
         let words = "sd-cli makes a batch on one device: --split-batch is Atelier's own.";
         line.left_out.push(format!("Splitting the batch over {}: {words}", placement.split_batch.trim()));
     }
+    if recipe.chroma_t5_padding != defaults.chroma_t5_padding {
+        line.option("--chroma-t5-mask-pad", &recipe.chroma_t5_padding);
+    }
+    line.optional("--vae-format", recipe.vae_format);
     line.optional("--threads", recipe.threads);
     CommandLine { line: shell_words::join(&line.words), left_out: line.left_out }
 }
@@ -132,6 +144,35 @@ impl Builder {
     fn optional(&mut self, name: &str, value: Option<impl Display>) {
         if let Some(value) = value {
             self.option(name, &value);
+        }
+    }
+
+    /// What guides and shortens the sampling.
+    fn guidance(&mut self, recipe: &Recipe) {
+        self.optional("--img-cfg-scale", recipe.image_guidance);
+        if let Some(skip) = &recipe.skip_layers {
+            self.option("--slg-scale", &skip.scale);
+            self.option("--skip-layers", &listed(&skip.layers));
+            self.option("--skip-layer-start", &skip.start);
+            self.option("--skip-layer-end", &skip.end);
+        }
+        if !recipe.sigmas.is_empty() {
+            self.option("--sigmas", &listed(&recipe.sigmas));
+        }
+        self.optional("--timestep-shift", recipe.timestep_shift);
+        if !recipe.sampler_arguments.is_empty() {
+            self.option("--extra-sample-args", &recipe.sampler_arguments);
+        }
+        let Some(cache) = &recipe.step_cache else { return };
+        self.option("--cache-mode", &cache.mode);
+        if !cache.options.is_empty() {
+            self.option("--cache-option", &cache.options_text());
+        }
+        if !cache.mask.is_empty() {
+            self.option("--scm-mask", &cache.mask_text());
+        }
+        if cache.is_mask_static {
+            self.option("--scm-policy", &"static");
         }
     }
 
@@ -191,6 +232,10 @@ impl Builder {
         }
         tags
     }
+}
+
+fn listed(numbers: &[impl Display]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// The innermost folder that all these files are in; `None` where there are no files.

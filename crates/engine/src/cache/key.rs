@@ -6,7 +6,7 @@ use super::policy::Bytes;
 use crate::ffi::ContextParams;
 use crate::fingerprint::Fingerprint;
 use atelier_core::placement::{Module, Placement, WeightLocation};
-use atelier_core::recipe::{FileRole, ModelFiles};
+use atelier_core::recipe::{FileRole, ModelFiles, Recipe};
 
 /// Files with the settings with which they were opened.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,12 +16,12 @@ pub(super) struct Key {
 }
 
 /// Everything on which the weights of a module depend; models with equal values can share them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Shareable {
     fingerprints: Vec<(FileRole, Fingerprint)>,
     threads: u32,
-    flash_attention: bool,
-    vae_conv_scale: bool,
+    /// The settings with which the model was opened.
+    settings: Recipe,
     runs_on: String,
     weights: WeightLocation,
 }
@@ -69,8 +69,8 @@ impl Key {
         }
         let runs_on = self.params.placement.assignment(module).runs_on.clone();
         let weights = self.params.placement.assignment(module).weights.clone();
-        let ContextParams { threads, flash_attention, vae_conv_scale, .. } = self.params;
-        Some(Shareable { fingerprints, threads, flash_attention, vae_conv_scale, runs_on, weights })
+        let ContextParams { threads, settings, .. } = self.params.clone();
+        Some(Shareable { fingerprints, threads, settings, runs_on, weights })
     }
 }
 
@@ -80,9 +80,10 @@ impl Key {
         let reads = |role: FileRole| matches!(role, FileRole::Model | FileRole::Photomaker) || TEXT_ENCODERS.contains(&role);
         let fingerprints: Vec<&(FileRole, Fingerprint)> = self.fingerprints.iter().filter(|(role, _)| reads(*role)).collect();
         let runs_on = &self.params.placement.assignment(Module::Te).runs_on;
-        let ContextParams { threads, flash_attention, .. } = self.params;
+        let ContextParams { threads, settings, .. } = &self.params;
+        let (flash_attention, mask, padding) = (settings.flash_attention, settings.chroma_t5_mask, settings.chroma_t5_padding);
         let photomaker = self.files().get(FileRole::Photomaker).map(|_| &self.params.placement.assignment(Module::Photomaker).runs_on);
-        format!("{fingerprints:?} {runs_on} {photomaker:?} {threads} {flash_attention}")
+        format!("{fingerprints:?} {runs_on} {photomaker:?} {threads} {flash_attention} {mask} {padding}")
     }
 }
 

@@ -138,14 +138,7 @@ impl EstimateRequest {
 
     /// Parameters of a context with this placement.
     pub(super) fn context_params(&self, placement: &Placement) -> ContextParams {
-        ContextParams {
-            files: self.recipe.files.clone(),
-            threads: cpu_threads(self.recipe.threads),
-            flash_attention: self.recipe.flash_attention,
-            vae_conv_scale: self.recipe.vae_conv_scale,
-            prediction: self.recipe.prediction,
-            placement: placement.clone(),
-        }
+        ContextParams::new(&self.recipe, cpu_threads(self.recipe.threads), placement.clone())
     }
 
     /// Placeholders in the sizes of its pictures.

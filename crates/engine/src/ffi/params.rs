@@ -5,14 +5,17 @@ use std::ffi::{CString, c_char, c_int};
 use std::path::Path;
 use std::ptr::null;
 
-use ggml_sys::{prediction_t, rng_type_t, sample_method_t, scheduler_t};
+use ggml_sys::{prediction_t, rng_type_t, sample_method_t, scheduler_t, sd_cache_mode_t, sd_vae_format_t};
 
 use super::direct_convolutions::convolves_directly;
 use super::error::CallError;
 use crate::job::embeddings::{Embedding, Embeddings};
 use atelier_core::canvas::Mask;
 use atelier_core::placement::{Module, Placement};
-use atelier_core::recipe::{FileRole, Lora, ModelFiles, PredictionType, Recipe, Rgb8, Rng, Sampler, Scheduler, SeedBlend};
+use atelier_core::recipe::{
+    Affects, CacheMode, FileRole, Lora, ModelFiles, PlacementText, PredictionType, Recipe, Rgb8, Rng, Sampler, Scheduler, SeedBlend,
+    StepCache, VaeFormat,
+};
 use atelier_library::Adapters;
 
 /// Parameters of a context. Jobs with equal values can share one.
@@ -20,14 +23,21 @@ use atelier_library::Adapters;
 pub(crate) struct ContextParams {
     pub(crate) files: ModelFiles,
     pub(crate) threads: u32,
-    pub(crate) flash_attention: bool,
-    /// Scale the convolutions of SDXL's VAE.
-    pub(crate) vae_conv_scale: bool,
-    /// What the model predicts; `None`: as its file says.
-    pub(crate) prediction: Option<PredictionType>,
+    /// The settings with which a model is opened; all others are the usual ones.
+    pub(crate) settings: Recipe,
     /// Every device by its whole name, since the engine's default is the first GPU, even a remote
     /// one; without budgets and batch split.
     pub(crate) placement: Placement,
+}
+
+impl ContextParams {
+    /// Those of a recipe, whose files were checked.
+    pub(crate) fn new(recipe: &Recipe, threads: u32, placement: Placement) -> Self {
+        let settings = recipe.only(Affects::Opening);
+        // Files, threads and devices stand beside them.
+        let settings = Recipe { files: ModelFiles::default(), threads: None, placement: PlacementText::default(), ..settings };
+        Self { files: recipe.files.clone(), threads, settings, placement }
+    }
 }
 
 /// Maximum bytes of its device that a module's graph may use, weights included; 0 is no limit. They
@@ -155,9 +165,16 @@ impl RawContextParams {
         raw.backend = strings.text(&placement.backend)?;
         raw.params_backend = strings.text(&placement.params_backend)?;
         raw.n_threads = i32::try_from(params.threads).unwrap_or(1).max(1);
-        raw.diffusion_flash_attn = params.flash_attention;
-        raw.force_sdxl_vae_conv_scale = params.vae_conv_scale;
-        raw.prediction = params.prediction.map_or(prediction_t::PREDICTION_COUNT, raw_prediction);
+        let settings = &params.settings;
+        raw.diffusion_flash_attn = settings.flash_attention;
+        raw.force_sdxl_vae_conv_scale = settings.vae_conv_scale;
+        raw.prediction = settings.prediction.map_or(prediction_t::PREDICTION_COUNT, raw_prediction);
+        (raw.circular_x, raw.circular_y) = (settings.seamless_x, settings.seamless_y);
+        raw.qwen_image_zero_cond_t = settings.zero_cond_t;
+        raw.chroma_use_dit_mask = settings.chroma_dit_mask;
+        raw.chroma_use_t5_mask = settings.chroma_t5_mask;
+        raw.chroma_t5_mask_pad = i32::try_from(settings.chroma_t5_padding).unwrap_or(1);
+        raw.vae_format = settings.vae_format.map_or(sd_vae_format_t::SD_VAE_FORMAT_AUTO, raw_vae_format);
         // The engine's own direct convolution is slower than the unfolded one; ours is faster, and
         // its graphs need less memory.
         let is_direct = |module| convolves_directly(&params.placement.assignment(module).runs_on);
@@ -183,6 +200,8 @@ pub(super) struct RawGenerateParams {
     _strings: Strings,
     _adapter_names: Vec<[Vec<*const c_char>; 2]>,
     _loras: Vec<ggml_sys::sd_lora_t>,
+    _skipped: Vec<c_int>,
+    _sigmas: Vec<f32>,
     _references: Vec<ggml_sys::sd_image_t>,
     _person: Vec<ggml_sys::sd_image_t>,
 }
@@ -226,7 +245,8 @@ impl RawGenerateParams {
         }
         raw.ref_images = references.as_mut_ptr();
         raw.ref_images_count = i32::try_from(references.len()).unwrap_or(0);
-        raw.auto_resize_ref_image = true;
+        raw.auto_resize_ref_image = recipe.resize_references;
+        raw.increase_ref_index = recipe.number_references;
         raw.pm_params.id_images = person.as_mut_ptr();
         raw.pm_params.id_images_count = i32::try_from(person.len()).unwrap_or(0);
         raw.pm_params.id_embed_path = strings.path(recipe.person.id_embedding.as_deref().filter(|_| !person.is_empty()))?;
@@ -240,7 +260,31 @@ impl RawGenerateParams {
         sample.eta = recipe.eta.unwrap_or(f32::INFINITY);
         sample.flow_shift = recipe.flow_shift.unwrap_or(f32::INFINITY);
         sample.guidance.txt_cfg = recipe.guidance;
+        sample.guidance.img_cfg = recipe.image_guidance.unwrap_or(f32::INFINITY);
         sample.guidance.distilled_guidance = recipe.distilled_guidance;
+        let skips = recipe.skip_layers.iter().flat_map(|skip| &skip.layers);
+        let mut skipped: Vec<c_int> = skips.filter_map(|layer| c_int::try_from(*layer).ok()).collect();
+        if let Some(skip) = &recipe.skip_layers {
+            sample.guidance.slg = ggml_sys::sd_slg_params_t {
+                layers: skipped.as_mut_ptr(),
+                layer_count: skipped.len(),
+                layer_start: skip.start,
+                layer_end: skip.end,
+                scale: skip.scale,
+            };
+        }
+        let mut sigmas = recipe.sigmas.clone();
+        if !sigmas.is_empty() {
+            sample.custom_sigmas = sigmas.as_mut_ptr();
+            sample.custom_sigmas_count = c_int::try_from(sigmas.len()).unwrap_or(0);
+        }
+        sample.shifted_timestep = recipe.timestep_shift.map_or(0, |shift| c_int::try_from(shift).unwrap_or(0));
+        if !recipe.sampler_arguments.is_empty() {
+            sample.extra_sample_args = strings.text(&recipe.sampler_arguments)?;
+        }
+        if let Some(cache) = &recipe.step_cache {
+            take_step_cache(&mut raw.cache, cache, &mut strings)?;
+        }
 
         let lora_key = strings.text(params.lora_key)?;
         let adapter_names = raw_adapter_names(params, &mut strings)?;
@@ -268,9 +312,65 @@ impl RawGenerateParams {
             _strings: strings,
             _adapter_names: adapter_names.into_iter().map(|(_, names)| names).collect(),
             _loras: loras,
+            _skipped: skipped,
+            _sigmas: sigmas,
             _references: references,
             _person: person,
         })
+    }
+}
+
+/// Puts a step cache in the place of none; what it does not name stays the engine's own.
+fn take_step_cache(raw: &mut ggml_sys::sd_cache_params_t, cache: &StepCache, strings: &mut Strings) -> Result<(), CallError> {
+    raw.mode = raw_cache_mode(cache.mode);
+    let real = |value: &mut f32, name: &str| *value = cache.option(name).unwrap_or(*value);
+    // Values are within limits that an int holds.
+    let whole = |value: &mut c_int, name: &str| *value = cache.option(name).map_or(*value, |value| value as c_int);
+    let switch = |value: &mut bool, name: &str| *value = cache.option(name).map_or(*value, |value| value != 0.0);
+    if matches!(cache.mode, CacheMode::EasyCache | CacheMode::UCache) {
+        real(&mut raw.reuse_threshold, "threshold");
+    } else {
+        real(&mut raw.residual_diff_threshold, "threshold");
+    }
+    real(&mut raw.start_percent, "start");
+    real(&mut raw.end_percent, "end");
+    real(&mut raw.error_decay_rate, "decay");
+    switch(&mut raw.use_relative_threshold, "relative");
+    switch(&mut raw.reset_error_on_compute, "reset");
+    whole(&mut raw.Fn_compute_blocks, "Fn");
+    whole(&mut raw.Bn_compute_blocks, "Bn");
+    whole(if cache.mode == CacheMode::Spectrum { &mut raw.spectrum_warmup_steps } else { &mut raw.max_warmup_steps }, "warmup");
+    whole(&mut raw.taylorseer_n_derivatives, "derivatives");
+    whole(&mut raw.taylorseer_skip_interval, "interval");
+    real(&mut raw.spectrum_w, "w");
+    whole(&mut raw.spectrum_m, "m");
+    real(&mut raw.spectrum_lam, "lam");
+    whole(&mut raw.spectrum_window_size, "window");
+    real(&mut raw.spectrum_flex_window, "flex");
+    real(&mut raw.spectrum_stop_percent, "stop");
+    if !cache.mask.is_empty() {
+        raw.scm_mask = strings.text(&cache.mask_text())?;
+    }
+    raw.scm_policy_dynamic = !cache.is_mask_static;
+    Ok(())
+}
+
+const fn raw_cache_mode(mode: CacheMode) -> sd_cache_mode_t {
+    match mode {
+        CacheMode::EasyCache => sd_cache_mode_t::SD_CACHE_EASYCACHE,
+        CacheMode::UCache => sd_cache_mode_t::SD_CACHE_UCACHE,
+        CacheMode::DbCache => sd_cache_mode_t::SD_CACHE_DBCACHE,
+        CacheMode::TaylorSeer => sd_cache_mode_t::SD_CACHE_TAYLORSEER,
+        CacheMode::CacheDit => sd_cache_mode_t::SD_CACHE_CACHE_DIT,
+        CacheMode::Spectrum => sd_cache_mode_t::SD_CACHE_SPECTRUM,
+    }
+}
+
+const fn raw_vae_format(format: VaeFormat) -> sd_vae_format_t {
+    match format {
+        VaeFormat::Flux => sd_vae_format_t::SD_VAE_FORMAT_FLUX,
+        VaeFormat::Sd3 => sd_vae_format_t::SD_VAE_FORMAT_SD3,
+        VaeFormat::Flux2 => sd_vae_format_t::SD_VAE_FORMAT_FLUX2,
     }
 }
 

@@ -52,16 +52,9 @@ impl JobCallbacks for Recorder {
 }
 
 pub(super) fn context_params(files: &tiny::TinyFiles) -> ContextParams {
-    ContextParams {
-        files: [(FileRole::Diffusion, files.diffusion.clone()), (FileRole::Llm, files.llm.clone()), (FileRole::Taesd, files.taesd.clone())]
-            .into_iter()
-            .collect(),
-        threads: 1,
-        flash_attention: true,
-        prediction: None,
-        vae_conv_scale: false,
-        placement: Placement::all_on("CPU"),
-    }
+    let files =
+        [(FileRole::Diffusion, files.diffusion.clone()), (FileRole::Llm, files.llm.clone()), (FileRole::Taesd, files.taesd.clone())];
+    ContextParams::new(&Recipe { files: files.into_iter().collect(), ..Recipe::default() }, 1, Placement::all_on("CPU"))
 }
 
 pub(super) fn write_model(dir: &Path) -> tiny::TinyFiles {

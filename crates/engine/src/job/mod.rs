@@ -20,6 +20,7 @@ mod predict;
 mod preload;
 mod shard;
 mod upscale;
+mod usable;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -9,6 +9,7 @@ use super::error::JobError;
 use super::person::{check_person, read_person};
 use super::shard::{BatchShard, shards};
 use super::upscale::{check_upscaler, fewer_bits_note};
+use super::usable::drop_unusable;
 use crate::devices;
 use crate::placement::ResolvedPlacement;
 use crate::protocol::{Begin, Failure};
@@ -96,6 +97,8 @@ pub(super) fn prepare(
     check_person(&recipe, needs_id_embedding).map_err(Failure::from)?;
     notes.extend(recipe.clamp().into_iter().map(PictureNote::changed));
     notes.extend(drop_foreign_schedule(&mut recipe, family));
+    let has_references = looks_at_references && !recipe.reference_images.is_empty();
+    notes.extend(drop_unusable(&mut recipe, family, has_references));
     notes.extend(weights_note(&recipe).map(PictureNote::changed));
     recipe.check_person_word().map_err(Failure::from)?;
     let read = |source: &ImageSource| read_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."));

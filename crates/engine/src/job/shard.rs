@@ -32,14 +32,7 @@ pub(super) struct BatchShard {
 
 impl BatchShard {
     fn new(recipe: &Recipe, placement: &ResolvedPlacement, text: PlacementText) -> Self {
-        let params = ContextParams {
-            files: recipe.files.clone(),
-            threads: cpu_threads(recipe.threads),
-            flash_attention: recipe.flash_attention,
-            vae_conv_scale: recipe.vae_conv_scale,
-            prediction: recipe.prediction,
-            placement: placement.assignments(),
-        };
+        let params = ContextParams::new(recipe, cpu_threads(recipe.threads), placement.assignments());
         let budgets = ContextBudgets { budgets: placement.budgets.clone(), stream_layers: recipe.placement.stream_layers };
         Self { params, budgets, placement: placement.placement.clone(), text, prediction: None, measured: None }
     }

@@ -1,7 +1,7 @@
 //! Messages on a pipe.
 //!
 //! A frame is a length, a header in JSON of so many bytes, and the pixels of the message's images
-//! one after the other, as bytes. Invariants: what [`write`] accepts, [`read`] returns equal (a
+//! one after the other, as bytes. Invariants: what [`write()`] accepts, [`read`] returns equal (a
 //! double to its last bit or the one before it, as `serde_json` reads them: its exact mode would
 //! also refuse pictures whose numbers are too large); every size is checked before memory is
 //! allocated for it, and hostile bytes give an error.

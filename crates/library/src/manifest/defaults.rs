@@ -41,6 +41,9 @@ pub struct Defaults {
     /// CLIP layers left out from the end.
     #[serde(deserialize_with = "layers", skip_serializing_if = "Option::is_none")]
     pub clip_skip: Option<u32>,
+    /// Reference pictures have a timestep of 0 (Qwen-Image-Edit 2511).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub zero_cond_t: bool,
     /// The model reads in its prompt what a picture does not show: "without the sun".
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub negative_in_prompt: bool,
@@ -82,6 +85,7 @@ impl Defaults {
         recipe.eta = self.eta;
         recipe.clip_skip = self.clip_skip;
         recipe.negative_in_prompt = self.negative_in_prompt;
+        recipe.zero_cond_t = self.zero_cond_t;
     }
 }
 

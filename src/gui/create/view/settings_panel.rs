@@ -29,7 +29,10 @@ use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, setting_row, slider_row};
 use crate::settings::PreviewChoice;
-use atelier_core::recipe::{PredictionType, ROWS, Recipe, Rng, SHARE, Sampler, Scheduler, changed_settings};
+use atelier_core::recipe::{
+    CacheMode, PredictionType, ROWS, Recipe, Rng, SHARE, Sampler, Scheduler, SkipLayers, StepCache, changed_settings,
+};
+use atelier_core::sd_cli::numbers;
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
@@ -357,6 +360,104 @@ fn prediction_row(ui: &mut Ui, recipe: &mut Recipe) {
     });
 }
 
+/// Settings of the sampling that few pictures need.
+fn guidance_rows(ui: &mut Ui, recipe: &mut Recipe) {
+    optional_row(
+        ui,
+        "Image guidance",
+        &mut recipe.image_guidance,
+        1.5,
+        ROWS.image_guidance.limits,
+        0.05,
+        "How much the result follows the start or reference picture, for models that edit.",
+    );
+    let mut scale = recipe.skip_layers.as_ref().map(|skip| skip.scale);
+    let before = scale;
+    optional_row(
+        ui,
+        "Skip layers",
+        &mut scale,
+        SkipLayers::default().scale,
+        SkipLayers::SCALES,
+        0.05,
+        "Skip-layer guidance: better hands and bodies with SD3.5, a little slower.",
+    );
+    if scale != before {
+        recipe.skip_layers = scale.map(|scale| SkipLayers { scale, ..recipe.skip_layers.take().unwrap_or_default() });
+    }
+    optional_row(
+        ui,
+        "Timestep shift",
+        &mut recipe.timestep_shift,
+        250,
+        ROWS.timestep_shift.limits,
+        1.0,
+        "Timestep shift of distilled SDXL models such as NitroSD.",
+    );
+    let hover = "Seamless tiling: opposite edges continue each other, for patterns and textures.";
+    row(ui, "Seamless", |ui| {
+        ui.checkbox(&mut recipe.seamless_x, "Left, right").on_hover_text(hover);
+        ui.checkbox(&mut recipe.seamless_y, "Top, bottom").on_hover_text(hover)
+    });
+    cache_row(ui, recipe);
+    let hover = "Noise levels of the steps, separated by commas, in place of a noise schedule.";
+    text_row(ui, "Sigmas", "14.6, 7.8, 3.5, 0", &numbers_text(&recipe.sigmas), hover, |text| {
+        if let Ok(sigmas) = numbers(text) {
+            recipe.sigmas = sigmas;
+        }
+    });
+    let own = recipe.sampler_arguments.clone();
+    text_row(ui, "Arguments", "apg_eta=1", &own, ROWS.sampler_arguments.help(), |text| text.clone_into(&mut recipe.sampler_arguments));
+    let hover = "Bring reference pictures to the size that the model learned, and number them for the prompt.";
+    row(ui, "References", |ui| {
+        ui.checkbox(&mut recipe.resize_references, "Resize").on_hover_text(hover);
+        ui.checkbox(&mut recipe.number_references, "Number").on_hover_text(hover)
+    });
+}
+
+fn numbers_text(numbers: &[f32]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// A line of text that is taken over when its field is left.
+fn text_row(ui: &mut Ui, label: &str, example: &str, own: &str, hover: &str, take: impl FnOnce(&str)) {
+    row(ui, label, |ui| {
+        let id = ui.make_persistent_id(label);
+        let mut text = ui.data_mut(|data| data.get_temp::<String>(id)).unwrap_or_else(|| own.to_owned());
+        let edit = TextEdit::singleline(&mut text).id(id).hint_text(example).desired_width(ui.available_width());
+        let response = ui.add(edit).on_hover_text(hover).accessible_name(label);
+        if response.lost_focus() {
+            take(&text);
+            ui.data_mut(|data| data.remove_temp::<String>(id));
+        } else if response.has_focus() {
+            ui.data_mut(|data| data.insert_temp(id, text));
+        }
+    });
+}
+
+fn cache_row(ui: &mut Ui, recipe: &mut Recipe) {
+    const NONE: &str = "None";
+    let hover = "Step cache: reuse parts of a step where little changed. Quicker, and another picture.";
+    row(ui, "Step cache", |ui| {
+        let mode = recipe.step_cache.as_ref().map(|cache| cache.mode);
+        let mut chosen = mode;
+        let combo = ComboBox::from_id_salt("Step cache")
+            .width(ui.available_width())
+            .icon(widgets::chevron)
+            .selected_text(mode.map_or(NONE, CacheMode::label))
+            .show_ui(ui, |ui| {
+                ui.selectable_value(&mut chosen, None, NONE);
+                for mode in CacheMode::ALL {
+                    ui.selectable_value(&mut chosen, Some(*mode), mode.label());
+                }
+            });
+        combo.response.on_hover_text(hover).accessible_name("Step cache");
+        if chosen != mode {
+            recipe.step_cache = chosen.map(StepCache::of);
+        }
+    });
+}
+
 fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     ui.add_space(8.0);
     CollapsingHeader::new(bold("More settings"))
@@ -403,6 +504,7 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                     0.05,
                     "CLIP layers to skip at the end. Some SD 1.5 models need 2.",
                 );
+                guidance_rows(ui, recipe);
                 prediction_row(ui, recipe);
                 rng_row(ui, recipe);
                 optional_row(
@@ -445,6 +547,21 @@ fn changed_details(recipe: &Recipe) -> Vec<&'static str> {
         flow_shift: recipe.flow_shift,
         eta: recipe.eta,
         prediction: recipe.prediction,
+        image_guidance: recipe.image_guidance,
+        skip_layers: recipe.skip_layers.clone(),
+        sigmas: recipe.sigmas.clone(),
+        timestep_shift: recipe.timestep_shift,
+        sampler_arguments: recipe.sampler_arguments.clone(),
+        seamless_x: recipe.seamless_x,
+        seamless_y: recipe.seamless_y,
+        step_cache: recipe.step_cache.clone(),
+        resize_references: recipe.resize_references,
+        number_references: recipe.number_references,
+        zero_cond_t: recipe.zero_cond_t,
+        chroma_dit_mask: recipe.chroma_dit_mask,
+        chroma_t5_mask: recipe.chroma_t5_mask,
+        chroma_t5_padding: recipe.chroma_t5_padding,
+        vae_format: recipe.vae_format,
         clip_skip: recipe.clip_skip,
         rng: recipe.rng,
         threads: recipe.threads,

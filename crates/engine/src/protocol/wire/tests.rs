@@ -16,8 +16,8 @@ use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
 use atelier_core::recipe::{
-    ControlImage, FileRole, Hires, InitImage, Lora, ModelFiles, Person, PictureInfo, PlacementText, PredictionType, RedrawTiles, Rng,
-    Sampler, Scheduler, SeedBlend,
+    CacheMode, ControlImage, FamilySetting, FileRole, Hires, InitImage, Lora, ModelFiles, Person, PictureInfo, PlacementText,
+    PredictionType, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, VaeFormat,
 };
 use atelier_core::time::{
     ClassRate, DeviceRates, MachineRates, ModuleWork, NodeSize, PictureWork, TimeCorrection, TimeCorrections, WeightType, Work, WorkAmount,
@@ -80,6 +80,14 @@ fn recipe() -> Recipe {
         eta: Some(0.3),
         flow_shift: Some(3.7),
         prediction: Some(PredictionType::V),
+        image_guidance: Some(1.5),
+        skip_layers: Some(SkipLayers { layers: vec![3], ..SkipLayers::default() }),
+        sigmas: vec![14.5, 0.0],
+        timestep_shift: Some(250),
+        sampler_arguments: "apg_eta=1".into(),
+        seamless_x: true,
+        seamless_y: true,
+        step_cache: Some(StepCache { mask: vec![true, false], ..StepCache::of(CacheMode::UCache) }),
         clip_skip: Some(2),
         rng: Rng::Cpu,
         seed: i64::MIN,
@@ -88,6 +96,11 @@ fn recipe() -> Recipe {
         flash_attention: false,
         insists_on_flash_attention: true,
         vae_conv_scale: true,
+        zero_cond_t: true,
+        chroma_dit_mask: false,
+        chroma_t5_mask: true,
+        chroma_t5_padding: 2,
+        vae_format: Some(VaeFormat::Flux),
         init: Some(InitImage { image: ImageSource::Pixels(image(3, 2)), strength: 0.7 }),
         mask: Some(ImageSource::Pixels(image(2, 2))),
         start_fit: StartFit::Stretch,
@@ -111,6 +124,8 @@ fn recipe() -> Recipe {
         last_step: Some(2),
         seed_blend: Some(SeedBlend { seed: 4, amount: 0.5 }),
         reference_images: vec![ImageSource::File("ref.png".into()), ImageSource::Pixels(image(1, 5)), ImageSource::Pixels(image(0, 0))],
+        resize_references: false,
+        number_references: true,
         control: Some(ControlImage { image: ImageSource::Pixels(image(7, 1)), strength: 0.2 }),
         person: Person {
             images: vec![ImageSource::Pixels(image(2, 3)), ImageSource::File("ann.png".into())],
@@ -265,6 +280,7 @@ fn estimate() -> Estimate {
         Change::VaeConvScale,
         Change::FlashAttentionOff,
         Change::OwnSchedule,
+        Change::Unset { setting: FamilySetting::SkipLayers },
         Change::WithoutLora { name: "ink.safetensors".into() },
         Change::Pieces { module: Module::Vae },
         Change::RunsOn { module: Module::Vae, device: "CPU".into() },
@@ -281,6 +297,7 @@ fn estimate() -> Estimate {
         Change::VaeConvScale,
         Change::FlashAttentionOff,
         Change::OwnSchedule,
+        Change::Unset { .. },
         Change::WithoutLora { .. },
         Change::Weights { .. },
         Change::RunsOn { .. },

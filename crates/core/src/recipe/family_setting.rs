@@ -1,0 +1,65 @@
+//! Settings that some models do not use.
+
+use serde::{Deserialize, Serialize};
+
+use super::Recipe;
+
+/// A setting that models of some families alone use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FamilySetting {
+    /// [`Recipe::image_guidance`].
+    ImageGuidance,
+    /// [`Recipe::skip_layers`].
+    SkipLayers,
+    /// [`Recipe::timestep_shift`].
+    TimestepShift,
+    /// [`Recipe::step_cache`].
+    StepCache,
+    /// [`Recipe::zero_cond_t`].
+    ZeroCondT,
+    /// [`Recipe::chroma_dit_mask`], [`Recipe::chroma_t5_mask`] and [`Recipe::chroma_t5_padding`].
+    ChromaMasks,
+    /// [`Recipe::vae_format`].
+    VaeFormat,
+}
+
+impl FamilySetting {
+    /// All of them.
+    pub const ALL: [Self; 7] =
+        [Self::ImageGuidance, Self::SkipLayers, Self::TimestepShift, Self::StepCache, Self::ZeroCondT, Self::ChromaMasks, Self::VaeFormat];
+
+    /// Its name within a sentence.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ImageGuidance => "image guidance",
+            Self::SkipLayers => "skip-layer guidance",
+            Self::TimestepShift => "timestep shift",
+            Self::StepCache => "step cache",
+            Self::ZeroCondT => "zero timestep of references",
+            Self::ChromaMasks => "Chroma's masks",
+            Self::VaeFormat => "VAE format",
+        }
+    }
+
+    /// Gives it the usual value. Returns true where it had another one.
+    pub fn unset(self, recipe: &mut Recipe) -> bool {
+        let usual = Recipe::default();
+        let before = recipe.clone();
+        match self {
+            Self::ImageGuidance => recipe.image_guidance = usual.image_guidance,
+            Self::SkipLayers => recipe.skip_layers = usual.skip_layers,
+            Self::TimestepShift => recipe.timestep_shift = usual.timestep_shift,
+            Self::StepCache => recipe.step_cache = usual.step_cache,
+            Self::ZeroCondT => recipe.zero_cond_t = usual.zero_cond_t,
+            Self::ChromaMasks => {
+                recipe.chroma_dit_mask = usual.chroma_dit_mask;
+                recipe.chroma_t5_mask = usual.chroma_t5_mask;
+                recipe.chroma_t5_padding = usual.chroma_t5_padding;
+            }
+            Self::VaeFormat => recipe.vae_format = usual.vae_format,
+        }
+        before != *recipe
+    }
+}

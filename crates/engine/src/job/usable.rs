@@ -1,0 +1,88 @@
+//! Settings that the model of a recipe does not use: they go, with a note, so that the picture's
+//! settings say what was used.
+
+use atelier_core::picture_note::PictureNote;
+use atelier_core::placement::Change;
+use atelier_core::recipe::{CacheMode, FamilySetting, Recipe};
+use atelier_core::sentences::capitalized;
+use atelier_library::Family;
+
+/// Takes the settings out of a recipe that have no effect on a model of this family. `has_references`:
+/// the model looks at reference pictures, and there are some.
+pub(super) fn drop_unusable(recipe: &mut Recipe, family: Family, has_references: bool) -> Vec<PictureNote> {
+    let mut notes = Vec::new();
+    for setting in FamilySetting::ALL {
+        if !is_usable(setting, recipe, family, has_references) && setting.unset(recipe) {
+            let sentence = format!("{}: {} models have no use for it.", capitalized(setting.name()), family.label());
+            notes.push(PictureNote::of_change(Change::Unset { setting }, sentence));
+        }
+    }
+    // The steps of a picture that is made with a cache are no steps that another one could begin with.
+    if recipe.step_cache.is_some() && !recipe.earlier_steps.is_empty() {
+        recipe.earlier_steps.clear();
+        notes.push(PictureNote::changed(
+            "The steps of the earlier picture are not used: with a step cache each picture is computed as a whole.",
+        ));
+    }
+    notes
+}
+
+/// As the engine decides it (`sample` and `resolve_guidance` in stable-diffusion.cpp,
+/// `init_sample_cache_runtime`).
+fn is_usable(setting: FamilySetting, recipe: &Recipe, family: Family, has_references: bool) -> bool {
+    let is_chroma = matches!(family, Family::Chroma | Family::ChromaRadiance);
+    match setting {
+        FamilySetting::ImageGuidance => {
+            let of_references = [Family::Flux, Family::Flux2, Family::Flux2Klein, Family::QwenImage, Family::LongCat, Family::ZImage];
+            // Which UNets are for inpainting or edits only the engine's own check of their inputs tells.
+            family.is_unet() || (has_references && of_references.contains(&family))
+        }
+        // Those whose code can leave layers out (`mmdit.hpp`, `flux.hpp`).
+        FamilySetting::SkipLayers => {
+            use Family::{Chroma, ChromaRadiance, Flux, Flux2, Flux2Klein, LongCat, OvisImage, Sd3};
+            matches!(family, Sd3 | Flux | Flux2 | Flux2Klein | Chroma | ChromaRadiance | OvisImage | LongCat)
+        }
+        FamilySetting::TimestepShift => family == Family::Sdxl,
+        FamilySetting::StepCache => recipe.step_cache.as_ref().is_none_or(|cache| match cache.mode {
+            CacheMode::UCache => family.is_unet(),
+            CacheMode::EasyCache | CacheMode::DbCache | CacheMode::TaylorSeer | CacheMode::CacheDit => !family.is_unet(),
+            CacheMode::Spectrum => true,
+        }),
+        FamilySetting::ZeroCondT => family == Family::QwenImage,
+        FamilySetting::ChromaMasks => is_chroma,
+        FamilySetting::VaeFormat => family == Family::Pid,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use atelier_core::picture_note::used_recipe;
+    use atelier_core::recipe::{SkipLayers, StepCache};
+
+    #[test]
+    fn what_a_model_does_not_use_is_told_and_not_said_of_its_picture() {
+        let asked = Recipe {
+            image_guidance: Some(2.0),
+            skip_layers: Some(SkipLayers::default()),
+            timestep_shift: Some(250),
+            step_cache: Some(StepCache::of(CacheMode::EasyCache)),
+            zero_cond_t: true,
+            chroma_dit_mask: false,
+            ..Recipe::default()
+        };
+        let used = |family, has_references| {
+            let mut recipe = asked.clone();
+            let notes = drop_unusable(&mut recipe, family, has_references);
+            assert_eq!(used_recipe(asked.clone(), &notes), recipe, "{family:?}");
+            (recipe, notes.len())
+        };
+        let (sdxl, notes) = used(Family::Sdxl, false);
+        assert_eq!((sdxl.timestep_shift, sdxl.skip_layers, sdxl.step_cache, notes), (Some(250), None, None, 4));
+        let (qwen, notes) = used(Family::QwenImage, true);
+        assert!(qwen.zero_cond_t && qwen.skip_layers.is_none() && qwen.step_cache.is_some());
+        assert_eq!((qwen.image_guidance, qwen.chroma_dit_mask, notes), (Some(2.0), true, 3));
+        assert!(used(Family::Sd3, false).0.skip_layers.is_some());
+        assert_eq!(used(Family::QwenImage, false).0.image_guidance, None, "without pictures to guide by");
+    }
+}
