@@ -38,6 +38,18 @@ fn reads(said: &Said, module: Module) -> bool {
 }
 
 #[test]
+fn a_second_pass_has_as_many_steps_as_are_asked_for() {
+    let engine = Engine::start();
+    let refined = |steps| Recipe { hires: Some(Hires { scale: 1.5, strength: 0.5, steps, ..Hires::default() }), ..recipe() };
+    let (own, usual) = (engine.run(&refined(Some(5))), engine.run(&refined(None)));
+    assert_eq!(own.begin().steps, recipe().steps + 5);
+    assert_eq!(usual.begin().steps, recipe().steps * 2);
+    assert_ne!(own.pixels(), usual.pixels());
+    let as_many = engine.run(&refined(Some(recipe().steps)));
+    assert_eq!(as_many.pixels(), usual.pixels());
+}
+
+#[test]
 fn a_second_pass_keeps_the_composition_at_a_larger_size() {
     let engine = Engine::start();
     let plain = engine.run(&recipe());

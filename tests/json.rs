@@ -354,7 +354,8 @@ fn placements(world: &mut World) {
 /// `inspect`.
 fn settings(world: &mut World, picture: &str) {
     let strange = tool_pictures().into_iter().find(|it| it.name == "a1111.png").unwrap().write(&world.home).unwrap();
-    world.run(0, &["inspect", picture, strange.to_str().unwrap()]);
+    let stranger = tool_pictures().into_iter().find(|it| it.name == "invokeai 5.png").unwrap().write(&world.home).unwrap();
+    world.run(0, &["inspect", picture, strange.to_str().unwrap(), stranger.to_str().unwrap()]);
 }
 
 fn queue(world: &mut World) {

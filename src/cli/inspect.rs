@@ -72,6 +72,10 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
     add("sampler", it.sampler.clone());
     add("scheduler", it.scheduler.clone());
     add("size", it.width.zip(it.height).map(|(width, height)| format!("{width} x {height}")));
+    add("image guidance", number(it.image_guidance));
+    for (edges, is_seamless) in [("left, right", it.seamless_x), ("top, bottom", it.seamless_y)] {
+        add("seamless", is_seamless.filter(|seamless| *seamless).map(|_| edges.to_owned()));
+    }
     add("flow shift", number(it.flow_shift));
     add("eta", number(it.eta));
     add("CLIP skip", it.clip_skip.map(|it| it.to_string()));
@@ -81,7 +85,8 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
         it.hires_scale.map(|scale| {
             let strength = it.hires_strength.map(|strength| format!(", strength {strength}")).unwrap_or_default();
             let upscaler = it.hires_upscaler.as_ref().map(|name| format!(", {name}")).unwrap_or_default();
-            format!("{scale} times{strength}{upscaler}")
+            let steps = it.hires_steps.map(|steps| format!(", {steps} steps")).unwrap_or_default();
+            format!("{scale} times{strength}{steps}{upscaler}")
         }),
     );
     add("noise", it.rng.clone());
@@ -128,8 +133,7 @@ mod tests {
             "  size: 768 x 512\n",
             "  model: sd_xl_base_1.0 [31e35c80fc]\n",
             "  LoRA: ink 0.8 [0a1b2c3d4e5f]\n",
-            "  upscaled: 2 times, strength 0.4, 4x-UltraSharp\n",
-            "  not understood: Hires steps: 12\n",
+            "  upscaled: 2 times, strength 0.4, 12 steps, 4x-UltraSharp\n",
             "  raw text: parameters: a lake, größer",
         ] {
             assert!(out.contains(words), "{words}: {out}");

@@ -132,7 +132,10 @@ pub(super) fn upscale(
 /// The recipe, the unsupported parts of a pasted command, and the name of a model of the library.
 fn recipe(flags: &GenerateFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
     let (recipe, left_out, name) = if let Some(command) = &flags.from_command {
-        let ParsedCommand { mut recipe, person_folder, left_out } = sd_cli::read(command)?;
+        let ParsedCommand { mut recipe, person_folder, embeddings_folder, left_out } = sd_cli::read(command)?;
+        if let Some(folder) = embeddings_folder {
+            recipe.embeddings = find_embeddings(&folder, &[&recipe.prompt, &recipe.negative_prompt])?;
+        }
         if let Some(folder) = person_folder {
             recipe.person.images = person::images(&folder)?;
         }
@@ -329,6 +332,7 @@ fn recipe_of_flags(
         seed: picture.seed.unwrap_or(usual.seed),
         seed_blend: steps.seed_blend().or(usual.seed_blend),
         rng: sampling.rng.unwrap_or(usual.rng),
+        sampler_rng: sampling.sampler_rng.or(usual.sampler_rng),
         batch_count: picture.batch_count,
         vae_tiling: modules.vae_tiling || usual.vae_tiling,
         flash_attention: !modules.no_diffusion_fa && (usual.flash_attention || modules.diffusion_fa),
@@ -384,7 +388,8 @@ fn hires_of(flags: &HiresFlags, lookup: &Lookup<'_>) -> Result<Option<Hires>, Us
         path => path.clone(),
     };
     let strength = flags.hires_strength.unwrap_or(Hires::default().strength);
-    Ok(Some(Hires { scale, strength, upscaler, allow_pickle: flags.allow_pickle, tiles: flags.tiles() }))
+    let (steps, tiles) = (flags.hires_steps, flags.tiles());
+    Ok(Some(Hires { scale, strength, steps, upscaler, allow_pickle: flags.allow_pickle, tiles }))
 }
 
 fn files(flags: &ModelFlags) -> ModelFiles {

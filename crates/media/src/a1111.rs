@@ -74,6 +74,9 @@ impl Parameters {
             (Some(hires), _) => {
                 it.push("Denoising strength", hires.strength);
                 it.push("Hires upscale", hires.scale);
+                if let Some(steps) = hires.steps {
+                    it.push("Hires steps", steps);
+                }
                 it.push("Hires upscaler", stem(hires.upscaler.as_deref()).unwrap_or_else(|| "Lanczos".to_owned()));
             }
             (None, Some(init)) => it.push("Denoising strength", init.strength),

@@ -20,6 +20,9 @@ pub(in crate::cli) struct HiresFlags {
     /// Denoising strength of the second pass, 0 to 1; 0 only upscales [default: 0.4]
     #[arg(long, value_name = "X", value_parser = unit, requires = "hires", help_heading = LARGER)]
     pub(in crate::cli) hires_strength: Option<f32>,
+    /// Steps of the second pass, 1 to 1000 [default: as --steps]
+    #[arg(long, value_name = "N", requires = "hires", help_heading = LARGER)]
+    pub(in crate::cli) hires_steps: Option<u32>,
     /// Run the second pass in tiles of SIDE pixels: memory of one tile, whatever the size, and
     /// interrupted jobs resume [default: the model's best size]
     #[arg(long, value_name = "SIDE", num_args = 0..=1, default_missing_value = "0", value_parser = tile_side, requires = "hires", help_heading = LARGER)]

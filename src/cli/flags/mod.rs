@@ -310,6 +310,9 @@ pub(super) struct SamplingFlags {
     /// or std_default (C++ library) [default: cuda]
     #[arg(long, value_name = "NAME", help_heading = SAMPLING)]
     pub(super) rng: Option<Rng>,
+    /// Random number generator of the noise that samplers add [default: as --rng]
+    #[arg(long, value_name = "NAME", help_heading = SAMPLING)]
+    pub(super) sampler_rng: Option<Rng>,
     #[arg(long, value_name = "X", value_parser = finite, help_heading = SAMPLING, help = within(&ROWS.eta))]
     pub(super) eta: Option<f32>,
     #[arg(long, value_name = "X", value_parser = finite, help_heading = SAMPLING, help = within(&ROWS.flow_shift))]

@@ -16,7 +16,7 @@ use crate::cli::reporter::{Reporter, quiet_reporter, reporter, write_message};
 use atelier_core::picture_note::PictureNote;
 use atelier_engine::{Event, Handle};
 use atelier_gallery::queue::{JobState, PauseMode, QueuedJobId};
-use atelier_studio::queue::{ModelLookup, QueueEvent, QueueOptions, QueueService, QueueSnapshot, list_jobs};
+use atelier_studio::queue::{ModelLookup, QueueEvent, QueueOptions, QueueRow, QueueService, QueueSnapshot, list_jobs};
 
 /// Longest time until a press of Ctrl-C is acknowledged.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -65,6 +65,9 @@ pub(super) fn run(
     }
     let models = ModelLookup::new(paths.clone()).with(library.models_root.clone(), library.catalogue.clone());
     let options = QueueOptions { models: Some(models), ..QueueOptions::of_command(&paths) };
+    // Before the first job can be made: snapshots are newest-wins, and the first that comes may have
+    // its pictures already.
+    let reported = list_jobs(&paths.gallery_file()).ok().map(|listing| Reported::of(&listing.rows));
     let service = match QueueService::start(options, Arc::clone(&handle), || {}) {
         Ok(service) => service,
         Err(error) => {
@@ -74,8 +77,7 @@ pub(super) fn run(
     };
     let reporter = if json { quiet_reporter(err) } else { reporter(err, terminal) };
     let printer = Printer::new(out, json).with_null(path_flags.null);
-    let mut follower =
-        Follower { printer, reporter, reported: None, progress: JobProgress::default(), notes: Vec::new(), exit: Exit::Done };
+    let mut follower = Follower { printer, reporter, reported, progress: JobProgress::default(), notes: Vec::new(), exit: Exit::Done };
     let exit = loop {
         if interrupt.pressed() {
             follower.reporter.message("Stopping. Interrupted jobs restart with: atelier queue run");
@@ -106,7 +108,7 @@ pub(super) fn run(
 struct Follower<'a> {
     printer: Printer<'a>,
     reporter: Box<dyn Reporter + 'a>,
-    /// Pictures and jobs that were told, or were there before; `None` before the first snapshot.
+    /// Pictures and jobs that were told, or were there before; `None` while that is not known.
     reported: Option<Reported>,
     progress: JobProgress,
     /// Notes on the job that runs that were told.
@@ -119,6 +121,13 @@ struct Follower<'a> {
 struct Reported {
     pictures: BTreeSet<(QueuedJobId, u32)>,
     is_follower: bool,
+}
+
+impl Reported {
+    fn of(rows: &[QueueRow]) -> Self {
+        let pictures = rows.iter().flat_map(|row| row.job.pictures.iter().map(|picture| (row.job.id, picture.index)));
+        Self { pictures: pictures.collect(), is_follower: false }
+    }
 }
 
 impl Follower<'_> {
@@ -149,11 +158,7 @@ impl Follower<'_> {
 
     fn snapshot(&mut self, snapshot: &QueueSnapshot) -> io::Result<bool> {
         let pictures = snapshot.rows.iter().flat_map(|row| row.job.pictures.iter().map(|picture| (row.job.id, picture)));
-        let Some(reported) = &mut self.reported else {
-            let pictures = pictures.map(|(id, picture)| (id, picture.index)).collect();
-            self.reported = Some(Reported { pictures, is_follower: false });
-            return self.snapshot(snapshot);
-        };
+        let reported = self.reported.get_or_insert_with(|| Reported::of(&snapshot.rows));
         for (id, picture) in pictures.filter(|(id, picture)| reported.pictures.insert((*id, picture.index))).collect::<Vec<_>>() {
             self.printer.json(&report::picture(id, picture.index, &picture.path))?;
             let (printer, mut result) = (&mut self.printer, Ok(()));
@@ -169,7 +174,7 @@ impl Follower<'_> {
             // What the engine has is given back first.
             return Ok(snapshot.rows.iter().all(|row| row.engine_job.is_none()));
         }
-        let waits = |row: &&atelier_studio::queue::QueueRow| row.job.state == JobState::Waiting;
+        let waits = |row: &&QueueRow| row.job.state == JobState::Waiting;
         let is_running = snapshot.rows.iter().any(|row| row.job.state == JobState::Running);
         let can_begin = snapshot.rows.iter().filter(waits).any(|row| row.job.wanted_model.is_none());
         if is_running || (can_begin && snapshot.pause == PauseMode::No) {

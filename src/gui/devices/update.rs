@@ -173,6 +173,9 @@ fn paste(state: &mut State, line: &str, context: &mut Context<'_>) {
         guides::update::list_person(folder, context);
     }
     state.paste_omissions = pasted.left_out.iter().map(ToString::to_string).collect();
+    if let Some(folder) = pasted.embeddings_folder.take() {
+        state.paste_omissions.push(format!("--embd-dir {}: add its embeddings in Create, from the menu of the prompt", folder.display()));
+    }
     if pasted.recipe.placement != before.placement {
         state.board.pin_explicit(&pasted.recipe.placement);
     }

@@ -35,7 +35,8 @@ fn the_settings_of_another_program_are_listed_used_and_undone() {
         "LoRA ink is not on this machine.",
         "a lake, größer",
         "768 × 512",
-        "Not understood (2)",
+        "Not understood (1)",
+        "2 times, strength 0.4, 12 steps",
     ] {
         assert!(studio.sees(words), "{words}");
     }

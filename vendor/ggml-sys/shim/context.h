@@ -103,20 +103,22 @@ struct atelier_context {
         }
     }
 
-    // Random number generator of the images that follow; each image seeds it. The engine has one for each context, chosen when it is opened.
-    void set_rng(rng_type_t type) const {
-        std::shared_ptr<RNG>& rng = sd->sd->rng;
+    // Random number generators of the images that follow, of the start noise and of what samplers add; each image seeds them. The engine has them for
+    // each context, chosen when it is opened. `RNG_TYPE_COUNT`: the sampler's is the same one.
+    void set_rng(rng_type_t type, rng_type_t sampler) const {
+        sd->sd->rng         = new_rng(type);
+        sd->sd->sampler_rng = sampler == RNG_TYPE_COUNT ? sd->sd->rng : new_rng(sampler);
+    }
+
+    static std::shared_ptr<RNG> new_rng(rng_type_t type) {
         switch (type) {
             case STD_DEFAULT_RNG:
-                rng = std::make_shared<STDDefaultRNG>();
-                break;
+                return std::make_shared<STDDefaultRNG>();
             case CPU_RNG:
-                rng = std::make_shared<MT19937RNG>();
-                break;
+                return std::make_shared<MT19937RNG>();
             default:
-                rng = std::make_shared<PhiloxRNG>();
+                return std::make_shared<PhiloxRNG>();
         }
-        sd->sd->sampler_rng = rng;
     }
 
     void set_limits(const atelier_limits& limits) const {

@@ -297,6 +297,7 @@ atelier_status atelier_context_generate(atelier_context* context,
                                         const atelier_embedding* embeddings,
                                         size_t embedding_count,
                                         enum rng_type_t rng,
+                                        enum rng_type_t sampler_rng,
                                         enum preview_t preview_mode,
                                         int preview_every,
                                         const atelier_callbacks* callbacks,
@@ -337,7 +338,7 @@ atelier_status atelier_context_generate(atelier_context* context,
                 return reject("an embedding does not fit the text encoders");
             }
         }
-        context->set_rng(rng);
+        context->set_rng(rng, sampler_rng);
         std::optional<AdaptivePreviewScope> scope;
         if (is_adaptive) {
             scope.emplace(context, *params);

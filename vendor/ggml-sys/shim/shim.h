@@ -480,7 +480,7 @@ bool atelier_context_is_lost(const atelier_context* context);
 
 // Generates one image; `params->batch_count` must be 1. `lora_key` identifies the LoRAs: it is part of the key of cached text encodings. The token of an
 // embedding identifies its vectors.
-// `area`, `steps` and `blend` may be null; an image that stops early succeeds without data. `rng` draws the noise. `preview_every`: steps between two previews; 0: none. The image is freed by atelier_image_free.
+// `area`, `steps` and `blend` may be null; an image that stops early succeeds without data. `rng` draws the start noise, `sampler_rng` what samplers add (`RNG_TYPE_COUNT`: the same one). `preview_every`: steps between two previews; 0: none. The image is freed by atelier_image_free.
 atelier_status atelier_context_generate(atelier_context* context,
                                         const sd_img_gen_params_t* params,
                                         const atelier_area* area,
@@ -492,6 +492,7 @@ atelier_status atelier_context_generate(atelier_context* context,
                                         const atelier_embedding* embeddings,
                                         size_t embedding_count,
                                         enum rng_type_t rng,
+                                        enum rng_type_t sampler_rng,
                                         enum preview_t preview_mode,
                                         int preview_every,
                                         const atelier_callbacks* callbacks,

@@ -673,6 +673,7 @@ unsafe extern "C" {
         embeddings: *const atelier_embedding,
         embedding_count: usize,
         rng: rng_type_t,
+        sampler_rng: rng_type_t,
         preview_mode: preview_t,
         preview_every: c_int,
         callbacks: *const atelier_callbacks,

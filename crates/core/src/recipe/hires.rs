@@ -12,6 +12,8 @@ pub struct Hires {
     pub scale: f32,
     /// Denoising strength of the second pass, 0 to 1; 0 only upscales.
     pub strength: f32,
+    /// Steps of the second pass; `None`: as many as the picture's.
+    pub steps: Option<u32>,
     /// ESRGAN model that upscales; `None`: Lanczos.
     pub upscaler: Option<PathBuf>,
     /// Opens the upscaler also where it is a pickle: the person of this machine agreed to this
@@ -71,7 +73,7 @@ impl Hires {
 
 impl Default for Hires {
     fn default() -> Self {
-        Self { scale: 2.0, strength: 0.4, upscaler: None, allow_pickle: false, tiles: None }
+        Self { scale: 2.0, strength: 0.4, steps: None, upscaler: None, allow_pickle: false, tiles: None }
     }
 }
 

@@ -146,8 +146,13 @@ impl Recipe {
     /// what is upscaled, run all of them.
     #[must_use]
     pub fn steps_in_pass(&self, pass: u32) -> u32 {
-        let is_whole = pass == 0 && !self.changes_part() && !self.upscales_init();
-        if is_whole { self.steps_to_run() } else { self.steps }.max(1)
+        let is_second = !self.changes_part() && (pass > 0 || self.upscales_init());
+        match &self.hires {
+            Some(hires) if is_second => hires.steps.unwrap_or(self.steps),
+            _ if is_second || self.changes_part() => self.steps,
+            _ => self.steps_to_run(),
+        }
+        .max(1)
     }
 
     /// Steps that the engine runs in a pass of the picture, from 0: those of a pass, or of a draft
@@ -275,6 +280,10 @@ mod tests {
         assert_eq!((recipe.steps_in_pass(0), recipe.steps_in_pass(1)), (11, 20));
         assert_eq!(Recipe { area: Some(AreaSettings::default()), ..recipe.clone() }.steps_in_pass(0), 20);
         assert_eq!(Recipe { init: init(0.0), hires: Some(Hires::default()), ..recipe.clone() }.steps_in_pass(0), 20);
+        let own = Hires { steps: Some(7), ..Hires::default() };
+        let refined = Recipe { hires: Some(own), ..recipe.clone() };
+        assert_eq!((refined.steps_in_pass(0), refined.steps_in_pass(1)), (11, 7));
+        assert_eq!(Recipe { init: init(0.0), ..refined }.steps_in_pass(0), 7);
         assert_eq!(Recipe { steps: 0, ..recipe }.steps_in_pass(0), 1);
     }
 

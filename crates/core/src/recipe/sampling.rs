@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 /// Guidance that a picture is made with, of both kinds.
 pub(super) const GUIDANCE: std::ops::RangeInclusive<f32> = 0.0..=100.0;
 
+/// Steps that a picture is made with.
+pub(super) const STEPS: std::ops::RangeInclusive<u32> = 1..=1000;
+
 /// Denoising and control strengths, and what is blended of two: none to all.
 pub const SHARE: std::ops::RangeInclusive<f32> = 0.0..=1.0;
 

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::form::{FileForm, bare_name};
-use super::sampling::{GUIDANCE, SHARE};
+use super::sampling::{GUIDANCE, SHARE, STEPS};
 use super::{
     ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, PredictionType,
     RedrawTiles, RequiredFile, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, VaeFormat,
@@ -115,7 +115,7 @@ macro_rules! unlimited {
     };
 }
 
-unlimited!(bool, Option<Sampler>, Option<Scheduler>, Option<PredictionType>, Option<VaeFormat>, Rng, StartFit, PlacementText);
+unlimited!(bool, Option<Sampler>, Option<Scheduler>, Option<PredictionType>, Option<VaeFormat>, Option<Rng>, Rng, StartFit, PlacementText);
 
 /// Its limit is the number of characters.
 impl Setting for String {
@@ -413,6 +413,8 @@ pub struct StoredHires<F> {
     scale: Option<f32>,
     #[serde(default)]
     strength: Option<f32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    steps: Option<u32>,
     #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
     upscaler: Option<F>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -431,6 +433,9 @@ impl Setting for Option<Hires> {
         let (min, max) = Hires::SCALES;
         clamp_real(&mut hires.scale, "upscale factor", &(min..=max), usual.scale, notes);
         clamp_real(&mut hires.strength, "denoising strength of the second pass", &SHARE, usual.strength, notes);
+        if let Some(steps) = &mut hires.steps {
+            clamp_whole(steps, "steps of the second pass", &STEPS, notes);
+        }
         if let Some(tiles) = &mut hires.tiles {
             let (min, max) = RedrawTiles::SIDES;
             if let Some(side) = &mut tiles.side {
@@ -445,10 +450,11 @@ impl Setting for Option<Hires> {
     }
 
     fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
-        let Hires { scale, strength, upscaler, allow_pickle, tiles } = self.as_ref()?;
+        let Hires { scale, strength, steps, upscaler, allow_pickle, tiles } = self.as_ref()?;
         Some(StoredHires {
             scale: Some(*scale),
             strength: Some(*strength),
+            steps: *steps,
             upscaler: upscaler.as_deref().map(file),
             // The person of this machine agreed, and nobody else.
             allow_pickle: *allow_pickle && F::stores(Part::Machine),
@@ -457,11 +463,12 @@ impl Setting for Option<Hires> {
     }
 
     fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
-        let StoredHires { scale, strength, upscaler, allow_pickle, tiles } = stored?;
+        let StoredHires { scale, strength, steps, upscaler, allow_pickle, tiles } = stored?;
         let usual = Hires::default();
         Some(Hires {
             scale: scale.unwrap_or(usual.scale),
             strength: strength.unwrap_or(usual.strength),
+            steps,
             upscaler: upscaler.and_then(|file| reader.find(RequiredFile::File(FileRole::Upscaler), file)),
             allow_pickle: allow_pickle && F::stores(Part::Machine),
             tiles,

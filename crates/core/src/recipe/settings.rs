@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::form::FileForm;
-use super::sampling::GUIDANCE;
+use super::sampling::{GUIDANCE, STEPS};
 use super::setting::{MAX_PROMPT_CHARS, Reader, Setting};
 use super::{
     ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, PredictionType, RequiredFile,
@@ -25,7 +25,6 @@ use crate::canvas::{AreaSettings, Borders, StartFit};
 const SIDES: RangeInclusive<u32> = 64..=16_384;
 /// Name of both of them together.
 const SIZE: &str = "size";
-const STEPS: RangeInclusive<u32> = 1..=1000;
 /// Noise levels: one more than steps.
 const MAX_SIGMAS: usize = 1001;
 /// Characters of a list of arguments; sd-cli knows about ten.
@@ -301,6 +300,8 @@ settings! {
     seed_blend: Option<SeedBlend> = None, "seed blend", Seed, [Steps], rare;
     /// Random number generator that draws the noise from the seed.
     rng: Rng = Rng::Cuda, "noise", Seed, [Steps], rare;
+    /// Random number generator of the noise that samplers add; unset: as that of the noise.
+    sampler_rng: Option<Rng> = None, "sampler's noise", Seed, [Steps], rare;
     /// Number of pictures.
     batch_count: u32 = 1, in 1..=1000, "number of pictures", Count, [];
     /// Decode in tiles: less memory, a little slower.

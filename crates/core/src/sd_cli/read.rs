@@ -8,8 +8,8 @@ use std::str::FromStr;
 use super::{FILE_FLAGS, HERE, LORA_APPLY_MODE, defaults, shell};
 use crate::placement::{OldFlags, check_shape, is_device_flag};
 use crate::recipe::{
-    CacheMode, ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, SkipLayers, StepCache,
-    take_loras,
+    CacheMode, ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, SkipLayers,
+    StepCache, take_loras,
 };
 
 /// A command line after parsing.
@@ -19,6 +19,8 @@ pub struct ParsedCommand {
     pub recipe: Recipe,
     /// Folder of the pictures of a person, which the caller looks up: the recipe has none of them.
     pub person_folder: Option<PathBuf>,
+    /// Folder of embeddings, in which the caller looks up those that the prompts name.
+    pub embeddings_folder: Option<PathBuf>,
     /// Parts of the command that the recipe does not have, in its order.
     pub left_out: Vec<LeftOut>,
 }
@@ -179,6 +181,13 @@ fn action(name: &str) -> Option<Action> {
         "--clip-skip" => Value(|it, text| set(&mut it.recipe.clip_skip, whole(text)?)),
         "-s" | "--seed" => Value(|it, text| set(&mut it.recipe.seed, text.parse().map_err(|_| "write a whole number".to_owned())?)),
         "--rng" => Value(|it, text| set(&mut it.recipe.rng, named(text)?)),
+        "--sampler-rng" => Value(|it, text| set(&mut it.recipe.sampler_rng, Some(named(text)?))),
+        "--hires" => Flag(|it| it.hires.get_or_insert_default().is_on = true),
+        "--hires-scale" => Value(|it, text| set(&mut it.hires.get_or_insert_default().scale, Some(finite(text)?))),
+        "--hires-steps" => Value(|it, text| set(&mut it.hires.get_or_insert_default().steps, whole(text)?)),
+        "--hires-denoising-strength" => Value(|it, text| set(&mut it.hires.get_or_insert_default().strength, Some(finite(text)?))),
+        "--hires-upscaler" => Value(|it, text| set(&mut it.hires.get_or_insert_default().upscaler, Some(text.to_owned()))),
+        "--embd-dir" => Value(|it, text| set(&mut it.embeddings_folder, Some(text.into()))),
         "-b" | "--batch-count" => Value(|it, text| set(&mut it.recipe.batch_count, above_zero(text)?)),
         "-t" | "--threads" => Value(|it, text| set(&mut it.recipe.threads, whole(text)?)),
         "--vae-tiling" => Flag(|it| it.recipe.vae_tiling = true),
@@ -231,26 +240,19 @@ fn action(name: &str) -> Option<Action> {
         | "--diffusion-conv-direct"
         | "--vae-conv-direct"
         | "--disable-image-metadata"
-        | "--temporal-tiling"
-        | "--hires" => UnsupportedFlag,
+        | "--temporal-tiling" => UnsupportedFlag,
         "--high-noise-diffusion-model"
         | "--uncond-diffusion-model"
         | "--embeddings-connectors"
         | "--audio-vae"
-        | "--embd-dir"
         | "--hires-upscalers-dir"
         | "--tensor-type-rules"
         | "--type"
-        | "--sampler-rng"
         | "--end-img"
         | "--control-video"
-        | "--hires-upscaler"
         | "--hires-width"
         | "--hires-height"
-        | "--hires-steps"
         | "--hires-upscale-tile-size"
-        | "--hires-scale"
-        | "--hires-denoising-strength"
         | "--hires-sigmas"
         | "--extra-tiling-args"
         | "--high-noise-steps"
@@ -325,7 +327,23 @@ struct Reader {
     cache_options: Option<BTreeMap<String, f32>>,
     cache_mask: Option<Vec<bool>>,
     is_mask_static: Option<bool>,
+    hires: Option<HiresOptions>,
+    embeddings_folder: Option<PathBuf>,
 }
+
+/// A second pass, as far as a command names it.
+#[derive(Default)]
+struct HiresOptions {
+    is_on: bool,
+    scale: Option<f32>,
+    steps: Option<u32>,
+    strength: Option<f32>,
+    upscaler: Option<String>,
+}
+
+/// Factor and denoising strength of a second pass where a command names none.
+const HIRES_SCALE: f32 = 2.0;
+const HIRES_STRENGTH: f32 = 0.7;
 
 impl Reader {
     fn leave_out(&mut self, words: &[&str], reason: &str) {
@@ -378,11 +396,17 @@ impl Reader {
         self.finish_person(names_model);
         self.finish_skip();
         self.finish_cache();
+        self.finish_hires();
         let both = self.files.get(FileRole::Vae).is_some() && self.files.get(FileRole::Taesd).is_some();
         if both && !self.tiny_previews_only {
             self.leave_out(&["--taesd"], "beside a VAE the tiny autoencoder only draws previews in Atelier");
         }
-        ParsedCommand { recipe: self.recipe, person_folder: self.person_folder, left_out: self.left_out }
+        ParsedCommand {
+            recipe: self.recipe,
+            person_folder: self.person_folder,
+            embeddings_folder: self.embeddings_folder,
+            left_out: self.left_out,
+        }
     }
 
     /// Skip-layer guidance is there with a strength, or with the argument that makes it one of its
@@ -409,6 +433,28 @@ impl Reader {
             layers: self.skipped.take().unwrap_or(usual.layers),
             start: self.skip_start.unwrap_or(usual.start),
             end: self.skip_end.unwrap_or(usual.end),
+        });
+    }
+
+    fn finish_hires(&mut self) {
+        let Some(HiresOptions { is_on, scale, steps, strength, upscaler }) = self.hires.take() else { return };
+        if !is_on && self.recipe.hires.is_none() {
+            self.leave_out(&["--hires-..."], "without --hires they have no effect");
+            return;
+        }
+        if let Some(name) = upscaler.as_deref().filter(|name| !name.eq_ignore_ascii_case("Lanczos")) {
+            self.leave_out(&["--hires-upscaler", name], "the second pass begins with the picture upscaled by Lanczos");
+        } else if upscaler.is_none() && is_on {
+            self.leave_out(&["--hires"], "the second pass begins with the picture upscaled by Lanczos, not with its latents");
+        }
+        let before = self.recipe.hires.take();
+        let usual = Hires { scale: HIRES_SCALE, strength: HIRES_STRENGTH, ..Hires::default() };
+        let usual = before.unwrap_or(usual);
+        self.recipe.hires = Some(Hires {
+            scale: scale.unwrap_or(usual.scale),
+            strength: strength.unwrap_or(usual.strength),
+            steps: steps.or(usual.steps),
+            ..usual
         });
     }
 

@@ -145,6 +145,22 @@ fn over_a_recipe_a_command_changes_only_what_it_names() {
 }
 
 #[test]
+fn what_guides_and_shortens_the_sampling_is_read_in_any_order() {
+    let line = "sd -m m --skip-layers [7,8] --cache-option threshold=0.3 --slg-scale 2 --cache-mode ucache --hires-steps 9 --hires \
+                --hires-upscaler Lanczos --hires-scale 1.5 --sampler-rng cpu --sigmas 14.6,3,0 --embd-dir e";
+    let ParsedCommand { recipe, embeddings_folder, left_out: left, .. } = pasted(line);
+    assert_eq!(left, []);
+    assert_eq!(recipe.skip_layers, Some(SkipLayers { scale: 2.0, layers: vec![7, 8], ..SkipLayers::default() }));
+    assert_eq!(recipe.step_cache.map(|cache| (cache.mode, cache.options_text())), Some((CacheMode::UCache, "threshold=0.3".to_owned())));
+    assert_eq!(recipe.hires.map(|hires| (hires.scale, hires.strength, hires.steps)), Some((1.5, 0.7, Some(9))));
+    assert_eq!((recipe.sampler_rng, recipe.sigmas, embeddings_folder), (Some(Rng::Cpu), vec![14.6, 3.0, 0.0], Some("e".into())));
+    assert_eq!(left_out("sd -m m --skip-layers 7"), ["--skip-layers: without --slg-scale it has no effect"]);
+    assert_eq!(left_out("sd -m m --scm-mask 1,0"), ["--scm-mask: without --cache-mode it has no effect"]);
+    assert_eq!(left_out("sd -m m --cache-mode fast").len(), 1);
+    assert!(left_out("sd -m m --hires")[0].contains("Lanczos"));
+}
+
+#[test]
 fn nothing_is_dropped_silently() {
     let reasons = left_out(
         "CUDA=1 sd-cli stray -m m --mmap --type q8_0 --shiny bright --glow --steps many -W 0 --backend te= --max-vram six --pm-style-strength 101 -o out.png \
@@ -260,7 +276,7 @@ proptest! {
         let copied = write(&recipe);
         prop_assert_eq!(&copied.left_out, &Vec::<String>::new());
         let back = read(&copied.line).unwrap();
-        prop_assert_eq!(back, ParsedCommand { recipe, person_folder: None, left_out: Vec::new() }, "{}", copied.line);
+        prop_assert_eq!(back, ParsedCommand { recipe, person_folder: None, embeddings_folder: None, left_out: Vec::new() }, "{}", copied.line);
     }
 
     #[test]
@@ -289,6 +305,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
         proptest::option::of(1..64u32),
         proptest::sample::select(Rng::ALL),
         proptest::option::of(proptest::sample::select(PredictionType::ALL)),
+        proptest::option::of(proptest::sample::select(Rng::ALL)),
     );
     let numbers = (
         1..9999u32,
@@ -370,6 +387,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
                 threads: sampling.5,
                 rng: sampling.6,
                 prediction: sampling.7,
+                sampler_rng: sampling.8,
                 init: images.0.map(|(image, strength)| InitImage { image, strength }),
                 mask: images.1,
                 start_fit: StartFit::default(),

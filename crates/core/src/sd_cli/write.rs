@@ -54,6 +54,7 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     if recipe.rng != defaults.rng {
         line.option("--rng", &recipe.rng);
     }
+    line.optional("--sampler-rng", recipe.sampler_rng);
     if recipe.batch_count != defaults.batch_count {
         line.option("--batch-count", &recipe.batch_count);
     }

@@ -238,6 +238,7 @@ impl Context {
                 raw.embeddings.as_ptr(),
                 raw.embeddings.len(),
                 raw.rng,
+                raw.sampler_rng,
                 mode,
                 every,
                 raw_callbacks.as_ptr(),

@@ -195,6 +195,7 @@ pub(super) struct RawGenerateParams {
     pub(super) adapters: Vec<ggml_sys::atelier_adapter_names>,
     pub(super) embeddings: Vec<ggml_sys::atelier_embedding>,
     pub(super) rng: rng_type_t,
+    pub(super) sampler_rng: rng_type_t,
     pub(super) area: Option<ggml_sys::atelier_area>,
     pub(super) noise_blend: Option<ggml_sys::atelier_noise_blend>,
     _strings: Strings,
@@ -301,12 +302,14 @@ impl RawGenerateParams {
         });
         let noise_blend = recipe.seed_blend.map(|SeedBlend { seed, amount }| ggml_sys::atelier_noise_blend { seed, amount });
         let rng = raw_rng(recipe.rng);
+        let sampler_rng = recipe.sampler_rng.map_or(rng_type_t::RNG_TYPE_COUNT, raw_rng);
         Ok(Self {
             raw,
             lora_key,
             adapters,
             embeddings,
             rng,
+            sampler_rng,
             area,
             noise_blend,
             _strings: strings,

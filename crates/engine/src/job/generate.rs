@@ -20,7 +20,7 @@ use crate::stores::steps::{MAX_BYTES_OF_PICTURE, StepsInput, StepsKey};
 use atelier_core::canvas::{Mask, StartFit, crop_picture, paste_area, plan_tile, with_low_frequencies};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::Change;
-use atelier_core::recipe::{PictureInfo, Recipe, Rgb8, seed_after};
+use atelier_core::recipe::{Hires, PictureInfo, Recipe, Rgb8, seed_after};
 use atelier_library::file_name;
 use atelier_media::{PictureError, fit_image, keep_upscaled, own_colours};
 
@@ -183,7 +183,7 @@ impl<'a> Generator<'a> {
         let control =
             control.as_ref().map(resize).transpose().map_err(|error| JobError::new(error.to_string(), "Choose another picture."))?;
         let area = Some(AreaParams { strength: settings.strength, soft_mask: None });
-        let recipe = self.recipe_of(seed);
+        let recipe = self.second_recipe(seed, settings);
         let input = ImageInput { recipe: &recipe, size: *size, init: Some(&large), mask: None, control: control.as_ref(), area };
         // Of two passes, the first one has the steps that branches begin with.
         let second = if *upscales_init { self.image_of_steps(session, &input)? } else { self.image(session, &input)? };
@@ -213,7 +213,7 @@ impl<'a> Generator<'a> {
             let mut mask = plan.denoise.clone();
             mask.pixels_mut().iter_mut().filter(|value| **value > 0).for_each(|value| *value = 255);
             // Neighbours of the same noise would look alike.
-            let own = self.recipe_of(seed_after(seed, i64::from(index)));
+            let own = self.second_recipe(seed_after(seed, i64::from(index)), settings);
             let recipe = Recipe { prompt: words.clone(), earlier_steps: Vec::new(), last_step: None, ..own };
             let area = Some(AreaParams { strength: settings.strength, soft_mask: Some(&plan.denoise) });
             let input =
@@ -260,6 +260,15 @@ impl<'a> Generator<'a> {
     /// The recipe of one picture of the job.
     fn recipe_of(&self, seed: i64) -> Recipe {
         Recipe { seed, ..self.plan.recipe.clone() }
+    }
+
+    /// The recipe of a picture's second pass. Sigmas are for as many steps as they are.
+    fn second_recipe(&self, seed: i64, settings: &Hires) -> Recipe {
+        let recipe = self.recipe_of(seed);
+        match settings.steps {
+            Some(steps) => Recipe { steps, sigmas: Vec::new(), ..recipe },
+            None => recipe,
+        }
     }
 
     /// A picture of the recipe's own size.

@@ -68,7 +68,13 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
             || version.as_deref().is_some_and(tells_strength_of_start_pictures_alone)
             || KEYS_OF_START_PICTURES.iter().any(|it| pairs.has(it)));
     let strength = if scale.is_some() || is_from_picture { pairs.decimal("Denoising strength") } else { None };
-    let hires = scale.map(|scale| PictureHires { scale, strength, upscaler: pairs.text("Hires upscaler") });
+    let hires = scale.map(|scale| PictureHires {
+        scale,
+        strength,
+        // 0 is as many as the picture's.
+        steps: pairs.take("Hires steps", |text| text.parse().ok()).filter(|steps| *steps > 0),
+        upscaler: pairs.text("Hires upscaler"),
+    });
     let mut loras: Vec<PictureLora> = tags.into_iter().map(lora).collect();
     if loras.is_empty() {
         loras = resources.loras;
@@ -82,6 +88,8 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         steps: pairs.number("Steps"),
         guidance: pairs.decimal("CFG scale"),
         distilled_guidance: pairs.decimal("Distilled CFG Scale").or_else(|| pairs.decimal("Guidance")),
+        image_guidance: pairs.decimal("Image CFG scale"),
+        seamless: pairs.take("Tiling", |text| text.to_ascii_lowercase().parse().ok()).map(|both: bool| [both; 2]),
         flow_shift: pairs.decimal("Shift"),
         eta: pairs.decimal("Eta"),
         clip_skip: pairs.number("Clip skip"),

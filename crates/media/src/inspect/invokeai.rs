@@ -22,6 +22,7 @@ fn current(mut fields: Fields) -> PictureSettings {
         "cuda" => Some(Rng::Cuda),
         _ => None,
     });
+    let seamless = ["seamless_x", "seamless_y"].map(|axis| fields.take(axis, Value::as_bool));
     let loras = fields.take("loras", |value| value.as_array().map(|list| list.iter().filter_map(lora).collect()));
     PictureSettings {
         size: fields.size("width", "height"),
@@ -35,6 +36,7 @@ fn current(mut fields: Fields) -> PictureSettings {
         clip_skip: fields.whole::<u32>("clip_skip").filter(|layers| *layers > 0).map(|layers| layers.saturating_add(1)),
         strength: fields.decimal("strength"),
         rng,
+        seamless: seamless.iter().any(Option::is_some).then(|| seamless.map(Option::unwrap_or_default)),
         sampler: fields.name("scheduler"),
         model: fields.take("model", model),
         vae: fields.take("vae", model),

@@ -89,6 +89,10 @@ pub struct PictureSettings {
     pub guidance: Option<f32>,
     /// Guidance that distilled models take as an input.
     pub distilled_guidance: Option<f32>,
+    /// Guidance by the start picture.
+    pub image_guidance: Option<f32>,
+    /// Whether opposite edges continue each other: left and right, top and bottom.
+    pub seamless: Option<[bool; 2]>,
     /// Timestep shift of flow models.
     pub flow_shift: Option<f32>,
     /// Noise added back at each step by ancestral samplers.
@@ -125,7 +129,7 @@ impl PictureSettings {
             ($($field:ident),*) => { $(if self.$field.is_none() { self.$field = other.$field; })* };
         }
         fill!(size, prompt, negative_prompt, seed, steps, guidance, distilled_guidance, flow_shift, eta, clip_skip);
-        fill!(hires, strength, rng, sampler, scheduler, model, vae);
+        fill!(image_guidance, seamless, hires, strength, rng, sampler, scheduler, model, vae);
         if self.loras.is_empty() {
             self.loras = other.loras;
         }
@@ -138,6 +142,8 @@ pub struct PictureHires {
     /// Factor of width and height.
     pub scale: f32,
     pub strength: Option<f32>,
+    /// Steps of the second pass, where they differ from the picture's.
+    pub steps: Option<u32>,
     /// What upscaled, in the program's words.
     pub upscaler: Option<String>,
 }

@@ -112,9 +112,9 @@ fn names(settings: &PictureSettings) -> Vec<&str> {
 
 #[test]
 fn what_is_not_understood_stays_visible() {
-    assert_eq!(names(&read("a1111.png")), ["Hires steps"]);
+    assert_eq!(names(&read("a1111.png")), [""; 0]);
     assert_eq!(read("comfyui both graphs.png").not_understood, [("FreeU_V2 (node 13)".to_owned(), "b1: 1.3".to_owned())]);
-    assert_eq!(names(&read("invokeai 5.png")), ["cfg_rescale_multiplier", "seamless_x"]);
+    assert_eq!(names(&read("invokeai 5.png")), ["cfg_rescale_multiplier"]);
     assert_eq!(names(&read("invokeai 1.png")), ["-G"]);
     assert!(names(&read("fooocus.png")).contains(&"styles"));
     assert_eq!(names(&read("swarmui.png")), ["refinerupscale"]);
@@ -125,8 +125,14 @@ fn what_is_not_understood_stays_visible() {
 #[test]
 fn a_second_pass_of_a1111_is_told_with_its_strength_and_no_start_picture() {
     let settings = read("a1111.png");
-    let expected = PictureHires { scale: 2.0, strength: Some(0.4), upscaler: Some("4x-UltraSharp".into()) };
+    let expected = PictureHires { scale: 2.0, strength: Some(0.4), steps: Some(12), upscaler: Some("4x-UltraSharp".into()) };
     assert_eq!((settings.hires, settings.strength), (Some(expected), None));
+}
+
+#[test]
+fn edges_that_continue_each_other_are_told() {
+    assert_eq!(read("invokeai 5.png").seamless, Some([true, false]));
+    assert_eq!(read("a1111.png").seamless, None);
 }
 
 #[test]

@@ -166,6 +166,16 @@ fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mu
         it.settings.flow_shift = Some(Some(shift));
         it.understand("Flow shift", shift.to_string());
     }
+    if let Some(guidance) = from.image_guidance {
+        it.settings.image_guidance = Some(Some(guidance));
+        it.understand("Image guidance", guidance.to_string());
+    }
+    if let Some([x, y]) = from.seamless {
+        (it.settings.seamless_x, it.settings.seamless_y) = (Some(x), Some(y));
+        let edges = [(x, "left and right"), (y, "top and bottom")];
+        let edges: Vec<&str> = edges.into_iter().filter(|(is_seamless, _)| *is_seamless).map(|(_, edges)| edges).collect();
+        it.understand("Seamless", if edges.is_empty() { "no".to_owned() } else { edges.join(", ") });
+    }
     if let Some(eta) = from.eta {
         it.settings.eta = Some(Some(eta));
         it.understand("Eta", eta.to_string());
@@ -191,8 +201,9 @@ fn second_pass(from: &PictureHires, known: &KnownModels<'_>, it: &mut Translatio
         it.differences.push(format!("The picture was upscaled by {name}: Atelier upscales with Lanczos."));
     }
     let usual = Hires::default();
-    let hires = Hires { scale: from.scale, strength: from.strength.unwrap_or(usual.strength), upscaler, ..usual };
-    it.understand("Upscaled", format!("{} times, strength {}", hires.scale, hires.strength));
+    let hires = Hires { scale: from.scale, strength: from.strength.unwrap_or(usual.strength), steps: from.steps, upscaler, ..usual };
+    let steps = hires.steps.map(|steps| format!(", {steps} steps")).unwrap_or_default();
+    it.understand("Upscaled", format!("{} times, strength {}{steps}", hires.scale, hires.strength));
     it.settings.hires = Some(Some(hires));
 }
 

@@ -187,7 +187,8 @@ mod tests {
         let missing: Vec<String> = opened.missing.iter().map(MissingModel::sentence).collect();
         assert_eq!(missing, ["Model sd_xl_base_1.0 is not on this machine.", "LoRA ink is not on this machine."]);
         let left: Vec<&str> = opened.not_understood.iter().map(|line| line.name.as_str()).collect();
-        assert_eq!(left, ["VAE", "Hires steps"]);
+        assert_eq!(left, ["VAE"]);
+        assert_eq!(recipe.hires.and_then(|hires| hires.steps), Some(12));
     }
 
     #[test]

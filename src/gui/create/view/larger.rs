@@ -7,7 +7,7 @@ use eframe::egui::{ComboBox, TextEdit, Ui};
 use crate::gui::create::larger::{upscalers, with_upscaler};
 use crate::gui::state::State;
 use crate::gui::widgets::{self, Scale, file_name, heading, optional_row, row, slider_row};
-use atelier_core::recipe::{Hires, Recipe, RedrawTiles, SHARE};
+use atelier_core::recipe::{Hires, ROWS, Recipe, RedrawTiles, SHARE};
 
 const LANCZOS: &str = "Lanczos";
 /// Side of a tile in pixels with which one's own begins.
@@ -64,6 +64,8 @@ fn settings(ui: &mut Ui, state: &State, hires: &mut Hires) {
     let hundredth = Scale { step: 0.01, decimals: 2, logarithmic: false };
     let hover = "Denoising strength of the second pass: 0 only upscales, 0.3 to 0.5 adds detail, more changes the picture.";
     slider_row(ui, "Refine", &mut hires.strength, SHARE, &hundredth, hover);
+    let hover = "Steps of the second pass. Off: as many as the picture has.";
+    optional_row(ui, "Steps", &mut hires.steps, 20, ROWS.steps.limits, 0.2, hover);
     tile_rows(ui, hires);
     row(ui, "Upscaler", |ui| {
         let name_of = |path: &Path| {

@@ -364,7 +364,7 @@ fn prediction_row(ui: &mut Ui, recipe: &mut Recipe) {
 fn guidance_rows(ui: &mut Ui, recipe: &mut Recipe) {
     optional_row(
         ui,
-        "Image guidance",
+        "Image CFG",
         &mut recipe.image_guidance,
         1.5,
         ROWS.image_guidance.limits,
@@ -387,7 +387,7 @@ fn guidance_rows(ui: &mut Ui, recipe: &mut Recipe) {
     }
     optional_row(
         ui,
-        "Timestep shift",
+        "Step shift",
         &mut recipe.timestep_shift,
         250,
         ROWS.timestep_shift.limits,
@@ -564,6 +564,7 @@ fn changed_details(recipe: &Recipe) -> Vec<&'static str> {
         vae_format: recipe.vae_format,
         clip_skip: recipe.clip_skip,
         rng: recipe.rng,
+        sampler_rng: recipe.sampler_rng,
         threads: recipe.threads,
         vae_tiling: recipe.vae_tiling,
         flash_attention: recipe.flash_attention,

@@ -90,6 +90,7 @@ fn recipe() -> Recipe {
         step_cache: Some(StepCache { mask: vec![true, false], ..StepCache::of(CacheMode::UCache) }),
         clip_skip: Some(2),
         rng: Rng::Cpu,
+        sampler_rng: Some(Rng::StdDefault),
         seed: i64::MIN,
         batch_count: 2,
         vae_tiling: true,
@@ -116,6 +117,7 @@ fn recipe() -> Recipe {
         hires: Some(Hires {
             scale: 1.5,
             strength: 0.25,
+            steps: Some(7),
             upscaler: Some("x4.safetensors".into()),
             allow_pickle: true,
             tiles: Some(RedrawTiles::default()),
