@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use atelier_core::canvas::ModelSizes;
-use atelier_core::recipe::FileRole;
+use atelier_core::recipe::{CacheMode, FamilySetting, FileRole};
 
 /// A family of models: those that the engine runs the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -137,6 +137,48 @@ impl Family {
     #[must_use]
     pub const fn is_video(self) -> bool {
         matches!(self, Self::Svd | Self::Wan | Self::Ltx)
+    }
+
+    /// True where its models use a setting, as the engine decides it (`sample` and
+    /// `resolve_guidance` in stable-diffusion.cpp). `has_references`: there are reference pictures,
+    /// and the model looks at them.
+    #[must_use]
+    pub const fn uses(self, setting: FamilySetting, has_references: bool) -> bool {
+        match setting {
+            // Which UNets are for inpainting or edits only the engine's own check of their inputs tells.
+            FamilySetting::ImageGuidance => {
+                let of_references =
+                    matches!(self, Self::Flux | Self::Flux2 | Self::Flux2Klein | Self::QwenImage | Self::LongCat | Self::ZImage);
+                self.is_unet() || (has_references && of_references)
+            }
+            // Those whose code can leave layers out (`mmdit.hpp`, `flux.hpp`).
+            FamilySetting::SkipLayers => matches!(
+                self,
+                Self::Sd3
+                    | Self::Flux
+                    | Self::Flux2
+                    | Self::Flux2Klein
+                    | Self::Chroma
+                    | Self::ChromaRadiance
+                    | Self::OvisImage
+                    | Self::LongCat
+            ),
+            FamilySetting::TimestepShift => matches!(self, Self::Sdxl),
+            FamilySetting::StepCache => true,
+            FamilySetting::ZeroCondT => matches!(self, Self::QwenImage),
+            FamilySetting::ChromaMasks => matches!(self, Self::Chroma | Self::ChromaRadiance),
+            FamilySetting::VaeFormat => matches!(self, Self::Pid),
+        }
+    }
+
+    /// True where a step cache of this kind works with its models (`init_sample_cache_runtime`).
+    #[must_use]
+    pub const fn uses_cache(self, mode: CacheMode) -> bool {
+        match mode {
+            CacheMode::UCache => self.is_unet(),
+            CacheMode::EasyCache | CacheMode::DbCache | CacheMode::TaylorSeer | CacheMode::CacheDit => !self.is_unet(),
+            CacheMode::Spectrum => true,
+        }
     }
 
     /// Families whose text encoders take embeddings: those of `FrozenCLIPEmbedderWithCustomWords`

@@ -2,6 +2,8 @@
 
 use crate::gui::tests::*;
 use atelier_core::canvas::PixelRect;
+use atelier_library::ModelCard;
+use atelier_studio::library_service::LibrarySnapshot;
 
 #[test]
 fn a_typed_prompt_and_ctrl_enter_reach_the_engine() {
@@ -527,7 +529,7 @@ fn crowded(size: [f32; 2]) -> Studio {
     recipe.person.images.push(ImageSource::File("/pictures/a rather long name of a picture of a person.png".into()));
     let mut studio = Studio::sized(recipe, size);
     studio.make(1);
-    studio.harness.get_by_label("More settings").click();
+    studio.harness.get_by_label("More settings").click_accesskit();
     studio.click("Type a path");
     let (job, ..) = studio.generate();
     studio.begin(job, vec![2]);
@@ -543,6 +545,24 @@ fn crowded(size: [f32; 2]) -> Studio {
     app.state.shared.unplaced.push("/models/dreamy.safetensors".into());
     studio.harness.run_ok();
     studio
+}
+
+#[test]
+fn what_the_model_does_not_use_is_not_shown_and_what_is_set_is() {
+    let sees = |recipe: Recipe, family: Option<&str>| {
+        let main = recipe.files.main().map(Path::to_owned);
+        let mut studio = Studio::sized(recipe, [1440.0, 1600.0]);
+        let card = ModelCard { family: family.map(str::to_owned), main_file: main, ..ModelCard::default() };
+        studio.app_mut().state.shared.library = Arc::new(LibrarySnapshot { cards: vec![card], ..LibrarySnapshot::default() });
+        studio.harness.get_by_label("More settings").click_accesskit();
+        studio.harness.run_ok();
+        studio.harness.run_ok();
+        ["Skip layers", "Step shift", "Seamless"].map(|label| studio.sees(label))
+    };
+    assert_eq!(sees(ready(), Some("SD3")), [true, false, true]);
+    assert_eq!(sees(ready(), Some("SDXL")), [false, true, true]);
+    assert_eq!(sees(ready(), None), [true, true, true], "of an unknown model all is shown");
+    assert_eq!(sees(Recipe { timestep_shift: Some(250), ..ready() }, Some("SD3")), [true, true, true]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::Change;
-use atelier_core::recipe::{CacheMode, FamilySetting, Recipe};
+use atelier_core::recipe::{FamilySetting, Recipe};
 use atelier_core::sentences::capitalized;
 use atelier_library::Family;
 
@@ -12,7 +12,9 @@ use atelier_library::Family;
 pub(super) fn drop_unusable(recipe: &mut Recipe, family: Family, has_references: bool) -> Vec<PictureNote> {
     let mut notes = Vec::new();
     for setting in FamilySetting::ALL {
-        if !is_usable(setting, recipe, family, has_references) && setting.unset(recipe) {
+        let is_of_other_models =
+            setting == FamilySetting::StepCache && recipe.step_cache.as_ref().is_some_and(|cache| !family.uses_cache(cache.mode));
+        if (is_of_other_models || !family.uses(setting, has_references)) && setting.unset(recipe) {
             let sentence = format!("{}: {} models have no use for it.", capitalized(setting.name()), family.label());
             notes.push(PictureNote::of_change(Change::Unset { setting }, sentence));
         }
@@ -27,38 +29,11 @@ pub(super) fn drop_unusable(recipe: &mut Recipe, family: Family, has_references:
     notes
 }
 
-/// As the engine decides it (`sample` and `resolve_guidance` in stable-diffusion.cpp,
-/// `init_sample_cache_runtime`).
-fn is_usable(setting: FamilySetting, recipe: &Recipe, family: Family, has_references: bool) -> bool {
-    let is_chroma = matches!(family, Family::Chroma | Family::ChromaRadiance);
-    match setting {
-        FamilySetting::ImageGuidance => {
-            let of_references = [Family::Flux, Family::Flux2, Family::Flux2Klein, Family::QwenImage, Family::LongCat, Family::ZImage];
-            // Which UNets are for inpainting or edits only the engine's own check of their inputs tells.
-            family.is_unet() || (has_references && of_references.contains(&family))
-        }
-        // Those whose code can leave layers out (`mmdit.hpp`, `flux.hpp`).
-        FamilySetting::SkipLayers => {
-            use Family::{Chroma, ChromaRadiance, Flux, Flux2, Flux2Klein, LongCat, OvisImage, Sd3};
-            matches!(family, Sd3 | Flux | Flux2 | Flux2Klein | Chroma | ChromaRadiance | OvisImage | LongCat)
-        }
-        FamilySetting::TimestepShift => family == Family::Sdxl,
-        FamilySetting::StepCache => recipe.step_cache.as_ref().is_none_or(|cache| match cache.mode {
-            CacheMode::UCache => family.is_unet(),
-            CacheMode::EasyCache | CacheMode::DbCache | CacheMode::TaylorSeer | CacheMode::CacheDit => !family.is_unet(),
-            CacheMode::Spectrum => true,
-        }),
-        FamilySetting::ZeroCondT => family == Family::QwenImage,
-        FamilySetting::ChromaMasks => is_chroma,
-        FamilySetting::VaeFormat => family == Family::Pid,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use atelier_core::picture_note::used_recipe;
-    use atelier_core::recipe::{SkipLayers, StepCache};
+    use atelier_core::recipe::{CacheMode, SkipLayers, StepCache};
 
     #[test]
     fn what_a_model_does_not_use_is_told_and_not_said_of_its_picture() {

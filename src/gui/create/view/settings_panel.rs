@@ -30,9 +30,10 @@ use crate::gui::widgets;
 use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, setting_row, slider_row};
 use crate::settings::PreviewChoice;
 use atelier_core::recipe::{
-    CacheMode, PredictionType, ROWS, Recipe, Rng, SHARE, Sampler, Scheduler, SkipLayers, StepCache, changed_settings,
+    CacheMode, FamilySetting, PredictionType, ROWS, Recipe, Rng, SHARE, Sampler, Scheduler, SkipLayers, StepCache, changed_settings,
 };
 use atelier_core::sd_cli::numbers;
+use atelier_library::Family;
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
@@ -360,46 +361,34 @@ fn prediction_row(ui: &mut Ui, recipe: &mut Recipe) {
     });
 }
 
-/// Settings of the sampling that few pictures need.
-fn guidance_rows(ui: &mut Ui, recipe: &mut Recipe) {
-    optional_row(
-        ui,
-        "Image CFG",
-        &mut recipe.image_guidance,
-        1.5,
-        ROWS.image_guidance.limits,
-        0.05,
-        "How much the result follows the start or reference picture, for models that edit.",
-    );
-    let mut scale = recipe.skip_layers.as_ref().map(|skip| skip.scale);
-    let before = scale;
-    optional_row(
-        ui,
-        "Skip layers",
-        &mut scale,
-        SkipLayers::default().scale,
-        SkipLayers::SCALES,
-        0.05,
-        "Skip-layer guidance: better hands and bodies with SD3.5, a little slower.",
-    );
-    if scale != before {
-        recipe.skip_layers = scale.map(|scale| SkipLayers { scale, ..recipe.skip_layers.take().unwrap_or_default() });
+/// Settings of the sampling that few pictures need, without those that the model does not use.
+fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
+    let family = state.shared.model_family().and_then(Family::from_label);
+    // What is set stays in sight.
+    let uses = |setting: FamilySetting, is_set: bool| is_set || family.is_none_or(|family| family.uses(setting, true));
+    if uses(FamilySetting::ImageGuidance, recipe.image_guidance.is_some()) {
+        let hover = "How much the result follows the start or reference picture, for models that edit.";
+        optional_row(ui, "Image CFG", &mut recipe.image_guidance, 1.5, ROWS.image_guidance.limits, 0.05, hover);
     }
-    optional_row(
-        ui,
-        "Step shift",
-        &mut recipe.timestep_shift,
-        250,
-        ROWS.timestep_shift.limits,
-        1.0,
-        "Timestep shift of distilled SDXL models such as NitroSD.",
-    );
+    if uses(FamilySetting::SkipLayers, recipe.skip_layers.is_some()) {
+        let mut scale = recipe.skip_layers.as_ref().map(|skip| skip.scale);
+        let before = scale;
+        let hover = "Skip-layer guidance: better hands and bodies with SD3.5, a little slower.";
+        optional_row(ui, "Skip layers", &mut scale, SkipLayers::default().scale, SkipLayers::SCALES, 0.05, hover);
+        if scale != before {
+            recipe.skip_layers = scale.map(|scale| SkipLayers { scale, ..recipe.skip_layers.take().unwrap_or_default() });
+        }
+    }
+    if uses(FamilySetting::TimestepShift, recipe.timestep_shift.is_some()) {
+        let hover = "Timestep shift of distilled SDXL models such as NitroSD.";
+        optional_row(ui, "Step shift", &mut recipe.timestep_shift, 250, ROWS.timestep_shift.limits, 1.0, hover);
+    }
     let hover = "Seamless tiling: opposite edges continue each other, for patterns and textures.";
     row(ui, "Seamless", |ui| {
         ui.checkbox(&mut recipe.seamless_x, "Left, right").on_hover_text(hover);
         ui.checkbox(&mut recipe.seamless_y, "Top, bottom").on_hover_text(hover)
     });
-    cache_row(ui, recipe);
+    cache_row(ui, family, recipe);
     let hover = "Noise levels of the steps, separated by commas, in place of a noise schedule.";
     text_row(ui, "Sigmas", "14.6, 7.8, 3.5, 0", &numbers_text(&recipe.sigmas), hover, |text| {
         if let Ok(sigmas) = numbers(text) {
@@ -408,11 +397,13 @@ fn guidance_rows(ui: &mut Ui, recipe: &mut Recipe) {
     });
     let own = recipe.sampler_arguments.clone();
     text_row(ui, "Arguments", "apg_eta=1", &own, ROWS.sampler_arguments.help(), |text| text.clone_into(&mut recipe.sampler_arguments));
-    let hover = "Bring reference pictures to the size that the model learned, and number them for the prompt.";
-    row(ui, "References", |ui| {
-        ui.checkbox(&mut recipe.resize_references, "Resize").on_hover_text(hover);
-        ui.checkbox(&mut recipe.number_references, "Number").on_hover_text(hover)
-    });
+    if !recipe.reference_images.is_empty() || !recipe.resize_references || recipe.number_references {
+        let hover = "Bring reference pictures to the size that the model learned, and number them for the prompt.";
+        row(ui, "References", |ui| {
+            ui.checkbox(&mut recipe.resize_references, "Resize").on_hover_text(hover);
+            ui.checkbox(&mut recipe.number_references, "Number").on_hover_text(hover)
+        });
+    }
 }
 
 fn numbers_text(numbers: &[f32]) -> String {
@@ -435,7 +426,7 @@ fn text_row(ui: &mut Ui, label: &str, example: &str, own: &str, hover: &str, tak
     });
 }
 
-fn cache_row(ui: &mut Ui, recipe: &mut Recipe) {
+fn cache_row(ui: &mut Ui, family: Option<Family>, recipe: &mut Recipe) {
     const NONE: &str = "None";
     let hover = "Step cache: reuse parts of a step where little changed. Quicker, and another picture.";
     row(ui, "Step cache", |ui| {
@@ -447,7 +438,7 @@ fn cache_row(ui: &mut Ui, recipe: &mut Recipe) {
             .selected_text(mode.map_or(NONE, CacheMode::label))
             .show_ui(ui, |ui| {
                 ui.selectable_value(&mut chosen, None, NONE);
-                for mode in CacheMode::ALL {
+                for mode in CacheMode::ALL.iter().filter(|mode| family.is_none_or(|family| family.uses_cache(**mode))) {
                     ui.selectable_value(&mut chosen, Some(*mode), mode.label());
                 }
             });
@@ -504,7 +495,7 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                     0.05,
                     "CLIP layers to skip at the end. Some SD 1.5 models need 2.",
                 );
-                guidance_rows(ui, recipe);
+                guidance_rows(ui, state, recipe);
                 prediction_row(ui, recipe);
                 rng_row(ui, recipe);
                 optional_row(
