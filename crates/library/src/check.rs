@@ -27,6 +27,8 @@ pub struct Checked {
     pub size_multiple: u32,
     /// True where it looks at reference pictures. The engine does not expect them elsewhere.
     pub looks_at_references: bool,
+    /// True where it is given its start picture beside the noise: for inpainting or edits.
+    pub sees_start_picture: bool,
     /// False where the VAE has no encoder, and pictures cannot be started from.
     pub encodes_pictures: bool,
     /// True with a `PhotoMaker` v2, which reads features of faces beside pictures.
@@ -76,6 +78,7 @@ impl HeaderCache {
             adapters.insert(lora.path.clone(), adapter::place(&file_name(&lora.path), &known, family, &parts)?);
         }
         let looks_at_references = set.main_role().and_then(|role| set.known(role)).is_some_and(|known| known.kind.looks_at_references);
+        let sees_start_picture = set.main_role().and_then(|role| set.known(role)).is_some_and(|known| known.kind.sees_start_picture);
         let needs_id_embedding = set
             .known(FileRole::Photomaker)
             .is_some_and(|known| known.header.tensors.iter().any(|tensor| tensor.name.contains(PHOTOMAKER_V2)));
@@ -86,6 +89,7 @@ impl HeaderCache {
             family,
             size_multiple: family.size_multiple(),
             looks_at_references,
+            sees_start_picture,
             encodes_pictures,
             needs_id_embedding,
             files,

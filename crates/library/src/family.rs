@@ -140,16 +140,15 @@ impl Family {
     }
 
     /// True where its models use a setting, as the engine decides it (`sample` and
-    /// `resolve_guidance` in stable-diffusion.cpp). `has_references`: there are reference pictures,
-    /// and the model looks at them.
+    /// `resolve_guidance` in stable-diffusion.cpp). `sees_pictures`: the model is given its start
+    /// picture beside the noise, or looks at reference pictures that are there.
     #[must_use]
-    pub const fn uses(self, setting: FamilySetting, has_references: bool) -> bool {
+    pub const fn uses(self, setting: FamilySetting, sees_pictures: bool) -> bool {
         match setting {
-            // Which UNets are for inpainting or edits only the engine's own check of their inputs tells.
             FamilySetting::ImageGuidance => {
                 let of_references =
                     matches!(self, Self::Flux | Self::Flux2 | Self::Flux2Klein | Self::QwenImage | Self::LongCat | Self::ZImage);
-                self.is_unet() || (has_references && of_references)
+                sees_pictures && (self.is_unet() || of_references)
             }
             // Those whose code can leave layers out (`mmdit.hpp`, `flux.hpp`).
             FamilySetting::SkipLayers => matches!(

@@ -29,6 +29,9 @@ pub struct FileKind {
     pub is_lora: bool,
     /// True for a diffusion module that looks at reference pictures.
     pub looks_at_references: bool,
+    /// True for a diffusion module that is given its start picture beside the noise: for inpainting or
+    /// edits.
+    pub sees_start_picture: bool,
     /// The modules in it, by the roles that files of them alone would have.
     pub contains: Vec<FileRole>,
     /// Width of a text encoder.
@@ -59,6 +62,9 @@ pub(crate) const PHOTOMAKER_V2: &str = "qformer_perceiver.";
 
 /// Variant of a UNet that starts from a reference picture.
 const EDIT: &str = " edit";
+/// Variants that fill a masked part.
+const INPAINTING: &str = " inpainting";
+const FILL: &str = " Fill";
 
 /// Says what a file is.
 #[must_use]
@@ -72,6 +78,7 @@ pub fn identify(header: &Header) -> FileKind {
         quantisation: quantisation(header),
         is_lora: false,
         looks_at_references: false,
+        sees_start_picture: false,
         contains: Vec::new(),
         text_width: None,
         vocabulary: None,
@@ -242,7 +249,7 @@ impl<'a> Tensors<'a> {
                 return Some((Family::Chroma, ""));
             }
             // Fill is given the masked picture and the mask beside the noise: 384 numbers a patch.
-            return Some((Family::Flux, if dimension("img_in.weight", 1) == Some(384) { " Fill" } else { "" }));
+            return Some((Family::Flux, if dimension("img_in.weight", 1) == Some(384) { FILL } else { "" }));
         }
         let unet = has("input_blocks.0.0.weight") || (has("conv_in.weight") && starts("down_blocks."));
         if !unet {
@@ -254,7 +261,7 @@ impl<'a> Tensors<'a> {
         let inputs = dimension("input_blocks.0.0.weight", 1).or_else(|| dimension("conv_in.weight", 1));
         // Latents have 4 channels; a picture to edit has 4 more, its mask another one.
         let variant = match inputs {
-            Some(9) => " inpainting",
+            Some(9) => INPAINTING,
             Some(8) => EDIT,
             _ => "",
         };
@@ -280,6 +287,7 @@ impl<'a> Tensors<'a> {
         ];
         kind.family = Some(family);
         kind.looks_at_references = family.looks_at_references() || variant == EDIT;
+        kind.sees_start_picture = [INPAINTING, EDIT, FILL].contains(&variant);
         kind.contains.push(FileRole::Diffusion);
         let clip_l = self.names().any(|it| it.starts_with("cond_stage_model.") && !it.starts_with("cond_stage_model.1."));
         let parts = PARTS.iter().filter(|(start, _)| self.any_starts(start)).map(|(_, role)| *role);

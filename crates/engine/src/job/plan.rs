@@ -77,8 +77,17 @@ pub(super) fn prepare(
     recipe: &Recipe,
     placement: Result<ResolvedPlacement, PlacementError>,
 ) -> Result<GenerationPlan, JobError> {
-    let Checked { family, files, size_multiple, looks_at_references, encodes_pictures, needs_id_embedding, mut adapters, notes } =
-        engine.with_headers(|headers| headers.check(&recipe.files, &recipe.loras)).map_err(|problem| Failure::from(problem.advice))?;
+    let Checked {
+        family,
+        files,
+        size_multiple,
+        looks_at_references,
+        sees_start_picture,
+        encodes_pictures,
+        needs_id_embedding,
+        mut adapters,
+        notes,
+    } = engine.with_headers(|headers| headers.check(&recipe.files, &recipe.loras)).map_err(|problem| Failure::from(problem.advice))?;
     let mut notes: Vec<PictureNote> = notes.into_iter().map(PictureNote::changed).collect();
     for steps in &recipe.earlier_steps {
         let checked = engine.with_headers(|headers| headers.check(&recipe.files, &steps.loras));
@@ -97,8 +106,8 @@ pub(super) fn prepare(
     check_person(&recipe, needs_id_embedding).map_err(Failure::from)?;
     notes.extend(recipe.clamp().into_iter().map(PictureNote::changed));
     notes.extend(drop_foreign_schedule(&mut recipe, family));
-    let has_references = looks_at_references && !recipe.reference_images.is_empty();
-    notes.extend(drop_unusable(&mut recipe, family, has_references));
+    let sees_pictures = sees_start_picture || (looks_at_references && !recipe.reference_images.is_empty());
+    notes.extend(drop_unusable(&mut recipe, family, sees_pictures));
     notes.extend(weights_note(&recipe).map(PictureNote::changed));
     recipe.check_person_word().map_err(Failure::from)?;
     let read = |source: &ImageSource| read_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."));

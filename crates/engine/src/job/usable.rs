@@ -7,14 +7,14 @@ use atelier_core::recipe::{FamilySetting, Recipe};
 use atelier_core::sentences::capitalized;
 use atelier_library::Family;
 
-/// Takes the settings out of a recipe that have no effect on a model of this family. `has_references`:
-/// the model looks at reference pictures, and there are some.
-pub(super) fn drop_unusable(recipe: &mut Recipe, family: Family, has_references: bool) -> Vec<PictureNote> {
+/// Takes the settings out of a recipe that have no effect on a model of this family. `sees_pictures`:
+/// as [`Family::uses`] has it.
+pub(super) fn drop_unusable(recipe: &mut Recipe, family: Family, sees_pictures: bool) -> Vec<PictureNote> {
     let mut notes = Vec::new();
     for setting in FamilySetting::ALL {
         let is_of_other_models =
             setting == FamilySetting::StepCache && recipe.step_cache.as_ref().is_some_and(|cache| !family.uses_cache(cache.mode));
-        if (is_of_other_models || !family.uses(setting, has_references)) && setting.unset(recipe) {
+        if (is_of_other_models || !family.uses(setting, sees_pictures)) && setting.unset(recipe) {
             let sentence = format!("{}: {} models have no use for it.", capitalized(setting.name()), family.label());
             notes.push(PictureNote::of_change(Change::Unset { setting }, sentence));
         }
@@ -46,14 +46,14 @@ mod tests {
             chroma_dit_mask: false,
             ..Recipe::default()
         };
-        let used = |family, has_references| {
+        let used = |family, sees_pictures| {
             let mut recipe = asked.clone();
-            let notes = drop_unusable(&mut recipe, family, has_references);
+            let notes = drop_unusable(&mut recipe, family, sees_pictures);
             assert_eq!(used_recipe(asked.clone(), &notes), recipe, "{family:?}");
             (recipe, notes.len())
         };
         let (sdxl, notes) = used(Family::Sdxl, false);
-        assert_eq!((sdxl.timestep_shift, sdxl.skip_layers, sdxl.step_cache, notes), (Some(250), None, None, 4));
+        assert_eq!((sdxl.timestep_shift, sdxl.skip_layers, sdxl.step_cache, notes), (Some(250), None, None, 5));
         let (qwen, notes) = used(Family::QwenImage, true);
         assert!(qwen.zero_cond_t && qwen.skip_layers.is_none() && qwen.step_cache.is_some());
         assert_eq!((qwen.image_guidance, qwen.chroma_dit_mask, notes), (Some(2.0), true, 3));
