@@ -14,7 +14,7 @@ pub use crate::gui::history::History;
 pub use crate::gui::screen::Screen;
 use crate::settings::{ThemeChoice, Zoom};
 use atelier_core::advice::Advice;
-use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe};
+use atelier_core::recipe::{CacheMode, FamilySetting, FileRole, ImageSource, ModelFiles, Person, Recipe};
 use atelier_engine::{JobId, Residency, Resident};
 use atelier_library::{Family, ModelCard, ModelKind, Role};
 use atelier_studio::library_service::LibrarySnapshot;
@@ -72,6 +72,18 @@ impl Shared {
     pub fn model_family(&self) -> Option<&str> {
         let main = self.next.recipe.files.main()?;
         self.library.cards.iter().find(|card| card.main_file.as_deref() == Some(main))?.family.as_deref()
+    }
+
+    /// True unless it is known that the chosen model has no use for a setting.
+    #[must_use]
+    pub fn uses(&self, setting: FamilySetting) -> bool {
+        self.model_family().and_then(Family::from_label).is_none_or(|family| family.uses(setting, true))
+    }
+
+    /// True unless it is known that a step cache of this kind does not work with the chosen model.
+    #[must_use]
+    pub fn uses_cache(&self, mode: CacheMode) -> bool {
+        self.model_family().and_then(Family::from_label).is_none_or(|family| family.uses_cache(mode))
     }
 
     /// `Ok` unless it is known that the chosen model looks at no reference pictures.

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::environment::QueueEnv;
+use super::environment::{QueueEnv, warn};
 use super::report;
 use crate::cli::exit::Exit;
 use crate::cli::flags::{LibraryFlags, PathFlags, PullFlags, ServerFlags};
@@ -40,6 +40,7 @@ pub(super) fn run(
     // Models that jobs wait for are downloaded before the engine takes any memory.
     if pull.pull {
         let wanted = list_jobs(&paths.gallery_file()).map(|listing| {
+            warn(&listing.found, err.as_mut());
             let waiting = listing.rows.into_iter().filter(|row| row.job.state == JobState::Waiting);
             waiting.filter_map(|row| row.job.wanted_model).collect::<BTreeSet<_>>()
         });
@@ -67,7 +68,10 @@ pub(super) fn run(
     let options = QueueOptions { models: Some(models), ..QueueOptions::of_command(&paths) };
     // Before the first job can be made: snapshots are newest-wins, and the first that comes may have
     // its pictures already.
-    let reported = list_jobs(&paths.gallery_file()).ok().map(|listing| Reported::of(&listing.rows));
+    let reported = list_jobs(&paths.gallery_file()).ok().map(|listing| {
+        warn(&listing.found, err.as_mut());
+        Reported::of(&listing.rows)
+    });
     let service = match QueueService::start(options, Arc::clone(&handle), || {}) {
         Ok(service) => service,
         Err(error) => {

@@ -33,7 +33,6 @@ use atelier_core::recipe::{
     CacheMode, FamilySetting, PredictionType, ROWS, Recipe, Rng, SHARE, Sampler, Scheduler, SkipLayers, StepCache, changed_settings,
 };
 use atelier_core::sd_cli::numbers;
-use atelier_library::Family;
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
@@ -363,9 +362,8 @@ fn prediction_row(ui: &mut Ui, recipe: &mut Recipe) {
 
 /// Settings of the sampling that few pictures need, without those that the model does not use.
 fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
-    let family = state.shared.model_family().and_then(Family::from_label);
     // What is set stays in sight.
-    let uses = |setting: FamilySetting, is_set: bool| is_set || family.is_none_or(|family| family.uses(setting, true));
+    let uses = |setting: FamilySetting, is_set: bool| is_set || state.shared.uses(setting);
     if uses(FamilySetting::ImageGuidance, recipe.image_guidance.is_some()) {
         let hover = "How much the result follows the start or reference picture, for models that edit.";
         optional_row(ui, "Image CFG", &mut recipe.image_guidance, 1.5, ROWS.image_guidance.limits, 0.05, hover);
@@ -388,7 +386,7 @@ fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
         ui.checkbox(&mut recipe.seamless_x, "Left, right").on_hover_text(hover);
         ui.checkbox(&mut recipe.seamless_y, "Top, bottom").on_hover_text(hover)
     });
-    cache_row(ui, family, recipe);
+    cache_row(ui, state, recipe);
     let hover = "Noise levels of the steps, separated by commas, in place of a noise schedule.";
     text_row(ui, "Sigmas", "14.6, 7.8, 3.5, 0", &numbers_text(&recipe.sigmas), hover, |text| {
         if let Ok(sigmas) = numbers(text) {
@@ -426,7 +424,7 @@ fn text_row(ui: &mut Ui, label: &str, example: &str, own: &str, hover: &str, tak
     });
 }
 
-fn cache_row(ui: &mut Ui, family: Option<Family>, recipe: &mut Recipe) {
+fn cache_row(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     const NONE: &str = "None";
     let hover = "Step cache: reuse parts of a step where little changed. Quicker, and another picture.";
     row(ui, "Step cache", |ui| {
@@ -438,7 +436,7 @@ fn cache_row(ui: &mut Ui, family: Option<Family>, recipe: &mut Recipe) {
             .selected_text(mode.map_or(NONE, CacheMode::label))
             .show_ui(ui, |ui| {
                 ui.selectable_value(&mut chosen, None, NONE);
-                for mode in CacheMode::ALL.iter().filter(|mode| family.is_none_or(|family| family.uses_cache(**mode))) {
+                for mode in CacheMode::ALL.iter().filter(|mode| state.shared.uses_cache(**mode)) {
                     ui.selectable_value(&mut chosen, Some(*mode), mode.label());
                 }
             });
