@@ -9,6 +9,8 @@ fn drop_picture(studio: &mut Studio, name: &str) -> PathBuf {
     let picture = tool_pictures().into_iter().find(|picture| picture.name == name).unwrap();
     let path = picture.write(studio.folder.path()).unwrap();
     drop_paths(studio, std::slice::from_ref(&path));
+    // It moves what is below it: a click would miss.
+    studio.until("its small look", |app| app.state.create.thumbnail(&path).is_some());
     path
 }
 
@@ -119,6 +121,7 @@ fn a_picture_of_ours_is_shown_when_its_settings_are_used() {
     let info = PictureInfo { index: 0, seed: 99, cpu_math: None };
     let path = atelier_studio::results::store_picture(studio.folder.path(), &from, info, &[], &image(64, 3)).unwrap();
     drop_paths(&mut studio, std::slice::from_ref(&path));
+    studio.until("its small look", |app| app.state.create.thumbnail(&path).is_some());
     assert!(studio.sees("Made by Atelier") && studio.app().state.create.session.is_empty());
     studio.click("Use its settings");
     assert_eq!((recipe(&studio).seed, recipe(&studio).steps, &recipe(&studio).files), (99, 9, &ready().files));
