@@ -454,7 +454,7 @@ fn bytes_that_are_no_protocol_after_the_greeting_do_not_end_the_server() {
     let tensor = [&[6_u8, 0, 2, 0, 0, 0, 0, 0, 0][..], &[0xee; 512]].concat();
     let graph = [&[10_u8, 0, 2, 0, 0, 0, 0, 0, 0][..], &[0; 512]].concat();
     let endless = [&[6_u8][..], &[0xff; 8]].concat();
-    for after in [vec![99], tensor, graph, endless] {
+    for (after, borrowers) in [vec![99], tensor, graph, endless].into_iter().zip(1..) {
         let mut stream = TcpStream::connect(&server.address).unwrap();
         stream.write_all(&[hello.clone(), rpc_hello.clone(), after.clone()].concat()).unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();
@@ -463,6 +463,8 @@ fn bytes_that_are_no_protocol_after_the_greeting_do_not_end_the_server() {
         let _ = stream.read_to_end(&mut answer);
         assert!(answer.starts_with(b"atelier\n\x01"), "{after:?}");
         assert!(probe("127.0.0.1", server.port().parse().unwrap()).is_ok(), "{after:?}");
+        // Until it has left, the next one is told that the devices are lent.
+        server.words.wait_for_times("disconnected", borrowers);
     }
 }
 

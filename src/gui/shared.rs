@@ -77,13 +77,17 @@ impl Shared {
     /// True unless it is known that the chosen model has no use for a setting.
     #[must_use]
     pub fn uses(&self, setting: FamilySetting) -> bool {
-        self.model_family().and_then(Family::from_label).is_none_or(|family| family.uses(setting, true))
+        self.known_family().is_none_or(|family| family.uses(setting, true))
     }
 
     /// True unless it is known that a step cache of this kind does not work with the chosen model.
     #[must_use]
     pub fn uses_cache(&self, mode: CacheMode) -> bool {
-        self.model_family().and_then(Family::from_label).is_none_or(|family| family.uses_cache(mode))
+        self.known_family().is_none_or(|family| family.uses_cache(mode))
+    }
+
+    fn known_family(&self) -> Option<Family> {
+        self.model_family().and_then(Family::from_label)
     }
 
     /// `Ok` unless it is known that the chosen model looks at no reference pictures.

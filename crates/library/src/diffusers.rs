@@ -14,11 +14,11 @@ const INDEX: &str = "model_index.json";
 /// The file that says that a folder is a part of one.
 const CONFIG: &str = "config.json";
 /// The folders of the parts that a picture needs; others (a safety checker, a tokenizer) are left.
-const PARTS: [&str; 6] = ["unet", "transformer", "text_encoder", "text_encoder_2", "text_encoder_3", "vae"];
+pub(crate) const PARTS: [&str; 6] = ["unet", "transformer", "text_encoder", "text_encoder_2", "text_encoder_3", "vae"];
 /// Folders of a part that names its model.
 const DIFFUSION: [&str; 2] = ["unet", "transformer"];
 /// Names that weights have in every such folder.
-const NAMES: [&str; 3] = ["diffusion_pytorch_model", "model", "pytorch_model"];
+pub(crate) const NAMES: [&str; 3] = ["diffusion_pytorch_model", "model", "pytorch_model"];
 /// A folder of weights holds a few dozen files; what is beyond is another kind of folder.
 const MAX_ENTRIES: usize = 1000;
 

@@ -9,22 +9,20 @@ use super::diffusers;
 /// everybody uses, the name of its folder.
 #[must_use]
 pub fn name_of(path: &Path) -> String {
-    const EVERYBODYS: [&str; 5] = ["diffusion_pytorch_model", "model", "pytorch_model", "pytorch_lora_weights", "adapter_model"];
-    const PARTS: [&str; 8] =
-        ["unet", "transformer", "vae", "text_encoder", "text_encoder_2", "text_encoder_3", "controlnet", "image_encoder"];
+    const OF_ADAPTERS: [&str; 2] = ["pytorch_lora_weights", "adapter_model"];
+    const OTHER_PARTS: [&str; 2] = ["controlnet", "image_encoder"];
     let text = |name: Option<&std::ffi::OsStr>| name.unwrap_or_default().to_string_lossy().into_owned();
     let stem = text(path.file_stem());
     let plain = stem.split('.').next().unwrap_or(&stem);
-    if !EVERYBODYS.contains(&plain) {
+    if !diffusers::NAMES.contains(&plain) && !OF_ADAPTERS.contains(&plain) {
         return stem;
     }
-    // The part that makes a model what it is has its name.
-    if let Some(model) = diffusers::model_of(path).filter(|model| diffusers::is_diffusion(path) && model.file_name().is_some()) {
-        return text(model.file_name());
-    }
+    let is_part = |folder: &str| diffusers::PARTS.contains(&folder) || OTHER_PARTS.contains(&folder);
     let mut folders = path.ancestors().skip(1).map(|it| text(it.file_name()));
     match (folders.next(), folders.next()) {
-        (Some(part), Some(model)) if PARTS.contains(&part.as_str()) && !model.is_empty() => format!("{model} {part}"),
+        // The part that makes a model what it is has its name.
+        (Some(_), Some(model)) if diffusers::is_diffusion(path) && !model.is_empty() => model,
+        (Some(part), Some(model)) if is_part(&part) && !model.is_empty() => format!("{model} {part}"),
         (Some(folder), _) if !folder.is_empty() => folder,
         _ => stem,
     }

@@ -39,11 +39,14 @@ pub(crate) fn all(path: &Path) -> Vec<PathBuf> {
     (1..=count).map(|number| path.with_file_name(name.replace(&mark(index), &mark(number)))).collect()
 }
 
-/// Bytes of a model, in all its files; `None` where one of them is not there.
-pub(crate) fn bytes(path: &Path) -> Option<u64> {
+/// Bytes of a model, in all files of its set. `own`: those of this file, where a scan has measured
+/// them. `None` where the file is not there.
+pub(crate) fn whole_bytes(path: &Path, own: Option<u64>) -> Option<u64> {
     let size = |path: &Path| fs::metadata(path).ok().map(|file| file.len());
-    let files = all(path);
-    if files.is_empty() { size(path) } else { files.iter().try_fold(0, |sum: u64, path| Some(sum.saturating_add(size(path)?))) }
+    let set = all(path);
+    let whole = set.iter().try_fold(0, |sum: u64, path| Some(sum.saturating_add(size(path)?)));
+    // Of a set that is not whole, the file is all that is known.
+    whole.filter(|_| !set.is_empty()).or(own).or_else(|| size(path))
 }
 
 /// The file by which the engine opens a model: of an index, the first file that it names.

@@ -75,7 +75,7 @@ pub fn read_rgba_image(source: &ImageSource) -> Result<RgbaPixels, PictureError>
         }
         ImageSource::File(path) => {
             let decoded = decode(path)?;
-            let lost = decoded.fine().map(|fine| FineColours { has_alpha: false, ..fine }.parts()).unwrap_or_default();
+            let lost = decoded.colours().parts();
             let image = decoded.into_srgb();
             if image.width() == 0 || image.height() == 0 {
                 return Err(PictureError::Empty);
@@ -236,16 +236,26 @@ impl Decoded {
         rgba
     }
 
-    /// What the picture has beyond eight bits of sRGB; `None` where it has nothing.
-    fn fine(&self) -> Option<FineColours> {
+    /// What its colours have beyond eight bits of sRGB, without the samples and their opacity.
+    fn colours(&self) -> FineColours {
         let colour = self.image.color();
         let is_deep = colour.bytes_per_pixel() > colour.channel_count();
         let read = self.profile.as_deref().and_then(Profile::read);
-        if !is_deep && read.is_none() && !colour.has_alpha() {
+        FineColours {
+            samples: if is_deep { Samples::Sixteen(Vec::new()) } else { Samples::Eight(Vec::new()) },
+            has_alpha: false,
+            is_beyond_srgb: read.as_ref().is_some_and(|profile| profile.to_srgb().is_some()),
+            profile: self.profile.clone().filter(|_| read.is_some()),
+        }
+    }
+
+    /// What the picture has beyond eight bits of sRGB; `None` where it has nothing.
+    fn fine(&self) -> Option<FineColours> {
+        let colours = self.colours();
+        let is_deep = matches!(colours.samples, Samples::Sixteen(_));
+        if !is_deep && colours.profile.is_none() && !self.image.color().has_alpha() {
             return None;
         }
-        let is_beyond_srgb = read.as_ref().is_some_and(|profile| profile.to_srgb().is_some());
-        let profile = self.profile.clone().filter(|_| read.is_some());
         let (samples, has_alpha) = if is_deep {
             let pixels = self.image.to_rgba16();
             let has_alpha = pixels.pixels().any(|pixel| pixel.0[3] < u16::MAX);
@@ -255,7 +265,7 @@ impl Decoded {
             let has_alpha = pixels.pixels().any(|pixel| pixel.0[3] < u8::MAX);
             (Samples::Eight(pixels.into_raw()), has_alpha)
         };
-        (is_deep || has_alpha || profile.is_some()).then_some(FineColours { samples, has_alpha, profile, is_beyond_srgb })
+        (is_deep || has_alpha || colours.profile.is_some()).then_some(FineColours { samples, has_alpha, ..colours })
     }
 }
 

@@ -1,9 +1,13 @@
 //! The flags of what guides and shortens the sampling.
 
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
 use clap::Args;
 
 use super::{SAMPLING, finite, one_of, unit, within};
 use atelier_core::recipe::{CacheMode, ROWS, SkipLayers, StepCache, VaeFormat};
+use atelier_core::sd_cli::numbers;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct GuidanceFlags {
@@ -13,16 +17,16 @@ pub(in crate::cli) struct GuidanceFlags {
     #[arg(long, value_name = "X", value_parser = finite, help_heading = SAMPLING)]
     pub(in crate::cli) slg_scale: Option<f32>,
     /// Layers that skip-layer guidance leaves out [default: 7,8,9]
-    #[arg(long, value_name = "N,...", value_parser = layers, requires = "slg_scale", help_heading = SAMPLING)]
-    pub(in crate::cli) skip_layers: Option<Layers>,
+    #[arg(long, value_name = "N,...", value_parser = list::<u32>, requires = "slg_scale", help_heading = SAMPLING)]
+    pub(in crate::cli) skip_layers: Option<List<u32>>,
     /// Part of the steps after which skip-layer guidance begins, 0 to 1 [default: 0.01]
     #[arg(long, value_name = "X", value_parser = unit, requires = "slg_scale", help_heading = SAMPLING)]
     pub(in crate::cli) skip_layer_start: Option<f32>,
     /// Part of the steps after which skip-layer guidance ends, 0 to 1 [default: 0.2]
     #[arg(long, value_name = "X", value_parser = unit, requires = "slg_scale", help_heading = SAMPLING)]
     pub(in crate::cli) skip_layer_end: Option<f32>,
-    #[arg(long, value_name = "X,...", value_parser = sigmas, help_heading = SAMPLING, help = ROWS.sigmas.help())]
-    pub(in crate::cli) sigmas: Option<Sigmas>,
+    #[arg(long, value_name = "X,...", value_parser = list::<f32>, help_heading = SAMPLING, help = ROWS.sigmas.help())]
+    pub(in crate::cli) sigmas: Option<List<f32>>,
     #[arg(long, value_name = "N", help_heading = SAMPLING, help = within(&ROWS.timestep_shift))]
     pub(in crate::cli) timestep_shift: Option<u32>,
     #[arg(long, value_name = "NAME=X,...", help_heading = SAMPLING, help = ROWS.sampler_arguments.help())]
@@ -30,11 +34,11 @@ pub(in crate::cli) struct GuidanceFlags {
     #[arg(long, value_name = "NAME", help_heading = SAMPLING, help = cache_help())]
     pub(in crate::cli) cache_mode: Option<CacheMode>,
     /// Options of the step cache: threshold=0.25,start=0.15 and others of its mode
-    #[arg(long, value_name = "NAME=X,...", value_parser = cache_options, requires = "cache_mode", help_heading = SAMPLING)]
-    pub(in crate::cli) cache_option: Option<CacheOptions>,
+    #[arg(long, value_name = "NAME=X,...", value_parser = StepCache::read_options, requires = "cache_mode", help_heading = SAMPLING)]
+    pub(in crate::cli) cache_option: Option<BTreeMap<String, f32>>,
     /// Steps that Cache-DiT computes (1) and those that it may reuse (0)
     #[arg(long, value_name = "0|1,...", value_parser = mask, requires = "cache_mode", help_heading = SAMPLING)]
-    pub(in crate::cli) scm_mask: Option<Mask>,
+    pub(in crate::cli) scm_mask: Option<List<bool>>,
     /// Whether steps of the mask are reused only where little changed: dynamic or static
     #[arg(long, value_name = "NAME", value_parser = ["dynamic", "static"], requires = "scm_mask", help_heading = SAMPLING)]
     pub(in crate::cli) scm_policy: Option<String>,
@@ -67,21 +71,9 @@ pub(in crate::cli) struct FamilyFlags {
     pub(in crate::cli) disable_auto_resize_ref_image: bool,
 }
 
-/// Numbers of layers.
+/// A list that one value of a flag holds, which clap would take for several values.
 #[derive(Clone, Debug)]
-pub(in crate::cli) struct Layers(Vec<u32>);
-
-/// Noise levels.
-#[derive(Clone, Debug)]
-pub(in crate::cli) struct Sigmas(pub(in crate::cli) Vec<f32>);
-
-/// Options of a step cache.
-#[derive(Clone, Debug)]
-pub(in crate::cli) struct CacheOptions(std::collections::BTreeMap<String, f32>);
-
-/// The mask of a step cache.
-#[derive(Clone, Debug)]
-pub(in crate::cli) struct Mask(Vec<bool>);
+pub(in crate::cli) struct List<T>(pub(in crate::cli) Vec<T>);
 
 impl GuidanceFlags {
     /// The skip-layer guidance that is asked for.
@@ -95,7 +87,7 @@ impl GuidanceFlags {
     /// The step cache that is asked for.
     pub(in crate::cli) fn cache(&self) -> Option<StepCache> {
         let cache = StepCache::of(self.cache_mode?);
-        let options = self.cache_option.as_ref().map(|options| options.0.clone()).unwrap_or_default();
+        let options = self.cache_option.clone().unwrap_or_default();
         let mask = self.scm_mask.as_ref().map(|mask| mask.0.clone()).unwrap_or_default();
         Some(StepCache { options, mask, is_mask_static: self.scm_policy.as_deref() == Some("static"), ..cache })
     }
@@ -106,18 +98,10 @@ fn cache_help() -> String {
     format!("{}: {names} [default: none]", ROWS.step_cache.help())
 }
 
-fn layers(text: &str) -> Result<Layers, String> {
-    atelier_core::sd_cli::numbers(text).map(Layers)
+fn list<T: FromStr>(text: &str) -> Result<List<T>, String> {
+    numbers(text).map(List)
 }
 
-fn sigmas(text: &str) -> Result<Sigmas, String> {
-    atelier_core::sd_cli::numbers(text).map(Sigmas)
-}
-
-fn cache_options(text: &str) -> Result<CacheOptions, String> {
-    StepCache::read_options(text).map(CacheOptions)
-}
-
-fn mask(text: &str) -> Result<Mask, String> {
-    StepCache::read_mask(text).map(Mask)
+fn mask(text: &str) -> Result<List<bool>, String> {
+    StepCache::read_mask(text).map(List)
 }

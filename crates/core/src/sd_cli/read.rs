@@ -350,6 +350,13 @@ impl Reader {
         self.left_out.push(LeftOut { words: words.join(" "), reason: reason.to_owned() });
     }
 
+    /// Leaves out the options that are named and do nothing without another one.
+    fn leave_out_without(&mut self, other: &str, options: [(&str, bool); 3]) {
+        for (name, _) in options.into_iter().filter(|(_, is_named)| *is_named) {
+            self.leave_out(&[name], &format!("without {other} it has no effect"));
+        }
+    }
+
     fn set_placement(&mut self, text: &str, field: fn(&mut PlacementText) -> &mut String) -> Result<(), String> {
         let mut placement = self.placement.clone();
         text.trim().clone_into(field(&mut placement));
@@ -417,15 +424,12 @@ impl Reader {
         let scale = self.skip_scale.or(before.as_ref().map(|skip| skip.scale)).or(is_of_own_kind.then_some(0.0));
         let usual = before.unwrap_or_default();
         let Some(scale) = scale.filter(|scale| *scale != 0.0 || is_of_own_kind) else {
-            for (name, is_named) in [
+            let named = [
                 ("--skip-layers", self.skipped.is_some()),
                 ("--skip-layer-start", self.skip_start.is_some()),
                 ("--skip-layer-end", self.skip_end.is_some()),
-            ] {
-                if is_named {
-                    self.leave_out(&[name], "without --slg-scale it has no effect");
-                }
-            }
+            ];
+            self.leave_out_without("--slg-scale", named);
             return;
         };
         self.recipe.skip_layers = Some(SkipLayers {
@@ -463,15 +467,12 @@ impl Reader {
             Some(mode) => self.recipe.step_cache = Some(StepCache::of(mode)),
             None if self.is_cache_off || self.recipe.step_cache.is_none() => {
                 self.recipe.step_cache = None;
-                for (name, is_named) in [
+                let named = [
                     ("--cache-option", self.cache_options.is_some()),
                     ("--scm-mask", self.cache_mask.is_some()),
                     ("--scm-policy", self.is_mask_static.is_some()),
-                ] {
-                    if is_named {
-                        self.leave_out(&[name], "without --cache-mode it has no effect");
-                    }
-                }
+                ];
+                self.leave_out_without("--cache-mode", named);
             }
             None => {}
         }

@@ -152,7 +152,7 @@ impl AreaJob {
 
 /// The start picture with a result of its size where the mask selects, and every sample of its own
 /// elsewhere. A model decodes a whole picture, which is never quite the one that it was given.
-pub(crate) fn keep_unmasked(start: &Rgb8, result: &Rgb8, mask: &Mask) -> Result<Rgb8, Advice> {
+pub(crate) fn composite_masked(start: &Rgb8, result: &Rgb8, mask: &Mask) -> Result<Rgb8, Advice> {
     let crop = PixelRect::of_size(start.width(), start.height());
     let plan = AreaPlan { crop, work: (crop.width, crop.height), denoise: mask.clone(), paste: mask.clone() };
     let pasted = paste_area(start, result, &plan, false).ok_or_else(|| advice(&PictureError::Empty))?;

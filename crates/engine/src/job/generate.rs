@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::alternative_files::other_files;
-use super::area::{AreaInput, AreaJob, keep_unmasked};
+use super::area::{AreaInput, AreaJob, composite_masked};
 use super::checks::{can_be_tiled, is_larger_than_a_tile, lora_key};
 use super::error::JobError;
 use super::monitor::{JobMonitor, PicturePart};
@@ -128,7 +128,7 @@ impl<'a> Generator<'a> {
                     let image = self.whole(&mut session, *seed)?;
                     match (&plan.init, &plan.mask) {
                         (Some(start), Some(mask)) => {
-                            Image { pixels: keep_unmasked(start, &image.pixels, mask).map_err(Failure::from)?, ..image }
+                            Image { pixels: composite_masked(start, &image.pixels, mask).map_err(Failure::from)?, ..image }
                         }
                         _ => image,
                     }

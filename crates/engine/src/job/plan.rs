@@ -215,8 +215,7 @@ pub(super) fn prepare(
         (Some(area), _) => recipe.draft_step().unwrap_or(recipe.steps).saturating_mul(area.plans.len() as u32),
         (None, Some(hires)) => {
             let first = if hires.upscales_init { 0 } else { recipe.steps_to_run() };
-            let own = hires.settings.steps.unwrap_or(recipe.steps);
-            let second = if hires.settings.strength > 0.0 { recipe.draft_step().unwrap_or(own) } else { 0 };
+            let second = if hires.settings.strength > 0.0 { recipe.draft_step().unwrap_or_else(|| recipe.steps_in_pass(1)) } else { 0 };
             let second = second.saturating_mul(hires.tiles.len().max(1) as u32);
             first.saturating_add(second)
         }

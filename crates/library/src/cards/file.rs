@@ -52,7 +52,7 @@ pub(super) fn card_of_file(file: &DiskFile, downloaded: bool) -> ModelCard {
         (FileStatus::Known(facts), None) if kind == ModelKind::Part => sentence(&format!("{} in {}", facts.name, facts.quantisation)),
         _ => String::new(),
     };
-    let bytes = shards::bytes(&file.path).or(Some(file.bytes));
+    let bytes = shards::whole_bytes(&file.path, Some(file.bytes));
     let part = role.map(|role| CardFile {
         role,
         name: file_name(&file.path),

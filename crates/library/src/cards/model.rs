@@ -100,7 +100,7 @@ impl Sources<'_> {
             role: Role::Part(part),
             name: file_name(path),
             path: Some(path.to_owned()),
-            bytes: shards::bytes(path).or((path == it.main.path).then_some(it.main.bytes)),
+            bytes: shards::whole_bytes(path, (path == it.main.path).then_some(it.main.bytes)),
             facts: None,
             sha256: None,
         });
