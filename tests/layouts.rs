@@ -12,7 +12,7 @@ use atelier_library::{check_files, open_folders};
 use support::engine::Engine;
 use support::{folder, recipe};
 use testkit::families;
-use testkit::layouts::{diffusers_folder, diffusers_sd3, renamed, sharded};
+use testkit::layouts::{Fp8, diffusers_folder, diffusers_sd3, renamed, scaled_fp8, sharded};
 
 const DIFFUSION: &str = "model.diffusion_model.";
 
@@ -94,6 +94,31 @@ fn the_engine_opens_every_layout_that_the_library_takes_and_makes_the_same_pictu
             assert!(checked.encodes_pictures, "{family}, {name}");
             assert_eq!(run(files), right, "{family}, {name}");
         }
+    }
+}
+
+#[test]
+fn scaled_fp8_is_computed_as_the_values_that_it_means_in_every_part() {
+    let engine = Engine::start();
+    let dir = folder("layouts-fp8");
+    let whole: ModelFiles = families::family("zimage-vae", &dir)
+        .unwrap()
+        .into_iter()
+        .map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap()))
+        .collect();
+    let run = |files: ModelFiles| engine.run(&Recipe { files, steps: 1, prompt: "a lake".into(), ..recipe() }).pixels().to_vec();
+    let plain = run(whole.clone());
+    for role in [FileRole::Diffusion, FileRole::Llm, FileRole::Vae] {
+        let with = |form: Fp8| {
+            let path = dir.join(format!("{}-{form:?}.safetensors", role.key()));
+            let mut files = whole.clone();
+            files.set(role, scaled_fp8(whole.get(role).unwrap(), &path, form).unwrap());
+            check_files(&files, &[]).unwrap_or_else(|problem| panic!("{role:?}: {problem}"));
+            run(files)
+        };
+        let scaled = with(Fp8::Scaled);
+        assert_eq!(scaled, with(Fp8::Computed), "{role:?}");
+        assert_ne!(scaled, plain, "{role:?}: eight bits change the picture");
     }
 }
 

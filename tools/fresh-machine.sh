@@ -7,10 +7,10 @@
 # How this machine reaches its package servers (apt's sources, certificates, names) is carried over, so nothing of that is written here.
 # Everything is mounted in a namespace of its own: whatever happens, no mount outlives this script.
 #
-#   tools/fresh-machine.sh [--folder DIR] [--suite NAME] [--until packages|test|run] [--results DIR] [--keep]
+#   tools/fresh-machine.sh [--folder DIR] [--suite NAME] [--until packages|test|run] [--no-tests] [--results DIR] [--keep]
 set -euo pipefail
 
-suite=bookworm folder='' until=run results='' keep=no
+suite=bookworm folder='' until=run tests=yes results='' keep=no
 usage() {
     sed -n '2,/^set /s/^# \{0,1\}//p' "$0" | sed '$d' >&2
     exit 2
@@ -21,6 +21,7 @@ while [ $# -gt 0 ]; do
         --suite) suite=${2:?}; shift ;;
         --until) until=${2:?}; shift ;;
         --results) results=${2:?}; shift ;;
+        --no-tests) tests=no ;;
         --keep) keep=yes ;;
         *) usage ;;
     esac
@@ -49,19 +50,25 @@ if [ "${ATELIER_FRESH_INSIDE:-}" != yes ]; then
     }
     trap clean EXIT
     args=(--folder "$folder" --suite "$suite" --until "$until")
+    if [ $tests = no ]; then args+=(--no-tests); fi
     if [ -n "$results" ]; then args+=(--results "$(mkdir -p "$results" && cd "$results" && pwd)"); fi
     ATELIER_FRESH_INSIDE=yes unshare --mount --pid --fork --kill-child --propagation private "$0" "${args[@]}"
     exit
 fi
 
 steps=()
+# Seconds of processors that ended commands took.
+cpu_seconds() {
+    times | tail -n 1 | tr 'ms' '  ' | awk '{ printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }'
+}
 # step NAME COMMAND...: runs it and remembers how long it took.
 step() {
-    local name=$1 began=$SECONDS status=0
+    local name=$1 began=$SECONDS cpu status=0
+    cpu=$(cpu_seconds)
     shift
     printf '\n==== %s\n' "$name"
     "$@" || status=$?
-    steps+=("$(printf '%-34s %5d s' "$name" $((SECONDS - began)))$([ $status = 0 ] || echo "  failed ($status)")")
+    steps+=("$(printf '%-34s %5d s, %5d s of processors' "$name" $((SECONDS - began)) $(($(cpu_seconds) - cpu)))$([ $status = 0 ] || echo "  failed ($status)")")
     if [ $status != 0 ]; then
         report
         exit $status
@@ -97,7 +104,8 @@ refuses_without_leave() {
 opens_a_window() {
     local frames="$folder/tmp/frames" window='' waited
     mkdir -p "$frames"
-    # Xvfb came with the tests. The first build for `run` differs from the tests' own, so it may take minutes.
+    inside env DISPLAY=:77 sh -c 'command -v Xvfb xdotool' >/dev/null || in_system /usr/bin/apt-get install --yes --quiet xvfb xdotool >/dev/null
+    # The first build for `run` differs from the tests' own, so it may take minutes.
     inside Xvfb :77 -screen 0 1440x900x24 -nolisten tcp -fbdir /tmp/frames &
     local screen=$!
     inside env CI=true DISPLAY=:77 ATELIER_HOME=/tmp/atelier-home cargo xtask run &
@@ -126,11 +134,12 @@ carry_rust_and_sources
 mount_system
 step 'xtask names what is missing' refuses_without_leave
 step 'xtask installs it' inside env CI=true cargo xtask setup
-if [ "$until" != packages ]; then
+if [ "$until" != packages ] && [ $tests = yes ]; then
     step 'cargo xtask test, cold' inside env CI=true cargo xtask test
     step 'cargo xtask test, warm' inside env CI=true cargo xtask test
 fi
 if [ "$until" = run ]; then
     step 'cargo xtask run, until the window' opens_a_window
+    step 'the same again' opens_a_window
 fi
 report

@@ -1,5 +1,6 @@
 """The parts of run.sh: each measures with the program beside this file and adds rows to OUT/measured-gpu.md.
 
+    python3 kit.py OUT begin PART...
     python3 kit.py OUT PART
 """
 
@@ -14,6 +15,7 @@ import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+PROGRAM = pathlib.Path(os.environ.get("KIT_PROGRAM", HERE / "atelier")).resolve()
 OUT = pathlib.Path(sys.argv[1])
 TABLE = OUT / "measured-gpu.md"
 SMALL = bool(os.environ.get("KIT_SMALL"))
@@ -21,6 +23,8 @@ MODELS = pathlib.Path(os.environ.get("KIT_MODELS", OUT / "models"))
 SIZES = [64] if SMALL else [512, 1024]
 STEPS = 2 if SMALL else 6
 GIB = 1 << 30
+# Bytes of each random model.
+MODEL_SIZES = {"sd15": 2.2e9, "sdxl": 7e9, "zimage": 21e9, "flux": 33e9}
 ENVIRONMENT = {**os.environ, "ATELIER_HOME": str(OUT / "home"), "ATELIER_BUILTIN": str(HERE / "builtin-model")}
 
 
@@ -51,7 +55,7 @@ class Run:
             log.write(f"\n$ atelier {' '.join(self.words)}\n")
             log.flush()
             self.process = subprocess.Popen(
-                [HERE / "atelier", *self.words, "--json"], stdout=subprocess.PIPE, stderr=log, env=ENVIRONMENT, text=True
+                [PROGRAM, *self.words, "--json"], stdout=subprocess.PIPE, stderr=log, env=ENVIRONMENT, text=True
             )
             try:
                 for text in self.process.stdout:
@@ -149,7 +153,7 @@ def used_mib():
 
 
 def devices():
-    output = subprocess.run([HERE / "atelier", "devices", "--json"], capture_output=True, text=True, env=ENVIRONMENT)
+    output = subprocess.run([PROGRAM, "devices", "--json"], capture_output=True, text=True, env=ENVIRONMENT)
     if output.returncode != 0:
         sys.exit(f"atelier devices: {output.stderr}")
     return json.loads(output.stdout)
@@ -165,20 +169,40 @@ def device():
     return cards[0]
 
 
+def flags_file(name):
+    return MODELS / f"{name}.flags"
+
+
+def write_ahead(names):
+    """Starts a writer for each of these models, if there is room for all."""
+    MODELS.mkdir(parents=True, exist_ok=True)
+    names = [name for name in names if not flags_file(name).exists()]
+    if SMALL or sum(MODEL_SIZES[name] for name in names) > shutil.disk_usage(MODELS).free * 0.9:
+        return
+    for name in names:
+        file = flags_file(name)
+        begun = file.with_suffix(".begun")
+        begun.touch()
+        script = '"$0" "$1" "$2" > "$3" && mv "$3" "$4"; rm -f "$3"'
+        subprocess.Popen(["sh", "-c", script, HERE / "make-model", name, MODELS / name, begun, file], start_new_session=True)
+
+
 def model(name):
-    """Flags of a random model, which is written at the first call. The one before is deleted: together they fill the disk."""
-    folder, flags = MODELS / name, MODELS / f"{name}.flags"
-    if not flags.exists():
+    """Flags of a random model. Without room for all, the one before is deleted."""
+    file = flags_file(name)
+    begun = time.monotonic()
+    while file.with_suffix(".begun").exists():
+        time.sleep(0.1)
+    if not file.exists():
         shutil.rmtree(MODELS, ignore_errors=True)
         MODELS.mkdir(parents=True)
-        begun = time.monotonic()
-        made = subprocess.run([HERE / "make-model", name, folder], capture_output=True, text=True)
+        made = subprocess.run([HERE / "make-model", name, MODELS / name], capture_output=True, text=True)
         if made.returncode != 0:
             sys.exit(made.stderr)
-        flags.write_text(made.stdout)
-        size = sum(file.stat().st_size for file in folder.iterdir())
-        row(f"random {name} written", f"{size / 1e9:.1f} GB in {time.monotonic() - begun:.0f} s")
-    return flags.read_text().split("\n")[:-1]
+        file.write_text(made.stdout)
+    if time.monotonic() - begun > 1:
+        row(f"waited for random {name}", f"{time.monotonic() - begun:.0f} s")
+    return file.read_text().split("\n")[:-1]
 
 
 def generate(name, *words, size=None, steps=STEPS, watch=None):
@@ -193,7 +217,8 @@ def begin():
         driver = subprocess.run(smi, capture_output=True, text=True).stdout.strip()
     except OSError:
         driver = "no nvidia-smi"
-    version = subprocess.run([HERE / "atelier", "--version"], capture_output=True, text=True, env=ENVIRONMENT).stdout.strip()
+    write_ahead([name for name in MODEL_SIZES if name in " ".join(sys.argv[3:])])
+    version = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, env=ENVIRONMENT).stdout.strip()
     listed = devices()
     card, cpu = device(), [it for it in listed["devices"] if it["kind"] == "cpu"]
     add(f"# {card['description']}, {time.strftime('%Y-%m-%d %H:%M')}\n")

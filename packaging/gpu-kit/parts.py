@@ -58,6 +58,15 @@ def works():
     if asked and stopped.all("end"):
         row("cancel", f"{stopped.end['outcome']} after {stopped.end['at'] - asked[0]:.3f} s; a step takes {stopped.step_secs():.3f} s")
 
+    def kill(run, line):
+        if line["event"] == "step" and line["done"] >= 1:
+            run.process.kill()
+
+    before = used_mib()
+    Run("generate", *PROMPT, "--steps", 30, "--backend", PLACE, "-o", OUT / "k.png", watch=kill)
+    run = Run("generate", *BUILTIN, "--backend", PLACE, "-o", OUT / "k.png")
+    row("killed in a step", f"then {run.outcome}; card before {before}, after {used_mib()} MiB")
+
     memory = []
 
     def resident(run, line):
@@ -74,41 +83,43 @@ def works():
 def memory(name):
     """Predicted against measured, what the device takes for itself, and running out."""
     name = "tiny" if SMALL else name
-    for size in SIZES:
-        for extra in ([], ["--no-diffusion-fa"]):
-            before = used_mib()
-            with Card() as card:
-                # Two pictures: the first one begins before all weights are there.
-                run = generate(name, "--backend", PLACE, "-b", 2, *extra, size=size, steps=2)
-            row(f"{name} {size}", f"{timings(run)}; step {run.step_secs():.3f} s", run.command)
-            on_card, predictions = 0, predicted([*generate_words(name, size), "--backend", PLACE, *extra])
-            for peak in (it for line in run.all("measured") for it in line["peaks"] if it["device"] == NAME):
-                wanted, size_ = predictions.get(peak["phase"], 0), peak["bytes"]
-                error = f"{(wanted / size_ - 1) * 100:+.2f} %" if size_ else "-"
-                row(f"{name} {size} {peak['phase']}", f"measured {mib(size_)}, predicted {mib(wanted)}, error {error}")
-                on_card = max(on_card, size_)
-            if card.peak and before is not None:
-                taken = card.peak - before
-                row(f"{name} {size}: the driver's view", f"{taken} MiB at most, {taken - on_card / 2**20:.0f} MiB of it in no buffer; "
-                    f"before {before}, after {used_mib()} MiB")
-            if not run.ok:
-                break
-    stored = OUT / "home" / "data" / "measured.json"
-    found = stored if stored.exists() else next((OUT / "home").rglob("measured.json"), None)
-    if found:
-        overhead = json.loads(found.read_text()).get("slack", {}).get(NAME, {}).get("samples", [])
-        row("what the device takes for itself, as Atelier learned it", ", ".join(mib(it) for it in overhead) or "-")
-
+    runs = [compare(name, size) for size in SIZES]
     size = SIZES[-1]
-    plan = [*generate_words(name, size), "--backend", PLACE]
-    needed = peak_of(plan)
-    for share in (0.75, 0.5, 0.25):
-        budget = max(needed * share / GIB, 0.01)
-        run = generate(name, "--backend", PLACE, "--max-vram", f"{budget:.2f}", size=size, steps=2)
-        row(f"a budget of {share:.0%} of what it needs", f"{timings(run)}; step {run.step_secs():.3f} s", run.command)
+    budget = f"{max(most(runs[-1]) / 2 / GIB, 0.01):.2f}"
+    run = generate(name, "--backend", PLACE, "--max-vram", budget, "--stream-layers", size=size, steps=2)
+    row("a budget of half of it, streamed", f"{timings(run)}; step {run.step_secs():.3f} s", run.command)
+    stored = next((OUT / "home").rglob("measured.json"), None)
+    if stored:
+        overhead = json.loads(stored.read_text()).get("slack", {}).get(NAME, {}).get("samples", [])
+        row("what the device takes for itself, as Atelier learned it", ", ".join(mib(it) for it in overhead) or "-")
     hog(name, size)
     run = generate(name, "--backend", PLACE, size=size, steps=1)
     row("the next picture", run.outcome)
+    compare(name, SIZES[0], "--no-diffusion-fa")
+
+
+def compare(name, size, *extra):
+    """Two pictures: the first one begins before all weights are there."""
+    before = used_mib()
+    with Card() as card:
+        run = generate(name, "--backend", PLACE, "-b", 2, *extra, size=size, steps=2)
+    row(f"{name} {size}", f"{timings(run)}; step {run.step_secs():.3f} s", run.command)
+    on_card, predictions = 0, predicted([*generate_words(name, size), "--backend", PLACE, *extra])
+    for peak in (it for line in run.all("measured") for it in line["peaks"] if it["device"] == NAME):
+        wanted, measured = predictions.get(peak["phase"], 0), peak["bytes"]
+        error = f"{(wanted / measured - 1) * 100:+.2f} %" if measured else "-"
+        row(f"{name} {size} {peak['phase']}", f"measured {mib(measured)}, predicted {mib(wanted)}, error {error}")
+        on_card = max(on_card, measured)
+    if card.peak and before is not None:
+        taken = card.peak - before
+        row(f"{name} {size}: the driver's view", f"{taken} MiB at most, {taken - on_card / 2**20:.0f} MiB of it in no buffer; "
+            f"before {before}, after {used_mib()} MiB")
+    return run
+
+
+def most(run):
+    """The most bytes in buffers on the card."""
+    return max((it["bytes"] for line in run.all("measured") for it in line["peaks"] if it["device"] == NAME), default=GIB)
 
 
 def generate_words(name, size):
@@ -119,22 +130,15 @@ def generate_words(name, size):
 
 def predicted(words):
     """Bytes in buffers on the card that each phase is predicted to need."""
-    from kit import ENVIRONMENT
+    from kit import ENVIRONMENT, PROGRAM
 
-    output = subprocess.run([HERE / "atelier", "plan", *words, "-p", "a hill", "--json"], capture_output=True, text=True, env=ENVIRONMENT)
+    output = subprocess.run([PROGRAM, "plan", *words, "-p", "a hill", "--json"], capture_output=True, text=True, env=ENVIRONMENT)
     if not output.stdout:
         row("prediction", output.stderr)
         return {}
     on_card = [it for it in json.loads(output.stdout)["requested"]["devices"] if it["name"] == NAME]
     # What the device takes for itself is in no buffer.
     return {phase["phase"]: phase["total_bytes"] - phase["overhead_bytes"] for it in on_card for phase in it["phases"]}
-
-
-def peak_of(words):
-    """The most of it."""
-    peak = max(predicted(words).values(), default=GIB)
-    row("predicted at most", mib(peak), "atelier plan --json")
-    return peak
 
 
 HOG = """
@@ -164,35 +168,78 @@ def hog(name, size):
         process.wait()
 
 
-def speed():
-    """Seconds a step: resident, streamed, from RAM; against PyTorch."""
-    name = "tiny" if SMALL else "sd15"
-    for size in SIZES:
-        with Card() as card:
-            run = generate(name, "--backend", PLACE, "-b", 2, size=size, steps=STEPS if SMALL else 20)
-        resident = run.step_secs()
-        phases = sum(run.timings.get(it, 0) for it in ("load_secs", "encode_secs", "denoise_secs", "decode_secs"))
-        row(f"{name} {size} resident", f"step {resident:.4f} s; {timings(run)}; {card.busy}", run.command)
-        if run.ok:
-            row("outside all phases, for both pictures", f"{run.timings['total_secs'] - phases:.3f} s")
-        needed = peak_of([*generate_words(name, size), "--backend", PLACE])
-        ways = {
-            "text encoder on the processor": ["--backend", f"te=cpu,diffusion={NAME},vae={NAME}"],
-            "weights in RAM": ["--backend", PLACE, "--offload-to-cpu"],
-            "streamed at a half": ["--backend", PLACE, "--max-vram", f"{max(needed / 2 / GIB, 0.01):.2f}", "--stream-layers", "--offload-to-cpu"],
-            "streamed at a quarter": ["--backend", PLACE, "--max-vram", f"{max(needed / 4 / GIB, 0.01):.2f}", "--stream-layers", "--offload-to-cpu"],
-        }
+def foretold(words):
+    """What `atelier plan` says of seconds; None before devices were measured."""
+    from kit import ENVIRONMENT, PROGRAM
+
+    output = subprocess.run([PROGRAM, "plan", *words, "-p", "a hill", "--json"], capture_output=True, text=True, env=ENVIRONMENT)
+    return json.loads(output.stdout)["requested"]["time"] if output.stdout else None
+
+
+def speed(name):
+    """Seconds a step: resident, streamed, from RAM; against PyTorch and against what was foretold."""
+    name = "tiny" if SMALL else name
+    measured = (OUT / f"rates-{NAME}.json").exists()
+    for line in [] if measured else Run("devices", "--measure").all("rates"):
+        for it in line["devices"]:
+            row(f"devices --measure: {it['device']}", it.get("error") or f"{it['samples']} samples, {it['unsteady_samples']} unsteady, {it['secs']:.1f} s")
+            (OUT / f"rates-{it['device']}.json").write_text(json.dumps(it))
+    resident = {size: in_memory(name, size) for size in SIZES}
+    if name in ("tiny", "sd15"):
+        output = subprocess.run([sys.executable, HERE / "unet.py", *map(str, [32] if SMALL else SIZES)], capture_output=True, text=True)
+        for line in output.stdout.splitlines():
+            row(*line.split("\t"))
+        if output.returncode != 0:
+            row("PyTorch", f"left out: {(output.stderr.strip().splitlines() or ['no reason given'])[-1]}")
+    for size, (step_secs, needed) in reversed(resident.items()):
+        budget = lambda share: ["--max-vram", f"{max(needed * share / GIB, 0.01):.2f}", "--stream-layers", "--offload-to-cpu"]
+        ways = {"weights in RAM": ["--offload-to-cpu"], "streamed at a half": budget(1 / 2), "streamed at a quarter": budget(1 / 4)}
         for what, words in ways.items():
             with Card() as card:
-                run = generate(name, *words, size=size, steps=STEPS if SMALL else 12)
-            ratio = f"{run.step_secs() / resident:.2f} of resident; " if run.ok and resident > 0 else ""
+                run = generate(name, "--backend", PLACE, *words, size=size, steps=STEPS if SMALL else 8)
+            ratio = f"{run.step_secs() / step_secs:.2f} of resident; " if run.ok and step_secs > 0 else ""
             row(f"{name} {size} {what}", f"step {run.step_secs():.4f} s, {ratio}{timings(run)}; {card.busy}", run.command)
-    output = subprocess.run([sys.executable, HERE / "unet.py", *map(str, [32] if SMALL else SIZES)], capture_output=True, text=True)
-    for line in output.stdout.splitlines():
-        row(*line.split("\t"))
-    if output.returncode != 0:
-        row("PyTorch", f"left out: {(output.stderr.strip().splitlines() or ['no reason given'])[-1]}")
-    row("sd-cli for the same backend; two resident models in one process", "left out: the kit holds only the program")
+
+
+def in_memory(name, size):
+    """Seconds of a step with everything on the device, beside what was foretold."""
+    steps = STEPS if SMALL else 20
+    time_ = foretold([*generate_words(name, size), "--cfg", "1", "--steps", str(steps), "--backend", PLACE])
+    with Card() as card:
+        run = generate(name, "--backend", PLACE, "-b", 2, size=size, steps=steps)
+    phases = sum(run.timings.get(it, 0) for it in ("load_secs", "encode_secs", "denoise_secs", "decode_secs"))
+    row(f"{name} {size} resident", f"step {run.step_secs():.4f} s; {timings(run)}; {card.busy}", run.command)
+    if time_:
+        row("foretold", f"step {time_['step_secs']:.4f} s, load {time_['load_secs']:.2f}, encode {time_['encode_secs']:.2f}, "
+            f"decode {time_['decode_secs']:.3f}, both pictures {time_['total_secs'] + time_['next_picture_secs']:.2f} s")
+    if run.ok:
+        row("outside all phases, for both pictures", f"{run.timings['total_secs'] - phases:.3f} s")
+    return run.step_secs(), most(run)
+
+
+def switch():
+    """Two models in one process, a picture of each in turn."""
+    from kit import ENVIRONMENT, PROGRAM, model
+
+    models = {"built-in": [], "tiny" if SMALL else "sd15": model("tiny" if SMALL else "sd15")}
+    order = [*models] * 3
+    ids = {}
+    for name in order:
+        words = [PROGRAM, "queue", "add", *models[name], "-p", "a hill", "--steps", "2", "--backend", PLACE, "--json"]
+        added = subprocess.run(words, capture_output=True, text=True, env=ENVIRONMENT)
+        for text in added.stdout.splitlines():
+            ids[json.loads(text)["id"]] = name
+        if added.returncode != 0:
+            row(f"queue add {name}", added.stderr.strip())
+    used = []
+
+    def watch(run, line):
+        if line["event"] == "ended":
+            used.append(used_mib())
+            row(f"{ids.get(line['id'], '?')}", f"{line['state']} in {line['secs']:.3f} s {line['reason'] or ''}; card {used[-1]} MiB")
+
+    Run("queue", "run", watch=watch)
+    row("after the program's end", f"card {used_mib()} MiB")
 
 
 def breaks():
@@ -211,8 +258,9 @@ def breaks():
         run = generate(name, "--backend", PLACE, steps=1)
         row(f"killed while {phase}" if killed else f"no phase {phase} was seen", f"then {run.outcome}; card before {before}, after {used_mib()} MiB")
 
-    words = [HERE / "atelier", "generate", *generate_words(name, SIZES[0]), "-p", "a hill", "--cfg", "1", "--steps", str(STEPS), "--backend", PLACE]
-    from kit import ENVIRONMENT
+    from kit import ENVIRONMENT, PROGRAM
+
+    words = [PROGRAM, "generate", *generate_words(name, SIZES[0]), "-p", "a hill", "--cfg", "1", "--steps", str(STEPS), "--backend", PLACE]
 
     begun = time.monotonic()
     both = [subprocess.Popen([*words, "-o", OUT / f"both{n}.png"], env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for n in (1, 2)]
@@ -242,7 +290,9 @@ def training():
 def run(name):
     if name.startswith("memory-"):
         return memory(name.removeprefix("memory-"))
-    part = {"works": works, "speed": speed, "breaks": breaks, "training": training}.get(name)
+    if name.startswith("speed-"):
+        return speed(name.removeprefix("speed-"))
+    part = {"works": works, "switch": switch, "breaks": breaks, "training": training}.get(name)
     if part is None:
         sys.exit(f"There is no part called {name}.")
     return part()

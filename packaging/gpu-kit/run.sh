@@ -1,10 +1,11 @@
 #!/bin/sh
 # Measures Atelier on this machine's graphics card: ./run.sh [OUT]. Needs Python 3; no network, no Rust.
 #
-#   KIT_PARTS="works speed"   only these parts (default: all of LIMITS below but training)
+#   KIT_PARTS="works switch"  only these parts (default: those of KIT_PARTS below)
 #   KIT_DEVICE=Vulkan1        another device than the first graphics card
 #   KIT_SMALL=1               tiny models and pictures, to try the kit itself on Mesa's software device
-#   KIT_MODELS=FOLDER         where random models are written, one at a time (33 GB at most; /dev/shm is fast)
+#   KIT_PROGRAM=FILE          another program than the kit's, such as one with CUDA
+#   KIT_MODELS=FOLDER         where random models are written (30 GB; 7 GB where there is room for one alone) and stay
 #
 # OUT/measured-gpu.md grows row by row; a part that runs out of time keeps the rows that it has.
 set -u
@@ -14,8 +15,9 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 
 # Seconds for each part.
-LIMITS="works=180 memory-sd15=90 memory-sdxl=120 memory-zimage=150 memory-flux=180 speed=420 breaks=300 training=600"
-: "${KIT_PARTS:=works memory-sd15 memory-sdxl memory-zimage memory-flux speed breaks}"
+LIMITS="works=90 memory-sd15=30 memory-sdxl=50 memory-zimage=50 memory-flux=120 speed-sd15=110 speed-sdxl=60 switch=30 breaks=300 training=600"
+: "${KIT_PARTS:=works memory-sd15 memory-sdxl memory-zimage speed-sd15 speed-sdxl switch}"
+keep=${KIT_MODELS:-}
 : "${KIT_MODELS:=$out/models}"
 export KIT_MODELS
 
@@ -31,7 +33,8 @@ fi
 # Without a graphics card ggml uses Mesa's software device only where it is named.
 if [ -n "${KIT_SMALL:-}" ]; then export GGML_VK_VISIBLE_DEVICES="${GGML_VK_VISIBLE_DEVICES:-0}"; fi
 
-python3 "$here/kit.py" "$out" begin || exit 1
+# shellcheck disable=SC2086
+python3 "$here/kit.py" "$out" begin $KIT_PARTS || exit 1
 for part in $KIT_PARTS; do
     limit=
     for entry in $LIMITS; do
@@ -47,5 +50,5 @@ for part in $KIT_PARTS; do
     code=$?
     python3 "$here/kit.py" "$out" end "$part" "$code" "$(($(date +%s) - begun))" "$limit"
 done
-rm -rf "$KIT_MODELS"
+if [ -z "$keep" ]; then rm -rf "$KIT_MODELS"; fi
 echo "$out/measured-gpu.md"

@@ -1,4 +1,4 @@
-"""Seconds that PyTorch takes for a step of a UNet with SD1.5's shapes and random weights: `python3 unet.py SIDE...` (pixels), tab-separated rows."""
+"""Seconds that PyTorch takes for a step of SD1.5's UNet, and for its decoder, with random weights: `python3 unet.py SIDE...` (pixels), tab-separated rows."""
 
 import sys
 import time
@@ -11,15 +11,17 @@ WIDTHS, HEADS, CONTEXT, TIME = (320, 640, 1280, 1280), 8, 768, 1280
 
 
 class Residual(nn.Module):
-    def __init__(self, inputs, outputs):
+    def __init__(self, inputs, outputs, time=TIME):
         super().__init__()
         self.norm1, self.conv1 = nn.GroupNorm(32, inputs), nn.Conv2d(inputs, outputs, 3, padding=1)
-        self.time = nn.Linear(TIME, outputs)
+        self.time = nn.Linear(time, outputs) if time else None
         self.norm2, self.conv2 = nn.GroupNorm(32, outputs), nn.Conv2d(outputs, outputs, 3, padding=1)
         self.skip = nn.Conv2d(inputs, outputs, 1) if inputs != outputs else nn.Identity()
 
     def forward(self, x, time_, text):
-        y = self.conv1(F.silu(self.norm1(x))) + self.time(F.silu(time_))[:, :, None, None]
+        y = self.conv1(F.silu(self.norm1(x)))
+        if self.time:
+            y = y + self.time(F.silu(time_))[:, :, None, None]
         return self.skip(x) + self.conv2(F.silu(self.norm2(y)))
 
 
@@ -99,27 +101,67 @@ class UNet(nn.Module):
         return self.last(F.silu(self.norm(x)))
 
 
+class Decoder(nn.Module):
+    """SD1.5's VAE decoder; its blocks are the UNet's without time."""
+
+    def __init__(self):
+        super().__init__()
+        block = lambda inputs, outputs: Residual(inputs, outputs, time=None)
+        parts, width = [nn.Conv2d(4, 512, 3, padding=1), block(512, 512), PixelAttention(512), block(512, 512)], 512
+        for level, outputs in enumerate((512, 512, 256, 128)):
+            for _ in range(3):
+                parts.append(block(width, outputs))
+                width = outputs
+            if level < 3:
+                parts.append(Resample(width, True))
+        self.parts = nn.ModuleList(parts)
+        self.norm, self.last = nn.GroupNorm(32, 128), nn.Conv2d(128, 3, 3, padding=1)
+
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x) if isinstance(part, nn.Conv2d) else part(x, None, None)
+        return self.last(F.silu(self.norm(x)))
+
+
+class PixelAttention(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm = nn.GroupNorm(32, width)
+        self.q, self.k, self.v, self.out = (nn.Linear(width, width) for _ in range(4))
+
+    def forward(self, x, time_, text):
+        y = self.norm(x).flatten(2).transpose(1, 2)
+        y = F.scaled_dot_product_attention(*(it(y)[:, None] for it in (self.q, self.k, self.v)))[:, 0]
+        return x + self.out(y).transpose(1, 2).unflatten(2, x.shape[2:])
+
+
+def median_secs(call, on_card):
+    """Of several calls, without the first."""
+    times = []
+    for _ in range(12 if on_card else 2):
+        begun = time.perf_counter()
+        call()
+        if on_card:
+            torch.cuda.synchronize()
+        times.append(time.perf_counter() - begun)
+    return sorted(times[1:])[len(times[1:]) // 2]
+
+
 @torch.inference_mode()
 def main():
     on_card = torch.cuda.is_available()
     place = torch.device("cuda" if on_card else "cpu")
     kind = torch.bfloat16 if on_card else torch.float32
     model = UNet().to(place, kind).to(memory_format=torch.channels_last)
+    decoder = Decoder().to(place, kind).to(memory_format=torch.channels_last)
     count = sum(it.numel() for it in model.parameters())
     for side in map(int, sys.argv[1:]):
         x = torch.randn(1, 4, side // 8, side // 8, device=place, dtype=kind).to(memory_format=torch.channels_last)
         rest = torch.randn(1, 320, device=place, dtype=kind), torch.randn(1, 77, CONTEXT, device=place, dtype=kind)
-        times = []
-        for _ in range(12 if on_card else 2):
-            begun = time.perf_counter()
-            y = model(x, *rest)
-            if on_card:
-                torch.cuda.synchronize()
-            times.append(time.perf_counter() - begun)
-        assert y.shape == x.shape
-        median = sorted(times[1:])[len(times[1:]) // 2]
+        step, decode = (median_secs(call, on_card) for call in (lambda: model(x, *rest), lambda: decoder(x)))
         where = torch.cuda.get_device_name() if on_card else "the processor"
-        print(f"PyTorch {torch.__version__}, SD1.5's UNet ({count / 1e6:.0f} M), {side}, {kind}, {where}\tstep {median:.4f} s\tpython3 unet.py {side}", flush=True)
+        print(f"PyTorch {torch.__version__}, SD1.5's UNet ({count / 1e6:.0f} M) and decoder, {side}, {kind}, {where}"
+              f"\tstep {step:.4f} s, decode {decode:.4f} s\tpython3 unet.py {side}", flush=True)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 
 mod cargo;
 mod chores;
+mod debian;
 mod display;
 mod failure;
 mod files;
@@ -23,6 +24,7 @@ mod packages;
 mod release;
 mod requirements;
 mod sanitize;
+mod shader_compiler;
 mod stages;
 mod stale_engine;
 mod vulkan;

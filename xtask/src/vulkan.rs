@@ -12,12 +12,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::cargo::{cargo, finish, target_folder};
+use crate::debian::{debian_mirror, fetch};
 use crate::failure::Failure;
 use crate::files::copy_folder;
 use crate::install::ensure_installed;
 use crate::installed::software_vulkan_driver;
 use crate::options::Options;
 use crate::requirements::{Os, Purpose};
+use crate::shader_compiler;
 
 /// The Debian release whose headers are new enough.
 const NEWER_DEBIAN: &str = "trixie";
@@ -42,7 +44,7 @@ pub(crate) fn test(options: &Options) -> Result<(), Failure> {
         .args(["--package", "atelier", "--no-default-features", "--features", "vulkan", "--test", "vulkan", "--target-dir"])
         .arg(&target);
     command.args(["--", "--nocapture"]).args(&options.rest);
-    set_header_path(&mut command)?;
+    set_prefixes(&mut command)?;
     let driver = software_vulkan_driver().ok_or_else(|| Failure::new("Mesa's Vulkan driver for the processor was not found."))?;
     // The only one that the loader sees, by its newer name and its older one, so that it is the
     // first device on every machine.
@@ -57,27 +59,31 @@ pub(crate) fn prepare_build(command: &mut Command, options: &Options) -> Result<
         return Ok(());
     }
     ensure_installed(Purpose::BuildVulkan, options)?;
-    set_header_path(command)
+    set_prefixes(command)
 }
 
-/// Tells `CMake` of headers that are new enough, fetched where the system's are not.
-pub(crate) fn set_header_path(command: &mut Command) -> Result<(), Failure> {
-    if let Some(prefix) = find_or_fetch_headers(&target_folder().join("vulkan"))? {
-        command.env("CMAKE_PREFIX_PATH", prepend_path("CMAKE_PREFIX_PATH", &prefix)?);
+/// Tells `CMake` of headers and a shader compiler that are new enough, fetched where the system's
+/// are not.
+pub(crate) fn set_prefixes(command: &mut Command) -> Result<(), Failure> {
+    let target = target_folder().join("vulkan");
+    let prefixes = [shader_compiler::find_or_fetch(&target)?, find_or_fetch_headers(&target)?];
+    if prefixes.iter().any(Option::is_some) {
+        command.env("CMAKE_PREFIX_PATH", prepend_paths("CMAKE_PREFIX_PATH", prefixes.into_iter().flatten())?);
     }
     Ok(())
 }
 
-/// Tells `CMake` of headers in a folder of their own, for a build for another system: beside the
+/// The same with the headers in a folder of their own, for a build for another system: beside the
 /// system's own lie those of its C library.
-pub(crate) fn set_separate_header_path(command: &mut Command) -> Result<(), Failure> {
+pub(crate) fn set_separate_prefixes(command: &mut Command) -> Result<(), Failure> {
     let target = target_folder().join("vulkan");
     let prefix = match default_prefixes().into_iter().find(|prefix| is_new_enough(prefix)) {
         Some(prefix) if SYSTEM_PREFIXES.iter().any(|system| prefix == Path::new(system)) => separate_headers(&prefix, &target)?,
         Some(prefix) => prefix,
         None => fetch_headers(&target)?,
     };
-    command.env("CMAKE_PREFIX_PATH", prepend_path("CMAKE_PREFIX_PATH", &prefix)?);
+    let prefixes = shader_compiler::find_or_fetch(&target)?.into_iter().chain([prefix]);
+    command.env("CMAKE_PREFIX_PATH", prepend_paths("CMAKE_PREFIX_PATH", prefixes)?);
     Ok(())
 }
 
@@ -135,67 +141,11 @@ fn is_new_enough(prefix: &Path) -> bool {
     holds(VULKAN_HEADER) && holds(CPP_HEADER) && SPIRV_HEADERS.iter().any(|name| include.join(name).is_file())
 }
 
-/// The mirror of Debian from which this system is kept up to date; `None`: it is no Debian.
-pub(crate) fn debian_mirror() -> Option<String> {
-    let fields = ["indextargets", "--format", "$(ORIGIN) $(REPO_URI)", "Created-By: Packages"];
-    let output = Command::new("apt-get").args(fields).output().ok().filter(|it| it.status.success())?;
-    mirror_in(&String::from_utf8_lossy(&output.stdout))
-}
-
-/// The first of apt's sources that is Debian's own, and not of corrections to it.
-fn mirror_in(targets: &str) -> Option<String> {
-    let uris = targets.lines().filter_map(|line| line.strip_prefix("Debian "));
-    uris.map(str::trim).find(|uri| !uri.trim_end_matches('/').ends_with("-security")).map(str::to_owned)
-}
-
-/// Fetches packages of a Debian release into a folder of ours, with lists of ours, and unpacks them
-/// there.
-pub(crate) fn fetch(folder: &Path, mirror: &str, release: &str, packages: &[String]) -> Result<(), Failure> {
-    let apt = folder.join("apt");
-    let write = || {
-        fs::create_dir_all(apt.join("lists/partial"))?;
-        fs::create_dir_all(apt.join("cache/archives/partial"))?;
-        fs::write(apt.join("debian.sources"), sources(mirror, release))
-    };
-    write().map_err(|error| Failure::new(format!("{} cannot be written: {error}", apt.display())))?;
-    let get = || {
-        let mut command = Command::new("apt-get");
-        let settings = [
-            ("Dir::State::lists", apt.join("lists")),
-            ("Dir::Cache", apt.join("cache")),
-            ("Dir::Etc::sourcelist", apt.join("debian.sources")),
-            ("Dir::Etc::sourceparts", "-".into()),
-            // Packages alone, no icons and descriptions.
-            ("Acquire::IndexTargets::deb::DEP-11::DefaultEnabled", "false".into()),
-            ("Acquire::Languages", "none".into()),
-            // The folder is ours, and apt's own user may not enter it.
-            ("APT::Sandbox::User", "".into()),
-        ];
-        for (name, value) in settings {
-            let mut setting = OsString::from(format!("{name}="));
-            setting.push(value.as_os_str());
-            command.arg("-o").arg(setting);
-        }
-        command.arg("--quiet").current_dir(&apt);
-        command
-    };
-    finish(get().arg("update"))?;
-    finish(get().arg("download").args(packages))?;
-    let entries = fs::read_dir(&apt).map_err(|error| Failure::new(format!("{} cannot be read: {error}", apt.display())))?;
-    let packages = entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|it| it == "deb"));
-    packages.into_iter().try_for_each(|package| finish(Command::new("dpkg-deb").arg("--extract").arg(package).arg(folder)))
-}
-
-fn sources(mirror: &str, release: &str) -> String {
-    let keys = "/usr/share/keyrings/debian-archive-keyring.gpg";
-    format!("Types: deb\nURIs: {mirror}\nSuites: {release}\nComponents: main\nSigned-By: {keys}\n")
-}
-
-/// A list of folders with this one before those that it holds already.
-fn prepend_path(variable: &str, folder: &Path) -> Result<OsString, Failure> {
+/// A list of folders with these before those that it holds already.
+fn prepend_paths(variable: &str, folders: impl IntoIterator<Item = PathBuf>) -> Result<OsString, Failure> {
     let rest = env::var_os(variable).unwrap_or_default();
-    let folders = std::iter::once(folder.to_owned()).chain(env::split_paths(&rest).filter(|it| !it.as_os_str().is_empty()));
-    env::join_paths(folders).map_err(|error| Failure::new(format!("{variable} cannot hold {}: {error}", folder.display())))
+    let folders = folders.into_iter().chain(env::split_paths(&rest).filter(|it| !it.as_os_str().is_empty()));
+    env::join_paths(folders).map_err(|error| Failure::new(format!("{variable} cannot hold a folder: {error}")))
 }
 
 #[cfg(test)]
@@ -218,14 +168,5 @@ mod tests {
         assert!(is_new_enough(root.path()));
         put(VULKAN_HEADER.0, "// 1.3.239");
         assert!(!is_new_enough(root.path()));
-    }
-
-    #[test]
-    fn the_mirror_is_the_systems_own() {
-        let targets =
-            "Node Source https://node.example/\nDebian http://mirror.example/debian-security/\nDebian http://mirror.example/debian/\n";
-        assert_eq!(mirror_in(targets).as_deref(), Some("http://mirror.example/debian/"));
-        assert_eq!(mirror_in("Ubuntu http://mirror.example/ubuntu/\n"), None);
-        assert!(sources("http://mirror.example/debian/", "trixie").contains("\nURIs: http://mirror.example/debian/\nSuites: trixie\n"));
     }
 }

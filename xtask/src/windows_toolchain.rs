@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::cargo::{cargo, cargo_program, finish, output};
+use crate::debian;
 use crate::failure::Failure;
 use crate::files::{create_folder, replace_folder};
 use crate::install::ensure;
 use crate::options::Options;
 use crate::requirements::{DPKG_DEB, Os, Requirement, linux, program};
-use crate::vulkan;
 
 /// The target when the build runs on another system.
 pub(crate) const TARGET: &str = "x86_64-pc-windows-gnu";
@@ -163,10 +163,10 @@ fn build_library(target: &str, version: &str, sysroot: &Path) -> Result<(), Fail
     let beside = |suffix: &str| sysroot.with_file_name(format!("{name}-{suffix}"));
     let work = beside("work");
     replace_folder(&work)?;
-    let mirror = vulkan::debian_mirror().ok_or_else(|| {
+    let mirror = debian::debian_mirror().ok_or_else(|| {
         Failure::new(format!("Without rustup this works on Debian only. Install Rust's library for {target} from where this Rust came."))
     })?;
-    vulkan::fetch(&work, &mirror, SUITE, &[format!("rust-src={version}+*")]).map_err(|_| {
+    debian::fetch(&work, &mirror, SUITE, &[format!("rust-src={version}+*")]).map_err(|_| {
         Failure::new(format!(
             "Debian no longer has the sources of Rust {version}. Install the library for {target} from where this Rust came, or a Rust whose \
              sources Debian has (package rust-src)."

@@ -1,7 +1,7 @@
 //! Advice for failures of the engine, from its status and its log lines. Pure.
 
 use crate::ffi::{CallError, Status};
-use crate::protocol::{Cause, Failure, OutOfMemory, RemoteError};
+use crate::protocol::{Cause, Failure, OutOfMemory, PhaseKind, RemoteError};
 use crate::remote::last_error;
 use atelier_core::advice::Advice;
 use atelier_core::format::file_size;
@@ -10,6 +10,11 @@ const OUT_OF_MEMORY: (&str, &str) = (
     "There is not enough memory for this picture.",
     "Choose a smaller size, turn on VAE tiling, or keep weights in RAM (--params-backend cpu).",
 );
+
+/// Advice where a device is full while the model is read or the prompt is encoded: neither the
+/// picture's size nor its decoding matters there.
+const NO_ROOM_FOR_WEIGHTS_HINT: &str =
+    "Close other programs that use this device, run the text encoder on the CPU (te=cpu), or keep weights in RAM (--params-backend cpu).";
 
 /// Advice where one tensor is larger than a device's buffers may be.
 const TOO_LARGE_HINT: &str = "Run the text encoder on the CPU (te=cpu), turn on VAE tiling, or choose a more quantised file (Q8_0, Q4_0).";
@@ -139,7 +144,8 @@ pub(crate) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
                 Advice::new(sentence, TOO_LARGE_HINT)
             } else {
                 let sentence = format!("{device} has too little memory: {} needed {wanted}, and {free} were free.", phase.label());
-                Advice::new(sentence, OUT_OF_MEMORY.1)
+                let is_early = device != "CPU" && matches!(phase, PhaseKind::Loading | PhaseKind::Encoding);
+                Advice::new(sentence, if is_early { NO_ROOM_FOR_WEIGHTS_HINT } else { OUT_OF_MEMORY.1 })
             };
             Failure { advice, log, cause: Some(Cause::OutOfMemory(missing.clone())) }
         }

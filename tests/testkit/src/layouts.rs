@@ -4,8 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use safetensors::SafeTensors;
+use half::{bf16, f16};
 use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
 
 /// Writes the tensors of a safetensors file under other names to another one; those without a name
 /// are left out.
@@ -146,4 +147,86 @@ pub fn diffusers_folder(parts: &[(&str, &Path)], folder: &Path) -> io::Result<()
         std::fs::write(folder.join(part).join("config.json"), "{}")?;
     }
     std::fs::write(folder.join("model_index.json"), "{}")
+}
+
+/// How [`scaled_fp8`] writes matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fp8 {
+    /// In E4M3 beside a scale, as `ComfyUI` keeps them.
+    Scaled,
+    /// The same values in F16.
+    Computed,
+}
+
+/// Writes a safetensors file whose matrices and convolutions have the values of scaled fp8.
+///
+/// # Errors
+/// Files that cannot be read or written.
+pub fn scaled_fp8(from: &Path, to: &Path, form: Fp8) -> io::Result<PathBuf> {
+    let bytes = std::fs::read(from)?;
+    let file = SafeTensors::deserialize(&bytes).map_err(io::Error::other)?;
+    let codes = e4m3_values();
+    let mut tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)> = Vec::new();
+    for (name, view) in file.tensors() {
+        let is_float = matches!(view.dtype(), Dtype::F32 | Dtype::F16 | Dtype::BF16);
+        let Some(layer) = name.strip_suffix(".weight").filter(|_| is_float && view.shape().len() > 1) else {
+            tensors.push((name, view.dtype(), view.shape().to_vec(), view.data().to_vec()));
+            continue;
+        };
+        let values = floats(view.dtype(), view.data());
+        let largest = values.iter().fold(f32::MIN_POSITIVE, |most, value| most.max(value.abs()));
+        let scale = largest / codes[codes.len() - 1];
+        let code = |value: f32| nearest(&codes, value.abs() / scale) as u8 | if value < 0.0 { 0x80 } else { 0 };
+        let (dtype, data) = match form {
+            Fp8::Scaled => (Dtype::F8_E4M3, values.iter().map(|value| code(*value)).collect()),
+            Fp8::Computed => {
+                let exact = |value: &f32| codes[usize::from(code(*value) & 0x7f)].copysign(*value) * scale;
+                (Dtype::F16, values.iter().flat_map(|value| f16::from_f32(exact(value)).to_le_bytes()).collect())
+            }
+        };
+        if form == Fp8::Scaled {
+            tensors.push((format!("{layer}.scale_weight"), Dtype::F32, vec![1], scale.to_le_bytes().to_vec()));
+        }
+        tensors.push((name.clone(), dtype, view.shape().to_vec(), data));
+    }
+    let views = tensors.iter().map(|(name, dtype, shape, data)| TensorView::new(*dtype, shape.clone(), data).map(|view| (name, view)));
+    let views = views.collect::<Result<Vec<_>, _>>().map_err(io::Error::other)?;
+    safetensors::serialize_to_file(views, None, to).map_err(io::Error::other)?;
+    Ok(to.to_owned())
+}
+
+fn floats(dtype: Dtype, data: &[u8]) -> Vec<f32> {
+    match dtype {
+        Dtype::F32 => data.as_chunks::<4>().0.iter().map(|it| f32::from_le_bytes(*it)).collect(),
+        Dtype::F16 => data.as_chunks::<2>().0.iter().map(|it| f16::from_le_bytes(*it).to_f32()).collect(),
+        _ => data.as_chunks::<2>().0.iter().map(|it| bf16::from_le_bytes(*it).to_f32()).collect(),
+    }
+}
+
+/// The values of E4M3 without sign, by their codes, which rise with them; the last code is no
+/// number and left out.
+fn e4m3_values() -> Vec<f32> {
+    let value = |code: i32| {
+        let (exponent, mantissa) = (code >> 3, f32::from(code as u8 & 7) / 8.0);
+        if exponent == 0 { mantissa * 2.0_f32.powi(-6) } else { (1.0 + mantissa) * 2.0_f32.powi(exponent - 7) }
+    };
+    (0..127).map(value).collect()
+}
+
+/// Index of the value that is nearest.
+fn nearest(values: &[f32], wanted: f32) -> usize {
+    let above = values.partition_point(|value| *value < wanted).min(values.len() - 1);
+    if above > 0 && wanted - values[above - 1] < values[above] - wanted { above - 1 } else { above }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn e4m3_ends_at_448_and_takes_the_nearest_value() {
+        let values = e4m3_values();
+        assert_eq!((values[1], values[8], values[0x38], values[126]), (2.0_f32.powi(-9), 2.0_f32.powi(-6), 1.0, 448.0));
+        assert_eq!((nearest(&values, 1.05), nearest(&values, 1.07), nearest(&values, 900.0)), (0x38, 0x39, 126));
+    }
 }

@@ -13,6 +13,7 @@ use crate::files::{copy, copy_folder, create_folder, read, write};
 use crate::install::ensure_installed;
 use crate::options::Options;
 use crate::requirements::{Os, Purpose, Requirement, linux, program, window_requirements};
+use crate::shader_compiler::ensure_matrix_units;
 use crate::vulkan;
 
 /// Who answers for the packages, in the form that .deb and .rpm ask for.
@@ -60,9 +61,11 @@ pub(crate) fn build(options: &Options) -> Result<PathBuf, Failure> {
     command.args(["--", "-C", "link-arg=-Wl,--wrap=hypot,--wrap=hypotf", "-C"]).arg(format!("link-arg={}", hypot.display()));
     // Cargo does not see this variable, hence the folder.
     command.env("ATELIER_PORTABLE", "1");
-    vulkan::set_header_path(&mut command)?;
+    vulkan::set_prefixes(&mut command)?;
     finish(&mut command)?;
-    Ok(target.join("release/atelier"))
+    let program = target.join("release/atelier");
+    ensure_matrix_units(&program)?;
+    Ok(program)
 }
 
 /// Lays the staged files out below `prefix`, which stands for `/usr`.

@@ -16,6 +16,7 @@ use crate::files::copy;
 use crate::install::{ensure, ensure_installed};
 use crate::options::Options;
 use crate::requirements::{GLSLC, Os, Packages, Purpose, Requirement, program};
+use crate::shader_compiler::ensure_matrix_units;
 use crate::vulkan;
 use crate::windows_toolchain::{TARGET, ensure_toolchain, set_target};
 
@@ -43,12 +44,14 @@ pub(crate) fn build(options: &Options) -> Result<PathBuf, Failure> {
     command.args(["--release", "--locked", "--package", "atelier", "--package", "atelier-console", "--target-dir"]).arg(&target);
     // Cargo does not see this variable, hence the folder.
     command.env("ATELIER_PORTABLE", "1");
+    // Where the Vulkan SDK is; the engine's build looks for it there.
+    let has_vulkan = Os::current() != Os::Windows || std::env::var_os("VULKAN_SDK").is_some();
+    if has_vulkan {
+        command.args(["--features", "vulkan"]);
+    }
     let folder = if Os::current() == Os::Windows {
         ensure_installed(Purpose::Build, options)?;
-        // Where the Vulkan SDK is; the engine's build looks for it there.
-        if std::env::var_os("VULKAN_SDK").is_some() {
-            command.args(["--features", "vulkan"]);
-        } else {
+        if !has_vulkan {
             eprintln!("VULKAN_SDK is not set: this build is for the processor alone. The Vulkan SDK sets it.");
         }
         target.join("release")
@@ -57,12 +60,15 @@ pub(crate) fn build(options: &Options) -> Result<PathBuf, Failure> {
         ensure(&[GLSLC], options)?;
         let sysroot = ensure_toolchain(options)?;
         set_target(&mut command, sysroot.as_deref())?;
-        vulkan::set_separate_header_path(&mut command)?;
-        command.args(["--features", "vulkan"]);
+        vulkan::set_separate_prefixes(&mut command)?;
         target.join(TARGET).join("release")
     };
     finish(&mut command)?;
-    Ok(folder.join("atelier.exe"))
+    let program = folder.join("atelier.exe");
+    if has_vulkan {
+        ensure_matrix_units(&program)?;
+    }
+    Ok(program)
 }
 
 /// Puts what only Windows has beside the staged program, which was built at `program`.

@@ -9,7 +9,7 @@ use super::request::EstimateRequest;
 use crate::failure;
 use crate::ffi::{CallError, ContextParams, Estimator, ImageEstimate, JobCallbacks, Limits, ModuleEstimate, upscaler_estimate};
 use crate::fingerprint::{Fingerprint, fingerprints};
-use crate::protocol::{LogLevel, PhaseKind};
+use crate::protocol::{Cause, LogLevel, PhaseKind};
 use atelier_core::device::Device;
 use atelier_core::placement::{Module, ModuleNeeds, Needs, Phase, Placement};
 use atelier_core::recipe::{FileRole, Rgb8};
@@ -65,9 +65,12 @@ impl Estimates {
             return Ok(needs.memory);
         }
         let whole = self.run(request, &key.params, &Limits::default(), outdated)?;
-        let cut = match &key.cut {
-            Some(placement) => self.run(request, &request.context_params(placement), &SMALLEST, outdated)?.memory,
-            None => Vec::new(),
+        let cut = key.cut.as_ref().map(|placement| self.run(request, &request.context_params(placement), &SMALLEST, outdated));
+        let cut = match cut {
+            Some(Ok(cut)) => cut.memory,
+            Some(Err(EstimateError::Outdated)) => return Err(EstimateError::Outdated),
+            // A device that it was not asked for cannot take it; no less than the whole is known.
+            Some(Err(EstimateError::Failed(_))) | None => Vec::new(),
         };
         let needs = assembled(&whole.memory, &cut);
         self.cache.insert(key, ImageNeeds { memory: needs.clone(), work: whole.work });
@@ -179,7 +182,26 @@ impl Estimates {
         Ok(needs)
     }
 
+    /// An image as a job makes it: in tiles where decoding it whole takes a tensor that is larger
+    /// than any buffer of the device.
     fn run(
+        &mut self,
+        request: &EstimateRequest,
+        params: &ContextParams,
+        limits: &Limits,
+        outdated: &dyn Outdated,
+    ) -> Result<ImageEstimate, EstimateError> {
+        let whole = self.run_as_asked(request, params, limits, outdated);
+        let Err(EstimateError::Failed(failure)) = &whole else { return whole };
+        let is_too_large =
+            matches!(&failure.cause, Some(Cause::OutOfMemory(it)) if it.phase == PhaseKind::Decoding && it.bytes_wanted <= it.bytes_free);
+        match request.with_tiling().filter(|_| is_too_large) {
+            Some(in_tiles) => self.run_as_asked(&in_tiles, params, limits, outdated),
+            None => whole,
+        }
+    }
+
+    fn run_as_asked(
         &mut self,
         request: &EstimateRequest,
         params: &ContextParams,

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::ptr::{NonNull, null_mut};
 
 use super::callbacks::{JobCallbacks, RawCallbacks, module_of, phase_kind};
-use super::direct_convolutions::convolves_directly;
+use super::direct_convolutions::direct_convolutions;
 use super::error::CallError;
 use super::params::{ContextParams, GenerateParams, Limits, RawContextParams, RawGenerateParams, Strings};
 use super::text::text;
@@ -126,7 +126,7 @@ pub(crate) fn upscaler_estimate(
     let status = unsafe {
         ggml_sys::atelier_upscaler_estimate(
             path,
-            convolves_directly(runs_on),
+            direct_convolutions(runs_on).include(Module::Upscaler),
             TILE_SIDE,
             backend,
             width,

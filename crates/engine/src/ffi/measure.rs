@@ -54,6 +54,20 @@ pub(crate) struct Operation {
     pub(crate) nodes: u32,
 }
 
+impl Operation {
+    /// Most bytes of weights, keys and values that each node has for itself.
+    pub(crate) fn weight_bytes(&self) -> u64 {
+        let product = |sizes: &[u32]| sizes.iter().copied().map(u64::from).product::<u64>();
+        let values = match self.kind {
+            OperationKind::Product([features, _, depth]) => product(&[features, depth]),
+            OperationKind::Convolution([_, from, to]) | OperationKind::UnfoldedConvolution([_, from, to]) => product(&[9, from, to]),
+            OperationKind::Attention(sizes) => 2 * product(&sizes),
+            _ => 0,
+        };
+        values * size_of::<f32>() as u64
+    }
+}
+
 /// A device that is measured.
 pub(crate) struct DeviceMeasurement(NonNull<ggml_sys::atelier_measurement>);
 

@@ -32,7 +32,7 @@ pub(super) use cpu_kernels::set_cpu_math;
 pub(super) use devices::{RemotePosition, allocated_bytes, devices, driver_version, is_simulated, simulate_device};
 #[cfg(test)]
 pub(super) use devices::{SIMULATED_DESCRIPTION, lose_simulated_device};
-pub(super) use direct_convolutions::{convolves_directly, set_direct_convolutions};
+pub(super) use direct_convolutions::{DirectConvolutions, direct_convolutions, set_direct_convolutions};
 pub(super) use error::{CallError, Status};
 pub(super) use estimate::{
     Estimator, ImageEstimate, LoraUse, ModuleEstimate, last_loras, last_missing_numbers, last_peaks, upscaler_estimate,

@@ -7,7 +7,7 @@ use std::ptr::null;
 
 use ggml_sys::{prediction_t, rng_type_t, sample_method_t, scheduler_t, sd_cache_mode_t, sd_vae_format_t};
 
-use super::direct_convolutions::convolves_directly;
+use super::direct_convolutions::direct_convolutions;
 use super::error::CallError;
 use crate::job::embeddings::{Embedding, Embeddings};
 use atelier_core::canvas::Mask;
@@ -175,9 +175,7 @@ impl RawContextParams {
         raw.chroma_use_t5_mask = settings.chroma_t5_mask;
         raw.chroma_t5_mask_pad = i32::try_from(settings.chroma_t5_padding).unwrap_or(1);
         raw.vae_format = settings.vae_format.map_or(sd_vae_format_t::SD_VAE_FORMAT_AUTO, raw_vae_format);
-        // The engine's own direct convolution is slower than the unfolded one; ours is faster, and
-        // its graphs need less memory.
-        let is_direct = |module| convolves_directly(&params.placement.assignment(module).runs_on);
+        let is_direct = |module| direct_convolutions(&params.placement.assignment(module).runs_on).include(module);
         raw.diffusion_conv_direct = is_direct(Module::Diffusion) && is_direct(Module::Controlnet);
         raw.vae_conv_direct = is_direct(Module::Vae);
         // With a VAE present, the tiny autoencoder only decodes previews.

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::ptr::{NonNull, null_mut};
 
 use super::callbacks::{JobCallbacks, RawCallbacks, take_pixels};
-use super::direct_convolutions::convolves_directly;
+use super::direct_convolutions::direct_convolutions;
 use super::error::CallError;
 use super::params::{Strings, raw_image};
 use atelier_core::placement::{Module, Placement};
@@ -32,7 +32,7 @@ impl Upscaler {
     ) -> Result<Self, CallError> {
         let mut strings = Strings::default();
         let path = strings.path(Some(path))?;
-        let is_direct = convolves_directly(&placement.assignment(Module::Upscaler).runs_on);
+        let is_direct = direct_convolutions(&placement.assignment(Module::Upscaler).runs_on).include(Module::Upscaler);
         let is_streaming = placement.stream_layers;
         let placement = placement.text();
         let backend = strings.text(&placement.backend)?;

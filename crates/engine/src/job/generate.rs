@@ -13,11 +13,12 @@ use super::shard::BatchShard;
 use super::upscale::{UpscalerUse, run_upscaler};
 use crate::cache::Lease;
 use crate::ffi::{self, AreaParams, CallError, GenerateParams, JobCallbacks, LoraUse, Status, StepRecords, StepsParams};
-use crate::protocol::{Event, Failure, JobId, PhaseKind, Picture, PreviewOptions};
+use crate::protocol::{Event, Failure, JobId, OutOfMemory, PhaseKind, Picture, PreviewOptions};
 use crate::state::EngineState;
 use crate::stores::faults::{FaultySetting, remedies};
 use crate::stores::steps::{MAX_BYTES_OF_PICTURE, StepsInput, StepsKey};
 use atelier_core::canvas::{Mask, StartFit, crop_picture, paste_area, plan_tile, with_low_frequencies};
+use atelier_core::format::file_size;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::Change;
 use atelier_core::recipe::{Hires, PictureInfo, Recipe, Rgb8, seed_after};
@@ -446,7 +447,7 @@ impl<'a> Generator<'a> {
                     return Err(self.job_error(&error));
                 };
                 session.vae_tiling = true;
-                session.tiling_note = Some(decoded_in_tiles(&shortage.device));
+                session.tiling_note = Some(tiles_after(shortage));
             }
         }
     }
@@ -506,6 +507,17 @@ impl Generator<'_> {
 /// The note on a picture whose decoding had too little memory as a whole.
 pub(super) fn decoded_in_tiles(device: &str) -> PictureNote {
     let sentence = format!("Decoded in tiles (VAE tiling): {device} has too little memory to decode the whole picture at once.");
+    PictureNote::of_change(Change::VaeTiling, sentence)
+}
+
+/// The note on a picture that was decoded in tiles after this allocation was refused.
+fn tiles_after(shortage: &OutOfMemory) -> PictureNote {
+    let OutOfMemory { device, bytes_wanted, bytes_free, .. } = shortage;
+    if bytes_wanted > bytes_free {
+        return decoded_in_tiles(device);
+    }
+    let wanted = file_size(*bytes_wanted);
+    let sentence = format!("Decoded in tiles (VAE tiling): {device} cannot allocate {wanted} at once, which the whole picture needs.");
     PictureNote::of_change(Change::VaeTiling, sentence)
 }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::deadline::DeadlineStream;
 use super::handshake::{Answer, Misunderstood, Purpose, read_answer, wire_version, write_hello};
 use super::{known, stock};
-use crate::ffi;
+use crate::ffi::{self, DirectConvolutions};
 use crate::protocol::RemoteError;
 use atelier_core::device::Device;
 
@@ -69,7 +69,7 @@ fn greet(server: &str, purpose: Purpose) -> Result<Connection, RemoteError> {
     };
     match answer {
         Answer::Welcome(lent) if theirs == version => {
-            let (devices, direct): (Vec<Device>, _) = lent.into_iter().map(|it| (it.device, it.convolves_directly)).unzip();
+            let (devices, direct): (Vec<Device>, _) = lent.into_iter().map(|it| (it.device, it.direct_convolutions)).unzip();
             known::describe(server, devices.clone());
             ffi::set_direct_convolutions(server, direct);
             Ok(Connection { stream, devices, version, is_stock: false })
@@ -90,7 +90,7 @@ fn greet_stock(server: &str, purpose: Purpose) -> Result<Connection, RemoteError
             stock::LookError::Misunderstood(why) => not_understood(server, &why),
         })?;
     known::describe(server, devices.clone());
-    ffi::set_direct_convolutions(server, vec![false; devices.len()]);
+    ffi::set_direct_convolutions(server, vec![DirectConvolutions::None; devices.len()]);
     let stream = match purpose {
         // ggml's client begins with a greeting of its own.
         Purpose::Work => open(server)?,

@@ -7,6 +7,7 @@
 
 use std::io::{self, Read, Write};
 
+use crate::ffi::DirectConvolutions;
 use atelier_core::device::Device;
 use serde::{Deserialize, Serialize};
 
@@ -35,9 +36,9 @@ pub(super) enum Purpose {
 pub(super) struct LentDevice {
     #[serde(flatten)]
     pub(super) device: Device,
-    /// It computes convolutions without unfolding images: graphs made for it may ask for that.
+    /// Where graphs made for it may ask for convolutions without unfolded images.
     #[serde(default)]
-    pub(super) convolves_directly: bool,
+    pub(super) direct_convolutions: DirectConvolutions,
 }
 
 /// Answer of a server.
@@ -167,14 +168,14 @@ fn read_devices(from: &mut impl Read) -> Result<Vec<LentDevice>, Misunderstood> 
     }
     Ok(devices
         .into_iter()
-        .map(|LentDevice { device, convolves_directly }| LentDevice {
+        .map(|LentDevice { device, direct_convolutions }| LentDevice {
             device: Device {
                 name: readable(&device.name),
                 description: readable(&device.description),
                 gpu: device.gpu.as_deref().map(readable),
                 ..device
             },
-            convolves_directly,
+            direct_convolutions,
         })
         .collect())
 }
@@ -213,7 +214,7 @@ mod tests {
             memory_free_bytes: 4,
             memory_allocated_bytes: 0,
         };
-        LentDevice { device, convolves_directly: true }
+        LentDevice { device, direct_convolutions: DirectConvolutions::Vae }
     }
 
     #[test]

@@ -264,7 +264,7 @@ impl Server<'_> {
         now.sort_by_key(|device| self.names.iter().position(|name| *name == device.name));
         let used = now.iter().map(|device| device.memory_allocated_bytes).sum();
         let lent =
-            |device: Device| LentDevice { convolves_directly: ffi::convolves_directly(&device.name), device: self.limited(device, used) };
+            |device: Device| LentDevice { direct_convolutions: ffi::direct_convolutions(&device.name), device: self.limited(device, used) };
         now.into_iter().map(lent).collect()
     }
 

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use atelier_core::recipe::Recipe;
+use atelier_core::recipe::{Hires, Recipe};
 
-use super::settings::{PictureLora, PictureModel, PictureSettings, Tool};
+use super::settings::{PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
 use super::texts::Texts;
 use crate::StoredRecipe;
 use crate::png::RECIPE;
@@ -16,6 +16,12 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     let Recipe { files, prompt, negative_prompt, width, height, steps, guidance, seed, rng, loras, init, .. } = restored.recipe;
     let stem = |path: &std::path::Path| path.file_stem().map(|name| name.to_string_lossy().into_owned());
     let lora = |lora: &atelier_core::recipe::Lora| Some(PictureLora { name: stem(&lora.path)?, hash: None, strength: lora.strength });
+    let hires = |it: Hires| PictureHires {
+        scale: it.scale,
+        strength: Some(it.strength),
+        steps: it.steps,
+        upscaler: it.upscaler.as_deref().map_or_else(|| Some("Lanczos".to_owned()), stem),
+    };
     Some(PictureSettings {
         tool: Some(Tool::Atelier),
         size: Some((width, height)),
@@ -25,6 +31,9 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
         steps: Some(steps),
         guidance: Some(guidance),
         distilled_guidance: Some(restored.recipe.distilled_guidance),
+        image_guidance: restored.recipe.image_guidance,
+        seamless: Some([restored.recipe.seamless_x, restored.recipe.seamless_y]).filter(|it| it.contains(&true)),
+        hires: restored.recipe.hires.map(hires),
         flow_shift: restored.recipe.flow_shift,
         eta: restored.recipe.eta,
         clip_skip: restored.recipe.clip_skip,

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use testkit::pictures::{self, tool_pictures};
 
 use super::*;
-use atelier_core::recipe::{FileRole, PictureInfo, Recipe, Rgb8, Rng, Sampler};
+use atelier_core::recipe::{FileRole, Hires, PictureInfo, Recipe, Rgb8, Rng, Sampler};
 
 const PROMPT: &str = "a lake, größer";
 const NEGATIVE: &str = "fog, blurry";
@@ -219,6 +219,8 @@ fn a_picture_of_ours_tells_everything() {
     let mut recipe = Recipe { prompt: PROMPT.into(), guidance: 2.0, sampler: Some(Sampler::EulerA), rng: Rng::Cpu, ..Recipe::default() };
     recipe.files.set(FileRole::Diffusion, "/models/z_image.gguf");
     recipe.loras = vec![atelier_core::recipe::Lora { path: "/loras/ink.safetensors".into(), strength: 0.8 }];
+    (recipe.image_guidance, recipe.seamless_y) = (Some(1.5), true);
+    recipe.hires = Some(Hires { scale: 1.5, strength: 0.3, steps: Some(6), upscaler: Some("/models/x4.pth".into()), ..Hires::default() });
     let image = Rgb8::new(4, 2, vec![9; 24]).unwrap();
     let info = PictureInfo { index: 0, seed: 42, cpu_math: None };
     let path = crate::save_picture(folder.path(), &recipe, None, info, &[], &image).unwrap();
@@ -228,6 +230,9 @@ fn a_picture_of_ours_tells_everything() {
     assert_eq!((settings.sampler.as_deref(), settings.prompt.as_deref()), (Some("Euler a"), Some(PROMPT)));
     assert_eq!(settings.model.as_ref().unwrap().name.as_deref(), Some("z_image"));
     assert_eq!(settings.loras, [PictureLora { name: "ink".into(), hash: None, strength: 0.8 }]);
+    assert_eq!((settings.image_guidance, settings.seamless), (Some(1.5), Some([false, true])));
+    let hires = PictureHires { scale: 1.5, strength: Some(0.3), steps: Some(6), upscaler: Some("x4".into()) };
+    assert_eq!(settings.hires, Some(hires));
     assert!(settings.recipe.is_some() && settings.raw_texts.len() == 2);
 }
 
