@@ -327,18 +327,24 @@ fn pairs(line: &str) -> Vec<(String, String)> {
 
 /// A value in brackets, as JSON has them, that a comma or the end follows, and what comes after.
 fn bracketed(text: &str) -> Option<(String, &str)> {
-    let (mut depth, mut is_string, mut is_escaped) = (0_usize, false, false);
+    // What closes each bracket that is open.
+    let mut open = Vec::new();
+    let (mut is_string, mut is_escaped, mut is_mixed) = (false, false, false);
     let end = text.bytes().position(|byte| {
         match byte {
             _ if is_escaped => is_escaped = false,
             b'\\' => is_escaped = is_string,
             b'"' => is_string = !is_string,
-            b'{' | b'[' if !is_string => depth += 1,
-            b'}' | b']' if !is_string => depth -= 1,
+            b'{' if !is_string => open.push(b'}'),
+            b'[' if !is_string => open.push(b']'),
+            b'}' | b']' if !is_string => is_mixed |= open.pop() != Some(byte),
             _ => {}
         }
-        depth == 0
+        open.is_empty() || is_mixed
     })? + 1;
+    if is_mixed {
+        return None;
+    }
     let (value, after) = text.split_at_checked(end)?;
     let after = after.trim_start();
     let next = if after.is_empty() { after } else { after.strip_prefix(',')? };
@@ -370,7 +376,8 @@ fn quoted(text: &str) -> Option<(String, &str)> {
 }
 
 fn quote(value: &str) -> String {
-    let plain = !value.is_empty() && value.trim() == value && !value.starts_with('"') && !value.contains([',', ':', '\n', '\r']);
+    let plain =
+        !value.is_empty() && value.trim() == value && !value.starts_with(['"', '{', '[']) && !value.contains([',', ':', '\n', '\r']);
     if plain { value.to_owned() } else { serde_json::Value::from(value).to_string() }
 }
 
@@ -447,6 +454,9 @@ mod tests {
         let line = r#"A1: {"b": [1, "}, x"], "c": {}}, B2: [1, 2] and, C3: [open, D4: 9"#;
         let expected = [pair("A1", r#"{"b": [1, "}, x"], "c": {}}"#), pair("B2", "[1"), pair("C3", "[open"), pair("D4", "9")];
         assert_eq!(pairs(line), expected);
+        let mixed = pairs(r#"A1: {, B2: "x]", C3: [}], D4: 9"#);
+        assert_eq!(mixed, [pair("A1", "{"), pair("B2", "x]"), pair("C3", "[}]"), pair("D4", "9")]);
+        assert_eq!([quote("{"), quote("[1, 2]")], [r#""{""#, r#""[1, 2]""#]);
         let open = "ab: [".repeat(1 << 18);
         assert!(pairs(&open).len() <= MAX_PAIRS);
     }
