@@ -108,7 +108,9 @@ fn flags_and_pictures_to_start_from_are_part_of_it() {
     alone.check(&Recipe { hires: Some(Hires { scale: 1.5, ..Hires::default() }), ..on("GPU0", "", "") });
     let tiles = Some(RedrawTiles { side: Some(64), ..RedrawTiles::default() });
     alone.check(&Recipe { hires: Some(Hires { scale: 3.0, tiles, ..Hires::default() }), ..on("GPU0", "", "") });
-    alone.check(&Recipe { width: 272, height: 272, steps: 1, vae_tiling: true, ..plain });
+    let in_tiles = Recipe { width: 272, height: 272, steps: 1, vae_tiling: true, ..plain };
+    alone.check(&Recipe { vae_tile_size: Some(12), vae_tile_overlap: Some(0.25), ..in_tiles.clone() });
+    alone.check(&in_tiles);
 }
 
 #[test]

@@ -198,6 +198,8 @@ fn random_settings_come_back_from_every_file() {
             sampler: Some(Sampler::ALL[random.random_range(0..Sampler::ALL.len())]).filter(|_| random.random_range(0..2) == 0),
             seed: random.random_range(-3..9),
             vae_tiling: random.random_range(0..2) == 0,
+            vae_tile_size: [None, Some(0), Some(16), Some(9999)][random.random_range(0..4)],
+            vae_tile_overlap: [None, Some(0.0), Some(9.0)][random.random_range(0..3)],
             ..Recipe::default()
         };
         let told = format!("seed {}, set {set}: {asked:?}", SEED + 1);

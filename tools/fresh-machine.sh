@@ -46,7 +46,7 @@ if [ "${ATELIER_FRESH_INSIDE:-}" != yes ]; then
     folder=${folder:-$(mktemp -d)}
     mkdir -p "$folder"
     clean() {
-        if [ "$keep" = no ]; then rm -rf --one-file-system "$folder"; else echo "The new machine is kept in $folder"; fi
+        if [ "$keep" = no ]; then rm -rf --one-file-system "$folder" "$folder.times"; else echo "The new machine is kept in $folder"; fi
     }
     trap clean EXIT
     args=(--folder "$folder" --suite "$suite" --until "$until")
@@ -57,18 +57,21 @@ if [ "${ATELIER_FRESH_INSIDE:-}" != yes ]; then
 fi
 
 steps=()
-# Seconds of processors that ended commands took.
+# Seconds of processors that ended commands took, in `cpu`. Of this shell: one of its own for `times` would have begun anew.
 cpu_seconds() {
-    times | tail -n 1 | tr 'ms' '  ' | awk '{ printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }'
+    times >"$folder.times"
+    cpu=$(tail -n 1 "$folder.times" | tr 'ms' '  ' | awk '{ printf "%d", $1 * 60 + $2 + $3 * 60 + $4 }')
 }
 # step NAME COMMAND...: runs it and remembers how long it took.
 step() {
-    local name=$1 began=$SECONDS cpu status=0
-    cpu=$(cpu_seconds)
+    local name=$1 began=$SECONDS cpu before status=0
+    cpu_seconds
+    before=$cpu
     shift
     printf '\n==== %s\n' "$name"
     "$@" || status=$?
-    steps+=("$(printf '%-34s %5d s, %5d s of processors' "$name" $((SECONDS - began)) $(($(cpu_seconds) - cpu)))$([ $status = 0 ] || echo "  failed ($status)")")
+    cpu_seconds
+    steps+=("$(printf '%-34s %5d s, %5d s of processors' "$name" $((SECONDS - began)) $((cpu - before)))$([ $status = 0 ] || echo "  failed ($status)")")
     if [ $status != 0 ]; then
         report
         exit $status
@@ -106,24 +109,28 @@ opens_a_window() {
     mkdir -p "$frames"
     inside env DISPLAY=:77 sh -c 'command -v Xvfb xdotool' >/dev/null || in_system /usr/bin/apt-get install --yes --quiet xvfb xdotool >/dev/null
     # The first build for `run` differs from the tests' own, so it may take minutes.
+    # Groups of their own, so that all that they start can be ended.
+    set -m
     inside Xvfb :77 -screen 0 1440x900x24 -nolisten tcp -fbdir /tmp/frames &
     local screen=$!
     inside env CI=true DISPLAY=:77 ATELIER_HOME=/tmp/atelier-home cargo xtask run &
     local program=$!
+    set +m
     for ((waited = 0; waited < 2400; waited++)); do
         window=$(inside env DISPLAY=:77 xdotool search --onlyvisible --name . 2>/dev/null | head -1) || true
         if [ -n "$window" ] || ! kill -0 $program 2>/dev/null; then break; fi
         sleep 1
     done
     if [ -n "$window" ]; then
-        # One look after the window is there and has drawn itself.
+        echo "The window is there after $waited s."
+        # One look after it has drawn itself.
         sleep 5
         if [ -n "$results" ]; then
             cp "$frames/Xvfb_screen0" "$results/window.xwd"
             ! command -v convert >/dev/null || convert "xwd:$results/window.xwd" "$results/window.png"
         fi
     fi
-    kill $program $screen 2>/dev/null || true
+    kill -- -$program -$screen 2>/dev/null || true
     wait $program $screen 2>/dev/null || true
     [ -n "$window" ] && echo "The window opened (number $window)."
 }

@@ -335,6 +335,8 @@ fn recipe_of_flags(
         sampler_rng: sampling.sampler_rng.or(usual.sampler_rng),
         batch_count: picture.batch_count,
         vae_tiling: modules.vae_tiling || usual.vae_tiling,
+        vae_tile_size: modules.vae_tile_size.or(usual.vae_tile_size),
+        vae_tile_overlap: modules.vae_tile_overlap.or(usual.vae_tile_overlap),
         flash_attention: !modules.no_diffusion_fa && (usual.flash_attention || modules.diffusion_fa),
         insists_on_flash_attention: modules.diffusion_fa || usual.insists_on_flash_attention,
         vae_conv_scale: modules.vae_conv_scale || usual.vae_conv_scale,

@@ -30,26 +30,32 @@ const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 const LOADER: &str = "ld-linux-x86-64.so.2";
 
 /// A prefix with `bin/glslc`, below `target` and fetched at the first call; `None`: that of this
-/// machine knows every extension.
+/// machine is used, because it knows every extension or because there is no Debian to fetch a newer
+/// one from, which is said.
 ///
 /// # Errors
-/// This machine's does not, and there is no Debian to fetch one from.
+/// There is none, and none can be fetched.
 pub(crate) fn find_or_fetch(target: &Path) -> Result<Option<PathBuf>, Failure> {
     let sdk = env::var_os("VULKAN_SDK").map(|folder| PathBuf::from(folder).join("bin/glslc"));
-    if sdk.iter().chain([&PathBuf::from("glslc")]).find_map(|it| knows_all(it, target)) == Some(true) {
-        return Ok(None);
+    let own = sdk.iter().chain([&PathBuf::from("glslc")]).find_map(|it| knows_all(it, target));
+    let mirror = debian_mirror().filter(|_| cfg!(target_arch = "x86_64"));
+    match (own, &mirror) {
+        (Some(true), _) => return Ok(None),
+        (Some(false), None) => {
+            eprintln!(
+                "This machine's glslc is too old for all matrix units of GPUs, so Vulkan will be slower than it could be. shaderc 2025.3 or \
+                 newer knows them: install your distribution's newest, or the Vulkan SDK and set VULKAN_SDK."
+            );
+            return Ok(None);
+        }
+        _ => {}
     }
     let folder = target.join(DEBIAN);
     let prefix = folder.join("glslc");
     let program = prefix.join("bin/glslc");
     if knows_all(&program, target) != Some(true) {
-        let mirror = debian_mirror().filter(|_| cfg!(target_arch = "x86_64")).ok_or_else(|| {
-            Failure::new(
-                "This machine's glslc is missing or too old for the matrix units of GPUs: shaderc 2025.3 or newer is needed. Install your \
-                 distribution's newest, or the Vulkan SDK and set VULKAN_SDK.",
-            )
-        })?;
-        eprintln!("glslc on this machine is too old. That of Debian's {DEBIAN} goes into {}.", folder.display());
+        let mirror = mirror.ok_or_else(|| Failure::new("glslc is missing: install shaderc, or the Vulkan SDK and set VULKAN_SDK."))?;
+        eprintln!("This machine's glslc is missing or too old. That of Debian's {DEBIAN} goes into {}.", folder.display());
         fetch(&folder, &mirror, DEBIAN, &PACKAGES.map(str::to_owned))?;
         write_starter(&folder, &program)?;
     }
@@ -65,9 +71,9 @@ pub(crate) fn find_or_fetch(target: &Path) -> Result<Option<PathBuf>, Failure> {
 /// True where `glslc` knows every extension; `None`: it does not run.
 fn knows_all(glslc: &Path, target: &Path) -> Option<bool> {
     let shader = target.join("extensions.comp");
-    let text: String = EXTENSIONS.iter().map(|name| format!("#extension {name} : require\n")).collect();
+    let extensions = EXTENSIONS.map(|name| format!("#extension {name} : require")).join("\n");
     create_folder(target).ok()?;
-    fs::write(&shader, format!("#version 450\n{text}void main() {{}}\n")).ok()?;
+    fs::write(&shader, format!("#version 450\n{extensions}\nvoid main() {{}}\n")).ok()?;
     let mut command = Command::new(glslc);
     command.args(["-fshader-stage=compute", "--target-env=vulkan1.3", "-o", "-"]).arg(&shader);
     Some(command.stdout(Stdio::null()).stderr(Stdio::null()).status().ok()?.success())

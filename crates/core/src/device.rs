@@ -35,13 +35,21 @@ impl Device {
         self.gpu.is_some() && self.gpu == other.gpu
     }
 
+    /// True for a device of Vulkan's backend.
+    #[must_use]
+    pub fn is_vulkan(&self) -> bool {
+        self.begins_with("vulkan")
+    }
+
+    fn begins_with(&self, prefix: &str) -> bool {
+        self.name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    }
+
     /// Rank of its backend on a GPU that others offer too; the lower, the better: the maker's own
     /// (CUDA, `ROCm`, Metal), Vulkan, `OpenCL`.
     #[must_use]
     pub fn backend_rank(&self) -> usize {
-        const LAST: [&str; 2] = ["vulkan", "opencl"];
-        let begins = |prefix: &str| self.name.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
-        LAST.into_iter().position(begins).map_or(0, |place| place + 1)
+        if self.is_vulkan() { 1 } else { 2 * usize::from(self.begins_with("opencl")) }
     }
 }
 

@@ -463,6 +463,10 @@ pub(super) struct ModuleFlags {
     /// Decode in VAE tiles: less memory, a little slower
     #[arg(long, help_heading = DEVICES)]
     pub(super) vae_tiling: bool,
+    #[arg(long, value_name = "N", help_heading = DEVICES, help = within(&ROWS.vae_tile_size))]
+    pub(super) vae_tile_size: Option<u32>,
+    #[arg(long, value_name = "X", value_parser = finite, help_heading = DEVICES, help = within(&ROWS.vae_tile_overlap))]
+    pub(super) vae_tile_overlap: Option<f32>,
     /// Enable flash attention in the diffusion module (the default), even where it made
     /// single-colour pictures before
     #[arg(long, overrides_with = "no_diffusion_fa", help_heading = DEVICES)]

@@ -306,6 +306,10 @@ settings! {
     batch_count: u32 = 1, in 1..=1000, "number of pictures", Count, [];
     /// Decode in tiles: less memory, a little slower.
     vae_tiling: bool = false, "VAE tiling", Effort, [Memory];
+    /// Side of a VAE tile, in values of the latent (8 pixels each with most models); unset: 32.
+    vae_tile_size: Option<u32> = None, in 4..=512, "VAE tile size", Effort, [Memory], rare;
+    /// Part of a VAE tile that its neighbour covers too; unset: 0.5.
+    vae_tile_overlap: Option<f32> = None, in 0.0..=0.5, "VAE tile overlap", Effort, [Memory], rare;
     /// Flash attention in the diffusion module: less memory, often faster.
     flash_attention: bool = true, "flash attention", Effort, [Steps Memory Opening];
     /// Flash attention even where a picture of the model had a single colour with it.

@@ -191,6 +191,12 @@ fn action(name: &str) -> Option<Action> {
         "-b" | "--batch-count" => Value(|it, text| set(&mut it.recipe.batch_count, above_zero(text)?)),
         "-t" | "--threads" => Value(|it, text| set(&mut it.recipe.threads, whole(text)?)),
         "--vae-tiling" => Flag(|it| it.recipe.vae_tiling = true),
+        "--vae-relative-tile-size" => Value(|_, _| Err("name the tiles' size with --vae-tile-size".to_owned())),
+        "--diffusion-conv-direct" | "--vae-conv-direct" => {
+            Flag(|it| it.leave_out(&["direct convolutions"], "Atelier chooses them by device"))
+        }
+        "--vae-tile-size" => Value(Reader::set_tile_size),
+        "--vae-tile-overlap" => Value(|it, text| set(&mut it.recipe.vae_tile_overlap, Some(finite(text)?))),
         "--diffusion-fa" => Flag(|it| (it.recipe.flash_attention, it.recipe.insists_on_flash_attention) = (true, true)),
         "--force-sdxl-vae-conv-scale" => Flag(|it| it.recipe.vae_conv_scale = true),
         "--fa" => Flag(|it| {
@@ -237,8 +243,6 @@ fn action(name: &str) -> Option<Action> {
         | "--convert-name"
         | "--preview-noisy"
         | "--mmap"
-        | "--diffusion-conv-direct"
-        | "--vae-conv-direct"
         | "--disable-image-metadata"
         | "--temporal-tiling" => UnsupportedFlag,
         "--high-noise-diffusion-model"
@@ -271,9 +275,6 @@ fn action(name: &str) -> Option<Action> {
         | "--high-noise-sampling-method"
         | "--moe-boundary"
         | "--vace-strength"
-        | "--vae-tile-overlap"
-        | "--vae-tile-size"
-        | "--vae-relative-tile-size"
         | "--cache-preset" => UnsupportedValue,
         _ if is_device_flag(name) => Action::Device,
         _ => return file_action(name),
@@ -355,6 +356,17 @@ impl Reader {
         for (name, _) in options.into_iter().filter(|(_, is_named)| *is_named) {
             self.leave_out(&[name], &format!("without {other} it has no effect"));
         }
+    }
+
+    /// Tiles of Atelier are squares.
+    fn set_tile_size(&mut self, text: &str) -> Result<(), String> {
+        let (width, height) = text.split_once(['x', 'X']).unwrap_or((text, text));
+        let side = |text: &str| whole(text.trim())?.ok_or_else(|| "write a size such as 32x32".to_owned());
+        let (width, height) = (side(width)?, side(height)?);
+        if width != height {
+            self.leave_out(&["--vae-tile-size", text], &format!("tiles are squares in Atelier, of {} here", width.min(height)));
+        }
+        set(&mut self.recipe.vae_tile_size, Some(width.min(height)))
     }
 
     fn set_placement(&mut self, text: &str, field: fn(&mut PlacementText) -> &mut String) -> Result<(), String> {

@@ -42,7 +42,7 @@ fn a_whole_command_becomes_a_recipe() {
         "./bin/sd-cli --diffusion-model z_image_turbo-Q3_K.gguf --vae ae.safetensors --llm Qwen3-4B.gguf -p 'a \"red\" lake <lora:ink:0.8>' \
          -n fog --cfg-scale 1.0 --steps 8 -W 1024 -H 512 -s 7 -b 2 --sampling-method euler_a --scheduler karras --flow-shift 3 --eta 0.5 \
          --guidance 4 --clip-skip 2 -i in.png --strength 0.4 --mask m.png -r a.png -r b.png --control-net cn --control-image c.png \
-         --lora-model-dir /loras --lora-apply-mode at_runtime -M img_gen -t 4 --diffusion-fa --vae-tiling --offload-to-cpu --clip-on-cpu \
+         --lora-model-dir /loras --lora-apply-mode at_runtime -M img_gen -t 4 --diffusion-fa --vae-tiling --vae-tile-size 16x16 --vae-tile-overlap 0.25 --offload-to-cpu --clip-on-cpu \
          --params-backend te=disk --max-vram cuda0=6 --stream-layers",
     );
     let image = |name: &str| ImageSource::File(name.into());
@@ -62,6 +62,8 @@ fn a_whole_command_becomes_a_recipe() {
         seed: 7,
         batch_count: 2,
         vae_tiling: true,
+        vae_tile_size: Some(16),
+        vae_tile_overlap: Some(0.25),
         flash_attention: true,
         insists_on_flash_attention: true,
         init: Some(InitImage { image: image("in.png"), strength: 0.4 }),
@@ -102,6 +104,16 @@ fn what_a_model_reads_in_its_prompt_is_written_there_and_another_model_reads_it_
     assert!(line.contains("'a lake, without the sun'") && !line.contains("--negative-prompt"), "{line}");
     assert!(read_over("sd -n fog", recipe.clone()).unwrap().recipe.negative_in_prompt);
     assert!(!read_over("sd -m other", recipe).unwrap().recipe.negative_in_prompt);
+}
+
+#[test]
+fn tiles_of_a_vae_are_squares_and_another_shape_is_told() {
+    let it = pasted("sd -m m --vae-tile-size 32x48 --vae-conv-direct --vae-relative-tile-size 0.5x0.5");
+    assert_eq!(it.recipe.vae_tile_size, Some(32));
+    let told: Vec<_> = it.left_out.iter().map(ToString::to_string).collect();
+    assert!(told.iter().any(|it| it.contains("squares")) && told.iter().any(|it| it.contains("by device")), "{told:?}");
+    assert_eq!(told.len(), 3);
+    assert!(it.recipe.vae_tile_overlap.is_none() && pasted("sd -m m --vae-tile-size small").recipe.vae_tile_size.is_none());
 }
 
 #[test]
@@ -317,6 +329,8 @@ fn recipe() -> impl Strategy<Value = Recipe> {
         0.0..9.0f32,
         0.0..100.0f32,
         proptest::option::of(path()),
+        proptest::option::of(1..99u32),
+        proptest::option::of(0.0..0.5f32),
     );
     let guidance = (
         proptest::option::of(0.0..9.0f32),
@@ -413,6 +427,8 @@ fn recipe() -> impl Strategy<Value = Recipe> {
                 flash_attention: switches[1],
                 insists_on_flash_attention: switches[1],
                 vae_tiling: switches[2],
+                vae_tile_size: numbers.9,
+                vae_tile_overlap: numbers.10,
                 vae_conv_scale: switches[3],
             }
         },

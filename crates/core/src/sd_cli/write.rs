@@ -124,6 +124,8 @@ pub fn write(recipe: &Recipe) -> CommandLine {
         line.option("--chroma-t5-mask-pad", &recipe.chroma_t5_padding);
     }
     line.optional("--vae-format", recipe.vae_format);
+    line.optional("--vae-tile-size", recipe.vae_tile_size.map(|side| format!("{side}x{side}")));
+    line.optional("--vae-tile-overlap", recipe.vae_tile_overlap);
     line.optional("--threads", recipe.threads);
     CommandLine { line: shell_words::join(&line.words), left_out: line.left_out }
 }

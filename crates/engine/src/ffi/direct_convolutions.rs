@@ -61,7 +61,7 @@ pub(crate) fn direct_convolutions(name: &str) -> DirectConvolutions {
 }
 
 fn of_gpu(device: &Device) -> DirectConvolutions {
-    if device.name.starts_with("Vulkan") { DirectConvolutions::Vae } else { DirectConvolutions::None }
+    if device.is_vulkan() { DirectConvolutions::Vae } else { DirectConvolutions::None }
 }
 
 #[cfg(test)]

@@ -250,7 +250,13 @@ impl RawGenerateParams {
         raw.pm_params.id_images_count = i32::try_from(person.len()).unwrap_or(0);
         raw.pm_params.id_embed_path = strings.path(recipe.person.id_embedding.as_deref().filter(|_| !person.is_empty()))?;
         raw.pm_params.style_strength = recipe.person.style_strength;
-        raw.vae_tiling_params.enabled = params.vae_tiling;
+        let tiles = &mut raw.vae_tiling_params;
+        tiles.enabled = params.vae_tiling;
+        if let Some(side) = recipe.vae_tile_size {
+            tiles.tile_size_x = i32::try_from(side).unwrap_or(i32::MAX);
+            tiles.tile_size_y = tiles.tile_size_x;
+        }
+        tiles.target_overlap = recipe.vae_tile_overlap.unwrap_or(tiles.target_overlap);
 
         let sample = &mut raw.sample_params;
         sample.sample_steps = i32::try_from(recipe.steps).unwrap_or(1);

@@ -11,8 +11,11 @@ use atelier_library::{Family, snap};
 /// Pixels of a side, least and greatest; the engine has no limit of its own, memory sets one long
 /// before.
 const SIDES: (u32, u32) = (*ROWS.width.limits.start(), *ROWS.width.limits.end());
-/// Pixels up to which a picture is one tile for the VAE.
-pub(crate) const VAE_TILE: u32 = 256;
+/// Side of the engine's own VAE tile, in values of the latent.
+const VAE_TILE: u32 = 32;
+/// Pixels of a value of the latent. With the VAEs that have 16 of them, a tile is larger than is
+/// said here, and pictures of one tile are cut nowhere.
+const PIXELS_OF_LATENT: u32 = 8;
 /// Cores up to which all of them compute.
 const FEW_CORES: u32 = 4;
 
@@ -48,12 +51,17 @@ pub(crate) fn is_tiled(recipe: &Recipe) -> bool {
 
 /// A picture of this size can be decoded in tiles.
 pub(crate) fn can_be_tiled(recipe: &Recipe) -> bool {
-    is_larger_than_a_tile(recipe.final_size())
+    is_larger_than_a_tile(recipe.final_size(), vae_tile_side(recipe))
+}
+
+/// Side of a VAE tile in pixels.
+pub(crate) fn vae_tile_side(recipe: &Recipe) -> u32 {
+    recipe.vae_tile_size.unwrap_or(VAE_TILE) * PIXELS_OF_LATENT
 }
 
 /// True where a picture of this size in pixels is larger than one tile in both directions.
-pub(crate) fn is_larger_than_a_tile((width, height): (u32, u32)) -> bool {
-    width.min(height) > VAE_TILE
+pub(crate) fn is_larger_than_a_tile((width, height): (u32, u32), side: u32) -> bool {
+    width.min(height) > side
 }
 
 /// Checks the size of a reference picture for a picture of this size.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::alternative_files::other_files;
 use super::area::{AreaInput, AreaJob, composite_masked};
-use super::checks::{can_be_tiled, is_larger_than_a_tile, lora_key};
+use super::checks::{can_be_tiled, is_larger_than_a_tile, lora_key, vae_tile_side};
 use super::error::JobError;
 use super::monitor::{JobMonitor, PicturePart};
 use super::plan::{GenerationPlan, HiresPlan};
@@ -396,7 +396,7 @@ impl<'a> Generator<'a> {
                 width: input.size.0,
                 height: input.size.1,
                 seed: input.recipe.seed,
-                vae_tiling: session.vae_tiling && is_larger_than_a_tile(input.size),
+                vae_tiling: session.vae_tiling && is_larger_than_a_tile(input.size, vae_tile_side(input.recipe)),
                 init: input.init,
                 mask: input.mask,
                 references: &plan.references,
@@ -443,7 +443,9 @@ impl<'a> Generator<'a> {
             if !has_room {
                 // No room, or a tensor larger than any buffer of the device.
                 let shortage = error.out_of_memory.as_ref().filter(|missing| missing.phase == PhaseKind::Decoding);
-                let Some(shortage) = shortage.filter(|_| !session.vae_tiling && is_larger_than_a_tile(input.size)) else {
+                let Some(shortage) =
+                    shortage.filter(|_| !session.vae_tiling && is_larger_than_a_tile(input.size, vae_tile_side(input.recipe)))
+                else {
                     return Err(self.job_error(&error));
                 };
                 session.vae_tiling = true;

@@ -3,7 +3,7 @@
 //! Here is checked everything that the engine would answer with an assert.
 
 use super::area::{AreaJob, largest_work, start_of};
-use super::checks::{VAE_TILE, check_reference, hires_size, is_tiled, redraw_tiles, snapped, snapped_size};
+use super::checks::{check_reference, hires_size, is_tiled, redraw_tiles, snapped, snapped_size, vae_tile_side};
 use super::embeddings::Embeddings;
 use super::error::JobError;
 use super::person::{check_person, read_person};
@@ -282,7 +282,8 @@ fn snap_size(recipe: &mut Recipe, size_multiple: u32, notes: &mut Vec<PictureNot
     (recipe.width, recipe.height) = (width, height);
     let vae_tiling = is_tiled(recipe);
     if recipe.vae_tiling && !vae_tiling {
-        notes.push(PictureNote::changed(format!("VAE tiling is off: the picture is no larger than one tile of {VAE_TILE} pixels.")));
+        let side = vae_tile_side(recipe);
+        notes.push(PictureNote::changed(format!("VAE tiling is off: the picture is no larger than one tile of {side} pixels.")));
     }
     vae_tiling
 }

@@ -1,10 +1,11 @@
 //! Predictions of a job's memory, before it begins.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::checks::can_be_tiled;
 use super::generate::decoded_in_tiles;
 use super::plan::GenerationPlan;
+use super::shard::BatchShard;
 use crate::state::EngineState;
 use atelier_core::device::Device;
 use atelier_core::format::memory_size;
@@ -28,6 +29,9 @@ pub(super) fn predict_shards(engine: &EngineState, recipe: &Recipe, plan: &mut G
         begin.notes.push(note.sentence.clone());
         notes.push(note);
     }
+    let names: BTreeSet<&str> = shards.iter().flat_map(BatchShard::runs_on).collect();
+    let used = devices.iter().filter(|device| names.contains(device.name.as_str()));
+    begin.notes.extend(used.filter(|device| device.is_vulkan() && !engine.history.has_computed(recipe, device)).map(shader_note));
     for shard in shards {
         if let Some(prediction) = predict(engine, checked, &placement.estimated_as, &shard.placement, devices) {
             begin.notes.extend(prediction.devices.iter().filter_map(predicted_shortage));
@@ -40,6 +44,14 @@ pub(super) fn predict_shards(engine: &EngineState, recipe: &Recipe, plan: &mut G
                 .extend(measured.flat_map(|measured| devices.iter().filter_map(|device| measured_shortage(engine, device, measured))));
         }
     }
+}
+
+/// Measured on an H200: 11 s for a small model, 20 s for SDXL, half a minute and more for others.
+fn shader_note(device: &Device) -> String {
+    format!(
+        "First picture of this model on {}: the driver compiles shaders, which can take a minute. Later ones start at once.",
+        device.name
+    )
 }
 
 /// The device on which nothing but decoding exceeds what there is.

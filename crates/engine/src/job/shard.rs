@@ -1,6 +1,6 @@
 //! Contexts that generate the pictures of one job.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::checks::cpu_threads;
 use crate::cache::{ContextBudgets, LeaseRequest};
@@ -43,11 +43,15 @@ impl BatchShard {
         LeaseRequest { params, budgets, placement, prediction: prediction.as_ref(), measured: measured.as_ref() }
     }
 
+    /// Devices that compute a module of it.
+    pub(super) fn runs_on(&self) -> BTreeSet<&str> {
+        let modules = self.params.files.modules().into_iter().chain(ALWAYS);
+        modules.map(|module| self.placement.assignment(module).runs_on.as_str()).collect()
+    }
+
     /// How the processor computes, if it is part of this context and that changes the bytes.
     pub(super) fn cpu_math(&self) -> Option<CpuMath> {
-        let has_cpu =
-            self.params.files.modules().into_iter().chain(ALWAYS).any(|module| self.placement.assignment(module).runs_on == "CPU");
-        Some(cpu_math()).filter(|&math| has_cpu && math != CpuMath::Exact)
+        Some(cpu_math()).filter(|&math| self.runs_on().contains("CPU") && math != CpuMath::Exact)
     }
 
     /// Looks up the bytes that a job like this one took.

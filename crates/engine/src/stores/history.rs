@@ -25,8 +25,10 @@ use atelier_core::recipe::Recipe;
 use atelier_library::Family;
 
 /// Overhead of a graphics device where nothing was measured: a driver's context, pools and
-/// workspaces.
+/// workspaces. On an H200 they took up to 168 MiB with Vulkan and 1184 MiB with CUDA
+/// (docs/measured-gpu.md).
 const DEFAULT_OVERHEAD: u64 = 1229 << 20;
+const DEFAULT_OVERHEAD_OF_VULKAN: u64 = 384 << 20;
 /// More than the overhead of any device: another program's memory.
 const MAX_OVERHEAD: u64 = 4 << 30;
 /// Measurements of a device that count.
@@ -125,6 +127,15 @@ impl History {
         Some(taken)
     }
 
+    /// True where a job with these files has computed on this device.
+    pub(crate) fn has_computed(&self, recipe: &Recipe, device: &Device) -> bool {
+        let asked = run(recipe, &[]);
+        let stored = self.lock();
+        let is_same_card = stored.slack.get(&device.name).is_none_or(|it| it.description == device.description);
+        let computed = |it: &MeasuredRun| it.has_files_of(&asked) && it.peaks.iter().any(|held| held.device == device.name);
+        is_same_card && stored.runs.iter().any(computed)
+    }
+
     /// Stores the peaks of a job on these devices, with the overhead of each.
     pub(crate) fn record(&self, recipe: &Recipe, peaks: &[Peak], devices: &[Device], overhead: &BTreeMap<String, u64>) {
         let mut stored = self.lock();
@@ -182,10 +193,13 @@ impl History {
 impl MeasuredRun {
     /// The other differs in the picture's size at most.
     fn is_like(&self, other: &Self) -> bool {
-        let same_model = self.files == other.files && self.files_bytes == other.files_bytes;
         let same_places = (&self.backend, &self.params_backend, &self.max_vram) == (&other.backend, &other.params_backend, &other.max_vram);
         let flags = |it: &Self| (it.vae_tiling, it.flash_attention, it.stream_layers);
-        same_model && same_places && flags(self) == flags(other)
+        self.has_files_of(other) && same_places && flags(self) == flags(other)
+    }
+
+    fn has_files_of(&self, other: &Self) -> bool {
+        self.files == other.files && self.files_bytes == other.files_bytes
     }
 }
 
@@ -197,7 +211,8 @@ impl Stored {
         let known = self.slack.get(&device.name).filter(|it| it.description == device.description);
         let mut samples = known.map(|it| it.samples.clone()).unwrap_or_default();
         samples.sort_unstable();
-        samples.get(samples.len() / 2).copied().unwrap_or(DEFAULT_OVERHEAD)
+        let default = if device.is_vulkan() { DEFAULT_OVERHEAD_OF_VULKAN } else { DEFAULT_OVERHEAD };
+        samples.get(samples.len() / 2).copied().unwrap_or(default)
     }
 
     fn add_overhead(&mut self, device: &Device, bytes: u64) {
@@ -274,6 +289,8 @@ mod tests {
             measured.record(&Recipe::default(), &[], &devices, &slack);
         }
         assert_eq!(measured.overhead(&devices), [("CUDA0".to_owned(), 300), ("CPU".to_owned(), 0)].into());
+        let vulkan = Device { name: "Vulkan0".into(), ..devices[0].clone() };
+        assert_eq!(History::default().overhead(&[vulkan])["Vulkan0"], DEFAULT_OVERHEAD_OF_VULKAN);
         let other = Device { description: "Another card".into(), ..devices[0].clone() };
         assert_eq!(measured.overhead(&[other])["CUDA0"], DEFAULT_OVERHEAD);
         let simulated = Device { description: crate::ffi::SIMULATED_DESCRIPTION.into(), ..devices[0].clone() };
@@ -297,6 +314,8 @@ mod tests {
         assert_eq!(taken(&recipe(768)), Some(4000), "a larger one takes no less");
         assert_eq!(taken(&recipe(2048)), Some(4000), "better than nothing");
         assert_eq!(taken(&Recipe { vae_tiling: true, ..recipe(512) }), None);
+        let cards = [device("CUDA0", DeviceKind::Gpu), device("CUDA1", DeviceKind::Gpu)];
+        assert_eq!(cards.map(|card| measured.has_computed(&Recipe { vae_tiling: true, ..recipe(64) }, &card)), [true, false]);
         for _ in 0..MAX_ALIKE {
             learn(512, 300, 0);
         }

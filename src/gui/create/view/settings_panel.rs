@@ -507,6 +507,12 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                 );
                 let tiling = "Decode the picture in tiles: needs less memory, takes slightly longer.";
                 row(ui, "VAE tiling", |ui| ui.checkbox(&mut recipe.vae_tiling, "Save memory").on_hover_text(tiling));
+                if recipe.vae_tiling {
+                    let hover = "Side of a tile in values of the latent, 8 pixels each with most models. Smaller tiles need less memory.";
+                    optional_row(ui, "Tile size", &mut recipe.vae_tile_size, 32, ROWS.vae_tile_size.limits, 0.2, hover);
+                    let hover = "Part of a tile that its neighbour covers too. More of it hides seams, and takes longer.";
+                    optional_row(ui, "Tile overlap", &mut recipe.vae_tile_overlap, 0.5, ROWS.vae_tile_overlap.limits, 0.01, hover);
+                }
                 let range = "Scale the VAE's convolutions, against black SDXL pictures.";
                 row(ui, "VAE range", |ui| ui.checkbox(&mut recipe.vae_conv_scale, "Safe range").on_hover_text(range));
                 let flash = "Flash attention needs less memory and is often faster. Turn it off if pictures are broken.";
@@ -556,6 +562,8 @@ fn changed_details(recipe: &Recipe) -> Vec<&'static str> {
         sampler_rng: recipe.sampler_rng,
         threads: recipe.threads,
         vae_tiling: recipe.vae_tiling,
+        vae_tile_size: recipe.vae_tile_size,
+        vae_tile_overlap: recipe.vae_tile_overlap,
         flash_attention: recipe.flash_attention,
         vae_conv_scale: recipe.vae_conv_scale,
         ..usual.clone()

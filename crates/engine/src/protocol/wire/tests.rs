@@ -94,6 +94,8 @@ fn recipe() -> Recipe {
         seed: i64::MIN,
         batch_count: 2,
         vae_tiling: true,
+        vae_tile_size: Some(16),
+        vae_tile_overlap: Some(0.25),
         flash_attention: false,
         insists_on_flash_attention: true,
         vae_conv_scale: true,
