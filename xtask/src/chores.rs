@@ -120,7 +120,10 @@ fn check(stages: &mut Stages) -> Result<(), Failure> {
     stages.run("format", cargo("fmt").args(["--all", "--check"]))?;
     let deny = ["--quiet", "--", "-D", "warnings"];
     stages.run("lint", cargo("clippy").args(["--workspace", "--all-targets", "--features", TEST_FEATURES]).args(deny))?;
-    stages.run("lint, command line alone", cargo("clippy").args(["--package", "atelier", "--no-default-features"]).args(deny))
+    stages.run("lint, command line alone", cargo("clippy").args(["--package", "atelier", "--no-default-features"]).args(deny))?;
+    let mut documentation = cargo("doc");
+    documentation.args(["--workspace", "--no-deps", "--quiet", "--features", TEST_FEATURES]).env("RUSTDOCFLAGS", "-D warnings");
+    stages.run("documentation", &mut documentation)
 }
 
 /// Checks licences, origins and advisories of the dependencies, where cargo-deny is installed.

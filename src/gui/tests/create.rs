@@ -566,6 +566,19 @@ fn what_the_model_does_not_use_is_not_shown_and_what_is_set_is() {
 }
 
 #[test]
+fn tiles_have_a_size_where_the_picture_is_decoded_in_tiles() {
+    let sees = |recipe: Recipe| {
+        let mut studio = Studio::sized(recipe, [1440.0, 1800.0]);
+        studio.harness.get_by_label("More settings").click_accesskit();
+        studio.harness.run_ok();
+        studio.harness.run_ok();
+        (["Tile size", "Tile overlap"].map(|label| studio.sees(label)), studio.sees("Changed: VAE tiling, VAE tile size"))
+    };
+    assert_eq!(sees(ready()), ([false, false], false));
+    assert_eq!(sees(Recipe { vae_tiling: true, vae_tile_size: Some(16), ..ready() }), ([true, true], true));
+}
+
+#[test]
 fn everything_has_a_name_and_nothing_sticks_out() {
     for size in [[1440.0, 900.0], [1024.0, 700.0]] {
         let mut studio = crowded(size);

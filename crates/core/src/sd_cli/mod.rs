@@ -3,7 +3,7 @@
 //!
 //! Invariants: parts that are not understood, or that a recipe or a command line cannot express,
 //! are listed and never dropped silently; a recipe that a command line can express reads back as it
-//! was ([`write`], then [`read`]). A command means to [`read`] what it means to sd-cli, its
+//! was ([`write()`], then [`read`]). A command means to [`read`] what it means to sd-cli, its
 //! defaults included (seed 42, no flash attention); [`read_over`] changes only what it names. Not
 //! here: files (nothing is looked up), the meaning of a placement (`placement`).
 

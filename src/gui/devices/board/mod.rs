@@ -80,7 +80,7 @@ pub struct Board {
     pub pins: BTreeSet<Module>,
     /// Bytes of resident weights by device.
     pub resident_bytes: BTreeMap<String, u64>,
-    /// Key of this model's saved placements ([`model_key`]).
+    /// Key of this model's saved placements (`model_key`).
     pub model_key: String,
     /// Chosen devices of cards that several backends offer.
     chosen_backends: BTreeSet<String>,
