@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from kit import GIB, HERE, OUT, SIZES, SMALL, STEPS, Card, Run, add, device, devices, generate, mib, row, used_mib
+from kit import ENVIRONMENT, GIB, HERE, OUT, PROGRAM, SIZES, SMALL, STEPS, Card, Run, device, devices, generate, mib, model, row, used_mib
 from picture import difference
 
 DEVICE = device()
@@ -123,20 +123,20 @@ def most(run):
 
 
 def generate_words(name, size):
-    from kit import model
-
     return [*model(name), "-W", str(size), "-H", str(size)]
+
+
+def plan(words):
+    """What `atelier plan` foretells of the placement that is asked for; None where it fails, which is told."""
+    output = subprocess.run([PROGRAM, "plan", *words, "-p", "a hill", "--json"], capture_output=True, text=True, env=ENVIRONMENT)
+    if not output.stdout:
+        return row("prediction", output.stderr)
+    return json.loads(output.stdout)["requested"]
 
 
 def predicted(words):
     """Bytes in buffers on the card that each phase is predicted to need."""
-    from kit import ENVIRONMENT, PROGRAM
-
-    output = subprocess.run([PROGRAM, "plan", *words, "-p", "a hill", "--json"], capture_output=True, text=True, env=ENVIRONMENT)
-    if not output.stdout:
-        row("prediction", output.stderr)
-        return {}
-    on_card = [it for it in json.loads(output.stdout)["requested"]["devices"] if it["name"] == NAME]
+    on_card = [it for it in (plan(words) or {"devices": []})["devices"] if it["name"] == NAME]
     # What the device takes for itself is in no buffer.
     return {phase["phase"]: phase["total_bytes"] - phase["overhead_bytes"] for it in on_card for phase in it["phases"]}
 
@@ -168,14 +168,6 @@ def hog(name, size):
         process.wait()
 
 
-def foretold(words):
-    """What `atelier plan` says of seconds; None before devices were measured."""
-    from kit import ENVIRONMENT, PROGRAM
-
-    output = subprocess.run([PROGRAM, "plan", *words, "-p", "a hill", "--json"], capture_output=True, text=True, env=ENVIRONMENT)
-    return json.loads(output.stdout)["requested"]["time"] if output.stdout else None
-
-
 def speed(name):
     """Seconds a step: resident, streamed, from RAM; against PyTorch and against what was foretold."""
     name = "tiny" if SMALL else name
@@ -204,12 +196,13 @@ def speed(name):
 def in_memory(name, size):
     """Seconds of a step with everything on the device, beside what was foretold."""
     steps = STEPS if SMALL else 20
-    time_ = foretold([*generate_words(name, size), "--cfg", "1", "--steps", str(steps), "--backend", PLACE])
+    foretold = plan([*generate_words(name, size), "--cfg", "1", "--steps", str(steps), "--backend", PLACE])
     with Card() as card:
         run = generate(name, "--backend", PLACE, "-b", 2, size=size, steps=steps)
     phases = sum(run.timings.get(it, 0) for it in ("load_secs", "encode_secs", "denoise_secs", "decode_secs"))
     row(f"{name} {size} resident", f"step {run.step_secs():.4f} s; {timings(run)}; {card.busy}", run.command)
-    if time_:
+    # Without rates there are no seconds.
+    if foretold and (time_ := foretold["time"]):
         row("foretold", f"step {time_['step_secs']:.4f} s, load {time_['load_secs']:.2f}, encode {time_['encode_secs']:.2f}, "
             f"decode {time_['decode_secs']:.3f}, both pictures {time_['total_secs'] + time_['next_picture_secs']:.2f} s")
     if run.ok:
@@ -218,9 +211,7 @@ def in_memory(name, size):
 
 
 def switch():
-    """Two models in one process, a picture of each in turn."""
-    from kit import ENVIRONMENT, PROGRAM, model
-
+    """Two models in one process, three pictures of each, in the order in which the queue takes them."""
     models = {"built-in": [], "tiny" if SMALL else "sd15": model("tiny" if SMALL else "sd15")}
     order = [*models] * 3
     ids = {}
@@ -231,12 +222,10 @@ def switch():
             ids[json.loads(text)["id"]] = name
         if added.returncode != 0:
             row(f"queue add {name}", added.stderr.strip())
-    used = []
 
     def watch(run, line):
         if line["event"] == "ended":
-            used.append(used_mib())
-            row(f"{ids.get(line['id'], '?')}", f"{line['state']} in {line['secs']:.3f} s {line['reason'] or ''}; card {used[-1]} MiB")
+            row(ids.get(line["id"], "?"), f"{line['state']} in {line['secs']:.3f} s {line['reason'] or ''}; card {used_mib()} MiB")
 
     Run("queue", "run", watch=watch)
     row("after the program's end", f"card {used_mib()} MiB")
@@ -258,10 +247,7 @@ def breaks():
         run = generate(name, "--backend", PLACE, steps=1)
         row(f"killed while {phase}" if killed else f"no phase {phase} was seen", f"then {run.outcome}; card before {before}, after {used_mib()} MiB")
 
-    from kit import ENVIRONMENT, PROGRAM
-
     words = [PROGRAM, "generate", *generate_words(name, SIZES[0]), "-p", "a hill", "--cfg", "1", "--steps", str(STEPS), "--backend", PLACE]
-
     begun = time.monotonic()
     both = [subprocess.Popen([*words, "-o", OUT / f"both{n}.png"], env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for n in (1, 2)]
     row("two programs on one card", f"exit codes {[it.wait() for it in both]} after {time.monotonic() - begun:.1f} s")

@@ -15,7 +15,7 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 
 # Seconds for each part.
-LIMITS="works=90 memory-sd15=30 memory-sdxl=50 memory-zimage=50 memory-flux=120 speed-sd15=110 speed-sdxl=60 switch=30 breaks=300 training=600"
+LIMITS="works=90 memory-sd15=75 memory-sdxl=50 memory-zimage=50 memory-flux=120 speed-sd15=110 speed-sdxl=60 switch=30 breaks=300 training=600"
 : "${KIT_PARTS:=works memory-sd15 memory-sdxl memory-zimage speed-sd15 speed-sdxl switch}"
 keep=${KIT_MODELS:-}
 : "${KIT_MODELS:=$out/models}"

@@ -1,9 +1,9 @@
 //! glslc, which compiles Vulkan's shaders while the engine is built, new enough for matrix units.
 //!
 //! ggml leaves out every shader whose extension the compiler does not know, with one line in a log
-//! that nobody sees: with Debian 12's, the program computes without the matrix units of every GPU,
-//! several times slower. On Debian a new one is fetched with apt into a folder beside the build. It
-//! runs with the C library that is fetched with it, since this system's may be too old for it.
+//! that nobody sees: with Debian 12's, the program leaves the matrix units of every GPU unused. On
+//! Debian a new one is fetched with apt into a folder beside the build. It runs with the C library
+//! that is fetched with it, since this system's may be too old for it.
 
 use std::env;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::cargo::target_folder;
 use crate::debian::{debian_mirror, fetch};
 use crate::failure::Failure;
 use crate::files::create_folder;
-use crate::windows_toolchain;
+use crate::stale_engine::remove_engines_of_others;
 
 /// Extensions of GLSL for which ggml has shaders: matrix units (the second is NVIDIA's), products
 /// of 8-bit integers and of bf16.
@@ -38,17 +38,16 @@ const LOADER: &str = "ld-linux-x86-64.so.2";
 pub(crate) fn find_or_fetch(target: &Path) -> Result<Option<PathBuf>, Failure> {
     let sdk = env::var_os("VULKAN_SDK").map(|folder| PathBuf::from(folder).join("bin/glslc"));
     let own = sdk.iter().chain([&PathBuf::from("glslc")]).find_map(|it| knows_all(it, target));
+    if own == Some(true) {
+        return Ok(None);
+    }
     let mirror = debian_mirror().filter(|_| cfg!(target_arch = "x86_64"));
-    match (own, &mirror) {
-        (Some(true), _) => return Ok(None),
-        (Some(false), None) => {
-            eprintln!(
-                "This machine's glslc is too old for all matrix units of GPUs, so Vulkan will be slower than it could be. shaderc 2025.3 or \
+    if own.is_some() && mirror.is_none() {
+        eprintln!(
+            "This machine's glslc is too old for all matrix units of GPUs, so Vulkan will be slower than it could be. shaderc 2025.3 or \
                  newer knows them: install your distribution's newest, or the Vulkan SDK and set VULKAN_SDK."
-            );
-            return Ok(None);
-        }
-        _ => {}
+        );
+        return Ok(None);
     }
     let folder = target.join(DEBIAN);
     let prefix = folder.join("glslc");
@@ -77,33 +76,6 @@ fn knows_all(glslc: &Path, target: &Path) -> Option<bool> {
     let mut command = Command::new(glslc);
     command.args(["-fshader-stage=compute", "--target-env=vulkan1.3", "-o", "-"]).arg(&shader);
     Some(command.stdout(Stdio::null()).stderr(Stdio::null()).status().ok()?.success())
-}
-
-/// Removes engines that were built with another compiler than this one. Cargo does not see the
-/// difference, and `CMake` keeps the compiler that it found first.
-fn remove_engines_of_others(target: &Path, glslc: &Path) -> Result<(), Failure> {
-    let folders = ["", "vulkan", "package"].map(|name| target.join(name));
-    let profiles = ["debug", "release"].map(PathBuf::from).into_iter().chain([Path::new(windows_toolchain::TARGET).join("release")]);
-    for folder in profiles.flat_map(|profile| folders.clone().map(|folder| folder.join(&profile))) {
-        for engine in engines(&folder.join("build")) {
-            let known = fs::read_to_string(engine.join("out/build/CMakeCache.txt")).unwrap_or_default();
-            let compiler = known.lines().find_map(|line| line.strip_prefix("Vulkan_GLSLC_EXECUTABLE:FILEPATH="));
-            if compiler.is_none_or(|it| Path::new(it) == glslc) {
-                continue;
-            }
-            eprintln!("The engine in {} was built with another glslc: it is built anew, which takes some minutes.", folder.display());
-            for old in engines(&folder.join(".fingerprint")).chain([engine]) {
-                fs::remove_dir_all(&old).map_err(|error| Failure::new(format!("{} cannot be removed: {error}", old.display())))?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Folders of the engine's crate in one of cargo's.
-fn engines(folder: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter(|it| it.file_name().to_string_lossy().starts_with("diffusion-rs-sys-")).map(|it| it.path())
 }
 
 /// Writes the script that starts the fetched glslc with the fetched libraries.
@@ -151,24 +123,6 @@ mod tests {
         assert!(ensure_matrix_units(&program).unwrap_err().message.is_some_and(|it| it.contains("SPV_NV_cooperative_matrix2")));
         fs::write(&program, "SPV_KHR_cooperative_matrix\0SPV_NV_cooperative_matrix2").unwrap();
         ensure_matrix_units(&program).unwrap();
-    }
-
-    #[test]
-    fn engines_of_another_compiler_are_removed() {
-        let target = tempfile::tempdir().unwrap();
-        let release = target.path().join("package/release");
-        let put = |name: &str, compiler: &str| {
-            let folder = release.join("build").join(name).join("out/build");
-            fs::create_dir_all(&folder).unwrap();
-            fs::write(folder.join("CMakeCache.txt"), format!("A:BOOL=ON\nVulkan_GLSLC_EXECUTABLE:FILEPATH={compiler}\n")).unwrap();
-        };
-        put("diffusion-rs-sys-1", "/bin/glslc");
-        fs::create_dir_all(release.join(".fingerprint/diffusion-rs-sys-1")).unwrap();
-        remove_engines_of_others(target.path(), Path::new("/new/glslc")).unwrap();
-        assert_eq!(engines(&release.join("build")).chain(engines(&release.join(".fingerprint"))).count(), 0);
-        put("diffusion-rs-sys-2", "/new/glslc");
-        remove_engines_of_others(target.path(), Path::new("/new/glslc")).unwrap();
-        assert_eq!(engines(&release.join("build")).count(), 1);
     }
 
     #[cfg(unix)]

@@ -6,7 +6,6 @@
 //! folder beside the build: nothing is installed, and nothing else sees them.
 
 use std::env;
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -66,11 +65,8 @@ pub(crate) fn prepare_build(command: &mut Command, options: &Options) -> Result<
 /// are not.
 pub(crate) fn set_prefixes(command: &mut Command) -> Result<(), Failure> {
     let target = target_folder().join("vulkan");
-    let prefixes = [shader_compiler::find_or_fetch(&target)?, find_or_fetch_headers(&target)?];
-    if prefixes.iter().any(Option::is_some) {
-        command.env("CMAKE_PREFIX_PATH", prepend_paths("CMAKE_PREFIX_PATH", prefixes.into_iter().flatten())?);
-    }
-    Ok(())
+    let headers = find_or_fetch_headers(&target)?;
+    prepend_prefixes(command, shader_compiler::find_or_fetch(&target)?.into_iter().chain(headers))
 }
 
 /// The same with the headers in a folder of their own, for a build for another system: beside the
@@ -82,9 +78,7 @@ pub(crate) fn set_separate_prefixes(command: &mut Command) -> Result<(), Failure
         Some(prefix) => prefix,
         None => fetch_headers(&target)?,
     };
-    let prefixes = shader_compiler::find_or_fetch(&target)?.into_iter().chain([prefix]);
-    command.env("CMAKE_PREFIX_PATH", prepend_paths("CMAKE_PREFIX_PATH", prefixes)?);
-    Ok(())
+    prepend_prefixes(command, shader_compiler::find_or_fetch(&target)?.into_iter().chain([prefix]))
 }
 
 /// A folder with copies of the Vulkan headers of `prefix` alone.
@@ -141,11 +135,16 @@ fn is_new_enough(prefix: &Path) -> bool {
     holds(VULKAN_HEADER) && holds(CPP_HEADER) && SPIRV_HEADERS.iter().any(|name| include.join(name).is_file())
 }
 
-/// A list of folders with these before those that it holds already.
-fn prepend_paths(variable: &str, folders: impl IntoIterator<Item = PathBuf>) -> Result<OsString, Failure> {
-    let rest = env::var_os(variable).unwrap_or_default();
-    let folders = folders.into_iter().chain(env::split_paths(&rest).filter(|it| !it.as_os_str().is_empty()));
-    env::join_paths(folders).map_err(|error| Failure::new(format!("{variable} cannot hold a folder: {error}")))
+/// Has `CMake` look into these folders before those that the environment names.
+fn prepend_prefixes(command: &mut Command, folders: impl Iterator<Item = PathBuf>) -> Result<(), Failure> {
+    const VARIABLE: &str = "CMAKE_PREFIX_PATH";
+    let rest = env::var_os(VARIABLE).unwrap_or_default();
+    let folders = folders.chain(env::split_paths(&rest).filter(|it| !it.as_os_str().is_empty()));
+    let list = env::join_paths(folders).map_err(|error| Failure::new(format!("{VARIABLE} cannot hold a folder: {error}")))?;
+    if !list.is_empty() {
+        command.env(VARIABLE, list);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

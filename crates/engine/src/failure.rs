@@ -133,13 +133,13 @@ pub(crate) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
         Some(missing) => {
             let OutOfMemory { device, phase, bytes_wanted, bytes_free } = missing;
             let (wanted, free) = (file_size(*bytes_wanted), file_size(*bytes_free));
-            let advice = if bytes_wanted <= bytes_free && device == "CPU" {
+            let advice = if missing.is_allocation_limit() && device == "CPU" {
                 // A limit of this process, or memory in pieces.
                 Advice::new(
                     format!("There is not enough memory: {} needed {wanted} of RAM, and the system refused.", phase.label()),
                     OUT_OF_MEMORY.1,
                 )
-            } else if bytes_wanted <= bytes_free {
+            } else if missing.is_allocation_limit() {
                 let sentence = format!("{device} cannot allocate {wanted} at once for {}, although {free} were free.", phase.label());
                 Advice::new(sentence, TOO_LARGE_HINT)
             } else {

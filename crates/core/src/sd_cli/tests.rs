@@ -107,7 +107,7 @@ fn what_a_model_reads_in_its_prompt_is_written_there_and_another_model_reads_it_
 }
 
 #[test]
-fn tiles_of_a_vae_are_squares_and_another_shape_is_told() {
+fn a_vae_tile_that_is_no_square_is_told() {
     let it = pasted("sd -m m --vae-tile-size 32x48 --vae-conv-direct --vae-relative-tile-size 0.5x0.5");
     assert_eq!(it.recipe.vae_tile_size, Some(32));
     let told: Vec<_> = it.left_out.iter().map(ToString::to_string).collect();

@@ -191,17 +191,17 @@ impl Estimates {
         limits: &Limits,
         outdated: &dyn Outdated,
     ) -> Result<ImageEstimate, EstimateError> {
-        let whole = self.run_as_asked(request, params, limits, outdated);
+        let whole = self.dry_run(request, params, limits, outdated);
         let Err(EstimateError::Failed(failure)) = &whole else { return whole };
         let is_too_large =
-            matches!(&failure.cause, Some(Cause::OutOfMemory(it)) if it.phase == PhaseKind::Decoding && it.bytes_wanted <= it.bytes_free);
+            matches!(&failure.cause, Some(Cause::OutOfMemory(it)) if it.phase == PhaseKind::Decoding && it.is_allocation_limit());
         match request.with_tiling().filter(|_| is_too_large) {
-            Some(in_tiles) => self.run_as_asked(&in_tiles, params, limits, outdated),
+            Some(in_tiles) => self.dry_run(&in_tiles, params, limits, outdated),
             None => whole,
         }
     }
 
-    fn run_as_asked(
+    fn dry_run(
         &mut self,
         request: &EstimateRequest,
         params: &ContextParams,

@@ -51,7 +51,7 @@ pub(crate) fn is_tiled(recipe: &Recipe) -> bool {
 
 /// A picture of this size can be decoded in tiles.
 pub(crate) fn can_be_tiled(recipe: &Recipe) -> bool {
-    is_larger_than_a_tile(recipe.final_size(), vae_tile_side(recipe))
+    is_larger_than_a_tile(recipe, recipe.final_size())
 }
 
 /// Side of a VAE tile in pixels.
@@ -60,8 +60,8 @@ pub(crate) fn vae_tile_side(recipe: &Recipe) -> u32 {
 }
 
 /// True where a picture of this size in pixels is larger than one tile in both directions.
-pub(crate) fn is_larger_than_a_tile((width, height): (u32, u32), side: u32) -> bool {
-    width.min(height) > side
+pub(crate) fn is_larger_than_a_tile(recipe: &Recipe, (width, height): (u32, u32)) -> bool {
+    width.min(height) > vae_tile_side(recipe)
 }
 
 /// Checks the size of a reference picture for a picture of this size.

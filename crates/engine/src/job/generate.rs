@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::alternative_files::other_files;
 use super::area::{AreaInput, AreaJob, composite_masked};
-use super::checks::{can_be_tiled, is_larger_than_a_tile, lora_key, vae_tile_side};
+use super::checks::{can_be_tiled, is_larger_than_a_tile, lora_key};
 use super::error::JobError;
 use super::monitor::{JobMonitor, PicturePart};
 use super::plan::{GenerationPlan, HiresPlan};
@@ -396,7 +396,7 @@ impl<'a> Generator<'a> {
                 width: input.size.0,
                 height: input.size.1,
                 seed: input.recipe.seed,
-                vae_tiling: session.vae_tiling && is_larger_than_a_tile(input.size, vae_tile_side(input.recipe)),
+                vae_tiling: session.vae_tiling && is_larger_than_a_tile(input.recipe, input.size),
                 init: input.init,
                 mask: input.mask,
                 references: &plan.references,
@@ -443,9 +443,7 @@ impl<'a> Generator<'a> {
             if !has_room {
                 // No room, or a tensor larger than any buffer of the device.
                 let shortage = error.out_of_memory.as_ref().filter(|missing| missing.phase == PhaseKind::Decoding);
-                let Some(shortage) =
-                    shortage.filter(|_| !session.vae_tiling && is_larger_than_a_tile(input.size, vae_tile_side(input.recipe)))
-                else {
+                let Some(shortage) = shortage.filter(|_| !session.vae_tiling && is_larger_than_a_tile(input.recipe, input.size)) else {
                     return Err(self.job_error(&error));
                 };
                 session.vae_tiling = true;
@@ -514,8 +512,8 @@ pub(super) fn decoded_in_tiles(device: &str) -> PictureNote {
 
 /// The note on a picture that was decoded in tiles after this allocation was refused.
 fn tiles_after(shortage: &OutOfMemory) -> PictureNote {
-    let OutOfMemory { device, bytes_wanted, bytes_free, .. } = shortage;
-    if bytes_wanted > bytes_free {
+    let OutOfMemory { device, bytes_wanted, .. } = shortage;
+    if !shortage.is_allocation_limit() {
         return decoded_in_tiles(device);
     }
     let wanted = file_size(*bytes_wanted);

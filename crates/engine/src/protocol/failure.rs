@@ -60,3 +60,11 @@ pub struct OutOfMemory {
     /// Bytes that were free at that moment.
     pub bytes_free: u64,
 }
+
+impl OutOfMemory {
+    /// True where memory was free, and the device allocates no so much at once.
+    #[must_use]
+    pub const fn is_allocation_limit(&self) -> bool {
+        self.bytes_wanted <= self.bytes_free
+    }
+}

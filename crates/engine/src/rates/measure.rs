@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_of_every_kind_holds_as_many_nodes_as_a_quick_device_is_given() {
+    fn a_graph_of_every_kind_has_room_for_the_most_nodes() {
         let stop = AtomicBool::new(false);
         let callbacks = MeasureCallbacks(&stop);
         let mut device = DeviceMeasurement::new("CPU", 1, &callbacks).unwrap();
