@@ -9,6 +9,7 @@ mod support;
 
 use std::path::Path;
 
+use atelier_core::placement::ModuleSet;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
 use support::alone::alone;
 use support::{folder, recipe};
@@ -34,7 +35,7 @@ fn places() -> Vec<(&'static str, PlacementText, u32)> {
         params_backend: params_backend.into(),
         ..PlacementText::default()
     };
-    let streamed = PlacementText { max_vram: "0.006".into(), stream_layers: true, ..placed("all=GPU0", "all=cpu") };
+    let streamed = PlacementText { max_vram: "0.006".into(), stream_layers: ModuleSet::DIFFUSION, ..placed("all=GPU0", "all=cpu") };
     let shared = PlacementText { split_batch: "GPU0,GPU1".into(), ..placed("all=GPU0", "") };
     vec![
         ("CPU", placed("all=cpu", ""), 1),

@@ -15,6 +15,7 @@ use atelier::cli::SIMULATE_VARIABLE;
 use atelier::cli::json::Line;
 use atelier_core::device::DeviceKind;
 use atelier_core::paths::HOME_VARIABLE;
+use atelier_core::placement::ModuleSet;
 use atelier_core::recipe::{FileRole, ImageSource, Lora, PlacementText, Recipe, Rgb8};
 use atelier_engine::{Cause, End, Event, JobPhase, OutOfMemory, PhaseKind, Task};
 use support::alone::{Alone, deep, deep_options};
@@ -137,7 +138,7 @@ fn a_graph_cut_to_a_budget_makes_the_same_picture() {
     let on_gpu = alone.run(&deep_on(placed("all=GPU0", "all=cpu", "")));
     assert_eq!((on_gpu.pixels(), cuts(&on_gpu)), (whole, Vec::new()), "nothing is cut without a budget");
     for max_vram in ["0.004", "0.006", "0.01", "GPU0=0.005", "gpu0=0.02", "-0.99"] {
-        for stream_layers in [false, true] {
+        for stream_layers in [ModuleSet::NONE, ModuleSet::DIFFUSION] {
             let placement = PlacementText { stream_layers, ..placed("all=GPU0", "all=cpu", max_vram) };
             let said = alone.run(&deep_on(placement));
             assert_eq!(said.pixels(), whole, "{max_vram} {stream_layers}");
@@ -206,7 +207,7 @@ fn after_a_cancel_in_segments_the_next_picture_is_right() {
     let moments: [(&str, Moment); 4] = [
         ("while encoding", |event| matches!(event, Event::Phase { phase: JobPhase::Encoding, .. })),
         ("while the text encoder loads", |event| {
-            matches!(event, Event::Phase { phase: JobPhase::Loading { module: Some(atelier_core::placement::Module::Te), .. }, .. })
+            matches!(event, Event::Phase { phase: JobPhase::Loading { module: Some(atelier_core::placement::Module::Llm), .. }, .. })
         }),
         ("inside a step", |event| matches!(event, Event::Step { step, .. } if step.done == 1)),
         ("while decoding", |event| matches!(event, Event::Phase { phase: JobPhase::Decoding { .. }, .. })),
@@ -237,7 +238,7 @@ fn after_running_out_of_memory_in_segments_the_next_picture_is_right() {
 #[test]
 fn what_has_no_effect_is_said_before_the_run() {
     let alone = alone();
-    let note = |placement: PlacementText| alone.run(&on(PlacementText { stream_layers: true, ..placement })).begin().notes.join(" ");
+    let note = |placement: PlacementText| alone.run(&on(PlacementText { stream_layers: ModuleSet::DIFFUSION, ..placement })).begin().notes.join(" ");
     assert!(note(placed("GPU0", "cpu", "")).contains("without a memory budget"));
     assert!(note(placed("GPU0", "", "1")).contains("Keep them in RAM"));
     assert_eq!(note(placed("GPU0", "cpu", "1")), "");

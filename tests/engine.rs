@@ -51,7 +51,7 @@ fn a_job_tells_its_phases_in_order_with_the_bytes_of_each_module_and_where_the_t
     assert!(matches!(phases[0], JobPhase::Loading { module: None, .. }));
     assert!(place(|phase| matches!(phase, JobPhase::Encoding)) < denoising);
     assert!(denoising < place(|phase| matches!(phase, JobPhase::Decoding { .. })));
-    for (role, module) in [(FileRole::Diffusion, Module::Diffusion), (FileRole::Llm, Module::Te), (FileRole::Taesd, Module::Vae)] {
+    for (role, module) in [(FileRole::Diffusion, Module::Diffusion), (FileRole::Llm, Module::Llm), (FileRole::Taesd, Module::Vae)] {
         let total = phases.iter().find_map(|phase| match phase {
             JobPhase::Loading { module: Some(it), bytes_done, bytes_total } if *it == module && bytes_done == bytes_total => {
                 Some(*bytes_total)
@@ -92,7 +92,7 @@ fn a_batch_delivers_each_picture_with_its_seed_and_reads_the_prompt_once() {
             .filter(|phase| matches!(phase, JobPhase::Loading { module: it, bytes_done: 0, .. } if *it == Some(module)))
             .count()
     };
-    assert_eq!((loads(Module::Te), loads(Module::Diffusion)), (1, 1));
+    assert_eq!((loads(Module::Llm), loads(Module::Diffusion)), (1, 1));
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn a_cancel_in_any_phase_ends_there_and_leaves_the_context_whole() {
 #[test]
 fn a_cancel_while_a_module_loads_stops_the_loading() {
     let expected = Engine::start().run(&recipe()).pixels().to_vec();
-    for module in [Module::Te, Module::Diffusion, Module::Vae] {
+    for module in [Module::Llm, Module::Diffusion, Module::Vae] {
         let engine = Engine::start();
         let cancelled = engine.run_until(&recipe(), move |event| matches!(event, Event::Phase { phase: JobPhase::Loading { module: it, bytes_done: 0, .. }, .. } if *it == Some(module)));
         assert_eq!(cancelled.end(), &End::Cancelled, "{module:?}");

@@ -95,6 +95,24 @@ fn what_is_predicted_is_what_the_engine_allocates() {
 }
 
 #[test]
+fn each_encoder_of_a_model_is_predicted_where_it_is() {
+    let alone = alone();
+    for (family, placements) in [
+        ("sdxl", &[("all=GPU0,te.clip_g=GPU1", ""), ("all=GPU0", "te.clip_l=cpu,te.clip_g=disk")][..]),
+        ("flux", &[("all=GPU0,te.t5=GPU1", "te.t5=cpu"), ("all=GPU0,te.t5=cpu,te.clip_l=GPU1", "te.clip_l=disk"), ("all=GPU0", "te=cpu")]),
+    ] {
+        let dir = folder(&format!("estimated-{family}"));
+        let files: ModelFiles = families::reading(family)
+            .into_iter()
+            .map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap()))
+            .collect();
+        for (backend, params) in placements {
+            alone.check(&Recipe { files: files.clone(), steps: 1, ..on(backend, params, "") });
+        }
+    }
+}
+
+#[test]
 fn flags_and_pictures_to_start_from_are_part_of_it() {
     let alone = alone();
     let plain = on("GPU0", "cpu", "");
@@ -178,7 +196,7 @@ fn the_least_is_what_a_graph_takes_that_is_cut_as_small_as_it_can_be() {
     assert_eq!(estimate.needs, whole.needs, "what a module needs does not depend on budgets");
     let said = alone.engine.run(&recipe);
     assert!(matches!(said.end(), End::Done { .. }), "{:?}", said.end());
-    for (module, phase) in [(Module::Te, Phase::Encode), (Module::Diffusion, Phase::Denoise)] {
+    for (module, phase) in [(Module::Llm, Phase::Encode), (Module::Diffusion, Phase::Denoise)] {
         let needs = &estimate.needs.modules[&module];
         let peak = said.peaks().iter().find(|peak| peak.device == "GPU0" && peak.phase == phase).unwrap();
         assert_eq!(needs.least_bytes, Some(peak.bytes), "{module:?}");

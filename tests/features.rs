@@ -14,7 +14,7 @@ use std::path::Path;
 use std::slice;
 use std::sync::OnceLock;
 
-use atelier_core::placement::{self, Module};
+use atelier_core::placement::{self, Module, ModuleSet};
 use atelier_core::recipe::{
     ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, Rgb8, Scheduler,
 };
@@ -407,7 +407,7 @@ fn several_loras_are_all_used_and_their_order_does_not_matter() {
 
 /// The deep model with its layers streamed into a budget.
 fn streamed(max_vram: &str) -> Recipe {
-    let placement = PlacementText { max_vram: max_vram.into(), stream_layers: true, ..placed("all=GPU0", "all=cpu") };
+    let placement = PlacementText { max_vram: max_vram.into(), stream_layers: ModuleSet::DIFFUSION, ..placed("all=GPU0", "all=cpu") };
     Recipe { files: deep().clone(), placement, ..recipe() }
 }
 

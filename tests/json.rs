@@ -17,7 +17,8 @@ use atelier::cli::json::{
 use atelier_core::canvas::PixelRect;
 use atelier_core::module::Module;
 use atelier_core::paths::HOME_VARIABLE;
-use atelier_core::placement::{Phase, PhaseKind};
+use atelier_core::placement::{ModuleSet, Phase, PhaseKind};
+use atelier_engine::Copies;
 use atelier_core::time::{ClassRate, DeviceRates, NodeSize, WeightType, WorkClass, WorkKind};
 use atelier_library::{BUILTIN_VARIABLE, Sha256};
 use serde_json::{Value, json};
@@ -273,7 +274,8 @@ fn pictures(world: &mut World) -> String {
     world.made("generate", &Line::End { job: 1, outcome: failed });
     world.made("generate", &Line::End { job: 1, outcome: Outcome::Cancelled });
     let peak = Peak { device: "CPU".into(), phase: Phase::Load, bytes: 2, predicted_bytes: Some(1) };
-    world.made("generate", &Line::Measured { job: 1, peaks: vec![peak] });
+    let copies = Copies { module: Module::T5, bytes: 3, count: 2, waited_secs: 0.5, hidden_secs: 0.25 };
+    world.made("generate", &Line::Measured { job: 1, peaks: vec![peak], copies: vec![copies] });
     let place = Some(PixelRect { left: 1, top: 2, width: 3, height: 4 });
     world.made("generate", &Line::Preview { job: 1, picture: 0, step: 1, width: 8, height: 8, place, path: "a.png".into() });
     picture
@@ -330,7 +332,7 @@ fn placements(world: &mut World) {
         backend: "CPU".into(),
         params_backend: String::new(),
         max_vram: String::new(),
-        stream_layers: false,
+        stream_layers: ModuleSet::NONE,
         fits: true,
         missing_bytes: 0,
         devices: Vec::new(),

@@ -84,7 +84,7 @@ fn models_that_fit_side_by_side_are_loaded_once() {
     let it = alone();
     let (a, b) = (on("GPU0", files()), on("GPU0", stranger()));
     let first = (it.engine.run(&a), it.engine.run(&b));
-    assert_eq!(loaded(&first.0), BTreeSet::from([Module::Diffusion, Module::Te, Module::Vae]));
+    assert_eq!(loaded(&first.0), BTreeSet::from([Module::Diffusion, Module::Llm, Module::Vae]));
     assert_eq!(loaded(&first.1), loaded(&first.0));
     let again = (it.engine.run(&a), it.engine.run(&b), it.engine.run(&a));
     for (first, again) in [(&first.0, &again.0), (&first.1, &again.1), (&first.0, &again.2)] {
@@ -110,7 +110,7 @@ fn a_model_borrows_what_another_one_of_its_family_has_loaded() {
     assert_eq!(other.pixels(), separate);
     let residency = it.engine.residency(|it| holds(it, 2));
     let shared: BTreeSet<Module> = residency.models[0].parts.iter().filter(|part| part.shared).map(|part| part.module).collect();
-    assert_eq!(shared, BTreeSet::from([Module::Te, Module::Vae]));
+    assert_eq!(shared, BTreeSet::from([Module::Llm, Module::Vae]));
     // The one that lent goes; what it lent stays for the other.
     let lender = residency.models.iter().find(|model| model.files == a.files).unwrap().id;
     it.engine.handle().unload_model(lender).unwrap();
@@ -216,12 +216,12 @@ fn a_text_that_was_read_is_not_read_again_when_its_model_comes_back() {
     let other_seed = it.engine.run(&Recipe { seed: 7, ..on_disk.clone() });
     assert_eq!(loaded(&other_seed), BTreeSet::new(), "a re-roll reads nothing");
     let other_text = it.engine.run(&Recipe { prompt: "a hill".into(), ..on_disk.clone() });
-    assert_eq!(loaded(&other_text), BTreeSet::from([Module::Te]));
+    assert_eq!(loaded(&other_text), BTreeSet::from([Module::Llm]));
     let now = it.engine.residency(|it| holds(it, 1) && it.encodings.made == 3).encodings;
     assert!(now.found == 3 && now.bytes > gone.encodings.bytes, "{now:?}");
     it.engine.handle().unload().unwrap();
     it.engine.residency(|it| it.models.is_empty() && it.encodings.bytes == 0);
-    assert!(loaded(&it.engine.run(&on_disk)).contains(&Module::Te), "all was given back");
+    assert!(loaded(&it.engine.run(&on_disk)).contains(&Module::Llm), "all was given back");
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn without_flash_attention_its_two_products_have_the_same_operations() {
 fn a_text_encoder_is_counted_as_by_hand_to_the_byte() {
     let alone = alone();
     let it = work(&alone, &sized(64));
-    let encoder = once(&it, Module::Te, PhaseKind::Encoding);
+    let encoder = once(&it, Module::Llm, PhaseKind::Encoding);
     let (heads, inner) = (32 * 128, 4 * ENCODER_WIDTH);
     // Queries, keys, values, output; gate, up, down.
     let layers = [(heads, ENCODER_WIDTH), (1024, ENCODER_WIDTH), (1024, ENCODER_WIDTH), (ENCODER_WIDTH, heads)];
@@ -169,7 +169,7 @@ fn steps_multiply_guidance_and_samplers_of_second_order_double() {
     // smaller.
     let share = twice.operations() as f64 / step.operations() as f64;
     assert!((1.999..=2.0).contains(&share), "{share}");
-    assert_eq!(once(&guided, Module::Te, PhaseKind::Encoding).graphs(), 2);
+    assert_eq!(once(&guided, Module::Llm, PhaseKind::Encoding).graphs(), 2);
     let heun = work(&alone, &Recipe { sampler: Some(Sampler::Heun), ..sized(64) });
     assert_eq!(denoising(&heun), step.times(6));
 }
@@ -195,7 +195,7 @@ fn passes_and_parts_are_counted_one_by_one() {
     let large = work(&alone, &sized(128));
     let second = of(1).find(|it| it.phase == PhaseKind::Denoising).unwrap();
     assert_eq!((&second.work, second.repetitions), (once(&large, Module::Diffusion, PhaseKind::Denoising), 4));
-    assert!(of(1).all(|it| it.module != Module::Te), "the prompt is known");
+    assert!(of(1).all(|it| it.module != Module::Llm), "the prompt is known");
     assert!(of(1).any(|it| it.module == Module::Vae && it.phase == PhaseKind::Encoding), "it begins with a picture");
 
     let hires =
@@ -206,7 +206,7 @@ fn passes_and_parts_are_counted_one_by_one() {
     };
     let denoised = in_passes(Module::Diffusion, PhaseKind::Denoising);
     assert!(denoised.len() > 4 && denoised.is_sorted(), "the picture, and each tile: {denoised:?}");
-    assert_eq!(in_passes(Module::Te, PhaseKind::Encoding), [0, 1], "the words of the picture, and those of all tiles");
+    assert_eq!(in_passes(Module::Llm, PhaseKind::Encoding), [0, 1], "the words of the picture, and those of all tiles");
 
     let only_upscaled = Recipe { init: Some(InitImage { image: picture(64), strength: 0.0 }), ..upscaled };
     let passes: Vec<u32> = work(&alone, &only_upscaled).modules.iter().map(|it| it.pass).collect();

@@ -130,6 +130,6 @@ fn secs(engine: &Handle, recipe: &Recipe, placement: &Placement) -> Outcome<f64>
 
 fn words(placement: &Placement) -> String {
     let PlacementText { backend, params_backend, max_vram, stream_layers, .. } = placement.text();
-    let stream = if stream_layers { "stream" } else { "" };
+    let stream = if stream_layers.is_empty() { "" } else { "stream" };
     [backend.as_str(), &params_backend, &max_vram, stream].join(" ").trim().to_owned()
 }

@@ -26,6 +26,8 @@ pub(super) struct JobOutput<'a> {
     pub(super) printer: Printer<'a>,
     pub(super) reporter: Box<dyn Reporter + 'a>,
     pub(super) verbose: bool,
+    /// What was copied is printed.
+    pub(super) profiles_streaming: bool,
     /// Nobody reads standard output any more. The pictures are made all the same.
     pub(super) is_closed: bool,
 }
@@ -140,7 +142,14 @@ pub(super) fn run_job(
                     output.json(&Line::log(level, text));
                 }
             }
-            Event::Measured { job, peaks } => output.json(&Line::measured(job, &peaks)),
+            Event::Measured { job, peaks, copies } => {
+                if output.profiles_streaming {
+                    for its in &copies {
+                        output.reporter.message(&its.words());
+                    }
+                }
+                output.json(&Line::measured(job, &peaks, copies));
+            }
             Event::End { job, end } if job == id => {
                 let end = write_error.map_or(end, |error| End::Failed(Failure::new(sentence(&error.to_string()), "")));
                 let exit = report_end(id, &end, output);

@@ -147,7 +147,7 @@ mod tests {
             }
         };
         for bytes_done in 0..5 {
-            report(JobPhase::Loading { module: Some(Module::Te), bytes_done, bytes_total: 2 << 30 }, &[]);
+            report(JobPhase::Loading { module: Some(Module::Llm), bytes_done, bytes_total: 2 << 30 }, &[]);
         }
         report(JobPhase::Encoding, &[]);
         for picture in 0..2 {

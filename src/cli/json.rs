@@ -19,6 +19,7 @@ use atelier_core::canvas::PixelRect;
 use atelier_core::device::{self, DeviceKind};
 use atelier_core::placement;
 use atelier_core::processor;
+use atelier_engine::Copies;
 pub use inspect::{Inspected, InspectedField, InspectedLora, InspectedModel, InspectedText};
 pub use plan::{Fit, Plan, PlanFix, Predicted, PredictedDevice, PredictedModule, PredictedPhase, PredictedPhaseTime, PredictedTime};
 pub use rates::MeasuredDevice;
@@ -87,6 +88,7 @@ pub enum Line {
     Measured {
         job: u64,
         peaks: Vec<Peak>,
+        copies: Vec<Copies>,
     },
     Rates {
         devices: Vec<MeasuredDevice>,
@@ -269,14 +271,14 @@ impl Line {
         Self::End { job: job.0, outcome }
     }
 
-    pub(super) fn measured(job: atelier_engine::JobId, peaks: &[atelier_engine::Peak]) -> Self {
+    pub(super) fn measured(job: atelier_engine::JobId, peaks: &[atelier_engine::Peak], copies: Vec<Copies>) -> Self {
         let peak = |it: &atelier_engine::Peak| Peak {
             device: it.device.clone(),
             phase: it.phase,
             bytes: it.bytes,
             predicted_bytes: it.predicted_bytes,
         };
-        Self::Measured { job: job.0, peaks: peaks.iter().map(peak).collect() }
+        Self::Measured { job: job.0, peaks: peaks.iter().map(peak).collect(), copies }
     }
 
     pub(super) fn rates(devices: &[atelier_engine::MeasuredDevice]) -> Self {
@@ -335,8 +337,8 @@ mod tests {
         assert_eq!(named, expected.replace(r#""job":1,"#, r#""job":1,"model":"Small","#));
         let phases = [
             (
-                atelier_engine::JobPhase::Loading { module: Some(Module::Te), bytes_done: 1, bytes_total: 2 },
-                r#"{"event":"phase","job":1,"phase":"loading","module":"te","bytes_done":1,"bytes_total":2}"#,
+                atelier_engine::JobPhase::Loading { module: Some(Module::Llm), bytes_done: 1, bytes_total: 2 },
+                r#"{"event":"phase","job":1,"phase":"loading","module":"te.llm","bytes_done":1,"bytes_total":2}"#,
             ),
             (
                 atelier_engine::JobPhase::Loading { module: None, bytes_done: 0, bytes_total: 0 },

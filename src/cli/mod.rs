@@ -319,7 +319,7 @@ where
     let mut reporter = if report.json { quiet_reporter(err) } else { reporter(err, terminal) };
     reporter.update(&ProgressLine::new("Starting"));
     let printer = Printer::new(out, report.json).with_null(path_flags.null);
-    let mut output = JobOutput { printer, reporter, verbose: report.verbose, is_closed: false };
+    let mut output = JobOutput { printer, reporter, verbose: report.verbose, profiles_streaming: report.stream_profile, is_closed: false };
     if let Err(error) = listen(&interrupt) {
         output.reporter.message(&format!("warning: Ctrl-C will end the program immediately: {error}"));
     }
@@ -342,7 +342,7 @@ fn complete_streaming(
     err: &mut dyn Write,
 ) -> resolve::ResolvedJob {
     let Task::Generate { recipe, .. } = &mut job.task else { return job };
-    if !recipe.placement.stream_layers {
+    if recipe.placement.stream_layers.is_empty() {
         return job;
     }
     // Where it cannot be resolved, the job says why.
@@ -352,7 +352,7 @@ fn complete_streaming(
         recipe.placement = with.text();
         let PlacementText { params_backend, max_vram, .. } = &recipe.placement;
         job.notes.push(format!(
-            "Streaming layers needs the diffusion weights in RAM and a memory budget: --params-backend {params_backend} --max-vram {max_vram} \
+            "Streaming layers needs weights in RAM and a memory budget: --params-backend {params_backend} --max-vram {max_vram} \
              is used."
         ));
     }

@@ -10,7 +10,7 @@ use super::devices;
 use super::flags::PlanFlags;
 use super::json::{Fit, Line, Plan, PlanFix, Predicted};
 use atelier_core::format::seconds;
-use atelier_core::placement::{self, AutomaticPlacement, DeviceCapacity, Placement, PlanError, PlanRequest};
+use atelier_core::placement::{self, AutomaticPlacement, DeviceCapacity, ModuleSet, Placement, PlanError, PlanRequest};
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_core::sentences::{list, sentence};
 use atelier_engine::{Estimate, Event, Handle};
@@ -207,7 +207,11 @@ fn flags(it: &Predicted) -> String {
         flag("--backend", &it.backend),
         flag("--params-backend", &it.params_backend),
         flag("--max-vram", &it.max_vram),
-        if it.stream_layers { " --stream-layers".to_owned() } else { String::new() },
+        match it.stream_layers {
+            ModuleSet::NONE => String::new(),
+            ModuleSet::DIFFUSION => " --stream-layers".to_owned(),
+            modules => format!(" --stream-layers {modules}"),
+        },
     ];
     parts.concat().trim_start().to_owned()
 }

@@ -14,7 +14,7 @@ use super::flags::{
 use super::models::find_embeddings;
 use super::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
-use atelier_core::placement::{self, OldFlags, PlacementError};
+use atelier_core::placement::{self, Module, ModuleSet, OldFlags, PlacementError};
 use atelier_core::recipe::{
     ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PartialRecipe, PlacementText, Recipe, take_loras,
 };
@@ -100,7 +100,7 @@ pub(super) fn upscale(
         backend: devices.backend.clone(),
         params_backend: devices.params_backend.clone(),
         max_vram: devices.max_vram.clone(),
-        stream_layers: devices.stream_layers,
+        stream_layers: if devices.stream_layers { [Module::Upscaler].into_iter().collect() } else { ModuleSet::NONE },
         split_batch: String::new(),
     });
     placement::check_shape(&text)?;

@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn pins_alone_are_no_change_and_come_back_with_one() {
         let mut history = History::default();
-        let (pins, more) = (BTreeSet::from([Module::Vae]), BTreeSet::from([Module::Vae, Module::Te]));
+        let (pins, more) = (BTreeSet::from([Module::Vae]), BTreeSet::from([Module::Vae, Module::Llm]));
         history.observe(&Recipe::default(), None, &pins, ChangeCause::Edit, 0.0, false);
         assert_eq!(history.next_undo(), None);
         history.observe(&Recipe { seed: 1, ..Recipe::default() }, None, &more, ChangeCause::Step("Move"), 0.0, false);

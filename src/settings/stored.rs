@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{NamedPlacement, PreviewChoice, Settings, ThemeChoice, WindowPlace, Zoom};
-use atelier_core::placement::{Module, Reserve, module_named};
+use atelier_core::placement::{Module, ModuleSet, Reserve, modules_named};
 use atelier_core::recipe::{LocalFile, PlacementText, Stored};
 use atelier_studio::settings_file::VERSION;
 use atelier_studio::updates::{UpdateChoice, UpdateSettings};
@@ -103,7 +103,7 @@ struct StoredPlacement {
     backend: String,
     params_backend: String,
     max_vram: String,
-    stream_layers: bool,
+    stream_layers: ModuleSet,
     split_batch: String,
     pins: Vec<String>,
 }
@@ -137,7 +137,7 @@ fn keys(modules: &BTreeSet<Module>) -> Vec<String> {
 }
 
 fn modules(keys: &[String]) -> BTreeSet<Module> {
-    keys.iter().filter_map(|key| module_named(key)).collect()
+    keys.iter().filter_map(|key| modules_named(key)).flatten().copied().collect()
 }
 
 impl From<&Settings> for StoredSettings {

@@ -16,6 +16,8 @@ pub mod format;
 pub mod json;
 pub mod mailbox;
 pub mod module;
+mod module_names;
+pub mod module_set;
 pub mod owner_only;
 pub mod picture_note;
 pub mod plain_text;

@@ -8,8 +8,18 @@ use serde::{Deserialize, Serialize};
 pub enum Module {
     /// `UNet`, `DiT`: what denoises.
     Diffusion,
-    /// Text encoders.
-    Te,
+    /// Text encoder: CLIP L, and the only one of SD1 and SD2.
+    #[serde(rename = "te.clip_l")]
+    ClipL,
+    /// Text encoder: CLIP G.
+    #[serde(rename = "te.clip_g")]
+    ClipG,
+    /// Text encoder: T5.
+    #[serde(rename = "te.t5")]
+    T5,
+    /// Text encoder: a language model.
+    #[serde(rename = "te.llm")]
+    Llm,
     /// CLIP vision encoder.
     ClipVision,
     /// VAE and tiny autoencoder.
@@ -24,14 +34,37 @@ pub enum Module {
 
 impl Module {
     /// All of them.
-    pub const ALL: [Self; 7] = [Self::Diffusion, Self::Te, Self::ClipVision, Self::Vae, Self::Controlnet, Self::Photomaker, Self::Upscaler];
+    pub const ALL: [Self; 10] = [
+        Self::Diffusion,
+        Self::ClipL,
+        Self::ClipG,
+        Self::T5,
+        Self::Llm,
+        Self::ClipVision,
+        Self::Vae,
+        Self::Controlnet,
+        Self::Photomaker,
+        Self::Upscaler,
+    ];
+
+    /// The text encoders, of which a model has one to three.
+    pub const ENCODERS: [Self; 4] = [Self::ClipL, Self::ClipG, Self::T5, Self::Llm];
+
+    /// True for a text encoder.
+    #[must_use]
+    pub const fn is_encoder(self) -> bool {
+        matches!(self, Self::ClipL | Self::ClipG | Self::T5 | Self::Llm)
+    }
 
     /// The name in placement texts.
     #[must_use]
     pub const fn key(self) -> &'static str {
         match self {
             Self::Diffusion => "diffusion",
-            Self::Te => "te",
+            Self::ClipL => "te.clip_l",
+            Self::ClipG => "te.clip_g",
+            Self::T5 => "te.t5",
+            Self::Llm => "te.llm",
             Self::ClipVision => "clip_vision",
             Self::Vae => "vae",
             Self::Controlnet => "controlnet",
@@ -45,7 +78,10 @@ impl Module {
     pub const fn label(self) -> &'static str {
         match self {
             Self::Diffusion => "diffusion",
-            Self::Te => "text encoder",
+            Self::ClipL => "CLIP-L encoder",
+            Self::ClipG => "CLIP-G encoder",
+            Self::T5 => "T5 encoder",
+            Self::Llm => "text encoder",
             Self::ClipVision => "CLIP vision",
             Self::Vae => "VAE",
             Self::Controlnet => "ControlNet",
@@ -55,11 +91,12 @@ impl Module {
     }
 
     /// The name in the middle of a sentence, after "the".
-    pub(crate) const fn noun(self) -> &'static str {
+    #[must_use]
+    pub const fn noun(self) -> &'static str {
         match self {
             Self::Diffusion => "diffusion module",
             Self::ClipVision => "CLIP vision encoder",
-            Self::Te | Self::Vae | Self::Controlnet | Self::Photomaker | Self::Upscaler => self.label(),
+            Self::ClipL | Self::ClipG | Self::T5 | Self::Llm | Self::Vae | Self::Controlnet | Self::Photomaker | Self::Upscaler => self.label(),
         }
     }
 }

@@ -3,12 +3,21 @@
 
 use crate::protocol::Failure;
 use atelier_core::device::{Device, DeviceKind};
-use atelier_core::placement::{self, Budgets, Module, Placement, PlacementError, budget_on};
+use atelier_core::placement::{self, Budgets, Module, ModuleSet, Placement, PlacementError, budget_on};
 use atelier_core::recipe::{ModelFiles, PlacementText};
 use atelier_core::sentences::sentence;
 
 /// Modules that the engine can hold to a budget.
-const BUDGETED: [Module; 5] = [Module::Diffusion, Module::Te, Module::ClipVision, Module::Vae, Module::Upscaler];
+const BUDGETED: [Module; 8] = [
+    Module::Diffusion,
+    Module::ClipL,
+    Module::ClipG,
+    Module::T5,
+    Module::Llm,
+    Module::ClipVision,
+    Module::Vae,
+    Module::Upscaler,
+];
 
 /// A placement on the devices of this machine, parsed once for each job.
 #[derive(Clone)]
@@ -75,7 +84,7 @@ impl ResolvedPlacement {
     pub(crate) fn assignments(&self) -> Placement {
         let mut assignments = self.placement.clone();
         assignments.budgets = Budgets::default();
-        assignments.stream_layers = false;
+        assignments.stream_layers = ModuleSet::NONE;
         assignments.split_batch.clear();
         assignments
     }
@@ -92,9 +101,8 @@ impl ResolvedPlacement {
 
     /// Notes on what has no effect where a model of these files runs, in sentences.
     pub(crate) fn notes(&self, files: &ModelFiles, devices: &[Device]) -> Vec<String> {
-        let always = [Module::Diffusion, Module::Te, Module::Vae];
-        let more = files.modules().into_iter().filter(|module| !always.contains(module));
-        let in_use: Vec<Module> = always.into_iter().chain(more).collect();
+        let mut in_use = files.modules();
+        in_use.extend([Module::Diffusion, Module::Vae].into_iter().filter(|module| !files.modules().contains(module)));
         placement::notes(&self.placement, devices, &in_use)
     }
 }

@@ -32,7 +32,7 @@ pub(super) use steps::{LikeFlags, StepFlags};
 
 use atelier_core::cpu_math::{CpuMath, UnknownCpuMath};
 use atelier_core::device::SimulatedDevices;
-use atelier_core::placement::one_device;
+use atelier_core::placement::{ModuleSet, one_device};
 use atelier_core::recipe::{ControlImage, Lora, PredictionType, ROWS, Recipe, Rng, Row, SHARE, Sampler, Scheduler};
 use atelier_engine::{DEFAULT_PORT, ServerAddress};
 
@@ -383,9 +383,18 @@ pub(super) struct DeviceFlags {
     /// VRAM budget in GiB: 6 for every GPU, or cuda0=6,vulkan0=2; -1 leaves 1 GiB free
     #[arg(long, value_name = "GIB", default_value = "", hide_default_value = true, allow_hyphen_values = true, help_heading = DEVICES)]
     pub(super) max_vram: String,
-    /// Stream layers that exceed the VRAM budget
-    #[arg(long, help_heading = DEVICES)]
-    pub(super) stream_layers: bool,
+    /// Stream layers that exceed the VRAM budget: of the diffusion model, or of a list such as
+    /// diffusion,te,vae
+    #[arg(
+        long,
+        value_name = "MODULES",
+        num_args = 0..=1,
+        default_value = "",
+        default_missing_value = "diffusion",
+        hide_default_value = true,
+        help_heading = DEVICES
+    )]
+    pub(super) stream_layers: ModuleSet,
     /// Devices that share the pictures of a batch: modules on the first one run on each
     #[arg(long, value_name = "DEVICE,...", default_value = "", hide_default_value = true, help_heading = DEVICES)]
     pub(super) split_batch: String,
@@ -496,6 +505,9 @@ pub(super) struct ReportFlags {
     /// Print the engine's log
     #[arg(short, long, help_heading = OUTPUT)]
     pub(super) verbose: bool,
+    /// Print what was copied to devices while they computed, and what was waited for
+    #[arg(long, help_heading = OUTPUT)]
+    pub(super) stream_profile: bool,
 }
 
 /// Flags of commands that print paths.

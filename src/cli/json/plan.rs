@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Device;
-use atelier_core::placement::{self, Change, Fix, Module, Phase, PhaseKind, Placement, Prediction};
+use atelier_core::placement::{self, Change, Fix, Module, ModuleSet, Phase, PhaseKind, Placement, Prediction};
 use atelier_core::recipe::Recipe;
 use atelier_core::time::{self, TimePrediction};
 use atelier_engine::Estimate;
@@ -15,7 +15,7 @@ pub struct Predicted {
     pub backend: String,
     pub params_backend: String,
     pub max_vram: String,
-    pub stream_layers: bool,
+    pub stream_layers: ModuleSet,
     pub fits: bool,
     pub missing_bytes: u64,
     pub devices: Vec<PredictedDevice>,

@@ -5,7 +5,7 @@ use clap::Parser;
 use super::super::flags::{Cli, Command};
 use super::*;
 use atelier_core::canvas::StartFit;
-use atelier_core::placement::{Module, parse_backend, parse_params_backend};
+use atelier_core::placement::{Module, ModuleSet, parse_backend, parse_params_backend};
 use atelier_core::recipe::{
     CacheMode, Hires, Person, PredictionType, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, VaeFormat,
 };
@@ -186,7 +186,7 @@ fn flags_without_effect_are_refused_with_a_sentence() {
     assert!(error(&[&upscale[..], &["--split-batch", "CUDA0,CUDA1"]].concat()).contains("no effect on an upscaler"));
     let budget = ["--max-vram", "-1", "--stream-layers", "--offload-to-cpu"];
     let Task::Upscale { placement, .. } = job(&[&upscale[..], &budget].concat()).unwrap().task else { panic!() };
-    assert_eq!((placement.max_vram.as_str(), placement.stream_layers, placement.params_backend.as_str()), ("-1", true, "*=cpu"));
+    assert_eq!((placement.max_vram.as_str(), placement.stream_layers, placement.params_backend.as_str()), ("-1", [Module::Upscaler].into_iter().collect(), "*=cpu"));
 }
 
 /// A folder with two pictures, by their names alone.
@@ -403,7 +403,7 @@ fn every_flag_reaches_the_recipe() {
         backend: "cpu".into(),
         params_backend: "te=disk".into(),
         max_vram: "-1".into(),
-        stream_layers: true,
+        stream_layers: ModuleSet::DIFFUSION,
         ..PlacementText::default()
     };
     let expected = Recipe {
@@ -489,9 +489,9 @@ fn old_flags_are_translated_and_explicit_entries_win() {
         "te=disk",
     ]);
     let (runs, lives) = (parse_backend(&it.placement.backend).unwrap(), parse_params_backend(&it.placement.params_backend).unwrap());
-    let places = [Module::Diffusion, Module::Te, Module::Vae, Module::Controlnet].map(|module| runs.place_of(module).to_owned());
+    let places = [Module::Diffusion, Module::Llm, Module::Vae, Module::Controlnet].map(|module| runs.place_of(module).to_owned());
     assert_eq!(places, ["cuda0", "cpu", "cuda1", "cpu"]);
-    assert_eq!((lives.place_of(Module::Te), lives.place_of(Module::Vae)), ("disk", "cpu"));
+    assert_eq!((lives.place_of(Module::Llm), lives.place_of(Module::Vae)), ("disk", "cpu"));
 }
 
 #[test]

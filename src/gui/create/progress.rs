@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn loading_says_what_and_how_much() {
         let mut progress = Progress::default();
-        progress.phase(JobPhase::Loading { module: Some(Module::Te), bytes_done: 1_200_000_000, bytes_total: 3_400_000_000 });
+        progress.phase(JobPhase::Loading { module: Some(Module::Llm), bytes_done: 1_200_000_000, bytes_total: 3_400_000_000 });
         assert_eq!(progress.what(), "Loading the text encoder · 1.2 GB of 3.4 GB");
         assert!(progress.fraction().is_some());
         progress.phase(JobPhase::Loading { module: None, bytes_done: 0, bytes_total: 0 });

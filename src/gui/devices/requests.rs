@@ -11,7 +11,7 @@ use atelier_core::device::Device;
 use atelier_core::placement::Placement;
 use atelier_core::recipe::Recipe;
 use atelier_engine::{
-    DEFAULT_PORT, Estimate, EstimateKey, Failure, JobId, MeasureDevices, OutOfMemory, Peak, RemoteError, Residency, ServerAddress, Timings,
+    Copies, DEFAULT_PORT, Estimate, EstimateKey, Failure, JobId, MeasureDevices, OutOfMemory, Peak, RemoteError, Residency, ServerAddress, Timings,
 };
 use atelier_studio::queue::QueueRequest;
 
@@ -239,9 +239,9 @@ pub(crate) fn test_server(server: ServerAddress, context: &Context<'_>) {
 }
 
 /// The engine has measured the memory of a job.
-pub(crate) fn job_measured(state: &mut State, job: JobId, peaks: Vec<Peak>, context: &mut Context<'_>) {
+pub(crate) fn job_measured(state: &mut State, job: JobId, measured: (Vec<Peak>, Vec<Copies>), context: &mut Context<'_>) {
     let Some(job) = context.shared.jobs.get_mut(job) else { return };
-    state.board.set_measured(&job.recipe, peaks);
+    state.board.set_measured(&job.recipe, measured);
 }
 
 /// A job is done.

@@ -2,14 +2,14 @@
 
 use crate::gui::context::{Context, log_if_busy};
 use crate::gui::create;
-use crate::gui::devices::board::{RemoteServer, ServerState, ssh_tunnel_command};
+use crate::gui::devices::board::{Board, RemoteServer, ServerState, ssh_tunnel_command};
 use crate::gui::devices::command::Command;
 use crate::gui::devices::requests;
 use crate::gui::devices::state::State;
 use crate::gui::devices::trials;
 use crate::gui::guides;
 use crate::settings::NamedPlacement;
-use atelier_core::placement::{Assignment, Module, Placement, WeightLocation};
+use atelier_core::placement::{Assignment, Module, ModuleSet, Placement, WeightLocation};
 use atelier_core::recipe::{PlacementText, Recipe, changed_settings};
 use atelier_core::sd_cli;
 use atelier_engine::ServerAddress;
@@ -114,6 +114,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
 fn change_placement(state: &State, context: &mut Context<'_>, change: impl FnOnce(&mut Placement)) {
     if let Some(mut placement) = state.board.placement.clone() {
         change(&mut placement);
+        let Board { modules, pins, .. } = &state.board;
+        placement.unite_encoders(modules.iter().copied(), |module| pins.contains(&module));
         context.shared.next.recipe.placement = placement.text();
     }
 }
@@ -234,8 +236,11 @@ fn flags(text: &PlacementText) -> String {
         .filter(|(_, value)| !value.is_empty())
         .map(|(flag, value)| format!("{flag} {}", shell_words::quote(value)))
         .collect();
-    if text.stream_layers {
+    if !text.stream_layers.is_empty() {
         words.push("--stream-layers".to_owned());
+    }
+    if ![ModuleSet::NONE, ModuleSet::DIFFUSION].contains(&text.stream_layers) {
+        words.push(text.stream_layers.to_string());
     }
     words.join(" ")
 }

@@ -177,7 +177,7 @@ fn is_full_speed(devices: &[Device], plan: &Plan) -> bool {
     let is_gpu = |name: &str| devices.iter().any(|it| it.name == name && it.kind.is_graphics());
     let assignment = plan.placement.assignment(Module::Diffusion);
     let weights_are_local = matches!(&assignment.weights, WeightLocation::Device(device) if *device == assignment.runs_on);
-    let is_limited = plan.placement.stream_layers || plan.placement.budgets != Budgets::default();
+    let is_limited = !plan.placement.stream_layers.is_empty() || plan.placement.budgets != Budgets::default();
     weights_are_local && !is_limited && (is_gpu(&assignment.runs_on) || !devices.iter().any(|it| it.kind.is_graphics()))
 }
 
@@ -263,7 +263,7 @@ mod tests {
             ..ModuleNeeds::default()
         };
         let modules = [
-            (Module::Te, needs(GIB, Phase::Encode)),
+            (Module::Llm, needs(GIB, Phase::Encode)),
             (Module::Diffusion, needs(gib * GIB, Phase::Denoise)),
             (Module::Vae, needs(GIB / 8, Phase::Decode)),
         ];

@@ -4,7 +4,7 @@ use crate::gui::tests::board::{machine, open_board_with, recipe};
 use crate::gui::tests::times::timed_estimate;
 use crate::gui::tests::*;
 use atelier_core::format::GIB;
-use atelier_core::placement::Assignment;
+use atelier_core::placement::{Assignment, Module};
 use atelier_core::recipe::PlacementText;
 use atelier_engine::{Control, Residency, Resident};
 
@@ -91,7 +91,7 @@ fn behind_a_quick_bus_a_budget_is_offered_and_applied_with_one_click() {
     studio.settle();
     let placement = &studio.app().state.shared.next.recipe.placement;
     assert_eq!((placement.params_backend.as_str(), placement.max_vram.clone()), ("diffusion=CPU", format!("GPU0={}", offer.gib)));
-    assert!(placement.stream_layers && studio.sees("Everything fits."));
+    assert!(placement.stream_layers.contains(Module::Diffusion) && studio.sees("Everything fits."));
 }
 
 #[test]
@@ -117,5 +117,5 @@ fn the_placement_with_which_the_model_is_in_memory_stays_for_a_small_gain() {
     studio.port.send(Event::Residency(Residency { models: vec![model], ..Residency::default() }));
     studio.settle();
     // 12 s with it, 11.5 s with the text encoder beside the VAE.
-    assert_eq!((studio.assignment(Module::Vae), studio.assignment(Module::Te)), (Assignment::at("GPU1"), Assignment::at("GPU0")));
+    assert_eq!((studio.assignment(Module::Vae), studio.assignment(Module::Llm)), (Assignment::at("GPU1"), Assignment::at("GPU0")));
 }

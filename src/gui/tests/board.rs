@@ -7,9 +7,9 @@ use crate::gui::shared::Screen;
 use crate::gui::tests::*;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::GIB;
-use atelier_core::placement::{self, Alternative, Assignment, Change, ModuleNeeds, Needs, WeightLocation};
+use atelier_core::placement::{self, Alternative, Assignment, Change, ModuleNeeds, ModuleSet, Needs, WeightLocation};
 use atelier_engine::{
-    Cause, Control, Estimate, OutOfMemory, Peak, PhaseKind, Query, RemoteError, Residency, Resident, ResidentId, ResidentPart,
+    Cause, Control, Copies, Estimate, OutOfMemory, Peak, PhaseKind, Query, RemoteError, Residency, Resident, ResidentId, ResidentPart,
 };
 
 fn device(name: &str, kind: DeviceKind, total_gib: u64, free_gib: u64) -> Device {
@@ -46,7 +46,7 @@ pub(crate) fn estimate(decode: u64) -> Estimate {
     let needs = |decode| Needs {
         modules: [
             (Module::Diffusion, module_needs(60, placement::Phase::Denoise, 7, true)),
-            (Module::Te, module_needs(40, placement::Phase::Encode, 2, true)),
+            (Module::Llm, module_needs(40, placement::Phase::Encode, 2, true)),
             (Module::Vae, module_needs(2, placement::Phase::Decode, decode, false)),
         ]
         .into(),
@@ -153,13 +153,13 @@ fn a_batch_is_split_over_the_devices_that_are_ticked() {
 fn streaming_that_lacks_something_gets_it_with_one_click() {
     let mut studio = open_board(5);
     assert!(!studio.sees("Set up streaming"));
-    studio.harness.get_by_label("Stream layers (--stream-layers)").click();
+    studio.harness.get_by_label("Diffusion layers").click();
     studio.settle();
     assert!(studio.sees("Streaming layers has no effect"));
     studio.harness.get_by_label("Set up streaming").click();
     studio.settle();
     assert_eq!(studio.text(), ("all=GPU0", "diffusion=CPU", "GPU0=-1"));
-    assert!(studio.app().state.shared.next.recipe.placement.stream_layers);
+    assert_eq!(studio.app().state.shared.next.recipe.placement.stream_layers, ModuleSet::DIFFUSION);
     assert!(!studio.sees("Set up streaming") && !studio.sees("Streaming layers has no effect"));
     studio.harness.check_accessibility();
 }
@@ -189,9 +189,9 @@ fn a_card_dragged_to_a_device_runs_there_and_takes_its_weights_along() {
     let from = studio.center_of("Text encoder runs on");
     let to = pos2(studio.column_x("GPU1"), from.y);
     studio.drag(from, to);
-    assert_eq!(studio.assignment(Module::Te), Assignment::at("GPU1"));
+    assert_eq!(studio.assignment(Module::Llm), Assignment::at("GPU1"));
     assert_eq!(studio.text(), ("all=GPU0,te=GPU1", "", ""));
-    assert!(studio.app().state.devices.board.pins.contains(&Module::Te), "what was put there by hand stays there");
+    assert!(studio.app().state.devices.board.pins.contains(&Module::Llm), "what was put there by hand stays there");
     assert!(studio.sees("Text encoder runs on GPU1"));
 }
 
@@ -233,16 +233,16 @@ fn arrow_keys_move_the_card_and_with_shift_its_weights_and_p_pins_it() {
     let mut studio = open_board(5);
     studio.focus("Text encoder runs on");
     studio.press(Modifiers::NONE, Key::ArrowRight);
-    assert_eq!(studio.assignment(Module::Te), Assignment::at("GPU1"));
+    assert_eq!(studio.assignment(Module::Llm), Assignment::at("GPU1"));
     studio.press(Modifiers::SHIFT, Key::ArrowRight);
-    assert_eq!(studio.assignment(Module::Te), Assignment { runs_on: "GPU1".into(), weights: WeightLocation::Device("CPU".into()) });
+    assert_eq!(studio.assignment(Module::Llm), Assignment { runs_on: "GPU1".into(), weights: WeightLocation::Device("CPU".into()) });
     studio.press(Modifiers::NONE, Key::ArrowLeft);
-    assert_eq!(studio.assignment(Module::Te).runs_on, "GPU0");
+    assert_eq!(studio.assignment(Module::Llm).runs_on, "GPU0");
     studio.press(Modifiers::NONE, Key::ArrowLeft);
-    assert_eq!(studio.assignment(Module::Te).runs_on, "GPU0", "there is nothing further on the left");
-    assert!(studio.app().state.devices.board.pins.contains(&Module::Te));
+    assert_eq!(studio.assignment(Module::Llm).runs_on, "GPU0", "there is nothing further on the left");
+    assert!(studio.app().state.devices.board.pins.contains(&Module::Llm));
     studio.press(Modifiers::NONE, Key::P);
-    assert!(!studio.app().state.devices.board.pins.contains(&Module::Te));
+    assert!(!studio.app().state.devices.board.pins.contains(&Module::Llm));
     // The weights by themselves.
     studio.focus("Weights of the VAE are in GPU0");
     studio.press(Modifiers::NONE, Key::ArrowRight);
@@ -269,13 +269,13 @@ fn the_text_and_the_board_are_in_step_and_a_wrong_text_leaves_the_board_as_it_is
     studio.harness.run_ok();
     studio.harness.get_by_role_and_label(Role::TextInput, "Runs on").type_text("te=gpu1");
     studio.settle();
-    assert_eq!(studio.assignment(Module::Te), Assignment::at("GPU1"));
-    assert_eq!(studio.app().state.devices.board.pins.iter().copied().collect::<Vec<_>>(), [Module::Te], "what is said is pinned");
+    assert_eq!(studio.assignment(Module::Llm), Assignment::at("GPU1"));
+    assert_eq!(studio.app().state.devices.board.pins.iter().copied().collect::<Vec<_>>(), Module::ENCODERS, "what is said is pinned");
     studio.harness.get_by_role_and_label(Role::TextInput, "Runs on").type_text("9");
     studio.settle();
     assert_eq!(studio.text().0, "te=gpu19");
     assert!(studio.sees("there is no device \"gpu19\""));
-    assert_eq!(studio.assignment(Module::Te), Assignment::at("GPU1"));
+    assert_eq!(studio.assignment(Module::Llm), Assignment::at("GPU1"));
     // The next gesture writes a whole text.
     studio.focus("VAE runs on");
     studio.press(Modifiers::NONE, Key::ArrowRight);
@@ -459,15 +459,15 @@ fn placements_are_kept_by_name_and_by_model_and_across_a_restart() {
     studio.press(Modifiers::NONE, Key::Enter);
     studio.focus("Text encoder runs on");
     studio.press(Modifiers::NONE, Key::ArrowLeft);
-    assert_eq!(studio.assignment(Module::Te), Assignment::at("GPU0"));
+    assert_eq!(studio.assignment(Module::Llm), Assignment::at("GPU0"));
     let path = studio.folder.path().join("settings.json");
     studio.harness.state_mut().take().unwrap().finish();
 
     let settings = settings::load(&path).settings;
     let mut studio = open_board_with(settings.clone(), machine(), 5);
     studio.click("Use this placement: two cards");
-    assert_eq!(studio.assignment(Module::Te), Assignment::at("GPU1"));
-    assert!(studio.app().state.devices.board.pins.contains(&Module::Te));
+    assert_eq!(studio.assignment(Module::Llm), Assignment::at("GPU1"));
+    assert!(studio.app().state.devices.board.pins.contains(&Module::Llm));
     studio.click("Delete two cards");
     assert!(!studio.sees("two cards"));
     // Another model has placements of its own.
@@ -546,8 +546,10 @@ fn what_was_measured_stands_beside_what_was_predicted_and_what_stays_is_not_coun
         predicted_bytes: None,
     };
     let peaks = vec![peak(placement::Phase::Load, 102), peak(placement::Phase::Denoise, 109), peak(placement::Phase::Decode, 108)];
-    studio.port.send(Event::Measured { job, peaks });
+    let copies = vec![Copies { module: Module::Diffusion, bytes: 3 * GIB, count: 24, waited_secs: 0.4, hidden_secs: 2.0 }];
+    studio.port.send(Event::Measured { job, peaks, copies });
     studio.done(job);
+    assert!(studio.sees("Weights of the diffusion module: 3.0 GiB in 24 copies, 0.4 s waited, 2 s copied beside computing."));
     assert!(studio.sees("GPU0 denoise: 10.9 GiB, measured 10.9 GiB"));
     assert!(studio.sees("GPU0 decode: 10.7 GiB, measured 10.8 GiB (0.9 % more)"));
     // Of another size or another place it says nothing.

@@ -457,11 +457,13 @@ fn closing_while_a_picture_forms_asks_stops_waits_and_then_closes() {
 #[test]
 fn an_engine_that_does_not_stop_holds_the_window_only_for_a_while() {
     let mut studio = Studio::open(ready());
-    let (job, ..) = studio.generate();
+    let (job, _, cancel) = studio.generate();
     studio.begin(job, vec![1]);
     studio.ask_to_close();
     studio.harness.run_ok();
-    studio.click("Stop and close");
+    studio.harness.get_by_role_and_label(Role::Button, "Stop and close").click();
+    // Another thread writes the settings first.
+    studio.until("the engine to be told", |_| cancel.load(Ordering::Relaxed));
     // Each step of the test's clock is a quarter of a second.
     for _ in 0..60 {
         studio.harness.step();

@@ -15,7 +15,7 @@ fn files(name: &str) -> ModelFiles {
 
 pub(crate) fn resident(id: u64, files: ModelFiles) -> Resident {
     let part = |module, device: &str, bytes| ResidentPart { module, device: device.into(), bytes, owner: ResidentId(id), shared: false };
-    let parts = vec![part(Module::Diffusion, "GPU0", 2 * GIB), part(Module::Te, "CPU", GIB / 2)];
+    let parts = vec![part(Module::Diffusion, "GPU0", 2 * GIB), part(Module::Llm, "CPU", GIB / 2)];
     let placement = PlacementText::default();
     Resident {
         id: ResidentId(id),
@@ -177,7 +177,7 @@ fn the_list_says_what_is_where_and_its_buttons_reach_the_engine() {
 #[test]
 fn weights_that_two_models_share_count_once() {
     let (one, mut two) = (resident(1, files("a")), resident(2, files("b")));
-    for part in two.parts.iter_mut().filter(|part| part.module == Module::Te) {
+    for part in two.parts.iter_mut().filter(|part| part.module == Module::Llm) {
         (part.owner, part.shared) = (ResidentId(1), true);
     }
     let held = Residency { models: vec![one, two], ..Residency::default() }.held_bytes();

@@ -19,7 +19,7 @@ pub(crate) fn timed_estimate(devices: &[&str]) -> Estimate {
         ModuleWork { module, phase, pass: 0, work, repetitions }
     };
     let modules = vec![
-        module(Module::Te, PhaseKind::Encoding, 100, 1),
+        module(Module::Llm, PhaseKind::Encoding, 100, 1),
         module(Module::Diffusion, PhaseKind::Denoising, 50, 20),
         module(Module::Vae, PhaseKind::Decoding, 200, 1),
     ];

@@ -1,16 +1,15 @@
 //! Tiny models of several families, as files in memory that can be changed before they are written.
 //!
-//! The engine reads the dimensions of diffusion modules and of language models from their tensors,
-//! so those are small. Those of CLIP and T5 are fixed in it: CLIP-L and CLIP-G have their real
-//! size, all zeros, in sparse files; families that need T5 are left out. Flux's code is reached by
-//! Ovis-Image, which reads prompts with a language model.
+//! The engine reads the dimensions of diffusion modules, of language models
+//! and of T5 from their tensors, so those are small. Those of CLIP are fixed in it: CLIP-L and
+//! CLIP-G have their real size, all zeros, in sparse files.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::draft::{Container, Draft};
 use crate::real::{Model, Unet};
-use crate::tensor::{Kind, Tensors, write_safetensors};
+use crate::tensor::{Init, Kind, Tensors, write_safetensors};
 use crate::tiny::{self, Options, autoencoder_tensors, diffusion_tensors, encoder_tensors};
 
 /// The families that are made.
@@ -80,14 +79,62 @@ pub fn family(name: &str, dir: &Path) -> io::Result<Vec<(&'static str, Part)>> {
     })
 }
 
-/// The files of `sd15` or `sdxl`, with text encoders that tell words apart: their vocabularies are
-/// no zeros, nor what leads to their results.
+/// The files of `sd15`, `sdxl`, `sd3` or `flux`, with text encoders that tell words apart: their
+/// vocabularies are no zeros, nor what leads to their results. `sd3` and `flux` have T5s, and all in
+/// parts.
 #[must_use]
 pub fn reading(name: &str) -> Vec<(&'static str, Part)> {
     const READING: [&str; 5] = ["token_embedding", "final_layer_norm", "ln_final", "text_projection", "position"];
-    let model = if name == "sdxl" { sdxl() } else { sd15() };
-    let autoencoder = Draft::new(Container::Safetensors, &autoencoder_tensors(4), &[]);
-    vec![("model", whole(&model, &READING)), ("taesd", Part::Draft(autoencoder))]
+    /// Layers of T5: enough to be cut.
+    const LAYERS: usize = 3;
+    let draft = |tensors: &Tensors| Part::Draft(Draft::new(Container::Safetensors, tensors, &[]));
+    let autoencoder = |channels| draft(&autoencoder_tensors(channels));
+    let clip = |model: Model| {
+        let is_hole = |name: &str| !READING.iter().any(|part| name.contains(part));
+        Part::Draft(Draft::with_holes(Container::Safetensors, &model.0, &[], is_hole))
+    };
+    match name {
+        "sd15" => vec![("model", whole(&sd15(), &READING)), ("taesd", autoencoder(4))],
+        "sdxl" => vec![("model", whole(&sdxl(), &READING)), ("taesd", autoencoder(4))],
+        "sd3" => vec![
+            ("diffusion", draft(&sd3())),
+            ("clip_l", clip(clip_l_model())),
+            ("clip_g", clip(clip_g_model())),
+            ("t5xxl", draft(&t5(4096, 64, LAYERS))),
+            ("taesd", autoencoder(16)),
+        ],
+        "flux" => vec![
+            ("diffusion", draft(&flux(128))),
+            ("clip_l", clip(clip_l_model())),
+            ("t5xxl", draft(&t5(128, 256, LAYERS))),
+            ("taesd", autoencoder(16)),
+        ],
+        _ => panic!("no family with encoders that read is called {name}"),
+    }
+}
+
+/// T5's encoder of this width, with so many values within its layers and heads of 64.
+fn t5(width: usize, hidden: usize, layers: usize) -> Tensors {
+    const VOCABULARY: usize = 32_128;
+    let mut it = Tensors::default();
+    it.push("shared.weight", &[VOCABULARY, width], Kind::F16, Init::Normal(1.0));
+    for layer in 0..layers {
+        let name = format!("encoder.block.{layer}.layer");
+        for part in ["q", "k", "v", "o"] {
+            it.weight(format!("{name}.0.SelfAttention.{part}.weight"), &[width, width], Kind::F16, 0.3);
+        }
+        if layer == 0 {
+            it.weight(format!("{name}.0.SelfAttention.relative_attention_bias.weight"), &[32, width / 64], Kind::F16, 1.0);
+        }
+        it.vector(format!("{name}.0.layer_norm.weight"), width, Kind::F16, 1.0);
+        for part in ["wi_0", "wi_1"] {
+            it.weight(format!("{name}.1.DenseReluDense.{part}.weight"), &[hidden, width], Kind::F16, 0.3);
+        }
+        it.weight(format!("{name}.1.DenseReluDense.wo.weight"), &[width, hidden], Kind::F16, 0.3);
+        it.vector(format!("{name}.1.layer_norm.weight"), width, Kind::F16, 1.0);
+    }
+    it.vector("encoder.final_layer_norm.weight", width, Kind::F16, 1.0);
+    it
 }
 
 /// A small SD1.5.
@@ -253,17 +300,25 @@ fn whole(model: &Model, filled: &[&str]) -> Part {
 }
 
 fn clip_l(dir: &Path) -> io::Result<Part> {
+    sparse(dir, "clip_l", &clip_l_model().0)
+}
+
+fn clip_l_model() -> Model {
     let mut model = Model::default();
     model.text_encoder("text_model");
-    sparse(dir, "clip_l", &model.0)
+    model
 }
 
 fn clip_g(dir: &Path) -> io::Result<Part> {
+    sparse(dir, "clip_g", &clip_g_model().0)
+}
+
+fn clip_g_model() -> Model {
     const WIDTH: usize = 1280;
     let mut model = Model::default();
     model.clip("text_model", WIDTH, 32);
     model.0.weight("text_projection.weight", &[WIDTH, WIDTH], Kind::F16, 1.0);
-    sparse(dir, "clip_g", &model.0)
+    model
 }
 
 fn sparse(dir: &Path, name: &str, tensors: &Tensors) -> io::Result<Part> {
@@ -305,18 +360,37 @@ fn sd3() -> Tensors {
 
 /// Ovis-Image: Flux's blocks, one of each kind, for a text encoder of this width.
 fn ovis(text_width: usize) -> Tensors {
-    const HEAD: usize = 128;
-    const WIDTH: usize = HEAD;
-    const HIDDEN: usize = 4 * WIDTH;
     let mut it = Model::default();
+    it.0.vector("txt_norm.scale", text_width, Kind::F32, 1.0);
+    flux_blocks(&mut it, text_width, true);
+    it.0
+}
+
+/// Flux with one block of each kind, for a T5 of this width and a CLIP-L.
+fn flux(text_width: usize) -> Tensors {
+    let mut it = Model::default();
+    for (part, inputs) in [("vector_in", 768), ("guidance_in", 256)] {
+        it.linear(&format!("{part}.in_layer"), FLUX_WIDTH, inputs, 1.0);
+        it.linear(&format!("{part}.out_layer"), FLUX_WIDTH, FLUX_WIDTH, 1.0);
+    }
+    flux_blocks(&mut it, text_width, false);
+    it.0
+}
+
+/// Width of a small Flux, which has one head.
+const FLUX_WIDTH: usize = 128;
+
+/// `is_gated`: the blocks are Ovis-Image's.
+fn flux_blocks(it: &mut Model, text_width: usize, is_gated: bool) {
+    const WIDTH: usize = FLUX_WIDTH;
+    const HIDDEN: usize = 4 * WIDTH;
     it.linear("img_in", WIDTH, 64, 1.0);
     it.linear("time_in.in_layer", WIDTH, 256, 1.0);
     it.linear("time_in.out_layer", WIDTH, WIDTH, 1.0);
-    it.0.vector("txt_norm.scale", text_width, Kind::F32, 1.0);
     it.linear("txt_in", WIDTH, text_width, 1.0);
     let norms = |it: &mut Model, name: &str| {
         for norm in ["query_norm", "key_norm"] {
-            it.0.vector(format!("{name}.{norm}.scale"), HEAD, Kind::F32, 1.0);
+            it.0.vector(format!("{name}.{norm}.scale"), WIDTH, Kind::F32, 1.0);
         }
     };
     for half in ["img", "txt"] {
@@ -324,17 +398,21 @@ fn ovis(text_width: usize) -> Tensors {
         it.linear(&format!("{name}_mod.lin"), 6 * WIDTH, WIDTH, 1.0);
         it.linear(&format!("{name}_attn.qkv"), 3 * WIDTH, WIDTH, 1.0);
         it.linear(&format!("{name}_attn.proj"), WIDTH, WIDTH, 1.0);
-        norms(&mut it, &format!("{name}_attn.norm"));
-        it.linear(&format!("{name}_mlp.gate_proj"), HIDDEN, WIDTH, 1.0);
-        it.linear(&format!("{name}_mlp.up_proj"), HIDDEN, WIDTH, 1.0);
-        it.linear(&format!("{name}_mlp.down_proj"), WIDTH, HIDDEN, 1.0);
+        norms(it, &format!("{name}_attn.norm"));
+        let layers: &[(&str, usize, usize)] = if is_gated {
+            &[("gate_proj", HIDDEN, WIDTH), ("up_proj", HIDDEN, WIDTH), ("down_proj", WIDTH, HIDDEN)]
+        } else {
+            &[("0", HIDDEN, WIDTH), ("2", WIDTH, HIDDEN)]
+        };
+        for (layer, outputs, inputs) in layers {
+            it.linear(&format!("{name}_mlp.{layer}"), *outputs, *inputs, 1.0);
+        }
     }
     let name = "single_blocks.0";
     it.linear(&format!("{name}.modulation.lin"), 3 * WIDTH, WIDTH, 1.0);
-    it.linear(&format!("{name}.linear1"), 3 * WIDTH + 2 * HIDDEN, WIDTH, 1.0);
+    it.linear(&format!("{name}.linear1"), 3 * WIDTH + if is_gated { 2 } else { 1 } * HIDDEN, WIDTH, 1.0);
     it.linear(&format!("{name}.linear2"), WIDTH, WIDTH + HIDDEN, 1.0);
-    norms(&mut it, &format!("{name}.norm"));
+    norms(it, &format!("{name}.norm"));
     it.linear("final_layer.linear", 64, WIDTH, 1.0);
     it.linear("final_layer.adaLN_modulation.1", 2 * WIDTH, WIDTH, 1.0);
-    it.0
 }

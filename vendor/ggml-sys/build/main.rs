@@ -27,6 +27,7 @@ const ENGINE: &str = "diffusion-rs-sys 0.1.20";
 
 /// Patches of sources that the shim compiles.
 const PATCHED_SOURCES: &[&str] = &[
+    "ggml_extend_backend.cpp",
     "ggml_graph_cut.cpp",
     "model_loader.cpp",
     "util.cpp",
@@ -40,7 +41,7 @@ const PATCHED_SOURCES: &[&str] = &[
 ];
 
 /// Patches of headers, which only have to be found before the engine's.
-const PATCHED_HEADERS: &[&str] = &["transport.h", "clip.hpp", "conditioner.hpp", "denoiser.hpp", "lora.hpp", "rng_philox.hpp"];
+const PATCHED_HEADERS: &[&str] = &["transport.h", "clip.hpp", "conditioner.hpp", "denoiser.hpp", "ggml_extend.hpp", "llm.hpp", "lora.hpp", "rng_philox.hpp", "t5.hpp"];
 
 /// Patches within `src/tokenizers`, which is compiled as a whole: the data members of a class that
 /// all of it sees are changed.
@@ -50,7 +51,9 @@ const SHIM_SOURCES: &[&str] = &[
     "shim",
     "adapter",
     "area",
+    "beside",
     "context",
+    "encoders",
     "residency",
     "estimate",
     "job",
@@ -59,6 +62,7 @@ const SHIM_SOURCES: &[&str] = &[
     "encoded_images",
     "noise_blend",
     "person_guide",
+    "prefetch",
     "prompt_words",
     "step_records",
     "compute_hook",

@@ -105,6 +105,7 @@ public:
     }
     // See atelier::set_embeddings; for the images that follow.
     bool set_embeddings(const atelier_embedding* embeddings, size_t count) { return atelier::set_embeddings(*inner_, embeddings, count); }
+    const Conditioner& inner() const { return *inner_; }
     // True where both wrap conditioners of the same type.
     bool has_same_type(const CachingConditioner& other) const { return typeid(*inner_) == typeid(*other.inner_); }
     // True where the text encoder ran for this image.

@@ -13,26 +13,59 @@ namespace atelier {
 
 namespace {
 
-// Adds the runners of a conditioner if it is of this type.
+// A member of a conditioner, and the module that it is.
+template <typename Type, typename Runner>
+struct Member {
+    int module;
+    std::shared_ptr<Runner> Type::*runner;
+};
+
+// Adds the runners of a conditioner if it is of this type, as far as the model has them.
 template <typename Type, typename... Runner>
-void add_runners(const Conditioner* conditioner, std::vector<GGMLRunner*>& runners, Runner Type::*... members) {
+void add_encoders(const Conditioner* conditioner, std::vector<Encoder>& encoders, Member<Type, Runner>... members) {
+    const auto add = [&](int module, GGMLRunner* runner) {
+        if (runner != nullptr) {
+            encoders.push_back({module, runner});
+        }
+    };
     if (const auto* it = dynamic_cast<const Type*>(conditioner)) {
-        (runners.push_back((it->*members).get()), ...);
+        (add(members.module, (it->*members.runner).get()), ...);
     }
+}
+
+template <typename Type, typename Runner>
+Member<Type, Runner> member(int module, std::shared_ptr<Runner> Type::*runner) {
+    return {module, runner};
 }
 
 }  // namespace
 
-std::vector<GGMLRunner*> runners_of(const Conditioner* conditioner) {
-    std::vector<GGMLRunner*> runners;
-    add_runners(conditioner, runners, &FrozenCLIPEmbedderWithCustomWords::text_model, &FrozenCLIPEmbedderWithCustomWords::text_model2);
-    add_runners(conditioner, runners, &SD3CLIPEmbedder::clip_l, &SD3CLIPEmbedder::clip_g, &SD3CLIPEmbedder::t5);
-    add_runners(conditioner, runners, &FluxCLIPEmbedder::clip_l, &FluxCLIPEmbedder::t5);
-    add_runners(conditioner, runners, &T5CLIPEmbedder::t5);
-    add_runners(conditioner, runners, &AnimaConditioner::llm);
-    add_runners(conditioner, runners, &LLMEmbedder::llm);
-    add_runners(conditioner, runners, &LTXAVEmbedder::llm, &LTXAVEmbedder::projector);
-    return runners;
+std::vector<Encoder> encoders_of(const Conditioner* conditioner) {
+    if (const auto* caching = dynamic_cast<const CachingConditioner*>(conditioner)) {
+        conditioner = &caching->inner();
+    }
+    constexpr int CLIP_L = ATELIER_MODULE_CLIP_L;
+    constexpr int CLIP_G = ATELIER_MODULE_CLIP_G;
+    constexpr int T5     = ATELIER_MODULE_T5;
+    constexpr int LLM    = ATELIER_MODULE_LLM;
+    std::vector<Encoder> encoders;
+    add_encoders(conditioner, encoders, member(CLIP_L, &FrozenCLIPEmbedderWithCustomWords::text_model),
+                 member(CLIP_G, &FrozenCLIPEmbedderWithCustomWords::text_model2));
+    add_encoders(conditioner, encoders, member(CLIP_L, &SD3CLIPEmbedder::clip_l), member(CLIP_G, &SD3CLIPEmbedder::clip_g), member(T5, &SD3CLIPEmbedder::t5));
+    add_encoders(conditioner, encoders, member(CLIP_L, &FluxCLIPEmbedder::clip_l), member(T5, &FluxCLIPEmbedder::t5));
+    add_encoders(conditioner, encoders, member(T5, &T5CLIPEmbedder::t5));
+    add_encoders(conditioner, encoders, member(LLM, &AnimaConditioner::llm));
+    add_encoders(conditioner, encoders, member(LLM, &LLMEmbedder::llm));
+    add_encoders(conditioner, encoders, member(LLM, &LTXAVEmbedder::llm), member(LLM, &LTXAVEmbedder::projector));
+    return encoders;
+}
+
+void set_encoder_adapter(const Conditioner& conditioner, int module, const std::shared_ptr<WeightAdapter>& adapter) {
+    for (const Encoder& encoder : encoders_of(&conditioner)) {
+        if (encoder.module == module) {
+            encoder.runner->set_weight_adapter(adapter);
+        }
+    }
 }
 
 std::timed_mutex& opening_mutex() {
@@ -57,7 +90,7 @@ atelier_status open_context(Job& job, const sd_ctx_params_t* params, const ateli
             return job.is_cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;
         }
         StableDiffusionGGML* sd = context->sd->sd;
-        context->text_encoders  = runners_of(sd->cond_stage_model.get());
+        context->text_encoders  = encoders_of(sd->cond_stage_model.get());
         const bool has_photomaker = params->photo_maker_path != nullptr && params->photo_maker_path[0] != '\0';
         if (has_photomaker && !wrap_photomaker(*sd)) {
             last_error = "the PhotoMaker file could not be read";

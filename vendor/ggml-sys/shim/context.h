@@ -11,6 +11,7 @@
 #include "core/rng_mt19937.hpp"
 #include "core/rng_philox.hpp"
 #include "encoded_images.h"
+#include "encoders.h"
 #include "engine_layout.h"
 #include "ggml-backend.h"
 #include "model/vae/vae.hpp"
@@ -29,13 +30,15 @@ struct RunnerAccess : GGMLRunner {
 
     static ggml_backend_t backend_of(GGMLRunner* runner) { return runner->*(&RunnerAccess::runtime_backend); }
 
-    static void set_limit(GGMLRunner* runner, uint64_t bytes, bool stream) {
+    // `prefetch`: copy the next layers while these are computed, where the device can.
+    static void set_limit(GGMLRunner* runner, uint64_t bytes, bool stream, bool prefetch) {
         if (runner == nullptr) {
             return;
         }
         const bool changed = runner->*(&RunnerAccess::max_graph_vram_bytes) != bytes;
         runner->set_max_graph_vram_bytes(bytes);
         runner->set_stream_layers_enabled(stream);
+        runner->*(&RunnerAccess::atelier_prefetches) = prefetch;
         if (changed) {
             // Streaming keeps using the largest limit so far.
             runner->*(&RunnerAccess::observed_max_effective_budget_) = 0;
@@ -43,8 +46,6 @@ struct RunnerAccess : GGMLRunner {
     }
 };
 
-// The runners of a conditioner of any type.
-std::vector<GGMLRunner*> runners_of(const Conditioner* conditioner);
 
 // Held while a model or an upscaler is opened, which changes global state of the engine, such as its log callback.
 std::timed_mutex& opening_mutex();
@@ -66,7 +67,7 @@ struct atelier_context {
     // Created at the first adaptive preview; measures the duration of decoding.
     std::shared_ptr<atelier::AdaptivePreview> adaptive_preview;
     atelier::EncodedImages encoded_images;
-    std::vector<GGMLRunner*> text_encoders;
+    std::vector<atelier::Encoder> text_encoders;
     // Own modules that borrowed ones replace.
     std::vector<std::shared_ptr<void>> replaced_modules;
 
@@ -89,8 +90,8 @@ struct atelier_context {
         atelier::RunnerAccess::clear_cached_tensors(sd->sd->first_stage_model.get());
         atelier::RunnerAccess::clear_cached_tensors(sd->sd->preview_vae.get());
         atelier::RunnerAccess::clear_cached_tensors(sd->sd->clip_vision.get());
-        for (GGMLRunner* runner : text_encoders) {
-            atelier::RunnerAccess::clear_cached_tensors(runner);
+        for (const atelier::Encoder& encoder : text_encoders) {
+            atelier::RunnerAccess::clear_cached_tensors(encoder.runner);
         }
     }
 
@@ -123,14 +124,18 @@ struct atelier_context {
 
     void set_limits(const atelier_limits& limits) const {
         StableDiffusionGGML* it = sd->sd;
-        const bool stream = limits.stream_layers && limits.diffusion > 0 && it->backend_manager.params_backend_is_cpu(SDBackendModule::DIFFUSION);
-        atelier::RunnerAccess::set_limit(it->diffusion_model.get(), limits.diffusion, stream);
-        atelier::RunnerAccess::set_limit(it->high_noise_diffusion_model.get(), limits.diffusion, stream);
-        atelier::RunnerAccess::set_limit(it->first_stage_model.get(), limits.vae, false);
-        atelier::RunnerAccess::set_limit(it->preview_vae.get(), limits.vae, false);
-        atelier::RunnerAccess::set_limit(it->clip_vision.get(), limits.clip_vision, false);
-        for (GGMLRunner* runner : text_encoders) {
-            atelier::RunnerAccess::set_limit(runner, limits.te, false);
+        const auto set = [&](GGMLRunner* runner, int module, SDBackendModule of_engine) {
+            const uint64_t bytes = limits.bytes[module];
+            const bool stream    = (limits.streamed & (1u << module)) != 0 && bytes > 0 && it->backend_manager.params_backend_is_cpu(of_engine);
+            atelier::RunnerAccess::set_limit(runner, bytes, stream, limits.prefetch);
+        };
+        set(it->diffusion_model.get(), ATELIER_MODULE_DIFFUSION, SDBackendModule::DIFFUSION);
+        set(it->high_noise_diffusion_model.get(), ATELIER_MODULE_DIFFUSION, SDBackendModule::DIFFUSION);
+        set(it->first_stage_model.get(), ATELIER_MODULE_VAE, SDBackendModule::VAE);
+        set(it->preview_vae.get(), ATELIER_MODULE_VAE, SDBackendModule::VAE);
+        set(it->clip_vision.get(), ATELIER_MODULE_CLIP_VISION, SDBackendModule::CLIP_VISION);
+        for (const atelier::Encoder& encoder : text_encoders) {
+            set(encoder.runner, encoder.module, atelier::encoder_backend_module(encoder.module));
         }
     }
 };

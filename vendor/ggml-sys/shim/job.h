@@ -11,6 +11,7 @@
 
 #include "dry_run.h"
 #include "memory_tracker.h"
+#include "prefetch.h"
 #include "shim.h"
 
 struct ggml_cgraph;
@@ -38,13 +39,16 @@ public:
 
     const std::shared_ptr<DryRun>& dry_run() const { return dry_run_; }
     atelier_phase phase() const { return phase_; }
-    // Module of the weights that the engine prepared last; true for weights of a LoRA.
+    // Module of the weights that the engine prepared last; true for weights of a LoRA. For estimates, which run on one thread.
     int module() const { return module_; }
     bool is_lora() const { return is_lora_; }
     void set_current_weight(const char* tensor_name);
 
     // Raises the peaks of the current phase to what is allocated now.
-    void record_peaks() { raise_peaks(phase_, peaks_); }
+    void record_peaks() {
+        std::lock_guard<std::mutex> lock(peaks_mutex_);
+        raise_peaks(phase_, peaks_);
+    }
     const PeakBytes& peaks() const { return peaks_; }
 
     bool is_cancelled() const { return callbacks_.cancelled != nullptr && callbacks_.cancelled(callbacks_.user); }
@@ -85,6 +89,8 @@ public:
     bool is_connection_lost() const { return lost_; }
     std::string lost_server() const;
 
+    CopyProfile& copy_profile() { return copy_profile_; }
+
     void set_graphs_per_step(int graphs) { graphs_per_step_ = graphs; }
 
     // The part of a picture that the image changes; null: none. It outlives the job.
@@ -123,10 +129,13 @@ private:
 
     atelier_callbacks callbacks_;
     std::shared_ptr<DryRun> dry_run_;
+    std::mutex peaks_mutex_;
     PeakBytes peaks_;
+    CopyProfile copy_profile_;
     atelier_phase phase_ = ATELIER_PHASE_LOADING;
-    int module_          = ATELIER_MODULE_NONE;
-    bool is_lora_        = false;
+    // Encoders run beside each other.
+    std::atomic<int> module_{ATELIER_MODULE_NONE};
+    std::atomic<bool> is_lora_{false};
 
     preview_t preview_mode_ = PREVIEW_NONE;
     int preview_every_      = 0;

@@ -179,7 +179,7 @@ atelier_status atelier_context_borrow(atelier_context* context, atelier_context*
         if (to->version != from->version) {
             return fail("the models are of different families");
         }
-        if (contains(ATELIER_MODULE_TE, modules)) {
+        if (std::any_of(context->text_encoders.begin(), context->text_encoders.end(), [=](const auto& it) { return contains(it.module, modules); })) {
             if (context->conditioner == nullptr || lender->conditioner == nullptr ||
                 !context->conditioner->has_same_type(*lender->conditioner)) {
                 return fail("the text encoders are of different kinds");

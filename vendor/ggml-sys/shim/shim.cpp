@@ -158,6 +158,19 @@ size_t atelier_last_loras(atelier_lora_use* out, size_t capacity) {
     return index;
 }
 
+static thread_local std::map<int, atelier::Copies> last_copies;
+
+size_t atelier_last_copies(atelier_copies* out, size_t capacity) {
+    size_t index = 0;
+    for (const auto& [module, copies] : last_copies) {
+        if (index < capacity) {
+            out[index] = {module, copies.bytes, copies.count, static_cast<uint64_t>(copies.waited_us), static_cast<uint64_t>(copies.hidden_us)};
+        }
+        ++index;
+    }
+    return index;
+}
+
 static thread_local uint64_t last_missing_numbers = 0;
 
 uint64_t atelier_last_missing_numbers(void) {
@@ -372,6 +385,7 @@ atelier_status atelier_context_generate(atelier_context* context,
     });
     last_peaks           = job.peaks();
     last_missing_numbers = job.missing_numbers();
+    last_copies          = job.copy_profile().by_module();
     if (status != ATELIER_OK) {
         std::string error               = std::move(last_error);
         const atelier_shortage shortage = last_shortage;

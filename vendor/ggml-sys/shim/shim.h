@@ -38,12 +38,16 @@ typedef enum {
 typedef enum {
     ATELIER_MODULE_NONE        = -1,
     ATELIER_MODULE_DIFFUSION   = 0,
-    ATELIER_MODULE_TE          = 1,
-    ATELIER_MODULE_CLIP_VISION = 2,
-    ATELIER_MODULE_VAE         = 3,
-    ATELIER_MODULE_CONTROLNET  = 4,
-    ATELIER_MODULE_PHOTOMAKER  = 5,
-    ATELIER_MODULE_UPSCALER    = 6,
+    ATELIER_MODULE_CLIP_L      = 1,  // the first of the text encoders
+    ATELIER_MODULE_CLIP_G      = 2,
+    ATELIER_MODULE_T5          = 3,
+    ATELIER_MODULE_LLM         = 4,  // the last of them
+    ATELIER_MODULE_CLIP_VISION = 5,
+    ATELIER_MODULE_VAE         = 6,
+    ATELIER_MODULE_CONTROLNET  = 7,
+    ATELIER_MODULE_PHOTOMAKER  = 8,
+    ATELIER_MODULE_UPSCALER    = 9,
+    ATELIER_MODULE_COUNT       = 10,
 } atelier_module;
 
 typedef struct {
@@ -128,15 +132,24 @@ typedef struct {
     uint64_t bytes;       // read and written
 } atelier_work;
 
-// Maximum bytes of its device that a module's graph may use, weights included; 0: no limit. Without effect on the CPU.
 typedef struct {
-    uint64_t diffusion;
-    uint64_t te;
-    uint64_t clip_vision;
-    uint64_t vae;
-    // Stream the diffusion layers that do not fit. Needs a limit for the diffusion module, and its weights in RAM.
-    bool stream_layers;
+    // By module: maximum bytes of its device that its graph may use, weights included; 0: no limit. Without effect on the CPU, and for modules that
+    // run as a whole (ControlNet, PhotoMaker) or are no part of a context (upscaler).
+    uint64_t bytes[ATELIER_MODULE_COUNT];
+    // Bit n: stream the layers of module n that do not fit. Needs its limit, and its weights in RAM.
+    uint32_t streamed;
+    // Copy the next layers while these are computed, where the device can. Not with LoRAs, nor where other images are made meanwhile.
+    bool prefetch;
 } atelier_limits;
+
+// Weights that were copied to the device of their module while an image was made.
+typedef struct {
+    int module;          // atelier_module
+    uint64_t bytes;
+    uint64_t count;      // of buffers
+    uint64_t waited_us;  // in which the device computed nothing
+    uint64_t hidden_us;  // beside computing
+} atelier_copies;
 
 // Names of the tensors in a LoRA's file: `to[n]` is `lora.<weight>#<first row>.<end>` of the tensor `from[n]`, by the engine's names of weights. The
 // ends are those of LyCORIS, `.diff` also for biases and norms, and `dora_scale` (lengths of outputs) or `dora_scale_in` (of inputs). The caller
@@ -463,6 +476,8 @@ typedef struct {
     uint64_t bytes;
 } atelier_module_memory;
 
+// What the last image of this thread copied; writes at most `capacity`, returns their number.
+size_t atelier_last_copies(atelier_copies* out, size_t capacity);
 // Weights of the context in memory, without borrowed modules. Between images only. Writes at most `capacity`; returns their number.
 size_t atelier_context_module_memory(const atelier_context* context, atelier_module_memory* out, size_t capacity);
 // Frees the weights of these modules; bit n is number n of atelier_module. They are read again when they are next needed. Between images only.

@@ -209,6 +209,7 @@ void device_properties(ggml_backend_dev_t device, ggml_backend_dev_props* proper
     properties->name        = device_name(device);
     properties->description = device_description(device);
     properties->type        = device_type(device);
+    properties->caps.async  = true;
     properties->device_id   = of(device)->card.empty() ? nullptr : of(device)->card.c_str();
     device_memory(device, &properties->memory_free, &properties->memory_total);
 }

@@ -50,18 +50,26 @@ pub const ATELIER_PHASE_UPSCALING: c_int = 4;
 pub const ATELIER_MODULE_NONE: c_int = -1;
 /// Diffusion model.
 pub const ATELIER_MODULE_DIFFUSION: c_int = 0;
-/// Text encoders.
-pub const ATELIER_MODULE_TE: c_int = 1;
+/// Text encoder: CLIP L, and the only one of SD1 and SD2.
+pub const ATELIER_MODULE_CLIP_L: c_int = 1;
+/// Text encoder: CLIP G.
+pub const ATELIER_MODULE_CLIP_G: c_int = 2;
+/// Text encoder: T5.
+pub const ATELIER_MODULE_T5: c_int = 3;
+/// Text encoder: a language model.
+pub const ATELIER_MODULE_LLM: c_int = 4;
 /// CLIP vision encoder.
-pub const ATELIER_MODULE_CLIP_VISION: c_int = 2;
+pub const ATELIER_MODULE_CLIP_VISION: c_int = 5;
 /// VAE or tiny autoencoder.
-pub const ATELIER_MODULE_VAE: c_int = 3;
+pub const ATELIER_MODULE_VAE: c_int = 6;
 /// `ControlNet`.
-pub const ATELIER_MODULE_CONTROLNET: c_int = 4;
+pub const ATELIER_MODULE_CONTROLNET: c_int = 7;
 /// `PhotoMaker`.
-pub const ATELIER_MODULE_PHOTOMAKER: c_int = 5;
+pub const ATELIER_MODULE_PHOTOMAKER: c_int = 8;
 /// Upscaler.
-pub const ATELIER_MODULE_UPSCALER: c_int = 6;
+pub const ATELIER_MODULE_UPSCALER: c_int = 9;
+/// Number of modules.
+pub const ATELIER_MODULE_COUNT: c_int = 10;
 
 /// `sd_log_level_t` of the engine.
 pub const SD_LOG_DEBUG: c_int = 0;
@@ -316,16 +324,28 @@ pub struct atelier_work {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct atelier_limits {
-    /// Diffusion model.
-    pub diffusion: u64,
-    /// Each text encoder.
-    pub te: u64,
-    /// CLIP vision encoder.
-    pub clip_vision: u64,
-    /// VAE.
-    pub vae: u64,
-    /// Streams the diffusion layers that do not fit.
-    pub stream_layers: bool,
+    /// By module.
+    pub bytes: [u64; ATELIER_MODULE_COUNT as usize],
+    /// Bit n streams the layers of module n that do not fit.
+    pub streamed: u32,
+    /// Copy the next layers while these are computed, where the device can.
+    pub prefetch: bool,
+}
+
+/// Weights that were copied to the device of their module while an image was made.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_copies {
+    /// `ATELIER_MODULE_*`.
+    pub module: c_int,
+    /// Bytes.
+    pub bytes: u64,
+    /// Buffers.
+    pub count: u64,
+    /// Microseconds in which the device computed nothing.
+    pub waited_us: u64,
+    /// Microseconds beside computing.
+    pub hidden_us: u64,
 }
 
 /// A textual inversion: vectors that take the place of a text in a prompt.
@@ -630,6 +650,7 @@ unsafe extern "C" {
     ) -> atelier_status;
     pub fn atelier_estimator_work(estimator: *const atelier_context, out: *mut atelier_work, capacity: usize) -> usize;
     pub fn atelier_last_peaks(out: *mut atelier_device_peak, capacity: usize) -> usize;
+    pub fn atelier_last_copies(out: *mut atelier_copies, capacity: usize) -> usize;
     pub fn atelier_last_loras(out: *mut atelier_lora_use, capacity: usize) -> usize;
     pub fn atelier_last_missing_numbers() -> u64;
     pub fn atelier_allocated_bytes(device: *const c_char) -> u64;

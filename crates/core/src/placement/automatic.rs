@@ -93,7 +93,7 @@ fn note(chosen: &RankedPlacement, default: &str, request: &PlanRequest<'_>) -> R
             });
         } else if !it.weights.is(&it.runs_on) {
             let in_pieces = chosen.prediction.modules.get(module).is_some_and(|it| it.in_pieces);
-            let streams = chosen.placement.stream_layers && *module == Module::Diffusion && in_pieces;
+            let streams = chosen.placement.stream_layers.contains(*module) && in_pieces;
             parts.push(match &it.weights {
                 WeightLocation::Disk => format!("{name} read from the disk for each picture"),
                 WeightLocation::Device(device) => {

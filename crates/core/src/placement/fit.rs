@@ -46,8 +46,11 @@ fn placement(request: &PlanRequest<'_>, candidates: &[Candidates<'_>], chosen: &
         if request.budgets.bytes(&capacity.device) != Some(limit) {
             placement.budgets = placement.budgets.with(&capacity.device.name, budget_gib(limit));
         }
-        placement.stream_layers |= candidate_set.module == Module::Diffusion;
+        if candidate_set.module == Module::Diffusion {
+            placement.stream_layers.insert(Module::Diffusion);
+        }
     }
+    placement.unite_encoders(candidates.iter().map(|it| it.module), |module| request.pins.contains_key(&module));
     Ok(placement)
 }
 

@@ -39,7 +39,7 @@ pub use budgets::{Budgets, budget_on};
 pub use capacity::DeviceCapacity;
 pub use change::{Alternative, Change};
 pub use error::PlacementError;
-pub use names::{module_named, resolve_device};
+pub use names::resolve_device;
 pub use needs::{ModuleNeeds, Needs};
 pub use notes::notes;
 pub use phase::{Phase, PhaseKind};
@@ -56,6 +56,8 @@ pub use usage::{DevicePrediction, MemoryUse};
 pub use value::{Assignment, Placement, WeightLocation, check_devices};
 
 pub use crate::module::Module;
+pub use crate::module_names::modules_named;
+pub use crate::module_set::ModuleSet;
 
 #[cfg(test)]
 mod testing {

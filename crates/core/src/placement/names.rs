@@ -1,4 +1,5 @@
-//! Names of modules, with every alias, and of devices, whole or abbreviated.
+//! Names that are written in placements: of devices, whole or abbreviated, and what is said of
+//! wrong ones.
 //!
 //! Invariant: a name means the same as to the engine, or it is refused with a list of the known
 //! ones.
@@ -6,31 +7,15 @@
 use super::error::PlacementError;
 use crate::device::{Device, DeviceKind};
 use crate::module::Module;
+use crate::module_names::{ENCODERS, MODULE_NAMES, modules_named, plain};
 
-/// Every name of every module; the engine's own names, in lower case and without hyphens and
-/// underscores.
-const MODULE_NAMES: [(Module, &[&str]); 7] = [
-    (Module::Diffusion, &["diffusion", "model", "unet", "dit"]),
-    (Module::Te, &["te", "clip", "text", "textencoder", "textencoders", "conditioner", "cond", "llm", "t5", "t5xxl"]),
-    (Module::ClipVision, &["clipvision", "vision"]),
-    (Module::Vae, &["vae", "firststage", "autoencoder", "tae"]),
-    (Module::Controlnet, &["controlnet", "control"]),
-    (Module::Photomaker, &["photomaker", "photomakerid", "pmid", "photo"]),
-    (Module::Upscaler, &["upscaler", "esrgan", "hires"]),
-];
-
-/// The module with this name or alias; case, hyphens and underscores do not matter.
-#[must_use]
-pub fn module_named(name: &str) -> Option<Module> {
-    let plain = plain(name);
-    MODULE_NAMES.into_iter().find(|(_, names)| names.contains(&plain.as_str())).map(|(module, _)| module)
-}
-
-/// The module with this name, or an error that names the closest.
-pub(super) fn find_module(name: &str) -> Result<Module, PlacementError> {
-    module_named(name).ok_or_else(|| {
-        let names = MODULE_NAMES.into_iter().flat_map(|(module, names)| names.iter().map(move |name| (*name, module.key())));
-        PlacementError::UnknownModule { name: name.to_owned(), closest: closest(&plain(name), names) }
+/// The modules with this name, or an error that names the closest.
+pub(super) fn find_modules(name: &str) -> Result<&'static [Module], PlacementError> {
+    modules_named(name).ok_or_else(|| {
+        let key = |modules: &[Module]| if modules.len() == 1 { modules[0].key() } else { ENCODERS };
+        let names = MODULE_NAMES.into_iter().flat_map(|(modules, names)| names.iter().map(move |name| (*name, key(modules))));
+        let single = Module::ENCODERS.map(|module| (module.key(), module.key()));
+        PlacementError::UnknownModule { name: name.to_owned(), closest: closest(&plain(name), names.chain(single)) }
     })
 }
 
@@ -66,10 +51,6 @@ pub(super) fn means_all(name: &str) -> bool {
     ["all", "default", "*"].iter().any(|all| name.eq_ignore_ascii_case(all))
 }
 
-fn plain(name: &str) -> String {
-    name.trim().chars().filter(|c| !matches!(c, '-' | '_')).map(|c| c.to_ascii_lowercase()).collect()
-}
-
 fn listed<'a>(devices: impl IntoIterator<Item = &'a Device>) -> String {
     devices.into_iter().map(|device| device.name.as_str()).collect::<Vec<_>>().join(", ")
 }
@@ -86,28 +67,6 @@ fn closest<'a>(name: &str, candidates: impl Iterator<Item = (&'a str, &'a str)>)
 mod tests {
     use super::super::testing::{device, workstation};
     use super::*;
-
-    #[test]
-    fn every_alias_names_its_module_in_any_spelling() {
-        let aliases: [(Module, &[&str]); 7] = [
-            (Module::Diffusion, &["diffusion", "model", "UNet", "dit"]),
-            (Module::Te, &["te", "clip", "text", "text-encoder", "TextEncoders", "conditioner", "cond", "llm", "t5", "T5XXL"]),
-            (Module::ClipVision, &["clip_vision", "clip-vision", "ClipVision", "vision"]),
-            (Module::Vae, &["vae", "first_stage", "autoencoder", "tae"]),
-            (Module::Controlnet, &["controlnet", "control-net", "control"]),
-            (Module::Photomaker, &["photomaker", "photomaker_id", "pmid", "photo"]),
-            (Module::Upscaler, &["upscaler", "esrgan", "hires"]),
-        ];
-        for (module, names) in aliases {
-            for name in names {
-                assert_eq!(module_named(name), Some(module), "{name}");
-            }
-        }
-        assert_eq!(module_named("sampler"), None);
-        for module in Module::ALL {
-            assert_eq!(module_named(module.key()), Some(module));
-        }
-    }
 
     #[test]
     fn devices_are_found_as_the_engine_finds_them() {
@@ -139,8 +98,10 @@ mod tests {
     fn a_slip_of_the_pen_is_answered_with_what_was_probably_meant() {
         let error = resolve_device("vulcan0", &workstation()).unwrap_err().to_string();
         assert!(error.contains("\"vulcan0\"") && error.ends_with("did you mean Vulkan0?"), "{error}");
-        let error = find_module("difusion").unwrap_err().to_string();
-        assert!(error.ends_with("did you mean diffusion?"), "{error}");
-        assert!(find_module("sampler").unwrap_err().to_string().ends_with("or all"));
+        for (name, meant) in [("difusion", "diffusion"), ("te.clipi", "te.clip_l"), ("te.t4", "te.t5"), ("txt", "te")] {
+            let error = find_modules(name).unwrap_err().to_string();
+            assert!(error.ends_with(&format!("did you mean {meant}?")), "{error}");
+        }
+        assert!(find_modules("sampler").unwrap_err().to_string().ends_with("or all"));
     }
 }

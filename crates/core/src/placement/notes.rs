@@ -9,8 +9,11 @@ use crate::module::Module;
 #[must_use]
 pub fn notes(placement: &Placement, devices: &[Device], in_use: &[Module]) -> Vec<String> {
     let mut notes = Vec::new();
-    if placement.stream_layers && in_use.contains(&Module::Diffusion) {
-        notes.extend(streaming(placement, devices));
+    let streamed = placement.stream_layers.iter().filter(|module| in_use.contains(module));
+    for note in streamed.filter_map(|module| streaming(placement, module, devices)) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
     }
     for device in devices {
         notes.extend(budget(placement, in_use, device, devices));
@@ -35,22 +38,22 @@ fn split(devices: &[String]) -> String {
     }
 }
 
-/// Only diffusion weights that wait in RAM are streamed, and only into a budget.
-fn streaming(placement: &Placement, devices: &[Device]) -> Option<String> {
-    let assignment = placement.assignment(Module::Diffusion);
+/// Only weights that wait in RAM are streamed, and only into a budget.
+fn streaming(placement: &Placement, module: Module, devices: &[Device]) -> Option<String> {
+    let assignment = placement.assignment(module);
     let runs_on = find(&assignment.runs_on, devices)?;
     let name = &runs_on.name;
     Some(if runs_on.kind == DeviceKind::Cpu {
-        format!("Streaming layers has no effect: the diffusion module runs on {name}, where its weights need no copying.")
+        format!("Streaming layers has no effect: the {} runs on {name}, where its weights need no copying.", module.noun())
     } else if !is_in_ram(&assignment.weights, devices) {
         let place = match &assignment.weights {
             WeightLocation::Device(device) => format!("live on {device}"),
             WeightLocation::Disk => "are read from the disk as a whole".to_owned(),
         };
-        format!(
-            "Streaming layers has no effect: the diffusion weights {place}. Keep them in RAM (--params-backend {}=cpu).",
-            Module::Diffusion.key()
-        )
+        let (noun, key) = (module.noun(), module.key());
+        format!("Streaming layers has no effect: the weights of the {noun} {place}. Keep them in RAM (--params-backend {key}=cpu).")
+    } else if matches!(module, Module::Controlnet | Module::Photomaker) {
+        format!("Streaming layers has no effect: the {} runs as a whole.", module.noun())
     } else if placement.budgets.bytes(runs_on).is_none() {
         format!("Streaming layers has no effect without a memory budget for {name}. Set one, for example --max-vram {name}=6.")
     } else {
@@ -119,16 +122,16 @@ mod tests {
     use super::*;
     use crate::recipe::PlacementText;
 
-    fn notes_of(backend: &str, params: &str, max_vram: &str, stream_layers: bool) -> Vec<String> {
+    fn notes_of(backend: &str, params: &str, max_vram: &str, stream_layers: &str) -> Vec<String> {
         let text = PlacementText {
             backend: backend.into(),
             params_backend: params.into(),
             max_vram: max_vram.into(),
-            stream_layers,
+            stream_layers: stream_layers.parse().unwrap(),
             ..PlacementText::default()
         };
         let devices = workstation();
-        notes(&Placement::parse(&text, &devices).unwrap(), &devices, &[Module::Diffusion, Module::Te, Module::Vae])
+        notes(&Placement::parse(&text, &devices).unwrap(), &devices, &[Module::Diffusion, Module::Llm, Module::Vae])
     }
 
     #[test]
@@ -145,11 +148,11 @@ mod tests {
     #[test]
     fn what_has_an_effect_is_not_remarked_on() {
         for (backend, params, max_vram, stream) in [
-            ("", "", "", false),
-            ("", "diffusion=cpu", "cuda0=6", true),
-            ("", "cpu", "6", true),
-            ("", "te=cpu", "-1", false),
-            ("te=cpu", "diffusion=cpu,vae=cpu", "6", false),
+            ("", "", "", ""),
+            ("", "diffusion=cpu", "cuda0=6", "diffusion"),
+            ("", "cpu", "6", "diffusion,te,vae"),
+            ("", "te=cpu", "-1", ""),
+            ("te=cpu", "diffusion=cpu,vae=cpu", "6", ""),
         ] {
             assert_eq!(notes_of(backend, params, max_vram, stream), Vec::<String>::new(), "{backend} {params} {max_vram}");
         }
@@ -164,9 +167,17 @@ mod tests {
             ("", "diffusion=disk,te=cpu", "6", "read from the disk"),
             ("cpu", "", "", "runs on CPU"),
         ] {
-            let notes = notes_of(backend, params, max_vram, true);
+            let notes = notes_of(backend, params, max_vram, "diffusion");
             assert!(notes.first().is_some_and(|it| it.starts_with("Streaming") && it.contains(expected)), "{notes:?}");
         }
+    }
+
+    #[test]
+    fn streaming_is_noted_once_for_each_module_in_use() {
+        let notes = notes_of("", "diffusion=cpu,te=disk", "6", "diffusion,te.t5,te.llm,vae,controlnet");
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        assert!(notes[0].contains("of the text encoder are read from the disk") && notes[0].contains("te.llm=cpu"), "{notes:?}");
+        assert!(notes[1].contains("of the VAE live on CUDA0"), "{notes:?}");
     }
 
     #[test]
@@ -179,7 +190,7 @@ mod tests {
             ("", "", "6", "The budget of CUDA0 saves no weights"),
             ("", "diffusion=disk", "cuda0=6", "(diffusion, text encoder, VAE)"),
         ] {
-            let notes = notes_of(backend, params, max_vram, false);
+            let notes = notes_of(backend, params, max_vram, "");
             assert!(notes.len() == 1 && notes.iter().all(|it| it.contains(expected)), "{notes:?}");
         }
     }

@@ -143,7 +143,7 @@ mod tests {
     fn image_model() -> Needs {
         let modules = [
             (Module::Diffusion, needs(60, &[(Phase::Denoise, 10)], true)),
-            (Module::Te, needs(80, &[(Phase::Encode, 2)], true)),
+            (Module::Llm, needs(80, &[(Phase::Encode, 2)], true)),
             (Module::Vae, needs(3, &[(Phase::Encode, 30), (Phase::Decode, 65)], false)),
             (Module::Controlnet, needs(14, &[(Phase::Denoise, 5)], false)),
         ];
@@ -202,7 +202,7 @@ mod tests {
         let diffusion = it.modules.get(&Module::Diffusion).unwrap();
         assert_eq!((tenths(diffusion.graph_budget_bytes.unwrap()), diffusion.in_pieces), (33, true));
         assert_eq!(tenths(it.device("CUDA0").unwrap().in_phase(Phase::Denoise).total_bytes()), 60);
-        let te = it.modules.get(&Module::Te).unwrap();
+        let te = it.modules.get(&Module::Llm).unwrap();
         assert_eq!((tenths(te.graph_budget_bytes.unwrap()), te.in_pieces), (38, true));
         assert_eq!(it.modules.get(&Module::Vae).unwrap().graph_budget_bytes, None);
         // The VAE cannot be cut and is over.

@@ -12,6 +12,7 @@ use super::text::{is_disk, parse_backend, parse_params_backend};
 use super::value::{Assignment, Placement, WeightLocation};
 use crate::device::Device;
 use crate::module::Module;
+use crate::module_set::ModuleSet;
 use crate::recipe::PlacementText;
 
 /// Pin of a module: the parts of its assignment that the planner keeps. Devices by their whole
@@ -60,8 +61,8 @@ pub struct PlanRequest<'a> {
     /// Most memory that may be used of devices. A plan may lower a budget to the free memory; it
     /// never raises one.
     pub budgets: &'a Budgets,
-    /// Stream layers in any case.
-    pub stream_layers: bool,
+    /// Modules whose layers are streamed in any case.
+    pub stream_layers: ModuleSet,
     /// Times of the modules; `None`, or a device that was not measured: plans are ranked by an
     /// order of places instead.
     pub time: Option<PlanTime<'a>>,
@@ -75,6 +76,6 @@ impl<'a> PlanRequest<'a> {
     /// A request that leaves everything to the planner.
     #[must_use]
     pub const fn unconstrained(capacities: &'a [DeviceCapacity], needs: &'a Needs, time: PlanTime<'a>) -> Self {
-        Self { capacities, needs, pins: &NO_PINS, budgets: &NO_BUDGETS, stream_layers: false, time: Some(time), alternatives: &[] }
+        Self { capacities, needs, pins: &NO_PINS, budgets: &NO_BUDGETS, stream_layers: ModuleSet::NONE, time: Some(time), alternatives: &[] }
     }
 }

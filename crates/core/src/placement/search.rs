@@ -17,14 +17,25 @@ use crate::module::Module;
 
 /// Modules by the worth of having their weights on the device, the highest first.
 pub(super) const PRIORITY: [Module; Module::ALL.len()] =
-    [Module::Diffusion, Module::Te, Module::Vae, Module::Controlnet, Module::ClipVision, Module::Photomaker, Module::Upscaler];
+    [
+        Module::Diffusion,
+        Module::Llm,
+        Module::T5,
+        Module::ClipG,
+        Module::ClipL,
+        Module::Vae,
+        Module::Controlnet,
+        Module::ClipVision,
+        Module::Photomaker,
+        Module::Upscaler,
+    ];
 
 /// Cost of a candidate above running with weights on the best device, among those that take the
 /// same time or whose time is not known. The numbers are an order and no seconds. For each module:
 /// device, RAM, another device, RAM in pieces, disk, the processor. Between modules: one of higher
-/// priority keeps the device even if all of lower priority must go to disk for it; but a slow
-/// processor in its place is worse than copying (a VAE runs for every picture, a text encoder once
-/// for a prompt).
+/// priority keeps the device even if all of lower priority must go to disk for it, the text encoders
+/// of a model together counting as one; but a slow processor in its place is worse than copying (a
+/// VAE runs for every picture, a text encoder once for a prompt).
 struct Cost {
     ram: u32,
     other_device: u32,
@@ -36,7 +47,11 @@ struct Cost {
 const fn cost(module: Module) -> Cost {
     match module {
         Module::Diffusion => Cost { ram: 400, other_device: 600, pieces: 1200, disk: 2000, processor: 40_000 },
-        Module::Te => Cost { ram: 100, other_device: 150, pieces: 200, disk: 300, processor: 800 },
+        Module::Llm => Cost { ram: 100, other_device: 150, pieces: 200, disk: 300, processor: 800 },
+        // Together as much as a language model.
+        Module::T5 => Cost { ram: 50, other_device: 75, pieces: 100, disk: 150, processor: 500 },
+        Module::ClipG => Cost { ram: 30, other_device: 45, pieces: 60, disk: 90, processor: 200 },
+        Module::ClipL => Cost { ram: 20, other_device: 30, pieces: 40, disk: 60, processor: 100 },
         Module::Vae => Cost { ram: 20, other_device: 30, pieces: 40, disk: 60, processor: 5000 },
         Module::Controlnet | Module::ClipVision | Module::Photomaker | Module::Upscaler => {
             Cost { ram: 1, other_device: 2, pieces: 3, disk: 4, processor: 1500 }

@@ -60,7 +60,11 @@ pub fn streaming_budgets(request: &PlanRequest<'_>, placement: &Placement) -> Re
         let weights = if gib > 0.0 { ram.clone() } else { runs_on.clone() };
         with.set(Module::Diffusion, Assignment { runs_on: runs_on.clone(), weights: WeightLocation::Device(weights) });
         with.budgets = with.budgets.with(&runs_on, gib);
-        with.stream_layers = gib > 0.0;
+        if gib > 0.0 {
+            with.stream_layers.insert(Module::Diffusion);
+        } else {
+            with.stream_layers.remove(Module::Diffusion);
+        }
         RankedPlacement::of(with, request)
     };
     let now = RankedPlacement::of(placement.clone(), request)?;
@@ -120,7 +124,7 @@ mod tests {
         for offer in &offers {
             let it = RankedPlacement::of(offer.placement.clone(), &scenario.request()).unwrap().unwrap();
             assert_eq!(it.time.as_ref().map(TimePrediction::loaded_secs), Some(offer.secs));
-            assert!(it.placement.stream_layers && it.placement.assignment(Module::Diffusion).weights.is("CPU"));
+            assert!(it.placement.stream_layers.contains(Module::Diffusion) && it.placement.assignment(Module::Diffusion).weights.is("CPU"));
             assert_eq!(it.placement.budgets.to_string(), format!("CUDA0={}", offer.gib));
         }
         offers

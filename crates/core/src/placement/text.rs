@@ -9,8 +9,9 @@ use std::fmt;
 
 use super::budgets::check_budgets;
 use super::error::PlacementError;
-use super::names::{find_module, means_all};
+use super::names::{find_modules, means_all};
 use crate::module::Module;
+use crate::module_names::ENCODERS;
 use crate::recipe::PlacementText;
 
 /// Place of weights that stay in their file and are read again each time they are needed.
@@ -41,7 +42,7 @@ impl BackendSpec {
             if means_all(module) {
                 assignments.fallback = Some(place.to_owned());
             } else {
-                assignments.modules.insert(find_module(module)?, place.to_owned());
+                assignments.modules.extend(find_modules(module)?.iter().map(|module| (*module, place.to_owned())));
             }
         }
         Ok(assignments)
@@ -56,13 +57,41 @@ impl BackendSpec {
     pub(super) fn places(&self) -> impl Iterator<Item = &str> {
         self.fallback.iter().chain(self.modules.values()).map(String::as_str)
     }
+
+    /// True where text encoders are told apart.
+    #[must_use]
+    pub fn has_single_encoders(&self) -> bool {
+        let places = Module::ENCODERS.map(|module| self.modules.get(&module));
+        places.iter().any(|place| *place != places[0])
+    }
+
+    /// The entries as they are written: name, place. Text encoders have one together where that is
+    /// shorter, and the others follow it.
+    pub(super) fn entries(&self) -> Vec<(&'static str, &str)> {
+        let encoders: Vec<&str> = Module::ENCODERS.iter().filter_map(|module| self.modules.get(module)).map(String::as_str).collect();
+        let count = |place: &str| encoders.iter().filter(|other| **other == place).count();
+        let is_whole = encoders.len() == Module::ENCODERS.len();
+        // Among equals the first.
+        let together = encoders.iter().copied().rev().max_by_key(|place| count(place)).filter(|place| is_whole && count(place) > 1);
+        let all = self.fallback.iter().map(|place| ("all", place.as_str()));
+        let mut entries: Vec<(&'static str, &str)> = all.collect();
+        let mut is_written = false;
+        for (module, place) in &self.modules {
+            if let (true, Some(place)) = (module.is_encoder() && !is_written, together) {
+                entries.push((ENCODERS, place));
+                is_written = true;
+            }
+            if !(module.is_encoder() && together == Some(place.as_str())) {
+                entries.push((module.key(), place));
+            }
+        }
+        entries
+    }
 }
 
 impl fmt::Display for BackendSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fallback = self.fallback.iter().map(|place| ("all", place));
-        let modules = self.modules.iter().map(|(module, place)| (module.key(), place));
-        for (n, (module, place)) in fallback.chain(modules).enumerate() {
+        for (n, (module, place)) in self.entries().into_iter().enumerate() {
             let comma = if n == 0 { "" } else { "," };
             write!(f, "{comma}{module}={place}")?;
         }
@@ -209,10 +238,25 @@ mod tests {
     #[test]
     fn a_later_entry_wins_and_the_text_reads_back() {
         let assignments = parse_params_backend("te=cpu,cuda0,clip=disk,vae=cpu").unwrap();
-        assert_eq!(assignments.place_of(Module::Te), "disk");
+        assert_eq!(Module::ENCODERS.map(|module| assignments.place_of(module)), ["disk"; 4]);
         assert_eq!(assignments.place_of(Module::Diffusion), "cuda0");
         assert_eq!(assignments.to_string(), "all=cuda0,te=disk,vae=cpu");
         assert_eq!(parse_params_backend(&assignments.to_string()).unwrap(), assignments);
+    }
+
+    #[test]
+    fn encoders_are_written_together_where_that_is_shorter() {
+        for (text, written) in [
+            ("te.t5=cpu", "te.t5=cpu"),
+            ("te=cuda1,te.t5=cpu", "te=cuda1,te.t5=cpu"),
+            ("te.t5=cpu,te=cuda1", "te=cuda1"),
+            ("t5=cpu", "te=cpu"),
+            ("te.llm=a,te.t5=a,te.clip_g=a,te.clip_l=a,vae=b", "te=a,vae=b"),
+            ("te=a,te.clip_l=b,te.clip_g=b", "te=b,te.t5=a,te.llm=a"),
+            ("te.llm=d,te.t5=c,te.clip_g=b,te.clip_l=a", "te.clip_l=a,te.clip_g=b,te.t5=c,te.llm=d"),
+        ] {
+            assert_eq!(parse_params_backend(text).unwrap().to_string(), written, "{text}");
+        }
     }
 
     #[test]
@@ -240,7 +284,7 @@ mod tests {
         }
         let text = flags.before(&PlacementText { backend: "te=cuda2".into(), ..PlacementText::default() });
         let read = parse_backend(&text.backend).unwrap();
-        let places = [Module::Diffusion, Module::Te, Module::Vae, Module::Upscaler].map(|module| read.place_of(module));
+        let places = [Module::Diffusion, Module::T5, Module::Vae, Module::Upscaler].map(|module| read.place_of(module));
         assert_eq!(places, ["cuda0", "cuda2", "cuda1", "vulkan0"], "{}", text.backend);
         for list in ["cuda0,te=cpu", "te=cpu", " "] {
             assert_eq!(flags.devices.set("--vae-backend-device", list), Err(PlacementError::NotOneDevice(list.into())));

@@ -13,6 +13,7 @@ use super::names::resolve_device;
 use super::text::{BackendSpec, DISK, is_disk, parse_backend, parse_params_backend};
 use crate::device::Device;
 use crate::module::Module;
+use crate::module_set::ModuleSet;
 use crate::recipe::PlacementText;
 
 /// Location of a module's weights.
@@ -66,8 +67,9 @@ pub struct Placement {
     chosen: [Assignment; Module::ALL.len()],
     /// Most memory that may be used of each device.
     pub budgets: Budgets,
-    /// Keep of the diffusion weights what fits in the budget, and copy the rest at each step.
-    pub stream_layers: bool,
+    /// Modules of whose weights what fits in the budget is kept on the device, the rest copied each
+    /// time it is needed.
+    pub stream_layers: ModuleSet,
     /// Devices that share the pictures of a batch, by their whole names; empty: there is one way to
     /// make them.
     pub split_batch: Vec<String>,
@@ -80,7 +82,7 @@ impl Placement {
         Self {
             chosen: Module::ALL.map(|_| Assignment::at(device)),
             budgets: Budgets::default(),
-            stream_layers: false,
+            stream_layers: ModuleSet::NONE,
             split_batch: Vec::new(),
         }
     }
@@ -162,6 +164,25 @@ impl Placement {
     pub fn set(&mut self, module: Module, assignment: Assignment) {
         self.chosen[module as usize] = assignment;
     }
+
+    /// True where the upscaler's layers are streamed: they are with the diffusion module's, since to
+    /// sd-cli both are one switch.
+    #[must_use]
+    pub const fn streams_upscaler(&self) -> bool {
+        self.stream_layers.contains(Module::Upscaler) || self.stream_layers.contains(Module::Diffusion)
+    }
+
+    /// Text encoders that are not in use, and not among `fixed`, follow those in use where these
+    /// agree: another model's encoder goes where this one's is.
+    pub fn unite_encoders(&mut self, in_use: impl IntoIterator<Item = Module>, fixed: impl Fn(Module) -> bool) {
+        let used: Vec<Module> = in_use.into_iter().filter(|module| module.is_encoder()).collect();
+        let Some(assignment) = used.first().map(|module| self.assignment(*module).clone()) else { return };
+        if used.iter().all(|module| *self.assignment(*module) == assignment) {
+            for module in Module::ENCODERS.into_iter().filter(|module| !used.contains(module) && !fixed(*module)) {
+                self.set(module, assignment.clone());
+            }
+        }
+    }
 }
 
 /// Checks that the texts have the right form and name only these devices.
@@ -179,13 +200,14 @@ pub(super) fn split_names(text: &str) -> impl Iterator<Item = &str> {
 /// then the places in the order of the modules.
 fn shortest<'a>(place: impl Fn(Module) -> &'a str, silent: impl Fn(Module) -> bool) -> BackendSpec {
     let fallbacks = std::iter::once(None).chain(Module::ALL.into_iter().map(|module| Some(place(module))));
-    let candidates = fallbacks.map(|fallback| {
+    // Text encoders have an entry together, after which single ones can go elsewhere.
+    let candidates = fallbacks.flat_map(|fallback| [false, true].map(|together| (fallback, together))).map(|(fallback, together)| {
         let goes_there = |module| fallback.map_or_else(|| silent(module), |fallback| place(module) == fallback);
-        let named = Module::ALL.into_iter().filter(|module| !goes_there(*module));
-        let modules = named.map(|module| (module, place(module).to_owned())).collect();
+        let is_named = |module: Module| !goes_there(module) || (together && module.is_encoder());
+        let modules = Module::ALL.into_iter().filter(|module| is_named(*module)).map(|module| (module, place(module).to_owned())).collect();
         BackendSpec { fallback: fallback.map(str::to_owned), modules }
     });
-    candidates.min_by_key(|it| it.modules.len() + usize::from(it.fallback.is_some())).unwrap_or_default()
+    candidates.min_by_key(|it| it.entries().len()).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -212,38 +234,45 @@ mod tests {
 
     #[test]
     fn every_example_of_the_engines_description_is_understood() {
-        use Module::{Controlnet, Diffusion, Te, Vae};
+        use Module::{ClipG, ClipL, Controlnet, Diffusion, Llm, T5, Vae};
         type Case<'a> = (&'a str, &'a str, &'a [(Module, &'a str, &'a str)], (&'a str, &'a str));
-        let cases: [Case; 9] = [
+        let cases: [Case; 11] = [
             ("cpu", "", &[(Diffusion, "CPU", "CPU"), (Vae, "CPU", "CPU")], ("all=CPU", "")),
             (
                 "te=cpu,vae=cuda0,diffusion=vulkan0",
                 "",
-                &[(Te, "CPU", "CPU"), (Vae, "CUDA0", "CUDA0"), (Diffusion, "Vulkan0", "Vulkan0"), (Controlnet, "CUDA0", "CUDA0")],
+                &[(Llm, "CPU", "CPU"), (Vae, "CUDA0", "CUDA0"), (Diffusion, "Vulkan0", "Vulkan0"), (Controlnet, "CUDA0", "CUDA0")],
                 ("all=CUDA0,diffusion=Vulkan0,te=CPU", ""),
             ),
             (
                 "cuda0",
                 "te=cpu,vae=cpu",
-                &[(Te, "CUDA0", "CPU"), (Vae, "CUDA0", "CPU"), (Diffusion, "CUDA0", "CUDA0")],
+                &[(Llm, "CUDA0", "CPU"), (Vae, "CUDA0", "CPU"), (Diffusion, "CUDA0", "CUDA0")],
                 ("all=CUDA0", "te=CPU,vae=CPU"),
             ),
-            ("cuda0", "disk", &[(Te, "CUDA0", "disk"), (Diffusion, "CUDA0", "disk")], ("all=CUDA0", "all=disk")),
+            ("cuda0", "disk", &[(Llm, "CUDA0", "disk"), (Diffusion, "CUDA0", "disk")], ("all=CUDA0", "all=disk")),
             (
                 "diffusion=cuda0,vae=vulkan0",
                 "",
                 &[(Diffusion, "CUDA0", "CUDA0"), (Vae, "Vulkan0", "Vulkan0")],
                 ("all=CUDA0,vae=Vulkan0", ""),
             ),
-            ("all=cuda0,te=cpu", "", &[(Te, "CPU", "CPU"), (Vae, "CUDA0", "CUDA0")], ("all=CUDA0,te=CPU", "")),
-            ("cuda0", "cpu", &[(Te, "CUDA0", "CPU"), (Diffusion, "CUDA0", "CPU")], ("all=CUDA0", "all=CPU")),
+            ("all=cuda0,te=cpu", "", &[(Llm, "CPU", "CPU"), (Vae, "CUDA0", "CUDA0")], ("all=CUDA0,te=CPU", "")),
+            ("cuda0", "cpu", &[(Llm, "CUDA0", "CPU"), (Diffusion, "CUDA0", "CPU")], ("all=CUDA0", "all=CPU")),
             (
                 "diffusion=cuda0,te=cpu,vae=cpu",
                 "diffusion=cuda0,te=cpu,vae=cpu",
-                &[(Te, "CPU", "CPU"), (Vae, "CPU", "CPU"), (Diffusion, "CUDA0", "CUDA0")],
+                &[(Llm, "CPU", "CPU"), (Vae, "CPU", "CPU"), (Diffusion, "CUDA0", "CUDA0")],
                 ("all=CUDA0,te=CPU,vae=CPU", ""),
             ),
-            ("te=cpu,vae=cpu", "", &[(Te, "CPU", "CPU"), (Vae, "CPU", "CPU")], ("all=CUDA0,te=CPU,vae=CPU", "")),
+            ("te=cpu,vae=cpu", "", &[(Llm, "CPU", "CPU"), (Vae, "CPU", "CPU")], ("all=CUDA0,te=CPU,vae=CPU", "")),
+            (
+                "cuda0,te=cuda1,te.t5=cpu",
+                "te.clip_g=cpu,te.t5=disk",
+                &[(ClipL, "CUDA1", "CUDA1"), (ClipG, "CUDA1", "CPU"), (T5, "CPU", "disk"), (Llm, "CUDA1", "CUDA1")],
+                ("all=CUDA0,te=CUDA1,te.t5=CPU", "te.clip_g=CPU,te.t5=disk"),
+            ),
+            ("cuda0", "te.t5=cpu,clip=disk,te.llm=cuda0", &[(T5, "CUDA0", "disk")], ("all=CUDA0", "te=disk,te.llm=CUDA0")),
         ];
         for (backend, params, chosen, canonical) in cases {
             let placement = read(backend, params);
@@ -259,7 +288,7 @@ mod tests {
         let flags = OldFlags { offload_to_cpu: true, ..OldFlags::default() };
         let placement = Placement::parse(&flags.before(&text("", "te=disk")), &workstation()).unwrap();
         for module in Module::ALL {
-            let weights = if module == Module::Te { "disk" } else { "CPU" };
+            let weights = if module.is_encoder() { "disk" } else { "CPU" };
             assert_eq!(names_of(&placement, module), ("CUDA0", weights));
         }
         assert_eq!(placement.text(), text("all=CUDA0", "all=CPU,te=disk"));
@@ -275,8 +304,8 @@ mod tests {
 
     #[test]
     fn words_for_the_default_mean_the_same_for_weights_as_for_modules() {
-        assert_eq!(names_of(&read("te=cpu", "te=auto"), Module::Te), ("CPU", "CUDA0"));
-        assert_eq!(names_of(&read("te=cpu", ""), Module::Te), ("CPU", "CPU"));
+        assert_eq!(names_of(&read("te=cpu", "te=auto"), Module::Llm), ("CPU", "CUDA0"));
+        assert_eq!(names_of(&read("te=cpu", ""), Module::Llm), ("CPU", "CPU"));
     }
 
     #[test]
@@ -285,6 +314,18 @@ mod tests {
             assert!(Placement::parse(&text(backend, params), &workstation()).is_err(), "{backend} {params}");
         }
         assert_eq!(Placement::parse(&text("te=disk", ""), &workstation()), Err(PlacementError::RunsOnDisk));
+    }
+
+    #[test]
+    fn encoders_of_other_models_follow_those_in_use_where_these_agree() {
+        let united = |backend: &str, in_use: &[Module]| {
+            let mut placement = read(backend, "");
+            placement.unite_encoders(in_use.iter().copied(), |module| module == Module::ClipG);
+            placement.text().backend
+        };
+        assert_eq!(united("cuda0,te.llm=cpu", &[Module::Diffusion, Module::Llm]), "all=CUDA0,te=CPU,te.clip_g=CUDA0");
+        assert_eq!(united("cuda0,te.t5=cpu", &[Module::ClipL, Module::T5]), "all=CUDA0,te.t5=CPU");
+        assert_eq!(united("cuda0,te.t5=cpu", &[Module::Vae]), "all=CUDA0,te.t5=CPU");
     }
 
     #[test]
@@ -323,8 +364,9 @@ mod tests {
         let assignment = (name.clone(), location).prop_map(|(runs_on, weights)| Assignment { runs_on, weights });
         let split = proptest::sample::subsequence(workstation().into_iter().map(|device| device.name).collect::<Vec<_>>(), 0..4);
         let budgets = (-8.0..8.0, proptest::collection::btree_map(name, -8.0..8.0, 0..3)).prop_map(|(all, own)| Budgets::new(all, own));
-        (proptest::collection::vec(assignment, Module::ALL.len()), budgets, any::<bool>(), split).prop_map(
-            |(chosen, budgets, stream_layers, split)| {
+        (proptest::collection::vec(assignment, Module::ALL.len()), budgets, proptest::sample::subsequence(Module::ALL.to_vec(), 0..4), split).prop_map(
+            |(chosen, budgets, streamed, split)| {
+                let stream_layers = streamed.into_iter().collect();
                 let mut placement = Placement { budgets, stream_layers, split_batch: split, ..Placement::all_on("CPU") };
                 for (module, assignment) in Module::ALL.into_iter().zip(chosen) {
                     placement.set(module, assignment);

@@ -103,7 +103,10 @@ impl FileRole {
     pub const fn module(self) -> Module {
         match self {
             Self::Model | Self::Diffusion => Module::Diffusion,
-            Self::Llm | Self::LlmVision | Self::ClipL | Self::ClipG | Self::T5xxl => Module::Te,
+            Self::ClipL => Module::ClipL,
+            Self::ClipG => Module::ClipG,
+            Self::T5xxl => Module::T5,
+            Self::Llm | Self::LlmVision => Module::Llm,
             Self::ClipVision => Module::ClipVision,
             Self::Vae | Self::Taesd => Module::Vae,
             Self::Controlnet => Module::Controlnet,
@@ -176,11 +179,12 @@ impl ModelFiles {
     }
 
     /// The modules with which these files make a picture, in the order of [`Module::ALL`]. A whole
-    /// model brings a text encoder and a VAE; the upscaler takes no part.
+    /// model brings a text encoder and a VAE: which encoders it has, only its header says. The
+    /// upscaler takes no part.
     #[must_use]
     pub fn modules(&self) -> Vec<Module> {
         let is_whole = self.get(FileRole::Model).is_some();
-        let has = |module| self.iter().any(|(role, _)| role.module() == module) || (is_whole && matches!(module, Module::Te | Module::Vae));
+        let has = |module| self.iter().any(|(role, _)| role.module() == module) || (is_whole && matches!(module, Module::ClipL | Module::Vae));
         Module::ALL.into_iter().filter(|module| *module != Module::Upscaler && has(*module)).collect()
     }
 
@@ -229,8 +233,8 @@ mod tests {
     #[test]
     fn files_bring_their_modules_and_the_upscaler_makes_no_picture() {
         let roles = [FileRole::Diffusion, FileRole::Llm, FileRole::ClipL, FileRole::Taesd, FileRole::ClipVision, FileRole::Upscaler];
-        assert_eq!(files(&roles).modules(), [Module::Diffusion, Module::Te, Module::ClipVision, Module::Vae]);
-        assert_eq!(files(&[FileRole::Model]).modules(), [Module::Diffusion, Module::Te, Module::Vae]);
+        assert_eq!(files(&roles).modules(), [Module::Diffusion, Module::ClipL, Module::Llm, Module::ClipVision, Module::Vae]);
+        assert_eq!(files(&[FileRole::Model]).modules(), [Module::Diffusion, Module::ClipL, Module::Vae]);
         assert_eq!(files(&[FileRole::Upscaler]).modules(), []);
     }
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ImageSource;
 use crate::cpu_math::CpuMath;
+use crate::module_set::ModuleSet;
 
 /// One picture of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,9 +75,9 @@ pub struct PlacementText {
     pub params_backend: String,
     /// `--max-vram`, GiB: `6`. Empty: no budget.
     pub max_vram: String,
-    /// `--stream-layers`: keep what fits and stream the rest; needs a budget and weights on the
-    /// CPU.
-    pub stream_layers: bool,
+    /// `--stream-layers`: modules of which what fits is kept on the device and the rest streamed;
+    /// needs a budget and weights on the CPU. To sd-cli it is a switch for the diffusion module.
+    pub stream_layers: ModuleSet,
     /// `--split-batch`: `cuda0,cuda1`. Devices that share the pictures of a batch; sd-cli has no
     /// such flag. Empty: one makes all.
     pub split_batch: String,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::placement::ModuleSet;
 use crate::recipe::{FileRole, LocalFile, RedrawTiles, Rgb8, StoredFile, seed_after};
 
 fn restored<F: FileForm>(text: &str, find: &mut dyn FnMut(RequiredFile, F) -> Option<PathBuf>) -> (Recipe, Vec<String>) {
@@ -183,7 +184,7 @@ fn files_of_earlier_versions_are_read() {
         backend: "all=cpu".into(),
         params_backend: "disk".into(),
         max_vram: "6".into(),
-        stream_layers: true,
+        stream_layers: ModuleSet::DIFFUSION,
         split_batch: String::new(),
     };
     assert_eq!((recipe.placement, recipe.threads), (placement, Some(3)));

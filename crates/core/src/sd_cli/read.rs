@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use super::{FILE_FLAGS, HERE, LORA_APPLY_MODE, defaults, shell};
-use crate::placement::{OldFlags, check_shape, is_device_flag};
+use crate::placement::{ModuleSet, OldFlags, check_shape, is_device_flag};
 use crate::recipe::{
     CacheMode, ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, SkipLayers,
     StepCache, take_loras,
@@ -89,6 +89,14 @@ pub fn read_over(line: &str, recipe: Recipe) -> Result<ParsedCommand, CommandErr
                 None => reader.leave_out(&[name], "a value is missing"),
             },
             Some(Action::Flag(set)) => set(&mut reader),
+            Some(Action::OptionalValue(set)) => {
+                let next = words.peek().filter(|next| inline.is_none() && !is_option(next)).cloned();
+                match (set(&mut reader, inline.as_deref().or(next.as_deref())), &inline, next) {
+                    (false, Some(value), _) => reader.leave_out(&[name, value], "there is no such module"),
+                    (true, _, Some(_)) => drop(words.next()),
+                    _ => {}
+                }
+            }
             Some(Action::UnsupportedValue) => {
                 let value = inline.or_else(|| words.next());
                 reader.leave_out(&[Some(name), value.as_deref()].into_iter().flatten().collect::<Vec<_>>(), NO_SUCH_SETTING);
@@ -126,6 +134,8 @@ enum Action {
     Device,
     /// Has no value.
     Flag(fn(&mut Reader)),
+    /// May have a value: false where the word is none, and is read by itself.
+    OptionalValue(fn(&mut Reader, Option<&str>) -> bool),
     /// Has a value, and Atelier has no such setting.
     UnsupportedValue,
     /// Has no value, and Atelier has no such setting.
@@ -133,7 +143,7 @@ enum Action {
 }
 
 fn action(name: &str) -> Option<Action> {
-    use Action::{Flag, UnsupportedFlag, UnsupportedValue, Value};
+    use Action::{Flag, OptionalValue, UnsupportedFlag, UnsupportedValue, Value};
     Some(match name {
         "-p" | "--prompt" => Value(|it, text| set(&mut it.prompt, Some(text.to_owned()))),
         "-n" | "--negative-prompt" => Value(|it, text| set(&mut it.recipe.negative_prompt, text.to_owned())),
@@ -219,7 +229,11 @@ fn action(name: &str) -> Option<Action> {
         "--backend" => Value(|it, text| it.set_placement(text, |placement| &mut placement.backend)),
         "--params-backend" => Value(|it, text| it.set_placement(text, |placement| &mut placement.params_backend)),
         "--max-vram" => Value(|it, text| it.set_placement(text, |placement| &mut placement.max_vram)),
-        "--stream-layers" => Flag(|it| it.recipe.placement.stream_layers = true),
+        "--stream-layers" => OptionalValue(|it, text| {
+            let modules = text.map_or(Some(ModuleSet::DIFFUSION), |text| text.parse().ok().filter(|modules: &ModuleSet| !modules.is_empty()));
+            it.recipe.placement.stream_layers = modules.unwrap_or(ModuleSet::DIFFUSION);
+            modules.is_some()
+        }),
         "--clip-on-cpu" => Flag(|it| it.old.clip_on_cpu = true),
         "--vae-on-cpu" => Flag(|it| it.old.vae_on_cpu = true),
         "--control-net-cpu" => Flag(|it| it.old.control_net_cpu = true),

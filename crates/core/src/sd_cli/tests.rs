@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 
 use super::*;
+use crate::placement::ModuleSet;
 use crate::recipe::{
     CacheMode, ControlImage, ImageSource, InitImage, Lora, Person, PlacementText, PredictionType, Rgb8, Rng, Sampler, Scheduler,
     SkipLayers, StepCache, VaeFormat,
@@ -75,7 +76,7 @@ fn a_whole_command_becomes_a_recipe() {
             backend: "te=cpu".into(),
             params_backend: "*=cpu,te=disk".into(),
             max_vram: "cuda0=6".into(),
-            stream_layers: true,
+            stream_layers: ModuleSet::DIFFUSION,
             ..PlacementText::default()
         },
         threads: Some(4),
@@ -139,6 +140,17 @@ fn over_a_recipe_a_command_changes_only_what_it_names() {
     let changed = |line: &str| crate::recipe::changed_settings(&recipe, &over(line).recipe);
 
     assert_eq!(changed("sd --backend te=cpu --params-backend disk --stream-layers"), ["placement"]);
+    let streamed = |line: &str| (over(line).recipe.placement.stream_layers.to_string(), over(line).left_out.len());
+    for (line, modules, left_out) in [
+        ("--stream-layers", "diffusion", 0),
+        ("--stream-layers -W 512", "diffusion", 0),
+        ("--stream-layers te.t5,vae -W 512", "te.t5,vae", 0),
+        ("--stream-layers=te", "te", 0),
+        ("--stream-layers lake", "diffusion", 1),
+        ("--stream-layers=lake", "diffusion", 1),
+    ] {
+        assert_eq!(streamed(line), (modules.to_owned(), left_out), "{line}");
+    }
     assert_eq!(over("--params-backend disk").recipe.placement.backend, "all=CUDA0");
     assert_eq!(over("--clip-on-cpu").recipe.placement.backend, "all=CUDA0,te=cpu", "the old flags name one module");
     assert_eq!(changed("-W 512 --steps 9"), ["size", "steps"]);
@@ -421,7 +433,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
                     backend: backend.into(),
                     params_backend: params_backend.into(),
                     max_vram: max_vram.into(),
-                    stream_layers: switches[0],
+                    stream_layers: if switches[0] { ModuleSet::DIFFUSION } else { ModuleSet::NONE },
                     ..PlacementText::default()
                 },
                 flash_attention: switches[1],

@@ -3,7 +3,7 @@
 use super::picture_work::{ModuleWork, PictureWork};
 use super::work::Work;
 use crate::module::Module;
-use crate::placement::{ModulePrediction, Needs, Phase, PhaseKind, Placement, Prediction, WeightLocation};
+use crate::placement::{ModulePrediction, ModuleSet, Needs, Phase, PhaseKind, Placement, Prediction, WeightLocation};
 
 /// Bytes of a budget that the engine leaves free while it streams (`annotate_residency` of
 /// `ggml_graph_cut.cpp`).
@@ -59,7 +59,7 @@ pub fn phase_works(work: &PictureWork, needs: &Needs, placement: &Placement, pre
     }
     for it in &work.modules {
         // A prompt's encoding is kept.
-        let each_picture = !(it.module == Module::Te && it.phase == PhaseKind::Encoding);
+        let each_picture = !(it.module.is_encoder() && it.phase == PhaseKind::Encoding);
         let assignment = placement.assignment(it.module);
         let its = prediction.modules.get(&it.module);
         if let Some(its) = its.filter(|its| its.weights == WeightLocation::Disk) {
@@ -101,13 +101,14 @@ fn loading(module: Module, device: &str, bytes: u64, each_picture: bool) -> Phas
 }
 
 /// Bytes of weights that are copied from RAM once, and in each repetition.
-fn copied_bytes(work: &ModuleWork, its: &ModulePrediction, streams: bool) -> (u64, u64) {
+fn copied_bytes(work: &ModuleWork, its: &ModulePrediction, streams: ModuleSet) -> (u64, u64) {
     let is_beside = matches!(&its.weights, WeightLocation::Device(device) if *device != its.runs_on);
     match its.graph_budget_bytes {
         _ if !is_beside => (0, 0),
         Some(budget) if its.in_pieces => {
-            let streams = streams && work.module == Module::Diffusion;
-            let kept = if streams { kept_bytes(its.weight_bytes, budget) } else { 0 };
+            // What stays on the device stays between steps; an encoder runs once.
+            let is_kept = streams.contains(work.module) && work.module == Module::Diffusion;
+            let kept = if is_kept { kept_bytes(its.weight_bytes, budget) } else { 0 };
             (kept, (its.weight_bytes - kept).saturating_mul(work.work.graphs()))
         }
         _ => (its.weight_bytes, 0),
@@ -143,7 +144,7 @@ mod tests {
     }
 
     /// Eight GiB of diffusion module, two of text encoder; two evaluations a step.
-    fn works(params_backend: &str, max_vram: &str, stream_layers: bool) -> Vec<PhaseWork> {
+    fn works(params_backend: &str, max_vram: &str, stream_layers: &str) -> Vec<PhaseWork> {
         let devices = [device("CPU", DeviceKind::Cpu, 64), device("CUDA0", DeviceKind::Gpu, 24)];
         let needs = |gib: u64, phase| ModuleNeeds {
             weight_bytes: gib * GIB,
@@ -151,17 +152,17 @@ mod tests {
             least_bytes: Some(GIB / 2),
             ..ModuleNeeds::default()
         };
-        let modules = [(Module::Diffusion, needs(8, Phase::Denoise)), (Module::Te, needs(2, Phase::Encode))];
+        let modules = [(Module::Diffusion, needs(8, Phase::Denoise)), (Module::Llm, needs(2, Phase::Encode))];
         let needs = Needs { modules: modules.into() };
         let module = |module, phase, graphs, repetitions| {
             let work = Work::of_graphs(graphs, 0, 0);
             ModuleWork { module, phase, pass: 0, work, repetitions }
         };
         let work = PictureWork {
-            modules: vec![module(Module::Te, PhaseKind::Encoding, 1, 1), module(Module::Diffusion, PhaseKind::Denoising, 2, 20)],
+            modules: vec![module(Module::Llm, PhaseKind::Encoding, 1, 1), module(Module::Diffusion, PhaseKind::Denoising, 2, 20)],
         };
         let text =
-            PlacementText { params_backend: params_backend.into(), max_vram: max_vram.into(), stream_layers, ..PlacementText::default() };
+            PlacementText { params_backend: params_backend.into(), max_vram: max_vram.into(), stream_layers: stream_layers.parse().unwrap(), ..PlacementText::default() };
         let placement = Placement::parse(&text, &devices).unwrap();
         let capacities = devices.map(|device| DeviceCapacity::new(device, 0));
         let prediction = Prediction::of(&placement, &needs, &capacities).unwrap();
@@ -176,33 +177,33 @@ mod tests {
 
     #[test]
     fn weights_are_read_to_where_they_live_and_copied_to_where_their_module_runs() {
-        let resident = works("", "", false);
+        let resident = works("", "", "");
         assert_eq!(resident.len(), 4);
         assert_eq!(of(&resident, Module::Diffusion, PhaseKind::Loading), ("CUDA0", [8.0, 0.0, 0.0]));
         assert_eq!(of(&resident, Module::Diffusion, PhaseKind::Denoising), ("CUDA0", [0.0; 3]));
         let allocated: Vec<u64> = resident.iter().map(|it| it.allocated_bytes).collect();
         assert_eq!(allocated, [0, 0, GIB, GIB], "each phase has its compute buffer");
-        let staged = works("cpu", "", false);
+        let staged = works("cpu", "", "");
         assert_eq!(of(&staged, Module::Diffusion, PhaseKind::Loading), ("CPU", [8.0, 0.0, 0.0]));
         assert_eq!(of(&staged, Module::Diffusion, PhaseKind::Denoising), ("CUDA0", [0.0, 8.0, 0.0]));
-        assert_eq!(of(&staged, Module::Te, PhaseKind::Encoding), ("CUDA0", [0.0, 2.0, 0.0]));
+        assert_eq!(of(&staged, Module::Llm, PhaseKind::Encoding), ("CUDA0", [0.0, 2.0, 0.0]));
     }
 
     #[test]
     fn weights_on_the_disk_are_read_each_time_but_for_a_prompt_that_is_known() {
-        let disk = works("disk", "", false);
+        let disk = works("disk", "", "");
         let loading: Vec<_> = disk.iter().filter(|it| it.phase == PhaseKind::Loading).map(|it| (it.module, it.each_picture)).collect();
-        assert_eq!(loading, [(Module::Te, false), (Module::Diffusion, true)]);
+        assert_eq!(loading, [(Module::Llm, false), (Module::Diffusion, true)]);
         assert_eq!(of(&disk, Module::Diffusion, PhaseKind::Loading), ("CUDA0", [8.0, 0.0, 0.0]));
     }
 
     #[test]
     fn pieces_are_copied_in_each_evaluation_and_streaming_keeps_what_fits() {
-        let pieces = works("diffusion=cpu", "6", false);
+        let pieces = works("diffusion=cpu", "6", "");
         assert_eq!(of(&pieces, Module::Diffusion, PhaseKind::Denoising), ("CUDA0", [0.0, 0.0, 16.0]));
         // Of six, two are the text encoder's weights: three quarters of four, less half a GiB,
         // stay.
-        let streamed = works("diffusion=cpu", "6", true);
+        let streamed = works("diffusion=cpu", "6", "diffusion");
         assert_eq!(of(&streamed, Module::Diffusion, PhaseKind::Denoising), ("CUDA0", [0.0, 2.5, 11.0]));
     }
 

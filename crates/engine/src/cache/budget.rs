@@ -3,28 +3,22 @@
 use crate::ffi::Limits;
 use crate::placement::Budget;
 use atelier_core::device::Device;
-use atelier_core::placement::Module;
+use atelier_core::placement::ModuleSet;
 
 /// Budgets of a context; they can change from job to job without loading anything again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ContextBudgets {
     pub(crate) budgets: Vec<Budget>,
-    pub(crate) stream_layers: bool,
+    pub(crate) stream_layers: ModuleSet,
+    /// Layers are copied while others compute.
+    pub(crate) prefetch: bool,
 }
 
 impl ContextBudgets {
     pub(super) fn limits(&self, devices: &[Device]) -> Limits {
-        let mut limits = Limits { stream_layers: self.stream_layers, ..Limits::default() };
+        let mut limits = Limits { streamed: self.stream_layers, prefetch: self.prefetch, ..Limits::default() };
         for budget in &self.budgets {
-            let bytes = budget.bytes(devices);
-            match budget.module {
-                Module::Diffusion => limits.diffusion = bytes,
-                Module::Te => limits.te = bytes,
-                Module::ClipVision => limits.clip_vision = bytes,
-                Module::Vae => limits.vae = bytes,
-                // An upscaler has no context.
-                Module::Controlnet | Module::Photomaker | Module::Upscaler => {}
-            }
+            limits.bytes[budget.module as usize] = budget.bytes(devices);
         }
         limits
     }
@@ -34,6 +28,7 @@ impl ContextBudgets {
 mod tests {
     use super::*;
     use atelier_core::device::DeviceKind;
+    use atelier_core::placement::Module;
 
     #[test]
     fn a_budget_is_bytes_or_what_was_free_less_some_and_never_nothing() {
@@ -48,12 +43,16 @@ mod tests {
             memory_allocated_bytes: 0,
         }];
         let limits = |gib| {
-            let budgets = vec![Budget { module: Module::Te, device: "GPU0".into(), gib }];
-            ContextBudgets { budgets, stream_layers: true }.limits(&devices)
+            let budgets = vec![Budget { module: Module::T5, device: "GPU0".into(), gib }];
+            ContextBudgets { budgets, stream_layers: ModuleSet::DIFFUSION, prefetch: true }.limits(&devices)
         };
-        assert_eq!(limits(1.5), Limits { te: 3 << 29, stream_layers: true, ..Limits::default() });
-        assert_eq!((limits(-1.0).te, limits(-7.0).te), (5 << 30, 1));
+        let of = |bytes| {
+            let mut limits = Limits { streamed: ModuleSet::DIFFUSION, prefetch: true, ..Limits::default() };
+            limits.bytes[Module::T5 as usize] = bytes;
+            limits
+        };
+        assert_eq!([limits(1.5), limits(-1.0), limits(-7.0)], [of(3 << 29), of(5 << 30), of(1)]);
         let silent = [Device { memory_total_bytes: 0, memory_free_bytes: 0, ..devices[0].clone() }];
-        assert_eq!(Budget { module: Module::Te, device: "GPU0".into(), gib: -1.0 }.bytes(&silent), 0);
+        assert_eq!(Budget { module: Module::T5, device: "GPU0".into(), gib: -1.0 }.bytes(&silent), 0);
     }
 }

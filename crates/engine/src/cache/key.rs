@@ -5,7 +5,7 @@ use std::path::Path;
 use super::policy::Bytes;
 use crate::ffi::ContextParams;
 use crate::fingerprint::Fingerprint;
-use atelier_core::placement::{Module, Placement, WeightLocation};
+use atelier_core::placement::{Assignment, Module, Placement, WeightLocation};
 use atelier_core::recipe::{FileRole, ModelFiles, Recipe};
 
 /// Files with the settings with which they were opened.
@@ -22,8 +22,7 @@ pub(super) struct Shareable {
     threads: u32,
     /// The settings with which the model was opened.
     settings: Recipe,
-    runs_on: String,
-    weights: WeightLocation,
+    assignments: Vec<Assignment>,
 }
 
 const TEXT_ENCODERS: [FileRole; 5] = [FileRole::Llm, FileRole::LlmVision, FileRole::ClipL, FileRole::ClipG, FileRole::T5xxl];
@@ -54,12 +53,12 @@ impl Key {
     pub(super) fn shareable(&self, module: Module) -> Option<Shareable> {
         let roles: &[FileRole] = match module {
             // The encodings of a prompt with a person belong to the PhotoMaker's file too.
-            Module::Te if self.params.files.get(FileRole::Photomaker).is_none() => &TEXT_ENCODERS,
+            encoder if encoder.is_encoder() && self.params.files.get(FileRole::Photomaker).is_none() => &TEXT_ENCODERS,
             Module::Vae => &AUTOENCODERS,
             _ => return None,
         };
         // Weights that such files lack come from the whole model's file.
-        if module == Module::Te && self.params.files.get(FileRole::Model).is_some() {
+        if module.is_encoder() && self.params.files.get(FileRole::Model).is_some() {
             return None;
         }
         let fingerprints: Vec<(FileRole, Fingerprint)> =
@@ -67,10 +66,11 @@ impl Key {
         if fingerprints.is_empty() {
             return None;
         }
-        let runs_on = self.params.placement.assignment(module).runs_on.clone();
-        let weights = self.params.placement.assignment(module).weights.clone();
+        // Text encoders are shared together.
+        let together: &[Module] = if module.is_encoder() { &Module::ENCODERS } else { &[module] };
+        let assignments = together.iter().map(|module| self.params.placement.assignment(*module).clone()).collect();
         let ContextParams { threads, settings, .. } = self.params.clone();
-        Some(Shareable { fingerprints, threads, settings, runs_on, weights })
+        Some(Shareable { fingerprints, threads, settings, assignments })
     }
 }
 
@@ -79,11 +79,11 @@ impl Key {
     pub(super) fn encoders(&self) -> String {
         let reads = |role: FileRole| matches!(role, FileRole::Model | FileRole::Photomaker) || TEXT_ENCODERS.contains(&role);
         let fingerprints: Vec<&(FileRole, Fingerprint)> = self.fingerprints.iter().filter(|(role, _)| reads(*role)).collect();
-        let runs_on = &self.params.placement.assignment(Module::Te).runs_on;
+        let runs_on = Module::ENCODERS.map(|module| &self.params.placement.assignment(module).runs_on);
         let ContextParams { threads, settings, .. } = &self.params;
         let (flash_attention, mask, padding) = (settings.flash_attention, settings.chroma_t5_mask, settings.chroma_t5_padding);
         let photomaker = self.files().get(FileRole::Photomaker).map(|_| &self.params.placement.assignment(Module::Photomaker).runs_on);
-        format!("{fingerprints:?} {runs_on} {photomaker:?} {threads} {flash_attention} {mask} {padding}")
+        format!("{fingerprints:?} {runs_on:?} {photomaker:?} {threads} {flash_attention} {mask} {padding}")
     }
 }
 

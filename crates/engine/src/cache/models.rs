@@ -122,15 +122,27 @@ impl Models {
     pub(super) fn insert(&mut self, id: ResidentId, key: Key, mut context: Context, devices_before: Vec<Device>) -> Arc<Context> {
         self.opening.remove(&id);
         let mut parts: BTreeSet<Part> = self.policy.held_by(id).collect();
-        let borrowed: Vec<Part> = parts.iter().copied().filter(|(owner, _)| *owner != id).collect();
-        for (owner, module) in borrowed {
+        // Text encoders are lent together.
+        let mut borrowed: Vec<(ResidentId, Vec<Module>)> = Vec::new();
+        for (owner, module) in parts.iter().copied().filter(|(owner, _)| *owner != id) {
+            let with = |(other, modules): &&mut (ResidentId, Vec<Module>)| {
+                *other == owner && module.is_encoder() && modules.iter().all(|module| module.is_encoder())
+            };
+            match borrowed.iter_mut().find(with) {
+                Some((_, modules)) => modules.push(module),
+                None => borrowed.push((owner, vec![module])),
+            }
+        }
+        for (owner, modules) in borrowed {
             let lender = self.contexts.get(&owner).filter(|lender| !lender.is_poisoned);
-            let lent = lender.map(|lender| context.borrow(&lender.context, &[module]));
+            let lent = lender.map(|lender| context.borrow(&lender.context, &modules));
             // The engine may know better, or the lender be in use by now: then the model has one of
             // its own.
             if !matches!(lent, Some(Ok(()))) {
-                parts.remove(&(owner, module));
-                parts.insert((id, module));
+                for module in modules {
+                    parts.remove(&(owner, module));
+                    parts.insert((id, module));
+                }
             }
         }
         self.policy.set_parts(id, parts);

@@ -27,7 +27,7 @@ impl UpscalerKey {
             threads,
             assignment: placement.placement.assignment(Module::Upscaler).clone(),
             budget_gib: placement.budgets.iter().find(|budget| budget.module == Module::Upscaler).map(|budget| budget.gib),
-            is_streaming: placement.placement.stream_layers,
+            is_streaming: placement.placement.streams_upscaler(),
         }
     }
 }

@@ -54,7 +54,7 @@ fn variants(headers: &mut HeaderCache, request: &EstimateRequest) -> Vec<(Vec<Ch
             variants.push((vec![size], smaller));
         }
     }
-    for (role, module) in [(FileRole::Diffusion, Module::Diffusion), (FileRole::Llm, Module::Te), (FileRole::T5xxl, Module::Te)] {
+    for (role, module) in [(FileRole::Diffusion, Module::Diffusion), (FileRole::Llm, Module::Llm), (FileRole::T5xxl, Module::T5)] {
         for path in smaller_files(headers, &request.recipe, role) {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let mut variant = request.clone();

@@ -11,7 +11,7 @@ use crate::ffi::{CallError, ContextParams, Estimator, ImageEstimate, JobCallback
 use crate::fingerprint::{Fingerprint, fingerprints};
 use crate::protocol::{Cause, LogLevel, PhaseKind};
 use atelier_core::device::Device;
-use atelier_core::placement::{Module, ModuleNeeds, Needs, Phase, Placement};
+use atelier_core::placement::{Module, ModuleNeeds, ModuleSet, Needs, Phase, Placement};
 use atelier_core::recipe::{FileRole, Rgb8};
 use atelier_core::time::{ModuleWork, PictureWork};
 use atelier_library::HeaderCache;
@@ -20,7 +20,7 @@ use atelier_library::HeaderCache;
 /// last three recipes.
 const MAX_OPEN: usize = 6;
 /// Limits that cut a graph as small as it can be.
-const SMALLEST: Limits = Limits { diffusion: 1, te: 1, clip_vision: 1, vae: 1, stream_layers: false };
+const SMALLEST: Limits = Limits { bytes: [1; Module::ALL.len()], streamed: ModuleSet::NONE, prefetch: false };
 
 /// Models that are open for estimates, and the answers of earlier ones.
 #[derive(Default)]

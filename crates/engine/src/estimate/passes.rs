@@ -86,7 +86,7 @@ impl ImagePass {
     /// `None`: it has none, as the text encoder for words that are known.
     pub(super) fn work(&self, image: &ModuleWork, number: u32) -> Option<ModuleWork> {
         let is_preview = image.module == Module::Vae && image.phase == PhaseKind::Denoising;
-        let is_known = image.module == Module::Te && !self.encodes_words;
+        let is_known = image.module.is_encoder() && !self.encodes_words;
         if is_preview || is_known {
             return None;
         }

@@ -89,7 +89,10 @@ unsafe extern "C" fn on_phase(user: *mut c_void, phase: c_int) {
 pub(super) const fn module_number(module: Module) -> c_int {
     match module {
         Module::Diffusion => ggml_sys::ATELIER_MODULE_DIFFUSION,
-        Module::Te => ggml_sys::ATELIER_MODULE_TE,
+        Module::ClipL => ggml_sys::ATELIER_MODULE_CLIP_L,
+        Module::ClipG => ggml_sys::ATELIER_MODULE_CLIP_G,
+        Module::T5 => ggml_sys::ATELIER_MODULE_T5,
+        Module::Llm => ggml_sys::ATELIER_MODULE_LLM,
         Module::ClipVision => ggml_sys::ATELIER_MODULE_CLIP_VISION,
         Module::Vae => ggml_sys::ATELIER_MODULE_VAE,
         Module::Controlnet => ggml_sys::ATELIER_MODULE_CONTROLNET,

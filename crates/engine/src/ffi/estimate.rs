@@ -11,7 +11,7 @@ use super::error::CallError;
 use super::params::{ContextParams, GenerateParams, Limits, RawContextParams, RawGenerateParams, Strings};
 use super::text::text;
 use super::upscaler::TILE_SIDE;
-use crate::protocol::PhaseKind;
+use crate::protocol::{Copies, PhaseKind};
 use atelier_core::placement::{Module, Placement};
 use atelier_core::time::{ModuleWork, NodeSize, WeightType, Work, WorkAmount, WorkClass, WorkKind};
 
@@ -223,6 +223,19 @@ pub(crate) fn last_peaks() -> Vec<(String, PhaseKind, u64)> {
         Some((device, phase_kind(raw.phase)?, raw.bytes))
     };
     peaks.iter().take(count).filter_map(peak).collect()
+}
+
+/// What this thread's last image copied to the devices of its modules.
+pub(crate) fn last_copies() -> Vec<Copies> {
+    let mut copies = [ggml_sys::atelier_copies { module: 0, bytes: 0, count: 0, waited_us: 0, hidden_us: 0 }; Module::ALL.len()];
+    // SAFETY: `copies` has the length that is passed.
+    let count = unsafe { ggml_sys::atelier_last_copies(copies.as_mut_ptr(), copies.len()) };
+    let secs = |us: u64| us as f64 / 1e6;
+    let of = |raw: &ggml_sys::atelier_copies| {
+        let (waited_secs, hidden_secs) = (secs(raw.waited_us), secs(raw.hidden_us));
+        Some(Copies { module: module_of(raw.module)?, bytes: raw.bytes, count: raw.count, waited_secs, hidden_secs })
+    };
+    copies.iter().take(count).filter_map(of).collect()
 }
 
 /// Use of a LoRA in an image.

@@ -35,7 +35,7 @@ pub(super) use devices::{SIMULATED_DESCRIPTION, lose_simulated_device};
 pub(super) use direct_convolutions::{DirectConvolutions, direct_convolutions, set_direct_convolutions};
 pub(super) use error::{CallError, Status};
 pub(super) use estimate::{
-    Estimator, ImageEstimate, LoraUse, ModuleEstimate, last_loras, last_missing_numbers, last_peaks, upscaler_estimate,
+    Estimator, ImageEstimate, LoraUse, ModuleEstimate, last_copies, last_loras, last_missing_numbers, last_peaks, upscaler_estimate,
 };
 pub(super) use measure::{DeviceMeasurement, Operation, OperationKind};
 pub(super) use params::{AreaParams, ContextParams, GenerateParams, Limits, PERSON_SIDE};

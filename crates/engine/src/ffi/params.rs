@@ -11,7 +11,7 @@ use super::direct_convolutions::direct_convolutions;
 use super::error::CallError;
 use crate::job::embeddings::{Embedding, Embeddings};
 use atelier_core::canvas::Mask;
-use atelier_core::placement::{Module, Placement};
+use atelier_core::placement::{Module, ModuleSet, Placement};
 use atelier_core::recipe::{
     Affects, CacheMode, FileRole, Lora, ModelFiles, PlacementText, PredictionType, Recipe, Rgb8, Rng, Sampler, Scheduler, SeedBlend,
     StepCache, VaeFormat,
@@ -44,18 +44,17 @@ impl ContextParams {
 /// can change between images.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Limits {
-    pub(crate) diffusion: u64,
-    pub(crate) te: u64,
-    pub(crate) clip_vision: u64,
-    pub(crate) vae: u64,
-    /// Stream the diffusion layers that do not fit; needs a limit, and weights in RAM.
-    pub(crate) stream_layers: bool,
+    /// By module.
+    pub(crate) bytes: [u64; Module::ALL.len()],
+    /// Modules whose layers are streamed that do not fit; needs a limit, and weights in RAM.
+    pub(crate) streamed: ModuleSet,
+    /// Copy the next layers while these are computed, where the device can.
+    pub(crate) prefetch: bool,
 }
 
 impl Limits {
     pub(super) const fn raw(&self) -> ggml_sys::atelier_limits {
-        let Self { diffusion, te, clip_vision, vae, stream_layers } = *self;
-        ggml_sys::atelier_limits { diffusion, te, clip_vision, vae, stream_layers }
+        ggml_sys::atelier_limits { bytes: self.bytes, streamed: self.streamed.bits(), prefetch: self.prefetch }
     }
 }
 

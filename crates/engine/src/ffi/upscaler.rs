@@ -33,7 +33,7 @@ impl Upscaler {
         let mut strings = Strings::default();
         let path = strings.path(Some(path))?;
         let is_direct = direct_convolutions(&placement.assignment(Module::Upscaler).runs_on).include(Module::Upscaler);
-        let is_streaming = placement.stream_layers;
+        let is_streaming = placement.streams_upscaler();
         let placement = placement.text();
         let backend = strings.text(&placement.backend)?;
         let params_backend = strings.text(&placement.params_backend)?;

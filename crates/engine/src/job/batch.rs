@@ -184,12 +184,12 @@ pub(super) fn generate(generator: &Generator<'_>) -> Result<JobOutput, JobError>
     let progress = BatchProgress::new(u32::try_from(plan.begin.seeds.len()).unwrap_or(u32::MAX));
     let output = Mutex::new(JobOutput::default());
     let monitors: Vec<JobMonitor> = plan.shards.iter().map(|_| generator.monitor.for_shard()).collect();
-    let encoder = |shard: &BatchShard| shard.placement.assignment(Module::Te).runs_on.clone();
-    let first_encoder = plan.shards.first().map(encoder);
+    let encoders = |shard: &BatchShard| Module::ENCODERS.map(|module| shard.placement.assignment(module).runs_on.clone());
+    let first_encoders = plan.shards.first().map(encoders);
     let work = |index: usize, shard: &BatchShard, monitor: &JobMonitor| {
         let cancelled = || monitor.cancelled();
-        // Two shards that encode the same prompt on the same device encode it once.
-        if index > 0 && Some(encoder(shard)) == first_encoder {
+        // Two shards that encode the same prompt on the same devices encode it once.
+        if index > 0 && Some(encoders(shard)) == first_encoders {
             progress.wait_for_encoding(&cancelled);
         }
         let callbacks = ShardCallbacks { monitor, progress: &progress, shard: index };

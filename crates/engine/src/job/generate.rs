@@ -415,6 +415,7 @@ impl<'a> Generator<'a> {
                 None => leased.context().generate(&params, preview, callbacks).map(|pixels| (Some(pixels), None)),
             };
             monitor.add_peaks(ffi::last_peaks());
+            monitor.add_copies(&ffi::last_copies());
             let error = match result {
                 Ok((pixels, records)) => {
                     session.leased = Some(leased);

@@ -96,7 +96,7 @@ pub(crate) fn run(
         engine.history.record(recipe, &peaks, &devices, &overhead);
     }
     if !peaks.is_empty() {
-        monitor.send(Event::Measured { job, peaks });
+        monitor.send(Event::Measured { job, peaks, copies: monitor.copies() });
     }
     end
 }

@@ -9,7 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use crate::engine_end::EventSender;
 use crate::ffi::JobCallbacks;
-use crate::protocol::{Event, JobId, JobPhase, LogLevel, Peak, PhaseKind, Preview, Step, Timings};
+use crate::protocol::{Copies, Event, JobId, JobPhase, LogLevel, Peak, PhaseKind, Preview, Step, Timings};
 use atelier_core::canvas::PixelRect;
 use atelier_core::placement::{self, Module, Prediction};
 use atelier_core::recipe::Rgb8;
@@ -50,9 +50,22 @@ struct State {
     log: VecDeque<String>,
     /// Peak bytes of each device in each phase.
     peaks: BTreeMap<(String, placement::Phase), u64>,
+    copies: BTreeMap<Module, Copies>,
     prediction: Option<Prediction>,
     /// Bytes of other models on each device when the job began.
     others: BTreeMap<String, u64>,
+}
+
+impl State {
+    fn add_copies(&mut self, copies: &[Copies]) {
+        for its in copies {
+            let sum = self.copies.entry(its.module).or_insert(Copies { bytes: 0, count: 0, waited_secs: 0.0, hidden_secs: 0.0, ..*its });
+            sum.bytes += its.bytes;
+            sum.count += its.count;
+            sum.waited_secs += its.waited_secs;
+            sum.hidden_secs += its.hidden_secs;
+        }
+    }
 }
 
 impl JobMonitor {
@@ -67,6 +80,7 @@ impl JobMonitor {
             timings: Timings::default(),
             log: VecDeque::new(),
             peaks: BTreeMap::new(),
+            copies: BTreeMap::new(),
             prediction: None,
             others: BTreeMap::new(),
         };
@@ -86,6 +100,7 @@ impl JobMonitor {
             let peak = state.peaks.entry(place.clone()).or_default();
             *peak = (*bytes).max(*peak);
         }
+        state.add_copies(&shard.copies.values().copied().collect::<Vec<_>>());
         state.log.extend(shard.log.iter().cloned());
         for (device, bytes) in &shard.others {
             // To one shard the other's model is another model; to the job it is its own.
@@ -149,6 +164,16 @@ impl JobMonitor {
             let peak = all.entry((device, placement::Phase::from(phase))).or_default();
             *peak = bytes.max(*peak);
         }
+    }
+
+    /// Adds what one image copied.
+    pub(super) fn add_copies(&self, copies: &[Copies]) {
+        self.lock().add_copies(copies);
+    }
+
+    /// What all images copied, by module.
+    pub(super) fn copies(&self) -> Vec<Copies> {
+        self.lock().copies.values().copied().collect()
     }
 
     /// The peaks of all pictures, by device and phase.

@@ -11,10 +11,7 @@ use crate::state::EngineState;
 use atelier_core::cpu_math::CpuMath;
 use atelier_core::device::Device;
 use atelier_core::placement::{Module, Placement, Prediction};
-use atelier_core::recipe::{PlacementText, Recipe};
-
-/// Modules that every model has, in files of their own or not.
-const ALWAYS: [Module; 3] = [Module::Diffusion, Module::Te, Module::Vae];
+use atelier_core::recipe::{FileRole, PlacementText, Recipe};
 
 /// Parameters, budgets and predicted bytes of one context.
 pub(super) struct BatchShard {
@@ -33,7 +30,10 @@ pub(super) struct BatchShard {
 impl BatchShard {
     fn new(recipe: &Recipe, placement: &ResolvedPlacement, text: PlacementText) -> Self {
         let params = ContextParams::new(recipe, cpu_threads(recipe.threads), placement.assignments());
-        let budgets = ContextBudgets { budgets: placement.budgets.clone(), stream_layers: recipe.placement.stream_layers };
+        // A LoRA changes weights as they are used, and shards of a batch use the same memory.
+        let has_loras = !recipe.loras.is_empty() || recipe.earlier_steps.iter().any(|steps| !steps.loras.is_empty());
+        let prefetch = !has_loras && recipe.placement.split_batch.is_empty();
+        let budgets = ContextBudgets { budgets: placement.budgets.clone(), stream_layers: recipe.placement.stream_layers, prefetch };
         Self { params, budgets, placement: placement.placement.clone(), text, prediction: None, measured: None }
     }
 
@@ -45,8 +45,12 @@ impl BatchShard {
 
     /// Devices that compute a module of it.
     pub(super) fn runs_on(&self) -> BTreeSet<&str> {
-        let modules = self.params.files.modules().into_iter().chain(ALWAYS);
-        modules.map(|module| self.placement.assignment(module).runs_on.as_str()).collect()
+        let files = &self.params.files;
+        // Which encoders a whole model has, its estimate says.
+        let whole = if files.get(FileRole::Model).is_some() { &Module::ENCODERS[..] } else { &[] };
+        let known: Option<Vec<Module>> = self.prediction.as_ref().map(|it| it.modules.keys().copied().collect());
+        let modules = known.unwrap_or_else(|| files.modules().into_iter().chain(whole.iter().copied()).collect());
+        modules.into_iter().chain([Module::Diffusion, Module::Vae]).map(|module| self.placement.assignment(module).runs_on.as_str()).collect()
     }
 
     /// How the processor computes, if it is part of this context and that changes the bytes.

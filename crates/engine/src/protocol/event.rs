@@ -13,6 +13,7 @@ use super::request::JobId;
 use super::residency::Residency;
 use atelier_core::canvas::PixelRect;
 use atelier_core::device::Device;
+use atelier_core::format::{memory_size, seconds};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Module, Needs, Placement, PlanTime, Prediction};
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
@@ -72,12 +73,15 @@ pub enum Event {
         /// Its memory, or the reason why that is unknown.
         estimate: Result<Estimate, Failure>,
     },
-    /// Peak memory of a job, just before its `End`.
+    /// Peak memory of a job, just before its `End`, and what was copied for it.
     Measured {
         /// The job.
         job: JobId,
         /// By device and phase.
         peaks: Vec<Peak>,
+        /// By module, for all pictures of the job together; without modules of which nothing was
+        /// copied.
+        copies: Vec<Copies>,
     },
     /// A job waits for memory that models of other jobs use.
     Waiting {
@@ -187,6 +191,33 @@ pub struct Peak {
     pub others_bytes: u64,
     /// The prediction, other models included; `None` where there was none.
     pub predicted_bytes: Option<u64>,
+}
+
+/// Weights that were copied from where they live to the device that a module runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Copies {
+    /// The module.
+    pub module: Module,
+    /// Bytes, each time counted.
+    pub bytes: u64,
+    /// Number of copies: of whole modules, or of pieces.
+    pub count: u64,
+    /// Seconds for which the device computed nothing.
+    pub waited_secs: f64,
+    /// Seconds of copying beside computing.
+    pub hidden_secs: f64,
+}
+
+impl Copies {
+    /// A sentence for a person, without a full stop.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let Self { module, bytes, count, waited_secs, hidden_secs } = self;
+        let (module, bytes, waited) = (module.noun(), memory_size(*bytes), seconds(*waited_secs));
+        let beside = if *hidden_secs > 0.0 { format!(", {} copied beside computing", seconds(*hidden_secs)) } else { String::new() };
+        let copies = if *count == 1 { "1 copy".to_owned() } else { format!("{count} copies") };
+        format!("Weights of the {module}: {bytes} in {copies}, {waited} waited{beside}")
+    }
 }
 
 /// Parameters of a job after sizes are snapped and seeds drawn.

@@ -18,7 +18,7 @@ pub mod wire;
 
 pub use address::{DEFAULT_PORT, NotAnAddress, ServerAddress};
 pub use atelier_core::placement::PhaseKind;
-pub use event::{Begin, End, Estimate, Event, JobPhase, LogLevel, Peak, Picture, Preview, Step, Timings};
+pub use event::{Begin, Copies, End, Estimate, Event, JobPhase, LogLevel, Peak, Picture, Preview, Step, Timings};
 pub use failure::{Cause, Failure, OutOfMemory};
 pub use rates::{MeasureDevices, MeasuredDevice, MeasuredPlacement, MeasuredRates};
 pub use remote_error::RemoteError;

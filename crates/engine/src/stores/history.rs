@@ -20,7 +20,7 @@ use crate::protocol::Peak;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::paths::write_atomic;
 use atelier_core::picture_note::PictureNote;
-use atelier_core::placement::{Phase, Placement};
+use atelier_core::placement::{ModuleSet, Phase, Placement};
 use atelier_core::recipe::Recipe;
 use atelier_library::Family;
 
@@ -80,7 +80,7 @@ struct MeasuredRun {
     backend: String,
     params_backend: String,
     max_vram: String,
-    stream_layers: bool,
+    stream_layers: ModuleSet,
     peaks: Vec<Held>,
 }
 

@@ -22,7 +22,7 @@ use atelier_core::placement::{
     parse_backend, parse_params_backend, pins,
 };
 use atelier_core::recipe::{PlacementText, Recipe};
-use atelier_engine::{Estimate, EstimateKey, OutOfMemory, Peak};
+use atelier_engine::{Copies, Estimate, EstimateKey, OutOfMemory, Peak};
 use suggestion::PlanningInputs;
 
 pub use automatic::Automatic;
@@ -84,8 +84,9 @@ pub struct Board {
     pub model_key: String,
     /// Chosen devices of cards that several backends offer.
     chosen_backends: BTreeSet<String>,
-    /// Measured memory of the last run, with the placement and estimate key of that run.
-    measured_peaks: Option<((PlacementText, EstimateKey), Vec<Peak>)>,
+    /// Measured memory of the last run, and what it copied, with the placement and estimate key of
+    /// that run.
+    measured: Option<((PlacementText, EstimateKey), (Vec<Peak>, Vec<Copies>))>,
     outcomes: Vec<(CardMove, MoveOutcome)>,
     /// A person's choice to show or hide the plan; `None` until one is made for this placement.
     plan_visibility: Option<bool>,
@@ -260,14 +261,25 @@ impl Board {
     /// was a run of another recipe or placement.
     #[must_use]
     pub fn measured_bytes(&self, device: &str, phase: Phase) -> Option<u64> {
-        let (_, peaks) = self.measured_peaks.as_ref().filter(|(of, _)| Some(of) == self.computed_for.as_ref())?;
+        let (peaks, _) = self.measured_now()?;
         let peak = peaks.iter().find(|peak| peak.device == device && peak.phase == phase)?;
         Some(peak.bytes.saturating_sub(peak.others_bytes))
     }
 
-    /// Stores the measured memory of a run of this recipe.
-    pub fn set_measured(&mut self, recipe: &Recipe, peaks: Vec<Peak>) {
-        self.measured_peaks = Some(((recipe.placement.clone(), EstimateKey::of(recipe)), peaks));
+    /// Weights that the last run copied to the devices of their modules; empty if that was a run of
+    /// another recipe or placement.
+    #[must_use]
+    pub fn copies(&self) -> &[Copies] {
+        self.measured_now().map_or(&[], |(_, copies)| copies)
+    }
+
+    fn measured_now(&self) -> Option<&(Vec<Peak>, Vec<Copies>)> {
+        self.measured.as_ref().filter(|(of, _)| Some(of) == self.computed_for.as_ref()).map(|(_, measured)| measured)
+    }
+
+    /// Stores the measured memory of a run of this recipe, and what it copied.
+    pub fn set_measured(&mut self, recipe: &Recipe, measured: (Vec<Peak>, Vec<Copies>)) {
+        self.measured = Some(((recipe.placement.clone(), EstimateKey::of(recipe)), measured));
     }
 
     /// Devices that have a column. Of a GPU that several backends offer: those in use, else the

@@ -20,7 +20,7 @@ mod tests {
         files.set(FileRole::Diffusion, "/m/z.gguf");
         files.set(FileRole::Llm, "/m/q.gguf");
         files.set(FileRole::Taesd, "/m/t.safetensors");
-        assert_eq!(files.modules(), [Module::Diffusion, Module::Te, Module::Vae]);
+        assert_eq!(files.modules(), [Module::Diffusion, Module::Llm, Module::Vae]);
         assert_eq!(model_key(&files), "z.gguf + q.gguf + t.safetensors");
     }
 }

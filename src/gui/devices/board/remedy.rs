@@ -53,9 +53,9 @@ mod tests {
         let mut recipe = Recipe::default();
         recipe.files.set(FileRole::ClipL, "/m/clip_l-F16.gguf");
         recipe.files.set(FileRole::T5xxl, "/m/enc/t5xxl-F16.gguf");
-        let change = Change::Quantisation { module: Module::Te, name: "t5xxl-Q8_0.gguf".into() };
+        let change = Change::Quantisation { module: Module::T5, name: "t5xxl-Q8_0.gguf".into() };
         let remedy = Remedy::new(vec![change, Change::VaeTiling], &Placement::all_on("GPU0"));
-        assert_eq!(remedy.label, "Use t5xxl-Q8_0.gguf for the text encoder, and decode in tiles (VAE tiling)");
+        assert_eq!(remedy.label, "Use t5xxl-Q8_0.gguf for the T5 encoder, and decode in tiles (VAE tiling)");
         remedy.apply(&mut recipe);
         assert_eq!(recipe.files.get(FileRole::T5xxl), Some(std::path::Path::new("/m/enc/t5xxl-Q8_0.gguf")));
         assert_eq!(recipe.files.get(FileRole::ClipL), Some(std::path::Path::new("/m/clip_l-F16.gguf")));

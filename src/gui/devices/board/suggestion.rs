@@ -4,10 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::gui::devices::board::card_move::{changes_between, is_same_placement};
 use crate::gui::devices::board::remedy::Remedy;
-use atelier_core::placement::{
-    BudgetOffer, Budgets, DeviceCapacity, Module, Phase, Pin, Pins, Placement, Plan, PlanError, PlanRequest, Prediction, RankedPlacement,
-    Shortage, plan, ranked, streaming_budgets,
-};
+use atelier_core::placement::{BudgetOffer, Budgets, DeviceCapacity, Module, ModuleSet, Phase, Pin, Pins, Placement, Plan, PlanError, PlanRequest, Prediction, RankedPlacement, Shortage, plan, ranked, streaming_budgets};
 use atelier_engine::{Estimate, OutOfMemory, PhaseKind};
 
 /// Longest list of remedies; a longer one is no help.
@@ -51,7 +48,7 @@ impl PlanningInputs<'_> {
     /// Placements that fit round what is pinned, the quickest first; devices have no budgets.
     pub(crate) fn ranked(&self, capacities: &[DeviceCapacity]) -> Vec<RankedPlacement> {
         let (pins, budgets) = (self.pins(self.pins), Budgets::default());
-        ranked(&PlanRequest { budgets: &budgets, stream_layers: false, ..self.question(&pins, capacities) }).unwrap_or_default()
+        ranked(&PlanRequest { budgets: &budgets, stream_layers: ModuleSet::NONE, ..self.question(&pins, capacities) }).unwrap_or_default()
     }
 
     /// Budgets with which streaming costs little time.

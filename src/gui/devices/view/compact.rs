@@ -160,10 +160,10 @@ mod tests {
             memory_allocated_bytes: 0,
         };
         let mut placement = Placement::all_on("GPU0");
-        placement.set(Module::Te, Assignment { runs_on: "GPU0".into(), weights: WeightLocation::Device("CPU".into()) });
+        placement.set(Module::Llm, Assignment { runs_on: "GPU0".into(), weights: WeightLocation::Device("CPU".into()) });
         let devices = vec![device("GPU0", DeviceKind::Gpu), device("GPU1", DeviceKind::Gpu), device("CPU", DeviceKind::Cpu)];
         let mut board = Board::default();
-        (board.devices, board.modules, board.placement) = (devices, vec![Module::Diffusion, Module::Te], Some(placement));
+        (board.devices, board.modules, board.placement) = (devices, vec![Module::Diffusion, Module::Llm], Some(placement));
         let summary: Vec<_> = in_use(&board).into_iter().map(|it| (it.name.as_str(), modules_on(&board, it).join(", "))).collect();
         assert_eq!(summary, [("GPU0", "diffusion, text encoder".to_owned()), ("CPU", "text encoder weights".to_owned())]);
     }

@@ -68,6 +68,10 @@ fn fit_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
         }
     }
     time(ui, board);
+    for copies in board.copies() {
+        let words = RichText::new(format!("{}.", copies.words())).size(theme::SMALL).color(palette.weak);
+        ui.add(Label::new(words).wrap()).on_hover_text("Measured in the last picture with these settings.");
+    }
     automatic(ui, state, commands);
     ui.add_space(2.0);
     suggestion::budget_offers(ui, state, commands);

@@ -37,9 +37,8 @@ pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let hover = "Memory budget in GiB, such as 6 or cuda0=6. -1 leaves 1 GiB free. Empty: no budget.";
         field(ui, column, "Budgets", "--max-vram", &mut text.max_vram, "none", hover, budget.as_deref());
     });
-    let hover = "Keep part of the diffusion weights on the device and stream the rest at each step. Needs a budget and weights in RAM.";
     ui.horizontal_wrapped(|ui| {
-        ui.checkbox(&mut text.stream_layers, "Stream layers (--stream-layers)").on_hover_text(hover);
+        streaming(ui, &mut text);
         split(ui, state, &mut text);
     });
     if !state.devices.paste_omissions.is_empty() {
@@ -48,6 +47,26 @@ pub(crate) fn text_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     if text != *before {
         let pasted = pasted(before, &text);
         commands.push(pasted.map_or(Command::SetText(text), Command::PasteCommand));
+    }
+}
+
+/// Choice of the modules whose layers are streamed.
+fn streaming(ui: &mut Ui, text: &mut PlacementText) {
+    ui.label(RichText::new("Stream layers (--stream-layers)").color(theme::palette(ui).weak));
+    let groups: [(&str, &[Module]); 3] =
+        [("Diffusion layers", &[Module::Diffusion]), ("Text encoder layers", &Module::ENCODERS), ("VAE layers", &[Module::Vae])];
+    for (name, modules) in groups {
+        let mut is_on = modules.iter().any(|module| text.stream_layers.contains(*module));
+        let hover = "Keep part of these weights on the device and stream the rest. Needs a budget and weights in RAM.";
+        if ui.checkbox(&mut is_on, name).on_hover_text(hover).changed() {
+            for module in modules {
+                if is_on {
+                    text.stream_layers.insert(*module);
+                } else {
+                    text.stream_layers.remove(*module);
+                }
+            }
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, command_button, command_control};
 use atelier_core::device::Device;
 use atelier_core::format::seconds;
-use atelier_core::placement::{Module, Placement};
+use atelier_core::placement::{Module, ModuleSet, Placement};
 use atelier_core::recipe::PlacementText;
 use atelier_studio::trials::{Trial, TrialState, Trials};
 
@@ -95,8 +95,10 @@ fn words(text: &PlacementText, devices: &[Device], modules: &[Module]) -> String
             parts.push(format!("{} weights in {}", module.label(), it.weights.name()));
         }
     }
-    if placement.stream_layers {
-        parts.push("streamed".to_owned());
+    match placement.stream_layers {
+        ModuleSet::NONE => {}
+        ModuleSet::DIFFUSION => parts.push("streamed".to_owned()),
+        modules => parts.push(format!("{modules} streamed")),
     }
     parts.join("; ")
 }

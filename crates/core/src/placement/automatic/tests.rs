@@ -75,7 +75,7 @@ fn what_streaming_keeps_on_the_device_is_counted() {
     let all = ranked(&streamed.request()).unwrap();
     assert!(all.len() >= 2 && all.iter().is_sorted_by(|a, b| a.secs() <= b.secs()), "{all:?}");
     let first = &all[0].placement;
-    assert!(first.stream_layers && first.assignment(Module::Diffusion).weights.is("CPU"), "{first:?}");
+    assert!(first.stream_layers.contains(Module::Diffusion) && first.assignment(Module::Diffusion).weights.is("CPU"), "{first:?}");
     let (_, params, _, note) = of(&streamed, None);
     assert_eq!((params.as_str(), note.as_str()), ("diffusion=CPU", "Placed automatically: diffusion streamed from RAM to CUDA0."));
 }

@@ -11,6 +11,7 @@ use super::super::{
 use super::*;
 use crate::device::{Device, DeviceKind};
 use crate::format::{GIB, memory_size};
+use crate::module_set::ModuleSet;
 use crate::recipe::PlacementText;
 use crate::time::{
     ClassRate, DeviceRates, MachineRates, ModuleWork, NodeSize, PictureWork, TimeCorrections, WeightType, Work, WorkAmount, WorkClass,
@@ -38,19 +39,23 @@ impl Scenario {
             needs: &self.needs,
             pins: &self.pins,
             budgets: &self.budgets,
-            stream_layers: false,
+            stream_layers: ModuleSet::NONE,
             time: self.time.as_ref().map(|(work, rates)| PlanTime { work, rates, corrections: &NO_CORRECTIONS }),
             alternatives: &self.alternatives,
         }
     }
 
     /// The same where the devices have these parts of a speed, in turn: of it, a module takes as
-    /// many seconds as its position among all.
+    /// many seconds as its position among all, text encoders counting as one.
     pub(in crate::placement) fn timed(mut self, speeds: &[f64]) -> Self {
         let class = WorkClass { kind: WorkKind::Product, weights: WeightType::F16, size: NodeSize::Large };
+        let position = |module: Module| {
+            let before = Module::ALL.into_iter().filter(|other| *other < module && (!other.is_encoder() || *other == Module::Llm));
+            1 + before.count() as u64
+        };
         let work = |module: Module| {
             let mut work = Work::of_graphs(2, 0, 0);
-            work.add_nodes(class, WorkAmount { nodes: 1, operations: 1_000_000 * (1 + module as u64), bytes: 0 });
+            work.add_nodes(class, WorkAmount { nodes: 1, operations: 1_000_000 * position(module), bytes: 0 });
             ModuleWork { module, phase: PhaseKind::Denoising, pass: 0, work, repetitions: 1 }
         };
         let rates = |speed: &f64| DeviceRates {
@@ -95,7 +100,7 @@ pub(in crate::placement) fn scenario(ram: u64, gpus: &[u64]) -> Scenario {
     let gpus = gpus.iter().enumerate().map(|(n, tenths)| capacity(&format!("CUDA{n}"), DeviceKind::Gpu, *tenths));
     let modules = [
         (Module::Diffusion, needs(60, &[(Phase::Denoise, 10)], true)),
-        (Module::Te, needs(75, &[(Phase::Encode, 2)], true)),
+        (Module::Llm, needs(75, &[(Phase::Encode, 2)], true)),
         (Module::Vae, needs(3, &[(Phase::Decode, 65)], false)),
     ];
     let capacities = std::iter::once(capacity("CPU", DeviceKind::Cpu, ram)).chain(gpus).collect();
@@ -139,7 +144,7 @@ fn a_graph_is_cut_where_the_whole_does_not_fit() {
     let mut scenario = scenario(320, &[60]);
     scenario.needs.modules.remove(&Module::Vae);
     expect(&scenario, "all=CUDA0", "diffusion=CPU,te=CPU", "CUDA0=6");
-    assert!(scenario.plan().unwrap().placement.stream_layers);
+    assert!(scenario.plan().unwrap().placement.stream_layers.contains(Module::Diffusion));
     let diffusion = scenario.plan().unwrap().prediction.modules.remove(&Module::Diffusion).unwrap();
     assert!(diffusion.in_pieces && diffusion.graph_budget_bytes == Some(6 * GIB - GIB / 2));
     // A budget that there is serves as well, and is not touched.
@@ -150,11 +155,11 @@ fn a_graph_is_cut_where_the_whole_does_not_fit() {
 #[test]
 fn a_pin_is_kept_and_the_rest_is_planned_round_it() {
     let location = |name: &str| Some(WeightLocation::Device(name.to_owned()));
-    expect(&scenario(320, &[240]).pin(Module::Te, Some("CPU"), None), "all=CUDA0,te=CPU", "", "");
+    expect(&scenario(320, &[240]).pin(Module::Llm, Some("CPU"), None), "all=CUDA0,te=CPU", "", "");
     expect(&scenario(320, &[120]).pin(Module::Diffusion, None, location("CUDA0")), "all=CUDA0,vae=CPU", "te=CPU", "CUDA0=12");
     expect(&scenario(320, &[240]).pin(Module::Vae, None, Some(WeightLocation::Disk)), "all=CUDA0", "vae=disk", "");
     expect(&scenario(320, &[240]).pin(Module::Upscaler, Some("CPU"), None), "all=CUDA0,upscaler=CPU", "", "");
-    let plan = scenario(320, &[240]).pin(Module::Te, Some("CPU"), None).plan().unwrap();
+    let plan = scenario(320, &[240]).pin(Module::Llm, Some("CPU"), None).plan().unwrap();
     assert_eq!(plan.reasons[1], "The text encoder runs on CPU and its weights (7.5 GiB) stay there (pinned).");
 }
 
@@ -173,7 +178,7 @@ fn the_reasons_say_what_is_missing_for_better() {
 #[test]
 fn what_does_not_fit_is_told_with_what_would_make_it_fit() {
     let mut scenario = scenario(70, &[60]);
-    scenario.needs.modules.remove(&Module::Te);
+    scenario.needs.modules.remove(&Module::Llm);
     scenario.needs.modules.insert(Module::Diffusion, needs(40, &[(Phase::Denoise, 20)], true));
     let mut tiled = scenario.clone();
     tiled.needs.modules.insert(Module::Vae, needs(3, &[(Phase::Decode, 4)], false));
@@ -214,9 +219,9 @@ fn a_processor_that_must_do_what_a_gpu_could_comes_with_what_would_spare_it() {
 fn pins_and_budgets_that_stand_in_the_way_are_named() {
     let on_gpu = WeightLocation::Device("CUDA0".to_owned());
     let short =
-        scenario(320, &[148]).pin(Module::Te, Some("CUDA0"), Some(on_gpu.clone())).pin(Module::Diffusion, Some("CUDA0"), Some(on_gpu));
+        scenario(320, &[148]).pin(Module::Llm, Some("CUDA0"), Some(on_gpu.clone())).pin(Module::Diffusion, Some("CUDA0"), Some(on_gpu));
     let fixes: Vec<Vec<Change>> = short.short().fixes.into_iter().map(|fix| fix.changes).collect();
-    let te_in_ram = Change::Weights { module: Module::Te, location: WeightLocation::Device("CPU".to_owned()) };
+    let te_in_ram = Change::Weights { module: Module::Llm, location: WeightLocation::Device("CPU".to_owned()) };
     assert_eq!(fixes, [vec![te_in_ram], vec![Change::Pieces { module: Module::Diffusion }]]);
     let mut scenario = scenario(320, &[240]).pin(Module::Vae, Some("CUDA0"), None).with_budgets("cuda0=7");
     assert_eq!(scenario.short().fixes[0].changes, [Change::Budget { device: "CUDA0".into(), gib: 7.3 }]);
@@ -257,14 +262,14 @@ fn the_memory_of_a_card_is_there_once() {
     assert_eq!(decoding("Vulkan0").shared_bytes, decoding("CUDA0").total_bytes() - decoding("CUDA0").shared_bytes);
     // Memory that two backends share is missing once.
     let on_card = |name: &str| Some(WeightLocation::Device(name.to_owned()));
-    let short = both(100).pin(Module::Te, Some("CUDA0"), on_card("CUDA0")).pin(Module::Diffusion, Some("CUDA0"), on_card("CUDA0"));
+    let short = both(100).pin(Module::Llm, Some("CUDA0"), on_card("CUDA0")).pin(Module::Diffusion, Some("CUDA0"), on_card("CUDA0"));
     let short = short.pin(Module::Vae, Some("Vulkan0"), on_card("Vulkan0")).short();
     assert_eq!(memory_size(short.missing_bytes), "11.3 GiB");
 }
 
 #[test]
 fn a_pin_on_a_device_that_is_gone_is_an_error() {
-    assert!(matches!(scenario(320, &[240]).pin(Module::Te, Some("CUDA7"), None).plan(), Err(PlanError::Device(_))));
+    assert!(matches!(scenario(320, &[240]).pin(Module::Llm, Some("CUDA7"), None).plan(), Err(PlanError::Device(_))));
     assert!(matches!(Scenario::default().plan(), Err(PlanError::Device(_))));
 }
 
@@ -275,8 +280,9 @@ fn a_text_pins_what_it_says_and_nothing_else() {
     let read = |backend, params| pins(&text(backend, params), &workstation()).unwrap();
     assert_eq!(read("", "auto"), Pins::new());
     let pin = |runs_on: Option<&str>, weights| Pin { runs_on: runs_on.map(str::to_owned), weights };
-    let expected = [(Module::Te, pin(Some("CPU"), None)), (Module::Vae, pin(None, Some(WeightLocation::Disk)))];
-    assert_eq!(read("te=cpu", "vae=disk"), expected.into());
+    let expected = [(Module::T5, pin(Some("CPU"), None)), (Module::Vae, pin(None, Some(WeightLocation::Disk)))];
+    assert_eq!(read("te.t5=cpu", "vae=disk"), expected.into());
+    assert_eq!(read("te=cpu", ""), Module::ENCODERS.map(|module| (module, pin(Some("CPU"), None))).into());
     assert_eq!(read("cuda1", "").len(), Module::ALL.len());
 }
 

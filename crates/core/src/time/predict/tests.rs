@@ -57,7 +57,7 @@ fn picture() -> Vec<PhaseWork> {
     load.file_bytes = 150;
     vec![
         load,
-        phase(Module::Te, PhaseKind::Encoding, "CPU", work(100, 0), 1),
+        phase(Module::Llm, PhaseKind::Encoding, "CPU", work(100, 0), 1),
         phase(Module::Diffusion, PhaseKind::Denoising, "CUDA0", work(100, 100), 5),
         phase(Module::Vae, PhaseKind::Decoding, "CUDA0", work(400, 0), 1),
     ]

@@ -54,7 +54,7 @@ fn a_model_in_use_is_waited_for_and_a_kept_one_is_not() {
 fn a_shared_part_counts_once_and_leaves_with_the_last_that_holds_it() {
     let mut policy = Policy::default();
     let (a, b) = (policy.new_id(), policy.new_id());
-    let encoder = (a, Module::Te);
+    let encoder = (a, Module::Llm);
     policy.open(a, BTreeSet::from([(a, Module::Diffusion), encoder]));
     policy.open(b, BTreeSet::from([(b, Module::Diffusion), encoder]));
     for (part, amount) in [((a, Module::Diffusion), 4), ((b, Module::Diffusion), 4), (encoder, 2)] {
@@ -73,9 +73,9 @@ fn a_shared_part_counts_once_and_leaves_with_the_last_that_holds_it() {
 fn what_only_shares_with_a_model_in_use_would_free_nothing_and_stays() {
     let mut policy = Policy::default();
     let (a, b) = (policy.new_id(), policy.new_id());
-    policy.open(a, BTreeSet::from([(a, Module::Te)]));
-    policy.open(b, BTreeSet::from([(a, Module::Te)]));
-    policy.set_bytes((a, Module::Te), bytes("GPU0", 4));
+    policy.open(a, BTreeSet::from([(a, Module::Llm)]));
+    policy.open(b, BTreeSet::from([(a, Module::Llm)]));
+    policy.set_bytes((a, Module::Llm), bytes("GPU0", 4));
     policy.end_use(b);
     assert_eq!(policy.decide(&bytes("GPU0", 6), &memory("GPU0", 1), None), Decision::Wait(vec![a]));
     policy.end_use(a);
@@ -86,15 +86,15 @@ fn what_only_shares_with_a_model_in_use_would_free_nothing_and_stays() {
 fn a_lender_keeps_only_what_is_lent_where_the_borrower_needs_room() {
     let mut policy = Policy::default();
     let (a, b) = (policy.new_id(), policy.new_id());
-    policy.open(a, BTreeSet::from([(a, Module::Diffusion), (a, Module::Te)]));
+    policy.open(a, BTreeSet::from([(a, Module::Diffusion), (a, Module::Llm)]));
     policy.end_use(a);
-    policy.open(b, BTreeSet::from([(b, Module::Diffusion), (a, Module::Te)]));
+    policy.open(b, BTreeSet::from([(b, Module::Diffusion), (a, Module::Llm)]));
     policy.set_bytes((a, Module::Diffusion), bytes("GPU0", 4));
-    policy.set_bytes((a, Module::Te), bytes("GPU0", 2));
+    policy.set_bytes((a, Module::Llm), bytes("GPU0", 2));
     assert_eq!(policy.decide(&bytes("GPU0", 6), &memory("GPU0", 4), Some(b)), Decision::Evict(a));
     assert_eq!(policy.surplus(&BTreeMap::from([("GPU0".to_owned(), Memory { free_bytes: 0, reserve_bytes: 1 })])), None, "b may compute");
     assert_eq!(policy.remove(a), BTreeSet::from([(a, Module::Diffusion)]));
-    assert!(policy.is_held((a, Module::Te)));
+    assert!(policy.is_held((a, Module::Llm)));
 }
 
 #[test]
@@ -195,12 +195,12 @@ impl World {
         }
         if decision == Decision::Admit {
             let id = self.policy.new_id();
-            let shared = lender.map(|lender| (lender, Module::Te)).filter(|part| self.policy.is_held(*part));
-            let parts = [Some((id, Module::Diffusion)), shared.or(Some((id, Module::Te)))].into_iter().flatten().collect();
+            let shared = lender.map(|lender| (lender, Module::Llm)).filter(|part| self.policy.is_held(*part));
+            let parts = [Some((id, Module::Diffusion)), shared.or(Some((id, Module::Llm)))].into_iter().flatten().collect();
             self.policy.open(id, parts);
             self.policy.set_bytes((id, Module::Diffusion), need);
             if shared.is_none() {
-                self.policy.set_bytes((id, Module::Te), Bytes::new());
+                self.policy.set_bytes((id, Module::Llm), Bytes::new());
             }
             self.users.insert(id, 1);
         }

@@ -6,11 +6,7 @@ use std::thread;
 use proptest::prelude::*;
 
 use super::*;
-use crate::protocol::{
-    Begin, Cause, End, Estimate, Failure, JobId, JobPhase, LogLevel, MeasureDevices, MeasuredDevice, MeasuredPlacement, MeasuredRates,
-    OutOfMemory, Peak, PhaseKind, PreviewOptions, RememberedTexts, RemoteError, Residency, Resident, ResidentId, ResidentPart,
-    ServerAddress, Step, Timings,
-};
+use crate::protocol::{Begin, Cause, Copies, End, Estimate, Failure, JobId, JobPhase, LogLevel, MeasureDevices, MeasuredDevice, MeasuredPlacement, MeasuredRates, OutOfMemory, Peak, PhaseKind, PreviewOptions, RememberedTexts, RemoteError, Residency, Resident, ResidentId, ResidentPart, ServerAddress, Step, Timings};
 use atelier_core::canvas::{AreaFill, AreaSettings, Borders, PixelRect, StartFit};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
@@ -58,7 +54,7 @@ fn placement() -> PlacementText {
         backend: "all=CUDA0".into(),
         params_backend: "te=disk".into(),
         max_vram: "6".into(),
-        stream_layers: true,
+        stream_layers: [Module::Diffusion, Module::T5].into_iter().collect(),
         split_batch: "CUDA0".into(),
     }
 }
@@ -265,7 +261,7 @@ fn time() -> (PictureWork, MachineRates, TimeCorrections) {
     let class = WorkClass { kind: WorkKind::Product, weights: WeightType::Q4K, size: NodeSize::Large };
     let mut work = Work::of_graphs(1, 2, 3);
     work.add_nodes(class, WorkAmount { nodes: 4, operations: 5, bytes: 6 });
-    let modules = vec![ModuleWork { module: Module::Te, phase: PhaseKind::Encoding, pass: 7, work, repetitions: 8 }];
+    let modules = vec![ModuleWork { module: Module::Llm, phase: PhaseKind::Encoding, pass: 7, work, repetitions: 8 }];
     let rates = DeviceRates { classes: vec![ClassRate { class, per_sec: 1.5 }], graph_secs: 0.25, ..DeviceRates::default() };
     let devices = BTreeMap::from([("GPU0".into(), rates)]);
     let correction = TimeCorrection { device: "GPU0".into(), phase: PhaseKind::Encoding, factor: 1.25 };
@@ -278,7 +274,7 @@ fn estimate() -> Estimate {
     let needs = Needs { modules: Module::ALL.into_iter().map(|module| (module, needs.clone())).collect() };
     let locations = [WeightLocation::Device("CPU".into()), WeightLocation::Disk];
     assert_every_variant!(locations, WeightLocation::Device(_), WeightLocation::Disk);
-    let weights = locations.map(|location| Change::Weights { module: Module::Te, location });
+    let weights = locations.map(|location| Change::Weights { module: Module::Llm, location });
     let changes: Vec<Change> = [
         Change::VaeTiling,
         Change::VaeConvScale,
@@ -328,7 +324,7 @@ fn notes() -> Vec<PictureNote> {
 }
 
 fn residency() -> Residency {
-    let part = ResidentPart { module: Module::Te, device: "CPU".into(), bytes: 1, owner: ResidentId(2), shared: true };
+    let part = ResidentPart { module: Module::Llm, device: "CPU".into(), bytes: 1, owner: ResidentId(2), shared: true };
     let model = Resident {
         id: ResidentId(1),
         files: files(),
@@ -347,7 +343,7 @@ fn residency() -> Residency {
 fn events() -> Vec<Event> {
     let job = JOB;
     let phases = [
-        JobPhase::Loading { module: Some(Module::Te), bytes_done: 1, bytes_total: 2 },
+        JobPhase::Loading { module: Some(Module::Llm), bytes_done: 1, bytes_total: 2 },
         JobPhase::Loading { module: None, bytes_done: 0, bytes_total: 0 },
         JobPhase::Encoding,
         JobPhase::Denoising { picture: 1 },
@@ -388,7 +384,11 @@ fn events() -> Vec<Event> {
             preview: Preview { picture: 1, step: 2, place: Some(PixelRect::of_size(4, 4)), image: Arc::new(image(4, 4)) },
         },
         Event::Picture { job, picture: Picture { info, notes: notes(), image: Arc::new(image(300, 200)) } },
-        Event::Measured { job, peaks: peaks.into() },
+        Event::Measured {
+            job,
+            peaks: peaks.into(),
+            copies: vec![Copies { module: Module::T5, bytes: 1, count: 2, waited_secs: 0.5, hidden_secs: 0.25 }],
+        },
         Event::Waiting { job, behind: vec!["another".into()] },
         Event::Residency(residency()),
         Event::Devices(devices()),

@@ -1,0 +1,168 @@
+//! Text encoders of one model on devices of their own, and modules whose layers are streamed: the
+//! same picture as on one device, with the memory that was predicted.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod support;
+
+use atelier_core::placement::Module;
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
+use atelier_engine::{Copies, End, Event, JobPhase};
+use support::alone::{Alone, deep};
+use support::engine::Said;
+use support::{folder, recipe};
+use testkit::{families, tiny};
+
+fn alone() -> Alone {
+    support::alone::alone("GPU0:4,GPU1:4")
+}
+
+/// A tiny model of this family whose encoders tell words apart.
+fn model(family: &str) -> ModelFiles {
+    let dir = folder(&format!("encoders-{family}"));
+    let parts = families::reading(family).into_iter();
+    parts.map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect()
+}
+
+fn placed(backend: &str, params_backend: &str) -> PlacementText {
+    PlacementText { backend: backend.into(), params_backend: params_backend.into(), ..PlacementText::default() }
+}
+
+fn of(files: &ModelFiles) -> Recipe {
+    Recipe { files: files.clone(), steps: 1, prompt: "a lake under fog".into(), ..recipe() }
+}
+
+/// The modules whose weights were loaded.
+fn loaded(said: &Said) -> Vec<Module> {
+    let of = |phase| if let JobPhase::Loading { module, .. } = phase { module } else { None };
+    let mut modules: Vec<Module> = said.phases().into_iter().filter_map(of).collect();
+    modules.dedup();
+    modules
+}
+
+#[test]
+fn encoders_apart_make_the_same_picture_as_on_one_device() {
+    let alone = alone();
+    for (family, encoders, placements) in [
+        ("sd15", &[Module::ClipL][..], &[("all=GPU0,te.clip_l=GPU1", "")][..]),
+        ("sdxl", &[Module::ClipL, Module::ClipG], &[("all=GPU0,te.clip_g=GPU1", ""), ("all=GPU0,te=cpu,te.clip_l=GPU1", "te.clip_g=disk")]),
+        (
+            "flux",
+            &[Module::ClipL, Module::T5],
+            &[
+                ("all=GPU0,te.t5=cpu", ""),
+                ("all=GPU0,te.t5=GPU1", "te.t5=cpu"),
+                ("all=GPU0,clip.t5xxl=GPU1,te.clip-l=cpu", "te.t5=disk,te.clip_l=disk"),
+            ],
+        ),
+        (
+            "sd3",
+            &[Module::ClipL, Module::ClipG, Module::T5],
+            &[("all=GPU0,te.clip_l=cpu,te.clip_g=GPU1", ""), ("all=cpu,te.t5=GPU1,diffusion=GPU0", "te.t5=cpu,te.clip_g=disk")],
+        ),
+    ] {
+        let files = model(family);
+        let on_one = alone.run(&Recipe { placement: placed("all=GPU0", ""), ..of(&files) });
+        let whole = on_one.pixels().to_vec();
+        let found: Vec<Module> = loaded(&on_one).into_iter().filter(|module| module.is_encoder()).collect();
+        assert_eq!(found, encoders, "{family}");
+        let other = alone.run(&Recipe { prompt: "a house".into(), placement: placed("all=GPU0", ""), ..of(&files) });
+        assert_ne!(other.pixels(), whole, "{family}: the encoders tell words apart");
+        for (backend, params) in placements {
+            alone.engine.handle().unload().unwrap();
+            let said = alone.run(&Recipe { placement: placed(backend, params), ..of(&files) });
+            assert!(matches!(said.end(), End::Done { .. }), "{family} {backend} {params}: {:?}", said.end());
+            assert!(said.pixels() == whole, "{family} {backend} {params}");
+        }
+    }
+}
+
+#[test]
+fn an_encoder_that_is_there_takes_memory_of_its_own_device_alone() {
+    let alone = alone();
+    let files = model("flux");
+    let held = |backend: &str| {
+        alone.engine.handle().unload().unwrap();
+        let said = alone.run(&Recipe { placement: placed(backend, ""), ..of(&files) });
+        assert!(matches!(said.end(), End::Done { .. }), "{backend}: {:?}", said.end());
+        ["GPU0", "GPU1"].map(|name| alone.device(name).memory_allocated_bytes)
+    };
+    let ([together, none], [without, t5]) = (held("all=GPU0"), held("all=GPU0,te.t5=GPU1"));
+    assert_eq!((none, without + t5), (0, together));
+    let bytes = files.get(FileRole::T5xxl).unwrap().metadata().unwrap().len();
+    assert!((bytes / 2..bytes * 2).contains(&t5), "{t5} of {bytes}");
+}
+
+fn copies(said: &Said) -> Vec<Copies> {
+    said.events.iter().find_map(|event| if let Event::Measured { copies, .. } = event { Some(copies.clone()) } else { None }).unwrap()
+}
+
+/// The deep model, whose layers do not fit in the budgets of these tests.
+fn streamed(modules: &str, max_vram: &str) -> Recipe {
+    let placement = PlacementText { max_vram: max_vram.into(), stream_layers: modules.parse().unwrap(), ..placed("all=GPU0", "all=cpu") };
+    Recipe { files: deep().clone(), placement, steps: 3, ..recipe() }
+}
+
+#[test]
+fn streamed_layers_make_the_same_picture_and_are_copied_while_others_compute() {
+    let alone = alone();
+    let budgets = [("", ""), ("", "0.006"), ("diffusion", "0.006"), ("te", "0.006"), ("diffusion,te,vae", "0.006"), ("diffusion,te,vae", "0.01")];
+    for (n, (modules, max_vram)) in budgets.into_iter().enumerate() {
+        let what = format!("{modules} {max_vram}");
+        // A text of its own, that the encoder reads the first time.
+        let with = |placement| Recipe { prompt: format!("a lake {n}"), ..Recipe { placement, ..streamed("", "") } };
+        let run = |recipe: &Recipe| {
+            let said = alone.run(recipe);
+            assert!(matches!(said.end(), End::Done { .. }), "{what}: {:?}", said.end());
+            (said.pixels().to_vec(), copies(&said))
+        };
+        let recipe = with(streamed(modules, max_vram).placement);
+        let (first, second) = (run(&recipe), run(&recipe));
+        let (whole, none) = run(&with(placed("all=GPU0", "")));
+        assert!(first.0 == whole && second.0 == whole, "{what}");
+        assert_eq!(none, [], "nothing is copied of what lives there");
+        let of = |copies: &[Copies], module| copies.iter().find(|it| it.module == module).copied();
+        assert_eq!(of(&first.1, Module::Llm).map(|it| it.count > 1), Some(!max_vram.is_empty()), "{what}: {:?}", first.1);
+        assert_eq!(of(&second.1, Module::Llm), None, "{what}: the text is known");
+        let diffusion = of(&second.1, Module::Diffusion).unwrap();
+        assert_eq!(diffusion.count > 1, !max_vram.is_empty(), "{what}: {diffusion:?}");
+        assert_eq!(diffusion.hidden_secs > 0.0, modules.starts_with("diffusion"), "{what}: {diffusion:?}");
+    }
+}
+
+#[test]
+fn with_a_lora_or_another_device_of_a_batch_nothing_is_copied_ahead() {
+    let alone = alone();
+    let lora = Lora { path: tiny::lora(&folder("streamed-lora"), &support::alone::deep_options()).unwrap(), strength: 1.0 };
+    let with_lora = |recipe: Recipe| Recipe { loras: vec![lora.clone()], ..recipe };
+    let streams = streamed("diffusion,te", "0.006");
+    let split = |recipe: Recipe| Recipe {
+        placement: PlacementText { split_batch: "GPU0,GPU1".into(), ..recipe.placement },
+        batch_count: 2,
+        ..recipe
+    };
+    let resident = || Recipe { placement: placed("all=GPU0", ""), ..streams.clone() };
+    for (streamed, plain) in [(with_lora(streams.clone()), with_lora(resident())), (split(streams.clone()), split(resident()))] {
+        let (streamed, plain) = (alone.run(&streamed), alone.run(&plain));
+        let pixels = |said: &Said| said.pictures().iter().map(|it| it.image.pixels().to_vec()).collect::<Vec<_>>();
+        assert!(!pixels(&plain).is_empty() && pixels(&streamed) == pixels(&plain));
+        let hidden: f64 = copies(&streamed).iter().map(|it| it.hidden_secs).sum();
+        assert_eq!(hidden, 0.0, "{:?}", copies(&streamed));
+    }
+}
+
+#[test]
+fn what_is_copied_ahead_stays_within_the_budget() {
+    let alone = alone();
+    for max_vram in ["0.004", "0.006", "0.01", "0.02"] {
+        let recipe = streamed("diffusion,te", max_vram);
+        let estimate = alone.engine.estimate(&recipe).unwrap();
+        for _ in 0..2 {
+            let said = alone.run(&recipe);
+            for peak in said.peaks().iter().filter(|peak| peak.device == "GPU0") {
+                let predicted = peak.predicted_bytes.unwrap();
+                assert!(peak.bytes <= predicted, "{max_vram}: {peak:?} of {:?}", estimate.needs.modules);
+            }
+        }
+    }
+}
