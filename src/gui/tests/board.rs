@@ -284,6 +284,27 @@ fn the_text_and_the_board_are_in_step_and_a_wrong_text_leaves_the_board_as_it_is
 }
 
 #[test]
+fn each_encoder_of_a_model_has_a_card_of_its_own() {
+    let mut studio = open_board(5);
+    let recipe = Box::new(studio.app().state.shared.next.recipe.clone());
+    let mut with_two = estimate(5);
+    let needs = |tenths| module_needs(tenths, placement::Phase::Encode, 1, true);
+    with_two.needs.modules.remove(&Module::Llm);
+    with_two.needs.modules.extend([(Module::ClipL, needs(3)), (Module::T5, needs(40))]);
+    studio.port.send(Event::Estimated { recipe, estimate: Ok(with_two) });
+    studio.settle();
+    studio.focus("T5 encoder runs on");
+    studio.press(Modifiers::NONE, Key::ArrowRight);
+    studio.settle();
+    assert_eq!(studio.text().0, "all=GPU0,te.t5=GPU1", "the other one stays");
+    studio.focus("CLIP-L encoder runs on");
+    studio.press(Modifiers::NONE, Key::ArrowRight);
+    studio.settle();
+    assert_eq!(studio.text().0, "all=GPU0,te=GPU1", "where both are, other models' go too");
+    studio.harness.check_accessibility();
+}
+
+#[test]
 fn what_a_model_takes_is_asked_without_a_wrong_placement_and_again_after_a_failure() {
     let settings = Settings { recipe: Recipe { placement: placement_text("te=GPU9"), ..recipe() }, ..Settings::default() };
     let mut studio = Studio::with(settings, Err("None.".into()), [1440.0, 900.0]);

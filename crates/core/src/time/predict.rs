@@ -1,6 +1,6 @@
 //! Prediction of the time of a picture.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -96,13 +96,14 @@ impl TimePrediction {
 }
 
 /// Predicts the time of one picture: modules run one after the other, each at the rates of its
-/// device.
+/// device; text encoders of different devices run beside each other.
 ///
 /// # Errors
 /// Devices without rates, or without those of a kind of work that is needed.
 pub fn predict_time(phases: &[PhaseWork], rates: &MachineRates, corrections: &TimeCorrections) -> Result<TimePrediction, MissingRates> {
     let mut it = TimePrediction::default();
     let mut missing = BTreeSet::new();
+    let mut encoders: BTreeMap<(u32, &str), f64> = BTreeMap::new();
     for work in phases {
         let Some((once, repetition)) = rates.devices.get(&work.device).and_then(|rates| secs(work, rates)) else {
             missing.insert(work.device.clone());
@@ -112,7 +113,12 @@ pub fn predict_time(phases: &[PhaseWork], rates: &MachineRates, corrections: &Ti
         let secs = factor * (once + repetition * f64::from(work.repetitions));
         match work.phase {
             PhaseKind::Loading => it.load_secs += secs,
-            PhaseKind::Encoding => it.encode_secs += secs,
+            PhaseKind::Encoding => {
+                it.encode_secs += secs;
+                if work.module.is_encoder() {
+                    *encoders.entry((work.pass, &work.device)).or_default() += secs;
+                }
+            }
             PhaseKind::Denoising => {
                 it.denoise_secs += secs;
                 if work.pass == 0 {
@@ -132,6 +138,14 @@ pub fn predict_time(phases: &[PhaseWork], rates: &MachineRates, corrections: &Ti
     }
     if !missing.is_empty() {
         return Err(MissingRates { devices: missing });
+    }
+    let passes: BTreeSet<u32> = encoders.keys().map(|(pass, _)| *pass).collect();
+    for pass in passes {
+        let devices = || encoders.iter().filter(|((of, _), _)| *of == pass).map(|(_, secs)| *secs);
+        let saved = devices().sum::<f64>() - devices().fold(0.0, f64::max);
+        it.encode_secs -= saved;
+        it.total_secs -= saved;
+        it.first_preview_secs -= if pass == 0 { saved } else { 0.0 };
     }
     if let Some(first) = it.phases.iter().find(|it| it.phase == PhaseKind::Loading) {
         let open_secs = corrections.factor(&first.device, PhaseKind::Loading) * positive(rates.open_secs);

@@ -74,6 +74,21 @@ fn phases_add_up_to_the_picture() {
 }
 
 #[test]
+fn encoders_of_different_devices_run_beside_each_other() {
+    let machine = machine(&[("CPU", rates()), ("CUDA0", rates())]);
+    let mut phases = picture();
+    // A second and a half on the CPU, where the other takes one; three on the card.
+    phases.insert(2, phase(Module::ClipL, PhaseKind::Encoding, "CPU", work(150, 0), 1));
+    phases.insert(3, phase(Module::T5, PhaseKind::Encoding, "CUDA0", work(300, 0), 1));
+    let it = predict_time(&phases, &machine, &TimeCorrections::default()).unwrap();
+    assert_eq!((it.encode_secs, it.first_preview_secs, it.total_secs), (3.0, 8.5, 20.5));
+    // The VAE reads the start picture before them.
+    phases.insert(1, phase(Module::Vae, PhaseKind::Encoding, "CUDA0", work(100, 0), 1));
+    let it = predict_time(&phases, &machine, &TimeCorrections::default()).unwrap();
+    assert_eq!((it.encode_secs, it.total_secs), (4.0, 21.5));
+}
+
+#[test]
 fn weights_that_are_copied_or_read_again_count_where_that_happens() {
     let machine = machine(&[("CPU", rates()), ("CUDA0", rates())]);
     let secs = |change: fn(&mut PhaseWork)| {
