@@ -16,6 +16,7 @@ mod fingerprint;
 mod handle;
 mod job;
 mod placement;
+mod preprocess;
 mod processor;
 pub mod protocol;
 mod rates;
@@ -31,6 +32,7 @@ pub use devices::{NotAdded, simulate_devices};
 pub use engine_end::{Busy, EngineEnd, EventSender, NextQuery, QueryReceiver};
 pub use estimate::EstimateKey;
 pub use handle::{Handle, channel};
+pub use preprocess::read_control;
 pub use processor::{choose_processor, processor};
 pub use protocol::{
     Begin, Cause, Control, DEFAULT_PORT, End, Estimate, Event, Failure, JobId, JobPhase, LogLevel, MeasureDevices, MeasuredDevice,

@@ -57,6 +57,7 @@ const SHIM_SOURCES: &[&str] = &[
     "lora_use",
     "embeddings",
     "encoded_images",
+    "control",
     "noise_blend",
     "person_guide",
     "prompt_words",

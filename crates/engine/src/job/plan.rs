@@ -12,6 +12,7 @@ use super::upscale::{check_upscaler, fewer_bits_note};
 use super::usable::drop_unusable;
 use crate::devices;
 use crate::placement::ResolvedPlacement;
+use crate::preprocess::read_control;
 use crate::protocol::{Begin, Failure};
 use crate::state::EngineState;
 use atelier_core::canvas::{Mask, PixelRect, StartFit};
@@ -185,7 +186,7 @@ pub(super) fn prepare(
         let read = recipe.mask.as_ref().map(|mask| read_mask(mask, width, height, recipe.start_fit)).transpose();
         mask = read.map_err(|error| JobError::new(error.to_string(), "Choose another mask."))?;
     }
-    let control = recipe.control.as_ref().map(|control| fit(&read(&control.image)?, StartFit::Crop)).transpose()?;
+    let control = recipe.control.as_ref().map(|control| read_control(control, base)).transpose().map_err(Failure::from)?;
     if control.is_some() && recipe.files.get(FileRole::Controlnet).is_none() {
         return Err(JobError::new("A control picture needs a ControlNet.", "Choose a ControlNet file, or remove the control picture."));
     }
