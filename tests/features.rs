@@ -122,6 +122,18 @@ fn a_controlnet_acts_in_the_steps_that_it_is_given() {
 }
 
 #[test]
+fn a_controlnet_in_diffusers_names_is_the_same_one() {
+    let it = alone();
+    let control = Some(ControlImage::with_strength(picture(64, 64, 1), 1.0));
+    let recipe = Recipe { control, ..controlled() };
+    let mut renamed = recipe.clone();
+    let path = folder("controlled").join("diffusers.safetensors");
+    families::sd15_controlnet_of_diffusers().write(&path).unwrap();
+    renamed.files.set(FileRole::Controlnet, path);
+    assert_eq!(it.run(&renamed).pixels(), it.run(&recipe).pixels());
+}
+
+#[test]
 fn a_preprocessor_makes_the_control_picture_that_is_used() {
     let it = alone();
     let with = |preprocessor| {

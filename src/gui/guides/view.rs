@@ -39,9 +39,12 @@ pub(crate) fn guides_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, co
     }
     if let Some(control) = &mut recipe.control {
         picture_row(ui, state, commands, "Control picture", &control.image, (Some(Command::ChooseControl), Command::ClearControl));
-        let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
-        let hover = "ControlNet strength: 0 turns it off.";
-        slider_row(ui, "Control", &mut control.strength, SHARE, &scale, hover);
+        // A model that reads the picture itself has no strength for it.
+        if !state.shared.next.reads_control() {
+            let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
+            let hover = "ControlNet strength: 0 turns it off.";
+            slider_row(ui, "Control", &mut control.strength, SHARE, &scale, hover);
+        }
         preprocessor_row(ui, control);
     }
     if let Some(look) = state.guides.look_of(recipe) {
@@ -95,8 +98,8 @@ fn preprocessed_look(ui: &mut Ui, look: &Result<TextureHandle, String>) {
 }
 
 /// Draws the steps in which the `ControlNet` acts.
-pub(crate) fn control_steps_rows(ui: &mut Ui, recipe: &mut Recipe) {
-    let Some(control) = &mut recipe.control else { return };
+pub(crate) fn control_steps_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
+    let Some(control) = recipe.control.as_mut().filter(|_| !state.shared.next.reads_control()) else { return };
     let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
     let hover = "Part of the steps after which the ControlNet begins: 0 is the first step.";
     slider_row(ui, "Control start", &mut control.start, SHARE, &scale, hover);
@@ -161,7 +164,8 @@ fn add_menu(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands
     let button = bare_icon(ui, Icon::Plus, "Add a guide").on_hover_text(hover);
     Popup::menu(&button).accessible_name("Add a guide").show(|ui| {
         let start = recipe.init.is_none().then_some(("Start picture…", Command::ChooseStart));
-        let control = (recipe.has_control_net() && recipe.control.is_none()).then_some(("Control picture…", Command::ChooseControl));
+        let control =
+            (state.shared.next.takes_control() && recipe.control.is_none()).then_some(("Control picture…", Command::ChooseControl));
         let reference = state.shared.takes_references().is_ok().then_some(("Reference picture…", Command::AddReference));
         let person = state.shared.takes_person().is_ok().then_some(("Picture of a person…", Command::AddPerson));
         for (words, command) in start.into_iter().chain(reference).chain(control).chain(person) {

@@ -3,7 +3,7 @@
 
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::tests::*;
-use atelier_core::recipe::{ControlImage, Preprocessor, Rng};
+use atelier_core::recipe::{ControlImage, PartialRecipe, Preprocessor, Rng};
 use atelier_library::{CardFile, ModelCard, ModelKind};
 use atelier_studio::library_service::LibrarySnapshot;
 
@@ -64,6 +64,32 @@ fn a_control_picture_needs_a_controlnet_and_does_not_follow_to_a_model_without_o
     assert!(recipe_of(&studio).control.is_some());
     drop_files(&mut studio, &["sd_xl_base.safetensors"]);
     studio.until("the model", |app| app.state.shared.next.recipe.control.is_none());
+}
+
+#[test]
+fn a_model_that_reads_a_control_picture_itself_needs_no_controlnet() {
+    let mut studio = Studio::sized(ready(), [1440.0, 1600.0]);
+    let offers = |studio: &mut Studio| {
+        studio.click("Add a guide");
+        let is_offered = studio.harness.query_by_role_and_label(Role::Button, "Choose a control picture").is_some();
+        studio.press(Modifiers::NONE, Key::Escape);
+        is_offered
+    };
+    assert!(!offers(&mut studio));
+    let files = recipe_of(&studio).files.clone();
+    studio.app_mut().state.shared.next.with_control = Some(files);
+    studio.harness.run_ok();
+    assert!(offers(&mut studio));
+    let control = ControlImage::new(ImageSource::File("/p/depth.png".into()));
+    let made = Recipe { control: Some(control.clone()), ..recipe_of(&studio).clone() };
+    set(&mut studio, Recipe { control: None, ..made.clone() });
+    // Of a picture that was made so, the control picture comes back.
+    studio.app_mut().state.shared.next.apply_settings(&PartialRecipe::of(&made));
+    studio.harness.run_ok();
+    assert_eq!(recipe_of(&studio).control, Some(control));
+    assert!(!studio.sees("The control picture needs a ControlNet"));
+    assert!(studio.harness.query_by_role_and_label(Role::Slider, "Control").is_none(), "it has no strength");
+    assert_eq!(studio.app().state.shared.next.ready(), Ok(()));
 }
 
 #[test]

@@ -40,7 +40,8 @@ const PATCHED_SOURCES: &[&str] = &[
 ];
 
 /// Patches of headers, which only have to be found before the engine's.
-const PATCHED_HEADERS: &[&str] = &["transport.h", "clip.hpp", "conditioner.hpp", "denoiser.hpp", "lora.hpp", "rng_philox.hpp"];
+const PATCHED_HEADERS: &[&str] =
+    &["transport.h", "clip.hpp", "conditioner.hpp", "control.hpp", "denoiser.hpp", "lora.hpp", "rng_philox.hpp"];
 
 /// Patches within `src/tokenizers`, which is compiled as a whole: the data members of a class that
 /// all of it sees are changed.

@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_control_picture_of_an_earlier_version_acts_in_all_steps() {
-        let image: ControlImage = serde_json::from_str(r#"{"image":{"File":"pose.png"},"strength":0.4}"#).unwrap();
+        let image: ControlImage = serde_json::from_str(r#"{"image":{"file":"pose.png"},"strength":0.4}"#).unwrap();
         assert_eq!(image, ControlImage::with_strength(ImageSource::File("pose.png".into()), 0.4));
     }
 }

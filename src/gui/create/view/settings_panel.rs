@@ -395,7 +395,7 @@ fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     });
     let own = recipe.sampler_arguments.clone();
     text_row(ui, "Arguments", "apg_eta=1", &own, ROWS.sampler_arguments.help(), |text| text.clone_into(&mut recipe.sampler_arguments));
-    control_steps_rows(ui, recipe);
+    control_steps_rows(ui, state, recipe);
     if !recipe.reference_images.is_empty() || !recipe.resize_references || recipe.number_references {
         let hover = "Bring reference pictures to the size that the model learned, and number them for the prompt.";
         row(ui, "References", |ui| {

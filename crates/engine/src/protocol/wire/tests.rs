@@ -320,6 +320,7 @@ fn estimate() -> Estimate {
         corrections,
         trials: vec![MeasuredPlacement { placement: placement(), steps: 4, secs: 1.5 }],
         ignores_references: true,
+        reads_control: true,
     }
 }
 
