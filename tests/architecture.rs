@@ -66,12 +66,13 @@ const BLOCKING: &[&str] = &[
     "crate::gui::create::work",
     "crate::gui::dialog",
     "crate::gui::files",
+    "crate::gui::guides::work",
     "crate::gui::identify",
     "crate::settings",
 ];
 
 /// Functions beside those modules that block.
-const BLOCKING_FUNCTIONS: &[&str] = &["atelier_engine::probe"];
+const BLOCKING_FUNCTIONS: &[&str] = &["atelier_engine::probe", "atelier_engine::read_control"];
 
 /// Functions of those modules that do not.
 const PURE: &[&str] = &["atelier_library::builtin_card"];

@@ -16,9 +16,9 @@ use std::sync::OnceLock;
 
 use atelier_core::placement::{self, Module, ModuleSet};
 use atelier_core::recipe::{
-    ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, Rgb8, Scheduler,
+    ControlImage, FileRole, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Preprocessor, Recipe, Rgb8, Scheduler,
 };
-use atelier_engine::{End, Event, JobPhase, Task};
+use atelier_engine::{End, Event, JobPhase, Task, read_control};
 use serde_json::json;
 use support::alone::{Alone, deep, deep_options};
 use support::engine::Said;
@@ -77,7 +77,7 @@ fn controlled() -> Recipe {
 #[test]
 fn a_controlnet_follows_the_control_picture_as_strongly_as_asked() {
     let it = alone();
-    let with = |seed, strength| Recipe { control: Some(ControlImage { image: picture(64, 64, seed), strength }), ..controlled() };
+    let with = |seed, strength| Recipe { control: Some(ControlImage::with_strength(picture(64, 64, seed), strength)), ..controlled() };
     let strong = it.run(&with(1, 1.0));
     let plain = it.run(&controlled());
     assert_ne!(strong.pixels(), plain.pixels());
@@ -85,7 +85,7 @@ fn a_controlnet_follows_the_control_picture_as_strongly_as_asked() {
     assert_ne!(strong.pixels(), it.run(&with(1, 0.5)).pixels());
     assert_eq!(plain.pixels(), it.run(&with(1, 0.0)).pixels());
     // Of any size: it is fitted to the picture's.
-    let odd = Recipe { control: Some(ControlImage { image: picture(37, 111, 1), strength: 1.0 }), ..controlled() };
+    let odd = Recipe { control: Some(ControlImage::with_strength(picture(37, 111, 1), 1.0)), ..controlled() };
     assert_ne!(it.run(&odd).pixels(), plain.pixels());
     // On a device of its own, whose arithmetic is the processor's.
     let placement = placed("all=cpu,controlnet=GPU0", "");
@@ -95,11 +95,68 @@ fn a_controlnet_follows_the_control_picture_as_strongly_as_asked() {
 }
 
 #[test]
+fn a_controlnet_acts_in_the_steps_that_it_is_given() {
+    let it = alone();
+    let within = |start, end| {
+        let control = ControlImage { start, end, ..ControlImage::with_strength(picture(64, 64, 1), 1.0) };
+        Recipe { steps: 4, control: Some(control), ..controlled() }
+    };
+    let pixels = |recipe: &Recipe| it.run(recipe).pixels().to_vec();
+    let whole = pixels(&within(0.0, 1.0));
+    let plain = pixels(&Recipe { control: None, ..within(0.0, 1.0) });
+    let (first, last) = (pixels(&within(0.0, 0.5)), pixels(&within(0.5, 1.0)));
+    assert_eq!([&whole, &plain, &first, &last].into_iter().collect::<HashSet<_>>().len(), 4);
+    assert_eq!(pixels(&within(0.0, 0.5)), first);
+    // Steps 1 and 2 of 4 begin before 0.4 of them are over.
+    assert_eq!(pixels(&within(0.0, 0.4)), first);
+    assert_eq!(pixels(&within(0.3, 1.0)), last);
+    for nowhere in [within(0.5, 0.5), within(0.8, 0.2), within(0.9, 1.0)] {
+        assert_eq!(pixels(&nowhere), plain);
+    }
+    // A branch goes on from steps that were controlled as its parent's were.
+    let parent = within(0.0, 1.0);
+    let branch = Recipe { earlier_steps: parent.steps_until(2, None), ..within(0.0, 0.5) };
+    assert_eq!(pixels(&branch), first);
+    let branch = Recipe { earlier_steps: within(1.0, 1.0).steps_until(2, None), ..parent };
+    assert_eq!(pixels(&branch), last);
+}
+
+#[test]
+fn a_controlnet_in_diffusers_names_is_the_same_one() {
+    let it = alone();
+    let control = Some(ControlImage::with_strength(picture(64, 64, 1), 1.0));
+    let recipe = Recipe { control, ..controlled() };
+    let mut renamed = recipe.clone();
+    let path = folder("controlled").join("diffusers.safetensors");
+    families::sd15_controlnet_of_diffusers().write(&path).unwrap();
+    renamed.files.set(FileRole::Controlnet, path);
+    assert_eq!(it.run(&renamed).pixels(), it.run(&recipe).pixels());
+}
+
+#[test]
+fn a_preprocessor_makes_the_control_picture_that_is_used() {
+    let it = alone();
+    let with = |preprocessor| {
+        let control = ControlImage { preprocessor, ..ControlImage::with_strength(picture(96, 80, 3), 1.0) };
+        Recipe { control: Some(control), ..controlled() }
+    };
+    let mut seen = HashSet::from([it.run(&with(None)).pixels().to_vec()]);
+    for preprocessor in Preprocessor::ALL {
+        let recipe = with(Some(*preprocessor));
+        let made = it.run(&recipe).pixels().to_vec();
+        let control = read_control(recipe.control.as_ref().unwrap(), (64, 64)).unwrap();
+        let finished = Recipe { control: Some(ControlImage::with_strength(ImageSource::Pixels(control), 1.0)), ..recipe };
+        assert_eq!(it.run(&finished).pixels(), made, "{preprocessor}");
+        assert!(seen.insert(made), "{preprocessor}");
+    }
+}
+
+#[test]
 fn a_controlnet_of_another_family_is_refused_before_anything_loads() {
     let it = alone();
     let mut recipe = recipe();
     recipe.files.set(FileRole::Controlnet, controlled().files.get(FileRole::Controlnet).unwrap());
-    let said = it.run(&Recipe { control: Some(ControlImage { image: picture(64, 64, 1), strength: 1.0 }), ..recipe });
+    let said = it.run(&Recipe { control: Some(ControlImage::with_strength(picture(64, 64, 1), 1.0)), ..recipe });
     let advice = &said.failure().advice;
     assert!(advice.sentence.contains("ControlNet") && advice.sentence.contains("Z-Image"), "{advice:?}");
     assert!(said.phases().is_empty());

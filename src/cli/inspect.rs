@@ -89,6 +89,15 @@ fn lines(tool: Option<Tool>, it: &Inspected) -> Vec<String> {
             format!("{scale} times{strength}{steps}{upscaler}")
         }),
     );
+    let named = |name: &str, value: Option<f32>| value.map(|value| format!("{name} {value}"));
+    let control = [
+        it.control_model.clone(),
+        it.control_preprocessor.clone(),
+        named("strength", it.control_strength),
+        named("from", it.control_start),
+        named("to", it.control_end),
+    ];
+    add("control", Some(control.into_iter().flatten().collect::<Vec<_>>().join(", ")));
     add("noise", it.rng.clone());
     add("model", model(&it.model));
     add("VAE", model(&it.vae));

@@ -360,7 +360,13 @@ fn recipe_of_flags(
         control: inputs
             .control_image
             .as_ref()
-            .map(|path| ControlImage { image: file(path), strength: inputs.control_strength })
+            .map(|path| ControlImage {
+                image: file(path),
+                strength: inputs.control_strength,
+                start: inputs.control_start,
+                end: inputs.control_end,
+                preprocessor: inputs.control_prepare,
+            })
             .or(usual.control),
         person: person::of_flags(person, usual.person)?,
         loras,

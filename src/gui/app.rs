@@ -204,7 +204,7 @@ impl App {
                 None => canvas::State::new(options.paths.clone()),
                 Some(beside) => canvas::State::beside(beside.backups.as_ref().map(|own| own.path().to_owned())),
             },
-            guides: guides::State,
+            guides: guides::State::default(),
             styles: styles::State { folder: options.paths.as_ref().map(Paths::styles), ..styles::State::default() },
             live: live::State::new(options.paths.clone()),
             palette: palette::State::default(),
@@ -324,12 +324,13 @@ impl App {
             self.with(ctx, |_, context| create::open::open(files, false, context));
         }
         self.follow_picture(ctx);
-        self.with(ctx, |Features { canvas, create, devices, live, models, gallery, memory, program, .. }, context| {
+        self.with(ctx, |Features { canvas, create, devices, guides, live, models, gallery, memory, program, .. }, context| {
             let live_size_px = || live.shown_size_px().filter(|_| create.session.following());
             create.document_size_px = canvas.shown_size_px().or_else(live_size_px);
             create::pictures::refresh_textures(create, context);
             create::pictures::read_kept(create, models.is_known, context);
             create::update::refresh_files(create, context);
+            guides::update::refresh(guides, context);
             if devices::requests::refresh(devices, context) {
                 // The newest question takes the place of others.
                 models.fit_queries.drop_pending();

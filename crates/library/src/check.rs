@@ -29,6 +29,8 @@ pub struct Checked {
     pub looks_at_references: bool,
     /// True where it is given its start picture beside the noise: for inpainting or edits.
     pub sees_start_picture: bool,
+    /// True where it is given a control picture without a `ControlNet`.
+    pub reads_control: bool,
     /// False where the VAE has no encoder, and pictures cannot be started from.
     pub encodes_pictures: bool,
     /// True with a `PhotoMaker` v2, which reads features of faces beside pictures.
@@ -79,6 +81,7 @@ impl HeaderCache {
         }
         let looks_at_references = set.main_role().and_then(|role| set.known(role)).is_some_and(|known| known.kind.looks_at_references);
         let sees_start_picture = set.main_role().and_then(|role| set.known(role)).is_some_and(|known| known.kind.sees_start_picture);
+        let reads_control = set.main_role().and_then(|role| set.known(role)).is_some_and(|known| known.kind.reads_control);
         let needs_id_embedding = set
             .known(FileRole::Photomaker)
             .is_some_and(|known| known.header.tensors.iter().any(|tensor| tensor.name.contains(PHOTOMAKER_V2)));
@@ -90,6 +93,7 @@ impl HeaderCache {
             size_multiple: family.size_multiple(),
             looks_at_references,
             sees_start_picture,
+            reads_control,
             encodes_pictures,
             needs_id_embedding,
             files,

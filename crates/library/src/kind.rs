@@ -32,6 +32,8 @@ pub struct FileKind {
     /// True for a diffusion module that is given its start picture beside the noise: for inpainting or
     /// edits.
     pub sees_start_picture: bool,
+    /// True for a diffusion module that is given a control picture without a `ControlNet`.
+    pub reads_control: bool,
     /// The modules in it, by the roles that files of them alone would have.
     pub contains: Vec<FileRole>,
     /// Width of a text encoder.
@@ -65,6 +67,10 @@ const EDIT: &str = " edit";
 /// Variants that fill a masked part.
 const INPAINTING: &str = " inpainting";
 const FILL: &str = " Fill";
+/// Variant that is given a control picture beside the noise.
+const CONTROL: &str = " control";
+/// Variant that fills a masked part and is given a control picture.
+const FLEX_2: &str = " Flex.2";
 
 /// Says what a file is.
 #[must_use]
@@ -79,6 +85,7 @@ pub fn identify(header: &Header) -> FileKind {
         is_lora: false,
         looks_at_references: false,
         sees_start_picture: false,
+        reads_control: false,
         contains: Vec::new(),
         text_width: None,
         vocabulary: None,
@@ -248,8 +255,15 @@ impl<'a> Tensors<'a> {
             if has("distilled_guidance_layer.in_proj.weight") {
                 return Some((Family::Chroma, ""));
             }
-            // Fill is given the masked picture and the mask beside the noise: 384 numbers a patch.
-            return Some((Family::Flux, if dimension("img_in.weight", 1) == Some(384) { FILL } else { "" }));
+            // Numbers of a patch of four latents: 64 of noise, 64 of a control picture, 64 of the
+            // masked picture, and 4 (Flex.2) or 256 (Fill) of the mask.
+            let variant = match dimension("img_in.weight", 1).or_else(|| dimension("x_embedder.weight", 1)) {
+                Some(128) => CONTROL,
+                Some(196) => FLEX_2,
+                Some(384) => FILL,
+                _ => "",
+            };
+            return Some((Family::Flux, variant));
         }
         let unet = has("input_blocks.0.0.weight") || (has("conv_in.weight") && starts("down_blocks."));
         if !unet {
@@ -287,7 +301,8 @@ impl<'a> Tensors<'a> {
         ];
         kind.family = Some(family);
         kind.looks_at_references = family.looks_at_references() || variant == EDIT;
-        kind.sees_start_picture = [INPAINTING, EDIT, FILL].contains(&variant);
+        kind.sees_start_picture = [INPAINTING, EDIT, FILL, FLEX_2].contains(&variant);
+        kind.reads_control = [CONTROL, FLEX_2].contains(&variant);
         kind.contains.push(FileRole::Diffusion);
         let clip_l = self.names().any(|it| it.starts_with("cond_stage_model.") && !it.starts_with("cond_stage_model.1."));
         let parts = PARTS.iter().filter(|(start, _)| self.any_starts(start)).map(|(_, role)| *role);

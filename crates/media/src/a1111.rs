@@ -8,7 +8,7 @@
 use std::fmt;
 use std::path::Path;
 
-use atelier_core::recipe::{FileRole, PictureInfo, Recipe, Rng, Sampler, Scheduler, SeedBlend, take_loras};
+use atelier_core::recipe::{FileRole, PictureInfo, Preprocessor, Recipe, Rng, Sampler, Scheduler, SeedBlend, take_loras};
 
 /// Fewer pairs than this are a line of prose.
 const FEWEST_PAIRS: usize = 3;
@@ -84,6 +84,15 @@ impl Parameters {
         }
         if let Some(layers) = recipe.clip_skip {
             it.push("Clip skip", layers);
+        }
+        if let Some(control) = &recipe.control {
+            let mut unit = Self::default();
+            unit.push("Module", control.preprocessor.map_or("none", Preprocessor::key));
+            unit.push("Model", stem(recipe.files.get(FileRole::Controlnet)).unwrap_or_else(|| "None".to_owned()));
+            unit.push("Weight", control.strength);
+            unit.push("Guidance Start", control.start);
+            unit.push("Guidance End", control.end);
+            it.push("ControlNet 0", unit.pairs.iter().map(|(key, value)| format!("{key}: {value}")).collect::<Vec<_>>().join(", "));
         }
         if let Some(guidance) = recipe.image_guidance {
             it.push("Image CFG scale", guidance);
@@ -296,7 +305,7 @@ fn lines_after(lines: &[&str]) -> Vec<(String, String)> {
 
 /// The first `key: value` pairs of a line; a value that begins with a quotation mark or a bracket
 /// is JSON, any other goes to the next comma.
-fn pairs(line: &str) -> Vec<(String, String)> {
+pub(crate) fn pairs(line: &str) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     let mut rest = line;
     let mut open_brackets = MAX_OPEN_BRACKETS;

@@ -19,6 +19,7 @@ mod inspect;
 mod jpeg;
 mod png;
 mod png_text;
+mod preprocess;
 mod profile;
 mod stored_recipe;
 mod strict_jpeg;
@@ -30,9 +31,10 @@ pub use export::{ExportFormat, export_bytes, export_picture};
 pub use fine::{keep_outside, keep_upscaled, own_colours};
 pub use folder::{PICTURE_ENDINGS, is_picture_name, picture_files};
 pub use inspect::{
-    PictureHires, PictureLora, PictureModel, PictureSettings, Tool, read_settings, read_stealth_settings, settings_of_texts,
+    PictureControl, PictureHires, PictureLora, PictureModel, PictureSettings, Tool, read_settings, read_stealth_settings, settings_of_texts,
 };
 pub use jpeg::{decode_jpeg, encode_jpeg};
 pub use png::{Metadata, encode_picture, picture_file_names, read_metadata, save_picture, write_picture};
+pub use preprocess::{inverted, line_art, scribble, soft_edges, without_details};
 pub use stored_recipe::{MissingFile, RestoredRecipe, StoredRecipe};
 pub use thumbnail::thumbnail;

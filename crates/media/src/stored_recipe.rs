@@ -230,7 +230,8 @@ mod tests {
     use super::*;
     use atelier_core::canvas::{AreaFill, AreaSettings, Borders, StartFit};
     use atelier_core::recipe::{
-        ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, Person, PlacementText, Rgb8, Rng, Sampler, Scheduler, SeedBlend,
+        ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, Person, PlacementText, Preprocessor, Rgb8, Rng, Sampler, Scheduler,
+        SeedBlend,
     };
 
     const INFO: PictureInfo = PictureInfo { index: 2, seed: 44, cpu_math: Some(CpuMath::Bf16) };
@@ -257,7 +258,13 @@ mod tests {
             mask: Some(ImageSource::File("/home/someone/mask.png".into())),
             start_fit: StartFit::Fit,
             reference_images: vec![ImageSource::File("/home/someone/ref.png".into())],
-            control: Some(ControlImage { image: ImageSource::File("/home/someone/pose.png".into()), strength: 0.9 }),
+            control: Some(ControlImage {
+                image: ImageSource::File("/home/someone/pose.png".into()),
+                strength: 0.8,
+                start: 0.1,
+                end: 0.6,
+                preprocessor: Some(Preprocessor::SoftEdge),
+            }),
             person: Person {
                 images: vec![ImageSource::File("/home/someone/ann.png".into())],
                 style_strength: 35.0,

@@ -33,7 +33,7 @@ pub(super) use steps::{LikeFlags, StepFlags};
 use atelier_core::cpu_math::{CpuMath, UnknownCpuMath};
 use atelier_core::device::SimulatedDevices;
 use atelier_core::placement::{ModuleSet, one_device};
-use atelier_core::recipe::{ControlImage, Lora, PredictionType, ROWS, Recipe, Rng, Row, SHARE, Sampler, Scheduler};
+use atelier_core::recipe::{ControlImage, Lora, PredictionType, Preprocessor, ROWS, Recipe, Rng, Row, SHARE, Sampler, Scheduler};
 use atelier_engine::{DEFAULT_PORT, ServerAddress};
 
 const MODEL: &str = "Model";
@@ -343,6 +343,14 @@ pub(super) struct InputFlags {
     /// ControlNet strength, 0 to 1
     #[arg(long, value_name = "X", default_value_t = ControlImage::USUAL_STRENGTH, value_parser = unit, requires = "control_image", help_heading = INPUTS)]
     pub(super) control_strength: f32,
+    /// Part of the steps after which the ControlNet begins, 0 to 1
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = unit, requires = "control_image", help_heading = INPUTS)]
+    pub(super) control_start: f32,
+    /// Part of the steps after which the ControlNet ends, 0 to 1
+    #[arg(long, value_name = "X", default_value_t = ControlImage::USUAL_END, value_parser = unit, requires = "control_image", help_heading = INPUTS)]
+    pub(super) control_end: f32,
+    #[arg(long, alias = "control-preprocessor", value_name = "NAME", requires = "control_image", help_heading = INPUTS, help = preprocessor_help())]
+    pub(super) control_prepare: Option<Preprocessor>,
 }
 
 // What `DeviceFlags` has for batches has no effect on an upscaler.
@@ -646,6 +654,11 @@ pub struct ServeFlags {
     /// CPU threads; 0 or less: all cores, or all but one if there are more than four
     #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
     pub(super) threads: Option<i32>,
+}
+
+fn preprocessor_help() -> String {
+    let names = Preprocessor::ALL.iter().map(|it| it.key()).collect::<Vec<_>>().join(", ");
+    format!("Make outlines or the like of the control picture first: {names} [default: use it as it is]")
 }
 
 fn one_of<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> String {

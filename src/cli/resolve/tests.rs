@@ -7,7 +7,8 @@ use super::*;
 use atelier_core::canvas::StartFit;
 use atelier_core::placement::{Module, ModuleSet, parse_backend, parse_params_backend};
 use atelier_core::recipe::{
-    CacheMode, Hires, Person, PredictionType, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, VaeFormat,
+    CacheMode, Hires, Person, PredictionType, Preprocessor, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache,
+    VaeFormat,
 };
 
 fn job(args: &[&str]) -> Result<ResolvedJob, UsageError> {
@@ -345,6 +346,12 @@ fn every_flag_reaches_the_recipe() {
         "c.png",
         "--control-strength",
         "0.8",
+        "--control-start",
+        "0.1",
+        "--control-end",
+        "0.7",
+        "--control-prepare",
+        "scribble",
         "-t",
         "3",
         "--backend",
@@ -463,7 +470,13 @@ fn every_flag_reaches_the_recipe() {
         reference_images: vec![image("r1"), image("r2")],
         resize_references: false,
         number_references: true,
-        control: Some(ControlImage { image: image("c.png"), strength: 0.8 }),
+        control: Some(ControlImage {
+            image: image("c.png"),
+            strength: 0.8,
+            start: 0.1,
+            end: 0.7,
+            preprocessor: Some(Preprocessor::Scribble),
+        }),
         person: Person::default(),
         loras: vec![Lora { path: "a".into(), strength: 0.5 }, Lora { path: "b".into(), strength: 1.0 }],
         disabled_loras: Vec::new(),

@@ -309,7 +309,7 @@ impl FeatureCommand for Command {
             Self::Undo => edited.and_then(|it| it.document.next_undo().map(drop).ok_or("Nothing was changed yet.")),
             Self::Redo => edited.and_then(|it| it.document.next_redo().map(drop).ok_or("Nothing was undone.")),
             Self::SetKind(LayerKind::Control) | Self::AddLayer(LayerKind::Control) => {
-                edited.and(shared.next.recipe.has_control_net().then_some(()).ok_or("Choose a ControlNet among the model's files first."))
+                edited.and(shared.next.takes_control().then_some(()).ok_or("Choose a ControlNet among the model's files first."))
             }
             Self::SetKind(LayerKind::Reference) | Self::AddLayer(LayerKind::Reference) => edited.and_then(|_| shared.takes_references()),
             Self::GenerateRegions if edited.is_ok_and(|it| it.regions().next().is_none()) => {

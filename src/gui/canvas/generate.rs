@@ -95,7 +95,8 @@ fn analysed(document: &mut OpenDocument, analysis: Analysis) {
 }
 
 fn ask(document: &mut OpenDocument, analysis: &Analysis, options: &ToolOptions, context: &mut Context<'_>) {
-    let mut recipe = recipe(&context.shared.next.recipe, document, analysis, options);
+    let next = &context.shared.next;
+    let mut recipe = recipe((&next.recipe, next.takes_control()), document, analysis, options);
     if context.shared.next.recipe.seed >= 0 {
         recipe.seed = next_seed(&mut document.seed_uses, analysis.basis, &recipe);
     }
@@ -104,15 +105,21 @@ fn ask(document: &mut OpenDocument, analysis: &Analysis, options: &ToolOptions, 
 }
 
 /// The recipe of a document's pictures, whose size stays the one at which the model works best. Its
-/// seed is drawn here, so that its job is known by it.
-pub(crate) fn recipe(base: &Recipe, document: &OpenDocument, analysis: &Analysis, options: &ToolOptions) -> Recipe {
+/// seed is drawn here, so that its job is known by it. `takes_control`: its model can follow a
+/// control picture.
+pub(crate) fn recipe(
+    (base, takes_control): (&Recipe, bool),
+    document: &OpenDocument,
+    analysis: &Analysis,
+    options: &ToolOptions,
+) -> Recipe {
     let picture = &analysis.picture;
     // What has no pixels has nothing to be kept.
     let strength = if analysis.uncovered.is_empty() { options.strength } else { 1.0 };
     // What is drawn on the canvas is what the model sees.
     let crop = document.crop.or(Some(analysis.crop)).filter(|crop| !crop.is_empty());
     let seed = if base.seed < 0 { random_seed() } else { base.seed };
-    let base = &guided(base, document, analysis);
+    let base = &guided(base, takes_control, document, analysis);
     if let Some(Extension { picture, borders }) = &analysis.extension {
         return Recipe {
             seed,
@@ -136,7 +143,7 @@ pub(crate) fn recipe(base: &Recipe, document: &OpenDocument, analysis: &Analysis
 }
 
 /// A recipe with the words of the region and the guides of the layers.
-fn guided(base: &Recipe, document: &OpenDocument, analysis: &Analysis) -> Recipe {
+fn guided(base: &Recipe, takes_control: bool, document: &OpenDocument, analysis: &Analysis) -> Recipe {
     let mut recipe = base.clone();
     let region = analysis.basis.region.and_then(|id| document.document.content().layer(id));
     if let Some(LayerKind::Region { words }) = region.map(|layer| &layer.kind)
@@ -149,7 +156,7 @@ fn guided(base: &Recipe, document: &OpenDocument, analysis: &Analysis) -> Recipe
             recipe.drop_unusable_guides();
         }
     }
-    if let Some(control) = analysis.control.as_ref().filter(|_| recipe.has_control_net()) {
+    if let Some(control) = analysis.control.as_ref().filter(|_| takes_control) {
         recipe.set_control_picture(ImageSource::Pixels(control.clone()));
     }
     recipe.reference_images.extend(analysis.references.iter().cloned().map(ImageSource::Pixels));

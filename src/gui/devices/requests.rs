@@ -165,6 +165,7 @@ pub(crate) fn estimated(state: &mut State, recipe: &Recipe, result: Result<Estim
         return;
     }
     if let Ok(estimate) = &result {
+        context.shared.next.with_control = estimate.reads_control.then(|| recipe.files.clone());
         context.shared.without_references = estimate.ignores_references.then(|| recipe.files.clone());
     }
     let board = &mut state.board;

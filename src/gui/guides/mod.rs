@@ -5,6 +5,7 @@ pub mod command;
 pub mod state;
 pub(crate) mod update;
 pub(crate) mod view;
+pub(crate) mod work;
 
 pub use command::Command;
 pub use state::State;

@@ -2,11 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use eframe::egui::TextureOptions;
+
 use crate::gui::context::Context;
 use crate::gui::create::choose::choose;
 use crate::gui::dialog::FileDialog;
 use crate::gui::guides::command::Command;
-use crate::gui::guides::state::State;
+use crate::gui::guides::state::{ControlLook, State, WantedLook};
+use crate::gui::guides::work;
 use crate::gui::workers::Worker;
 use atelier_core::recipe::{ImageSource, InitImage};
 
@@ -49,6 +52,27 @@ pub(crate) fn update(_: &mut State, command: Command, context: &mut Context<'_>)
         Command::RemovePerson(index) => context.shared.remove_person_picture(index),
         Command::StartFromFile(path) => start_from(ImageSource::File(path), context),
     }
+}
+
+/// Has what a preprocessor makes of the control picture made anew, where it is another one.
+pub(crate) fn refresh(state: &mut State, context: &Context<'_>) {
+    let wanted = WantedLook::of(&context.shared.next.recipe);
+    if state.is_looking || state.look.as_ref().map(|look| &look.wanted) == wanted.as_ref() {
+        return;
+    }
+    state.look = wanted.clone().map(|wanted| ControlLook { wanted, made: None });
+    let Some(wanted) = wanted else { return };
+    state.is_looking = true;
+    let marks = context.background.reading_marks();
+    context.run(
+        Worker::Files,
+        move || (work::look(&wanted, marks.as_ref().as_ref()), wanted),
+        |(made, wanted), features, context| {
+            features.guides.is_looking = false;
+            let made = made.map(|look| context.egui.load_texture("control", look, TextureOptions::LINEAR));
+            features.guides.look = Some(ControlLook { wanted, made: Some(made) });
+        },
+    );
 }
 
 /// Takes the pictures of a person from the folder that a pasted command names.

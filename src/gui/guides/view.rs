@@ -3,7 +3,9 @@
 
 use std::path::Path;
 
-use eframe::egui::{Align, ComboBox, Frame, Image, Label, Layout, Margin, Popup, RichText, Sense, Ui, load::SizedTexture, vec2};
+use eframe::egui::{
+    Align, ComboBox, Frame, Image, Label, Layout, Margin, Popup, RichText, Sense, TextureHandle, Ui, load::SizedTexture, vec2,
+};
 
 use crate::gui::command::Commands;
 use crate::gui::feature_command::FeatureCommand as _;
@@ -14,10 +16,12 @@ use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, bare_icon, command_control, file_name, heading, icon_button, slider_row};
 use atelier_core::canvas::{AreaSettings, StartFit};
-use atelier_core::recipe::{FileRole, ImageSource, Person, Recipe, SHARE};
+use atelier_core::recipe::{ControlImage, FileRole, ImageSource, Person, Preprocessor, Recipe, SHARE};
 
 /// Side of a small look at a picture, in points.
 const LOOK: f32 = 44.0;
+/// Height of what a preprocessor made of the control picture, in points.
+const PREPROCESSED_LOOK: f32 = 120.0;
 
 /// Draws what guides the picture beside its words: the picture to start from, reference pictures,
 /// the control picture and a person.
@@ -35,11 +39,72 @@ pub(crate) fn guides_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, co
     }
     if let Some(control) = &mut recipe.control {
         picture_row(ui, state, commands, "Control picture", &control.image, (Some(Command::ChooseControl), Command::ClearControl));
-        let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
-        let hover = "ControlNet strength: 0 turns it off.";
-        slider_row(ui, "Control", &mut control.strength, SHARE, &scale, hover);
+        // A model that reads the picture itself has no strength for it.
+        if !state.shared.next.reads_control() {
+            let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
+            let hover = "ControlNet strength: 0 turns it off.";
+            slider_row(ui, "Control", &mut control.strength, SHARE, &scale, hover);
+        }
+        preprocessor_row(ui, control);
+    }
+    if let Some(look) = state.guides.look_of(recipe) {
+        preprocessed_look(ui, look);
     }
     person_rows(ui, state, recipe, commands);
+}
+
+/// Draws the choice of what is made of the control picture.
+fn preprocessor_row(ui: &mut Ui, control: &mut ControlImage) {
+    const NONE: &str = "None";
+    widgets::row(ui, "Preprocessor", |ui| {
+        let combo = ComboBox::from_id_salt("Preprocessor")
+            .width(ui.available_width())
+            .icon(widgets::chevron)
+            .selected_text(control.preprocessor.map_or(NONE, Preprocessor::label))
+            .show_ui(ui, |ui| {
+                ui.selectable_value(&mut control.preprocessor, None, NONE)
+                    .on_hover_text("Use the picture as it is: finished outlines, a depth map or a pose.");
+                for preprocessor in Preprocessor::ALL {
+                    let hover = match preprocessor {
+                        Preprocessor::Canny => "Draw thin outlines.",
+                        Preprocessor::SoftEdge => "Draw broad, soft outlines.",
+                        Preprocessor::LineArt => "Draw the dark lines of a drawing in white.",
+                        Preprocessor::Scribble => "Draw few thick strokes.",
+                        Preprocessor::Tile => "Leave out the details, so that a tile ControlNet draws new ones.",
+                        Preprocessor::Invert => "Exchange dark and light: black lines on paper become white ones on black.",
+                    };
+                    ui.selectable_value(&mut control.preprocessor, Some(*preprocessor), preprocessor.label()).on_hover_text(hover);
+                }
+            });
+        let hover = "What to make of the picture before the ControlNet sees it.";
+        combo.response.on_hover_text(hover).accessible_name("Preprocessor");
+    });
+}
+
+/// Draws what the preprocessor made of the control picture.
+fn preprocessed_look(ui: &mut Ui, look: &Result<TextureHandle, String>) {
+    match look {
+        Ok(texture) => {
+            widgets::row(ui, "", |ui| {
+                let image = Image::from_texture(SizedTexture::from_handle(texture)).alt_text("Preprocessed control picture");
+                let size = vec2(ui.available_width(), PREPROCESSED_LOOK);
+                ui.add(image.max_size(size).corner_radius(4)).on_hover_text("What the ControlNet sees.");
+            });
+        }
+        Err(sentence) => {
+            ui.add(Label::new(RichText::new(sentence).color(theme::palette(ui).warn)).wrap());
+        }
+    }
+}
+
+/// Draws the steps in which the `ControlNet` acts.
+pub(crate) fn control_steps_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
+    let Some(control) = recipe.control.as_mut().filter(|_| !state.shared.next.reads_control()) else { return };
+    let scale = Scale { step: 0.01, decimals: 2, logarithmic: false };
+    let hover = "Part of the steps after which the ControlNet begins: 0 is the first step.";
+    slider_row(ui, "Control start", &mut control.start, SHARE, &scale, hover);
+    let hover = "Part of the steps after which the ControlNet ends: with 0.6, the last steps are free to change details.";
+    slider_row(ui, "Control end", &mut control.end, SHARE, &scale, hover);
 }
 
 /// Draws the person: which `PhotoMaker`, from which pictures, and how strongly.
@@ -99,7 +164,8 @@ fn add_menu(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands
     let button = bare_icon(ui, Icon::Plus, "Add a guide").on_hover_text(hover);
     Popup::menu(&button).accessible_name("Add a guide").show(|ui| {
         let start = recipe.init.is_none().then_some(("Start picture…", Command::ChooseStart));
-        let control = (recipe.has_control_net() && recipe.control.is_none()).then_some(("Control picture…", Command::ChooseControl));
+        let control =
+            (state.shared.next.takes_control() && recipe.control.is_none()).then_some(("Control picture…", Command::ChooseControl));
         let reference = state.shared.takes_references().is_ok().then_some(("Reference picture…", Command::AddReference));
         let person = state.shared.takes_person().is_ok().then_some(("Picture of a person…", Command::AddPerson));
         for (words, command) in start.into_iter().chain(reference).chain(control).chain(person) {

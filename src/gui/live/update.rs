@@ -116,7 +116,7 @@ fn activity(state: &State, document: Option<&OpenDocument>, canvas: &canvas::Sta
 fn begin(state: &mut State, source: Source, canvas: &canvas::State, create: &create::State, context: &mut Context<'_>) {
     let of_canvas = canvas.edited().and_then(|document| {
         let analysis = generate::current(document, context.shared, &canvas.options)?;
-        let recipe = generate::recipe(&source.recipe, document, analysis, &canvas.options);
+        let recipe = generate::recipe((&source.recipe, context.shared.next.takes_control()), document, analysis, &canvas.options);
         Some((recipe, CandidateBase::new(document.number, analysis)))
     });
     let (recipe, base) = match of_canvas {

@@ -3,7 +3,7 @@
 
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::tests::*;
-use atelier_core::recipe::{ControlImage, Rng};
+use atelier_core::recipe::{ControlImage, PartialRecipe, Preprocessor, Rng};
 use atelier_library::{CardFile, ModelCard, ModelKind};
 use atelier_studio::library_service::LibrarySnapshot;
 
@@ -32,7 +32,7 @@ fn reference_and_control_pictures_are_seen_removed_and_kept_for_the_next_start()
     let picture = |name: &str| ImageSource::File(format!("/p/{name}.png").into());
     let mut recipe = Recipe {
         reference_images: vec![picture("one"), picture("two")],
-        control: Some(ControlImage { image: picture("pose"), strength: 0.6 }),
+        control: Some(ControlImage::with_strength(picture("pose"), 0.6)),
         threads: Some(3),
         rng: Rng::Cpu,
         ..ready()
@@ -54,7 +54,7 @@ fn reference_and_control_pictures_are_seen_removed_and_kept_for_the_next_start()
 
 #[test]
 fn a_control_picture_needs_a_controlnet_and_does_not_follow_to_a_model_without_one() {
-    let control = Some(ControlImage { image: ImageSource::File("/p/pose.png".into()), strength: 0.6 });
+    let control = Some(ControlImage::with_strength(ImageSource::File("/p/pose.png".into()), 0.6));
     let mut studio = Studio::sized(Recipe { control, ..ready() }, [1440.0, 1600.0]);
     assert!(studio.sees("The control picture needs a ControlNet"));
     assert!(studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled());
@@ -64,6 +64,57 @@ fn a_control_picture_needs_a_controlnet_and_does_not_follow_to_a_model_without_o
     assert!(recipe_of(&studio).control.is_some());
     drop_files(&mut studio, &["sd_xl_base.safetensors"]);
     studio.until("the model", |app| app.state.shared.next.recipe.control.is_none());
+}
+
+#[test]
+fn a_model_that_reads_a_control_picture_itself_needs_no_controlnet() {
+    let mut studio = Studio::sized(ready(), [1440.0, 1600.0]);
+    let offers = |studio: &mut Studio| {
+        studio.click("Add a guide");
+        let is_offered = studio.harness.query_by_role_and_label(Role::Button, "Choose a control picture").is_some();
+        studio.press(Modifiers::NONE, Key::Escape);
+        is_offered
+    };
+    assert!(!offers(&mut studio));
+    let files = recipe_of(&studio).files.clone();
+    studio.app_mut().state.shared.next.with_control = Some(files);
+    studio.harness.run_ok();
+    assert!(offers(&mut studio));
+    let control = ControlImage::new(ImageSource::File("/p/depth.png".into()));
+    let made = Recipe { control: Some(control.clone()), ..recipe_of(&studio).clone() };
+    set(&mut studio, Recipe { control: None, ..made.clone() });
+    // Of a picture that was made so, the control picture comes back.
+    studio.app_mut().state.shared.next.apply_settings(&PartialRecipe::of(&made));
+    studio.harness.run_ok();
+    assert_eq!(recipe_of(&studio).control, Some(control));
+    assert!(!studio.sees("The control picture needs a ControlNet"));
+    assert!(studio.harness.query_by_role_and_label(Role::Slider, "Control").is_none(), "it has no strength");
+    assert_eq!(studio.app().state.shared.next.ready(), Ok(()));
+}
+
+#[test]
+fn what_a_preprocessor_makes_of_the_control_picture_is_seen_before_it_is_used() {
+    let pixels = (0..64 * 48).flat_map(|n| if n % 64 < 20 { [250, 240, 10] } else { [10, 20, 90] }).collect();
+    let control = Some(ControlImage::new(ImageSource::Pixels(Rgb8::new(64, 48, pixels).unwrap())));
+    let mut recipe = Recipe { control, width: 64, height: 64, ..ready() };
+    recipe.files.set(FileRole::Controlnet, "/models/canny.gguf");
+    let mut studio = Studio::sized(recipe, [1440.0, 1600.0]);
+    let look = |studio: &Studio| studio.harness.query_by_role_and_label(Role::Image, "Preprocessed control picture").is_some();
+    assert!(!look(&studio));
+    studio.harness.get_by_role_and_label(Role::ComboBox, "Preprocessor").click();
+    studio.harness.run_ok();
+    studio.click("Soft edge");
+    assert_eq!(recipe_of(&studio).control.as_ref().unwrap().preprocessor, Some(Preprocessor::SoftEdge));
+    studio.until("the outlines", |app| app.state.guides.look_of(&app.state.shared.next.recipe).is_some());
+    studio.harness.run_ok();
+    assert!(look(&studio));
+    studio.harness.check_accessibility();
+    let missing = ControlImage { preprocessor: Some(Preprocessor::Canny), ..ControlImage::new(ImageSource::File("/no/such.png".into())) };
+    let recipe = Recipe { control: Some(missing), ..recipe_of(&studio).clone() };
+    set(&mut studio, recipe);
+    studio.until("the reason", |app| app.state.guides.look_of(&app.state.shared.next.recipe).is_some_and(Result::is_err));
+    studio.harness.run_ok();
+    assert!(studio.sees("such.png") && !look(&studio));
 }
 
 #[test]

@@ -183,6 +183,11 @@ impl Draft {
         Self { container, metadata, tensors: tensors.collect(), damage: None }
     }
 
+    /// Gives all tensors other names; their weights stay.
+    pub(crate) fn rename(&mut self, name: impl Fn(&str) -> String) {
+        self.tensors.iter_mut().for_each(|it| it.name = name(&it.name));
+    }
+
     /// Gives a tensor another number type, by safetensors' name of it.
     ///
     /// # Errors

@@ -188,22 +188,98 @@ pub struct ControlledFiles {
 pub fn controlled_sd15(dir: &Path) -> io::Result<ControlledFiles> {
     const UNET: [&str; 3] =
         ["model.diffusion_model.input_blocks.0.", "model.diffusion_model.output_blocks.11.0.", "model.diffusion_model.out."];
-    const CONTROLNET: [&str; 2] = ["control_model.input_hint_block.", "control_model.zero_convs.0."];
     let files = ControlledFiles {
         model: dir.join("sd15.safetensors"),
         taesd: dir.join("taesd.safetensors"),
         controlnet: dir.join("controlnet.safetensors"),
     };
-    let (mut model, mut controlnet) = (Model::default(), Model::default());
+    let mut model = Model::default();
     model.unet(&Unet::SD15);
     model.text_encoder("cond_stage_model.transformer.text_model");
-    controlnet.controlnet(&Unet::SD15);
-    for (path, tensors, filled) in [(&files.model, &model.0, &UNET[..]), (&files.controlnet, &controlnet.0, &CONTROLNET[..])] {
-        let is_hole = |name: &str| !filled.iter().any(|start| name.starts_with(start));
-        Draft::with_holes(Container::Safetensors, tensors, &[], is_hole).write(path)?;
-    }
+    let is_hole = |name: &str| !UNET.iter().any(|start| name.starts_with(start));
+    Draft::with_holes(Container::Safetensors, &model.0, &[], is_hole).write(&files.model)?;
+    controlnet(&Unet::SD15).write(&files.controlnet)?;
     write_safetensors(&files.taesd, &autoencoder_tensors(4), 1, true)?;
     Ok(files)
+}
+
+/// A `ControlNet` for such a UNet.
+fn controlnet(shape: &Unet) -> Draft {
+    const FILLED: [&str; 2] = ["control_model.input_hint_block.", "control_model.zero_convs.0."];
+    let mut model = Model::default();
+    model.controlnet(shape);
+    Draft::with_holes(Container::Safetensors, &model.0, &[], |name| !FILLED.iter().any(|start| name.starts_with(start)))
+}
+
+/// The `ControlNet` of [`controlled_sd15`] as diffusers names its tensors.
+#[must_use]
+pub fn sd15_controlnet_of_diffusers() -> Draft {
+    let mut draft = controlnet(&Unet::SD15);
+    draft.rename(diffusers_controlnet_name);
+    draft
+}
+
+/// A `ControlNet` of SDXL, in the first names and as diffusers names its tensors.
+#[must_use]
+pub fn sdxl_controlnets() -> [Draft; 2] {
+    let first = controlnet(&Unet::SDXL);
+    let mut renamed = first.clone();
+    renamed.rename(diffusers_controlnet_name);
+    [first, renamed]
+}
+
+/// diffusers' name of a tensor of a `ControlNet`.
+fn diffusers_controlnet_name(name: &str) -> String {
+    let name = name.trim_start_matches("control_model.");
+    let parts: Vec<&str> = name.split('.').collect();
+    let number = |at: usize| parts.get(at).and_then(|it| it.parse::<usize>().ok()).unwrap_or_default();
+    let rest = |from: usize| parts[from..].join(".");
+    let residual = |block: String, from: usize| {
+        let part = match (parts[from], parts[from + 1]) {
+            ("in_layers", "0") => "norm1",
+            ("in_layers", _) => "conv1",
+            ("emb_layers", _) => "time_emb_proj",
+            ("out_layers", "0") => "norm2",
+            ("out_layers", _) => "conv2",
+            _ => return format!("{block}.conv_shortcut.{}", rest(from + 1)),
+        };
+        format!("{block}.{part}.{}", rest(from + 2))
+    };
+    match parts[0] {
+        "time_embed" => format!("time_embedding.linear_{}.{}", if number(1) == 0 { 1 } else { 2 }, rest(2)),
+        "label_emb" => format!("add_embedding.linear_{}.{}", if number(2) == 0 { 1 } else { 2 }, rest(3)),
+        "zero_convs" => format!("controlnet_down_blocks.{}.{}", number(1), rest(3)),
+        "middle_block_out" => format!("controlnet_mid_block.{}", rest(2)),
+        "input_hint_block" => match number(1) {
+            0 => format!("controlnet_cond_embedding.conv_in.{}", rest(2)),
+            14 => format!("controlnet_cond_embedding.conv_out.{}", rest(2)),
+            at => format!("controlnet_cond_embedding.blocks.{}.{}", at / 2 - 1, rest(2)),
+        },
+        "middle_block" if number(1) == 1 => format!("mid_block.attentions.0.{}", rest(2)),
+        "middle_block" => residual(format!("mid_block.resnets.{}", number(1) / 2), 2),
+        "input_blocks" if number(1) == 0 => format!("conv_in.{}", rest(3)),
+        "input_blocks" => {
+            let (level, at) = ((number(1) - 1) / 3, (number(1) - 1) % 3);
+            match (at, parts[2]) {
+                (2, _) => format!("down_blocks.{level}.downsamplers.0.conv.{}", rest(4)),
+                (_, "0") => residual(format!("down_blocks.{level}.resnets.{at}"), 3),
+                _ => format!("down_blocks.{level}.attentions.{at}.{}", rest(3)),
+            }
+        }
+        _ => name.to_owned(),
+    }
+}
+
+/// A small Flux that reads so many numbers of a patch: 128 with a control picture, 196 with a masked
+/// one too (Flex.2). Without T5, whose size is fixed in the engine, which does without it.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn flux(inputs: usize, dir: &Path) -> io::Result<Vec<(&'static str, Part)>> {
+    const WIDTH: usize = 128;
+    let draft = |tensors: &Tensors| Part::Draft(Draft::new(Container::Safetensors, tensors, &[]));
+    let module = crate::headers::flux(WIDTH, inputs, 1, 1);
+    Ok(vec![("diffusion", draft(&module.0)), ("clip_l", clip_l(dir)?), ("taesd", draft(&autoencoder_tensors(16)))])
 }
 
 /// An embedding (textual inversion) for SD1.5.

@@ -26,7 +26,7 @@ pub fn sdxl(path: &Path) -> io::Result<()> {
 /// SDXL in one file of F16, with random weights if wanted.
 pub fn sdxl_with(path: &Path, contents: Contents) -> io::Result<()> {
     let mut model = Model::default();
-    model.unet(&Unet { base: 320, multiples: &[1, 2, 4], depths: &[0, 2, 10], middle: 10, context: 2048, label: 2816, linear: true });
+    model.unet(&Unet::SDXL);
     model.text_encoder("conditioner.embedders.0.transformer.text_model");
     model.clip_g();
     model.vae("first_stage_model.", 4, true);
@@ -43,38 +43,7 @@ pub fn flux_dev_with(dir: &Path, contents: Contents) -> io::Result<Parts> {
     const WIDTH: usize = 3072;
     const TEXT_WIDTH: usize = 4096;
     const HIDDEN: usize = 10_240;
-    let mut it = Model::default();
-    it.linear("img_in", WIDTH, 64, 1.0);
-    it.linear("txt_in", WIDTH, TEXT_WIDTH, 1.0);
-    for (part, inputs) in [("time_in", 256), ("guidance_in", 256), ("vector_in", TEXT)] {
-        it.linear(&format!("{part}.in_layer"), WIDTH, inputs, 1.0);
-        it.linear(&format!("{part}.out_layer"), WIDTH, WIDTH, 1.0);
-    }
-    for block in 0..19 {
-        for half in ["img", "txt"] {
-            let name = format!("double_blocks.{block}.{half}");
-            it.linear(&format!("{name}_mod.lin"), 6 * WIDTH, WIDTH, 1.0);
-            it.linear(&format!("{name}_attn.qkv"), 3 * WIDTH, WIDTH, 1.0);
-            it.linear(&format!("{name}_attn.proj"), WIDTH, WIDTH, 1.0);
-            it.linear(&format!("{name}_mlp.0"), 4 * WIDTH, WIDTH, 1.0);
-            it.linear(&format!("{name}_mlp.2"), WIDTH, 4 * WIDTH, 1.0);
-            for norm in ["query_norm", "key_norm"] {
-                it.0.vector(format!("{name}_attn.norm.{norm}.scale"), 128, Kind::F16, 1.0);
-            }
-        }
-    }
-    for block in 0..38 {
-        let name = format!("single_blocks.{block}");
-        it.linear(&format!("{name}.modulation.lin"), 3 * WIDTH, WIDTH, 1.0);
-        it.linear(&format!("{name}.linear1"), 7 * WIDTH, WIDTH, 1.0);
-        it.linear(&format!("{name}.linear2"), WIDTH, 5 * WIDTH, 1.0);
-        for norm in ["query_norm", "key_norm"] {
-            it.0.vector(format!("{name}.norm.{norm}.scale"), 128, Kind::F16, 1.0);
-        }
-    }
-    it.linear("final_layer.linear", 64, WIDTH, 1.0);
-    it.linear("final_layer.adaLN_modulation.1", 2 * WIDTH, WIDTH, 1.0);
-
+    let it = flux(WIDTH, 64, 19, 38);
     let mut t5 = Tensors::default();
     t5.weight("shared.weight", &[32_128, TEXT_WIDTH], Kind::F16, 1.0);
     for block in 0..24 {
@@ -100,6 +69,42 @@ pub fn flux_dev_with(dir: &Path, contents: Contents) -> io::Result<Parts> {
         clip_l: Some(part(dir, "clip_l", &clip.0, contents)?),
         vae: part(dir, "ae", &vae(), contents)?,
     })
+}
+
+/// Flux of this width, with so many numbers of a patch and blocks of both kinds.
+pub(crate) fn flux(width: usize, inputs: usize, double_blocks: usize, single_blocks: usize) -> Model {
+    let mut it = Model::default();
+    it.linear("img_in", width, inputs, 1.0);
+    it.linear("txt_in", width, 4096, 1.0);
+    for (part, inputs) in [("time_in", 256), ("guidance_in", 256), ("vector_in", TEXT)] {
+        it.linear(&format!("{part}.in_layer"), width, inputs, 1.0);
+        it.linear(&format!("{part}.out_layer"), width, width, 1.0);
+    }
+    for block in 0..double_blocks {
+        for half in ["img", "txt"] {
+            let name = format!("double_blocks.{block}.{half}");
+            it.linear(&format!("{name}_mod.lin"), 6 * width, width, 1.0);
+            it.linear(&format!("{name}_attn.qkv"), 3 * width, width, 1.0);
+            it.linear(&format!("{name}_attn.proj"), width, width, 1.0);
+            it.linear(&format!("{name}_mlp.0"), 4 * width, width, 1.0);
+            it.linear(&format!("{name}_mlp.2"), width, 4 * width, 1.0);
+            for norm in ["query_norm", "key_norm"] {
+                it.0.vector(format!("{name}_attn.norm.{norm}.scale"), 128, Kind::F16, 1.0);
+            }
+        }
+    }
+    for block in 0..single_blocks {
+        let name = format!("single_blocks.{block}");
+        it.linear(&format!("{name}.modulation.lin"), 3 * width, width, 1.0);
+        it.linear(&format!("{name}.linear1"), 7 * width, width, 1.0);
+        it.linear(&format!("{name}.linear2"), width, 5 * width, 1.0);
+        for norm in ["query_norm", "key_norm"] {
+            it.0.vector(format!("{name}.norm.{norm}.scale"), 128, Kind::F16, 1.0);
+        }
+    }
+    it.linear("final_layer.linear", 64, width, 1.0);
+    it.linear("final_layer.adaLN_modulation.1", 2 * width, width, 1.0);
+    it
 }
 
 /// The headers of Z-Image with Qwen3-4B, in F16, 21 GB.

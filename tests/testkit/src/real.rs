@@ -75,6 +75,8 @@ impl Unet {
 
     pub(crate) const SD15: Self =
         Self { base: BASE, multiples: &[1, 2, 4, 4], depths: &[1, 1, 1, 0], middle: 1, context: TEXT, label: 0, linear: false };
+    pub(crate) const SDXL: Self =
+        Self { base: BASE, multiples: &[1, 2, 4], depths: &[0, 2, 10], middle: 10, context: 2048, label: 2816, linear: true };
 }
 
 #[derive(Default)]
@@ -158,6 +160,10 @@ impl Model {
         let net = "control_model";
         self.linear(&format!("{net}.time_embed.0"), shape.time(), shape.base, 1.0);
         self.linear(&format!("{net}.time_embed.2"), shape.time(), shape.time(), 1.0);
+        if shape.label > 0 {
+            self.linear(&format!("{net}.label_emb.0.0"), shape.time(), shape.label, 1.0);
+            self.linear(&format!("{net}.label_emb.0.2"), shape.time(), shape.time(), 1.0);
+        }
         let mut inputs = 3;
         for (number, outputs) in HINT {
             let outputs = if outputs == 0 { shape.base } else { outputs };

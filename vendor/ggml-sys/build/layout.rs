@@ -108,6 +108,7 @@ const STRUCTS: &[(&str, &[&str])] = &[
     ("atelier_area", &["strength", "soft_mask", "width", "height"]),
     ("atelier_steps", &["record", "replay", "replay_steps", "restart", "restart_after", "stop_after", "shows_last_step"]),
     ("atelier_noise_blend", &["seed", "amount"]),
+    ("atelier_control_steps", &["start", "end"]),
     ("atelier_step_counts", &["steps", "bytes", "computed"]),
     ("atelier_rows", &["data", "stride", "values", "block_values", "block_bytes", "unpack"]),
     ("atelier_epilogue", &["constants", "addend", "negative_slope"]),

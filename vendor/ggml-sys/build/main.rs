@@ -41,7 +41,18 @@ const PATCHED_SOURCES: &[&str] = &[
 ];
 
 /// Patches of headers, which only have to be found before the engine's.
-const PATCHED_HEADERS: &[&str] = &["transport.h", "clip.hpp", "conditioner.hpp", "denoiser.hpp", "ggml_extend.hpp", "llm.hpp", "lora.hpp", "rng_philox.hpp", "t5.hpp"];
+const PATCHED_HEADERS: &[&str] = &[
+    "transport.h",
+    "clip.hpp",
+    "conditioner.hpp",
+    "control.hpp",
+    "denoiser.hpp",
+    "ggml_extend.hpp",
+    "llm.hpp",
+    "lora.hpp",
+    "rng_philox.hpp",
+    "t5.hpp",
+];
 
 /// Patches within `src/tokenizers`, which is compiled as a whole: the data members of a class that
 /// all of it sees are changed.
@@ -60,6 +71,7 @@ const SHIM_SOURCES: &[&str] = &[
     "lora_use",
     "embeddings",
     "encoded_images",
+    "control",
     "noise_blend",
     "person_guide",
     "prefetch",

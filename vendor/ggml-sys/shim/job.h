@@ -101,6 +101,10 @@ public:
     const atelier_noise_blend* noise_blend() const { return noise_blend_; }
     void set_noise_blend(const atelier_noise_blend* blend) { noise_blend_ = blend; }
 
+    // The part of the steps in which the ControlNet acts; null: all. It outlives the job.
+    const atelier_control_steps* control_steps() const { return control_steps_; }
+    void set_control_steps(const atelier_control_steps* steps) { control_steps_ = steps; }
+
     // The steps that the image replays and keeps; null: none. It outlives the job.
     StepReplay* step_replay() const { return step_replay_; }
     void set_step_replay(StepReplay* replay) { step_replay_ = replay; }
@@ -157,6 +161,7 @@ private:
 
     const atelier_area* area_ = nullptr;
     const atelier_noise_blend* noise_blend_ = nullptr;
+    const atelier_control_steps* control_steps_ = nullptr;
     StepReplay* step_replay_  = nullptr;
     EncodedImages* encoded_images_ = nullptr;
     const char* lora_key_          = "";

@@ -123,6 +123,95 @@ void name_sd3(String2TensorStorage& tensors) {
     });
 }
 
+// A part of a name, and another program's.
+struct Renaming {
+    const char* theirs;
+    const char* ours;
+};
+
+// diffusers' names within a block of a UNet.
+constexpr Renaming RESIDUAL_PARTS[] = {
+    {"norm1.", "in_layers.0."},  {"conv1.", "in_layers.2."},  {"time_emb_proj.", "emb_layers.1."},
+    {"norm2.", "out_layers.0."}, {"conv2.", "out_layers.3."}, {"conv_shortcut.", "skip_connection."},
+};
+// diffusers' names of a ControlNet outside of its blocks.
+constexpr Renaming CONTROL_PARTS[] = {
+    {"conv_in.", "input_blocks.0.0."},
+    {"time_embedding.linear_1.", "time_embed.0."},
+    {"time_embedding.linear_2.", "time_embed.2."},
+    {"add_embedding.linear_1.", "label_emb.0.0."},
+    {"add_embedding.linear_2.", "label_emb.0.2."},
+    {"controlnet_mid_block.", "middle_block_out.0."},
+    {"controlnet_cond_embedding.conv_in.", "input_hint_block.0."},
+    {"controlnet_cond_embedding.conv_out.", "input_hint_block.14."},
+    {"mid_block.attentions.0.", "middle_block.1."},
+};
+// Blocks of the UNets that diffusers' names number by level: two, then what halves the picture.
+constexpr int BLOCKS_OF_LEVEL = 3;
+
+// The number at the start of a text, and what comes after it and a dot; false where there is none.
+bool take_number(std::string& text, int& number) {
+    const size_t dot = text.find('.');
+    if (dot == 0 || dot == std::string::npos || dot > 3 || text.find_first_not_of("0123456789") != dot) {
+        return false;
+    }
+    number = std::atoi(text.c_str());
+    text   = text.substr(dot + 1);
+    return true;
+}
+
+bool take_start(std::string& text, const char* start) {
+    if (!starts_with(text, start)) {
+        return false;
+    }
+    text = text.substr(std::strlen(start));
+    return true;
+}
+
+std::string residual_name(const std::string& block, const std::string& rest) {
+    for (const Renaming& part : RESIDUAL_PARTS) {
+        if (starts_with(rest, part.theirs)) {
+            return block + part.ours + rest.substr(std::strlen(part.theirs));
+        }
+    }
+    return block + rest;
+}
+
+// The engine's name of a tensor of a ControlNet in diffusers' names.
+std::string controlnet_name(const std::string& name) {
+    for (const Renaming& part : CONTROL_PARTS) {
+        if (starts_with(name, part.theirs)) {
+            return part.ours + name.substr(std::strlen(part.theirs));
+        }
+    }
+    std::string rest = name;
+    int level        = 0;
+    int index        = 0;
+    if (take_start(rest, "controlnet_cond_embedding.blocks.") && take_number(rest, index)) {
+        return "input_hint_block." + std::to_string(2 * (index + 1)) + '.' + rest;
+    }
+    rest = name;
+    if (take_start(rest, "controlnet_down_blocks.") && take_number(rest, index)) {
+        return "zero_convs." + std::to_string(index) + ".0." + rest;
+    }
+    rest = name;
+    if (take_start(rest, "mid_block.resnets.") && take_number(rest, index)) {
+        return residual_name("middle_block." + std::to_string(2 * index) + '.', rest);
+    }
+    rest = name;
+    if (!take_start(rest, "down_blocks.") || !take_number(rest, level)) {
+        return name;
+    }
+    const auto block = [&](int within) { return "input_blocks." + std::to_string(BLOCKS_OF_LEVEL * level + within + 1) + '.'; };
+    if (take_start(rest, "downsamplers.0.conv.")) {
+        return block(BLOCKS_OF_LEVEL - 1) + "0.op." + rest;
+    }
+    if (take_start(rest, "resnets.")) {
+        return take_number(rest, index) ? residual_name(block(index) + "0.", rest) : name;
+    }
+    return take_start(rest, "attentions.") && take_number(rest, index) ? block(index) + "1." + rest : name;
+}
+
 bool is_number(const std::string& text) {
     for (const char it : text) {
         if (std::isdigit(static_cast<unsigned char>(it)) == 0) {
@@ -152,6 +241,10 @@ void adopt_names(String2TensorStorage& tensors) {
     name_diffusion(tensors);
     exchange_halves(tensors);
     name_sd3(tensors);
+    // Of all files, those of a ControlNet alone have no beginning of their own.
+    if (any_starts(tensors, "controlnet_cond_embedding.")) {
+        rename_all(tensors, controlnet_name);
+    }
     for (const char* prefix : CLIPS) {
         const bool is_open_clip = any_starts(tensors, std::string(prefix) + "transformer.transformer.resblocks.");
         const auto rename       = [&](const std::string& name) { return clip_name(name, prefix, is_open_clip); };

@@ -13,7 +13,7 @@ namespace atelier {
 // Gives a diffusion module the prefix by which the engine knows its names. True where it is a UNet, also where its encoders are not read yet.
 bool name_diffusion(String2TensorStorage& tensors);
 
-// Gives tensors of text encoders and of a VAE the engine's names, where a file has them with another beginning.
+// Gives tensors of text encoders, of a VAE and of a ControlNet the engine's names, where a file has them with another beginning or in diffusers' names.
 void adopt_names(String2TensorStorage& tensors);
 
 // True where there is an encoder of a VAE, by the engine's names.

@@ -304,6 +304,7 @@ atelier_status atelier_context_generate(atelier_context* context,
                                         const atelier_area* area,
                                         const atelier_steps* steps,
                                         const atelier_noise_blend* blend,
+                                        const atelier_control_steps* control_steps,
                                         const char* lora_key,
                                         const atelier_adapter_names* adapters,
                                         size_t adapter_count,
@@ -326,6 +327,7 @@ atelier_status atelier_context_generate(atelier_context* context,
     Job job(*callbacks);
     job.set_area(area);
     job.set_noise_blend(blend);
+    job.set_control_steps(control_steps);
     lora_key = lora_key == nullptr ? "" : lora_key;
     job.set_encoded_images(&context->encoded_images, lora_key);
     job.set_adapters(adapters, adapter_count);

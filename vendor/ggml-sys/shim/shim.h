@@ -215,6 +215,12 @@ typedef struct {
     float amount;  // 0: the image's own noise, 1: that of the other seed
 } atelier_noise_blend;
 
+// The steps in which a ControlNet acts: those that begin after `start` of all and before `end`, 0 to 1.
+typedef struct {
+    float start;
+    float end;
+} atelier_control_steps;
+
 // Null without memory. Keeps as many whole steps as `max_bytes` hold.
 atelier_step_records* atelier_step_records_new(uint64_t max_bytes);
 void atelier_step_records_free(atelier_step_records* records);
@@ -495,12 +501,13 @@ bool atelier_context_is_lost(const atelier_context* context);
 
 // Generates one image; `params->batch_count` must be 1. `lora_key` identifies the LoRAs: it is part of the key of cached text encodings. The token of an
 // embedding identifies its vectors.
-// `area`, `steps` and `blend` may be null; an image that stops early succeeds without data. `rng` draws the start noise, `sampler_rng` what samplers add (`RNG_TYPE_COUNT`: the same one). `preview_every`: steps between two previews; 0: none. The image is freed by atelier_image_free.
+// `area`, `steps`, `blend` and `control_steps` may be null; an image that stops early succeeds without data. `rng` draws the start noise, `sampler_rng` what samplers add (`RNG_TYPE_COUNT`: the same one). `preview_every`: steps between two previews; 0: none. The image is freed by atelier_image_free.
 atelier_status atelier_context_generate(atelier_context* context,
                                         const sd_img_gen_params_t* params,
                                         const atelier_area* area,
                                         const atelier_steps* steps,
                                         const atelier_noise_blend* blend,
+                                        const atelier_control_steps* control_steps,
                                         const char* lora_key,
                                         const atelier_adapter_names* adapters,
                                         size_t adapter_count,
@@ -512,6 +519,8 @@ atelier_status atelier_context_generate(atelier_context* context,
                                         int preview_every,
                                         const atelier_callbacks* callbacks,
                                         sd_image_t* out);
+// Draws outlines (Canny) in the place of an image of three channels, white on black.
+atelier_status atelier_draw_outlines(sd_image_t image);
 // Hits and misses of the context's text encodings in the cache.
 void atelier_context_conditioning_counts(const atelier_context* context, uint64_t* hits, uint64_t* misses);
 

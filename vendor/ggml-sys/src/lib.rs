@@ -428,6 +428,16 @@ pub struct atelier_noise_blend {
     pub amount: f32,
 }
 
+/// The steps in which a `ControlNet` acts: those that begin after `start` of all and before `end`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_control_steps {
+    /// 0 to 1.
+    pub start: f32,
+    /// 0 to 1.
+    pub end: f32,
+}
+
 /// `atelier_operation_kind`: a product of matrices.
 pub const ATELIER_OPERATION_PRODUCT: c_int = 0;
 /// `atelier_operation_kind`: a convolution of 3 x 3.
@@ -688,6 +698,7 @@ unsafe extern "C" {
         area: *const atelier_area,
         steps: *const atelier_steps,
         blend: *const atelier_noise_blend,
+        control_steps: *const atelier_control_steps,
         lora_key: *const c_char,
         adapters: *const atelier_adapter_names,
         adapter_count: usize,
@@ -700,6 +711,7 @@ unsafe extern "C" {
         callbacks: *const atelier_callbacks,
         out: *mut sd_image_t,
     ) -> atelier_status;
+    pub fn atelier_draw_outlines(image: sd_image_t) -> atelier_status;
     pub fn atelier_step_records_new(max_bytes: u64) -> *mut atelier_step_records;
     pub fn atelier_step_records_free(records: *mut atelier_step_records);
     pub fn atelier_step_records_counts(records: *const atelier_step_records) -> atelier_step_counts;

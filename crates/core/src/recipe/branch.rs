@@ -1,6 +1,6 @@
 //! Branches and drafts: recipes whose first steps are those of another picture.
 
-use super::{EarlierSteps, Recipe, seed_after};
+use super::{ControlImage, EarlierSteps, Recipe, seed_after};
 
 impl EarlierSteps {
     /// The first `until_step` steps of a recipe that is no branch itself.
@@ -15,6 +15,8 @@ impl EarlierSteps {
             guidance: recipe.guidance,
             distilled_guidance: recipe.distilled_guidance,
             control_strength: recipe.control.as_ref().map_or(1.0, |control| control.strength),
+            control_start: recipe.control.as_ref().map_or(0.0, |control| control.start),
+            control_end: recipe.control.as_ref().map_or(ControlImage::USUAL_END, |control| control.end),
             loras: recipe.loras.clone(),
         }
     }
@@ -53,7 +55,7 @@ impl Recipe {
             ..self.clone()
         };
         if let Some(control) = &mut parent.control {
-            control.strength = last.control_strength;
+            (control.strength, control.start, control.end) = (last.control_strength, last.control_start, last.control_end);
         }
         Some(parent)
     }
@@ -111,6 +113,17 @@ mod tests {
         assert_eq!(earlier.len(), 1, "steps of the first picture alone");
         assert_eq!((earlier[0].until_step, earlier[0].prompt.as_str()), (3, "day"));
         assert_eq!(first.parent(), None);
+    }
+
+    #[test]
+    fn each_step_of_a_branch_is_controlled_as_its_own_picture_was() {
+        let with = |strength, start, end| {
+            let image = crate::recipe::ImageSource::File("pose.png".into());
+            Recipe { control: Some(ControlImage { strength, start, end, ..ControlImage::new(image) }), ..recipe("day") }
+        };
+        let first = with(0.4, 0.2, 0.6);
+        let branch = Recipe { earlier_steps: first.steps_until(4, None), ..with(0.9, 0.0, 1.0) };
+        assert_eq!(branch.parent(), Some(first));
     }
 
     #[test]

@@ -27,6 +27,10 @@ pub struct EarlierSteps {
     pub distilled_guidance: f32,
     /// Their control strength; without effect without a control picture.
     pub control_strength: f32,
+    /// Part of all steps of the picture after which the `ControlNet` begins, 0 to 1.
+    pub control_start: f32,
+    /// Part of all steps of the picture after which it ends, 0 to 1.
+    pub control_end: f32,
     /// Their low-rank adapters.
     pub loras: Vec<Lora>,
 }

@@ -31,23 +31,9 @@ pub struct InitImage {
     pub strength: f32,
 }
 
-/// A picture for the ControlNet.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ControlImage {
-    /// The picture; resized to the recipe's size where it differs.
-    pub image: ImageSource,
-    /// Control strength, 0 to 1.
-    pub strength: f32,
-}
-
 impl InitImage {
     /// The strength where nobody has chosen one; also sd-cli's.
     pub const USUAL_STRENGTH: f32 = 0.75;
-}
-
-impl ControlImage {
-    /// The strength where nobody has chosen one; also sd-cli's.
-    pub const USUAL_STRENGTH: f32 = 0.9;
 }
 
 /// A low-rank adapter.

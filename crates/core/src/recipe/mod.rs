@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 mod branch;
+mod control;
 mod earlier_steps;
 mod embedding_words;
 mod family_setting;
@@ -27,6 +28,7 @@ mod settings;
 mod skip_layers;
 mod step_cache;
 
+pub use control::{ControlImage, Preprocessor};
 pub use earlier_steps::EarlierSteps;
 pub use embedding_words::{add_words, embedding_word, names_embedding, replace_embedding_words, without_embedding};
 pub use family_setting::FamilySetting;
@@ -35,7 +37,7 @@ pub use fine::{FineColours, Samples};
 pub use form::{FileForm, LocalFile, StoredFile, bare_name};
 pub use hires::{Hires, RedrawTiles};
 pub use image::{ImageSource, Rgb8};
-pub use inputs::{ControlImage, InitImage, Lora, PictureInfo, PlacementText};
+pub use inputs::{InitImage, Lora, PictureInfo, PlacementText};
 pub use lora_tags::{take_loras, take_loras_if};
 pub use part::{Part, RequiredFile};
 pub use person::{Person, check_person_word};
@@ -198,10 +200,12 @@ impl Recipe {
         (self.init, self.mask, self.area, self.outpaint) = (None, None, None, None);
     }
 
-    /// Sets the control picture; a strength that was chosen stays.
+    /// Sets the control picture; what was chosen beside it stays.
     pub fn set_control_picture(&mut self, image: ImageSource) {
-        let strength = self.control.as_ref().map_or(ControlImage::USUAL_STRENGTH, |control| control.strength);
-        self.control = Some(ControlImage { image, strength });
+        match &mut self.control {
+            Some(control) => control.image = image,
+            None => self.control = Some(ControlImage::new(image)),
+        }
     }
 
     /// True where the model has a `ControlNet`, which reads a control picture.

@@ -338,35 +338,83 @@ pub struct StoredImage<F> {
     strength: Option<f32>,
 }
 
-/// Implements the form of a picture with a strength.
-macro_rules! image_form {
-    ($($type:ident, $name:literal, $usual:expr;)*) => {
-        $(impl Setting for Option<$type> {
-            type Limits = ();
-            type Stored<F: FileForm> = Option<StoredImage<F>>;
+impl Setting for Option<InitImage> {
+    type Limits = ();
+    type Stored<F: FileForm> = Option<StoredImage<F>>;
 
-            fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
-                if let Some(image) = self {
-                    clamp_real(&mut image.strength, $name, &SHARE, $usual, notes);
-                }
-            }
+    fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        if let Some(image) = self {
+            clamp_real(&mut image.strength, "denoising strength", &SHARE, InitImage::USUAL_STRENGTH, notes);
+        }
+    }
 
-            fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
-                let image = self.as_ref()?;
-                Some(StoredImage { file: store_image(&image.image, file)?, strength: Some(image.strength) })
-            }
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+        let image = self.as_ref()?;
+        Some(StoredImage { file: store_image(&image.image, file)?, strength: Some(image.strength) })
+    }
 
-            fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
-                let StoredImage { file, strength } = stored?;
-                Some($type { image: reader.image(file)?, strength: strength.unwrap_or($usual) })
-            }
-        })*
-    };
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        let StoredImage { file, strength } = stored?;
+        Some(InitImage { image: reader.image(file)?, strength: strength.unwrap_or(InitImage::USUAL_STRENGTH) })
+    }
 }
 
-image_form! {
-    InitImage, "denoising strength", InitImage::USUAL_STRENGTH;
-    ControlImage, "control strength", ControlImage::USUAL_STRENGTH;
+/// A picture with a strength that acts in a part of the steps; a part that is absent is all of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredControl<F> {
+    #[serde(flatten)]
+    file: F,
+    #[serde(default)]
+    strength: Option<f32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    start: Option<f32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    end: Option<f32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    preprocessor: Option<String>,
+}
+
+/// The stored form of the part of the steps in which a `ControlNet` acts.
+fn store_control_steps(start: f32, end: f32) -> (Option<f32>, Option<f32>) {
+    (Some(start).filter(|start| *start != 0.0), Some(end).filter(|end| *end != ControlImage::USUAL_END))
+}
+
+impl Setting for Option<ControlImage> {
+    type Limits = ();
+    type Stored<F: FileForm> = Option<StoredControl<F>>;
+
+    fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        if let Some(control) = self {
+            clamp_real(&mut control.strength, "control strength", &SHARE, ControlImage::USUAL_STRENGTH, notes);
+            clamp_real(&mut control.start, "start of the control", &SHARE, 0.0, notes);
+            clamp_real(&mut control.end, "end of the control", &SHARE, ControlImage::USUAL_END, notes);
+        }
+    }
+
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+        let ControlImage { image, strength, start, end, preprocessor } = self.as_ref()?;
+        let (start, end) = store_control_steps(*start, *end);
+        let preprocessor = preprocessor.map(|it| it.key().to_owned());
+        Some(StoredControl { file: store_image(image, file)?, strength: Some(*strength), start, end, preprocessor })
+    }
+
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        let StoredControl { file, strength, start, end, preprocessor } = stored?;
+        let mut control = ControlImage::new(reader.image(file)?);
+        control.strength = strength.unwrap_or(control.strength);
+        control.start = start.unwrap_or(control.start);
+        control.end = end.unwrap_or(control.end);
+        control.preprocessor = preprocessor.and_then(|name| {
+            let known = name.parse().ok();
+            if known.is_none() {
+                reader.notes.push(format!(
+                    "This version of Atelier does not have the preprocessor \"{name}\"; the control picture is used as it is."
+                ));
+            }
+            known
+        });
+        Some(control)
+    }
 }
 
 /// Pictures of a person.
@@ -546,6 +594,10 @@ pub struct StoredSteps<F> {
     distilled_guidance: f32,
     #[serde(default)]
     control_strength: f32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    control_start: Option<f32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    control_end: Option<f32>,
     #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
     loras: Vec<StoredLora<F>>,
 }
@@ -560,6 +612,8 @@ impl Setting for Vec<EarlierSteps> {
             clamp_real(&mut steps.guidance, "guidance of the earlier steps", &GUIDANCE, 1.0, notes);
             clamp_real(&mut steps.distilled_guidance, "distilled guidance of the earlier steps", &GUIDANCE, 1.0, notes);
             clamp_real(&mut steps.control_strength, "control strength of the earlier steps", &SHARE, 1.0, notes);
+            clamp_real(&mut steps.control_start, "start of the control of the earlier steps", &SHARE, 0.0, notes);
+            clamp_real(&mut steps.control_end, "end of the control of the earlier steps", &SHARE, ControlImage::USUAL_END, notes);
             Setting::limit(&mut steps.prompt, "prompt of the earlier steps", &MAX_PROMPT_CHARS, &String::new(), notes);
             Setting::limit(&mut steps.negative_prompt, "negative prompt of the earlier steps", &MAX_PROMPT_CHARS, &String::new(), notes);
             steps.seed = steps.seed.filter(|seed| *seed >= 0);
@@ -579,6 +633,8 @@ impl Setting for Vec<EarlierSteps> {
             guidance: steps.guidance,
             distilled_guidance: steps.distilled_guidance,
             control_strength: steps.control_strength,
+            control_start: store_control_steps(steps.control_start, steps.control_end).0,
+            control_end: store_control_steps(steps.control_start, steps.control_end).1,
             loras: steps.loras.store(file),
         };
         self.iter().map(store).collect()
@@ -596,6 +652,8 @@ impl Setting for Vec<EarlierSteps> {
             guidance: steps.guidance,
             distilled_guidance: steps.distilled_guidance,
             control_strength: steps.control_strength,
+            control_start: steps.control_start.unwrap_or(0.0),
+            control_end: steps.control_end.unwrap_or(ControlImage::USUAL_END),
             loras: Setting::restore(steps.loras, reader),
         };
         stored.into_iter().map(restore).collect()

@@ -352,7 +352,8 @@ settings! {
     resize_references: bool = true, "size of references", References, [Steps Memory], rare;
     /// Number reference pictures, so that a prompt can say "the second picture".
     number_references: bool = false, "numbers of references", References, [Steps Memory], rare;
-    /// Picture for the ControlNet, and its strength.
+    /// Picture for the ControlNet, its strength, the steps in which it acts, and what is made of it
+    /// first.
     control: Option<ControlImage> = None, "control picture", Control, [Steps Memory], rare;
     /// Pictures of a person for `PhotoMaker`.
     person: Person = Person::default(), "person", Control, [Steps Memory], rare;

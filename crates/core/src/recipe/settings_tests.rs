@@ -1,6 +1,6 @@
 use super::*;
 use crate::placement::ModuleSet;
-use crate::recipe::{FileRole, LocalFile, RedrawTiles, Rgb8, StoredFile, seed_after};
+use crate::recipe::{FileRole, LocalFile, Preprocessor, RedrawTiles, Rgb8, StoredFile, seed_after};
 
 fn restored<F: FileForm>(text: &str, find: &mut dyn FnMut(RequiredFile, F) -> Option<PathBuf>) -> (Recipe, Vec<String>) {
     serde_json::from_str::<Stored<F>>(text).unwrap().restore(find)
@@ -31,6 +31,8 @@ fn full() -> Recipe {
     recipe.last_step = Some(4);
     recipe.sampler = Some(Sampler::Dpmpp2sA);
     recipe.rng = Rng::Cpu;
+    let control = ControlImage::new(ImageSource::File("/pictures/c.png".into()));
+    recipe.control = Some(ControlImage { start: 0.25, end: 0.75, preprocessor: Some(Preprocessor::LineArt), ..control });
     recipe.embeddings.push("/embeddings/fog.safetensors".into());
     recipe.placement.backend = "all=cpu".into();
     recipe.disabled_loras.push(Lora { path: "/loras/oil.safetensors".into(), strength: 0.3 });
@@ -91,6 +93,14 @@ fn a_prompt_over_its_limit_is_cut_at_a_character_with_a_note() {
     let mut recipe = Recipe { prompt: "é".repeat(max + 3), negative_prompt: "é".repeat(max), ..Recipe::default() };
     assert_eq!(recipe.clamp(), [format!("Prompt: the first {max} of {} characters are read.", max + 3)]);
     assert_eq!((recipe.prompt.chars().count(), recipe.negative_prompt.chars().count()), (max, max));
+}
+
+#[test]
+fn a_preprocessor_that_is_not_here_leaves_the_control_picture_as_it_is() {
+    let (recipe, notes) = local(r#"{"control":{"path":"/c.png","start":-1,"end":7,"preprocessor":"normals"}}"#);
+    assert_eq!(recipe.control, Some(ControlImage::new(ImageSource::File("/c.png".into()))));
+    assert_eq!(notes.len(), 3, "{notes:?}");
+    assert!(notes[0].contains("\"normals\""), "{notes:?}");
 }
 
 #[test]
@@ -171,7 +181,7 @@ fn files_of_earlier_versions_are_read() {
     let file = |path: &str| ImageSource::File(path.into());
     assert_eq!(recipe.init, Some(InitImage { image: file("/pictures/b.png"), strength: 0.5 }));
     assert_eq!((recipe.mask, recipe.reference_images), (Some(file("/pictures/m.png")), vec![file("/r.png")]));
-    assert_eq!(recipe.control, Some(ControlImage { image: file("/c.png"), strength: 0.4 }));
+    assert_eq!(recipe.control, Some(ControlImage::with_strength(file("/c.png"), 0.4)));
     assert_eq!(
         recipe.person,
         Person { images: vec![file("/pictures/ann.png")], style_strength: 30.0, id_embedding: Some("/id.bin".into()) }

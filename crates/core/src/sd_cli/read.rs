@@ -8,7 +8,7 @@ use std::str::FromStr;
 use super::{FILE_FLAGS, HERE, LORA_APPLY_MODE, defaults, shell};
 use crate::placement::{ModuleSet, OldFlags, check_shape, is_device_flag};
 use crate::recipe::{
-    CacheMode, ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, SkipLayers,
+    CacheMode, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Preprocessor, Recipe, SkipLayers,
     StepCache, take_loras,
 };
 
@@ -222,6 +222,7 @@ fn action(name: &str) -> Option<Action> {
         }),
         "--control-image" => Value(|it, text| set(&mut it.control, Some(text.into()))),
         "--control-strength" => Value(|it, text| set(&mut it.control_strength, Some(finite(text)?))),
+        "--canny" => Flag(|it| it.is_canny = true),
         "--lora-model-dir" => Value(|it, text| set(&mut it.lora_folder, Some(text.into()))),
         "--lora-apply-mode" => Value(|_, text| same(text, LORA_APPLY_MODE, "Atelier applies LoRAs while it runs")),
         "--taesd-preview-only" => Flag(|it| it.tiny_previews_only = true),
@@ -253,7 +254,6 @@ fn action(name: &str) -> Option<Action> {
         "-v"
         | "--verbose"
         | "--color"
-        | "--canny"
         | "--convert-name"
         | "--preview-noisy"
         | "--mmap"
@@ -327,6 +327,7 @@ struct Reader {
     strength: Option<f32>,
     control: Option<PathBuf>,
     control_strength: Option<f32>,
+    is_canny: bool,
     person_folder: Option<PathBuf>,
     id_embedding: Option<PathBuf>,
     style_strength: Option<f32>,
@@ -414,18 +415,7 @@ impl Reader {
             (None, None) if self.strength.is_some() => self.leave_out(&["--strength"], "there is no start picture"),
             (None, None) => {}
         }
-        match (self.control.take(), &mut self.recipe.control) {
-            (Some(path), control) => {
-                let strength =
-                    self.control_strength.or(control.as_ref().map(|control| control.strength)).unwrap_or(ControlImage::USUAL_STRENGTH);
-                *control = Some(ControlImage { image: ImageSource::File(path), strength });
-            }
-            (None, Some(control)) => control.strength = self.control_strength.unwrap_or(control.strength),
-            (None, None) if self.control_strength.is_some() => {
-                self.leave_out(&["--control-strength"], "there is no control picture");
-            }
-            (None, None) => {}
-        }
+        self.finish_control();
         self.finish_person(names_model);
         self.finish_skip();
         self.finish_cache();
@@ -439,6 +429,24 @@ impl Reader {
             person_folder: self.person_folder,
             embeddings_folder: self.embeddings_folder,
             left_out: self.left_out,
+        }
+    }
+
+    fn finish_control(&mut self) {
+        if let Some(path) = self.control.take() {
+            self.recipe.set_control_picture(ImageSource::File(path));
+        }
+        let Some(control) = &mut self.recipe.control else {
+            for (name, is_named) in [("--control-strength", self.control_strength.is_some()), ("--canny", self.is_canny)] {
+                if is_named {
+                    self.leave_out(&[name], "there is no control picture");
+                }
+            }
+            return;
+        };
+        control.strength = self.control_strength.unwrap_or(control.strength);
+        if self.is_canny {
+            control.preprocessor = Some(Preprocessor::Canny);
         }
     }
 

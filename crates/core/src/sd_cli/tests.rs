@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::placement::ModuleSet;
 use crate::recipe::{
-    CacheMode, ControlImage, ImageSource, InitImage, Lora, Person, PlacementText, PredictionType, Rgb8, Rng, Sampler, Scheduler,
-    SkipLayers, StepCache, VaeFormat,
+    CacheMode, ControlImage, ImageSource, InitImage, Lora, Person, PlacementText, PredictionType, Preprocessor, Rgb8, Rng, Sampler,
+    Scheduler, SkipLayers, StepCache, VaeFormat,
 };
 
 fn pasted(line: &str) -> ParsedCommand {
@@ -70,7 +70,7 @@ fn a_whole_command_becomes_a_recipe() {
         init: Some(InitImage { image: image("in.png"), strength: 0.4 }),
         mask: Some(image("m.png")),
         reference_images: vec![image("a.png"), image("b.png")],
-        control: Some(ControlImage { image: image("c.png"), strength: 0.9 }),
+        control: Some(ControlImage::with_strength(image("c.png"), 0.9)),
         loras: vec![Lora { path: "/loras/ink.safetensors".into(), strength: 0.8 }],
         placement: PlacementText {
             backend: "te=cpu".into(),
@@ -89,6 +89,19 @@ fn a_whole_command_becomes_a_recipe() {
     assert_eq!(it.recipe, expected);
     let only = "<lora:ink:0.8>: the file is taken to be ink.safetensors";
     assert_eq!(it.left_out.iter().map(ToString::to_string).collect::<Vec<_>>(), [only]);
+}
+
+#[test]
+fn outlines_of_a_control_picture_are_asked_for_as_sd_cli_does() {
+    let control = pasted("sd -m m --control-net c --control-image a.png --canny").recipe.control.unwrap();
+    assert_eq!((control.preprocessor, control.strength), (Some(Preprocessor::Canny), 0.9));
+    assert_eq!(left_out("sd -m m --canny"), ["--canny: there is no control picture"]);
+    let over = |line: &str, control: ControlImage| read_over(line, Recipe { control: Some(control), ..Recipe::default() }).unwrap().recipe;
+    let before = ControlImage { end: 0.5, ..ControlImage::with_strength(ImageSource::File("a.png".into()), 0.4) };
+    let after = over("sd --control-image b.png --canny", before.clone()).control.unwrap();
+    assert_eq!((after.strength, after.end, after.preprocessor), (0.4, 0.5, Some(Preprocessor::Canny)));
+    let written = write(&Recipe { control: Some(ControlImage { preprocessor: Some(Preprocessor::Tile), ..before }), ..Recipe::default() });
+    assert_eq!(written.left_out.len(), 2, "{written:?}");
 }
 
 #[test]
@@ -363,7 +376,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
         proptest::option::of((image(), 0.0..1.0f32)),
         proptest::option::of(image()),
         proptest::collection::vec(image(), 0..3),
-        proptest::option::of((image(), 0.0..1.0f32)),
+        proptest::option::of((image(), 0.0..1.0f32, proptest::option::of(Just(Preprocessor::Canny)))),
     );
     let places = (
         proptest::sample::select(vec!["", "te=cpu", "all=CUDA0,vae=CPU"]),
@@ -425,7 +438,11 @@ fn recipe() -> impl Strategy<Value = Recipe> {
                 seed_blend: None,
                 reference_images: images.2,
                 person: Person { style_strength: numbers.7, id_embedding: numbers.8, images: Vec::new() },
-                control: images.3.map(|(image, strength)| ControlImage { image, strength }),
+                control: images.3.map(|(image, strength, preprocessor)| ControlImage {
+                    strength,
+                    preprocessor,
+                    ..ControlImage::new(image)
+                }),
                 loras: loras.into_iter().map(|(path, strength)| Lora { path: path.into(), strength }).collect(),
                 disabled_loras: Vec::new(),
                 embeddings: Vec::new(),

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::{FILE_FLAGS, HERE, LORA_APPLY_MODE, defaults};
 use crate::placement::{BackendSpec, Module};
-use crate::recipe::{FileRole, ImageSource, Lora, Person, Recipe};
+use crate::recipe::{ControlImage, FileRole, ImageSource, Lora, Person, Preprocessor, Recipe};
 
 /// A recipe as a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +93,14 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     if let Some(control) = &recipe.control {
         line.picture("--control-image", &control.image, "The control picture");
         line.option("--control-strength", &control.strength);
+        match control.preprocessor {
+            Some(Preprocessor::Canny) => line.flag("--canny"),
+            Some(_) => line.left_out.push("The preprocessor of the control picture: sd-cli has Canny alone.".to_owned()),
+            None => {}
+        }
+        if (control.start, control.end) != (0.0, ControlImage::USUAL_END) {
+            line.left_out.push("The steps of the ControlNet: sd-cli controls all of them.".to_owned());
+        }
     }
     line.person(&recipe.person);
     let placement = &recipe.placement;

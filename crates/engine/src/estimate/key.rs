@@ -39,7 +39,7 @@ impl EstimateKey {
         if !recipe.changes_part() {
             settings.mask = settings.mask.map(|_| no_picture());
         }
-        settings.control = settings.control.map(|_| ControlImage { image: no_picture(), strength: ControlImage::USUAL_STRENGTH });
+        settings.control = settings.control.map(|_| ControlImage::new(no_picture()));
         Self { settings, prompt_steps, evaluations: recipe.sampler.map_or(1, Sampler::evaluations) }
     }
 

@@ -120,5 +120,6 @@ fn estimate(
         corrections: rates.corrections(&request.recipe.files, devices, recipe.threads),
         trials: rates.trials(&request.recipe.files, recipe, devices),
         ignores_references: request.ignores_references,
+        reads_control: request.reads_control,
     })
 }

@@ -29,6 +29,8 @@ pub(super) struct EstimateRequest {
     pub(super) tiling: bool,
     /// The model looks at no reference pictures.
     pub(super) ignores_references: bool,
+    /// The model is given a control picture without a `ControlNet`.
+    pub(super) reads_control: bool,
     /// Size in pixels and number of the tiles of a second pass.
     pub(super) tiles: Option<((u32, u32), usize)>,
     /// Sizes of the reference pictures.
@@ -55,7 +57,7 @@ impl EstimateRequest {
 
     /// Checks a recipe as a job would.
     pub(super) fn new(headers: &mut HeaderCache, recipe: &Recipe) -> Result<Self, EstimateError> {
-        let Checked { family, files, size_multiple, looks_at_references, needs_id_embedding, adapters, .. } =
+        let Checked { family, files, size_multiple, looks_at_references, reads_control, needs_id_embedding, adapters, .. } =
             headers.check(&recipe.files, &all_loras(recipe)).map_err(|problem| Failure::from(problem.advice))?;
         let embeddings = Embeddings::read(headers, recipe, family).map_err(|problem| Failure::from(problem.advice))?;
         let references: &[ImageSource] = if looks_at_references { &recipe.reference_images } else { &[] };
@@ -119,7 +121,17 @@ impl EstimateRequest {
             check_reference(*reference, (recipe.width, recipe.height), family).map_err(Failure::from)?;
         }
         let tiling = is_tiled(&recipe);
-        Ok(Self { recipe, size_multiple, ignores_references: !looks_at_references, tiling, tiles, references, adapters, embeddings })
+        Ok(Self {
+            recipe,
+            size_multiple,
+            ignores_references: !looks_at_references,
+            reads_control,
+            tiling,
+            tiles,
+            references,
+            adapters,
+            embeddings,
+        })
     }
 
     /// The same with another size.

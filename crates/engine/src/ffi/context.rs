@@ -232,6 +232,7 @@ impl Context {
                 raw.area.as_ref().map_or(null(), std::ptr::from_ref),
                 steps.as_ref().map_or(null(), std::ptr::from_ref),
                 raw.noise_blend.as_ref().map_or(null(), std::ptr::from_ref),
+                raw.control_steps.as_ref().map_or(null(), std::ptr::from_ref),
                 raw.lora_key,
                 raw.adapters.as_ptr(),
                 raw.adapters.len(),

@@ -15,6 +15,7 @@ mod direct_convolutions;
 mod error;
 mod estimate;
 mod measure;
+mod outlines;
 mod params;
 mod ram;
 mod remote;
@@ -38,6 +39,7 @@ pub(super) use estimate::{
     Estimator, ImageEstimate, LoraUse, ModuleEstimate, last_copies, last_loras, last_missing_numbers, last_peaks, upscaler_estimate,
 };
 pub(super) use measure::{DeviceMeasurement, Operation, OperationKind};
+pub(super) use outlines::outlines;
 pub(super) use params::{AreaParams, ContextParams, GenerateParams, Limits, PERSON_SIDE};
 #[cfg(test)]
 pub(super) use remote::set_response_timeout;

@@ -195,6 +195,7 @@ pub(super) struct RawGenerateParams {
     pub(super) sampler_rng: rng_type_t,
     pub(super) area: Option<ggml_sys::atelier_area>,
     pub(super) noise_blend: Option<ggml_sys::atelier_noise_blend>,
+    pub(super) control_steps: Option<ggml_sys::atelier_control_steps>,
     _strings: Strings,
     _adapter_names: Vec<[Vec<*const c_char>; 2]>,
     _loras: Vec<ggml_sys::sd_lora_t>,
@@ -304,6 +305,8 @@ impl RawGenerateParams {
             height: i32::try_from(soft_mask.map_or(0, Mask::height)).unwrap_or(0),
         });
         let noise_blend = recipe.seed_blend.map(|SeedBlend { seed, amount }| ggml_sys::atelier_noise_blend { seed, amount });
+        let control_steps =
+            recipe.control.as_ref().map(|control| ggml_sys::atelier_control_steps { start: control.start, end: control.end });
         let rng = raw_rng(recipe.rng);
         let sampler_rng = recipe.sampler_rng.map_or(rng_type_t::RNG_TYPE_COUNT, raw_rng);
         Ok(Self {
@@ -315,6 +318,7 @@ impl RawGenerateParams {
             sampler_rng,
             area,
             noise_blend,
+            control_steps,
             _strings: strings,
             _adapter_names: adapter_names.into_iter().map(|(_, names)| names).collect(),
             _loras: loras,

@@ -8,8 +8,8 @@ use parking_lot::{Mutex, MutexGuard};
 use testkit::{broken, tiny};
 
 use super::{
-    AreaParams, CallError, ConditioningCache, Context, ContextParams, GenerateParams, JobCallbacks, Status, StepRecords, StepsParams,
-    force_hook, lose_simulated_device, simulate_device,
+    AreaParams, CallError, ConditioningCache, Context, ContextParams, Estimator, GenerateParams, JobCallbacks, Limits, Status, StepRecords,
+    StepsParams, force_hook, lose_simulated_device, simulate_device,
 };
 use crate::job::embeddings::Embeddings;
 use crate::protocol::{LogLevel, PhaseKind, PreviewOptions};
@@ -106,6 +106,50 @@ fn part(context: &mut Context, strength: f32, left: u8) -> Rgb8 {
     let image = context.generate(&params, PreviewOptions::Off, &callbacks).unwrap();
     assert_eq!(callbacks.finished_steps.load(Ordering::Relaxed), 4, "every step, whatever the strength");
     image
+}
+
+#[test]
+fn a_controlnet_of_sdxl_is_opened_and_computed_in_both_names_of_its_tensors() {
+    let _lock = lock_engine();
+    let dir = tempfile::tempdir().unwrap();
+    let model = dir.path().join("sdxl.safetensors");
+    testkit::headers::sdxl(&model).unwrap();
+    let recipe = Recipe { prompt: "a lake".into(), steps: 1, ..Recipe::default() };
+    let picture = Rgb8::new(64, 64, vec![90; 64 * 64 * 3]).unwrap();
+    let estimated = testkit::families::sdxl_controlnets().map(|controlnet| {
+        let path = dir.path().join("controlnet.safetensors");
+        controlnet.write(&path).unwrap();
+        let files = [(FileRole::Model, model.clone()), (FileRole::Controlnet, path)].into_iter().collect();
+        let params = ContextParams { files, ..context_params(&write_model(dir.path())) };
+        // Without weights: those would take 9 GB.
+        let mut estimator = Estimator::new(&params, &Recorder::default()).unwrap();
+        let params = GenerateParams { control: Some(&picture), ..from_noise(&recipe) };
+        let estimate = estimator.run(&params, &Limits::default(), &Recorder::default()).unwrap();
+        let of_controlnet = estimate.memory.iter().filter(|it| it.module == Module::Controlnet && it.compute_bytes > 0);
+        of_controlnet.map(|it| it.peak_bytes).max().unwrap()
+    });
+    assert_eq!(estimated[0], estimated[1]);
+}
+
+#[test]
+fn a_flux_for_control_pictures_follows_them_without_a_controlnet() {
+    let _lock = lock_engine();
+    for inputs in [128, 196] {
+        let dir = tempfile::tempdir().unwrap();
+        let parts = testkit::families::flux(inputs, dir.path()).unwrap();
+        let role = |name: &str| FileRole::from_key(name).unwrap();
+        let files = parts.into_iter().map(|(name, part)| (role(name), part.write(dir.path(), name).unwrap())).collect();
+        let context = open(&ContextParams { files, ..context_params(&write_model(dir.path())) }).unwrap();
+        let recipe = Recipe { prompt: "a lake".into(), steps: 1, guidance: 1.0, ..Recipe::default() };
+        let with = |shade: Option<u8>| {
+            let control = shade.map(|shade| Rgb8::new(64, 64, (0..64 * 64 * 3).map(|n| (n / 90) as u8 ^ shade).collect()).unwrap());
+            let params = GenerateParams { control: control.as_ref(), ..from_noise(&recipe) };
+            context.generate(&params, PreviewOptions::Off, &Recorder::default()).unwrap()
+        };
+        let [none, one, other] = [None, Some(0), Some(200)].map(with);
+        assert!(none != one && none != other && one != other, "{inputs}");
+        assert_eq!(with(Some(200)), other);
+    }
 }
 
 #[test]

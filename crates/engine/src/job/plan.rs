@@ -12,6 +12,7 @@ use super::upscale::{check_upscaler, fewer_bits_note};
 use super::usable::drop_unusable;
 use crate::devices;
 use crate::placement::ResolvedPlacement;
+use crate::preprocess::read_control;
 use crate::protocol::{Begin, Failure};
 use crate::state::EngineState;
 use atelier_core::canvas::{Mask, PixelRect, StartFit};
@@ -83,6 +84,7 @@ pub(super) fn prepare(
         size_multiple,
         looks_at_references,
         sees_start_picture,
+        reads_control,
         encodes_pictures,
         needs_id_embedding,
         mut adapters,
@@ -93,10 +95,11 @@ pub(super) fn prepare(
         let checked = engine.with_headers(|headers| headers.check(&recipe.files, &steps.loras));
         adapters.merge(checked.map_err(|problem| Failure::from(problem.advice))?.adapters);
     }
-    let encodes = recipe.init.is_some() || !recipe.reference_images.is_empty() || recipe.hires.is_some();
-    if !encodes_pictures && encodes {
+    // The engine encodes every control picture.
+    let guides = recipe.init.is_some() || recipe.control.is_some() || !recipe.reference_images.is_empty();
+    if !encodes_pictures && (guides || recipe.hires.is_some()) {
         return Err(JobError::new(
-            "This VAE has no encoder: it cannot read a start or reference picture, nor one that is upscaled.",
+            "This VAE has no encoder: it cannot read a start, control or reference picture, nor one that is upscaled.",
             "Choose a whole VAE, or generate from the prompt alone.",
         ));
     }
@@ -185,8 +188,8 @@ pub(super) fn prepare(
         let read = recipe.mask.as_ref().map(|mask| read_mask(mask, width, height, recipe.start_fit)).transpose();
         mask = read.map_err(|error| JobError::new(error.to_string(), "Choose another mask."))?;
     }
-    let control = recipe.control.as_ref().map(|control| fit(&read(&control.image)?, StartFit::Crop)).transpose()?;
-    if control.is_some() && recipe.files.get(FileRole::Controlnet).is_none() {
+    let control = recipe.control.as_ref().map(|control| read_control(control, base)).transpose().map_err(Failure::from)?;
+    if control.is_some() && !reads_control && !recipe.has_control_net() {
         return Err(JobError::new("A control picture needs a ControlNet.", "Choose a ControlNet file, or remove the control picture."));
     }
     if !looks_at_references && !recipe.reference_images.is_empty() {

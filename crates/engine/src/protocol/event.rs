@@ -158,6 +158,9 @@ pub struct Estimate {
     pub trials: Vec<MeasuredPlacement>,
     /// The model looks at no reference pictures.
     pub ignores_references: bool,
+    /// The model is given a control picture without a `ControlNet`.
+    #[serde(default)]
+    pub reads_control: bool,
 }
 
 impl Estimate {

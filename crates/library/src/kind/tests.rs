@@ -57,6 +57,22 @@ fn a_whole_sd15_checkpoint_is_told_with_what_it_holds() {
 }
 
 #[test]
+fn a_flux_that_reads_a_control_picture_is_told_by_the_width_of_its_patches() {
+    let dir = tempfile::tempdir().unwrap();
+    let told = |inputs| {
+        let parts = testkit::families::flux(inputs, dir.path()).unwrap();
+        let kind = kind(&parts[0].1.write(dir.path(), "diffusion").unwrap());
+        assert_eq!(kind.family, Some(Family::Flux));
+        (kind.name, kind.reads_control, kind.sees_start_picture)
+    };
+    let named = |name: &str, reads, sees| (name.to_owned(), reads, sees);
+    assert_eq!(told(64), named("Flux diffusion module", false, false));
+    assert_eq!(told(128), named("Flux control diffusion module", true, false));
+    assert_eq!(told(196), named("Flux Flex.2 diffusion module", true, true));
+    assert_eq!(told(384), named("Flux Fill diffusion module", false, true));
+}
+
+#[test]
 fn families_are_told_with_and_without_the_prefix() {
     let signs: [(Listed<'_>, Family); 18] = [
         (&[("cap_embedder.0.weight", &[2560])], Family::ZImage),

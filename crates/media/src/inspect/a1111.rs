@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use atelier_core::recipe::{Rng, take_loras};
 
-use super::settings::{PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
+use super::settings::{PictureControl, PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
 use super::texts::{COMMENT, DESCRIPTION, IMAGE_DESCRIPTION, Texts, USER_COMMENT};
 use super::{civitai, fields};
-use crate::a1111::{Parameters, parse};
+use crate::a1111::{self, Parameters, parse};
 use crate::png::PARAMETERS;
 
 /// Keys of the texts that programs write it into.
@@ -93,6 +93,7 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         flow_shift: pairs.decimal("Shift"),
         eta: pairs.decimal("Eta"),
         clip_skip: pairs.number("Clip skip"),
+        control: ["ControlNet 0", "ControlNet"].into_iter().find_map(|key| pairs.take(key, control)),
         strength: strength.filter(|_| hires.is_none()),
         hires,
         rng,
@@ -107,6 +108,23 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         not_understood: pairs.0.into_iter().chain(left_hashes).chain(lines_after).collect(),
         ..PictureSettings::default()
     })
+}
+
+/// `Module: canny, Model: control_v11p_sd15_canny [d14c016b], Weight: 1, Guidance Start: 0, Guidance End: 0.5`,
+/// or as earlier versions wrote it: `preprocessor: canny, model: ..., weight: 1, starting/ending: (0, 0.5)`.
+fn control(text: &str) -> Option<PictureControl> {
+    let mut unit = Pairs(a1111::pairs(text));
+    let range = text.split_once("starting/ending: (").and_then(|(_, rest)| rest.split_once(')')?.0.split_once(','));
+    let (start, end) = range.map_or((None, None), |(start, end)| (decimal(start), decimal(end)));
+    let mut named = |key| unit.text(key).filter(|name| !name.eq_ignore_ascii_case("none"));
+    let it = PictureControl {
+        model: named("Model"),
+        preprocessor: named("Module").or_else(|| named("Preprocessor")),
+        strength: unit.decimal("Weight"),
+        start: unit.decimal("Guidance Start").or(start),
+        end: unit.decimal("Guidance End").or(end),
+    };
+    (it != PictureControl::default()).then_some(it)
 }
 
 /// `v1.10.1` of A1111, `f2.0.1v1.10.1` of Forge.

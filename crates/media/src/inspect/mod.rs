@@ -35,7 +35,7 @@ use atelier_core::json::has_more_values;
 
 pub(crate) use container::{webp_exif, webp_profile};
 use settings::MAX_LORAS;
-pub use settings::{PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
+pub use settings::{PictureControl, PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
 use texts::Texts;
 
 use crate::PictureError;

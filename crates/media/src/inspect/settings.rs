@@ -101,6 +101,8 @@ pub struct PictureSettings {
     pub clip_skip: Option<u32>,
     /// The second pass, where it was upscaled.
     pub hires: Option<PictureHires>,
+    /// What controlled the composition.
+    pub control: Option<PictureControl>,
     /// Denoising strength, where it was made from another picture.
     pub strength: Option<f32>,
     /// Generator of the noise; `None` where the program has another one, or the file does not tell.
@@ -129,7 +131,7 @@ impl PictureSettings {
             ($($field:ident),*) => { $(if self.$field.is_none() { self.$field = other.$field; })* };
         }
         fill!(size, prompt, negative_prompt, seed, steps, guidance, distilled_guidance, flow_shift, eta, clip_skip);
-        fill!(image_guidance, seamless, hires, strength, rng, sampler, scheduler, model, vae);
+        fill!(image_guidance, seamless, hires, control, strength, rng, sampler, scheduler, model, vae);
         if self.loras.is_empty() {
             self.loras = other.loras;
         }
@@ -146,6 +148,20 @@ pub struct PictureHires {
     pub steps: Option<u32>,
     /// What upscaled, in the program's words.
     pub upscaler: Option<String>,
+}
+
+/// A picture that controlled the composition, which is not in the file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PictureControl {
+    /// The ControlNet, in the program's words.
+    pub model: Option<String>,
+    /// What was made of the picture first, in the program's words.
+    pub preprocessor: Option<String>,
+    pub strength: Option<f32>,
+    /// Part of the steps after which it began.
+    pub start: Option<f32>,
+    /// Part of the steps after which it ended.
+    pub end: Option<f32>,
 }
 
 /// A model by name or hash.

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use testkit::pictures::{self, tool_pictures};
 
 use super::*;
-use atelier_core::recipe::{FileRole, Hires, PictureInfo, Recipe, Rgb8, Rng, Sampler};
+use atelier_core::recipe::{ControlImage, FileRole, Hires, ImageSource, PictureInfo, Preprocessor, Recipe, Rgb8, Rng, Sampler};
 
 const PROMPT: &str = "a lake, größer";
 const NEGATIVE: &str = "fog, blurry";
@@ -127,6 +127,44 @@ fn a_second_pass_of_a1111_is_told_with_its_strength_and_no_start_picture() {
     let settings = read("a1111.png");
     let expected = PictureHires { scale: 2.0, strength: Some(0.4), steps: Some(12), upscaler: Some("4x-UltraSharp".into()) };
     assert_eq!((settings.hires, settings.strength), (Some(expected), None));
+}
+
+#[test]
+fn a_controlnet_of_a1111_is_told_in_the_words_of_each_of_its_versions() {
+    let control = |value: &str| {
+        let text = format!(
+            "a lake\nSteps: 20, Sampler: Euler a, CFG scale: 7, Seed: 42, Size: 512x768, ControlNet 0: {value:?}, Version: v1.10.1"
+        );
+        settings_of_texts(vec![("parameters".to_owned(), text)]).control
+    };
+    let newer = "Module: lineart_anime, Model: control_v11p_sd15_lineart [43d4be0d], Weight: 0.8, Resize Mode: Crop and Resize, \
+                 Processor Res: 512, Guidance Start: 0.1, Guidance End: 0.65, Pixel Perfect: True, Control Mode: Balanced";
+    let older = "preprocessor: lineart_anime, model: control_v11p_sd15_lineart [43d4be0d], weight: 0.8, starting/ending: (0.1, 0.65), \
+                 resize mode: Crop and Resize, pixel perfect: True, control mode: Balanced, preprocessor params: (512, -1, -1)";
+    let expected = PictureControl {
+        model: Some("control_v11p_sd15_lineart [43d4be0d]".into()),
+        preprocessor: Some("lineart_anime".into()),
+        strength: Some(0.8),
+        start: Some(0.1),
+        end: Some(0.65),
+    };
+    assert_eq!([control(newer), control(older)], [Some(expected.clone()), Some(expected)]);
+    assert_eq!(control("Module: none, Model: None"), None);
+    let wild = control("Weight: NaN, Guidance Start: many, Guidance End: 9, starting/ending: (1").unwrap();
+    assert_eq!((wild.strength, wild.start, wild.end), (None, None, Some(9.0)));
+}
+
+#[test]
+fn the_control_of_our_own_pictures_is_written_as_a1111_does() {
+    let control =
+        ControlImage { end: 0.5, preprocessor: Some(Preprocessor::Canny), ..ControlImage::new(ImageSource::File("/p/pose.png".into())) };
+    let mut recipe = Recipe { control: Some(control), ..Recipe::default() };
+    recipe.files.set(FileRole::Controlnet, "/models/control_v11p_sd15_canny.safetensors");
+    let info = PictureInfo { index: 0, seed: 1, cpu_math: None };
+    let text = crate::a1111::format(&crate::a1111::Parameters::of(&recipe, None, info, 512, 512));
+    let control = settings_of_texts(vec![("parameters".to_owned(), text)]).control.unwrap();
+    assert_eq!((control.model.as_deref(), control.preprocessor.as_deref()), (Some("control_v11p_sd15_canny"), Some("canny")));
+    assert_eq!((control.strength, control.start, control.end), (Some(0.9), Some(0.0), Some(0.5)));
 }
 
 #[test]

@@ -29,6 +29,8 @@ pub struct NextRecipe {
     pub recent_recipes: RecentRecipes,
     /// The LoRAs of the library, by which a prompt can name them.
     pub lora_files: Vec<PathBuf>,
+    /// The last model that is known to read a control picture without a `ControlNet`.
+    pub with_control: Option<ModelFiles>,
 }
 
 impl NextRecipe {
@@ -47,13 +49,25 @@ impl NextRecipe {
             Ok(builtin) if recipe.files.is_empty() => builtin.apply(&mut recipe),
             Ok(_) | Err(_) => {}
         }
-        Self { recipe, builtin, custom_recipe, recent_recipes: RecentRecipes::default(), lora_files: Vec::new() }
+        Self { recipe, builtin, custom_recipe, recent_recipes: RecentRecipes::default(), lora_files: Vec::new(), with_control: None }
     }
 
     /// True if the recipe has the built-in model.
     #[must_use]
     pub fn uses_builtin(&self) -> bool {
         self.builtin.as_ref().is_ok_and(|builtin| builtin.is_in(&self.recipe))
+    }
+
+    /// True where the model can follow a control picture.
+    #[must_use]
+    pub fn takes_control(&self) -> bool {
+        self.recipe.has_control_net() || self.reads_control()
+    }
+
+    /// True where the model is known to read a control picture without a `ControlNet`.
+    #[must_use]
+    pub fn reads_control(&self) -> bool {
+        self.with_control.as_ref() == Some(&self.recipe.files)
     }
 
     /// `Ok` if a picture can be made.
@@ -69,7 +83,7 @@ impl NextRecipe {
         if files.get(Model).is_none() && [Llm, ClipL, ClipG, T5xxl].iter().all(|role| files.get(*role).is_none()) {
             return Err(UnmetRequirement::TextEncoder);
         }
-        if self.recipe.control.is_some() && files.get(FileRole::Controlnet).is_none() {
+        if self.recipe.control.is_some() && !self.takes_control() {
             return Err(UnmetRequirement::Controlnet);
         }
         match (self.recipe.has_photomaker(), self.recipe.person.is_empty()) {
@@ -202,7 +216,12 @@ impl NextRecipe {
         }
         settings.apply(&mut self.recipe);
         self.follow_builtin();
+        // A picture that was controlled without a ControlNet has a model that can do so.
+        let own = settings.control.clone().flatten().filter(|_| settings.files.as_ref() == Some(&self.recipe.files));
         self.recipe.drop_unusable_guides();
+        if self.recipe.control.is_none() {
+            self.recipe.control = own;
+        }
         self.take_prompt_loras();
     }
 

@@ -1,10 +1,10 @@
 //! Settings of other programs' pictures, as settings of a recipe. What a file does not tell stays
 //! as it is; nothing is guessed. Pure.
 
-use atelier_core::recipe::{Hires, Lora, PartialRecipe};
+use atelier_core::recipe::{ControlImage, Hires, Lora, PartialRecipe, Preprocessor};
 use atelier_core::sentences;
 use atelier_library::{ModelKind, lora_named};
-use atelier_media::{PictureHires, PictureSettings, Tool};
+use atelier_media::{PictureControl, PictureHires, PictureSettings, Tool};
 
 use super::models::{KnownModels, MissingModel, find};
 use super::sampling::{sampler_named, scheduler_named};
@@ -187,6 +187,9 @@ fn sampling(from: &PictureSettings, tool: Tool, known: &KnownModels<'_>, it: &mu
     if let Some(hires) = &from.hires {
         second_pass(hires, known, it);
     }
+    if let Some(control) = &from.control {
+        control_picture(control, it);
+    }
     if let Some(strength) = from.strength {
         it.leave("Start picture", format!("strength {strength}"));
         it.differences.push("The start picture is not in the file.".to_owned());
@@ -205,6 +208,20 @@ fn second_pass(from: &PictureHires, known: &KnownModels<'_>, it: &mut Translatio
     let steps = hires.steps.map(|steps| format!(", {steps} steps")).unwrap_or_default();
     it.understand("Upscaled", format!("{} times, strength {}{steps}", hires.scale, hires.strength));
     it.settings.hires = Some(Some(hires));
+}
+
+/// The picture is not in the file: a person chooses it, and sets what is said here.
+fn control_picture(from: &PictureControl, it: &mut Translation) {
+    let made = from.preprocessor.as_deref().map(|module| match Preprocessor::named_by_a1111(module) {
+        Some(preprocessor) => named(preprocessor.label(), module),
+        None => module.to_owned(),
+    });
+    let strength = from.strength.map(|strength| format!("strength {strength}"));
+    let range = (from.start.unwrap_or(0.0), from.end.unwrap_or(ControlImage::USUAL_END));
+    let steps = (range != (0.0, ControlImage::USUAL_END)).then(|| format!("from {} to {} of the steps", range.0, range.1));
+    let parts: Vec<String> = [from.model.clone(), made, strength, steps].into_iter().flatten().collect();
+    it.leave("Control picture", shortened(&parts.join(", ")));
+    it.differences.push("The control picture is not in the file.".to_owned());
 }
 
 fn noise(from: &PictureSettings, tool: Tool, it: &mut Translation) {

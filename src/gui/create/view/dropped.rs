@@ -147,7 +147,7 @@ fn buttons(ui: &mut Ui, state: &State, dropped: &DroppedPictures, commands: &mut
             [DroppedUse::Settings, DroppedUse::Start, DroppedUse::Reference, DroppedUse::Control, DroppedUse::Person, DroppedUse::Gallery];
         let offered = uses.into_iter().filter(|purpose| match purpose {
             DroppedUse::Settings => dropped.opened.is_some(),
-            DroppedUse::Control => state.shared.next.recipe.has_control_net(),
+            DroppedUse::Control => state.shared.next.takes_control(),
             DroppedUse::Reference => state.shared.takes_references().is_ok(),
             DroppedUse::Person => state.shared.takes_person().is_ok(),
             DroppedUse::Start | DroppedUse::Gallery => true,

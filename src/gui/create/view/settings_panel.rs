@@ -17,7 +17,7 @@ use crate::gui::create::Command;
 use crate::gui::create::view::{embeddings, larger, loras, model, prompt_history, size, steps};
 use crate::gui::devices;
 use crate::gui::feature_command::FeatureCommand as _;
-use crate::gui::guides::view::guides_section;
+use crate::gui::guides::view::{control_steps_rows, guides_section};
 use crate::gui::history::caret_after_change;
 use crate::gui::icons::Icon;
 use crate::gui::live;
@@ -395,6 +395,7 @@ fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     });
     let own = recipe.sampler_arguments.clone();
     text_row(ui, "Arguments", "apg_eta=1", &own, ROWS.sampler_arguments.help(), |text| text.clone_into(&mut recipe.sampler_arguments));
+    control_steps_rows(ui, state, recipe);
     if !recipe.reference_images.is_empty() || !recipe.resize_references || recipe.number_references {
         let hover = "Bring reference pictures to the size that the model learned, and number them for the prompt.";
         row(ui, "References", |ui| {

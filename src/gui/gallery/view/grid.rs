@@ -143,7 +143,7 @@ fn interact(ui: &Ui, state: &State, commands: &mut Commands, index: usize, respo
 pub(super) fn menu(ui: &mut Ui, state: &State, commands: &mut Commands) {
     use gallery::Command as It;
     let parts = RecallPart::ALL.into_iter().filter(|part| *part != RecallPart::All).map(It::Recall);
-    let control = state.shared.next.recipe.has_control_net().then_some(It::UseForControl);
+    let control = state.shared.next.takes_control().then_some(It::UseForControl);
     let reference = state.shared.takes_references().is_ok().then_some(It::UseAsReference);
     let person = state.shared.takes_person().is_ok().then_some(It::UseForPerson);
     let guides = [It::StartFrom].into_iter().chain(reference).chain(control).chain(person);

@@ -126,7 +126,7 @@ fn recipe() -> Recipe {
         reference_images: vec![ImageSource::File("ref.png".into()), ImageSource::Pixels(image(1, 5)), ImageSource::Pixels(image(0, 0))],
         resize_references: false,
         number_references: true,
-        control: Some(ControlImage { image: ImageSource::Pixels(image(7, 1)), strength: 0.2 }),
+        control: Some(ControlImage::with_strength(ImageSource::Pixels(image(7, 1)), 0.2)),
         person: Person {
             images: vec![ImageSource::Pixels(image(2, 3)), ImageSource::File("ann.png".into())],
             style_strength: 33.0,
@@ -316,6 +316,7 @@ fn estimate() -> Estimate {
         corrections,
         trials: vec![MeasuredPlacement { placement: placement(), steps: 4, secs: 1.5 }],
         ignores_references: true,
+        reads_control: true,
     }
 }
 
