@@ -51,6 +51,7 @@ const SHIM_SOURCES: &[&str] = &[
     "adapter",
     "area",
     "context",
+    "convert",
     "residency",
     "estimate",
     "job",

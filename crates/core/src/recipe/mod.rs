@@ -26,6 +26,7 @@ mod setting;
 mod settings;
 mod skip_layers;
 mod step_cache;
+mod tensor_type;
 
 pub use earlier_steps::EarlierSteps;
 pub use embedding_words::{add_words, embedding_word, names_embedding, replace_embedding_words, without_embedding};
@@ -46,6 +47,7 @@ pub use setting::{Reader, Setting};
 pub use settings::{Affects, PartialRecipe, ROWS, Recipe, Row, Rows, Stored, changed_settings};
 pub use skip_layers::SkipLayers;
 pub use step_cache::StepCache;
+pub use tensor_type::{RulesError, TensorType, TensorTypeRules};
 
 impl Recipe {
     /// Brings every setting into its limits, and the number of steps to that of the sigmas. Returns a
