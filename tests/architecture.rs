@@ -57,6 +57,7 @@ const BLOCKING: &[&str] = &[
     "atelier_media::canvas_file",
     "atelier_studio::canvas_backups",
     "atelier_studio::installed",
+    "atelier_studio::model_copy",
     "atelier_studio::opened_picture",
     "atelier_studio::picture_index",
     "atelier_studio::preloading",

@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 
 use atelier_core::device::Device;
 use atelier_core::placement::{Change, DeviceCapacity, DevicePrediction, Module, Phase, Placement, Prediction};
-use atelier_core::recipe::{FileRole, Hires, ImageSource, InitImage, ModelFiles, Person, PlacementText, Recipe, RedrawTiles, Rgb8};
+use atelier_core::recipe::{
+    FileRole, Hires, ImageSource, InitImage, ModelFiles, Person, PlacementText, Recipe, RedrawTiles, Rgb8, TensorType,
+};
 use atelier_engine::{Cause, End, Estimate, Event, JobPhase, PreviewOptions, Task};
 use support::alone::{Alone, deep};
 use support::engine::Said;
@@ -118,6 +120,8 @@ fn flags_and_pictures_to_start_from_are_part_of_it() {
     let plain = on("GPU0", "cpu", "");
     let picture = ImageSource::Pixels(Rgb8::new(64, 64, vec![99; 64 * 64 * 3]).unwrap());
     alone.check(&Recipe { flash_attention: !plain.flash_attention, ..plain.clone() });
+    alone.check(&Recipe { weight_type: Some(TensorType::Q8_0), ..plain.clone() });
+    alone.check(&Recipe { tensor_type_rules: "attention=q4_0,^model=q5_1".parse().unwrap(), ..on("GPU0", "", "") });
     alone.check(&Recipe { guidance: 3.0, negative_prompt: "rain, and much of it".into(), ..plain.clone() });
     alone.check(&Recipe { width: 96, height: 64, ..plain.clone() });
     // Both halves of the VAE count, of which one at a time would be staged: here they live where

@@ -426,6 +426,11 @@ fn models(world: &mut World) {
     world.run(0, &["models", "info", folder.join("old.ckpt").to_str().unwrap()]);
     let (_, diffusion) = files().iter().next().map(|(role, path)| (role, path.to_owned())).unwrap();
     world.run(0, &["models", "info", diffusion.to_str().unwrap()]);
+    let copy = folder.join("copy.gguf");
+    let convert = ["models", "convert", diffusion.to_str().unwrap(), "--type", "q8_0", "-o", copy.to_str().unwrap()];
+    world.run(0, &[&convert[..], &["--dry-run"]].concat());
+    world.run(0, &convert);
+    world.run(1, &convert);
     world.run(0, &["models", "du"]);
 }
 

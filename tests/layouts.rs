@@ -7,7 +7,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use atelier_core::recipe::{FileRole, ModelFiles, Recipe};
+use atelier_core::recipe::{FileRole, ModelFiles, Recipe, TensorType};
 use atelier_library::{check_files, open_folders};
 use support::engine::Engine;
 use support::{folder, recipe};
@@ -87,8 +87,12 @@ fn the_engine_opens_every_layout_that_the_library_takes_and_makes_the_same_pictu
     ] {
         let dir = folder(&format!("layouts-{family}"));
         let whole = whole(family, &dir);
-        let run = |files: ModelFiles| engine.run(&Recipe { files, steps: 1, ..recipe() }).pixels().to_vec();
+        let types = [None, Some(TensorType::Q8_0)];
+        let run = |files: ModelFiles| {
+            types.map(|weight_type| engine.run(&Recipe { files: files.clone(), weight_type, steps: 1, ..recipe() }).pixels().to_vec())
+        };
         let right = run(whole.clone());
+        assert_ne!(right[0], right[1], "{family}");
         for (name, files) in layouts(&whole, &dir) {
             let checked = check_files(&files, &[]).unwrap_or_else(|problem| panic!("{family}, {name}: {problem}"));
             assert!(checked.encodes_pictures, "{family}, {name}");
@@ -106,18 +110,23 @@ fn scaled_fp8_is_computed_as_the_values_that_it_means_in_every_part() {
         .into_iter()
         .map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap()))
         .collect();
-    let run = |files: ModelFiles| engine.run(&Recipe { files, steps: 1, prompt: "a lake".into(), ..recipe() }).pixels().to_vec();
-    let plain = run(whole.clone());
+    let run = |files: ModelFiles, weight_type| {
+        engine.run(&Recipe { files, weight_type, steps: 1, prompt: "a lake".into(), ..recipe() }).pixels().to_vec()
+    };
+    let plain = run(whole.clone(), None);
     for role in [FileRole::Diffusion, FileRole::Llm, FileRole::Vae] {
-        let with = |form: Fp8| {
+        let with = |form: Fp8, weight_type| {
             let path = dir.join(format!("{}-{form:?}.safetensors", role.key()));
             let mut files = whole.clone();
             files.set(role, scaled_fp8(whole.get(role).unwrap(), &path, form).unwrap());
             check_files(&files, &[]).unwrap_or_else(|problem| panic!("{role:?}: {problem}"));
-            run(files)
+            run(files, weight_type)
         };
-        let scaled = with(Fp8::Scaled);
-        assert_eq!(scaled, with(Fp8::Computed), "{role:?}");
+        let scaled = with(Fp8::Scaled, None);
+        assert_eq!(scaled, with(Fp8::Computed, None), "{role:?}");
+        let converted = with(Fp8::Scaled, Some(TensorType::Q8_0));
+        assert_eq!(converted, with(Fp8::Computed, Some(TensorType::Q8_0)), "{role:?}: scales count before the conversion");
+        assert_ne!(converted, scaled, "{role:?}");
         assert_ne!(scaled, plain, "{role:?}: eight bits change the picture");
     }
 }

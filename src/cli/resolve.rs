@@ -345,6 +345,8 @@ fn recipe_of_flags(
         chroma_t5_mask: family.chroma_enable_t5_mask || usual.chroma_t5_mask,
         chroma_t5_padding: family.chroma_t5_mask_pad.unwrap_or(usual.chroma_t5_padding),
         vae_format: family.vae_format.or(usual.vae_format),
+        weight_type: family.weight_type.or(usual.weight_type),
+        tensor_type_rules: family.tensor_type_rules.clone().unwrap_or(usual.tensor_type_rules),
         init: inputs.init_img.as_ref().map(|path| InitImage { image: file(path), strength: area::strength(inputs, area) }).or(usual.init),
         // A mask belongs to its picture.
         mask: inputs.mask.as_ref().map(file).or(usual.mask.filter(|_| inputs.init_img.is_none())),

@@ -5,6 +5,7 @@ use crate::protocol::{Cause, Failure, OutOfMemory, PhaseKind, RemoteError};
 use crate::remote::last_error;
 use atelier_core::advice::Advice;
 use atelier_core::format::file_size;
+use atelier_core::sentences::sentence;
 
 const OUT_OF_MEMORY: (&str, &str) = (
     "There is not enough memory for this picture.",
@@ -151,6 +152,22 @@ pub(crate) fn of_call(error: &CallError, log: Vec<String>) -> Failure {
         }
         None => Failure { log, ..Failure::new(sentence, hint) },
     }
+}
+
+/// The failure of a conversion, with the log lines that led to it.
+pub(crate) fn of_conversion(error: &CallError, mut log: Vec<String>) -> Failure {
+    const NO_MEMORY: (&str, &str) = ("There is not enough memory to convert this file", "Close other programs, then try again.");
+    const OTHER: &str = "Check that the file is whole, and that its disk and that of the copy have room.";
+    let said = |needle: &str| log.iter().chain([&error.message]).any(|line| line.to_ascii_lowercase().contains(needle));
+    let known = KNOWN.iter().find(|(needles, ..)| needles.iter().any(|needle| said(needle)));
+    let (why, hint) = match (error.status, known) {
+        (Status::NoMemory, _) => NO_MEMORY,
+        (_, Some((_, sentence, hint))) => (*sentence, *hint),
+        (_, None) => (error.message.as_str(), OTHER),
+    };
+    let why = sentence(why);
+    log.push(error.message.clone());
+    Failure { log, ..Failure::new(why, hint) }
 }
 
 #[cfg(test)]

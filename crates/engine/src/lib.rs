@@ -4,6 +4,7 @@
 //! here: egui, the command line, files that a person sees. Only `ffi` below contains `unsafe`.
 
 mod cache;
+mod conversion;
 mod cpu_math;
 mod devices;
 mod drivers;
@@ -27,6 +28,7 @@ mod state;
 mod stores;
 mod threads;
 
+pub use conversion::{Conversion, NotConverted};
 pub use cpu_math::{choose_cpu_math, cpu_math};
 pub use devices::{NotAdded, simulate_devices};
 pub use engine_end::{Busy, EngineEnd, EventSender, NextQuery, QueryReceiver};

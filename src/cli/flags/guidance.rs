@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::Args;
 
 use super::{SAMPLING, finite, one_of, unit, within};
-use atelier_core::recipe::{CacheMode, ROWS, SkipLayers, StepCache, VaeFormat};
+use atelier_core::recipe::{CacheMode, ROWS, SkipLayers, StepCache, TensorType, TensorTypeRules, VaeFormat};
 use atelier_core::sd_cli::numbers;
 
 #[derive(Debug, Args)]
@@ -64,6 +64,10 @@ pub(in crate::cli) struct FamilyFlags {
     pub(in crate::cli) chroma_t5_mask_pad: Option<u32>,
     #[arg(long, value_name = "NAME", help_heading = super::MODEL, help = one_of(ROWS.vae_format.help(), VaeFormat::ALL.iter().map(|it| it.key())))]
     pub(in crate::cli) vae_format: Option<VaeFormat>,
+    #[arg(long = "type", alias = "weight-type", value_name = "TYPE", help_heading = super::MODEL, help = one_of(ROWS.weight_type.help(), TensorType::ALL.iter().map(|it| it.key())))]
+    pub(in crate::cli) weight_type: Option<TensorType>,
+    #[arg(long, value_name = "PATTERN=TYPE,...", help_heading = super::MODEL, help = ROWS.tensor_type_rules.help())]
+    pub(in crate::cli) tensor_type_rules: Option<TensorTypeRules>,
     #[arg(long, help_heading = super::INPUTS, help = ROWS.number_references.help())]
     pub(in crate::cli) increase_ref_index: bool,
     /// Keep the size of reference pictures

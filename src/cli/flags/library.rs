@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
+use atelier_core::recipe::{TensorType, TensorTypeRules};
 use atelier_library::disk::is_model_file;
 
 const LIBRARY: &str = "Library";
@@ -90,8 +91,30 @@ pub(in crate::cli) enum ModelsCommand {
         #[arg(long)]
         forget: bool,
     },
+    /// Convert a model file to GGUF with other types of weights: a smaller copy. The file itself is
+    /// not changed.
+    Convert {
+        /// A whole model, diffusion module or text encoder (.safetensors or .gguf)
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        #[arg(long = "type", value_name = "TYPE", required_unless_present = "tensor_type_rules", help = type_help())]
+        weight_type: Option<TensorType>,
+        /// Types of weights by name, before --type: the first pattern that occurs in a name decides
+        #[arg(long, value_name = "PATTERN=TYPE,...")]
+        tensor_type_rules: Option<TensorTypeRules>,
+        /// The copy [default: beside the file, named after its type]
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// Print the size of the copy, without making it
+        #[arg(long)]
+        dry_run: bool,
+    },
     /// Show disk usage by model and folder.
     Du,
+}
+
+fn type_help() -> String {
+    format!("Type of the weights: {}", TensorType::ALL.iter().map(|it| it.key()).collect::<Vec<_>>().join(", "))
 }
 
 /// True where the value of `--model` is the name of a model and not a file.

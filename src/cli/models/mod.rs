@@ -3,6 +3,7 @@
 //! Everything here queries `library` and prints (`report`); no folder is read and no file fetched
 //! here. Exit codes: 0 all done, 1 something failed, 2 no such model, 130 ended by Ctrl-C.
 
+mod convert;
 mod library;
 mod pull;
 mod report;
@@ -32,6 +33,7 @@ use atelier_library::disk::{ScanResult, inspect_file};
 use atelier_library::{
     DownloadRecord, InstalledItem, LibraryConfig, ModelCard, Models, Problem, Verdict, card_named, downloaded, model_cards, usage,
 };
+use atelier_studio::model_copy::ModelCopy;
 
 /// System that a command runs on; tests give their own.
 pub(super) struct ModelsEnv<'a> {
@@ -93,6 +95,11 @@ impl CommandRunner<'_> {
         if let ModelsCommand::Add { folder, forget } = &flags.command {
             return self.add(&flags.library, folder, *forget);
         }
+        if let ModelsCommand::Convert { file, weight_type, tensor_type_rules, output, dry_run } = flags.command {
+            let rules = tensor_type_rules.unwrap_or_default();
+            let copy = ModelCopy::plan(&file, weight_type, rules, output.as_deref(), None).map_err(failed)?;
+            return self.convert(&copy, dry_run);
+        }
         let library = Library::find(&flags.library, &self.paths).map_err(failed)?;
         for problem in &library.problems {
             self.report.warning(problem)?;
@@ -111,7 +118,7 @@ impl CommandRunner<'_> {
                 self.report.usage(&usage(&models, &scan))?;
                 Ok(Exit::Done)
             }
-            ModelsCommand::Add { .. } => Ok(Exit::Done),
+            ModelsCommand::Add { .. } | ModelsCommand::Convert { .. } => Ok(Exit::Done),
         }
     }
 

@@ -7,8 +7,7 @@ use super::*;
 use atelier_core::canvas::StartFit;
 use atelier_core::placement::{Module, ModuleSet, parse_backend, parse_params_backend};
 use atelier_core::recipe::{
-    CacheMode, Hires, Person, PredictionType, Preprocessor, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache,
-    VaeFormat,
+    CacheMode, Hires, Person, PredictionType, Preprocessor, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, VaeFormat,
 };
 
 fn job(args: &[&str]) -> Result<ResolvedJob, UsageError> {
@@ -389,6 +388,10 @@ fn every_flag_reaches_the_recipe() {
         "3",
         "--vae-format",
         "sd3",
+        "--type",
+        "Q8_0",
+        "--tensor-type-rules",
+        "^vae=f16",
         "--increase-ref-index",
         "--disable-auto-resize-ref-image",
     ]);
@@ -459,6 +462,8 @@ fn every_flag_reaches_the_recipe() {
         chroma_t5_mask: true,
         chroma_t5_padding: 3,
         vae_format: Some(VaeFormat::Sd3),
+        weight_type: Some(TensorType::Q8_0),
+        tensor_type_rules: "^vae=f16".parse().unwrap(),
         init: Some(InitImage { image: image("i.png"), strength: 0.4 }),
         mask: Some(image("m.png")),
         start_fit: StartFit::default(),

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use atelier_core::recipe::TensorType;
 use atelier_downloads::Status;
 use atelier_library::{Availability, ModelKind};
 use eframe::egui::{Key, Modifiers};
@@ -68,6 +69,15 @@ pub enum Command {
     /// Delete the model of the open confirmation.
     ConfirmDelete,
     CancelDelete,
+    /// Ask which smaller copy of this model to make.
+    CopyModel(String),
+    /// Type of the weights of the copy.
+    ChooseCopyType(TensorType),
+    /// Make the copy of the open dialog.
+    ConfirmCopy,
+    CancelCopy,
+    /// Stop the copy that is being made.
+    StopCopy,
     /// Compare every byte of this model with its published sums.
     CheckFiles(String),
     /// Stop the check of this model.
@@ -128,6 +138,7 @@ impl FeatureCommand for Command {
         Self::ChooseModelsRoot,
         Self::UseDefaultModelsRoot,
         Self::Rescan,
+        Self::StopCopy,
     ];
 
     fn words(&self) -> (&'static str, &'static str) {
@@ -162,6 +173,14 @@ impl FeatureCommand for Command {
             Self::Delete(_) => ("Delete…", "Move the downloaded files of this model to the trash. A list is shown first."),
             Self::ConfirmDelete => ("Move to trash", "Move these files to your system's trash. Empty the trash to free the space."),
             Self::CancelDelete => ("Keep it", "Change nothing."),
+            Self::CopyModel(_) => (
+                "Make a smaller copy…",
+                "Convert the weights of this model to a smaller type, in a file of its own. Its size is shown first; the model is not changed.",
+            ),
+            Self::ChooseCopyType(_) => ("Choose this type", "The type of the weights in the copy."),
+            Self::ConfirmCopy => ("Make the copy", "Write the copy beside the model. It takes minutes, and can be stopped."),
+            Self::CancelCopy => ("Not now", "Change nothing."),
+            Self::StopCopy => ("Stop copying", "Stop, and leave nothing of the copy."),
             Self::CheckFiles(_) => ("Verify checksums", "Verify the checksums of all files of this model. Takes a while."),
             Self::StopCheck(_) => ("Stop verifying", "Stop verifying. Nothing is changed."),
             Self::OpenFolder(_) => ("Open folder", "Show the folder of this model in your file manager."),
@@ -236,6 +255,19 @@ impl FeatureCommand for Command {
             Self::AcceptLicence | Self::DeclineLicence => require(state.licence_prompt.is_some(), "There is no question."),
             Self::ConfirmDelete | Self::CancelDelete => require(state.removal.is_some(), "There is no question."),
             Self::Delete(id) => require(card(id)?.downloaded, "Atelier deletes only models that it downloaded."),
+            Self::CopyModel(id) => {
+                require(card(id)?.copied_file().is_some(), "Only models and text encoders on this machine can be copied.")?;
+                require(state.running_copy.is_none(), "Another copy is being made.")
+            }
+            Self::ConfirmCopy => {
+                let dialog = state.copy_dialog.as_ref().ok_or("There is no question.")?;
+                require(
+                    dialog.sizes.as_ref().is_some_and(|it| it.as_ref().is_ok_and(|it| !it.copies.is_empty())),
+                    "There is nothing to copy.",
+                )
+            }
+            Self::CancelCopy => require(state.copy_dialog.is_some(), "There is no question."),
+            Self::StopCopy => require(state.running_copy.is_some(), "No copy is being made."),
             Self::CheckFiles(id) => {
                 require(card(id)?.downloaded, "Checksums are known only for models that Atelier downloaded.")?;
                 require(!matches!(state.checks.get(id), Some(FileCheck::Running { .. })), "Already verifying.")
@@ -267,6 +299,7 @@ impl FeatureCommand for Command {
             | Self::StartDownloads
             | Self::OpenLicence(_)
             | Self::StopCheck(_)
+            | Self::ChooseCopyType(_)
             | Self::OpenFolder(_)
             | Self::CopyTriggerWord(_)
             | Self::EditAddText(_)

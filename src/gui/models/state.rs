@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use atelier_core::time::MachineRates;
 use atelier_downloads::{HubFile, JobSnapshot, Repository};
@@ -17,7 +18,9 @@ use atelier_library::{Availability, CardVariant, Licence, Machine, ModelCard};
 use crate::gui::models::filter::{CardStatus, Filter, Sort, visible_cards};
 use crate::gui::models::fit::{FitLevel, FitPrediction, MachineMemory, PictureTime};
 use crate::gui::models::fit_queries::FitQueries;
+use atelier_core::recipe::TensorType;
 use atelier_studio::library_service::{DownloadsState, FileCheck, LibrarySnapshot, RemovalPreview};
+use atelier_studio::model_copy::CopySizes;
 
 /// State of the Models view.
 #[derive(Default)]
@@ -59,6 +62,10 @@ pub struct State {
     pub accepted: BTreeSet<String>,
     /// The open confirmation of a deletion.
     pub removal: Option<RemovalPreview>,
+    /// The open dialog for a smaller copy.
+    pub copy_dialog: Option<CopyDialog>,
+    /// The smaller copy that is being made.
+    pub running_copy: Option<RunningCopy>,
     /// Checks that run or ended, by model.
     pub checks: BTreeMap<String, FileCheck>,
     /// Memory of this machine; `None` until its devices are known.
@@ -119,6 +126,38 @@ pub enum LicensedAction {
     /// Download the missing files of this loose model.
     DownloadMissing(String),
     Use,
+}
+
+/// Dialog for a smaller copy of a model's main file, or of a part that is a model's alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CopyDialog {
+    /// The file.
+    pub original: PathBuf,
+    /// Display name of its model.
+    pub name: String,
+    /// Terms of the model, where they are known.
+    pub licence: Option<String>,
+    /// Bytes of its copies, or a sentence; `None` until they are counted.
+    pub sizes: Option<Result<CopySizes, String>>,
+    /// Type of the copy that is made.
+    pub chosen: TensorType,
+}
+
+/// A smaller copy that is being made.
+#[derive(Clone, Debug)]
+pub struct RunningCopy {
+    /// Display name of the model.
+    pub name: String,
+    pub progress: Arc<CopyProgress>,
+}
+
+/// Progress of a copy, which another thread writes.
+#[derive(Debug, Default)]
+pub struct CopyProgress {
+    pub done_bytes: AtomicU64,
+    pub all_bytes: AtomicU64,
+    /// Stop at the next chance.
+    pub is_stopped: AtomicBool,
 }
 
 impl State {

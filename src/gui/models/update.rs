@@ -3,7 +3,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use atelier_core::format::file_size;
+use atelier_core::recipe::{TensorType, TensorTypeRules};
 use atelier_downloads::{Status, Token};
 use atelier_engine::{Estimate, MeasuredDevice};
 use atelier_library::{Availability, ModelCard, ModelKind, Runnable};
@@ -18,10 +21,12 @@ use crate::gui::features::Features;
 use crate::gui::models::command::Command;
 use crate::gui::models::filter::Filter;
 use crate::gui::models::fit::{MachineMemory, machine};
-use crate::gui::models::state::{HubPage, LicencePrompt, LicensedAction, State};
+use crate::gui::models::state::{CopyDialog, CopyProgress, HubPage, LicencePrompt, LicensedAction, RunningCopy, State};
 use crate::gui::shared::Screen;
 use crate::gui::typed_path::parse_path;
+use crate::gui::workers::Worker;
 use atelier_studio::library_service::{AssembledModel, FileCheck, LibraryEvent, LibraryRequest};
+use atelier_studio::model_copy;
 use atelier_studio::queue::QueueRequest;
 
 /// Recomputes the shown cards after a change, and tells the service about this machine.
@@ -226,6 +231,19 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             }
         }
         Command::CancelDelete => state.removal = None,
+        Command::CopyModel(id) => ask_for_copy(state, &id, context),
+        Command::ChooseCopyType(chosen) => {
+            if let Some(dialog) = &mut state.copy_dialog {
+                dialog.chosen = chosen;
+            }
+        }
+        Command::ConfirmCopy => make_copy(state, context),
+        Command::CancelCopy => state.copy_dialog = None,
+        Command::StopCopy => {
+            if let Some(copy) = &state.running_copy {
+                copy.progress.is_stopped.store(true, Ordering::SeqCst);
+            }
+        }
         Command::CheckFiles(id) => {
             state.checks.insert(id.clone(), FileCheck::Running { bytes: 0, total: None });
             send(context, LibraryRequest::CheckFiles(id));
@@ -288,6 +306,52 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::CloseHub => state.hub = HubPage::default(),
     }
+}
+
+/// Opens the dialog for a smaller copy, and has the sizes counted.
+fn ask_for_copy(state: &mut State, id: &str, context: &Context<'_>) {
+    let Some((card, original)) = state.card(id).and_then(|card| Some((card, card.copied_file()?.to_owned()))) else { return };
+    let (name, licence) = (card.name.clone(), card.licence.as_ref().map(|it| it.name().to_owned()));
+    state.copy_dialog = Some(CopyDialog { original: original.clone(), name, licence, sizes: None, chosen: TensorType::Q8_0 });
+    let of = original.clone();
+    context.run(
+        Worker::Files,
+        move || model_copy::copy_sizes(&original).map_err(|error| error.to_string()),
+        move |sizes, features, _| {
+            let Some(dialog) = features.models.copy_dialog.as_mut().filter(|dialog| dialog.original == of) else { return };
+            if let Some((largest, _)) = sizes.as_ref().ok().and_then(|sizes| sizes.copies.first()) {
+                dialog.chosen = *largest;
+            }
+            dialog.sizes = Some(sizes);
+        },
+    );
+}
+
+/// Makes the copy of the open dialog, on a thread of its own.
+fn make_copy(state: &mut State, context: &Context<'_>) {
+    let Some(CopyDialog { original, name, licence, chosen, .. }) = state.copy_dialog.take() else { return };
+    let progress = Arc::new(CopyProgress::default());
+    state.running_copy = Some(RunningCopy { name: name.clone(), progress: Arc::clone(&progress) });
+    context.run_alone(
+        "model copy",
+        move || {
+            let copy = model_copy::ModelCopy::plan(&original, Some(chosen), TensorTypeRules::default(), None, licence.as_deref())?;
+            copy.make(&|done, all| {
+                progress.done_bytes.store(done, Ordering::SeqCst);
+                progress.all_bytes.store(all, Ordering::SeqCst);
+                !progress.is_stopped.load(Ordering::SeqCst)
+            })?;
+            Ok(copy.bytes)
+        },
+        move |made: std::io::Result<Result<u64, model_copy::CopyError>>, features, context| {
+            features.models.running_copy = None;
+            match made.map_err(model_copy::CopyError::from).flatten() {
+                Ok(bytes) => context.notice(format!("A copy of {name} is made: {}.", file_size(bytes))),
+                Err(error) => context.notice(error.to_string()),
+            }
+            send(context, LibraryRequest::Rescan);
+        },
+    );
 }
 
 /// Sends a request for every download whose status matches.

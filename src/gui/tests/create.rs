@@ -581,6 +581,28 @@ fn tiles_have_a_size_where_the_picture_is_decoded_in_tiles() {
 }
 
 #[test]
+fn a_rule_that_cannot_be_read_stays_with_the_reason_until_it_is_mended() {
+    let mut studio = Studio::sized(ready(), [1440.0, 1900.0]);
+    studio.harness.get_by_label("More settings").click_accesskit();
+    studio.harness.run_ok();
+    studio.harness.run_ok();
+    let mut write = |studio: &mut Studio, words: &str| {
+        studio.harness.get_by_role_and_label(Role::TextInput, "Type rules").focus();
+        studio.harness.run_ok();
+        studio.press(Modifiers::COMMAND, Key::A);
+        studio.harness.get_by_role_and_label(Role::TextInput, "Type rules").type_text(words);
+        studio.harness.run_ok();
+        studio.press(Modifiers::NONE, Key::Enter);
+        studio.harness.run_ok();
+        studio.app().state.shared.next.recipe.tensor_type_rules.to_string()
+    };
+    assert_eq!(write(&mut studio, "attention=q9"), "");
+    assert!(studio.sees("In \"attention=q9\" there is no \"q9\""));
+    assert_eq!(write(&mut studio, "attention=q8_0"), "attention=q8_0");
+    assert!(!studio.sees("there is no") && studio.sees("Changed: tensor type rules"));
+}
+
+#[test]
 fn everything_has_a_name_and_nothing_sticks_out() {
     for size in [[1440.0, 900.0], [1024.0, 700.0]] {
         let mut studio = crowded(size);

@@ -65,6 +65,7 @@ const SHIM_SOURCES: &[&str] = &[
     "beside",
     "context",
     "encoders",
+    "convert",
     "residency",
     "estimate",
     "job",

@@ -447,6 +447,26 @@ void atelier_conditioning_cache_free(atelier_conditioning_cache* cache);
 void atelier_conditioning_cache_clear(atelier_conditioning_cache* cache);
 atelier_conditioning_stats atelier_conditioning_cache_stats(const atelier_conditioning_cache* cache);
 
+// An entry of a GGUF file's metadata.
+typedef struct {
+    const char* key;
+    const char* value;
+} atelier_text_entry;
+
+// Writes a model's file as GGUF, its weights converted to `type` (enum ggml_type; its count: as they are) and by rules as the engine converts
+// them when it loads a model: the first pattern that occurs in the engine's name decides. `prefix`: what the engine puts before the names of a
+// file of its role. Writes to `*bytes` what the new file takes; without `output` that is all. Progress is told as steps of 1 MiB.
+atelier_status atelier_convert(const char* input,
+                               const char* prefix,
+                               int type,
+                               const char* rules,
+                               int threads,
+                               const atelier_text_entry* entries,
+                               size_t entry_count,
+                               const char* output,
+                               const atelier_callbacks* callbacks,
+                               uint64_t* bytes);
+
 // Opens a model. `encoders` identifies the text encoders: contexts with an equal one share encodings. Without `conditioning`, which may be
 // null, nothing is cached.
 atelier_status atelier_context_new(const sd_ctx_params_t* params,

@@ -13,7 +13,7 @@ use std::ffi::{c_char, c_int, c_void};
 pub use diffusion_rs_sys::{
     lora_apply_mode_t, prediction_t, preview_t, rng_type_t, sample_method_t, scheduler_t, sd_cache_mode_t, sd_cache_params_t,
     sd_ctx_params_init, sd_ctx_params_t, sd_guidance_params_t, sd_hires_params_t, sd_image_t, sd_img_gen_params_init, sd_img_gen_params_t,
-    sd_lora_t, sd_pm_params_t, sd_sample_params_t, sd_slg_params_t, sd_tiling_params_t, sd_vae_format_t,
+    sd_lora_t, sd_pm_params_t, sd_sample_params_t, sd_slg_params_t, sd_tiling_params_t, sd_type_t, sd_vae_format_t,
 };
 
 /// Result of a call.
@@ -247,6 +247,16 @@ pub struct atelier_lora_use {
     pub applied: u64,
     /// Tensors of the file; 0: none is of a module of this model.
     pub total: u64,
+}
+
+/// An entry of a GGUF file's metadata.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct atelier_text_entry {
+    /// Its key.
+    pub key: *const c_char,
+    /// Its text.
+    pub value: *const c_char,
 }
 
 /// Predicted memory of a module in a phase, in bytes, on the device where it runs.
@@ -633,6 +643,18 @@ unsafe extern "C" {
     pub fn atelier_conditioning_cache_free(cache: *mut atelier_conditioning_cache);
     pub fn atelier_conditioning_cache_clear(cache: *mut atelier_conditioning_cache);
     pub fn atelier_conditioning_cache_stats(cache: *const atelier_conditioning_cache) -> atelier_conditioning_stats;
+    pub fn atelier_convert(
+        input: *const c_char,
+        prefix: *const c_char,
+        type_: c_int,
+        rules: *const c_char,
+        threads: c_int,
+        entries: *const atelier_text_entry,
+        entry_count: usize,
+        output: *const c_char,
+        callbacks: *const atelier_callbacks,
+        bytes: *mut u64,
+    ) -> atelier_status;
     pub fn atelier_context_new(
         params: *const sd_ctx_params_t,
         conditioning: *const atelier_conditioning_cache,

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::needs::Needs;
 use super::value::WeightLocation;
+use crate::format::memory_size;
 use crate::module::Module;
-use crate::recipe::{FamilySetting, FileRole, Recipe};
+use crate::recipe::{FamilySetting, FileRole, Recipe, TensorType, TensorTypeRules};
 
 /// A change to a recipe or a placement. Its text is an instruction: "Decode in tiles".
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,6 +49,16 @@ pub enum Change {
         module: Module,
         /// Name of the other file.
         name: String,
+    },
+    /// Convert a module's weights as they are loaded.
+    WeightType {
+        /// Module of the weights: one whose weights have a pattern
+        /// ([`TensorTypeRules::pattern_of`]).
+        module: Module,
+        /// Their type in memory.
+        weight_type: TensorType,
+        /// What they take then.
+        bytes: u64,
     },
     /// Scale the convolutions of SDXL's VAE.
     VaeConvScale,
@@ -92,6 +103,11 @@ impl Change {
                     recipe.files.set(role, path);
                 }
             }
+            Self::WeightType { module, weight_type, .. } => {
+                if let Some(pattern) = TensorTypeRules::pattern_of(*module) {
+                    recipe.tensor_type_rules.set(pattern, *weight_type);
+                }
+            }
             Self::Weights { .. } | Self::Pieces { .. } | Self::Budget { .. } | Self::RunsOn { .. } => {}
         }
     }
@@ -112,7 +128,12 @@ impl Change {
             Self::Pieces { .. } => 4,
             Self::RunsOn { .. } => 5,
             Self::Weights { location: WeightLocation::Disk, .. } => 6,
-            Self::Quantisation { .. } | Self::VaeConvScale | Self::FlashAttentionOff | Self::OwnSchedule | Self::Unset { .. } => 7,
+            Self::Quantisation { .. }
+            | Self::WeightType { .. }
+            | Self::VaeConvScale
+            | Self::FlashAttentionOff
+            | Self::OwnSchedule
+            | Self::Unset { .. } => 7,
             Self::Size { .. } | Self::WithoutLora { .. } => 8,
         }
     }
@@ -132,6 +153,10 @@ impl fmt::Display for Change {
             Self::Budget { device, gib } => write!(f, "Raise the budget of {device} to {gib} GiB"),
             Self::RunsOn { module, device } => write!(f, "Run the {} on {device}", module.noun()),
             Self::Quantisation { module, name } => write!(f, "Use {name} for the {}", module.noun()),
+            Self::WeightType { module, weight_type, bytes } => {
+                let loss = if *weight_type == TensorType::Q8_0 { "a little less exact" } else { "less exact" };
+                write!(f, "Load the {} as {weight_type}: {}, {loss}", module.noun(), memory_size(*bytes))
+            }
             Self::VaeConvScale => f.write_str("Scale the VAE's convolutions (safe range)"),
             Self::FlashAttentionOff => f.write_str("Turn off flash attention"),
             Self::OwnSchedule => f.write_str("Use the model's own noise schedule"),

@@ -43,8 +43,16 @@ pub(super) fn fixes(request: &PlanRequest<'_>, helps: impl Fn(&Plan) -> bool) ->
             fixes.push(fix);
         }
     }
-    fixes.truncate(MAX_FIXES);
+    // Smaller weights are worth a place whatever else helps: everything stays where it is quick.
+    let converted = fixes.iter().position(has_weight_type).filter(|at| *at >= MAX_FIXES).map(|at| fixes.swap_remove(at));
+    fixes.truncate(MAX_FIXES - usize::from(converted.is_some()));
+    fixes.extend(converted);
     Ok(fixes)
+}
+
+/// True for a fix that converts weights as they are loaded.
+fn has_weight_type(fix: &Fix) -> bool {
+    fix.changes.iter().any(|change| matches!(change, Change::WeightType { .. }))
 }
 
 /// The pins without those of one module's weights, and without those of one module; the lowest

@@ -27,6 +27,7 @@ mod setting;
 mod settings;
 mod skip_layers;
 mod step_cache;
+mod tensor_type;
 
 pub use control::{ControlImage, Preprocessor};
 pub use earlier_steps::EarlierSteps;
@@ -48,6 +49,7 @@ pub use setting::{Reader, Setting};
 pub use settings::{Affects, PartialRecipe, ROWS, Recipe, Row, Rows, Stored, changed_settings};
 pub use skip_layers::SkipLayers;
 pub use step_cache::StepCache;
+pub use tensor_type::{RulesError, TensorType, TensorTypeRules};
 
 impl Recipe {
     /// Brings every setting into its limits, and the number of steps to that of the sigmas. Returns a

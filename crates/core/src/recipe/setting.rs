@@ -12,7 +12,7 @@ use super::form::{FileForm, bare_name};
 use super::sampling::{GUIDANCE, SHARE, STEPS};
 use super::{
     ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, PredictionType,
-    RedrawTiles, RequiredFile, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, VaeFormat,
+    RedrawTiles, RequiredFile, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, TensorTypeRules, VaeFormat,
 };
 use crate::canvas::{AreaSettings, Borders, StartFit};
 use crate::sentences::capitalized;
@@ -115,7 +115,19 @@ macro_rules! unlimited {
     };
 }
 
-unlimited!(bool, Option<Sampler>, Option<Scheduler>, Option<PredictionType>, Option<VaeFormat>, Option<Rng>, Rng, StartFit, PlacementText);
+unlimited!(
+    bool,
+    Option<Sampler>,
+    Option<Scheduler>,
+    Option<PredictionType>,
+    Option<VaeFormat>,
+    Option<TensorType>,
+    TensorTypeRules,
+    Option<Rng>,
+    Rng,
+    StartFit,
+    PlacementText
+);
 
 /// Its limit is the number of characters.
 impl Setting for String {

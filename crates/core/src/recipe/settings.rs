@@ -17,7 +17,7 @@ use super::sampling::{GUIDANCE, STEPS};
 use super::setting::{MAX_PROMPT_CHARS, Reader, Setting};
 use super::{
     ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, PredictionType, RequiredFile,
-    Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, VaeFormat,
+    Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, TensorTypeRules, VaeFormat,
 };
 use crate::canvas::{AreaSettings, Borders, StartFit};
 
@@ -327,6 +327,11 @@ settings! {
     chroma_t5_padding: u32 = 1, in 0..=512, "Chroma's padding", Model, [Steps Opening], rare;
     /// Latents that a VAE of PiD decodes; unset: as the model has them.
     vae_format: Option<VaeFormat> = None, "VAE format", Model, [Steps Memory Opening], rare;
+    /// Type that weights get as the model is loaded: less memory, a little less exact.
+    weight_type: Option<TensorType> = None, "weight type", Model, [Steps Memory Opening], rare;
+    /// Types of weights by name, before the weight type: the first pattern that occurs in a name
+    /// decides.
+    tensor_type_rules: TensorTypeRules = TensorTypeRules::default(), "tensor type rules", Model, [Steps Memory Opening], rare;
     /// Start picture (img2img), and its denoising strength.
     init: Option<InitImage> = None, "start picture", Start, [Steps Memory], rare;
     /// Inpainting mask over the start picture: white is regenerated, black is kept.

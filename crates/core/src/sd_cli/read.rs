@@ -8,8 +8,7 @@ use std::str::FromStr;
 use super::{FILE_FLAGS, HERE, LORA_APPLY_MODE, defaults, shell};
 use crate::placement::{ModuleSet, OldFlags, check_shape, is_device_flag};
 use crate::recipe::{
-    CacheMode, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Preprocessor, Recipe, SkipLayers,
-    StepCache, take_loras,
+    CacheMode, ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Preprocessor, Recipe, RulesError, SkipLayers, StepCache, take_loras,
 };
 
 /// A command line after parsing.
@@ -186,6 +185,10 @@ fn action(name: &str) -> Option<Action> {
             let is_auto = text.is_empty() || text == "auto";
             set(&mut it.recipe.vae_format, if is_auto { None } else { Some(named(text)?) })
         }),
+        "--type" => Value(|it, text| set(&mut it.recipe.weight_type, if text.is_empty() { None } else { Some(named(text)?) })),
+        "--tensor-type-rules" => {
+            Value(|it, text| set(&mut it.recipe.tensor_type_rules, text.parse().map_err(|error: RulesError| error.to_string())?))
+        }
         "--increase-ref-index" => Flag(|it| it.recipe.number_references = true),
         "--disable-auto-resize-ref-image" => Flag(|it| it.recipe.resize_references = false),
         "--clip-skip" => Value(|it, text| set(&mut it.recipe.clip_skip, whole(text)?)),
@@ -264,8 +267,6 @@ fn action(name: &str) -> Option<Action> {
         | "--embeddings-connectors"
         | "--audio-vae"
         | "--hires-upscalers-dir"
-        | "--tensor-type-rules"
-        | "--type"
         | "--end-img"
         | "--control-video"
         | "--hires-width"

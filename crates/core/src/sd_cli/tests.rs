@@ -6,8 +6,13 @@ use proptest::prelude::*;
 use super::*;
 use crate::placement::ModuleSet;
 use crate::recipe::{
+<<<<<<< HEAD
     CacheMode, ControlImage, ImageSource, InitImage, Lora, Person, PlacementText, PredictionType, Preprocessor, Rgb8, Rng, Sampler,
     Scheduler, SkipLayers, StepCache, VaeFormat,
+=======
+    CacheMode, ControlImage, ImageSource, InitImage, Lora, Person, PlacementText, PredictionType, Rgb8, Rng, Sampler, Scheduler,
+    SkipLayers, StepCache, TensorType, VaeFormat,
+>>>>>>> h-b
 };
 
 fn pasted(line: &str) -> ParsedCommand {
@@ -370,7 +375,12 @@ fn recipe() -> impl Strategy<Value = Recipe> {
             any::<bool>(),
         )),
         any::<[bool; 7]>(),
-        (0..512u32, proptest::option::of(proptest::sample::select(VaeFormat::ALL))),
+        (
+            0..512u32,
+            proptest::option::of(proptest::sample::select(VaeFormat::ALL)),
+            proptest::option::of(proptest::sample::select(TensorType::ALL)),
+            proptest::option::of(proptest::sample::select(TensorType::ALL)),
+        ),
     );
     let images = (
         proptest::option::of((image(), 0.0..1.0f32)),
@@ -407,6 +417,8 @@ fn recipe() -> impl Strategy<Value = Recipe> {
                 number_references: guidance.6[6],
                 chroma_t5_padding: guidance.7.0,
                 vae_format: guidance.7.1,
+                weight_type: guidance.7.2,
+                tensor_type_rules: guidance.7.3.map(|it| format!("^model\\.={it},x_[0-9]+={it}").parse().unwrap()).unwrap_or_default(),
                 files: files.into_iter().collect(),
                 prompt,
                 negative_prompt,

@@ -140,6 +140,10 @@ pub fn write(recipe: &Recipe) -> CommandLine {
         line.option("--chroma-t5-mask-pad", &recipe.chroma_t5_padding);
     }
     line.optional("--vae-format", recipe.vae_format);
+    line.optional("--type", recipe.weight_type);
+    if !recipe.tensor_type_rules.is_empty() {
+        line.option("--tensor-type-rules", &recipe.tensor_type_rules);
+    }
     line.optional("--vae-tile-size", recipe.vae_tile_size.map(|side| format!("{side}x{side}")));
     line.optional("--vae-tile-overlap", recipe.vae_tile_overlap);
     line.optional("--threads", recipe.threads);

@@ -83,7 +83,8 @@ impl Key {
         let ContextParams { threads, settings, .. } = &self.params;
         let (flash_attention, mask, padding) = (settings.flash_attention, settings.chroma_t5_mask, settings.chroma_t5_padding);
         let photomaker = self.files().get(FileRole::Photomaker).map(|_| &self.params.placement.assignment(Module::Photomaker).runs_on);
-        format!("{fingerprints:?} {runs_on:?} {photomaker:?} {threads} {flash_attention} {mask} {padding}")
+        let (weight_type, rules) = (settings.weight_type, &settings.tensor_type_rules);
+        format!("{fingerprints:?} {runs_on:?} {photomaker:?} {threads} {flash_attention} {mask} {padding} {weight_type:?} {rules}")
     }
 }
 

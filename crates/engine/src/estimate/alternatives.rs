@@ -1,13 +1,13 @@
 //! Variants of a recipe that take less memory: decoded in tiles, smaller, of other files that lie
-//! beside the chosen ones.
+//! beside the chosen ones, converted as they are loaded.
 
 use super::error::{EstimateError, Outdated};
 use super::estimates::Estimates;
 use super::request::EstimateRequest;
 use crate::job::alternative_files::smaller_files;
 use atelier_core::device::Device;
-use atelier_core::placement::{Alternative, Change, Module, Needs, Placement};
-use atelier_core::recipe::FileRole;
+use atelier_core::placement::{Alternative, Change, Module, ModuleNeeds, Needs, Placement};
+use atelier_core::recipe::{FileRole, TensorType};
 use atelier_library::HeaderCache;
 
 /// Sizes that are offered, as parts of each side.
@@ -25,15 +25,19 @@ pub(super) fn alternatives(
     outdated: &dyn Outdated,
 ) -> Result<Vec<Alternative>, EstimateError> {
     let mut found = Vec::new();
-    for (changes, variant) in variants(&mut estimates.headers, request) {
-        let is_same_model = variant.recipe.files == request.recipe.files;
+    let mut variants = variants(&mut estimates.headers, request);
+    if is_too_large(needs, placement, devices) {
+        variants.extend(converted(request));
+    }
+    for (changes, variant) in variants {
+        let is_same_model = variant.recipe.opens_like(&request.recipe);
         let its = if is_same_model {
             estimates.smaller_needs(&variant, needs, placement, devices, outdated)
         } else {
             estimates.needs(&variant, placement, devices, outdated)
         };
         match its {
-            Ok(its) if its != *needs => found.push(Alternative { changes, needs: its }),
+            Ok(its) if its != *needs => found.extend(with_bytes(changes, &its, needs).map(|changes| Alternative { changes, needs: its })),
             Ok(_) | Err(EstimateError::Failed(_)) => {}
             Err(EstimateError::Outdated) => return Err(EstimateError::Outdated),
         }
@@ -63,4 +67,50 @@ fn variants(headers: &mut HeaderCache, request: &EstimateRequest) -> Vec<(Vec<Ch
         }
     }
     variants
+}
+
+/// Types to which the weights of the diffusion module and the text encoder are converted.
+const CONVERSIONS: [(Option<TensorType>, Option<TensorType>); 3] =
+    [(Some(TensorType::Q8_0), None), (Some(TensorType::Q8_0), Some(TensorType::Q8_0)), (Some(TensorType::Q4_0), Some(TensorType::Q8_0))];
+/// Part of its bytes that a module loses where a conversion is worth a word.
+const WORTHWHILE: f64 = 0.05;
+
+/// Converted as they are loaded. Their bytes are not known yet.
+fn converted(request: &EstimateRequest) -> Vec<(Vec<Change>, EstimateRequest)> {
+    let variant = |(diffusion, te)| {
+        let types = [(Module::Diffusion, diffusion), (Module::Te, te)];
+        let change =
+            |(module, weight_type): (Module, Option<TensorType>)| Some(Change::WeightType { module, weight_type: weight_type?, bytes: 0 });
+        let changes: Vec<Change> = types.into_iter().filter_map(change).collect();
+        let mut variant = request.clone();
+        for change in &changes {
+            change.apply(&mut variant.recipe);
+        }
+        (changes, variant)
+    };
+    CONVERSIONS.map(variant).into()
+}
+
+/// The changes with the bytes of converted weights; `None` where these are hardly fewer than before.
+fn with_bytes(mut changes: Vec<Change>, its: &Needs, needs: &Needs) -> Option<Vec<Change>> {
+    for change in &mut changes {
+        if let Change::WeightType { module, bytes, .. } = change {
+            let of = |needs: &Needs| needs.modules.get(module).map_or(0, |needs| needs.weight_bytes);
+            *bytes = of(its);
+            if *bytes as f64 > of(needs) as f64 * (1.0 - WORTHWHILE) {
+                return None;
+            }
+        }
+    }
+    Some(changes)
+}
+
+/// True where the modules that run on a device do not fit into its free memory together.
+fn is_too_large(needs: &Needs, placement: &Placement, devices: &[Device]) -> bool {
+    devices.iter().any(|device| {
+        let here = needs.modules.iter().filter(|(module, _)| placement.assignment(**module).runs_on == device.name);
+        let bytes = |(_, its): (_, &ModuleNeeds)| (its.weight_bytes, its.compute_bytes.values().copied().max().unwrap_or(0));
+        let (weights, compute) = here.map(bytes).fold((0, 0), |(all, most), (weights, compute)| (all + weights, compute.max(most)));
+        weights + compute > device.memory_free_bytes
+    })
 }

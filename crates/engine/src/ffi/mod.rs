@@ -9,6 +9,7 @@
 mod callbacks;
 mod conditioning_cache;
 mod context;
+mod convert;
 mod cpu_kernels;
 mod devices;
 mod direct_convolutions;
@@ -29,6 +30,7 @@ mod tests;
 pub(super) use callbacks::JobCallbacks;
 pub(super) use conditioning_cache::{ConditioningCache, ConditioningCacheStats};
 pub(super) use context::{Context, ModuleMemory};
+pub(super) use convert::{ConversionParams, convert};
 pub(super) use cpu_kernels::set_cpu_math;
 pub(super) use devices::{RemotePosition, allocated_bytes, devices, driver_version, is_simulated, simulate_device};
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::ffi::{CString, c_char, c_int};
 use std::path::Path;
 use std::ptr::null;
 
-use ggml_sys::{prediction_t, rng_type_t, sample_method_t, scheduler_t, sd_cache_mode_t, sd_vae_format_t};
+use ggml_sys::{prediction_t, rng_type_t, sample_method_t, scheduler_t, sd_cache_mode_t, sd_type_t, sd_vae_format_t};
 
 use super::direct_convolutions::direct_convolutions;
 use super::error::CallError;
@@ -14,7 +14,7 @@ use atelier_core::canvas::Mask;
 use atelier_core::placement::{Module, ModuleSet, Placement};
 use atelier_core::recipe::{
     Affects, CacheMode, FileRole, Lora, ModelFiles, PlacementText, PredictionType, Recipe, Rgb8, Rng, Sampler, Scheduler, SeedBlend,
-    StepCache, VaeFormat,
+    StepCache, TensorType, VaeFormat,
 };
 use atelier_library::Adapters;
 
@@ -174,6 +174,8 @@ impl RawContextParams {
         raw.chroma_use_t5_mask = settings.chroma_t5_mask;
         raw.chroma_t5_mask_pad = i32::try_from(settings.chroma_t5_padding).unwrap_or(1);
         raw.vae_format = settings.vae_format.map_or(sd_vae_format_t::SD_VAE_FORMAT_AUTO, raw_vae_format);
+        raw.wtype = settings.weight_type.map_or(sd_type_t::SD_TYPE_COUNT, raw_tensor_type);
+        raw.tensor_type_rules = strings.text(&settings.tensor_type_rules.to_string())?;
         let is_direct = |module| direct_convolutions(&params.placement.assignment(module).runs_on).include(module);
         raw.diffusion_conv_direct = is_direct(Module::Diffusion) && is_direct(Module::Controlnet);
         raw.vae_conv_direct = is_direct(Module::Vae);
@@ -381,6 +383,38 @@ const fn raw_vae_format(format: VaeFormat) -> sd_vae_format_t {
         VaeFormat::Flux => sd_vae_format_t::SD_VAE_FORMAT_FLUX,
         VaeFormat::Sd3 => sd_vae_format_t::SD_VAE_FORMAT_SD3,
         VaeFormat::Flux2 => sd_vae_format_t::SD_VAE_FORMAT_FLUX2,
+    }
+}
+
+pub(super) const fn raw_tensor_type(of: TensorType) -> sd_type_t {
+    match of {
+        TensorType::F32 => sd_type_t::SD_TYPE_F32,
+        TensorType::F16 => sd_type_t::SD_TYPE_F16,
+        TensorType::Bf16 => sd_type_t::SD_TYPE_BF16,
+        TensorType::Q8_0 => sd_type_t::SD_TYPE_Q8_0,
+        TensorType::Q6K => sd_type_t::SD_TYPE_Q6_K,
+        TensorType::Q5_1 => sd_type_t::SD_TYPE_Q5_1,
+        TensorType::Q5_0 => sd_type_t::SD_TYPE_Q5_0,
+        TensorType::Q5K => sd_type_t::SD_TYPE_Q5_K,
+        TensorType::Q4_1 => sd_type_t::SD_TYPE_Q4_1,
+        TensorType::Q4_0 => sd_type_t::SD_TYPE_Q4_0,
+        TensorType::Q4K => sd_type_t::SD_TYPE_Q4_K,
+        TensorType::Iq4Nl => sd_type_t::SD_TYPE_IQ4_NL,
+        TensorType::Iq4Xs => sd_type_t::SD_TYPE_IQ4_XS,
+        TensorType::Mxfp4 => sd_type_t::SD_TYPE_MXFP4,
+        TensorType::Nvfp4 => sd_type_t::SD_TYPE_NVFP4,
+        TensorType::Q3K => sd_type_t::SD_TYPE_Q3_K,
+        TensorType::Iq3S => sd_type_t::SD_TYPE_IQ3_S,
+        TensorType::Iq3Xxs => sd_type_t::SD_TYPE_IQ3_XXS,
+        TensorType::Q2K => sd_type_t::SD_TYPE_Q2_K,
+        TensorType::Iq2S => sd_type_t::SD_TYPE_IQ2_S,
+        TensorType::Iq2Xs => sd_type_t::SD_TYPE_IQ2_XS,
+        TensorType::Iq2Xxs => sd_type_t::SD_TYPE_IQ2_XXS,
+        TensorType::Tq2_0 => sd_type_t::SD_TYPE_TQ2_0,
+        TensorType::Iq1M => sd_type_t::SD_TYPE_IQ1_M,
+        TensorType::Tq1_0 => sd_type_t::SD_TYPE_TQ1_0,
+        TensorType::Iq1S => sd_type_t::SD_TYPE_IQ1_S,
+        TensorType::Q1_0 => sd_type_t::SD_TYPE_Q1_0,
     }
 }
 

@@ -1,11 +1,11 @@
 //! A card: everything that a list of models shows of one of them. Plain data.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::assemble::Missing;
 use crate::manifest::{Defaults, Licence, Role, Sha256};
 use crate::models::Runnable;
-use atelier_core::recipe::ModelFiles;
+use atelier_core::recipe::{FileRole, ModelFiles};
 
 /// The id of the built-in model's card; no id of the library has a space.
 pub const BUILTIN_CARD_ID: &str = "built in";
@@ -222,6 +222,22 @@ impl ModelCard {
     #[must_use]
     pub fn has(&self, words: &[String]) -> bool {
         words.iter().all(|word| self.search_text.contains(word))
+    }
+
+    /// The file of which a smaller copy can be made: the one with its diffusion module, or the text
+    /// encoder that it is.
+    #[must_use]
+    pub fn copied_file(&self) -> Option<&Path> {
+        let is_encoder = |it: &&CardFile| {
+            let Role::Part(role) = it.role else { return false };
+            matches!(role, FileRole::Llm | FileRole::ClipL | FileRole::ClipG | FileRole::T5xxl)
+        };
+        let file = match self.kind {
+            ModelKind::Model => self.main_file.as_deref(),
+            ModelKind::Part => self.files.iter().find(is_encoder).and_then(|it| it.path.as_deref()),
+            ModelKind::Lora | ModelKind::Upscaler => None,
+        };
+        file.filter(|_| self.availability.is_here() && !matches!(self.availability, Availability::BuiltIn | Availability::Damaged))
     }
 
     /// True if every word of this text is somewhere in it, as with [`Self::has`].

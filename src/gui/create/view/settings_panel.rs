@@ -30,9 +30,11 @@ use crate::gui::widgets;
 use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, setting_row, slider_row};
 use crate::settings::PreviewChoice;
 use atelier_core::recipe::{
-    CacheMode, FamilySetting, PredictionType, ROWS, Recipe, Rng, SHARE, Sampler, Scheduler, SkipLayers, StepCache, changed_settings,
+    CacheMode, FamilySetting, PredictionType, ROWS, Recipe, Rng, RulesError, SHARE, Sampler, Scheduler, SkipLayers, StepCache, TensorType,
+    changed_settings,
 };
 use atelier_core::sd_cli::numbers;
+use atelier_core::sentences::sentence;
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
@@ -243,14 +245,26 @@ fn sampling(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
 }
 
 fn choice_row<T: Copy + PartialEq>(ui: &mut Ui, label: &str, value: &mut Option<T>, all: &[T], name: fn(T) -> &'static str, hover: &str) {
-    const USUAL: &str = "Model's default";
+    choice_row_or(ui, label, value, "Model's default", all, name, hover);
+}
+
+/// A choice, with the words for none.
+fn choice_row_or<T: Copy + PartialEq>(
+    ui: &mut Ui,
+    label: &str,
+    value: &mut Option<T>,
+    usual: &str,
+    all: &[T],
+    name: fn(T) -> &'static str,
+    hover: &str,
+) {
     row(ui, label, |ui| {
         let combo = ComboBox::from_id_salt(label)
             .width(ui.available_width())
             .icon(widgets::chevron)
-            .selected_text(value.map_or(USUAL, name))
+            .selected_text(value.map_or(usual, name))
             .show_ui(ui, |ui| {
-                ui.selectable_value(value, None, USUAL);
+                ui.selectable_value(value, None, usual);
                 for choice in all {
                     ui.selectable_value(value, Some(*choice), name(*choice));
                 }
@@ -343,20 +357,21 @@ fn rng_row(ui: &mut Ui, recipe: &mut Recipe) {
 }
 
 fn prediction_row(ui: &mut Ui, recipe: &mut Recipe) {
-    const OWN: &str = "As the file says";
     let hover = "What the model predicts. Some models of SDXL predict velocity, and their files do not say so.";
-    row(ui, "Prediction", |ui| {
-        let combo = ComboBox::from_id_salt("Prediction")
-            .width(ui.available_width())
-            .icon(widgets::chevron)
-            .selected_text(recipe.prediction.map_or(OWN, PredictionType::label))
-            .show_ui(ui, |ui| {
-                ui.selectable_value(&mut recipe.prediction, None, OWN);
-                for prediction in PredictionType::ALL {
-                    ui.selectable_value(&mut recipe.prediction, Some(*prediction), prediction.label());
-                }
-            });
-        combo.response.on_hover_text(hover).accessible_name("Prediction");
+    let (value, name) = (&mut recipe.prediction, PredictionType::label);
+    choice_row_or(ui, "Prediction", value, "As the file says", PredictionType::ALL, name, hover);
+}
+
+/// The types that weights get as a model is loaded.
+fn weight_rows(ui: &mut Ui, recipe: &mut Recipe) {
+    let hover = "Convert weights as the model is loaded. Q8_0 takes about half the memory of 16 bits and is a little less exact; loading takes longer.";
+    let (value, name) = (&mut recipe.weight_type, TensorType::label);
+    choice_row_or(ui, "Weight type", value, "As in the file", TensorType::ALL, name, hover);
+    let hover = "Types of weights by name, such as attention=q8_0. The first pattern that occurs in a name decides, then the weight type.";
+    let own = recipe.tensor_type_rules.to_string();
+    text_row(ui, "Type rules", "^model\\.=q8_0, ^vae=f16", &own, hover, |text| {
+        recipe.tensor_type_rules = text.parse().map_err(|error: RulesError| sentence(&error.to_string()))?;
+        Ok(())
     });
 }
 
@@ -389,12 +404,14 @@ fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     cache_row(ui, state, recipe);
     let hover = "Noise levels of the steps, separated by commas, in place of a noise schedule.";
     text_row(ui, "Sigmas", "14.6, 7.8, 3.5, 0", &numbers_text(&recipe.sigmas), hover, |text| {
-        if let Ok(sigmas) = numbers(text) {
-            recipe.sigmas = sigmas;
-        }
+        recipe.sigmas = numbers(text).map_err(|reason| sentence(&reason))?;
+        Ok(())
     });
     let own = recipe.sampler_arguments.clone();
-    text_row(ui, "Arguments", "apg_eta=1", &own, ROWS.sampler_arguments.help(), |text| text.clone_into(&mut recipe.sampler_arguments));
+    text_row(ui, "Arguments", "apg_eta=1", &own, ROWS.sampler_arguments.help(), |text| {
+        text.clone_into(&mut recipe.sampler_arguments);
+        Ok(())
+    });
     control_steps_rows(ui, state, recipe);
     if !recipe.reference_images.is_empty() || !recipe.resize_references || recipe.number_references {
         let hover = "Bring reference pictures to the size that the model learned, and number them for the prompt.";
@@ -409,20 +426,33 @@ fn numbers_text(numbers: &[f32]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// A line of text that is taken over when its field is left.
-fn text_row(ui: &mut Ui, label: &str, example: &str, own: &str, hover: &str, take: impl FnOnce(&str)) {
+/// A line of text that is taken over when its field is left. What is not taken stays, with the
+/// sentence that says why.
+fn text_row(ui: &mut Ui, label: &str, example: &str, own: &str, hover: &str, take: impl FnOnce(&str) -> Result<(), String>) {
+    let why = ui.make_persistent_id((label, "why"));
     row(ui, label, |ui| {
         let id = ui.make_persistent_id(label);
         let mut text = ui.data_mut(|data| data.get_temp::<String>(id)).unwrap_or_else(|| own.to_owned());
         let edit = TextEdit::singleline(&mut text).id(id).hint_text(example).desired_width(ui.available_width());
         let response = ui.add(edit).on_hover_text(hover).accessible_name(label);
         if response.lost_focus() {
-            take(&text);
-            ui.data_mut(|data| data.remove_temp::<String>(id));
+            let taken = take(&text);
+            ui.data_mut(|data| match taken {
+                Ok(()) => {
+                    data.remove_temp::<String>(id);
+                    data.remove_temp::<String>(why);
+                }
+                Err(reason) => {
+                    data.insert_temp(why, reason);
+                }
+            });
         } else if response.has_focus() {
             ui.data_mut(|data| data.insert_temp(id, text));
         }
     });
+    if let Some(reason) = ui.data(|data| data.get_temp::<String>(why)) {
+        ui.add(Label::new(widgets::small(reason, theme::palette(ui).warn)).wrap());
+    }
 }
 
 fn cache_row(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
@@ -496,6 +526,7 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                 );
                 guidance_rows(ui, state, recipe);
                 prediction_row(ui, recipe);
+                weight_rows(ui, recipe);
                 rng_row(ui, recipe);
                 optional_row(
                     ui,
@@ -558,6 +589,8 @@ fn changed_details(recipe: &Recipe) -> Vec<&'static str> {
         chroma_t5_mask: recipe.chroma_t5_mask,
         chroma_t5_padding: recipe.chroma_t5_padding,
         vae_format: recipe.vae_format,
+        weight_type: recipe.weight_type,
+        tensor_type_rules: recipe.tensor_type_rules.clone(),
         clip_skip: recipe.clip_skip,
         rng: recipe.rng,
         sampler_rng: recipe.sampler_rng,

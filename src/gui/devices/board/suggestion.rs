@@ -8,7 +8,7 @@ use atelier_core::placement::{BudgetOffer, Budgets, DeviceCapacity, Module, Modu
 use atelier_engine::{Estimate, OutOfMemory, PhaseKind};
 
 /// Longest list of remedies; a longer one is no help.
-const MAX_REMEDIES: usize = 3;
+const MAX_REMEDIES: usize = 4;
 
 /// The planner's answer to the placement on the board.
 #[derive(Clone, Debug, Default, PartialEq)]

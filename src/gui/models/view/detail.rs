@@ -1,6 +1,9 @@
 //! Details of a model: commands, download, variants, files, settings, licence, disk space.
 
-use eframe::egui::{Align, Frame, Grid, Label, Layout, Margin, RichText, ScrollArea, Ui, vec2};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use eframe::egui::{Align, Frame, Grid, Label, Layout, Margin, ProgressBar, RichText, ScrollArea, Ui, vec2};
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::feature_command::FeatureCommand as _;
@@ -287,6 +290,7 @@ fn disk_section(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Mod
             _ => "Used in place, in a folder of yours: Atelier never changes or deletes it.",
         };
         ui.add(Label::new(small(words, palette.weak)).wrap());
+        copy_row(ui, state, commands, model);
         return;
     }
     match state.models.checks.get(&model.id) {
@@ -311,6 +315,26 @@ fn disk_section(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Mod
         }
         named_button(ui, state, commands, models::Command::Delete(id()), &model.name);
     });
+    copy_row(ui, state, commands, model);
+}
+
+/// The way to a smaller copy, or the progress of one.
+fn copy_row(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
+    match &state.models.running_copy {
+        Some(copy) if copy.name == model.name => {
+            let (done, all) = (copy.progress.done_bytes.load(Ordering::SeqCst), copy.progress.all_bytes.load(Ordering::SeqCst));
+            let part = if all > 0 { done as f32 / all as f32 } else { 0.0 };
+            let words = format!("{} of {}", file_size(done), file_size(all));
+            ui.add(ProgressBar::new(part).text(words)).accessible_name(format!("Copy of {}", model.name));
+            named_button(ui, state, commands, models::Command::StopCopy, "");
+            // Another thread counts.
+            ui.ctx().request_repaint_after(Duration::from_millis(200));
+        }
+        _ if model.copied_file().is_some() => {
+            named_button(ui, state, commands, models::Command::CopyModel(model.id.clone()), &format!("of {}", model.name));
+        }
+        _ => {}
+    }
 }
 
 fn title(ui: &mut Ui, words: &str) {

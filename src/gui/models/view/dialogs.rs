@@ -1,8 +1,9 @@
-//! Dialogs: licence prompt, confirmation of a deletion.
+//! Dialogs: licence prompt, confirmation of a deletion, types of a smaller copy.
 
 use eframe::egui::{Align, Label, Layout, RichText, ScrollArea, Ui};
 
 use crate::gui::command::{Command, Commands};
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::models;
 use crate::gui::models::{LicensedAction, TokenState};
 use crate::gui::state::State;
@@ -71,5 +72,44 @@ pub(crate) fn removal(ui: &mut Ui, state: &State, commands: &mut Commands) {
     });
     if modal {
         commands.push(Command::Models(models::Command::CancelDelete));
+    }
+}
+
+/// Types of a smaller copy, each with the size of the file, before anything is written.
+pub(crate) fn copy(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let Some(dialog) = &state.models.copy_dialog else { return };
+    let palette = theme::palette(ui);
+    let modal = modal(ui, "smaller copy", |ui| {
+        ui.add(Label::new(bold(format!("A smaller copy of {}", dialog.name)).size(theme::TITLE).color(palette.strong)).wrap());
+        match &dialog.sizes {
+            None => drop(ui.label(RichText::new("Counting…").color(palette.weak))),
+            Some(Err(sentence)) => drop(ui.add(Label::new(RichText::new(sentence).color(palette.error)).wrap())),
+            Some(Ok(sizes)) if sizes.copies.is_empty() => {
+                let words = "Its weights are as small as the types that are offered here.";
+                ui.add(Label::new(RichText::new(words).color(palette.text)).wrap());
+            }
+            Some(Ok(sizes)) => {
+                let words = format!(
+                    "The file takes {}. The copy is written beside it, and the smaller it is, the less exact.",
+                    file_size(sizes.original_bytes)
+                );
+                ui.add(Label::new(RichText::new(words).color(palette.text)).wrap());
+                for (weight_type, bytes) in &sizes.copies {
+                    let command = models::Command::ChooseCopyType(*weight_type);
+                    let line = format!("{} · {}", weight_type.label(), file_size(*bytes));
+                    if ui.radio(dialog.chosen == *weight_type, line).on_hover_text(command.tooltip()).clicked() {
+                        commands.push(Command::Models(command));
+                    }
+                }
+            }
+        }
+        ui.add_space(8.0);
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Models(models::Command::ConfirmCopy)));
+            command_button(ui, state, commands, Command::Models(models::Command::CancelCopy));
+        });
+    });
+    if modal {
+        commands.push(Command::Models(models::Command::CancelCopy));
     }
 }

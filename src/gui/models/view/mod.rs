@@ -53,6 +53,7 @@ pub(crate) fn main_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
     dialogs::licence_prompt(ui, state, commands);
     dialogs::removal(ui, state, commands);
+    dialogs::copy(ui, state, commands);
 }
 
 /// True while a dialog of this view is open, which then has the keys.

@@ -202,3 +202,27 @@ fn models_in_memory_are_marked() {
     studio.click(StateFilter::InMemory.label());
     assert_eq!(studio.card_names(), ["Mine"]);
 }
+
+#[test]
+fn a_smaller_copy_is_made_beside_its_model_and_can_be_used() {
+    let home = home();
+    let paths = Paths::beneath(home.path());
+    install(home.path(), "mine");
+    let mut studio = open_view(home, "http://127.0.0.1:9");
+    studio.click_first("Mine, on disk, ");
+    studio.click("Make a smaller copy of Mine");
+    studio.until("the sizes", |app| app.state.models.copy_dialog.as_ref().is_some_and(|dialog| dialog.sizes.is_some()));
+    let dialog = studio.app().state.models.copy_dialog.clone().unwrap();
+    let sizes = dialog.sizes.unwrap().unwrap();
+    let (_, smallest) = *sizes.copies.last().unwrap();
+    assert!(smallest < sizes.original_bytes / 2 && sizes.copies.len() > 2, "{sizes:?}");
+    studio.harness.check_accessibility();
+    studio.click(&format!("Q4_0 · {}", atelier_core::format::file_size(smallest)));
+    studio.click("Make the copy");
+    studio.until_notice(&format!("A copy of Mine is made: {}.", atelier_core::format::file_size(smallest)));
+    let copy = paths.models.join("tiny-zimage-Q4_0.gguf");
+    assert_eq!(fs::metadata(&copy).unwrap().len(), smallest);
+    studio.until("its card", |app| app.state.models.library.cards.iter().any(|card| card.main_file.as_deref() == Some(copy.as_path())));
+    let card = studio.app().state.models.library.cards.iter().find(|card| card.main_file.as_deref() == Some(copy.as_path())).unwrap();
+    assert!(card.runnable.is_some() && card.problems.is_empty(), "{card:?}");
+}

@@ -6,13 +6,13 @@ use super::super::change::Alternative;
 use super::super::search::{Candidates, cheapest, visits, with};
 use super::super::testing::{capacity, needs, workstation};
 use super::super::{
-    Change, Module, ModuleNeeds, Needs, Phase, PhaseKind, Pin, Pins, Placement, PlanTime, Prediction, WeightLocation, pins,
+    Assignment, Change, Module, ModuleNeeds, Needs, Phase, PhaseKind, Pin, Pins, Placement, PlanTime, Prediction, WeightLocation, pins,
 };
 use super::*;
 use crate::device::{Device, DeviceKind};
 use crate::format::{GIB, memory_size};
 use crate::module_set::ModuleSet;
-use crate::recipe::PlacementText;
+use crate::recipe::{PlacementText, Recipe, TensorType};
 use crate::time::{
     ClassRate, DeviceRates, MachineRates, ModuleWork, NodeSize, PictureWork, TimeCorrections, WeightType, Work, WorkAmount, WorkClass,
     WorkKind,
@@ -213,6 +213,26 @@ fn a_processor_that_must_do_what_a_gpu_could_comes_with_what_would_spare_it() {
     assert!(plan.better[0].plan.score < plan.score);
     // A pin to the processor is respected without fixes.
     assert!(scenario.pin(Module::Vae, Some("CPU"), None).plan().unwrap().better.is_empty());
+}
+
+/// A file of 12 GiB on a card of 8.
+#[test]
+fn smaller_weights_are_among_the_fixes_however_many_there_are() {
+    let mut scenario = scenario(320, &[80]);
+    scenario.needs.modules = [(Module::Diffusion, needs(120, &[(Phase::Denoise, 7)], true))].into();
+    let mut smaller = scenario.needs.clone();
+    smaller.modules.insert(Module::Diffusion, needs(64, &[(Phase::Denoise, 7)], true));
+    let change = Change::WeightType { module: Module::Diffusion, weight_type: TensorType::Q8_0, bytes: 64 * GIB / 10 };
+    scenario.alternatives = vec![Alternative { changes: vec![change.clone()], needs: smaller }];
+    let on_gpu = || Some(WeightLocation::Device("CUDA0".to_owned()));
+    let fixes = scenario.pin(Module::Diffusion, Some("CUDA0"), on_gpu()).short().fixes;
+    assert!(fixes.len() > 1 && fixes.len() <= 3, "{fixes:?}");
+    let fix = fixes.iter().find(|fix| fix.changes == [change.clone()]).unwrap();
+    assert_eq!(fix.plan.placement.assignment(Module::Diffusion), &Assignment::at("CUDA0"));
+    assert_eq!(change.to_string(), "Load the diffusion module as q8_0: 6.4 GiB, a little less exact");
+    let mut recipe = Recipe::default();
+    change.apply(&mut recipe);
+    assert_eq!(recipe.tensor_type_rules.to_string(), "^model\\.diffusion_model\\.=q8_0");
 }
 
 #[test]

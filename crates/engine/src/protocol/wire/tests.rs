@@ -13,7 +13,7 @@ use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
 use atelier_core::recipe::{
     CacheMode, ControlImage, FamilySetting, FileRole, Hires, InitImage, Lora, ModelFiles, Person, PictureInfo, PlacementText,
-    PredictionType, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, VaeFormat,
+    PredictionType, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, VaeFormat,
 };
 use atelier_core::time::{
     ClassRate, DeviceRates, MachineRates, ModuleWork, NodeSize, PictureWork, TimeCorrection, TimeCorrections, WeightType, Work, WorkAmount,
@@ -100,6 +100,8 @@ fn recipe() -> Recipe {
         chroma_t5_mask: true,
         chroma_t5_padding: 2,
         vae_format: Some(VaeFormat::Flux),
+        weight_type: Some(TensorType::Q4K),
+        tensor_type_rules: "attention=f16".parse().unwrap(),
         init: Some(InitImage { image: ImageSource::Pixels(image(3, 2)), strength: 0.7 }),
         mask: Some(ImageSource::Pixels(image(2, 2))),
         start_fit: StartFit::Stretch,
@@ -277,6 +279,7 @@ fn estimate() -> Estimate {
     let weights = locations.map(|location| Change::Weights { module: Module::Llm, location });
     let changes: Vec<Change> = [
         Change::VaeTiling,
+        Change::WeightType { module: Module::Te, weight_type: TensorType::Q8_0, bytes: 7 },
         Change::VaeConvScale,
         Change::FlashAttentionOff,
         Change::OwnSchedule,
@@ -294,6 +297,7 @@ fn estimate() -> Estimate {
     assert_every_variant!(
         changes,
         Change::VaeTiling,
+        Change::WeightType { .. },
         Change::VaeConvScale,
         Change::FlashAttentionOff,
         Change::OwnSchedule,
