@@ -55,6 +55,7 @@ const SHIM_SOURCES: &[&str] = &[
     "estimate",
     "job",
     "lora_use",
+    "unused_tensors",
     "embeddings",
     "encoded_images",
     "noise_blend",
