@@ -204,7 +204,7 @@ impl App {
                 None => canvas::State::new(options.paths.clone()),
                 Some(beside) => canvas::State::beside(beside.backups.as_ref().map(|own| own.path().to_owned())),
             },
-            guides: guides::State,
+            guides: guides::State::default(),
             styles: styles::State { folder: options.paths.as_ref().map(Paths::styles), ..styles::State::default() },
             live: live::State::new(options.paths.clone()),
             palette: palette::State::default(),
