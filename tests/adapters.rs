@@ -11,10 +11,11 @@ use std::path::Path;
 
 use atelier_core::placement::ModuleSet;
 use atelier_core::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
+use atelier_engine::Event;
 use support::alone::alone;
 use support::{folder, recipe};
 use testkit::adapters::{AdapterFiles, AdapterKind, RANK, zimage};
-use testkit::layouts::{renamed, with_metadata};
+use testkit::layouts::{Form, Scales, fp8, renamed, with_last_bytes, with_metadata};
 use testkit::tiny;
 
 /// A layer's name, from its name with dots.
@@ -158,5 +159,69 @@ fn an_adapter_that_breaks_a_picture_leaves_the_model_as_it_was() {
         let after = run(None);
         assert_eq!(after.pixels(), before.pixels(), "{strength}");
         assert_eq!(after.pictures()[0].notes, before.pictures()[0].notes);
+    }
+}
+
+#[test]
+fn a_value_that_is_no_number_is_found_before_anything_is_computed() {
+    let it = alone("GPU0:4,GPU1:4");
+    let base = files(&tiny::Options::default(), "adapters-numbers");
+    let module = base.get(FileRole::Diffusion).unwrap().to_owned();
+    let run = |path: Option<&Path>| {
+        let loras = path.map(|path| Lora { path: path.to_owned(), strength: 1.0 }).into_iter().collect();
+        it.run(&Recipe { files: base.clone(), loras, ..recipe() })
+    };
+    let before = run(None);
+    let layer = "lora_unet_layers_0_attention_to_v";
+    let dir = folder("adapters-numbers-lora");
+    for (kind, part) in [
+        (AdapterKind::Lora, "lora_down.weight"),
+        (AdapterKind::Lora, "alpha"),
+        (AdapterKind::Loha, "hada_w2_b"),
+        (AdapterKind::Lokr, "lokr_w1"),
+        (AdapterKind::Lokr, "lokr_w2_a"),
+        (AdapterKind::Dora, "dora_scale"),
+        (AdapterKind::Diff, "diff"),
+    ] {
+        let whole = zimage(&dir, &module, kind, NAMES[1].1).unwrap().adapter;
+        // Not a number, and infinite, in F16.
+        for value in [0x7e00_u16, 0xfc00] {
+            let name = format!("{layer}.{part}");
+            let damaged = with_last_bytes(&whole, &dir.join("damaged.safetensors"), &name, &value.to_le_bytes()).unwrap();
+            let said = run(Some(&damaged));
+            let sentence = &said.failure().advice.sentence;
+            assert_eq!(*sentence, format!("damaged.safetensors is damaged: some of its values are not numbers ({name})."));
+            let is_work = |event: &Event| matches!(event, Event::Begin { .. } | Event::Phase { .. } | Event::Picture { .. });
+            assert!(!said.events.iter().any(is_work), "{:?}", said.events);
+        }
+        // The same file, mended, is another one.
+        std::fs::copy(&whole, dir.join("damaged.safetensors")).unwrap();
+        run(Some(&dir.join("damaged.safetensors"))).pixels();
+    }
+    let after = run(None);
+    assert_eq!(after.pixels(), before.pixels());
+    assert_eq!(after.pictures()[0].notes, before.pictures()[0].notes);
+}
+
+#[test]
+fn eight_bits_of_an_adapter_are_the_values_that_they_mean() {
+    let it = alone("GPU0:4,GPU1:4");
+    let base = files(&tiny::Options::default(), "adapters-fp8");
+    let module = base.get(FileRole::Diffusion).unwrap().to_owned();
+    let dir = folder("adapters-fp8-lora");
+    for kind in AdapterKind::ALL {
+        let adapter = zimage(&dir, &module, kind, NAMES[0].1).unwrap().adapter;
+        // Scales lie beside what is called a weight.
+        let has_weights = matches!(kind, AdapterKind::Lora | AdapterKind::Dora);
+        let scales = [Scales::None, Scales::Whole, Scales::Rows];
+        for scales in scales.into_iter().filter(|scales| has_weights || *scales == Scales::None) {
+            let run = |form: Form| {
+                let path = fp8(&adapter, &dir.join(format!("{kind:?}-{scales:?}-{form:?}.safetensors")), scales, form).unwrap();
+                let said = it.run(&Recipe { files: base.clone(), loras: vec![Lora { path, strength: 1.0 }], ..recipe() });
+                assert!(said.pictures().iter().all(|it| it.notes.iter().all(|note| !note.is_of_lora())), "{kind:?}, {scales:?}, {form:?}");
+                said.pixels().to_vec()
+            };
+            assert_eq!(run(Form::Stored), run(Form::Computed), "{kind:?}, {scales:?}");
+        }
     }
 }

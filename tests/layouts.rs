@@ -11,8 +11,8 @@ use atelier_core::recipe::{FileRole, ModelFiles, Recipe, TensorType};
 use atelier_library::{check_files, open_folders};
 use support::engine::Engine;
 use support::{folder, recipe};
-use testkit::families;
-use testkit::layouts::{Fp8, diffusers_folder, diffusers_sd3, renamed, scaled_fp8, sharded};
+use testkit::families::{self, Part};
+use testkit::layouts::{Form, Scales, diffusers_flux, diffusers_folder, diffusers_sd3, fp8, renamed, sharded};
 
 const DIFFUSION: &str = "model.diffusion_model.";
 
@@ -25,7 +25,7 @@ fn files(list: &[(FileRole, PathBuf)]) -> ModelFiles {
 
 /// The files of a family of tiny models; text encoders that are in them tell words apart.
 fn whole(family: &str, dir: &Path) -> ModelFiles {
-    let parts = if family == "sd3" { families::family(family, dir).unwrap() } else { families::reading(family) };
+    let parts = if matches!(family, "sd3" | "ovis") { families::family(family, dir).unwrap() } else { families::reading(family) };
     parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(dir, role).unwrap())).collect()
 }
 
@@ -77,6 +77,14 @@ fn layouts_of_sd3(whole: &ModelFiles, dir: &Path) -> Vec<Layout> {
     vec![("diffusers' names", own.collect())]
 }
 
+/// Ovis-Image is Flux with another text encoder, and with another feed-forward of its double blocks.
+fn layouts_of_ovis(whole: &ModelFiles, dir: &Path) -> Vec<Layout> {
+    const HEAD: usize = 128;
+    let diffusion = diffusers_flux(whole.get(FileRole::Diffusion).unwrap(), &dir.join("diffusers-flux.safetensors"), HEAD).unwrap();
+    let own = whole.iter().map(|(role, path)| (role, if role == FileRole::Diffusion { diffusion.clone() } else { path.to_owned() }));
+    vec![("Flux's blocks in diffusers' names", own.collect())]
+}
+
 #[test]
 fn the_engine_opens_every_layout_that_the_library_takes_and_makes_the_same_picture() {
     let engine = Engine::start();
@@ -84,6 +92,7 @@ fn the_engine_opens_every_layout_that_the_library_takes_and_makes_the_same_pictu
         ("sd15", layouts_of_sd15 as fn(&ModelFiles, &Path) -> Vec<Layout>),
         ("sdxl", layouts_of_sdxl as fn(&ModelFiles, &Path) -> Vec<Layout>),
         ("sd3", layouts_of_sd3),
+        ("ovis", layouts_of_ovis),
     ] {
         let dir = folder(&format!("layouts-{family}"));
         let whole = whole(family, &dir);
@@ -102,7 +111,7 @@ fn the_engine_opens_every_layout_that_the_library_takes_and_makes_the_same_pictu
 }
 
 #[test]
-fn scaled_fp8_is_computed_as_the_values_that_it_means_in_every_part() {
+fn fp8_is_computed_as_the_values_that_it_means_in_every_part() {
     let engine = Engine::start();
     let dir = folder("layouts-fp8");
     let whole: ModelFiles = families::family("zimage-vae", &dir)
@@ -115,19 +124,21 @@ fn scaled_fp8_is_computed_as_the_values_that_it_means_in_every_part() {
     };
     let plain = run(whole.clone(), None);
     for role in [FileRole::Diffusion, FileRole::Llm, FileRole::Vae] {
-        let with = |form: Fp8, weight_type| {
-            let path = dir.join(format!("{}-{form:?}.safetensors", role.key()));
-            let mut files = whole.clone();
-            files.set(role, scaled_fp8(whole.get(role).unwrap(), &path, form).unwrap());
-            check_files(&files, &[]).unwrap_or_else(|problem| panic!("{role:?}: {problem}"));
-            run(files, weight_type)
-        };
-        let scaled = with(Fp8::Scaled, None);
-        assert_eq!(scaled, with(Fp8::Computed, None), "{role:?}");
-        let converted = with(Fp8::Scaled, Some(TensorType::Q8_0));
-        assert_eq!(converted, with(Fp8::Computed, Some(TensorType::Q8_0)), "{role:?}: scales count before the conversion");
-        assert_ne!(converted, scaled, "{role:?}");
-        assert_ne!(scaled, plain, "{role:?}: eight bits change the picture");
+        for scales in [Scales::None, Scales::Whole, Scales::Rows] {
+            let with = |form: Form, weight_type| {
+                let path = dir.join(format!("{}-{scales:?}-{form:?}.safetensors", role.key()));
+                let mut files = whole.clone();
+                files.set(role, fp8(whole.get(role).unwrap(), &path, scales, form).unwrap());
+                check_files(&files, &[]).unwrap_or_else(|problem| panic!("{role:?}: {problem}"));
+                run(files, weight_type)
+            };
+            let stored = with(Form::Stored, None);
+            assert_eq!(stored, with(Form::Computed, None), "{role:?}, {scales:?}");
+            assert_ne!(stored, plain, "{role:?}, {scales:?}: eight bits change the picture");
+            let converted = with(Form::Stored, Some(TensorType::Q8_0));
+            assert_eq!(converted, with(Form::Computed, Some(TensorType::Q8_0)), "{role:?}, {scales:?}: scales count before the conversion");
+            assert_ne!(converted, stored, "{role:?}, {scales:?}");
+        }
     }
 }
 
@@ -139,4 +150,78 @@ fn a_part_that_is_missing_is_named() {
     std::fs::remove_file(dir.join("model-00002-of-00002.safetensors")).unwrap();
     let problem = check_files(&files(&[(FileRole::Model, index)]), &[]).unwrap_err();
     assert_eq!(problem.advice.sentence, "model-00002-of-00002.safetensors no longer exists.");
+}
+
+#[test]
+fn what_the_engine_leaves_out_is_told_unless_it_changes_nothing() {
+    let engine = Engine::start();
+    let notes = |files: ModelFiles| {
+        let said = engine.run(&Recipe { files, steps: 1, ..recipe() });
+        said.pixels();
+        said.pictures()[0].notes.iter().map(|note| note.sentence.clone()).filter(|it| it.contains("left")).collect::<Vec<_>>()
+    };
+    for (family, role, harmless, missed) in [
+        (
+            "sd15",
+            FileRole::Model,
+            &[
+                "betas",
+                "model_ema.decay",
+                "first_stage_model.loss.logvar",
+                "cond_stage_model.transformer.text_model.embeddings.position_ids",
+            ][..],
+            "model.diffusion_model.input_blocks.1.1.gate",
+        ),
+        ("sdxl", FileRole::Model, &["conditioner.embedders.1.model.logit_scale"], "conditioner.embedders.0.transformer.text_model.adapter"),
+        ("zimage", FileRole::Diffusion, &["scaled_fp8", "layers.0.attention.out.scale_input"], "layers.0.attention.gate"),
+        ("zimage", FileRole::Llm, &["lm_head.weight", "visual.blocks.0.norm1.weight"], "model.layers.0.self_attn.sinks"),
+        ("sd3", FileRole::Diffusion, &["scaled_fp8"], "joint_blocks.0.x_block.attn.gate"),
+        ("ovis", FileRole::Diffusion, &["model.diffusion_model.__x0__"], "double_blocks.0.img_attn.gate"),
+    ] {
+        let dir = folder(&format!("layouts-left-out-{family}-{}", role.key()));
+        let with = |more: &[&str]| {
+            let parts = families::family(family, &dir).unwrap().into_iter().map(|(key, mut part)| {
+                if let (true, Part::Draft(draft)) = (key == role.key(), &mut part) {
+                    more.iter().for_each(|name| draft.add(name, &[4]));
+                }
+                (FileRole::from_key(key).unwrap(), part.write(&dir, key).unwrap())
+            });
+            notes(parts.collect())
+        };
+        assert_eq!(with(&[]), [""; 0], "{family}");
+        assert_eq!(with(harmless), [""; 0], "{family} {role:?}");
+        let told = with(&[harmless, &[missed]].concat());
+        let end = missed.rsplit('.').next().unwrap();
+        assert!(
+            matches!(told.as_slice(), [one] if one.starts_with("The engine does not know 1 tensor of this model") && one.contains(end)),
+            "{family} {role:?}: {told:?}"
+        );
+    }
+}
+
+#[test]
+fn a_projection_that_was_converted_is_turned_too() {
+    let engine = Engine::start();
+    let dir = folder("layouts-converted");
+    let whole = whole("sdxl", &dir);
+    let run = |model: &Path| {
+        let mut files = whole.clone();
+        files.set(FileRole::Model, model);
+        engine.run(&Recipe { files, steps: 1, prompt: "a lake".into(), ..recipe() }).pixels().to_vec()
+    };
+    let right = run(whole.get(FileRole::Model).unwrap());
+    // With rows and columns exchanged, as the engine would read it.
+    let wrong = {
+        let mut part = families::reading("sdxl").into_iter().find(|(role, _)| *role == "model").unwrap().1;
+        let Part::Draft(draft) = &mut part else { unreachable!() };
+        draft.rename("conditioner.embedders.1.model.text_projection", "conditioner.embedders.1.transformer.text_projection.weight");
+        run(&part.write(&dir, "exchanged").unwrap())
+    };
+    let distance = |a: &[u8], b: &[u8]| a.iter().zip(b).map(|(a, b)| u64::from(a.abs_diff(*b)).pow(2)).sum::<u64>();
+    let change = distance(&wrong, &right);
+    assert!(change > 0, "the projection changes the picture");
+    for is_renamed in [false, true] {
+        let converted = run(&families::converted_sdxl(is_renamed).write(&dir, "converted").unwrap());
+        assert!(distance(&converted, &right) * 10 < change, "{is_renamed}: {} of {change}", distance(&converted, &right));
+    }
 }

@@ -16,7 +16,7 @@ use super::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::placement::{self, Module, ModuleSet, OldFlags, PlacementError};
 use atelier_core::recipe::{
-    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PartialRecipe, PlacementText, Recipe, take_loras,
+    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PartialRecipe, PlacementText, Recipe, shaped_as, take_loras,
 };
 use atelier_core::sd_cli::{self, CommandLine, ParsedCommand};
 use atelier_engine::{PreviewOptions, Task};
@@ -212,25 +212,6 @@ fn recipe_like(
     }
     notes.extend(recipe.clamp());
     Ok((recipe, notes, name))
-}
-
-/// The size of a picture that is made from one of the size `own`: its shape, and no more pixels
-/// than `usual`, which suits the model. Of a size that was asked for in part, the other side
-/// follows.
-fn shaped_as(own: (u32, u32), usual: (u32, u32), asked: (Option<u32>, Option<u32>)) -> (u32, u32) {
-    let (width, height) = (f64::from(own.0.max(1)), f64::from(own.1.max(1)));
-    let pixels = f64::from(usual.0) * f64::from(usual.1);
-    let scale = match asked {
-        (Some(asked), _) => f64::from(asked) / width,
-        (None, Some(asked)) => f64::from(asked) / height,
-        (None, None) => (pixels / (width * height)).sqrt().min(1.0),
-    };
-    if scale == 1.0 {
-        return own;
-    }
-    // What every model can make.
-    let side = |side: f64| ((side * scale / 64.0).round().max(1.0) * 64.0) as u32;
-    (side(width), side(height))
 }
 
 fn check_complete(recipe: &Recipe) -> Result<(), UsageError> {

@@ -67,6 +67,18 @@ impl Shared {
         cards.filter_map(|card| Some((card, card.files.iter().find_map(|file| file.path.as_deref())?)))
     }
 
+    /// Width and height in pixels that suit the chosen model.
+    #[must_use]
+    pub fn usual_size(&self) -> (u32, u32) {
+        let recipe = &self.next.recipe;
+        let builtin = self.next.builtin.as_ref().ok().filter(|builtin| builtin.is_in(recipe));
+        let of_card = || self.library.cards.iter().filter_map(|card| card.runnable.as_ref()).find(|it| it.files == recipe.files);
+        let defaults = builtin.map(|builtin| &builtin.manifest().defaults).or_else(|| Some(&of_card()?.defaults));
+        let usual = Recipe::default();
+        let side = |side: Option<u32>, usual: u32| side.unwrap_or(usual);
+        (side(defaults.and_then(|it| it.width), usual.width), side(defaults.and_then(|it| it.height), usual.height))
+    }
+
     /// Family of the chosen model, where the library knows it.
     #[must_use]
     pub fn model_family(&self) -> Option<&str> {

@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use crate::cache::Cache;
 use crate::estimate::EstimateCache;
 use crate::rates::RateStore;
+use crate::stores::finite_adapters::FiniteAdapters;
 use crate::stores::history::History;
 use crate::stores::tile_store::TileStore;
 use atelier_library::HeaderCache;
@@ -22,6 +23,7 @@ pub(crate) struct EngineState {
     /// Recipes without a placement keep the engine's default device.
     keeps_default_device: AtomicBool,
     pub(crate) tiles: TileStore,
+    pub(crate) adapters: FiniteAdapters,
 }
 
 impl EngineState {

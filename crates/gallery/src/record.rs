@@ -174,7 +174,8 @@ pub(crate) fn write_settings(connection: &Connection, id: i64, picture: &NewPict
         state.key(),
         settings.tool.map(Tool::key),
         model_id(connection, settings.model.as_ref(), model_file.as_deref())?,
-        settings.seed,
+        // One that the column cannot hold is not searched for.
+        settings.seed.and_then(|seed| i64::try_from(seed).ok()),
         settings.steps,
         settings.guidance.and_then(decimal),
         name(&settings.sampler),

@@ -21,6 +21,8 @@ const MIDDLE: Ending = Weight("lora_mid");
 pub(crate) const MAGNITUDE_PART: &str = "dora_scale";
 pub(crate) const INPUT_MAGNITUDE_PART: &str = "dora_scale_in";
 const MAGNITUDE: Ending = Weight(MAGNITUDE_PART);
+/// A change of vectors that are looked up, which no product of matrices is.
+pub(crate) const EMBEDDING_TABLE: &str = "LoRA of an embedding table";
 const OWN_BIAS: Ending = Unknown("LoRA with biases");
 
 /// Longer ones before those they end with.
@@ -59,8 +61,8 @@ const ENDINGS: [(&str, Ending); 52] = [
     (".lora_up.bias", OWN_BIAS),
     (".lora_A.bias", OWN_BIAS),
     (".lora_B.bias", OWN_BIAS),
-    (".lora_embedding_A", Unknown("LoRA of a table of words")),
-    (".lora_embedding_B", Unknown("LoRA of a table of words")),
+    (".lora_embedding_A", Unknown(EMBEDDING_TABLE)),
+    (".lora_embedding_B", Unknown(EMBEDDING_TABLE)),
     (".oft_blocks", Unknown("OFT")),
     (".oft_diag", Unknown("OFT")),
     (".oft_R", Unknown("OFT")),
@@ -80,7 +82,7 @@ const ENDINGS: [(&str, Ending); 52] = [
 ];
 
 /// What PEFT writes before the adapter's own name: `.lora_A.default_0.weight`.
-const NAMED: [(&str, Ending); 10] = [
+const NAMED: [(&str, Ending); 12] = [
     (".lora_A", DOWN),
     (".lora_B", UP),
     (".lora_a", DOWN),
@@ -89,12 +91,20 @@ const NAMED: [(&str, Ending); 10] = [
     (".lora_up", UP),
     (".lora_mid", MIDDLE),
     (".lora_magnitude_vector", MAGNITUDE),
+    (".lora_embedding_A", Unknown(EMBEDDING_TABLE)),
+    (".lora_embedding_B", Unknown(EMBEDDING_TABLE)),
     (".oft_R", Unknown("OFT")),
     (".boft_R", Unknown("BOFT")),
 ];
 
+/// Scales of the tensor before them, and what lies beside it as they do.
+const COMPANIONS: [&str; 5] = [".scale_weight", ".weight_scale", ".scale_input", ".input_scale", ".comfy_quant"];
+
 /// The layer's name and what the tensor is to it; `None` where the tensor is no adapter's.
 pub(crate) fn split(name: &str) -> Option<(&str, Ending)> {
+    if COMPANIONS.iter().any(|end| name.ends_with(end)) {
+        return None;
+    }
     let bare = name.strip_suffix(".weight").unwrap_or(name);
     let ends = |(end, ending): &(&str, Ending)| {
         let layer = name.strip_suffix(end).or_else(|| bare.strip_suffix(end))?;
@@ -141,11 +151,20 @@ mod tests {
             ("a.w_norm", "a", Weight("diff")),
             ("oft_unet_a.oft_blocks", "oft_unet_a", Unknown("OFT")),
             ("a.lora_B.default.bias", "a", OWN_BIAS),
+            ("a.embed_tokens.lora_embedding_A", "a.embed_tokens", Unknown(EMBEDDING_TABLE)),
+            ("a.embed_tokens.lora_embedding_B.default", "a.embed_tokens", Unknown(EMBEDDING_TABLE)),
         ] {
             assert_eq!(split(name), Some((layer, ending)), "{name}");
             assert!(is_of_adapter(name), "{name}");
         }
-        for name in ["double_blocks.0.img_attn.norm.query_norm.scale", "a.weight", "a.bias", "alpha", "model.layers.0.mlp.b1.weight"] {
+        for name in [
+            "double_blocks.0.img_attn.norm.query_norm.scale",
+            "a.weight",
+            "a.bias",
+            "alpha",
+            "model.layers.0.mlp.b1.weight",
+            "a.lora_down.scale_weight",
+        ] {
             assert!(!is_of_adapter(name), "{name}");
         }
     }

@@ -70,6 +70,7 @@ impl HeaderCache {
         set.check_decoder(family)?;
         set.check_controlnet(family)?;
         set.check_photomaker(family)?;
+        notes.extend(set.guidance_input_note());
         if family == Family::Sd3 && !set.has(FileRole::T5xxl) {
             notes.push("Without T5-XXL, SD3 follows long prompts less closely.".into());
         }
@@ -77,7 +78,9 @@ impl HeaderCache {
         let mut adapters = Adapters::default();
         for lora in loras {
             let known = self.get(&lora.path)?;
-            adapters.insert(lora.path.clone(), adapter::place(&file_name(&lora.path), &known, family, &parts)?);
+            let name = file_name(&lora.path);
+            adapters.insert(lora.path.clone(), adapter::place(&name, &known, family, &parts)?);
+            notes.extend(adapter::note(&name, &known));
         }
         let looks_at_references = set.main_role().and_then(|role| set.known(role)).is_some_and(|known| known.kind.looks_at_references);
         let sees_start_picture = set.main_role().and_then(|role| set.known(role)).is_some_and(|known| known.kind.sees_start_picture);
@@ -224,6 +227,17 @@ impl Set {
             ));
         }
         Ok(family)
+    }
+
+    /// Distilled UNets may take guidance as an input. The engine drops what reads it as it opens a
+    /// file, before anyone could count it among what it left out.
+    fn guidance_input_note(&self) -> Option<String> {
+        let role = self.main_role()?;
+        let has_input = self.known(role)?.header.tensors.iter().any(|it| it.name.ends_with("time_embedding.cond_proj.weight"));
+        let name = self.name(role);
+        has_input.then(|| {
+            format!("{name} reads guidance as an input, which the engine leaves out: pictures may be others than it was made for.")
+        })
     }
 
     fn check_heads(&self, family: Family) -> Result<(), Problem> {

@@ -33,6 +33,7 @@ mod heads;
 mod id_embedding;
 mod installed_item;
 mod kind;
+mod left_out;
 mod limits;
 mod link;
 mod manifest;
@@ -68,6 +69,7 @@ pub use header::{Fault, Header, HeaderError, file_name, read_header};
 pub use id_embedding::face_count;
 pub use installed_item::InstalledItem;
 pub use kind::{FileKind, identify};
+pub use left_out::left_out_note;
 pub use link::{Link, check_probed_name};
 pub use manifest::{
     Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, Packed, PictureOperations,

@@ -241,10 +241,12 @@ impl Decoded {
         let colour = self.image.color();
         let is_deep = colour.bytes_per_pixel() > colour.channel_count();
         let read = self.profile.as_deref().and_then(Profile::read);
+        // Grey is brought to sRGB; of other colours, such as those of prints, the profile is lost.
+        let is_lost = self.profile.is_some() && read.is_none() && colour.has_color();
         FineColours {
             samples: if is_deep { Samples::Sixteen(Vec::new()) } else { Samples::Eight(Vec::new()) },
             has_alpha: false,
-            is_beyond_srgb: read.as_ref().is_some_and(|profile| profile.to_srgb().is_some()),
+            is_beyond_srgb: is_lost || read.as_ref().is_some_and(|profile| profile.to_srgb().is_some()),
             profile: self.profile.clone().filter(|_| read.is_some()),
         }
     }
@@ -253,7 +255,7 @@ impl Decoded {
     fn fine(&self) -> Option<FineColours> {
         let colours = self.colours();
         let is_deep = matches!(colours.samples, Samples::Sixteen(_));
-        if !is_deep && colours.profile.is_none() && !self.image.color().has_alpha() {
+        if !is_deep && colours.profile.is_none() && !colours.is_beyond_srgb && !self.image.color().has_alpha() {
             return None;
         }
         let (samples, has_alpha) = if is_deep {
@@ -265,7 +267,8 @@ impl Decoded {
             let has_alpha = pixels.pixels().any(|pixel| pixel.0[3] < u8::MAX);
             (Samples::Eight(pixels.into_raw()), has_alpha)
         };
-        (is_deep || has_alpha || colours.profile.is_some()).then_some(FineColours { samples, has_alpha, ..colours })
+        let is_fine = is_deep || has_alpha || colours.profile.is_some() || colours.is_beyond_srgb;
+        is_fine.then_some(FineColours { samples, has_alpha, ..colours })
     }
 }
 

@@ -33,7 +33,9 @@ pub(super) use steps::{LikeFlags, StepFlags};
 use atelier_core::cpu_math::{CpuMath, UnknownCpuMath};
 use atelier_core::device::SimulatedDevices;
 use atelier_core::placement::{ModuleSet, one_device};
-use atelier_core::recipe::{ControlImage, Lora, PredictionType, Preprocessor, ROWS, Recipe, Rng, Row, SHARE, Sampler, Scheduler};
+use atelier_core::recipe::{
+    ControlImage, Lora, PredictionType, Preprocessor, ROWS, Recipe, Rng, Row, SHARE, Sampler, Scheduler, kept_seed,
+};
 use atelier_engine::{DEFAULT_PORT, ServerAddress};
 
 const MODEL: &str = "Model";
@@ -689,7 +691,13 @@ fn finite(text: &str) -> Result<f32, String> {
 
 /// Seeds of other programs go to 2^64 - 1.
 fn whole_seed(text: &str) -> Result<i64, String> {
-    text.parse().map_err(|_| format!("write a whole number up to {}", i64::MAX))
+    text.parse().map_err(|_| {
+        let most = format!("write a whole number up to {}", i64::MAX);
+        match text.parse().ok().and_then(|seed| kept_seed(seed, Rng::Cpu)) {
+            Some(kept) => format!("{most}; with --rng cpu, {kept} draws the same noise"),
+            None => most,
+        }
+    })
 }
 
 fn unit(text: &str) -> Result<f32, String> {
@@ -741,6 +749,9 @@ mod tests {
             ["atelier", "generate", "-p", "x", "--seed", "7", "-W", "64", "-s", "8", "--width", "128", "--lora", "a", "--lora", "b:0.5"];
         let Ok(Cli { command: Some(Command::Generate(flags)), .. }) = Cli::try_parse_from(args) else { panic!() };
         assert_eq!((flags.picture.seed, flags.picture.width), (Some(8), Some(128)));
+        assert_eq!(whole_seed("-1"), Ok(-1));
+        assert!(whole_seed("9223372036854775809").is_err_and(|it| it.ends_with("with --rng cpu, 1 draws the same noise")));
+        assert!(whole_seed("18446744073709551616").is_err_and(|it| it.ends_with("9223372036854775807")));
         assert_eq!(flags.common.model.lora.len(), 2);
         let args = ["atelier", "upscale", "-m", "a.pth", "-i", "a.png", "-o", "b.png", "-o", "c.png"];
         let Ok(Cli { command: Some(Command::Upscale(flags)), .. }) = Cli::try_parse_from(args) else { panic!() };

@@ -12,7 +12,7 @@ pub struct Inspected {
     pub tool: Option<String>,
     pub prompt: Option<String>,
     pub negative_prompt: Option<String>,
-    pub seed: Option<i64>,
+    pub seed: Option<u64>,
     pub steps: Option<u32>,
     pub guidance: Option<f32>,
     pub distilled_guidance: Option<f32>,

@@ -12,6 +12,9 @@ pub struct State {
     pub(crate) look: Option<ControlLook>,
     /// True while one is being made.
     pub(crate) is_looking: bool,
+    /// The size that the last start picture gave the next one, in pixels: it is no choice of the
+    /// person's.
+    pub(super) size_of_start: Option<(u32, u32)>,
 }
 
 /// What a model is given of a control picture.

@@ -11,13 +11,31 @@ use crate::gui::guides::command::Command;
 use crate::gui::guides::state::{ControlLook, State, WantedLook};
 use crate::gui::guides::work;
 use crate::gui::workers::Worker;
-use atelier_core::recipe::{ImageSource, InitImage};
+use atelier_core::recipe::{ImageSource, InitImage, shaped_as};
 
 /// Starts the next picture from this one.
 pub(crate) fn start_from(image: ImageSource, context: &mut Context<'_>) {
     let init = &mut context.shared.next.recipe.init;
     let strength = init.as_ref().map_or(InitImage::USUAL_STRENGTH, |init| init.strength);
-    *init = Some(InitImage { image, strength });
+    *init = Some(InitImage { image: image.clone(), strength });
+    context.run(
+        Worker::Files,
+        // One that cannot be read says so as soon as it is used.
+        move || atelier_media::image_size(&image).ok(),
+        |own, features, context| own.into_iter().for_each(|own| take_shape(features.guides, own, context)),
+    );
+}
+
+/// Gives the next picture the shape of its start picture, of this size in pixels, unless the person
+/// has chosen a size.
+fn take_shape(state: &mut State, own: (u32, u32), context: &mut Context<'_>) {
+    let usual = context.shared.usual_size();
+    let recipe = &mut context.shared.next.recipe;
+    let size = (recipe.width, recipe.height);
+    if size == usual || state.size_of_start == Some(size) {
+        (recipe.width, recipe.height) = shaped_as(own, usual, (None, None));
+        state.size_of_start = Some((recipe.width, recipe.height));
+    }
 }
 
 /// Carries out a command.

@@ -55,6 +55,33 @@ fn the_settings_of_another_program_are_listed_used_and_undone() {
 }
 
 #[test]
+fn a_start_picture_gives_its_shape_unless_a_size_was_chosen() {
+    let mut studio = Studio::open(ready());
+    let drop_plain = |studio: &mut Studio, name: &str, width: u32, height: u32| {
+        let path = studio.folder.path().join(name);
+        let image = Rgb8::new(width, height, vec![9; (width * height * 3) as usize]).unwrap();
+        atelier_media::write_picture(&path, &image, &atelier_media::Metadata::default()).unwrap();
+        drop_paths(studio, std::slice::from_ref(&path));
+        // The thread that reads it has done all that was asked of it before.
+        studio.until("its small look", |app| app.state.create.thumbnail(&path).is_some());
+    };
+    let size = |studio: &Studio| (recipe(studio).width, recipe(studio).height);
+    assert_eq!(size(&studio), (512, 512), "the usual one");
+    for (name, own, shape) in [("wide.png", (1200, 800), (640, 448)), ("high.png", (800, 1200), (448, 640))] {
+        drop_plain(&mut studio, name, own.0, own.1);
+        studio.click("Start from it");
+        studio.until("its shape", |app| (app.state.shared.next.recipe.width, app.state.shared.next.recipe.height) == shape);
+    }
+    studio.app_mut().state.shared.next.recipe.width = 320;
+    drop_plain(&mut studio, "wide again.png", 1200, 800);
+    studio.click("Start from it");
+    drop_plain(&mut studio, "another.png", 64, 64);
+    assert_eq!(size(&studio), (320, 640));
+    let start = recipe(&studio).init.as_ref().map(|init| init.image.clone());
+    assert!(matches!(start, Some(ImageSource::File(path)) if path.ends_with("wide again.png")));
+}
+
+#[test]
 fn the_card_is_used_and_closed_with_the_keyboard() {
     let mut studio = Studio::open(ready());
     drop_picture(&mut studio, "comfyui both graphs.png");

@@ -203,6 +203,11 @@ impl Draft {
         Ok(())
     }
 
+    /// Gives a tensor another name.
+    pub fn rename(&mut self, name: &str, to: &str) {
+        self.tensors.iter_mut().filter(|it| it.name == name).for_each(|it| to.clone_into(&mut it.name));
+    }
+
     /// Adds a tensor of zeros.
     pub fn add(&mut self, name: &str, shape: &[u64]) {
         self.tensors.push(Entry { name: name.into(), dtype: F32, shape: shape.into(), data: Vec::new() });

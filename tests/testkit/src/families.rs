@@ -79,12 +79,14 @@ pub fn family(name: &str, dir: &Path) -> io::Result<Vec<(&'static str, Part)>> {
     })
 }
 
+/// Parts of the names of what tells words apart.
+const READING: [&str; 5] = ["token_embedding", "final_layer_norm", "ln_final", "text_projection", "position"];
+
 /// The files of `sd15`, `sdxl`, `sd3` or `flux`, with text encoders that tell words apart: their
 /// vocabularies are no zeros, nor what leads to their results. `sd3` and `flux` have T5s, and all in
 /// parts.
 #[must_use]
 pub fn reading(name: &str) -> Vec<(&'static str, Part)> {
-    const READING: [&str; 5] = ["token_embedding", "final_layer_norm", "ln_final", "text_projection", "position"];
     /// Layers of T5: enough to be cut.
     const LAYERS: usize = 3;
     let draft = |tensors: &Tensors| Part::Draft(Draft::new(Container::Safetensors, tensors, &[]));
@@ -135,6 +137,21 @@ fn t5(width: usize, hidden: usize, layers: usize) -> Tensors {
     }
     it.vector("encoder.final_layer_norm.weight", width, Kind::F16, 1.0);
     it
+}
+
+/// The whole model of [`reading`]'s `sdxl` as the engine's own converter writes it, with its
+/// projection of 8 bits: in the file's names, or with the projection in the engine's.
+#[must_use]
+pub fn converted_sdxl(is_renamed: bool) -> Part {
+    let mut model = sdxl();
+    for tensor in model.0.0.iter_mut().filter(|it| it.name.ends_with("model.text_projection")) {
+        tensor.kind = Kind::Q8;
+    }
+    let Part::Draft(mut draft) = whole_in(Container::Gguf, &model, &READING) else { unreachable!("it is one") };
+    if is_renamed {
+        draft.rename("conditioner.embedders.1.model.text_projection", "cond_stage_model.1.transformer.text_model.text_projection");
+    }
+    Part::Draft(draft)
 }
 
 /// A small SD1.5.
@@ -371,8 +388,12 @@ pub fn fragment() -> Draft {
 /// A file with the diffusion module and text encoders, which are zeros but for the tensors with one
 /// of these parts in their names.
 fn whole(model: &Model, filled: &[&str]) -> Part {
+    whole_in(Container::Safetensors, model, filled)
+}
+
+fn whole_in(container: Container, model: &Model, filled: &[&str]) -> Part {
     let is_filled = |name: &str| name.starts_with("model.diffusion_model.") || filled.iter().any(|part| name.contains(part));
-    Part::Draft(Draft::with_holes(Container::Safetensors, &model.0, &[], |name| !is_filled(name)))
+    Part::Draft(Draft::with_holes(container, &model.0, &[], |name| !is_filled(name)))
 }
 
 fn clip_l(dir: &Path) -> io::Result<Part> {

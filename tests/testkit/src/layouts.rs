@@ -36,6 +36,21 @@ pub fn with_metadata(from: &Path, to: &Path, key: &str, text: &str) -> io::Resul
     Ok(to.to_owned())
 }
 
+/// Writes the tensors of a safetensors file, with other last bytes of one of them.
+///
+/// # Errors
+/// Files that cannot be read or written.
+pub fn with_last_bytes(from: &Path, to: &Path, name: &str, end: &[u8]) -> io::Result<PathBuf> {
+    let bytes = std::fs::read(from)?;
+    let file = SafeTensors::deserialize(&bytes).map_err(io::Error::other)?;
+    let view = file.tensor(name).map_err(io::Error::other)?;
+    let data = [view.data().get(..view.data().len() - end.len()).unwrap_or_default(), end].concat();
+    let changed = TensorView::new(view.dtype(), view.shape().to_vec(), &data).map_err(io::Error::other)?;
+    let views = file.tensors().into_iter().map(|(own, view)| if own == name { (own, changed.clone()) } else { (own, view) });
+    safetensors::serialize_to_file(views, None, to).map_err(io::Error::other)?;
+    Ok(to.to_owned())
+}
+
 /// Writes the tensors of a safetensors file in so many files into a folder, with their index;
 /// returns the path of the index.
 ///
@@ -129,6 +144,87 @@ pub fn diffusers_sd3(from: &Path, to: &Path) -> io::Result<PathBuf> {
     Ok(to.to_owned())
 }
 
+/// Modules of Flux and what diffusers calls them; `#` is the number of a block. Those of several
+/// names are so many modules there.
+const FLUX: [(&str, &[&str]); 20] = [
+    ("img_in", &["x_embedder"]),
+    ("txt_in", &["context_embedder"]),
+    ("time_in.in_layer", &["time_text_embed.timestep_embedder.linear_1"]),
+    ("time_in.out_layer", &["time_text_embed.timestep_embedder.linear_2"]),
+    ("double_blocks.#.img_mod.lin", &["transformer_blocks.#.norm1.linear"]),
+    ("double_blocks.#.txt_mod.lin", &["transformer_blocks.#.norm1_context.linear"]),
+    ("double_blocks.#.img_attn.qkv", &["transformer_blocks.#.attn.to_q", "transformer_blocks.#.attn.to_k", "transformer_blocks.#.attn.to_v"]),
+    (
+        "double_blocks.#.txt_attn.qkv",
+        &["transformer_blocks.#.attn.add_q_proj", "transformer_blocks.#.attn.add_k_proj", "transformer_blocks.#.attn.add_v_proj"],
+    ),
+    ("double_blocks.#.img_attn.proj", &["transformer_blocks.#.attn.to_out.0"]),
+    ("double_blocks.#.txt_attn.proj", &["transformer_blocks.#.attn.to_add_out"]),
+    ("double_blocks.#.img_attn.norm.query_norm", &["transformer_blocks.#.attn.norm_q"]),
+    ("double_blocks.#.img_attn.norm.key_norm", &["transformer_blocks.#.attn.norm_k"]),
+    ("double_blocks.#.txt_attn.norm.query_norm", &["transformer_blocks.#.attn.norm_added_q"]),
+    ("double_blocks.#.txt_attn.norm.key_norm", &["transformer_blocks.#.attn.norm_added_k"]),
+    ("single_blocks.#.modulation.lin", &["single_transformer_blocks.#.norm.linear"]),
+    (
+        "single_blocks.#.linear1",
+        &[
+            "single_transformer_blocks.#.attn.to_q",
+            "single_transformer_blocks.#.attn.to_k",
+            "single_transformer_blocks.#.attn.to_v",
+            "single_transformer_blocks.#.proj_mlp",
+        ],
+    ),
+    ("single_blocks.#.linear2", &["single_transformer_blocks.#.proj_out"]),
+    ("single_blocks.#.norm.query_norm", &["single_transformer_blocks.#.attn.norm_q"]),
+    ("single_blocks.#.norm.key_norm", &["single_transformer_blocks.#.attn.norm_k"]),
+    ("final_layer.linear", &["proj_out"]),
+];
+
+/// Writes the modules of the engine's Flux, of which the heads have this width, as diffusers keeps
+/// them: attention in several matrices, and in the last modulation scale before shift. Modules of
+/// other names, such as those of a relative of Flux, stay as they are.
+///
+/// # Errors
+/// Files that cannot be read or written.
+pub fn diffusers_flux(from: &Path, to: &Path, width: usize) -> io::Result<PathBuf> {
+    let bytes = std::fs::read(from)?;
+    let file = SafeTensors::deserialize(&bytes).map_err(io::Error::other)?;
+    let mut tensors = Vec::new();
+    for (name, view) in file.tensors() {
+        let (module, leaf) = name.rsplit_once('.').unwrap_or((&name, ""));
+        let number = module.split('.').find(|part| part.parse::<usize>().is_ok() && module.contains("_blocks")).unwrap_or_default();
+        let pattern = if number.is_empty() { module.to_owned() } else { module.replacen(&format!(".{number}."), ".#.", 1) };
+        let leaf = if leaf == "scale" && module.ends_with("_norm") && module.contains("_blocks") { "weight" } else { leaf };
+        let rows = view.shape().first().copied().unwrap_or(0);
+        let row_bytes = view.data().len() / rows.max(1);
+        let mut add = |own: &str, data: Vec<u8>| {
+            let shape = [&[data.len() / row_bytes][..], view.shape().get(1..).unwrap_or(&[])].concat();
+            tensors.push((format!("{}.{leaf}", own.replace('#', number)), shape, view.dtype(), data));
+        };
+        if module == "final_layer.adaLN_modulation.1" {
+            let (shift, scale) = view.data().split_at(view.data().len() / 2);
+            add("norm_out.linear", [scale, shift].concat());
+            continue;
+        }
+        match FLUX.iter().find(|(own, _)| *own == pattern).map(|(_, others)| *others) {
+            Some(&[other]) => add(other, view.data().to_vec()),
+            Some(others) => {
+                let mut rest = view.data();
+                for (at, other) in others.iter().enumerate() {
+                    let (part, after) = if at + 1 < others.len() { rest.split_at(width * row_bytes) } else { (rest, &[][..]) };
+                    add(other, part.to_vec());
+                    rest = after;
+                }
+            }
+            None => add(module, view.data().to_vec()),
+        }
+    }
+    let views = tensors.iter().map(|(name, shape, dtype, data)| TensorView::new(*dtype, shape.clone(), data).map(|view| (name, view)));
+    let views = views.collect::<Result<Vec<_>, _>>().map_err(io::Error::other)?;
+    safetensors::serialize_to_file(views, None, to).map_err(io::Error::other)?;
+    Ok(to.to_owned())
+}
+
 /// True for a modulation of two halves: the last block's, which has no output for the text.
 fn is_of_two(file: &SafeTensors<'_>, module: &str) -> bool {
     file.tensor(&format!("{module}.weight")).is_ok_and(|it| matches!(*it.shape(), [rows, columns] if rows == 2 * columns))
@@ -149,43 +245,71 @@ pub fn diffusers_folder(parts: &[(&str, &Path)], folder: &Path) -> io::Result<()
     std::fs::write(folder.join("model_index.json"), "{}")
 }
 
-/// How [`scaled_fp8`] writes matrices.
+/// What the values of [`fp8`] are multiplied by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fp8 {
-    /// In E4M3 beside a scale, as `ComfyUI` keeps them.
-    Scaled,
+pub enum Scales {
+    /// Nothing.
+    None,
+    /// One number of each matrix, as `ComfyUI` keeps it.
+    Whole,
+    /// One number of each of its rows.
+    Rows,
+}
+
+/// How [`fp8`] writes matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// In E4M3, beside their scales.
+    Stored,
     /// The same values in F16.
     Computed,
 }
 
-/// Writes a safetensors file whose matrices and convolutions have the values of scaled fp8.
+/// Writes a safetensors file whose matrices and convolutions have the values of fp8: all of them, or
+/// those called weights where there are scales.
 ///
 /// # Errors
 /// Files that cannot be read or written.
-pub fn scaled_fp8(from: &Path, to: &Path, form: Fp8) -> io::Result<PathBuf> {
+pub fn fp8(from: &Path, to: &Path, scales: Scales, form: Form) -> io::Result<PathBuf> {
     let bytes = std::fs::read(from)?;
     let file = SafeTensors::deserialize(&bytes).map_err(io::Error::other)?;
     let codes = e4m3_values();
     let mut tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)> = Vec::new();
     for (name, view) in file.tensors() {
-        let is_float = matches!(view.dtype(), Dtype::F32 | Dtype::F16 | Dtype::BF16);
-        let Some(layer) = name.strip_suffix(".weight").filter(|_| is_float && view.shape().len() > 1) else {
+        let is_matrix = matches!(view.dtype(), Dtype::F32 | Dtype::F16 | Dtype::BF16) && view.shape().len() > 1;
+        let layer = name.strip_suffix(".weight");
+        if !is_matrix || (layer.is_none() && scales != Scales::None) {
             tensors.push((name, view.dtype(), view.shape().to_vec(), view.data().to_vec()));
             continue;
-        };
+        }
         let values = floats(view.dtype(), view.data());
-        let largest = values.iter().fold(f32::MIN_POSITIVE, |most, value| most.max(value.abs()));
-        let scale = largest / codes[codes.len() - 1];
-        let code = |value: f32| nearest(&codes, value.abs() / scale) as u8 | if value < 0.0 { 0x80 } else { 0 };
-        let (dtype, data) = match form {
-            Fp8::Scaled => (Dtype::F8_E4M3, values.iter().map(|value| code(*value)).collect()),
-            Fp8::Computed => {
-                let exact = |value: &f32| codes[usize::from(code(*value) & 0x7f)].copysign(*value) * scale;
-                (Dtype::F16, values.iter().flat_map(|value| f16::from_f32(exact(value)).to_le_bytes()).collect())
+        let rows = if scales == Scales::Rows { view.shape()[0] } else { 1 };
+        let columns = values.len() / rows;
+        let scale_of = |row: &[f32]| match scales {
+            Scales::None => 1.0,
+            Scales::Whole | Scales::Rows => {
+                row.iter().fold(f32::MIN_POSITIVE, |most, value| most.max(value.abs())) / codes[codes.len() - 1]
             }
         };
-        if form == Fp8::Scaled {
-            tensors.push((format!("{layer}.scale_weight"), Dtype::F32, vec![1], scale.to_le_bytes().to_vec()));
+        let all: Vec<f32> = values.chunks(columns).map(scale_of).collect();
+        let code = |at: usize, value: f32| nearest(&codes, value.abs() / all[at / columns]) as u8 | if value < 0.0 { 0x80 } else { 0 };
+        let (dtype, data) = match form {
+            Form::Stored => (Dtype::F8_E4M3, values.iter().enumerate().map(|(at, value)| code(at, *value)).collect()),
+            Form::Computed => {
+                let exact = |(at, value): (usize, &f32)| {
+                    let bits = usize::from(code(at, *value) & 0x7f);
+                    f16::from_f32(codes[bits].copysign(*value) * all[at / columns]).to_le_bytes()
+                };
+                (Dtype::F16, values.iter().enumerate().flat_map(exact).collect())
+            }
+        };
+        let companion = layer.filter(|_| form == Form::Stored).and_then(|layer| match scales {
+            Scales::None => None,
+            Scales::Whole => Some((format!("{layer}.scale_weight"), vec![1])),
+            Scales::Rows => Some((format!("{layer}.weight_scale"), vec![rows, 1])),
+        });
+        if let Some((name, shape)) = companion {
+            tensors.push((name, Dtype::F32, shape, all.iter().flat_map(|scale| scale.to_le_bytes()).collect()));
         }
         tensors.push((name.clone(), dtype, view.shape().to_vec(), data));
     }

@@ -70,6 +70,7 @@ const SHIM_SOURCES: &[&str] = &[
     "estimate",
     "job",
     "lora_use",
+    "unused_tensors",
     "embeddings",
     "encoded_images",
     "control",

@@ -8,6 +8,7 @@
 #include "error_boundary.h"
 #include "job.h"
 #include "person_guide.h"
+#include "unused_tensors.h"
 
 namespace atelier {
 
@@ -91,6 +92,9 @@ atelier_status open_context(Job& job, const sd_ctx_params_t* params, const ateli
         }
         StableDiffusionGGML* sd = context->sd->sd;
         context->text_encoders  = encoders_of(sd->cond_stage_model.get());
+        if (context->dry_run == nullptr) {
+            context->unused_tensors = unused_tensors(*sd);
+        }
         const bool has_photomaker = params->photo_maker_path != nullptr && params->photo_maker_path[0] != '\0';
         if (has_photomaker && !wrap_photomaker(*sd)) {
             last_error = "the PhotoMaker file could not be read";

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "adaptive_preview.h"
@@ -68,6 +69,8 @@ struct atelier_context {
     std::shared_ptr<atelier::AdaptivePreview> adaptive_preview;
     atelier::EncodedImages encoded_images;
     std::vector<atelier::Encoder> text_encoders;
+    // Of a model that is opened for pictures.
+    std::vector<std::string> unused_tensors;
     // Own modules that borrowed ones replace.
     std::vector<std::shared_ptr<void>> replaced_modules;
 

@@ -5,6 +5,7 @@
 #include "context.h"
 #include "model/adapter/lora.hpp"
 #include "name_conversion.h"
+#include "weight_scales.h"
 
 namespace atelier {
 
@@ -24,7 +25,10 @@ std::vector<LoraUse> lora_uses(const atelier_context& context, const sd_img_gen_
             if (model->file_path != use.path) {
                 continue;
             }
-            use.total = model->model_manager->loader().get_tensor_storage_map().size();
+            for (const auto& tensor : model->model_manager->loader().get_tensor_storage_map()) {
+                // A scale is a part of its weight.
+                use.total += tensor.first.find(SCALE_NAME) == std::string::npos ? 1 : 0;
+            }
             for (const auto& tensor : model->lora_tensors) {
                 const bool is_used = model->applied_lora_tensors.count(tensor.first) > 0;
                 // It was used when the encoding in the cache was made.

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <stdexcept>
 #include <utility>
 
 #include "core/util.h"
@@ -255,7 +256,7 @@ void adopt_names(String2TensorStorage& tensors) {
             }
         }
         const auto projection = tensors.find(std::string(prefix) + PROJECTION);
-        if (projection != tensors.end() && projection->second.n_dims == 2 && !ggml_is_quantized(projection->second.type)) {
+        if (projection != tensors.end() && projection->second.n_dims == 2) {
             // `conditioner.embedders.` is `cond_stage_model.` to the engine (`convert_tensor_name`).
             const std::string start = std::strcmp(prefix, "conditioner.embedders.0.") == 0   ? "cond_stage_model."
                                       : std::strcmp(prefix, "conditioner.embedders.1.") == 0 ? "cond_stage_model.1."
@@ -264,6 +265,13 @@ void adopt_names(String2TensorStorage& tensors) {
             mark.name                                 = TRANSPOSED + start + ENGINE_PROJECTION;
             tensors[mark.name]                        = mark;
         }
+    }
+    // The engine's own converter gives OpenCLIP's projection the engine's name, and does not turn it. No other program writes this name.
+    const auto converted = tensors.find(std::string("cond_stage_model.1.") + ENGINE_PROJECTION);
+    if (converted != tensors.end() && converted->second.n_dims == 2) {
+        TensorStorage mark = converted->second;
+        mark.name          = TRANSPOSED + mark.name;
+        tensors[mark.name] = mark;
     }
     // A file of the VAE alone, in the names of a whole model.
     const std::string vae = "vae.first_stage_model.";
@@ -308,6 +316,10 @@ Parts parts_of(const String2TensorStorage& tensors) {
     return all;
 }
 
+bool is_mark(const std::string& name) {
+    return starts_with(name, TRANSPOSED);
+}
+
 std::set<std::string> transposed_weights(const String2TensorStorage& tensors) {
     std::set<std::string> names;
     for (const auto& [name, tensor] : tensors) {
@@ -318,7 +330,18 @@ std::set<std::string> transposed_weights(const String2TensorStorage& tensors) {
     return names;
 }
 
-void transpose(char* values, int64_t columns, int64_t rows, size_t number_bytes) {
+void transpose(char* values, int64_t columns, int64_t rows, ggml_type type) {
+    if (ggml_is_quantized(type)) {
+        if (ggml_quantize_requires_imatrix(type)) {
+            throw std::runtime_error(std::string("a text projection cannot be of the type ") + ggml_type_name(type));
+        }
+        std::vector<float> numbers(static_cast<size_t>(columns * rows));
+        ggml_get_type_traits(type)->to_float(values, numbers.data(), columns * rows);
+        transpose(reinterpret_cast<char*>(numbers.data()), columns, rows, GGML_TYPE_F32);
+        ggml_quantize_chunk(type, numbers.data(), values, 0, columns, rows, nullptr);
+        return;
+    }
+    const size_t number_bytes = ggml_type_size(type);
     const std::vector<char> before(values, values + static_cast<size_t>(columns * rows) * number_bytes);
     for (int64_t row = 0; row < rows; ++row) {
         for (int64_t column = 0; column < columns; ++column) {

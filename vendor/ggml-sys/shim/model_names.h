@@ -27,11 +27,14 @@ void join_parts(String2TensorStorage& tensors);
 using Parts = std::map<std::string, std::vector<TensorStorage>>;
 Parts parts_of(const String2TensorStorage& tensors);
 
+// True for a name that is none of a file's, but a mark of this loader.
+bool is_mark(const std::string& name);
+
 // Weights that a file has with rows and columns exchanged, by the engine's names: OpenCLIP multiplies by its projection from the right.
 std::set<std::string> transposed_weights(const String2TensorStorage& tensors);
 
-// Exchanges rows and columns of a matrix of numbers of so many bytes.
-void transpose(char* values, int64_t columns, int64_t rows, size_t number_bytes);
+// Exchanges rows and columns of a matrix of this type.
+void transpose(char* values, int64_t columns, int64_t rows, ggml_type type);
 
 // The files of a model that is kept in several, in their order, where this is the path of one of them: `a-00001-of-00003.safetensors`. Else none.
 std::vector<std::string> shards_of(const std::string& path);

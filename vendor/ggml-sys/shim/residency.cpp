@@ -129,6 +129,10 @@ size_t atelier_context_module_memory(const atelier_context* context, atelier_mod
     return list.count();
 }
 
+const char* atelier_context_unused_tensor(const atelier_context* context, size_t index) {
+    return index < context->unused_tensors.size() ? context->unused_tensors[index].c_str() : nullptr;
+}
+
 bool atelier_context_is_lost(const atelier_context* context) {
     bool is_lost = false;
     run_guarded(nullptr, [&] {

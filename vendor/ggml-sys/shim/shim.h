@@ -515,6 +515,8 @@ atelier_status atelier_context_borrow(atelier_context* context, atelier_context*
 atelier_status atelier_context_preload(atelier_context* context, uint32_t modules, const atelier_callbacks* callbacks);
 // True where weights of the context were on a server whose connection has broken since. Between images only.
 bool atelier_context_is_lost(const atelier_context* context);
+// The name of a tensor of the model's files that no module asks for; null at their end. It lives as long as the context.
+const char* atelier_context_unused_tensor(const atelier_context* context, size_t index);
 
 // Value of `preview_every`: previews through the decoder, as large and as often as a fifth of the image's time allows.
 #define ATELIER_PREVIEW_ADAPTIVE (-1)

@@ -741,6 +741,7 @@ unsafe extern "C" {
     pub fn atelier_context_release(context: *mut atelier_context, modules: u32) -> atelier_status;
     pub fn atelier_context_borrow(context: *mut atelier_context, lender: *mut atelier_context, modules: u32) -> atelier_status;
     pub fn atelier_context_is_lost(context: *const atelier_context) -> bool;
+    pub fn atelier_context_unused_tensor(context: *const atelier_context, index: usize) -> *const c_char;
     pub fn atelier_context_preload(context: *mut atelier_context, modules: u32, callbacks: *const atelier_callbacks) -> atelier_status;
     pub fn atelier_context_conditioning_counts(context: *const atelier_context, hits: *mut u64, misses: *mut u64);
     pub fn atelier_upscaler_new(

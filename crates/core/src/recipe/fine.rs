@@ -13,7 +13,7 @@ pub struct FineColours {
     pub has_alpha: bool,
     /// The ICC profile of the colours; without one they are sRGB.
     pub profile: Option<Vec<u8>>,
-    /// True where the profile says other colours than sRGB.
+    /// True where a profile says other colours than sRGB, also one that is not kept.
     pub is_beyond_srgb: bool,
 }
 

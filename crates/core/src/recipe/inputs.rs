@@ -31,6 +31,26 @@ pub struct InitImage {
     pub strength: f32,
 }
 
+/// The size of a picture that is made from one of the size `own`: its shape, and no more pixels
+/// than `usual`, which suits the model. Of a size that was asked for in part, the other side
+/// follows.
+#[must_use]
+pub fn shaped_as(own: (u32, u32), usual: (u32, u32), asked: (Option<u32>, Option<u32>)) -> (u32, u32) {
+    let (width, height) = (f64::from(own.0.max(1)), f64::from(own.1.max(1)));
+    let pixels = f64::from(usual.0) * f64::from(usual.1);
+    let scale = match asked {
+        (Some(asked), _) => f64::from(asked) / width,
+        (None, Some(asked)) => f64::from(asked) / height,
+        (None, None) => (pixels / (width * height)).sqrt().min(1.0),
+    };
+    if scale == 1.0 {
+        return own;
+    }
+    // What every model can make.
+    let side = |side: f64| ((side * scale / 64.0).round().max(1.0) * 64.0) as u32;
+    (side(width), side(height))
+}
+
 impl InitImage {
     /// The strength where nobody has chosen one; also sd-cli's.
     pub const USUAL_STRENGTH: f32 = 0.75;

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Rng;
+
 /// The start noise of a picture, turned towards that of another seed: neighbours of a picture that
 /// is liked.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,6 +20,13 @@ pub struct SeedBlend {
 #[must_use]
 pub const fn seed_after(seed: i64, by: i64) -> i64 {
     seed.wrapping_add(by) & i64::MAX
+}
+
+/// A seed of all 64 bits as one that recipes keep, which go to 2^63 - 1; `None` where the generator
+/// draws other noise from all of those. PyTorch's CPU generator reads the last 32 bits alone.
+#[must_use]
+pub fn kept_seed(seed: u64, rng: Rng) -> Option<i64> {
+    i64::try_from(seed).ok().or_else(|| (rng == Rng::Cpu).then_some((seed & u64::from(u32::MAX)).cast_signed()))
 }
 
 impl Default for SeedBlend {

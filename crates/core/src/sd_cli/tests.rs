@@ -6,13 +6,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::placement::ModuleSet;
 use crate::recipe::{
-<<<<<<< HEAD
     CacheMode, ControlImage, ImageSource, InitImage, Lora, Person, PlacementText, PredictionType, Preprocessor, Rgb8, Rng, Sampler,
-    Scheduler, SkipLayers, StepCache, VaeFormat,
-=======
-    CacheMode, ControlImage, ImageSource, InitImage, Lora, Person, PlacementText, PredictionType, Rgb8, Rng, Sampler, Scheduler,
-    SkipLayers, StepCache, TensorType, VaeFormat,
->>>>>>> h-b
+    Scheduler, SkipLayers, StepCache, TensorType, VaeFormat,
 };
 
 fn pasted(line: &str) -> ParsedCommand {

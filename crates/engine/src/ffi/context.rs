@@ -24,6 +24,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// released or the context is dropped.
 pub(crate) struct Context {
     raw: Arc<Raw>,
+    /// Tensors of the model's files that no module asks for, in the engine's names.
+    unused_tensors: Vec<String>,
     /// Contexts whose modules this one uses: kept alive for as long as it lives.
     lenders: Vec<Arc<Raw>>,
 }
@@ -97,7 +99,20 @@ impl Context {
         };
         CallError::check(status)?;
         let pointer = NonNull::new(context).ok_or_else(|| CallError::new("the engine returned no context"))?;
-        Ok(Self { raw: Arc::new(Raw { pointer, busy: Mutex::default(), module_memory: Mutex::default() }), lenders: Vec::new() })
+        let unused_tensors = (0..).map_while(|index| {
+            // SAFETY: a live context that nobody else knows yet; a name lives as long as it.
+            let name = unsafe { ggml_sys::atelier_context_unused_tensor(context, index) };
+            // SAFETY: as above.
+            (!name.is_null()).then(|| unsafe { text(name) })
+        });
+        let unused_tensors = unused_tensors.collect();
+        let raw = Arc::new(Raw { pointer, busy: Mutex::default(), module_memory: Mutex::default() });
+        Ok(Self { raw, unused_tensors, lenders: Vec::new() })
+    }
+
+    /// Tensors of the model's files that no module asks for, in the engine's names.
+    pub(crate) fn unused_tensors(&self) -> &[String] {
+        &self.unused_tensors
     }
 
     /// Sets the memory limits of the modules for the images that follow. Waits for other calls of

@@ -22,7 +22,7 @@ use atelier_core::format::file_size;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::Change;
 use atelier_core::recipe::{Hires, PictureInfo, Recipe, Rgb8, seed_after};
-use atelier_library::file_name;
+use atelier_library::{file_name, left_out_note};
 use atelier_media::{PictureError, fit_image, keep_upscaled, own_colours};
 
 /// Cells across a tile in which it has the colours of the picture that it is made from: what is
@@ -109,6 +109,7 @@ impl<'a> Generator<'a> {
         let Self { job, plan, shard, monitor, callbacks, .. } = *self;
         let leased = self.lease()?;
         monitor.set_others(leased.others());
+        let left_out = left_out_note(plan.family, leased.context().unused_tensors()).map(PictureNote::changed);
         let mut session = Session { leased: Some(leased), vae_tiling: plan.vae_tiling, tiling_note: None };
         while let Some(index) = take() {
             let Some(seed) = plan.begin.seeds.get(index as usize) else { break };
@@ -137,6 +138,7 @@ impl<'a> Generator<'a> {
             };
             let loras = ffi::last_loras();
             let mut notes = plan.notes.clone();
+            notes.extend(left_out.clone());
             notes.extend(session.tiling_note.clone());
             notes.extend(loras.iter().filter_map(lora_note));
             self.judge_faults(is_flat || has_missing_numbers);

@@ -95,6 +95,9 @@ pub(super) fn prepare(
         let checked = engine.with_headers(|headers| headers.check(&recipe.files, &steps.loras));
         adapters.merge(checked.map_err(|problem| Failure::from(problem.advice))?.adapters);
     }
+    for lora in recipe.loras.iter().chain(recipe.earlier_steps.iter().flat_map(|steps| &steps.loras)) {
+        engine.with_headers(|headers| engine.adapters.check(headers, &lora.path)).map_err(|problem| Failure::from(problem.advice))?;
+    }
     // The engine encodes every control picture.
     let guides = recipe.init.is_some() || recipe.control.is_some() || !recipe.reference_images.is_empty();
     if !encodes_pictures && (guides || recipe.hires.is_some()) {

@@ -3,6 +3,7 @@
 //! Not here: models ([`crate::cache`]) and rates of devices ([`crate::rates`]).
 
 pub(crate) mod faults;
+pub(crate) mod finite_adapters;
 pub(crate) mod history;
 pub(crate) mod steps;
 pub(crate) mod tile_store;

@@ -344,6 +344,11 @@ pub(super) const fn engine_prefix(family: Family, slot: Slot) -> &'static str {
 const TABLES: [&str; 7] =
     ["token_embedding", "position_embedding", "embed_tokens", "token_embd", "shared", "relative_attention_bias", "attn_rel_b"];
 
+/// True for a layer of an adapter, as any trainer writes it, that is such a table.
+pub(super) fn is_table(layer: &str) -> bool {
+    TABLES.iter().any(|table| layer.strip_suffix(table).is_some_and(|before| before.is_empty() || before.ends_with(['.', '_'])))
+}
+
 /// The layer of a tensor and what it is to the layer: `weight` or `bias`. Others cannot be changed.
 pub(super) fn layer_and_leaf(name: &str) -> Option<(&str, &str)> {
     // OpenCLIP writes these two as parameters of the attention.

@@ -33,8 +33,8 @@ impl Alphas {
         let setting = |name: &str| self.0.get(&if of_module { format!("{module}.{name}") } else { name.to_owned() });
         let layer = if of_module { rest } else { layer };
         let of_layer = setting("alpha_pattern").and_then(Value::as_object).and_then(|pattern| {
-            let is_own = |key: &str| layer.strip_suffix(key.trim_start_matches('^')).is_some_and(|it| it.is_empty() || it.ends_with('.'));
-            pattern.iter().find(|(key, _)| is_own(key))?.1.as_f64()
+            let is_own = |name: &str| layer.strip_suffix(name).is_some_and(|it| it.is_empty() || it.ends_with('.'));
+            pattern.iter().find(|(key, _)| layer_named(key).is_some_and(|name| is_own(&name)))?.1.as_f64()
         });
         let alpha = of_layer.or_else(|| setting("lora_alpha")?.as_f64())?;
         let is_stabilised = setting("use_rslora").and_then(Value::as_bool).unwrap_or(false);
@@ -42,6 +42,26 @@ impl Alphas {
         let alpha = if is_stabilised { alpha * (rank as f64).sqrt() } else { alpha };
         ((alpha - rank as f64).abs() > f64::EPSILON && alpha.abs() <= MAX_ALPHA).then_some(alpha as f32)
     }
+
+    /// A setting that says how strong layers are, and that is not understood.
+    pub(super) fn unread(&self) -> Option<String> {
+        let is_alpha = |value: &Value| value.is_null() || value.as_f64().is_some_and(|it| it.abs() <= MAX_ALPHA);
+        self.0.iter().find_map(|(key, value)| match key.rsplit('.').next()? {
+            "lora_alpha" if !is_alpha(value) => Some(format!("{key}: {value}")),
+            "alpha_pattern" => {
+                let pattern = value.as_object()?.iter().find(|(name, value)| layer_named(name).is_none() || !is_alpha(value))?;
+                Some(format!("{}: {}", pattern.0, pattern.1))
+            }
+            _ => None,
+        })
+    }
+}
+
+/// The end of layers' names that a key of a pattern stands for, which PEFT reads as a regular
+/// expression: nearly all are names, with or without the marks of begin and end. `None` for others.
+fn layer_named(key: &str) -> Option<String> {
+    let name = key.trim_start_matches('^').trim_end_matches('$').replace("\\.", ".");
+    (!name.is_empty() && !name.contains(['*', '+', '?', '(', '[', '{', '|', '\\', '^', '$'])).then_some(name)
 }
 
 #[cfg(test)]
@@ -64,6 +84,18 @@ mod tests {
         assert_eq!(diffusers.alpha("unet.conv_in", 8), None, "another module");
         let peft = alphas(PEFT, r#"{"r":16,"lora_alpha":8,"use_rslora":true}"#);
         assert_eq!(peft.alpha("base_model.model.layers.0.attn.to_k", 16), Some(32.0));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_named() {
+        let unread = |text: &str| alphas(DIFFUSERS, text).unread();
+        assert_eq!(unread(r#"{"transformer.lora_alpha":16,"transformer.alpha_pattern":{"^layers\\.0.attn.to_q$":4}}"#), None);
+        assert_eq!(alphas(PEFT, r#"{"alpha_pattern":{"^layers\\.0.to_q$":4}}"#).alpha("model.layers.0.to_q", 8), Some(4.0));
+        let pattern = r#"{"unet.lora_alpha":16,"unet.alpha_pattern":{"down_blocks.*to_q":4}}"#;
+        assert_eq!(unread(pattern).as_deref(), Some("down_blocks.*to_q: 4"));
+        assert_eq!(alphas(DIFFUSERS, pattern).alpha("unet.down_blocks.0.to_q", 8), Some(16.0));
+        assert_eq!(unread(r#"{"lora_alpha":"8"}"#).as_deref(), Some("lora_alpha: \"8\""));
+        assert_eq!(unread(r#"{"lora_alpha":1e300}"#).as_deref(), Some("lora_alpha: 1e+300"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::adapter_endings::{Ending, MAGNITUDE_PART, split};
+use super::adapter_endings::{EMBEDDING_TABLE, Ending, MAGNITUDE_PART, split};
 use super::cache::IdentifiedFile;
 use super::container::{TensorInfo, shown};
 use super::family::Family;
@@ -88,6 +88,9 @@ pub(crate) fn place(
     let mut names = Vec::new();
     let mut taken = HashSet::new();
     for (layer, tensors) in &changes {
+        if let Some((_, tensor)) = tensors.first().filter(|_| aliases::is_table(layer)) {
+            return Err(uncomputed(name, &tensor.name, EMBEDDING_TABLE));
+        }
         let Some(place) = layers.find(layer) else { continue };
         if place.is_swapped() && tensors.iter().any(|(ending, _)| *ending == Ending::Weight(MAGNITUDE_PART)) {
             continue;
@@ -116,6 +119,13 @@ pub(crate) fn place(
     Ok(names)
 }
 
+/// What is to be said of an adapter whose own settings are understood in part.
+pub(crate) fn note(name: &str, adapter: &IdentifiedFile) -> Option<String> {
+    let has_own = adapter.header.tensors.iter().any(|it| matches!(split(&it.name), Some((_, Ending::Weight("alpha")))));
+    let unread = Alphas::of(&adapter.header.metadata).unread().filter(|_| !has_own)?;
+    Some(format!("The LoRA {name} is stronger or weaker in places than its settings ask for: {} is not understood.", shown(&unread)))
+}
+
 /// The tensors of an adapter by the layer that they change, in the file's order of layers.
 type Changes<'a> = Vec<(&'a str, Vec<(Ending, &'a TensorInfo)>)>;
 
@@ -125,10 +135,7 @@ fn changes<'a>(name: &str, adapter: &'a IdentifiedFile) -> Result<Changes<'a>, P
     for tensor in &adapter.header.tensors {
         let Some((layer, ending)) = split(&tensor.name) else { continue };
         if let Ending::Unknown(what) = ending {
-            return Err(Problem::new(
-                format!("{name} is of a kind that the engine does not compute: {what} ({}).", shown(&tensor.name)),
-                "Remove it from the LoRAs, or choose one that is a LoRA, LoHa, LoKr or DoRA.",
-            ));
+            return Err(uncomputed(name, &tensor.name, what));
         }
         let at = *index.entry(layer).or_insert_with(|| {
             changes.push((layer, Vec::new()));
@@ -139,6 +146,13 @@ fn changes<'a>(name: &str, adapter: &'a IdentifiedFile) -> Result<Changes<'a>, P
         }
     }
     Ok(changes)
+}
+
+fn uncomputed(name: &str, tensor: &str, what: &str) -> Problem {
+    Problem::new(
+        format!("{name} is of a kind that the engine does not compute: {what} ({}).", shown(tensor)),
+        "Remove it from the LoRAs, or choose one that is a LoRA, LoHa, LoKr or DoRA.",
+    )
 }
 
 #[cfg(test)]

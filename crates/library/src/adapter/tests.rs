@@ -350,6 +350,29 @@ fn refusals_name_the_cause() {
         ),
         (
             &[
+                ("base_model.model.model.embed_tokens.lora_embedding_A", &[4, 1000]),
+                ("base_model.model.model.embed_tokens.lora_embedding_B", &[64, 4]),
+            ],
+            "a.safetensors is of a kind that the engine does not compute: LoRA of an embedding table \
+            (base_model.model.model.embed_tokens.lora_embedding_A).",
+        ),
+        (
+            &[
+                ("lora_unet_layers_0_attention_out.lora_down.weight", &[4, 256]),
+                ("lora_unet_layers_0_attention_out.lora_up.weight", &[256, 4]),
+                ("lora_te1_text_model_embeddings_token_embedding.lora_down.weight", &[4, 1000]),
+                ("lora_te1_text_model_embeddings_token_embedding.lora_up.weight", &[64, 4]),
+            ],
+            "a.safetensors is of a kind that the engine does not compute: LoRA of an embedding table \
+            (lora_te1_text_model_embeddings_token_embedding.lora_down.weight).",
+        ),
+        (
+            &[("text_encoders.llm.model.embed_tokens.lora_A.default.weight", &[4, 1000])],
+            "a.safetensors is of a kind that the engine does not compute: LoRA of an embedding table \
+            (text_encoders.llm.model.embed_tokens.lora_A.default.weight).",
+        ),
+        (
+            &[
                 ("lora_unet_layers_0_attention_out.lora_down.weight", &[4, 256]),
                 ("lora_unet_layers_0_attention_out.lora_up.weight", &[256, 8]),
             ],

@@ -27,7 +27,7 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
         size: Some((width, height)),
         prompt: Some(prompt),
         negative_prompt: Some(negative_prompt),
-        seed: Some(seed),
+        seed: u64::try_from(seed).ok(),
         steps: Some(steps),
         guidance: Some(guidance),
         distilled_guidance: Some(restored.recipe.distilled_guidance),

@@ -100,7 +100,7 @@ impl Fields {
     }
 
     /// Takes a whole number, also one that is written as a string.
-    pub(super) fn whole<T: TryFrom<i64>>(&mut self, key: &str) -> Option<T> {
+    pub(super) fn whole<T: TryFrom<i128>>(&mut self, key: &str) -> Option<T> {
         self.take(key, |value| T::try_from(whole(value)?).ok())
     }
 
@@ -143,11 +143,11 @@ pub(super) fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-pub(super) fn whole(value: &Value) -> Option<i64> {
+pub(super) fn whole(value: &Value) -> Option<i128> {
     match value {
         // 20.0 is a whole number too.
         Value::Number(number) => {
-            number.as_i64().or_else(|| number.as_f64().filter(|it| it.fract() == 0.0 && it.abs() < 9e15).map(|it| it as i64))
+            number.as_i128().or_else(|| number.as_f64().filter(|it| it.fract() == 0.0 && it.abs() < 9e15).map(|it| it as i128))
         }
         Value::String(text) => text.trim().parse().ok(),
         _ => None,

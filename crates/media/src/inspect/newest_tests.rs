@@ -219,13 +219,27 @@ fn a_text_beyond_the_limit_is_named() {
     let settings = read_png(&[("prompt", &long.to_string())]);
     assert_eq!(settings.tool, None);
     assert!(listed(&settings, "prompt").is_some_and(|text| text.contains("was passed over")), "{:?}", settings.not_understood);
-    // A seed that is larger than those here is listed as it is.
-    let seed = Value::from(u64::MAX);
-    let graph = json!({
-        "3": { "class_type": "KSampler", "inputs": { "seed": seed, "steps": 4, "latent_image": ["5", 0] } },
-        "5": { "class_type": "EmptyLatentImage", "inputs": { "width": 64, "height": 64 } },
-        "9": { "class_type": "SaveImage", "inputs": { "images": ["3", 0] } },
-    });
-    let settings = read_png(&[("prompt", &graph.to_string())]);
-    assert_eq!((settings.seed, listed(&settings, "seed").as_deref()), (None, Some("18446744073709551615")));
+}
+
+#[test]
+fn seeds_of_all_64_bits_are_read_and_larger_ones_listed() {
+    let read = |seed: Value| {
+        let graph = json!({
+            "3": { "class_type": "KSampler", "inputs": { "seed": seed, "steps": 4, "latent_image": ["5", 0] } },
+            "5": { "class_type": "EmptyLatentImage", "inputs": { "width": 64, "height": 64 } },
+            "9": { "class_type": "SaveImage", "inputs": { "images": ["3", 0] } },
+        });
+        let settings = read_png(&[("prompt", &graph.to_string())]);
+        (settings.seed, listed(&settings, "seed"))
+    };
+    for seed in [1 << 63, u64::MAX] {
+        assert_eq!(read(seed.into()), (Some(seed), None));
+        assert_eq!(read(seed.to_string().into()), (Some(seed), None));
+    }
+    assert_eq!(read((-1).into()), (None, Some("-1".to_owned())));
+    assert_eq!(read("18446744073709551616".into()), (None, Some("18446744073709551616".to_owned())));
+    let swarm = json!({ "sui_image_params": { "prompt": "a red barn", "model": "ink", "seed": u64::MAX, "steps": 24 } });
+    assert_eq!(read_png(&[("parameters", &swarm.to_string())]).seed, Some(u64::MAX));
+    let a1111 = format!("a red barn\nSteps: 4, Sampler: Euler, CFG scale: 7, Seed: {}, Size: 64x64", u64::MAX);
+    assert_eq!(read_png(&[("parameters", &a1111)]).seed, Some(u64::MAX));
 }

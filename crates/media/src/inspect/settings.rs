@@ -83,7 +83,8 @@ pub struct PictureSettings {
     /// The prompt, without `<lora:...>`.
     pub prompt: Option<String>,
     pub negative_prompt: Option<String>,
-    pub seed: Option<i64>,
+    /// The seed; some programs draw from all of 64 bits.
+    pub seed: Option<u64>,
     pub steps: Option<u32>,
     /// Classifier-free guidance.
     pub guidance: Option<f32>,

@@ -12,7 +12,7 @@ use atelier_core::recipe::{ControlImage, FileRole, Hires, ImageSource, PictureIn
 
 const PROMPT: &str = "a lake, größer";
 const NEGATIVE: &str = "fog, blurry";
-const SEED: i64 = 3_305_821_237;
+const SEED: u64 = 3_305_821_237;
 
 /// A row of the table: a file, and the fields that come back from it.
 fn row(settings: &PictureSettings) -> String {

@@ -1,7 +1,7 @@
 //! Settings of other programs' pictures, as settings of a recipe. What a file does not tell stays
 //! as it is; nothing is guessed. Pure.
 
-use atelier_core::recipe::{ControlImage, Hires, Lora, PartialRecipe, Preprocessor};
+use atelier_core::recipe::{ControlImage, Hires, Lora, PartialRecipe, Preprocessor, kept_seed};
 use atelier_core::sentences;
 use atelier_library::{ModelKind, lora_named};
 use atelier_media::{PictureControl, PictureHires, PictureSettings, Tool};
@@ -226,12 +226,18 @@ fn control_picture(from: &PictureControl, it: &mut Translation) {
 
 fn noise(from: &PictureSettings, tool: Tool, it: &mut Translation) {
     let Some(seed) = from.seed else { return };
-    if seed < 0 {
+    let Some(kept) = kept_seed(seed, from.rng.unwrap_or_default()) else {
         it.leave("Seed", seed.to_string());
+        it.differences.push(format!("Seed {seed} is too large: Atelier's go to {}. Your seed is kept.", i64::MAX));
         return;
+    };
+    it.settings.seed = Some(kept);
+    if u64::try_from(kept) == Ok(seed) {
+        it.understand("Seed", seed.to_string());
+    } else {
+        it.understand("Seed", format!("{kept} ({seed})"));
+        it.differences.push(format!("Seed {seed} is written {kept}: the generator reads its last 32 bits, so the noise is the same."));
     }
-    it.settings.seed = Some(seed);
-    it.understand("Seed", seed.to_string());
     if let Some(rng) = from.rng {
         it.settings.rng = Some(rng);
         it.understand("Noise", rng.label());

@@ -64,7 +64,7 @@ pub fn read_opened_picture(path: &Path, known: &KnownModels<'_>) -> Option<Opene
     let mut settings = read_settings(path).ok()?;
     let tool = settings.tool?;
     let (width, height) = (settings.width, settings.height);
-    let mut info = PictureInfo { index: 0, seed: settings.seed.unwrap_or(-1), cpu_math: None };
+    let mut info = PictureInfo { index: 0, seed: -1, cpu_math: None };
     let mut notes = Vec::new();
     let translation = match settings.recipe.take() {
         Some(stored) => {
@@ -75,6 +75,7 @@ pub fn read_opened_picture(path: &Path, known: &KnownModels<'_>) -> Option<Opene
         None => foreign::translate(&settings, tool, known),
     };
     let Translation { settings, understood, not_understood, differences, missing } = translation;
+    info.seed = settings.seed.unwrap_or(info.seed);
     Some(OpenedPicture { tool, settings, understood, not_understood, differences, missing, info, notes, width, height })
 }
 
@@ -201,9 +202,10 @@ mod tests {
             "5": {"class_type": "SaveImage", "inputs": {"images": ["3", 0]}}}"#;
         fs::write(&path, testkit::pictures::png(&[("prompt", graph)])).unwrap();
         let opened = read_opened_picture(&path, &KnownModels::default()).unwrap();
-        assert_eq!((&opened.settings.prompt, opened.settings.width, opened.settings.seed), (&None, None, None));
+        assert_eq!((&opened.settings.prompt, opened.settings.width, opened.settings.seed), (&None, None, Some(0xffff_ffff)));
         let said: Vec<String> = opened.sentences().collect();
-        assert_eq!(said, ["Not readable in the picture: prompt, size and seed. Set them yourself."]);
+        let noise = "Seed 18446744073709551615 is written 4294967295: the generator reads its last 32 bits, so the noise is the same.";
+        assert_eq!(said, [noise, "Not readable in the picture: prompt and size. Set them yourself."]);
         let mut recipe = Recipe { prompt: "mine".into(), ..Recipe::default() };
         opened.settings.apply(&mut recipe);
         assert_eq!(recipe.prompt, "mine");

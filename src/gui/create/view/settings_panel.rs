@@ -31,7 +31,7 @@ use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_but
 use crate::settings::PreviewChoice;
 use atelier_core::recipe::{
     CacheMode, FamilySetting, PredictionType, ROWS, Recipe, Rng, RulesError, SHARE, Sampler, Scheduler, SkipLayers, StepCache, TensorType,
-    changed_settings,
+    changed_settings, kept_seed,
 };
 use atelier_core::sd_cli::numbers;
 use atelier_core::sentences::sentence;
@@ -287,12 +287,13 @@ fn seed_row(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
         let edit = TextEdit::singleline(&mut text)
             .id(Id::unique("seed"))
             .hint_text("Random")
-            // So many digits always fit the number.
-            .char_limit(18);
+            // The largest of 64 bits.
+            .char_limit(20);
         let response = widgets::line_edit(ui, width, edit).on_hover_text(hover).accessible_name("Seed");
         if response.changed() {
             let digits: String = text.chars().filter(char::is_ascii_digit).collect();
-            recipe.seed = digits.parse().unwrap_or(-1);
+            // One that has no seed of the same noise leaves the field as it was.
+            recipe.seed = digits.parse().map_or(-1, |seed| kept_seed(seed, recipe.rng).unwrap_or(recipe.seed));
             ui.data_mut(|data| data.insert_temp(id, digits));
         }
         if typed.is_some() && (!response.has_focus() || ui.input(|input| input.key_pressed(Key::Enter))) {

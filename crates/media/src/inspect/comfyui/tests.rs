@@ -37,6 +37,21 @@ fn lists(settings: &PictureSettings, words: &str) -> bool {
 }
 
 #[test]
+fn what_is_told_is_not_listed_where_words_are_not_understood() {
+    let settings = read(&graph(
+        &[("3", "positive", json!(["26", 0])), ("6", "text", json!(["40", 0])), ("6", "clip", json!(["11", 0]))],
+        &[
+            ("26", "FluxGuidance", json!({ "guidance": 3.5, "conditioning": ["6", 0] })),
+            ("11", "CLIPSetLastLayer", json!({ "stop_at_clip_layer": -2, "clip": ["4", 1] })),
+            ("40", "Poet", json!({ "mood": "calm" })),
+        ],
+    ));
+    assert_eq!((settings.prompt, settings.distilled_guidance, settings.clip_skip), (None, Some(3.5), Some(2)));
+    let listed: Vec<&str> = settings.not_understood.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(listed, ["Poet (node 40)"]);
+}
+
+#[test]
 fn what_another_node_computes_is_not_understood_whatever_its_fields_are_called() {
     let computes = json!({ "text": "a hut", "value": 99, "seed": 99, "steps": 99, "cfg": 99.0, "width": 1024, "height": 1024, "steps_total": 99,
         "sampler_name": "lcm", "scheduler": "simple", "denoise": 0.3, "ckpt_name": "other.safetensors", "string": "a hut" });

@@ -343,7 +343,7 @@ impl<'a> Walk<'a> {
         self.take(id, input, decimal)
     }
 
-    fn whole<T: TryFrom<i64>>(&mut self, id: &'a str, input: &str) -> Option<T> {
+    fn whole<T: TryFrom<i128>>(&mut self, id: &'a str, input: &str) -> Option<T> {
         self.take(id, input, |value| T::try_from(whole(value)?).ok())
     }
 
@@ -392,7 +392,7 @@ impl<'a> Walk<'a> {
         }
         // All of the steps are the usual end.
         let steps = self.settings.steps;
-        self.take(id, "end_at_step", |value| (whole(value)? == i64::from(steps?)).then_some(()));
+        self.take(id, "end_at_step", |value| (whole(value)? == i128::from(steps?)).then_some(()));
     }
 
     /// The one text on a side of guidance. Several that differ are listed.
@@ -431,8 +431,8 @@ impl<'a> Walk<'a> {
 
     /// The texts behind a conditioning; `None` where a way ends in a node that is not understood.
     fn words_behind(&mut self, link: Link<'a>, side: Side) -> Option<Vec<String>> {
-        let before = self.used.len();
         let (mut texts, mut open, mut seen) = (Vec::new(), vec![link], BTreeSet::new());
+        let mut words = Vec::new();
         let mut is_whole = true;
         while let Some(link) = open.pop() {
             let link = self.behind(link);
@@ -449,7 +449,10 @@ impl<'a> Walk<'a> {
             if node.class == classes::ZERO_WORDS {
                 texts.push(String::new());
             } else if let Some(inputs) = classes::named(classes::ENCODERS, &node.class) {
+                let before = self.used.len();
                 let text = self.encoded(link.node, inputs, side);
+                words.extend(self.used.split_off(before));
+                self.clip(link.node);
                 is_whole &= text.is_some();
                 texts.extend(text);
             } else if let Some(inputs) = classes::named(classes::HAND_WORDS_ON, &node.class) {
@@ -460,18 +463,20 @@ impl<'a> Walk<'a> {
             } else if let Some(inputs) = classes::named(classes::MIX_WORDS, &node.class) {
                 open.extend(inputs.iter().filter_map(|input| node.link(input)));
             } else {
-                let words = self.words_of_loader(link, side);
-                is_whole &= words.is_some();
-                texts.extend(words);
+                let before = self.used.len();
+                let text = self.words_of_loader(link, side);
+                words.extend(self.used.split_off(before));
+                is_whole &= text.is_some();
+                texts.extend(text);
             }
         }
-        if is_whole {
-            return Some(texts);
+        // Where nothing is told of some of the words, none of them is the prompt, and all of them
+        // are listed.
+        if !is_whole {
+            return None;
         }
-        // Of some of the words nothing is told: none of them is the prompt, and all of them are
-        // listed.
-        self.used.truncate(before);
-        None
+        self.used.extend(words);
+        Some(texts)
     }
 
     /// The text that a node encodes. Where it takes several, the one that says most is it, and the
@@ -482,7 +487,6 @@ impl<'a> Walk<'a> {
         for input in inputs.iter().filter(|input| node.inputs.contains_key(**input)) {
             texts.push((input, self.text(id, input)?));
         }
-        self.clip(id);
         let main = texts.iter().find(|(_, text)| !text.is_empty()).or_else(|| texts.first()).map(|(_, text)| text.clone())?;
         let others = texts.into_iter().filter(|(_, text)| !text.is_empty() && *text != main);
         self.settings.not_understood.extend(others.map(|(input, text)| (format!("{}: {input}", side.input()), text)));
