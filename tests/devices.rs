@@ -238,7 +238,9 @@ fn after_running_out_of_memory_in_segments_the_next_picture_is_right() {
 #[test]
 fn what_has_no_effect_is_said_before_the_run() {
     let alone = alone();
-    let note = |placement: PlacementText| alone.run(&on(PlacementText { stream_layers: ModuleSet::DIFFUSION, ..placement })).begin().notes.join(" ");
+    let note = |placement: PlacementText| {
+        alone.run(&on(PlacementText { stream_layers: ModuleSet::DIFFUSION, ..placement })).begin().notes.join(" ")
+    };
     assert!(note(placed("GPU0", "cpu", "")).contains("without a memory budget"));
     assert!(note(placed("GPU0", "", "1")).contains("Keep them in RAM"));
     assert_eq!(note(placed("GPU0", "cpu", "1")), "");

@@ -106,7 +106,8 @@ fn streamed(modules: &str, max_vram: &str) -> Recipe {
 #[test]
 fn streamed_layers_make_the_same_picture_and_are_copied_while_others_compute() {
     let alone = alone();
-    let budgets = [("", ""), ("", "0.006"), ("diffusion", "0.006"), ("te", "0.006"), ("diffusion,te,vae", "0.006"), ("diffusion,te,vae", "0.01")];
+    let budgets =
+        [("", ""), ("", "0.006"), ("diffusion", "0.006"), ("te", "0.006"), ("diffusion,te,vae", "0.006"), ("diffusion,te,vae", "0.01")];
     for (n, (modules, max_vram)) in budgets.into_iter().enumerate() {
         let what = format!("{modules} {max_vram}");
         // A text of its own, that the encoder reads the first time.

@@ -8,13 +8,13 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use atelier_core::placement::{Change, Module};
+use atelier_core::placement::{Change, Module, ModuleSet};
 use atelier_core::recipe::{FileRole, ModelFiles, PlacementText, Recipe, TensorType, TensorTypeRules};
 use atelier_library::read_header;
 use atelier_studio::model_copy::{CopyError, ModelCopy, copy_sizes};
 use support::alone::{Alone, deep, deep_options};
 use support::{folder, recipe};
-use testkit::layouts::{Fp8, scaled_fp8};
+use testkit::layouts::{Form, Scales, fp8};
 use testkit::{families, tiny};
 
 fn alone() -> Alone {
@@ -66,7 +66,7 @@ fn where_converted_weights_wait_changes_no_byte() {
     let alone = alone();
     let of = |placement: PlacementText| Recipe { files: deep().clone(), placement, ..converted(TensorType::Q8_0) };
     let whole = alone.run(&of(placed("all=GPU0", ""))).pixels().to_vec();
-    let streamed = PlacementText { max_vram: "0.006".into(), stream_layers: true, ..placed("all=GPU0", "all=cpu") };
+    let streamed = PlacementText { max_vram: "0.006".into(), stream_layers: ModuleSet::DIFFUSION, ..placed("all=GPU0", "all=cpu") };
     for placement in [placed("all=GPU0", "all=cpu"), placed("all=GPU0", "all=disk"), streamed] {
         for _ in 0..2 {
             assert_eq!(alone.run(&of(placement.clone())).pixels(), whole, "{placement:?}");
@@ -131,8 +131,11 @@ fn a_copy_makes_the_bytes_that_the_same_types_make_at_load() {
     let gguf = tiny::zimage(&folder("copies/gguf"), &tiny::Options { format: tiny::Format::Gguf, ..deep_options() }).unwrap();
     let gguf: ModelFiles =
         [(FileRole::Diffusion, gguf.diffusion), (FileRole::Llm, gguf.llm), (FileRole::Taesd, gguf.taesd)].into_iter().collect();
-    let mut fp8 = deep().clone();
-    fp8.set(FileRole::Diffusion, scaled_fp8(fp8.get(FileRole::Diffusion).unwrap(), &dir.join("fp8.safetensors"), Fp8::Scaled).unwrap());
+    let mut scaled = deep().clone();
+    scaled.set(
+        FileRole::Diffusion,
+        fp8(scaled.get(FileRole::Diffusion).unwrap(), &dir.join("fp8.safetensors"), Scales::Whole, Form::Stored).unwrap(),
+    );
     let whole = |family: &str| -> ModelFiles {
         let dir = folder(&format!("copies/{family}"));
         let parts = families::reading(family).into_iter();
@@ -143,7 +146,7 @@ fn a_copy_makes_the_bytes_that_the_same_types_make_at_load() {
         ("encoder", deep().clone(), FileRole::Llm),
         ("gguf", gguf.clone(), FileRole::Diffusion),
         ("gguf encoder", gguf, FileRole::Llm),
-        ("fp8", fp8, FileRole::Diffusion),
+        ("fp8", scaled, FileRole::Diffusion),
         ("sd15", whole("sd15"), FileRole::Model),
         ("sdxl", whole("sdxl"), FileRole::Model),
     ];

@@ -198,7 +198,11 @@ mod tests {
             placements: vec![NamedPlacement {
                 model: "z.gguf".into(),
                 name: "two cards".into(),
-                text: PlacementText { backend: "all=cuda0,te=cuda1".into(), stream_layers: "diffusion,te.t5".parse().unwrap(), ..PlacementText::default() },
+                text: PlacementText {
+                    backend: "all=cuda0,te=cuda1".into(),
+                    stream_layers: "diffusion,te.t5".parse().unwrap(),
+                    ..PlacementText::default()
+                },
                 pins: Module::ENCODERS.into(),
             }],
             places_automatically: false,

@@ -96,7 +96,9 @@ impl Module {
         match self {
             Self::Diffusion => "diffusion module",
             Self::ClipVision => "CLIP vision encoder",
-            Self::ClipL | Self::ClipG | Self::T5 | Self::Llm | Self::Vae | Self::Controlnet | Self::Photomaker | Self::Upscaler => self.label(),
+            Self::ClipL | Self::ClipG | Self::T5 | Self::Llm | Self::Vae | Self::Controlnet | Self::Photomaker | Self::Upscaler => {
+                self.label()
+            }
         }
     }
 }

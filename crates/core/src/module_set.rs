@@ -95,11 +95,7 @@ impl fmt::Display for ModuleSet {
 
 impl Serialize for ModuleSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if self.is_empty() || *self == Self::DIFFUSION {
-            serializer.serialize_bool(!self.is_empty())
-        } else {
-            serializer.collect_str(self)
-        }
+        if self.is_empty() || *self == Self::DIFFUSION { serializer.serialize_bool(!self.is_empty()) } else { serializer.collect_str(self) }
     }
 }
 

@@ -36,7 +36,11 @@ pub use estimate::EstimateKey;
 pub use handle::{Handle, channel};
 pub use preprocess::read_control;
 pub use processor::{choose_processor, processor};
-pub use protocol::{Begin, Cause, Control, Copies, DEFAULT_PORT, End, Estimate, Event, Failure, JobId, JobPhase, LogLevel, MeasureDevices, MeasuredDevice, MeasuredPlacement, MeasuredRates, OutOfMemory, Peak, PhaseKind, Picture, Preview, PreviewOptions, Query, RememberedTexts, RemoteError, Request, Residency, Resident, ResidentId, ResidentPart, ServerAddress, Step, Task, Timings};
+pub use protocol::{
+    Begin, Cause, Control, Copies, DEFAULT_PORT, End, Estimate, Event, Failure, JobId, JobPhase, LogLevel, MeasureDevices, MeasuredDevice,
+    MeasuredPlacement, MeasuredRates, OutOfMemory, Peak, PhaseKind, Picture, Preview, PreviewOptions, Query, RememberedTexts, RemoteError,
+    Request, Residency, Resident, ResidentId, ResidentPart, ServerAddress, Step, Task, Timings,
+};
 pub use remote::{Confinement, RemoteReport, ServeError, ServeEvent, ServeOptions, probe, serve};
 pub use start::{start, start_remembering};
 

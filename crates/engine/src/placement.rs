@@ -8,16 +8,8 @@ use atelier_core::recipe::{ModelFiles, PlacementText};
 use atelier_core::sentences::sentence;
 
 /// Modules that the engine can hold to a budget.
-const BUDGETED: [Module; 8] = [
-    Module::Diffusion,
-    Module::ClipL,
-    Module::ClipG,
-    Module::T5,
-    Module::Llm,
-    Module::ClipVision,
-    Module::Vae,
-    Module::Upscaler,
-];
+const BUDGETED: [Module; 8] =
+    [Module::Diffusion, Module::ClipL, Module::ClipG, Module::T5, Module::Llm, Module::ClipVision, Module::Vae, Module::Upscaler];
 
 /// A placement on the devices of this machine, parsed once for each job.
 #[derive(Clone)]

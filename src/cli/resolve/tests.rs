@@ -7,7 +7,8 @@ use super::*;
 use atelier_core::canvas::StartFit;
 use atelier_core::placement::{Module, ModuleSet, parse_backend, parse_params_backend};
 use atelier_core::recipe::{
-    CacheMode, Hires, Person, PredictionType, Preprocessor, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, VaeFormat,
+    CacheMode, Hires, Person, PredictionType, Preprocessor, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache,
+    TensorType, VaeFormat,
 };
 
 fn job(args: &[&str]) -> Result<ResolvedJob, UsageError> {
@@ -186,7 +187,10 @@ fn flags_without_effect_are_refused_with_a_sentence() {
     assert!(error(&[&upscale[..], &["--split-batch", "CUDA0,CUDA1"]].concat()).contains("no effect on an upscaler"));
     let budget = ["--max-vram", "-1", "--stream-layers", "--offload-to-cpu"];
     let Task::Upscale { placement, .. } = job(&[&upscale[..], &budget].concat()).unwrap().task else { panic!() };
-    assert_eq!((placement.max_vram.as_str(), placement.stream_layers, placement.params_backend.as_str()), ("-1", [Module::Upscaler].into_iter().collect(), "*=cpu"));
+    assert_eq!(
+        (placement.max_vram.as_str(), placement.stream_layers, placement.params_backend.as_str()),
+        ("-1", [Module::Upscaler].into_iter().collect(), "*=cpu")
+    );
 }
 
 /// A folder with two pictures, by their names alone.

@@ -11,7 +11,8 @@ use atelier_core::device::Device;
 use atelier_core::placement::Placement;
 use atelier_core::recipe::Recipe;
 use atelier_engine::{
-    Copies, DEFAULT_PORT, Estimate, EstimateKey, Failure, JobId, MeasureDevices, OutOfMemory, Peak, RemoteError, Residency, ServerAddress, Timings,
+    Copies, DEFAULT_PORT, Estimate, EstimateKey, Failure, JobId, MeasureDevices, OutOfMemory, Peak, RemoteError, Residency, ServerAddress,
+    Timings,
 };
 use atelier_studio::queue::QueueRequest;
 

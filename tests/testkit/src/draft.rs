@@ -184,7 +184,7 @@ impl Draft {
     }
 
     /// Gives all tensors other names; their weights stay.
-    pub(crate) fn rename(&mut self, name: impl Fn(&str) -> String) {
+    pub(crate) fn rename_all(&mut self, name: impl Fn(&str) -> String) {
         self.tensors.iter_mut().for_each(|it| it.name = name(&it.name));
     }
 

@@ -106,7 +106,7 @@ pub fn reading(name: &str) -> Vec<(&'static str, Part)> {
             ("taesd", autoencoder(16)),
         ],
         "flux" => vec![
-            ("diffusion", draft(&flux(128))),
+            ("diffusion", draft(&flux_for_t5(128))),
             ("clip_l", clip(clip_l_model())),
             ("t5xxl", draft(&t5(128, 256, LAYERS))),
             ("taesd", autoencoder(16)),
@@ -232,7 +232,7 @@ fn controlnet(shape: &Unet) -> Draft {
 #[must_use]
 pub fn sd15_controlnet_of_diffusers() -> Draft {
     let mut draft = controlnet(&Unet::SD15);
-    draft.rename(diffusers_controlnet_name);
+    draft.rename_all(diffusers_controlnet_name);
     draft
 }
 
@@ -241,7 +241,7 @@ pub fn sd15_controlnet_of_diffusers() -> Draft {
 pub fn sdxl_controlnets() -> [Draft; 2] {
     let first = controlnet(&Unet::SDXL);
     let mut renamed = first.clone();
-    renamed.rename(diffusers_controlnet_name);
+    renamed.rename_all(diffusers_controlnet_name);
     [first, renamed]
 }
 
@@ -288,7 +288,7 @@ fn diffusers_controlnet_name(name: &str) -> String {
 }
 
 /// A small Flux that reads so many numbers of a patch: 128 with a control picture, 196 with a masked
-/// one too (Flex.2). Without T5, whose size is fixed in the engine, which does without it.
+/// one too (Flex.2). Without T5: the engine does without it.
 ///
 /// # Errors
 /// A file that cannot be written.
@@ -464,7 +464,7 @@ fn ovis(text_width: usize) -> Tensors {
 }
 
 /// Flux with one block of each kind, for a T5 of this width and a CLIP-L.
-fn flux(text_width: usize) -> Tensors {
+fn flux_for_t5(text_width: usize) -> Tensors {
     let mut it = Model::default();
     for (part, inputs) in [("vector_in", 768), ("guidance_in", 256)] {
         it.linear(&format!("{part}.in_layer"), FLUX_WIDTH, inputs, 1.0);

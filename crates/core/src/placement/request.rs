@@ -76,6 +76,14 @@ impl<'a> PlanRequest<'a> {
     /// A request that leaves everything to the planner.
     #[must_use]
     pub const fn unconstrained(capacities: &'a [DeviceCapacity], needs: &'a Needs, time: PlanTime<'a>) -> Self {
-        Self { capacities, needs, pins: &NO_PINS, budgets: &NO_BUDGETS, stream_layers: ModuleSet::NONE, time: Some(time), alternatives: &[] }
+        Self {
+            capacities,
+            needs,
+            pins: &NO_PINS,
+            budgets: &NO_BUDGETS,
+            stream_layers: ModuleSet::NONE,
+            time: Some(time),
+            alternatives: &[],
+        }
     }
 }

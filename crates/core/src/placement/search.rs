@@ -16,19 +16,18 @@ use crate::device::DeviceKind;
 use crate::module::Module;
 
 /// Modules by the worth of having their weights on the device, the highest first.
-pub(super) const PRIORITY: [Module; Module::ALL.len()] =
-    [
-        Module::Diffusion,
-        Module::Llm,
-        Module::T5,
-        Module::ClipG,
-        Module::ClipL,
-        Module::Vae,
-        Module::Controlnet,
-        Module::ClipVision,
-        Module::Photomaker,
-        Module::Upscaler,
-    ];
+pub(super) const PRIORITY: [Module; Module::ALL.len()] = [
+    Module::Diffusion,
+    Module::Llm,
+    Module::T5,
+    Module::ClipG,
+    Module::ClipL,
+    Module::Vae,
+    Module::Controlnet,
+    Module::ClipVision,
+    Module::Photomaker,
+    Module::Upscaler,
+];
 
 /// Cost of a candidate above running with weights on the best device, among those that take the
 /// same time or whose time is not known. The numbers are an order and no seconds. For each module:

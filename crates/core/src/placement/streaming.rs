@@ -32,9 +32,9 @@ impl Placement {
 
 #[cfg(test)]
 mod tests {
-    use crate::module::Module;
     use super::super::testing::workstation;
     use super::*;
+    use crate::module::Module;
     use crate::placement::notes;
     use crate::recipe::PlacementText;
 

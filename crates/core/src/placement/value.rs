@@ -364,15 +364,19 @@ mod tests {
         let assignment = (name.clone(), location).prop_map(|(runs_on, weights)| Assignment { runs_on, weights });
         let split = proptest::sample::subsequence(workstation().into_iter().map(|device| device.name).collect::<Vec<_>>(), 0..4);
         let budgets = (-8.0..8.0, proptest::collection::btree_map(name, -8.0..8.0, 0..3)).prop_map(|(all, own)| Budgets::new(all, own));
-        (proptest::collection::vec(assignment, Module::ALL.len()), budgets, proptest::sample::subsequence(Module::ALL.to_vec(), 0..4), split).prop_map(
-            |(chosen, budgets, streamed, split)| {
+        (
+            proptest::collection::vec(assignment, Module::ALL.len()),
+            budgets,
+            proptest::sample::subsequence(Module::ALL.to_vec(), 0..4),
+            split,
+        )
+            .prop_map(|(chosen, budgets, streamed, split)| {
                 let stream_layers = streamed.into_iter().collect();
                 let mut placement = Placement { budgets, stream_layers, split_batch: split, ..Placement::all_on("CPU") };
                 for (module, assignment) in Module::ALL.into_iter().zip(chosen) {
                     placement.set(module, assignment);
                 }
                 placement
-            },
-        )
+            })
     }
 }

@@ -184,7 +184,8 @@ impl ModelFiles {
     #[must_use]
     pub fn modules(&self) -> Vec<Module> {
         let is_whole = self.get(FileRole::Model).is_some();
-        let has = |module| self.iter().any(|(role, _)| role.module() == module) || (is_whole && matches!(module, Module::ClipL | Module::Vae));
+        let has =
+            |module| self.iter().any(|(role, _)| role.module() == module) || (is_whole && matches!(module, Module::ClipL | Module::Vae));
         Module::ALL.into_iter().filter(|module| *module != Module::Upscaler && has(*module)).collect()
     }
 

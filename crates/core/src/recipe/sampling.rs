@@ -63,8 +63,6 @@ macro_rules! named_by_engine {
 }
 pub(super) use named_by_engine;
 
-pub(super) use named_by_engine;
-
 /// A sampler, scheduler or other name that the engine does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no \"{name}\"; choose one of {known}")]

@@ -118,7 +118,10 @@ impl TensorTypeRules {
     pub const fn pattern_of(module: Module) -> Option<&'static str> {
         match module {
             Module::Diffusion => Some("^model\\.diffusion_model\\."),
-            Module::Te => Some("^(cond_stage_model|text_encoders)\\."),
+            Module::ClipL => Some("^(cond_stage_model\\.transformer|text_encoders\\.clip_l)\\."),
+            Module::ClipG => Some("^(cond_stage_model\\.1|text_encoders\\.clip_g)\\."),
+            Module::T5 => Some("^text_encoders\\.t5xxl\\."),
+            Module::Llm => Some("^text_encoders\\.llm\\."),
             Module::ClipVision | Module::Vae | Module::Controlnet | Module::Photomaker | Module::Upscaler => None,
         }
     }

@@ -8,7 +8,8 @@ use std::str::FromStr;
 use super::{FILE_FLAGS, HERE, LORA_APPLY_MODE, defaults, shell};
 use crate::placement::{ModuleSet, OldFlags, check_shape, is_device_flag};
 use crate::recipe::{
-    CacheMode, ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Preprocessor, Recipe, RulesError, SkipLayers, StepCache, take_loras,
+    CacheMode, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Preprocessor, Recipe, RulesError,
+    SkipLayers, StepCache, take_loras,
 };
 
 /// A command line after parsing.
@@ -234,7 +235,8 @@ fn action(name: &str) -> Option<Action> {
         "--params-backend" => Value(|it, text| it.set_placement(text, |placement| &mut placement.params_backend)),
         "--max-vram" => Value(|it, text| it.set_placement(text, |placement| &mut placement.max_vram)),
         "--stream-layers" => OptionalValue(|it, text| {
-            let modules = text.map_or(Some(ModuleSet::DIFFUSION), |text| text.parse().ok().filter(|modules: &ModuleSet| !modules.is_empty()));
+            let modules =
+                text.map_or(Some(ModuleSet::DIFFUSION), |text| text.parse().ok().filter(|modules: &ModuleSet| !modules.is_empty()));
             it.recipe.placement.stream_layers = modules.unwrap_or(ModuleSet::DIFFUSION);
             modules.is_some()
         }),

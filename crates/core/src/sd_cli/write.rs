@@ -108,9 +108,11 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     for (flag, text) in places.into_iter().filter(|(_, text)| !text.trim().is_empty()) {
         line.option(flag, &text.trim());
     }
-    let own = [&placement.backend, &placement.params_backend].map(|text| BackendSpec::parse(text).is_ok_and(|spec| spec.has_single_encoders()));
+    let own =
+        [&placement.backend, &placement.params_backend].map(|text| BackendSpec::parse(text).is_ok_and(|spec| spec.has_single_encoders()));
     if own.contains(&true) {
-        line.left_out.push("Devices of single text encoders (te.t5 and its like): sd-cli knows one device for all, and refuses them.".to_owned());
+        line.left_out
+            .push("Devices of single text encoders (te.t5 and its like): sd-cli knows one device for all, and refuses them.".to_owned());
     }
     if placement.stream_layers.iter().any(|module| module != Module::Diffusion) {
         line.left_out.push("Streaming other layers than the diffusion model's: sd-cli streams those alone.".to_owned());

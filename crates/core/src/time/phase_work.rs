@@ -161,8 +161,12 @@ mod tests {
         let work = PictureWork {
             modules: vec![module(Module::Llm, PhaseKind::Encoding, 1, 1), module(Module::Diffusion, PhaseKind::Denoising, 2, 20)],
         };
-        let text =
-            PlacementText { params_backend: params_backend.into(), max_vram: max_vram.into(), stream_layers: stream_layers.parse().unwrap(), ..PlacementText::default() };
+        let text = PlacementText {
+            params_backend: params_backend.into(),
+            max_vram: max_vram.into(),
+            stream_layers: stream_layers.parse().unwrap(),
+            ..PlacementText::default()
+        };
         let placement = Placement::parse(&text, &devices).unwrap();
         let capacities = devices.map(|device| DeviceCapacity::new(device, 0));
         let prediction = Prediction::of(&placement, &needs, &capacities).unwrap();

@@ -69,7 +69,7 @@ fn variants(headers: &mut HeaderCache, request: &EstimateRequest) -> Vec<(Vec<Ch
     variants
 }
 
-/// Types to which the weights of the diffusion module and the text encoder are converted.
+/// Types to which the weights of the diffusion module and the text encoders are converted.
 const CONVERSIONS: [(Option<TensorType>, Option<TensorType>); 3] =
     [(Some(TensorType::Q8_0), None), (Some(TensorType::Q8_0), Some(TensorType::Q8_0)), (Some(TensorType::Q4_0), Some(TensorType::Q8_0))];
 /// Part of its bytes that a module loses where a conversion is worth a word.
@@ -77,11 +77,11 @@ const WORTHWHILE: f64 = 0.05;
 
 /// Converted as they are loaded. Their bytes are not known yet.
 fn converted(request: &EstimateRequest) -> Vec<(Vec<Change>, EstimateRequest)> {
-    let variant = |(diffusion, te)| {
-        let types = [(Module::Diffusion, diffusion), (Module::Te, te)];
+    let variant = |(diffusion, encoders)| {
+        let types = [(Module::Diffusion, diffusion)].into_iter().chain(Module::ENCODERS.map(|module| (module, encoders)));
         let change =
             |(module, weight_type): (Module, Option<TensorType>)| Some(Change::WeightType { module, weight_type: weight_type?, bytes: 0 });
-        let changes: Vec<Change> = types.into_iter().filter_map(change).collect();
+        let changes: Vec<Change> = types.filter_map(change).collect();
         let mut variant = request.clone();
         for change in &changes {
             change.apply(&mut variant.recipe);
@@ -93,6 +93,8 @@ fn converted(request: &EstimateRequest) -> Vec<(Vec<Change>, EstimateRequest)> {
 
 /// The changes with the bytes of converted weights; `None` where these are hardly fewer than before.
 fn with_bytes(mut changes: Vec<Change>, its: &Needs, needs: &Needs) -> Option<Vec<Change>> {
+    // Encoders that the model does not have.
+    changes.retain(|change| !matches!(change, Change::WeightType { module, .. } if !needs.modules.contains_key(module)));
     for change in &mut changes {
         if let Change::WeightType { module, bytes, .. } = change {
             let of = |needs: &Needs| needs.modules.get(module).map_or(0, |needs| needs.weight_bytes);

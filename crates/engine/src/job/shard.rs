@@ -50,7 +50,11 @@ impl BatchShard {
         let whole = if files.get(FileRole::Model).is_some() { &Module::ENCODERS[..] } else { &[] };
         let known: Option<Vec<Module>> = self.prediction.as_ref().map(|it| it.modules.keys().copied().collect());
         let modules = known.unwrap_or_else(|| files.modules().into_iter().chain(whole.iter().copied()).collect());
-        modules.into_iter().chain([Module::Diffusion, Module::Vae]).map(|module| self.placement.assignment(module).runs_on.as_str()).collect()
+        modules
+            .into_iter()
+            .chain([Module::Diffusion, Module::Vae])
+            .map(|module| self.placement.assignment(module).runs_on.as_str())
+            .collect()
     }
 
     /// How the processor computes, if it is part of this context and that changes the bytes.

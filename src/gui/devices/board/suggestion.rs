@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::gui::devices::board::card_move::{changes_between, is_same_placement};
 use crate::gui::devices::board::remedy::Remedy;
-use atelier_core::placement::{BudgetOffer, Budgets, DeviceCapacity, Module, ModuleSet, Phase, Pin, Pins, Placement, Plan, PlanError, PlanRequest, Prediction, RankedPlacement, Shortage, plan, ranked, streaming_budgets};
+use atelier_core::placement::{
+    BudgetOffer, Budgets, DeviceCapacity, Module, ModuleSet, Phase, Pin, Pins, Placement, Plan, PlanError, PlanRequest, Prediction,
+    RankedPlacement, Shortage, plan, ranked, streaming_budgets,
+};
 use atelier_engine::{Estimate, OutOfMemory, PhaseKind};
 
 /// Longest list of remedies; a longer one is no help.

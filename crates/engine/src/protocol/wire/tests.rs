@@ -6,7 +6,11 @@ use std::thread;
 use proptest::prelude::*;
 
 use super::*;
-use crate::protocol::{Begin, Cause, Copies, End, Estimate, Failure, JobId, JobPhase, LogLevel, MeasureDevices, MeasuredDevice, MeasuredPlacement, MeasuredRates, OutOfMemory, Peak, PhaseKind, PreviewOptions, RememberedTexts, RemoteError, Residency, Resident, ResidentId, ResidentPart, ServerAddress, Step, Timings};
+use crate::protocol::{
+    Begin, Cause, Copies, End, Estimate, Failure, JobId, JobPhase, LogLevel, MeasureDevices, MeasuredDevice, MeasuredPlacement,
+    MeasuredRates, OutOfMemory, Peak, PhaseKind, PreviewOptions, RememberedTexts, RemoteError, Residency, Resident, ResidentId,
+    ResidentPart, ServerAddress, Step, Timings,
+};
 use atelier_core::canvas::{AreaFill, AreaSettings, Borders, PixelRect, StartFit};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
@@ -279,7 +283,7 @@ fn estimate() -> Estimate {
     let weights = locations.map(|location| Change::Weights { module: Module::Llm, location });
     let changes: Vec<Change> = [
         Change::VaeTiling,
-        Change::WeightType { module: Module::Te, weight_type: TensorType::Q8_0, bytes: 7 },
+        Change::WeightType { module: Module::T5, weight_type: TensorType::Q8_0, bytes: 7 },
         Change::VaeConvScale,
         Change::FlashAttentionOff,
         Change::OwnSchedule,
