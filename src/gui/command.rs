@@ -6,6 +6,7 @@
 
 use eframe::egui::Context;
 
+use crate::gui::create::panel_setting::PANEL_SETTINGS;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::gallery::command::PLAIN_KEYS;
 use crate::gui::screen::Screen;
@@ -99,7 +100,8 @@ impl Command {
         let gallery = PLAIN_KEYS.iter().map(|(_, command)| Self::Gallery(command.clone()));
         let window = WindowCommand::OFFERED.iter().copied().map(Self::Window);
         let mut all: Vec<Self> = Vec::new();
-        for command in keys.chain(gallery).chain(Self::offered_by_features()).chain(window) {
+        let settings = (0..PANEL_SETTINGS.len()).map(|number| Self::Create(create::Command::ShowSetting(number)));
+        for command in keys.chain(gallery).chain(Self::offered_by_features()).chain(window).chain(settings) {
             if !all.contains(&command) {
                 all.push(command);
             }

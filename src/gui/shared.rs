@@ -92,6 +92,12 @@ impl Shared {
         self.known_family().is_none_or(|family| family.uses(setting, true))
     }
 
+    /// True where it is known that the chosen model uses a setting.
+    #[must_use]
+    pub fn is_known_to_use(&self, setting: FamilySetting) -> bool {
+        self.known_family().is_some_and(|family| family.uses(setting, true))
+    }
+
     /// True unless it is known that a step cache of this kind does not work with the chosen model.
     #[must_use]
     pub fn uses_cache(&self, mode: CacheMode) -> bool {

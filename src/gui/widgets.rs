@@ -129,7 +129,7 @@ pub(crate) fn heading(ui: &mut Ui, text: &str, right: impl FnOnce(&mut Ui)) {
 
 /// A row: a label of fixed width, and controls that are named after it.
 pub(crate) fn row<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -> R {
-    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
+    let drawn = ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
         let name = ui
             .allocate_ui_with_layout(vec2(LABEL_WIDTH, ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
                 ui.set_min_width(LABEL_WIDTH);
@@ -138,9 +138,75 @@ pub(crate) fn row<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -
             })
             .inner;
         ui.spacing_mut().item_spacing.x = 6.0;
-        ui.label_inputs_by(name.id, add)
-    })
-    .inner
+        ui.label_inputs_by(name.id, |ui| {
+            // The first control, where it has no name of its own.
+            let first = ui.next_auto_id();
+            (first, add(ui))
+        })
+    });
+    let (first, inner) = drawn.inner;
+    show_wanted(ui, label, drawn.response.rect, first);
+    inner
+}
+
+/// The row that was asked for: marked until a key or a button is pressed.
+#[derive(Clone)]
+struct WantedRow {
+    label: &'static str,
+    is_in_sight: bool,
+}
+
+fn wanted_row_id() -> egui::Id {
+    egui::Id::unique("wanted row")
+}
+
+/// Brings the row with this label into sight, and the keyboard to it, once it is drawn.
+pub(crate) fn want_row(ctx: &Context, label: &'static str) {
+    ctx.data_mut(|data| data.insert_temp(wanted_row_id(), WantedRow { label, is_in_sight: false }));
+    ctx.request_repaint();
+}
+
+/// True while the row that was asked for has not been drawn.
+pub(crate) fn is_row_wanted(ctx: &Context) -> bool {
+    ctx.data(|data| data.get_temp::<WantedRow>(wanted_row_id())).is_some_and(|it| !it.is_in_sight)
+}
+
+fn show_wanted(ui: &Ui, label: &str, rect: egui::Rect, first: egui::Id) {
+    let Some(wanted) = ui.data(|data| data.get_temp::<WantedRow>(wanted_row_id())).filter(|it| it.label == label) else { return };
+    let mark = rect.expand2(vec2(4.0, 1.0));
+    ui.painter().rect_stroke(mark, 4.0, Stroke::new(1.5, theme::palette(ui).accent), egui::StrokeKind::Outside);
+    if !wanted.is_in_sight {
+        ui.scroll_to_rect(rect, Some(Align::Center));
+        ui.memory_mut(|memory| memory.request_focus(first));
+        ui.data_mut(|data| data.insert_temp(wanted_row_id(), WantedRow { is_in_sight: true, ..wanted }));
+    } else if ui.input(|input| {
+        input
+            .events
+            .iter()
+            .any(|it| matches!(it, egui::Event::Key { pressed: true, .. } | egui::Event::PointerButton { pressed: true, .. }))
+    }) {
+        ui.data_mut(|data| data.remove::<WantedRow>(wanted_row_id()));
+    }
+}
+
+/// A part of a panel that can be folded, with a line that sums it up while it is.
+pub(crate) fn fold<R>(
+    ui: &mut Ui,
+    title: &str,
+    summary: &str,
+    is_open_at_first: bool,
+    is_wanted: bool,
+    add: impl FnOnce(&mut Ui) -> R,
+) -> egui::CollapsingResponse<R> {
+    let id = ui.make_persistent_id(title);
+    let is_open = egui::collapsing_header::CollapsingState::load(ui.ctx(), id).map_or(is_open_at_first, |it| it.is_open());
+    let words = if is_open || summary.is_empty() { title.to_owned() } else { format!("{title}: {summary}") };
+    egui::CollapsingHeader::new(bold(words))
+        .id_salt(title)
+        .default_open(is_open_at_first)
+        .open(is_wanted.then_some(true))
+        .icon(fold_chevron)
+        .show_unindented(ui, add)
 }
 
 /// Scale of a slider.

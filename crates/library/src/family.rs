@@ -167,6 +167,16 @@ impl Family {
             FamilySetting::ZeroCondT => matches!(self, Self::QwenImage),
             FamilySetting::ChromaMasks => matches!(self, Self::Chroma | Self::ChromaRadiance),
             FamilySetting::VaeFormat => matches!(self, Self::Pid),
+            // Of a UNet, what is shifted are its timesteps.
+            FamilySetting::FlowShift => !self.is_unet(),
+            // Those with a CLIP encoder, whose layers are skipped.
+            FamilySetting::ClipSkip => matches!(self, Self::Sd1 | Self::Sd2 | Self::Sdxl | Self::Sd3 | Self::Flux),
+            // Those of `flux.hpp`, which alone have an input for it.
+            FamilySetting::DistilledGuidance => matches!(
+                self,
+                Self::Flux | Self::Flux2 | Self::Flux2Klein | Self::Chroma | Self::ChromaRadiance | Self::OvisImage | Self::LongCat
+            ),
+            FamilySetting::VaeConvScale => matches!(self, Self::Sdxl),
         }
     }
 

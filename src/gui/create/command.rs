@@ -8,6 +8,7 @@ use eframe::egui::{ColorImage, Key, Modifiers};
 
 use crate::gui::create::dropped::DroppedUse;
 use crate::gui::create::larger::UpscaleMethod;
+use crate::gui::create::panel_setting::{PANEL_SETTINGS, PanelSetting};
 use crate::gui::create::session::SessionPictureId;
 use crate::gui::create::state::State;
 use crate::gui::feature_command::FeatureCommand;
@@ -48,6 +49,10 @@ pub enum Command {
     ChangeRecipe(Box<Recipe>),
     /// Exchange width and height.
     SwapSides,
+    /// Show the setting with this number among [`PANEL_SETTINGS`].
+    ShowSetting(usize),
+    /// The setting that was asked for is in sight.
+    SettingShown,
     /// Draw a random seed and keep it.
     RollSeed,
     /// Keep the last seed, or draw a new one for each picture again.
@@ -245,6 +250,8 @@ impl FeatureCommand for Command {
             Self::FocusPrompt => ("Go to the prompt", "Move the cursor to the prompt."),
             Self::ChangeRecipe(_) => ("Change settings", "Change the settings of the next picture."),
             Self::SwapSides => ("Swap width and height", "Switch between portrait and landscape."),
+            Self::ShowSetting(number) => PANEL_SETTINGS.get(*number).map_or(("", ""), PanelSetting::words),
+            Self::SettingShown => ("Shown", "The setting is in sight."),
             Self::RollSeed => ("Roll a new seed", "Choose a random seed and keep it for the next pictures."),
             Self::LockSeed => {
                 ("Keep this seed", "Lock the seed, so that only your changes matter. Unlocked, each picture gets a new seed.")
@@ -408,6 +415,10 @@ impl FeatureCommand for Command {
             Self::ZoomIn | Self::ZoomOut | Self::ZoomFit | Self::ZoomActual => {
                 state.canvas_size_px().map(drop).ok_or("There is no picture yet.")
             }
+            Self::ShowSetting(number) => {
+                let used_as = PANEL_SETTINGS.get(*number).and_then(|it| it.used_as);
+                used_as.filter(|setting| !shared.uses(*setting)).map_or(Ok(()), |_| Err("The chosen model has no use for it."))
+            }
             Self::GenerateWith(_)
             | Self::GenerateOnceHere { .. }
             | Self::Follow
@@ -418,6 +429,7 @@ impl FeatureCommand for Command {
             | Self::ChangeRecipe(_)
             | Self::TryPrompt(_)
             | Self::SwapSides
+            | Self::SettingShown
             | Self::RollSeed
             | Self::LockSeed
             | Self::ClearFile(_)

@@ -9,6 +9,7 @@ pub mod larger;
 pub(crate) mod loras;
 pub(crate) mod open;
 pub(crate) mod own_models;
+pub mod panel_setting;
 pub(crate) mod pictures;
 pub mod progress;
 pub mod prompt_history;

@@ -40,6 +40,8 @@ pub struct State {
     pub pictures_folder: PathBuf,
     /// Prompts of earlier pictures.
     pub prompts: PromptHistory,
+    /// Number of the setting that is to be brought into sight.
+    pub wanted_setting: Option<usize>,
     /// Search of the list of LoRAs.
     pub lora_search: String,
     /// Pictures that wait for the person to say what they are for.
@@ -86,6 +88,7 @@ impl State {
             shows_notes: true,
             pictures_folder,
             prompts: PromptHistory::default(),
+            wanted_setting: None,
             lora_search: String::new(),
             dropped: None,
             typed_path: None,

@@ -13,6 +13,7 @@ use crate::gui::create::choose::{choose, choose_one};
 use crate::gui::create::command::Command;
 use crate::gui::create::larger;
 use crate::gui::create::open;
+use crate::gui::create::panel_setting::PANEL_SETTINGS;
 use crate::gui::create::pictures;
 use crate::gui::create::session::{PictureFile, SessionPictureId};
 use crate::gui::create::state::State;
@@ -21,9 +22,10 @@ use crate::gui::create::work::{self, SavedPicture};
 use crate::gui::dialog::FileDialog;
 use crate::gui::guides::update::start_from;
 use crate::gui::pixels;
-use crate::gui::shared::{ErrorCard, random_seed};
+use crate::gui::shared::{ErrorCard, Screen, random_seed};
 use crate::gui::typed_path::parse_path;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
+use crate::gui::widgets;
 use crate::gui::workers::Worker;
 use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe, SeedBlend};
 use atelier_engine::JobId;
@@ -70,6 +72,14 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             let recipe = &mut context.shared.next.recipe;
             std::mem::swap(&mut recipe.width, &mut recipe.height);
         }
+        Command::ShowSetting(number) => {
+            if let Some(setting) = PANEL_SETTINGS.get(number) {
+                context.shared.screen = Screen::Create;
+                state.wanted_setting = Some(number);
+                widgets::want_row(context.egui, setting.row);
+            }
+        }
+        Command::SettingShown => state.wanted_setting = None,
         Command::RollSeed => context.shared.next.recipe.seed = random_seed(),
         Command::LockSeed => {
             let seed = &mut context.shared.next.recipe.seed;

@@ -22,12 +22,31 @@ pub enum FamilySetting {
     ChromaMasks,
     /// [`Recipe::vae_format`].
     VaeFormat,
+    /// [`Recipe::flow_shift`].
+    FlowShift,
+    /// [`Recipe::clip_skip`].
+    ClipSkip,
+    /// [`Recipe::distilled_guidance`].
+    DistilledGuidance,
+    /// [`Recipe::vae_conv_scale`].
+    VaeConvScale,
 }
 
 impl FamilySetting {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::ImageGuidance, Self::SkipLayers, Self::TimestepShift, Self::StepCache, Self::ZeroCondT, Self::ChromaMasks, Self::VaeFormat];
+    pub const ALL: [Self; 11] = [
+        Self::ImageGuidance,
+        Self::SkipLayers,
+        Self::TimestepShift,
+        Self::StepCache,
+        Self::ZeroCondT,
+        Self::ChromaMasks,
+        Self::VaeFormat,
+        Self::FlowShift,
+        Self::ClipSkip,
+        Self::DistilledGuidance,
+        Self::VaeConvScale,
+    ];
 
     /// Its name within a sentence.
     #[must_use]
@@ -40,6 +59,10 @@ impl FamilySetting {
             Self::ZeroCondT => "zero timestep of references",
             Self::ChromaMasks => "Chroma's masks",
             Self::VaeFormat => "VAE format",
+            Self::FlowShift => "flow shift",
+            Self::ClipSkip => "CLIP skip",
+            Self::DistilledGuidance => "distilled guidance",
+            Self::VaeConvScale => "VAE range",
         }
     }
 
@@ -59,6 +82,10 @@ impl FamilySetting {
                 recipe.chroma_t5_padding = usual.chroma_t5_padding;
             }
             Self::VaeFormat => recipe.vae_format = usual.vae_format,
+            Self::FlowShift => recipe.flow_shift = usual.flow_shift,
+            Self::ClipSkip => recipe.clip_skip = usual.clip_skip,
+            Self::DistilledGuidance => recipe.distilled_guidance = usual.distilled_guidance,
+            Self::VaeConvScale => recipe.vae_conv_scale = usual.vae_conv_scale,
         }
         before != *recipe
     }

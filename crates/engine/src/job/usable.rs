@@ -44,6 +44,10 @@ mod tests {
             step_cache: Some(StepCache::of(CacheMode::EasyCache)),
             zero_cond_t: true,
             chroma_dit_mask: false,
+            clip_skip: Some(2),
+            flow_shift: Some(3.0),
+            distilled_guidance: 4.0,
+            vae_conv_scale: true,
             ..Recipe::default()
         };
         let used = |family, sees_pictures| {
@@ -53,10 +57,13 @@ mod tests {
             (recipe, notes.len())
         };
         let (sdxl, notes) = used(Family::Sdxl, false);
-        assert_eq!((sdxl.timestep_shift, sdxl.skip_layers, sdxl.step_cache, notes), (Some(250), None, None, 5));
+        assert_eq!((sdxl.timestep_shift, sdxl.skip_layers, sdxl.step_cache, notes), (Some(250), None, None, 7));
+        assert_eq!((sdxl.clip_skip, sdxl.flow_shift, sdxl.distilled_guidance, sdxl.vae_conv_scale), (Some(2), None, 3.5, true));
         let (qwen, notes) = used(Family::QwenImage, true);
         assert!(qwen.zero_cond_t && qwen.skip_layers.is_none() && qwen.step_cache.is_some());
-        assert_eq!((qwen.image_guidance, qwen.chroma_dit_mask, notes), (Some(2.0), true, 3));
+        assert_eq!((qwen.image_guidance, qwen.chroma_dit_mask, notes), (Some(2.0), true, 6));
+        assert_eq!((qwen.clip_skip, qwen.flow_shift), (None, Some(3.0)));
+        assert_eq!(used(Family::Flux, false).0.distilled_guidance, 4.0);
         assert!(used(Family::Sd3, false).0.skip_layers.is_some());
         assert_eq!(used(Family::QwenImage, false).0.image_guidance, None, "without pictures to guide by");
     }

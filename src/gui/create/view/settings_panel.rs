@@ -6,14 +6,15 @@
 use eframe::egui::text::{CCursor, CCursorRange};
 use eframe::egui::text_edit::TextEditState;
 use eframe::egui::{
-    Align, Button, CollapsingHeader, ComboBox, Context, DragValue, Frame, Id, Key, Label, Layout, Margin, Memory, Panel, RichText,
-    ScrollArea, TextEdit, Ui, UiBuilder, vec2,
+    Align, Button, ComboBox, Context, DragValue, Frame, Id, Key, Label, Layout, Margin, Memory, Panel, RichText, ScrollArea, TextEdit, Ui,
+    UiBuilder, vec2,
 };
 
 use crate::gui::canvas::command::without_prompt;
 use crate::gui::canvas::state::Intent;
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
+use crate::gui::create::panel_setting::{Fold, PANEL_SETTINGS};
 use crate::gui::create::view::{embeddings, larger, loras, model, prompt_history, size, steps};
 use crate::gui::devices;
 use crate::gui::feature_command::FeatureCommand as _;
@@ -31,7 +32,7 @@ use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_but
 use crate::settings::PreviewChoice;
 use atelier_core::recipe::{
     CacheMode, FamilySetting, PredictionType, ROWS, Recipe, Rng, RulesError, SHARE, Sampler, Scheduler, SkipLayers, StepCache, TensorType,
-    changed_settings, kept_seed,
+    VaeFormat, changed_settings, kept_seed,
 };
 use atelier_core::sd_cli::numbers;
 use atelier_core::sentences::sentence;
@@ -69,6 +70,14 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
     if recipe != state.shared.next.recipe {
         commands.push(Command::ChangeRecipe(Box::new(recipe)));
     }
+    if state.create.wanted_setting.is_some() && !widgets::is_row_wanted(ui.ctx()) {
+        commands.push(Command::SettingShown);
+    }
+}
+
+/// True where a setting of this fold was asked for.
+fn is_wanted(state: &State, fold: Fold) -> bool {
+    state.create.wanted_setting.and_then(|number| PANEL_SETTINGS.get(number)).is_some_and(|it| it.fold == fold)
 }
 
 /// Draws the button that makes a picture, at the bottom of the side panel.
@@ -215,7 +224,27 @@ fn text_box(ui: &mut Ui, salt: &str, most: f32, add: impl FnOnce(&mut Ui)) {
 }
 
 fn sampling(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
-    heading(ui, "Sampling", |_| {});
+    ui.add_space(9.0);
+    let hover = "Steps, guidance, sampler and seed.";
+    let summary = sampling_summary(recipe);
+    let fold = widgets::fold(ui, "Sampling", &summary, true, is_wanted(state, Fold::Sampling), |ui| {
+        ui.scope_builder(UiBuilder::new(), |ui| sampling_rows(ui, state, recipe, commands));
+    });
+    fold.header_response.on_hover_text(hover);
+}
+
+/// "Euler, 8 steps, guidance 1".
+fn sampling_summary(recipe: &Recipe) -> String {
+    let Recipe { steps, guidance, batch_count, .. } = recipe;
+    let mut parts: Vec<String> = recipe.sampler.iter().map(|it| it.label().to_owned()).collect();
+    parts.extend(recipe.scheduler.iter().map(|it| it.label().to_owned()));
+    parts.extend([format!("{steps} {}", if *steps == 1 { "step" } else { "steps" }), format!("guidance {guidance}")]);
+    parts.extend((recipe.seed >= 0).then(|| format!("seed {}", recipe.seed)));
+    parts.extend((*batch_count > 1).then(|| format!("{batch_count} pictures")));
+    parts.join(", ")
+}
+
+fn sampling_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     setting_row(
         ui,
         "Steps",
@@ -363,6 +392,28 @@ fn prediction_row(ui: &mut Ui, recipe: &mut Recipe) {
     choice_row_or(ui, "Prediction", value, "As the file says", PredictionType::ALL, name, hover);
 }
 
+/// Settings of models of single families.
+fn family_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
+    let uses = |setting: FamilySetting, is_set: bool| is_set || state.shared.is_known_to_use(setting);
+    if uses(FamilySetting::ZeroCondT, recipe.zero_cond_t) {
+        row(ui, "Zero timestep", |ui| ui.checkbox(&mut recipe.zero_cond_t, "Of references").on_hover_text(ROWS.zero_cond_t.help()));
+    }
+    let usual = Recipe::default();
+    let masks = |it: &Recipe| (it.chroma_dit_mask, it.chroma_t5_mask, it.chroma_t5_padding);
+    if uses(FamilySetting::ChromaMasks, masks(recipe) != masks(&usual)) {
+        row(ui, "Chroma masks", |ui| {
+            ui.checkbox(&mut recipe.chroma_dit_mask, "Picture").on_hover_text(ROWS.chroma_dit_mask.help());
+            ui.checkbox(&mut recipe.chroma_t5_mask, "Words").on_hover_text(ROWS.chroma_t5_mask.help());
+            let padding = DragValue::new(&mut recipe.chroma_t5_padding).range(ROWS.chroma_t5_padding.limits);
+            ui.add(padding).on_hover_text(ROWS.chroma_t5_padding.help()).accessible_name("Words of padding");
+        });
+    }
+    if uses(FamilySetting::VaeFormat, recipe.vae_format.is_some()) {
+        let (value, hover) = (&mut recipe.vae_format, ROWS.vae_format.help());
+        choice_row_or(ui, "VAE format", value, "As the model has them", VaeFormat::ALL, VaeFormat::label, hover);
+    }
+}
+
 /// The types that weights get as a model is loaded.
 fn weight_rows(ui: &mut Ui, recipe: &mut Recipe) {
     let hover = "Convert weights as the model is loaded. Q8_0 takes about half the memory of 16 bits and is a little less exact; loading takes longer.";
@@ -481,83 +532,73 @@ fn cache_row(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
 
 fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     ui.add_space(8.0);
-    CollapsingHeader::new(bold("More settings"))
-        .id_salt("more")
-        .icon(widgets::fold_chevron)
-        .show_unindented(ui, |ui| {
-            ui.scope_builder(UiBuilder::new(), |ui| {
-                row(ui, "Previews", |ui| {
-                    for choice in PreviewChoice::ALL {
-                        let command = Command::SetPreview(choice);
-                        let name = format!("Previews: {}", choice.label());
-                        let shown = ui.selectable_label(state.create.preview == choice, choice.label()).on_hover_text(choice.tooltip());
-                        if shown.accessible_name(name).clicked() {
-                            commands.push(command);
-                        }
+    // What is set stays in sight.
+    let uses = |setting: FamilySetting, is_set: bool| is_set || state.shared.uses(setting);
+    widgets::fold(ui, "More settings", "", false, is_wanted(state, Fold::More), |ui| {
+        ui.scope_builder(UiBuilder::new(), |ui| {
+            row(ui, "Previews", |ui| {
+                for choice in PreviewChoice::ALL {
+                    let command = Command::SetPreview(choice);
+                    let name = format!("Previews: {}", choice.label());
+                    let shown = ui.selectable_label(state.create.preview == choice, choice.label()).on_hover_text(choice.tooltip());
+                    if shown.accessible_name(name).clicked() {
+                        commands.push(command);
                     }
-                });
-                let distilled = Scale { step: 0.1, decimals: 1, logarithmic: false };
-                setting_row(
-                    ui,
-                    "Distilled",
-                    &mut recipe.distilled_guidance,
-                    0.0..=10.0,
-                    ROWS.distilled_guidance.limits,
-                    &distilled,
-                    "Distilled guidance, for models such as Flux dev.",
-                );
-                optional_row(
-                    ui,
-                    "Flow shift",
-                    &mut recipe.flow_shift,
-                    3.0,
-                    ROWS.flow_shift.limits,
-                    0.05,
-                    "Flow shift of flow models: more gives structure, less gives detail.",
-                );
-                optional_row(ui, "Eta", &mut recipe.eta, 1.0, ROWS.eta.limits, 0.01, ROWS.eta.help());
-                optional_row(
-                    ui,
-                    "CLIP skip",
-                    &mut recipe.clip_skip,
-                    1,
-                    ROWS.clip_skip.limits,
-                    0.05,
-                    "CLIP layers to skip at the end. Some SD 1.5 models need 2.",
-                );
-                guidance_rows(ui, state, recipe);
-                prediction_row(ui, recipe);
-                weight_rows(ui, recipe);
-                rng_row(ui, recipe);
-                optional_row(
-                    ui,
-                    "Threads",
-                    &mut recipe.threads,
-                    4,
-                    ROWS.threads.limits,
-                    0.1,
-                    "CPU threads. Off: all cores, or all but one if there are more than four.",
-                );
-                let tiling = "Decode the picture in tiles: needs less memory, takes slightly longer.";
-                row(ui, "VAE tiling", |ui| ui.checkbox(&mut recipe.vae_tiling, "Save memory").on_hover_text(tiling));
-                if recipe.vae_tiling {
-                    let hover = "Side of a tile in values of the latent, 8 pixels each with most models. Smaller tiles need less memory.";
-                    optional_row(ui, "Tile size", &mut recipe.vae_tile_size, 32, ROWS.vae_tile_size.limits, 0.2, hover);
-                    let hover = "Part of a tile that its neighbour covers too. More of it hides seams, and takes longer.";
-                    optional_row(ui, "Tile overlap", &mut recipe.vae_tile_overlap, 0.5, ROWS.vae_tile_overlap.limits, 0.01, hover);
-                }
-                let range = "Scale the VAE's convolutions, against black SDXL pictures.";
-                row(ui, "VAE range", |ui| ui.checkbox(&mut recipe.vae_conv_scale, "Safe range").on_hover_text(range));
-                let flash = "Flash attention needs less memory and is often faster. Turn it off if pictures are broken.";
-                let attention = row(ui, "Attention", |ui| ui.checkbox(&mut recipe.flash_attention, "Flash attention").on_hover_text(flash));
-                if attention.changed() {
-                    // Whoever turns it on wants it.
-                    recipe.insists_on_flash_attention = recipe.flash_attention;
                 }
             });
-        })
-        .header_response
-        .on_hover_text("Previews and advanced settings.");
+            if uses(FamilySetting::DistilledGuidance, recipe.distilled_guidance != Recipe::default().distilled_guidance) {
+                let distilled = Scale { step: 0.1, decimals: 1, logarithmic: false };
+                let (value, limits) = (&mut recipe.distilled_guidance, ROWS.distilled_guidance.limits);
+                let hover = "Distilled guidance, for models such as Flux dev.";
+                setting_row(ui, "Distilled", value, 0.0..=10.0, limits, &distilled, hover);
+            }
+            if uses(FamilySetting::FlowShift, recipe.flow_shift.is_some()) {
+                let hover = "Flow shift of flow models: more gives structure, less gives detail.";
+                optional_row(ui, "Flow shift", &mut recipe.flow_shift, 3.0, ROWS.flow_shift.limits, 0.05, hover);
+            }
+            optional_row(ui, "Eta", &mut recipe.eta, 1.0, ROWS.eta.limits, 0.01, ROWS.eta.help());
+            if uses(FamilySetting::ClipSkip, recipe.clip_skip.is_some()) {
+                let hover = "CLIP layers to skip at the end. Some SD 1.5 models need 2.";
+                optional_row(ui, "CLIP skip", &mut recipe.clip_skip, 1, ROWS.clip_skip.limits, 0.05, hover);
+            }
+            guidance_rows(ui, state, recipe);
+            prediction_row(ui, recipe);
+            family_rows(ui, state, recipe);
+            weight_rows(ui, recipe);
+            rng_row(ui, recipe);
+            let hover = "Random number generator of the noise that ancestral samplers add.";
+            choice_row_or(ui, "Sampler noise", &mut recipe.sampler_rng, "As the noise", Rng::ALL, Rng::label, hover);
+            optional_row(
+                ui,
+                "Threads",
+                &mut recipe.threads,
+                4,
+                ROWS.threads.limits,
+                0.1,
+                "CPU threads. Off: all cores, or all but one if there are more than four.",
+            );
+            let tiling = "Decode the picture in tiles: needs less memory, takes slightly longer.";
+            row(ui, "VAE tiling", |ui| ui.checkbox(&mut recipe.vae_tiling, "Save memory").on_hover_text(tiling));
+            if recipe.vae_tiling {
+                let hover = "Side of a tile in values of the latent, 8 pixels each with most models. Smaller tiles need less memory.";
+                optional_row(ui, "Tile size", &mut recipe.vae_tile_size, 32, ROWS.vae_tile_size.limits, 0.2, hover);
+                let hover = "Part of a tile that its neighbour covers too. More of it hides seams, and takes longer.";
+                optional_row(ui, "Tile overlap", &mut recipe.vae_tile_overlap, 0.5, ROWS.vae_tile_overlap.limits, 0.01, hover);
+            }
+            if uses(FamilySetting::VaeConvScale, recipe.vae_conv_scale) {
+                let range = "Scale the VAE's convolutions, against black SDXL pictures.";
+                row(ui, "VAE range", |ui| ui.checkbox(&mut recipe.vae_conv_scale, "Safe range").on_hover_text(range));
+            }
+            let flash = "Flash attention needs less memory and is often faster. Turn it off if pictures are broken.";
+            let attention = row(ui, "Attention", |ui| ui.checkbox(&mut recipe.flash_attention, "Flash attention").on_hover_text(flash));
+            if attention.changed() {
+                // Whoever turns it on wants it.
+                recipe.insists_on_flash_attention = recipe.flash_attention;
+            }
+        });
+    })
+    .header_response
+    .on_hover_text("Previews and advanced settings.");
     let changed = changed_details(recipe);
     if !changed.is_empty() {
         let palette = theme::palette(ui);
