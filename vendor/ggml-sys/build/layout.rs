@@ -85,7 +85,10 @@ const STRUCTS: &[(&str, &[&str])] = &[
     ("sd_image_t", &["width", "height", "channel", "data"]),
     ("sd_lora_t", &["is_high_noise", "multiplier", "path"]),
     ("sd_cache_params_t", &["mode", "spectrum_stop_percent"]),
-    ("sd_hires_params_t", &["enabled", "custom_sigmas_count"]),
+    (
+        "sd_hires_params_t",
+        &["enabled", "upscaler", "target_width", "target_height", "steps", "denoising_strength", "custom_sigmas", "custom_sigmas_count"],
+    ),
     ("sd_pm_params_t", &["id_images", "id_images_count", "id_embed_path", "style_strength"]),
     ("atelier_callbacks", &["user", "log", "phase", "load", "step", "preview", "cancelled"]),
     ("atelier_device", &["name", "description", "type", "memory_free", "memory_total", "remote", "card"]),
@@ -241,6 +244,17 @@ const VARIANTS: &[(&str, &[&str])] = &[
     ("preview_t", &["PREVIEW_NONE", "PREVIEW_PROJ", "PREVIEW_TAE"]),
     ("lora_apply_mode_t", &["LORA_APPLY_AT_RUNTIME"]),
     ("prediction_t", &["EPS_PRED", "V_PRED", "EDM_V_PRED", "FLOW_PRED", "FLUX_FLOW_PRED", "FLUX2_FLOW_PRED", "PREDICTION_COUNT"]),
+    (
+        "sd_hires_upscaler_t",
+        &[
+            "SD_HIRES_UPSCALER_LATENT",
+            "SD_HIRES_UPSCALER_LATENT_NEAREST",
+            "SD_HIRES_UPSCALER_LATENT_NEAREST_EXACT",
+            "SD_HIRES_UPSCALER_LATENT_ANTIALIASED",
+            "SD_HIRES_UPSCALER_LATENT_BICUBIC",
+            "SD_HIRES_UPSCALER_LATENT_BICUBIC_ANTIALIASED",
+        ],
+    ),
     ("rng_type_t", &["STD_DEFAULT_RNG", "CUDA_RNG", "CPU_RNG"]),
     (
         "sample_method_t",

@@ -79,6 +79,7 @@ fn from_noise(recipe: &Recipe) -> GenerateParams<'_> {
         control: None,
         person: &[],
         area: None,
+        second: None,
         lora_key: "",
         adapters: Adapters::NONE,
         embeddings: Embeddings::NONE,

@@ -405,12 +405,12 @@ fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     }
 }
 
-fn numbers_text(numbers: &[f32]) -> String {
+pub(super) fn numbers_text(numbers: &[f32]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// A line of text that is taken over when its field is left.
-fn text_row(ui: &mut Ui, label: &str, example: &str, own: &str, hover: &str, take: impl FnOnce(&str)) {
+pub(super) fn text_row(ui: &mut Ui, label: &str, example: &str, own: &str, hover: &str, take: impl FnOnce(&str)) {
     row(ui, label, |ui| {
         let id = ui.make_persistent_id(label);
         let mut text = ui.data_mut(|data| data.get_temp::<String>(id)).unwrap_or_else(|| own.to_owned());
