@@ -61,9 +61,6 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
     // factor.
     let scale = pairs.take("Hires upscale", |text| decimal(text).filter(|scale| *scale >= 1.0));
     let scale = scale.or_else(|| pairs.take("Hires resize", |text| scale_to(picture_size?, text)));
-    let target = if scale.is_none() && picture_size.is_some() { pairs.take("Hires resize", size) } else { None };
-    // Of another shape, the factor is that of the width.
-    let scale = scale.or_else(|| Some(target?.0 as f32 / picture_size?.0 as f32));
     let has_hires = pairs.0.iter().any(|(key, _)| key.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("hires")));
     // Others write it of every picture.
     let is_from_picture = !has_hires
@@ -73,7 +70,8 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
     let strength = if scale.is_some() || is_from_picture { pairs.decimal("Denoising strength") } else { None };
     let hires = scale.map(|scale| PictureHires {
         scale,
-        size: target,
+        // Of another shape it is cropped there, and stretched here.
+        size: None,
         strength,
         // 0 is as many as the picture's.
         steps: pairs.take("Hires steps", |text| text.parse().ok()).filter(|steps| *steps > 0),
