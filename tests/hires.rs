@@ -5,8 +5,10 @@
 
 mod support;
 
+use std::collections::HashSet;
+
 use atelier_core::placement::Module;
-use atelier_core::recipe::{Hires, ImageSource, InitImage, ModelFiles, Recipe, RedrawTiles, Rgb8};
+use atelier_core::recipe::{Hires, ImageSource, InitImage, LatentUpscaler, ModelFiles, Recipe, RedrawTiles, Rgb8};
 use atelier_engine::{End, Event, JobPhase};
 use support::engine::{Engine, Said};
 use support::{folder, recipe, tiny};
@@ -64,6 +66,51 @@ fn a_second_pass_keeps_the_composition_at_a_larger_size() {
     assert_eq!((size(&only_upscaled), steps(&only_upscaled).last()), ((96, 96), Some(&(recipe().steps, recipe().steps))));
     assert_ne!(only_upscaled.pixels(), said.pixels());
     assert_eq!(size(&plain), (64, 64));
+}
+
+#[test]
+fn a_second_pass_begins_with_upscaled_latents() {
+    let engine = Engine::start();
+    let with = |latent| Recipe { hires: Some(Hires { scale: 1.5, strength: 0.6, latent, ..Hires::default() }), ..recipe() };
+    let of_picture = engine.run(&with(None));
+    let mut seen = HashSet::from([of_picture.pixels().to_vec()]);
+    for latent in LatentUpscaler::ALL {
+        let said = engine.run(&with(Some(*latent)));
+        assert_eq!((size(&said), said.begin().width), ((96, 96), 96), "{latent}");
+        let step_counts = steps(&said);
+        assert!(step_counts.windows(2).all(|pair| pair[0].0 <= pair[1].0), "{step_counts:?}");
+        assert!(step_counts.last().is_some_and(|(done, total)| done == total), "{step_counts:?}");
+        assert_eq!(engine.run(&with(Some(*latent))).pixels(), said.pixels(), "{latent}, the same again");
+        assert!(said.pixels() != of_picture.pixels(), "{latent}");
+        seen.insert(said.pixels().to_vec());
+    }
+    // Where they enlarge, those with and without antialiasing are the same.
+    assert!(seen.len() >= 5, "{}", seen.len());
+    let latent = with(Some(LatentUpscaler::Bicubic));
+    let branch = Recipe { earlier_steps: latent.steps_until(1, None), ..latent.clone() };
+    assert_eq!(engine.run(&branch).pixels(), engine.run(&latent).pixels(), "a branch begins with the steps of the first pass");
+    let init = Some(InitImage { image: ImageSource::Pixels(halves()), strength: 0.0 });
+    let of_start = engine.run(&Recipe { init, ..latent });
+    assert!(of_start.begin().notes.iter().any(|note| note.contains("Lanczos")), "{:?}", of_start.begin().notes);
+}
+
+#[test]
+fn a_second_pass_has_a_size_and_sigmas_of_its_own() {
+    let engine = Engine::start();
+    for latent in [None, Some(LatentUpscaler::Nearest)] {
+        let hires = Hires { target: Some((128, 64)), strength: 0.5, latent, ..Hires::default() };
+        let said = engine.run(&Recipe { hires: Some(hires.clone()), ..recipe() });
+        assert_eq!((size(&said), said.begin().width, said.begin().height), ((128, 64), 128, 64));
+        let own = |sigmas: &[f32]| Recipe { hires: Some(Hires { sigmas: sigmas.to_vec(), ..hires.clone() }), ..recipe() };
+        let with_sigmas = engine.run(&own(&[0.6, 0.3, 0.0]));
+        assert_eq!(with_sigmas.begin().steps, recipe().steps + 2);
+        assert_ne!(with_sigmas.pixels(), said.pixels());
+        assert_ne!(engine.run(&own(&[0.6, 0.1, 0.0])).pixels(), with_sigmas.pixels());
+        // Those of the first pass are not the second one's.
+        let first = Recipe { sigmas: vec![1.0, 0.5, 0.0], steps: 2, ..own(&[]) };
+        let weak = Recipe { hires: Some(Hires { strength: 0.02, ..first.hires.clone().unwrap() }), ..first.clone() };
+        assert_ne!(engine.run(&first).pixels(), engine.run(&weak).pixels(), "strength counts");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use atelier_core::paths::HOME_VARIABLE;
-use atelier_core::recipe::FileRole;
+use atelier_core::recipe::{FileRole, LatentUpscaler};
 use support::{files, folder};
 use testkit::tiny;
 
@@ -46,6 +46,11 @@ fn the_same_command_line_makes_the_same_bytes() {
     cases.push(vec!["-i", init, "--strength", "0.9", "--mask", mask]);
     cases.push(vec!["-W", "256", "--vae-tiling"]);
     cases.push(vec!["--diffusion-fa"]);
+    let second_pass = ["--hires", "--hires-scale", "1.5", "--hires-denoising-strength", "0.6"];
+    cases.push(second_pass.to_vec());
+    cases.extend(LatentUpscaler::ALL.iter().map(|it| [&second_pass[..], &["--hires-upscaler", it.key()]].concat()));
+    cases.push([&second_pass[..3], &["--hires-sigmas", "0.6,0.3,0"]].concat());
+    cases.push(vec!["--hires", "--hires-width", "128", "--hires-height", "96", "--hires-steps", "3"]);
     let lora_folder = lora.parent().unwrap().to_str().unwrap();
     // Atelier never adds a LoRA to the weights themselves, which sd-cli does by itself and which
     // rounds otherwise; and it takes the space before a tag with it, which is a token.

@@ -380,7 +380,9 @@ fn hires_of(flags: &HiresFlags, lookup: &Lookup<'_>) -> Result<Option<Hires>, Us
     };
     let strength = flags.hires_strength.unwrap_or(Hires::default().strength);
     let (steps, tiles) = (flags.hires_steps, flags.tiles());
-    Ok(Some(Hires { scale, strength, steps, upscaler, allow_pickle: flags.allow_pickle, tiles }))
+    let sigmas = flags.hires_sigmas.as_ref().map(|sigmas| sigmas.0.clone()).unwrap_or_default();
+    let (target, latent) = (flags.target(), flags.hires_upscaler);
+    Ok(Some(Hires { scale, target, strength, steps, sigmas, upscaler, latent, allow_pickle: flags.allow_pickle, tiles }))
 }
 
 fn files(flags: &ModelFlags) -> ModelFiles {

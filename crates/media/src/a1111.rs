@@ -8,7 +8,7 @@
 use std::fmt;
 use std::path::Path;
 
-use atelier_core::recipe::{FileRole, PictureInfo, Preprocessor, Recipe, Rng, Sampler, Scheduler, SeedBlend, take_loras};
+use atelier_core::recipe::{FileRole, LatentUpscaler, PictureInfo, Preprocessor, Recipe, Rng, Sampler, Scheduler, SeedBlend, take_loras};
 
 /// Fewer pairs than this are a line of prose.
 const FEWEST_PAIRS: usize = 3;
@@ -73,11 +73,15 @@ impl Parameters {
         match (&recipe.hires, &recipe.init) {
             (Some(hires), _) => {
                 it.push("Denoising strength", hires.strength);
-                it.push("Hires upscale", hires.scale);
-                if let Some(steps) = hires.steps {
+                match hires.target {
+                    Some((width, height)) => it.push("Hires resize", format!("{width}x{height}")),
+                    None => it.push("Hires upscale", hires.scale),
+                }
+                if let Some(steps) = hires.own_steps() {
                     it.push("Hires steps", steps);
                 }
-                it.push("Hires upscaler", stem(hires.upscaler.as_deref()).unwrap_or_else(|| "Lanczos".to_owned()));
+                let latent = || hires.latent_upscaler().map_or("Lanczos", LatentUpscaler::label).to_owned();
+                it.push("Hires upscaler", stem(hires.upscaler.as_deref()).unwrap_or_else(latent));
             }
             (None, Some(init)) => it.push("Denoising strength", init.strength),
             (None, None) => {}

@@ -102,7 +102,7 @@ fn cache_help() -> String {
     format!("{}: {names} [default: none]", ROWS.step_cache.help())
 }
 
-fn list<T: FromStr>(text: &str) -> Result<List<T>, String> {
+pub(super) fn list<T: FromStr>(text: &str) -> Result<List<T>, String> {
     numbers(text).map(List)
 }
 

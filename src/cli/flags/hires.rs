@@ -6,8 +6,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::guidance::{List, list};
 use super::{finite, unit};
-use atelier_core::recipe::{Hires, RedrawTiles};
+use atelier_core::recipe::{Hires, LatentUpscaler, RedrawTiles};
 
 const LARGER: &str = "Upscaling";
 
@@ -15,14 +16,25 @@ const LARGER: &str = "Upscaling";
 pub(in crate::cli) struct HiresFlags {
     /// Upscale the picture by this factor, 1 to 4, and regenerate its details at the larger size
     /// (hires fix). With --init-img and --strength 0, the start picture itself is upscaled
-    #[arg(long, value_name = "FACTOR", value_parser = scale, help_heading = LARGER)]
+    #[arg(long, value_name = "FACTOR", num_args = 0..=1, default_missing_value = "2", value_parser = scale, help_heading = LARGER)]
     pub(in crate::cli) hires: Option<f32>,
+    /// Width of the upscaled picture in pixels, in place of the factor [default: as --hires-height]
+    #[arg(long, value_name = "N", value_parser = side, requires = "hires", help_heading = LARGER)]
+    pub(in crate::cli) hires_width: Option<u32>,
+    /// Height of the upscaled picture in pixels, in place of the factor [default: as --hires-width]
+    #[arg(long, value_name = "N", value_parser = side, requires = "hires", help_heading = LARGER)]
+    pub(in crate::cli) hires_height: Option<u32>,
     /// Denoising strength of the second pass, 0 to 1; 0 only upscales [default: 0.4]
     #[arg(long, value_name = "X", value_parser = unit, requires = "hires", help_heading = LARGER)]
     pub(in crate::cli) hires_strength: Option<f32>,
     /// Steps of the second pass, 1 to 1000 [default: as --steps]
     #[arg(long, value_name = "N", requires = "hires", help_heading = LARGER)]
     pub(in crate::cli) hires_steps: Option<u32>,
+    /// Noise levels of the second pass, in place of its schedule, strength and steps
+    #[arg(long, value_name = "X,...", value_parser = list::<f32>, requires = "hires", help_heading = LARGER)]
+    pub(in crate::cli) hires_sigmas: Option<List<f32>>,
+    #[arg(long, value_name = "NAME", requires = "hires", conflicts_with_all = ["upscaler", "redraw_tiles"], help_heading = LARGER, help = latent_help())]
+    pub(in crate::cli) hires_upscaler: Option<LatentUpscaler>,
     /// Run the second pass in tiles of SIDE pixels: memory of one tile, whatever the size, and
     /// interrupted jobs resume [default: the model's best size]
     #[arg(long, value_name = "SIDE", num_args = 0..=1, default_missing_value = "0", value_parser = tile_side, requires = "hires", help_heading = LARGER)]
@@ -40,12 +52,27 @@ pub(in crate::cli) struct HiresFlags {
 }
 
 impl HiresFlags {
+    /// The size of the larger pass: one side is both, as sd-cli has it.
+    pub(in crate::cli) fn target(&self) -> Option<(u32, u32)> {
+        self.hires_width.or(self.hires_height).zip(self.hires_height.or(self.hires_width))
+    }
+
     /// The tiles of the larger pass.
     pub(in crate::cli) fn tiles(&self) -> Option<RedrawTiles> {
         let side = Some(self.redraw_tiles?).filter(|side| *side > 0);
         let words = self.tile_words.clone().unwrap_or_else(|| RedrawTiles::USUAL_WORDS.to_owned());
         Some(RedrawTiles { side, words })
     }
+}
+
+fn latent_help() -> String {
+    let names = LatentUpscaler::ALL.iter().map(|it| it.key()).collect::<Vec<_>>().join(", ");
+    format!("Upscale the latents and not the picture: {names} [default: the picture is upscaled]")
+}
+
+fn side(text: &str) -> Result<u32, String> {
+    let (least, most) = Hires::SIDES;
+    text.parse().ok().filter(|side| (least..=most).contains(side)).ok_or_else(|| format!("write a number from {least} to {most}"))
 }
 
 /// 0 is the model's own.

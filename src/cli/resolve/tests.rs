@@ -7,8 +7,7 @@ use super::*;
 use atelier_core::canvas::StartFit;
 use atelier_core::placement::{Module, ModuleSet, parse_backend, parse_params_backend};
 use atelier_core::recipe::{
-    CacheMode, Hires, Person, PredictionType, Preprocessor, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache,
-    TensorType, VaeFormat,
+    CacheMode, Hires, LatentUpscaler, Person, PredictionType, Preprocessor, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, VaeFormat,
 };
 
 fn job(args: &[&str]) -> Result<ResolvedJob, UsageError> {
@@ -40,6 +39,9 @@ fn a_model_of_the_library_brings_its_settings_and_flags_go_before_them() {
     let hires = recipe_of(&["--hires", "1.5", "--upscaler", "realesrgan", "--allow-pickle", "-m", "mine"]).hires.unwrap();
     let expected = Hires { scale: 1.5, upscaler: Some("/models/realesrgan/up.pth".into()), allow_pickle: true, ..Hires::default() };
     assert_eq!(hires, expected);
+    let own = ["--hires", "--hires-width", "640", "--hires-sigmas", "3.5,0", "--hires-upscaler", "latent (bicubic)", "-m", "mine"];
+    let (sigmas, latent) = (vec![3.5, 0.0], Some(LatentUpscaler::Bicubic));
+    assert_eq!(recipe_of(&own).hires, Some(Hires { target: Some((640, 640)), sigmas, latent, ..Hires::default() }));
     let it = job(&["upscale", "-m", "realesrgan", "-i", "a.jpg", "-o", "b.png"]).unwrap();
     assert!(matches!(&it.task, Task::Upscale { model, .. } if model.ends_with("realesrgan/up.pth")));
 }

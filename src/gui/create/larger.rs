@@ -55,7 +55,7 @@ pub(crate) fn upscalers(shared: &Shared) -> impl Iterator<Item = (&str, &Path)> 
 /// A second pass with this upscaler. A person who chooses a file agrees to open it, also where it
 /// is a pickle.
 pub(crate) fn with_upscaler(hires: &Hires, upscaler: Option<PathBuf>) -> Hires {
-    Hires { allow_pickle: upscaler.is_some(), upscaler, ..hires.clone() }
+    Hires { allow_pickle: upscaler.is_some(), latent: hires.latent.filter(|_| upscaler.is_none()), upscaler, ..hires.clone() }
 }
 
 /// The recipe that upscales a picture of this recipe. A model that is not on this machine is

@@ -101,3 +101,23 @@ fn the_second_pass_is_a_setting_with_a_switch_and_an_upscaler_of_the_library() {
     }
     assert_eq!(recipe(&studio).hires, None);
 }
+
+#[test]
+fn the_second_pass_has_a_size_of_its_own_and_upscales_latents() {
+    let mut studio = Studio::sized(ready(), [1440.0, 1800.0]);
+    for name in ["Upscale each picture", "Own size"] {
+        studio.harness.get_by_role_and_label(Role::CheckBox, name).click();
+        studio.harness.run_ok();
+    }
+    let (width, height) = (recipe(&studio).width, recipe(&studio).height);
+    assert_eq!(recipe(&studio).hires.as_ref().unwrap().target, Some((2 * width, 2 * height)), "what the factor made of it");
+    studio.harness.get_by_role_and_label(Role::ComboBox, "Upscaler").click();
+    studio.harness.run_ok();
+    studio.click("Latent (bicubic)");
+    let latent = Some(atelier_core::recipe::LatentUpscaler::Bicubic);
+    assert_eq!(recipe(&studio).hires.as_ref().unwrap().latent_upscaler(), latent);
+    studio.harness.check_accessibility();
+    studio.harness.get_by_role_and_label(Role::CheckBox, "Own size").click();
+    studio.harness.run_ok();
+    assert_eq!(recipe(&studio).hires.as_ref().unwrap().target, None);
+}

@@ -22,6 +22,19 @@ bool atelier_has_control(int step, size_t steps) {
     return begins_after >= range->start && begins_after < range->end;
 }
 
+void atelier_begin_second_pass() {
+    if (atelier::Job* job = atelier::current_job()) {
+        job->begin_second_pass();
+    }
+}
+
+sd::Tensor<float> atelier_resized_control(const sd::Tensor<float>& picture, int width, int height) {
+    if (picture.empty()) {
+        return picture;
+    }
+    return sd::ops::interpolate(picture, {width, height, picture.shape()[2], picture.shape()[3]}, sd::ops::InterpolateMode::Bilinear);
+}
+
 atelier_status atelier_draw_outlines(sd_image_t image) {
     if (image.data == nullptr || image.channel != 3 || image.width == 0 || image.height == 0) {
         return atelier::reject("outlines need a picture");

@@ -192,6 +192,11 @@ void Job::finish_encoding() {
     }
 }
 
+void Job::begin_second_pass() {
+    step_replay_ = nullptr;
+    enter_phase(ATELIER_PHASE_DENOISING);
+}
+
 void Job::load_begin(int module, uint64_t total) {
     loading_        = true;
     load_module_    = phase_ == ATELIER_PHASE_UPSCALING ? ATELIER_MODULE_UPSCALER : module;

@@ -62,6 +62,9 @@ public:
     // Called when the engine has run the text encoder: encoding ends, denoising begins.
     void finish_encoding();
 
+    // Called when the engine begins to sample upscaled latents: what follows belongs to no branch.
+    void begin_second_pass();
+
     void load_begin(int module, uint64_t total);
     void load_progress(uint64_t done);
     void load_end();

@@ -36,7 +36,7 @@ pub use family_setting::FamilySetting;
 pub use files::{FileRole, ModelFiles};
 pub use fine::{FineColours, Samples};
 pub use form::{FileForm, LocalFile, StoredFile, bare_name};
-pub use hires::{Hires, RedrawTiles};
+pub use hires::{Hires, LatentUpscaler, RedrawTiles};
 pub use image::{ImageSource, Rgb8};
 pub use inputs::{InitImage, Lora, PictureInfo, PlacementText, shaped_as};
 pub use lora_tags::{take_loras, take_loras_if};
@@ -152,7 +152,11 @@ impl Recipe {
     pub fn steps_in_pass(&self, pass: u32) -> u32 {
         let is_second = !self.changes_part() && (pass > 0 || self.upscales_init());
         match &self.hires {
-            Some(hires) if is_second => hires.steps.unwrap_or(self.steps),
+            // The engine's own second pass has as many as the first ran.
+            Some(hires) if is_second && hires.latent_upscaler().is_some() && !self.upscales_init() => {
+                hires.own_steps().unwrap_or_else(|| self.steps_to_run())
+            }
+            Some(hires) if is_second => hires.own_steps().unwrap_or(self.steps),
             _ if is_second || self.changes_part() => self.steps,
             _ => self.steps_to_run(),
         }

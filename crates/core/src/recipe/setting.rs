@@ -22,6 +22,8 @@ use crate::sentences::capitalized;
 pub(super) const MAX_PROMPT_CHARS: usize = 10_000;
 /// Noise levels; the highest of any schedule is about 15, and of edge cases a few thousand.
 const SIGMAS: RangeInclusive<f32> = 0.0..=100_000.0;
+/// Noise levels: one more than steps.
+pub(super) const MAX_SIGMAS: usize = 1001;
 /// Files of a kind that are read: more are no recipe.
 const MAX_FILES: usize = 64;
 
@@ -475,8 +477,14 @@ pub struct StoredHires<F> {
     strength: Option<f32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     steps: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    target: Option<(u32, u32)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    sigmas: Vec<f32>,
     #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
     upscaler: Option<F>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    latent: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     allow_pickle: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -496,6 +504,16 @@ impl Setting for Option<Hires> {
         if let Some(steps) = &mut hires.steps {
             clamp_whole(steps, "steps of the second pass", &STEPS, notes);
         }
+        if let Some((width, height)) = &mut hires.target {
+            let (min, max) = Hires::SIDES;
+            clamp_whole(width, "width of the second pass", &(min..=max), notes);
+            clamp_whole(height, "height of the second pass", &(min..=max), notes);
+        }
+        Setting::limit(&mut hires.sigmas, "sigmas of the second pass", &MAX_SIGMAS, &Vec::new(), notes);
+        if hires.sigmas.len() == 1 {
+            hires.sigmas.clear();
+            notes.push("Sigmas of the second pass: there is only one, so the noise schedule is used.".to_owned());
+        }
         if let Some(tiles) = &mut hires.tiles {
             let (min, max) = RedrawTiles::SIDES;
             if let Some(side) = &mut tiles.side {
@@ -510,12 +528,15 @@ impl Setting for Option<Hires> {
     }
 
     fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
-        let Hires { scale, strength, steps, upscaler, allow_pickle, tiles } = self.as_ref()?;
+        let Hires { scale, target, strength, steps, sigmas, upscaler, latent, allow_pickle, tiles } = self.as_ref()?;
         Some(StoredHires {
             scale: Some(*scale),
             strength: Some(*strength),
             steps: *steps,
+            target: *target,
+            sigmas: sigmas.clone(),
             upscaler: upscaler.as_deref().map(file),
+            latent: latent.map(|it| it.key().to_owned()),
             // The person of this machine agreed, and nobody else.
             allow_pickle: *allow_pickle && F::stores(Part::Machine),
             tiles: tiles.clone(),
@@ -523,12 +544,22 @@ impl Setting for Option<Hires> {
     }
 
     fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
-        let StoredHires { scale, strength, steps, upscaler, allow_pickle, tiles } = stored?;
+        let StoredHires { scale, strength, steps, target, sigmas, upscaler, latent, allow_pickle, tiles } = stored?;
         let usual = Hires::default();
+        let latent = latent.and_then(|name| {
+            let known = name.parse().ok();
+            if known.is_none() {
+                reader.notes.push(format!("This version of Atelier does not have the upscaler \"{name}\"; Lanczos is used."));
+            }
+            known
+        });
         Some(Hires {
             scale: scale.unwrap_or(usual.scale),
+            target,
             strength: strength.unwrap_or(usual.strength),
             steps,
+            sigmas,
+            latent,
             upscaler: upscaler.and_then(|file| reader.find(RequiredFile::File(FileRole::Upscaler), file)),
             allow_pickle: allow_pickle && F::stores(Part::Machine),
             tiles,

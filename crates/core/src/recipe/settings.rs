@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::form::FileForm;
 use super::sampling::{GUIDANCE, STEPS};
-use super::setting::{MAX_PROMPT_CHARS, Reader, Setting};
+use super::setting::{MAX_PROMPT_CHARS, MAX_SIGMAS, Reader, Setting};
 use super::{
     ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, PredictionType, RequiredFile,
     Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, TensorTypeRules, VaeFormat,
@@ -25,8 +25,6 @@ use crate::canvas::{AreaSettings, Borders, StartFit};
 const SIDES: RangeInclusive<u32> = 64..=16_384;
 /// Name of both of them together.
 const SIZE: &str = "size";
-/// Noise levels: one more than steps.
-const MAX_SIGMAS: usize = 1001;
 /// Characters of a list of arguments; sd-cli knows about ten.
 const MAX_ARGUMENT_CHARS: usize = 1000;
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::placement::ModuleSet;
-use crate::recipe::{FileRole, LocalFile, Preprocessor, RedrawTiles, Rgb8, StoredFile, seed_after};
+use crate::recipe::{FileRole, LatentUpscaler, LocalFile, Preprocessor, RedrawTiles, Rgb8, StoredFile, seed_after};
 
 fn restored<F: FileForm>(text: &str, find: &mut dyn FnMut(RequiredFile, F) -> Option<PathBuf>) -> (Recipe, Vec<String>) {
     serde_json::from_str::<Stored<F>>(text).unwrap().restore(find)
@@ -25,6 +25,8 @@ fn full() -> Recipe {
     recipe.outpaint = Some(Borders { left: 64, ..Borders::default() });
     let tiles = Some(RedrawTiles { side: Some(512), ..RedrawTiles::default() });
     recipe.hires = Some(Hires { upscaler: Some("/models/x4.safetensors".into()), tiles, allow_pickle: true, ..Hires::default() });
+    let hires = recipe.hires.as_mut().unwrap();
+    (hires.target, hires.sigmas, hires.latent) = (Some((640, 512)), vec![3.5, 0.0], Some(LatentUpscaler::Antialiased));
     recipe.loras.push(Lora { path: "/loras/ink.safetensors".into(), strength: 0.8 });
     recipe.earlier_steps = recipe.steps_until(3, Some("a.png".into()));
     recipe.seed_blend = Some(SeedBlend { seed: 9, amount: 0.5 });

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use super::{FILE_FLAGS, HERE, LORA_APPLY_MODE, defaults, shell};
 use crate::placement::{ModuleSet, OldFlags, check_shape, is_device_flag};
 use crate::recipe::{
-    CacheMode, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Preprocessor, Recipe, RulesError,
+    CacheMode, FileRole, Hires, ImageSource, InitImage, LatentUpscaler, Lora, ModelFiles, Person, PlacementText, Preprocessor, Recipe, RulesError,
     SkipLayers, StepCache, take_loras,
 };
 
@@ -198,6 +198,11 @@ fn action(name: &str) -> Option<Action> {
         "--sampler-rng" => Value(|it, text| set(&mut it.recipe.sampler_rng, Some(named(text)?))),
         "--hires" => Flag(|it| it.hires.get_or_insert_default().is_on = true),
         "--hires-scale" => Value(|it, text| set(&mut it.hires.get_or_insert_default().scale, Some(finite(text)?))),
+        "--hires-width" => Value(|it, text| set(&mut it.hires.get_or_insert_default().width, whole(text)?)),
+        "--hires-height" => Value(|it, text| set(&mut it.hires.get_or_insert_default().height, whole(text)?)),
+        "--hires-sigmas" => Value(|it, text| set(&mut it.hires.get_or_insert_default().sigmas, Some(numbers(text)?))),
+        "--hires-upscalers-dir" => Value(|it, text| set(&mut it.hires.get_or_insert_default().folder, Some(text.into()))),
+        "--hires-upscale-tile-size" => Value(|_, _| Err("Atelier chooses the tiles of an upscaler".to_owned())),
         "--hires-steps" => Value(|it, text| set(&mut it.hires.get_or_insert_default().steps, whole(text)?)),
         "--hires-denoising-strength" => Value(|it, text| set(&mut it.hires.get_or_insert_default().strength, Some(finite(text)?))),
         "--hires-upscaler" => Value(|it, text| set(&mut it.hires.get_or_insert_default().upscaler, Some(text.to_owned()))),
@@ -268,13 +273,8 @@ fn action(name: &str) -> Option<Action> {
         | "--uncond-diffusion-model"
         | "--embeddings-connectors"
         | "--audio-vae"
-        | "--hires-upscalers-dir"
         | "--end-img"
         | "--control-video"
-        | "--hires-width"
-        | "--hires-height"
-        | "--hires-upscale-tile-size"
-        | "--hires-sigmas"
         | "--extra-tiling-args"
         | "--high-noise-steps"
         | "--video-frames"
@@ -358,11 +358,12 @@ struct HiresOptions {
     steps: Option<u32>,
     strength: Option<f32>,
     upscaler: Option<String>,
+    /// Folder of upscalers.
+    folder: Option<PathBuf>,
+    width: Option<u32>,
+    height: Option<u32>,
+    sigmas: Option<Vec<f32>>,
 }
-
-/// Factor and denoising strength of a second pass where a command names none.
-const HIRES_SCALE: f32 = 2.0;
-const HIRES_STRENGTH: f32 = 0.7;
 
 impl Reader {
     fn leave_out(&mut self, words: &[&str], reason: &str) {
@@ -478,25 +479,58 @@ impl Reader {
     }
 
     fn finish_hires(&mut self) {
-        let Some(HiresOptions { is_on, scale, steps, strength, upscaler }) = self.hires.take() else { return };
+        let Some(HiresOptions { is_on, scale, steps, strength, upscaler, folder, width, height, sigmas }) = self.hires.take() else {
+            return;
+        };
         if !is_on && self.recipe.hires.is_none() {
             self.leave_out(&["--hires-..."], "without --hires they have no effect");
             return;
         }
-        if let Some(name) = upscaler.as_deref().filter(|name| !name.eq_ignore_ascii_case("Lanczos")) {
-            self.leave_out(&["--hires-upscaler", name], "the second pass begins with the picture upscaled by Lanczos");
-        } else if upscaler.is_none() && is_on {
-            self.leave_out(&["--hires"], "the second pass begins with the picture upscaled by Lanczos, not with its latents");
+        if upscaler.as_deref().is_some_and(|name| name.eq_ignore_ascii_case("None")) {
+            self.recipe.hires = None;
+            return;
         }
         let before = self.recipe.hires.take();
-        let usual = Hires { scale: HIRES_SCALE, strength: HIRES_STRENGTH, ..Hires::default() };
+        let latent = Some(LatentUpscaler::Linear);
+        let usual = Hires { scale: Hires::SD_CLI_SCALE, strength: Hires::SD_CLI_STRENGTH, latent, ..Hires::default() };
         let usual = before.unwrap_or(usual);
+        let (upscaler, latent) = match upscaler.as_deref() {
+            None => (usual.upscaler, usual.latent),
+            Some(name) => self.named_upscaler(name, folder.as_deref().filter(|folder| *folder != Path::new(HERE))),
+        };
+        // As sd-cli: one side is both.
+        let target = width.or(height).zip(height.or(width));
         self.recipe.hires = Some(Hires {
             scale: scale.unwrap_or(usual.scale),
+            // A factor takes the place of a size.
+            target: target.or(usual.target.filter(|_| scale.is_none())),
+            sigmas: sigmas.unwrap_or(usual.sigmas),
+            upscaler,
+            latent,
             strength: strength.unwrap_or(usual.strength),
             steps: steps.or(usual.steps),
             ..usual
         });
+    }
+
+    /// The upscaler of this name: of latents, or a file in the folder of upscalers; Lanczos is
+    /// neither.
+    fn named_upscaler(&mut self, name: &str, folder: Option<&Path>) -> (Option<PathBuf>, Option<LatentUpscaler>) {
+        if let Ok(latent) = name.parse() {
+            return (None, Some(latent));
+        }
+        let is_file = [".safetensors", ".gguf", ".pth", ".pt", ".ckpt"].iter().any(|ending| name.to_ascii_lowercase().ends_with(ending));
+        if is_file || folder.is_some() {
+            let name = if is_file { name.to_owned() } else { format!("{name}.safetensors") };
+            if !is_file {
+                self.leave_out(&["--hires-upscaler"], &format!("the file is taken to be {name}"));
+            }
+            return (Some(folder.unwrap_or(Path::new("")).join(name)), None);
+        }
+        if !name.eq_ignore_ascii_case("Lanczos") {
+            self.leave_out(&["--hires-upscaler", name], "the second pass begins with the picture upscaled by Lanczos");
+        }
+        (None, None)
     }
 
     fn finish_cache(&mut self) {

@@ -6,8 +6,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::placement::ModuleSet;
 use crate::recipe::{
-    CacheMode, ControlImage, ImageSource, InitImage, Lora, Person, PlacementText, PredictionType, Preprocessor, Rgb8, Rng, Sampler,
-    Scheduler, SkipLayers, StepCache, TensorType, VaeFormat,
+    CacheMode, ControlImage, Hires, ImageSource, InitImage, LatentUpscaler, Lora, Person, PlacementText, PredictionType, Preprocessor, Rgb8, Rng, Sampler, Scheduler, SkipLayers, StepCache, TensorType, VaeFormat,
 };
 
 fn pasted(line: &str) -> ParsedCommand {
@@ -194,7 +193,30 @@ fn what_guides_and_shortens_the_sampling_is_read_in_any_order() {
     assert_eq!(left_out("sd -m m --skip-layers 7"), ["--skip-layers: without --slg-scale it has no effect"]);
     assert_eq!(left_out("sd -m m --scm-mask 1,0"), ["--scm-mask: without --cache-mode it has no effect"]);
     assert_eq!(left_out("sd -m m --cache-mode fast").len(), 1);
-    assert!(left_out("sd -m m --hires")[0].contains("Lanczos"));
+}
+
+#[test]
+fn a_second_pass_is_as_sd_cli_has_it() {
+    let hires = |line: &str| pasted(&format!("sd -m m --hires {line}")).recipe.hires.unwrap();
+    let usual = hires("");
+    assert_eq!((usual.scale, usual.strength, usual.latent), (2.0, 0.7, Some(LatentUpscaler::Linear)));
+    let own = hires("--hires-width 1024 --hires-height 768 --hires-sigmas [3.5,1,0] --hires-upscaler 'Latent (bicubic)'");
+    assert_eq!((own.target, own.sigmas, own.latent), (Some((1024, 768)), vec![3.5, 1.0, 0.0], Some(LatentUpscaler::Bicubic)));
+    assert_eq!(hires("--hires-height 640").target, Some((640, 640)), "one side is both");
+    let model = hires("--hires-upscalers-dir /up --hires-upscaler x4.pth");
+    assert_eq!((model.upscaler, model.latent), (Some("/up/x4.pth".into()), None));
+    assert_eq!(pasted("sd -m m --hires --hires-upscaler None").recipe.hires, None);
+    assert_eq!(left_out("sd -m m --hires --hires-upscaler Nearest").len(), 1);
+    assert_eq!(left_out("sd -m m --hires-width 640").len(), 1, "without --hires");
+    let hires = Hires { target: Some((640, 512)), sigmas: vec![2.0, 0.0], latent: Some(LatentUpscaler::Nearest), ..Hires::default() };
+    for hires in [hires.clone(), Hires { target: None, scale: 1.5, steps: Some(7), sigmas: Vec::new(), ..hires }] {
+        let recipe = Recipe { hires: Some(hires), ..Recipe::default() };
+        let written = write(&recipe);
+        assert_eq!((written.left_out.len(), pasted(&written.line).recipe.hires), (0, recipe.hires), "{}", written.line);
+    }
+    let recipe = Recipe { hires: Some(Hires { upscaler: Some("/up/x2.gguf".into()), ..Hires::default() }), ..Recipe::default() };
+    let written = write(&recipe);
+    assert_eq!((written.left_out.len(), pasted(&written.line).recipe.hires), (1, recipe.hires));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::{FILE_FLAGS, HERE, LORA_APPLY_MODE, defaults};
 use crate::placement::{BackendSpec, Module};
-use crate::recipe::{ControlImage, FileRole, ImageSource, Lora, Person, Preprocessor, Recipe};
+use crate::recipe::{ControlImage, FileRole, Hires, ImageSource, Lora, Person, Preprocessor, Recipe};
 
 /// A recipe as a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,8 +78,8 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     if recipe.last_step.is_some() {
         line.left_out.push("The last step: sd-cli runs all of them.".to_owned());
     }
-    if recipe.hires.is_some() {
-        line.left_out.push("Upscaling: sd-cli's hires fix computes differently.".to_owned());
+    if let Some(hires) = &recipe.hires {
+        line.hires(hires);
     }
     if recipe.outpaint.is_some_and(|borders| !borders.is_empty()) {
         line.left_out.push("Outpainting: sd-cli keeps the picture's size.".to_owned());
@@ -198,6 +198,43 @@ impl Builder {
         }
         if cache.is_mask_static {
             self.option("--scm-policy", &"static");
+        }
+    }
+
+    /// The second pass.
+    fn hires(&mut self, hires: &Hires) {
+        if hires.strength <= 0.0 {
+            self.left_out.push("Upscaling without a second pass: sd-cli always refines.".to_owned());
+            return;
+        }
+        self.flag("--hires");
+        match (&hires.upscaler, hires.latent_upscaler()) {
+            (Some(path), _) => {
+                if let Some(folder) = path.parent() {
+                    self.path("--hires-upscalers-dir", if folder.as_os_str().is_empty() { Path::new(HERE) } else { folder });
+                }
+                self.path("--hires-upscaler", Path::new(path.file_name().unwrap_or_default()));
+            }
+            (None, Some(latent)) => self.option("--hires-upscaler", &latent),
+            (None, None) => self.option("--hires-upscaler", &"Lanczos"),
+        }
+        if hires.latent_upscaler().is_none() {
+            self.left_out.push("Upscaling of the picture itself: sd-cli's second pass from it computes differently.".to_owned());
+        }
+        if hires.tiles.is_some() {
+            self.left_out.push("The tiles of the second pass: sd-cli makes it at once.".to_owned());
+        }
+        match hires.target {
+            Some((width, height)) => {
+                self.option("--hires-width", &width);
+                self.option("--hires-height", &height);
+            }
+            None => self.option("--hires-scale", &hires.scale),
+        }
+        self.option("--hires-denoising-strength", &hires.strength);
+        self.optional("--hires-steps", hires.steps);
+        if !hires.sigmas.is_empty() {
+            self.option("--hires-sigmas", &listed(&hires.sigmas));
         }
     }
 

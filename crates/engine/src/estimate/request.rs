@@ -181,6 +181,7 @@ impl Placeholders {
             control: recipe.control.as_ref().map(|_| &self.picture),
             person: if recipe.check_person_word().is_ok() { &self.person } else { &[] },
             area: None,
+            second: None,
             lora_key: "",
             adapters: &request.adapters,
             embeddings: &request.embeddings,

@@ -42,7 +42,7 @@ pub(super) use estimate::{
 };
 pub(super) use measure::{DeviceMeasurement, Operation, OperationKind};
 pub(super) use outlines::outlines;
-pub(super) use params::{AreaParams, ContextParams, GenerateParams, Limits, PERSON_SIDE};
+pub(super) use params::{AreaParams, ContextParams, GenerateParams, Limits, PERSON_SIDE, SecondPass};
 #[cfg(test)]
 pub(super) use remote::set_response_timeout;
 pub(super) use remote::{

@@ -5,7 +5,7 @@ use std::ffi::{CString, c_char, c_int};
 use std::path::Path;
 use std::ptr::null;
 
-use ggml_sys::{prediction_t, rng_type_t, sample_method_t, scheduler_t, sd_cache_mode_t, sd_type_t, sd_vae_format_t};
+use ggml_sys::{prediction_t, rng_type_t, sample_method_t, scheduler_t, sd_cache_mode_t, sd_hires_upscaler_t, sd_type_t, sd_vae_format_t};
 
 use super::direct_convolutions::direct_convolutions;
 use super::error::CallError;
@@ -13,8 +13,7 @@ use crate::job::embeddings::{Embedding, Embeddings};
 use atelier_core::canvas::Mask;
 use atelier_core::placement::{Module, ModuleSet, Placement};
 use atelier_core::recipe::{
-    Affects, CacheMode, FileRole, Lora, ModelFiles, PlacementText, PredictionType, Recipe, Rgb8, Rng, Sampler, Scheduler, SeedBlend,
-    StepCache, TensorType, VaeFormat,
+    Affects, CacheMode, FileRole, Hires, LatentUpscaler, Lora, ModelFiles, PlacementText, PredictionType, Recipe, Rgb8, Rng, Sampler, Scheduler, SeedBlend, StepCache, TensorType, VaeFormat,
 };
 use atelier_library::Adapters;
 
@@ -75,6 +74,8 @@ pub(crate) struct GenerateParams<'a> {
     pub(crate) person: &'a [Rgb8],
     /// The image is a part of another.
     pub(crate) area: Option<AreaParams<'a>>,
+    /// A second pass over the upscaled latents.
+    pub(crate) second: Option<SecondPass<'a>>,
     /// Identifies the set of LoRAs: part of the key of a cached text encoding.
     pub(crate) lora_key: &'a str,
     /// What the tensors of the recipe's LoRAs change.
@@ -82,6 +83,10 @@ pub(crate) struct GenerateParams<'a> {
     /// Those that the prompts name.
     pub(crate) embeddings: &'a Embeddings,
 }
+
+/// The least strength of a second pass over latents: its schedule is as many times longer than what is
+/// run of it.
+const MIN_SECOND_STRENGTH: f32 = 0.01;
 
 /// Side in pixels of the pictures of a person, as `PhotoMaker`'s vision encoder takes them.
 pub(crate) const PERSON_SIDE: u32 = 224;
@@ -94,6 +99,15 @@ pub(crate) struct AreaParams<'a> {
     /// Exactly the image's size: the part of the steps that each pixel takes part in. `None`: all
     /// of them take part in all.
     pub(crate) soft_mask: Option<&'a Mask>,
+}
+
+/// A second pass over upscaled latents.
+#[derive(Clone, Copy)]
+pub(crate) struct SecondPass<'a> {
+    pub(crate) upscaler: LatentUpscaler,
+    /// Pixels; a multiple of the model's alignment.
+    pub(crate) size: (u32, u32),
+    pub(crate) settings: &'a Hires,
 }
 
 /// Owner of the strings that C reads during a call.
@@ -202,7 +216,7 @@ pub(super) struct RawGenerateParams {
     _adapter_names: Vec<[Vec<*const c_char>; 2]>,
     _loras: Vec<ggml_sys::sd_lora_t>,
     _skipped: Vec<c_int>,
-    _sigmas: Vec<f32>,
+    _sigmas: [Vec<f32>; 2],
     _references: Vec<ggml_sys::sd_image_t>,
     _person: Vec<ggml_sys::sd_image_t>,
 }
@@ -293,6 +307,22 @@ impl RawGenerateParams {
             take_step_cache(&mut raw.cache, cache, &mut strings)?;
         }
 
+        let mut second_sigmas = params.second.map(|second| second.settings.sigmas.clone()).unwrap_or_default();
+        if let Some(SecondPass { upscaler, size, settings }) = params.second {
+            let number = |value: u32| c_int::try_from(value).unwrap_or(0);
+            raw.hires.enabled = true;
+            raw.hires.upscaler = raw_latent_upscaler(upscaler);
+            (raw.hires.target_width, raw.hires.target_height) = (number(size.0), number(size.1));
+            // 0: as many as the first pass.
+            raw.hires.steps = settings.steps.map_or(0, number);
+            // Of noise levels less than this share of all, none is left.
+            raw.hires.denoising_strength = settings.strength.max(MIN_SECOND_STRENGTH);
+            if !second_sigmas.is_empty() {
+                raw.hires.custom_sigmas = second_sigmas.as_mut_ptr();
+                raw.hires.custom_sigmas_count = c_int::try_from(second_sigmas.len()).unwrap_or(0);
+            }
+        }
+
         let lora_key = strings.text(params.lora_key)?;
         let adapter_names = raw_adapter_names(params, &mut strings)?;
         let mut adapters = Vec::new();
@@ -325,7 +355,7 @@ impl RawGenerateParams {
             _adapter_names: adapter_names.into_iter().map(|(_, names)| names).collect(),
             _loras: loras,
             _skipped: skipped,
-            _sigmas: sigmas,
+            _sigmas: [sigmas, second_sigmas],
             _references: references,
             _person: person,
         })
@@ -375,6 +405,17 @@ const fn raw_cache_mode(mode: CacheMode) -> sd_cache_mode_t {
         CacheMode::TaylorSeer => sd_cache_mode_t::SD_CACHE_TAYLORSEER,
         CacheMode::CacheDit => sd_cache_mode_t::SD_CACHE_CACHE_DIT,
         CacheMode::Spectrum => sd_cache_mode_t::SD_CACHE_SPECTRUM,
+    }
+}
+
+const fn raw_latent_upscaler(upscaler: LatentUpscaler) -> sd_hires_upscaler_t {
+    match upscaler {
+        LatentUpscaler::Linear => sd_hires_upscaler_t::SD_HIRES_UPSCALER_LATENT,
+        LatentUpscaler::Nearest => sd_hires_upscaler_t::SD_HIRES_UPSCALER_LATENT_NEAREST,
+        LatentUpscaler::NearestExact => sd_hires_upscaler_t::SD_HIRES_UPSCALER_LATENT_NEAREST_EXACT,
+        LatentUpscaler::Antialiased => sd_hires_upscaler_t::SD_HIRES_UPSCALER_LATENT_ANTIALIASED,
+        LatentUpscaler::Bicubic => sd_hires_upscaler_t::SD_HIRES_UPSCALER_LATENT_BICUBIC,
+        LatentUpscaler::BicubicAntialiased => sd_hires_upscaler_t::SD_HIRES_UPSCALER_LATENT_BICUBIC_ANTIALIASED,
     }
 }
 

@@ -33,10 +33,16 @@ pub(super) struct Recorder {
     /// Number of calls after which `cancelled` returns true; 0: never.
     cancel_after: u32,
     finished_steps: AtomicU32,
+    errors: Mutex<Vec<String>>,
 }
 
 impl JobCallbacks for Recorder {
-    fn log(&self, _: LogLevel, _: &str) {}
+    fn log(&self, level: LogLevel, text: &str) {
+        if level == LogLevel::Error {
+            self.errors.lock().push(text.to_owned());
+        }
+    }
+
     fn phase(&self, phase: PhaseKind) {
         self.denoising.store(phase == PhaseKind::Denoising, Ordering::Relaxed);
     }
@@ -79,6 +85,7 @@ fn from_noise(recipe: &Recipe) -> GenerateParams<'_> {
         control: None,
         person: &[],
         area: None,
+        second: None,
         lora_key: "",
         adapters: Adapters::NONE,
         embeddings: Embeddings::NONE,
@@ -116,7 +123,7 @@ fn a_controlnet_of_sdxl_is_opened_and_computed_in_both_names_of_its_tensors() {
     testkit::headers::sdxl(&model).unwrap();
     let recipe = Recipe { prompt: "a lake".into(), steps: 1, ..Recipe::default() };
     let picture = Rgb8::new(64, 64, vec![90; 64 * 64 * 3]).unwrap();
-    let estimated = testkit::families::sdxl_controlnets().map(|controlnet| {
+    for controlnet in testkit::families::sdxl_controlnets() {
         let path = dir.path().join("controlnet.safetensors");
         controlnet.write(&path).unwrap();
         let files = [(FileRole::Model, model.clone()), (FileRole::Controlnet, path)].into_iter().collect();
@@ -124,11 +131,11 @@ fn a_controlnet_of_sdxl_is_opened_and_computed_in_both_names_of_its_tensors() {
         // Without weights: those would take 9 GB.
         let mut estimator = Estimator::new(&params, &Recorder::default()).unwrap();
         let params = GenerateParams { control: Some(&picture), ..from_noise(&recipe) };
-        let estimate = estimator.run(&params, &Limits::default(), &Recorder::default()).unwrap();
-        let of_controlnet = estimate.memory.iter().filter(|it| it.module == Module::Controlnet && it.compute_bytes > 0);
-        of_controlnet.map(|it| it.peak_bytes).max().unwrap()
-    });
-    assert_eq!(estimated[0], estimated[1]);
+        let said = Recorder::default();
+        estimator.run(&params, &Limits::default(), &said).unwrap();
+        // A ControlNet that fails is left out by the engine, with a word.
+        assert_eq!(*said.errors.lock(), Vec::<String>::new());
+    }
 }
 
 #[test]

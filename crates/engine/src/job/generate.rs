@@ -12,7 +12,7 @@ use super::plan::{GenerationPlan, HiresPlan};
 use super::shard::BatchShard;
 use super::upscale::{UpscalerUse, run_upscaler};
 use crate::cache::Lease;
-use crate::ffi::{self, AreaParams, CallError, GenerateParams, JobCallbacks, LoraUse, Status, StepRecords, StepsParams};
+use crate::ffi::{self, AreaParams, CallError, GenerateParams, JobCallbacks, LoraUse, SecondPass, Status, StepRecords, StepsParams};
 use crate::protocol::{Event, Failure, JobId, OutOfMemory, PhaseKind, Picture, PreviewOptions};
 use crate::state::EngineState;
 use crate::stores::faults::{FaultySetting, remedies};
@@ -75,6 +75,7 @@ struct ImageInput<'a> {
     mask: Option<&'a Mask>,
     control: Option<&'a Rgb8>,
     area: Option<AreaParams<'a>>,
+    second: Option<SecondPass<'a>>,
 }
 
 /// Steps of earlier images with which an image begins, each with their number.
@@ -163,7 +164,15 @@ impl<'a> Generator<'a> {
     /// A picture, or the start picture, upscaled, and its details generated anew.
     fn hires_image(&self, session: &mut Session<'a>, hires: &HiresPlan, seed: i64) -> Result<Image, JobError> {
         let HiresPlan { size, settings, upscales_init, tiles } = hires;
-        let GenerationPlan { init, control, .. } = self.plan;
+        let GenerationPlan { init, mask, control, .. } = self.plan;
+        if let Some(upscaler) = settings.latent_upscaler() {
+            self.monitor.set_part(PicturePart { index: 0, count: 2, place: None });
+            let recipe = self.recipe_of(seed);
+            let first = (recipe.width, recipe.height);
+            let second = Some(SecondPass { upscaler, size: *size, settings });
+            let (init, mask, control) = (init.as_ref(), mask.as_ref(), control.as_ref());
+            return self.image_of_steps(session, &ImageInput { recipe: &recipe, size: first, init, mask, control, area: None, second });
+        }
         let redraws = settings.strength > 0.0;
         let passes = if redraws { tiles.len().max(1) as u32 } else { 0 };
         let count = u32::from(!upscales_init) + passes;
@@ -187,7 +196,8 @@ impl<'a> Generator<'a> {
             control.as_ref().map(resize).transpose().map_err(|error| JobError::new(error.to_string(), "Choose another picture."))?;
         let area = Some(AreaParams { strength: settings.strength, soft_mask: None });
         let recipe = self.second_recipe(seed, settings);
-        let input = ImageInput { recipe: &recipe, size: *size, init: Some(&large), mask: None, control: control.as_ref(), area };
+        let input =
+            ImageInput { recipe: &recipe, size: *size, init: Some(&large), mask: None, control: control.as_ref(), area, second: None };
         // Of two passes, the first one has the steps that branches begin with.
         let second = if *upscales_init { self.image_of_steps(session, &input)? } else { self.image(session, &input)? };
         Ok(Image { has_missing_numbers: first.has_missing_numbers || second.has_missing_numbers, ..second })
@@ -219,8 +229,8 @@ impl<'a> Generator<'a> {
             let own = self.second_recipe(seed_after(seed, i64::from(index)), settings);
             let recipe = Recipe { prompt: words.clone(), earlier_steps: Vec::new(), last_step: None, ..own };
             let area = Some(AreaParams { strength: settings.strength, soft_mask: Some(&plan.denoise) });
-            let input =
-                ImageInput { recipe: &recipe, size: plan.work, init: Some(&init), mask: Some(&mask), control: control.as_ref(), area };
+            let (size, init, mask, control) = (plan.work, Some(&init), Some(&mask), control.as_ref());
+            let input = ImageInput { recipe: &recipe, size, init, mask, control, area, second: None };
             let key = self.steps_key(&input);
             let tile = if let Some(tile) = self.engine.tiles.get(&key) {
                 tile
@@ -265,13 +275,10 @@ impl<'a> Generator<'a> {
         Recipe { seed, ..self.plan.recipe.clone() }
     }
 
-    /// The recipe of a picture's second pass. Sigmas are for as many steps as they are.
+    /// The recipe of a picture's second pass. The sigmas of the first are not its own.
     fn second_recipe(&self, seed: i64, settings: &Hires) -> Recipe {
         let recipe = self.recipe_of(seed);
-        match settings.steps {
-            Some(steps) => Recipe { steps, sigmas: Vec::new(), ..recipe },
-            None => recipe,
-        }
+        Recipe { steps: settings.own_steps().unwrap_or(recipe.steps), sigmas: settings.sigmas.clone(), ..recipe }
     }
 
     /// A picture of the recipe's own size.
@@ -279,7 +286,8 @@ impl<'a> Generator<'a> {
         let GenerationPlan { init, mask, control, .. } = self.plan;
         let recipe = self.recipe_of(seed);
         let size = (recipe.width, recipe.height);
-        let input = ImageInput { recipe: &recipe, size, init: init.as_ref(), mask: mask.as_ref(), control: control.as_ref(), area: None };
+        let (init, mask, control) = (init.as_ref(), mask.as_ref(), control.as_ref());
+        let input = ImageInput { recipe: &recipe, size, init, mask, control, area: None, second: None };
         self.image_of_steps(session, &input)
     }
 
@@ -335,7 +343,8 @@ impl<'a> Generator<'a> {
     }
 
     fn steps_key(&self, input: &ImageInput<'_>) -> StepsKey {
-        let ImageInput { recipe, size, init, mask, control, area } = *input;
+        // Of a second pass no steps are kept.
+        let ImageInput { recipe, size, init, mask, control, area, second: _ } = *input;
         StepsKey::new(
             recipe,
             &StepsInput { size, init, mask, area, references: &self.plan.references, control, person: self.plan.person_of(recipe) },
@@ -365,6 +374,7 @@ impl<'a> Generator<'a> {
                 mask: Some(&mask),
                 control: control.as_ref(),
                 area: Some(params),
+                second: None,
             };
             let image = self.image_of_steps(session, &input)?;
             all.pixels = area.paste(plan, &all.pixels, &image.pixels).map_err(Failure::from)?;
@@ -398,13 +408,14 @@ impl<'a> Generator<'a> {
                 width: input.size.0,
                 height: input.size.1,
                 seed: input.recipe.seed,
-                vae_tiling: session.vae_tiling && is_larger_than_a_tile(input.recipe, input.size),
+                vae_tiling: session.vae_tiling && can_be_tiled_whole(input),
                 init: input.init,
                 mask: input.mask,
                 references: &plan.references,
                 control: input.control,
                 person: plan.person_of(input.recipe),
                 area: input.area,
+                second: input.second,
                 lora_key: &lora_key,
                 adapters: &plan.adapters,
                 embeddings: &plan.embeddings,
@@ -446,7 +457,7 @@ impl<'a> Generator<'a> {
             if !has_room {
                 // No room, or a tensor larger than any buffer of the device.
                 let shortage = error.out_of_memory.as_ref().filter(|missing| missing.phase == PhaseKind::Decoding);
-                let Some(shortage) = shortage.filter(|_| !session.vae_tiling && is_larger_than_a_tile(input.recipe, input.size)) else {
+                let Some(shortage) = shortage.filter(|_| !session.vae_tiling && can_be_tiled_whole(input)) else {
                     return Err(self.job_error(&error));
                 };
                 session.vae_tiling = true;
@@ -464,6 +475,12 @@ impl<'a> Generator<'a> {
     fn job_error(&self, error: &CallError) -> JobError {
         JobError::of_call(error, self.callbacks.cancelled(), self.monitor.log_lines())
     }
+}
+
+/// True where both passes of an image are larger than a tile: the engine has one setting for them.
+fn can_be_tiled_whole(input: &ImageInput<'_>) -> bool {
+    let second = input.second.is_none_or(|second| is_larger_than_a_tile(input.recipe, second.size));
+    second && is_larger_than_a_tile(input.recipe, input.size)
 }
 
 impl Generator<'_> {

@@ -42,6 +42,8 @@ struct State {
     /// Index of the picture in the batch.
     picture: u32,
     part: PicturePart,
+    /// Its steps that are done.
+    done: u32,
     /// The phase to which the time from `since` on belongs.
     phase: PhaseKind,
     since: Instant,
@@ -74,6 +76,7 @@ impl JobMonitor {
         let state = State {
             picture: 0,
             part: WHOLE,
+            done: 0,
             phase: PhaseKind::Loading,
             since: now,
             begun: now,
@@ -122,12 +125,13 @@ impl JobMonitor {
     /// Sets the picture of the following events, by its index in the batch.
     pub(super) fn set_picture(&self, picture: u32) {
         let mut state = self.lock();
-        (state.picture, state.part) = (picture, WHOLE);
+        (state.picture, state.part, state.done) = (picture, WHOLE, 0);
     }
 
     /// Sets the part of the picture that the following events are of.
     pub(super) fn set_part(&self, part: PicturePart) {
-        self.lock().part = part;
+        let mut state = self.lock();
+        (state.part, state.done) = (part, 0);
     }
 
     /// Seconds in each phase until now.
@@ -233,6 +237,15 @@ impl JobMonitor {
         Step { picture: state.picture, done: before.saturating_add(done), total: total.saturating_mul(count), fraction, step_secs }
     }
 
+    /// Goes on to the next part where the engine samples once more within a call.
+    fn follow_passes(&self, done: u32) {
+        let mut state = self.lock();
+        if done < state.done && state.part.place.is_none() {
+            state.part.index = (state.part.index + 1).min(state.part.count.saturating_sub(1));
+        }
+        state.done = done;
+    }
+
     /// Sends the progress of denoising.
     pub(super) fn send_step(&self, step: Step) {
         self.send(Event::Step { job: self.job, step });
@@ -291,6 +304,7 @@ impl JobCallbacks for JobMonitor {
         if is_upscaling {
             self.send(Event::Phase { job: self.job, phase: JobPhase::Upscaling { tile: done, tiles: total } });
         } else {
+            self.follow_passes(done);
             self.send_step(self.picture_step(done, total, fraction, secs));
         }
     }

@@ -100,7 +100,8 @@ pub(super) fn prepare(
     }
     // The engine encodes every control picture.
     let guides = recipe.init.is_some() || recipe.control.is_some() || !recipe.reference_images.is_empty();
-    if !encodes_pictures && (guides || recipe.hires.is_some()) {
+    let encodes_upscaled = recipe.hires.as_ref().is_some_and(|hires| hires.latent_upscaler().is_none());
+    if !encodes_pictures && (guides || encodes_upscaled) {
         return Err(JobError::new(
             "This VAE has no encoder: it cannot read a start, control or reference picture, nor one that is upscaled.",
             "Choose a whole VAE, or generate from the prompt alone.",
@@ -136,6 +137,7 @@ pub(super) fn prepare(
         notes.extend(fewer_bits_note(image).map(PictureNote::changed));
         (recipe.width, recipe.height) = snapped((image.width(), image.height()), size_multiple);
     }
+    notes.extend(drop_latent_upscaler(&mut recipe, sees_start_picture || reads_control).map(PictureNote::changed));
     let vae_tiling = snap_size(&mut recipe, size_multiple, &mut notes);
     if recipe.upscales_init() && recipe.hires.as_ref().is_some_and(|hires| hires.tiles.is_some()) {
         // Each tile has steps of its own.
@@ -181,7 +183,8 @@ pub(super) fn prepare(
             let keeps = |start: &Rgb8| recipe.mask.is_some() && hires.is_none() && (start.width(), start.height()) == base;
             let lost = start.as_ref().filter(|start| !keeps(start)).and_then(|start| lost_note(start.fine()?));
             notes.extend(lost.map(PictureNote::changed));
-            if recipe.mask.is_some() && hires.as_ref().is_some_and(|hires| hires.settings.strength > 0.0) {
+            let redraws_all = |hires: &HiresPlan| hires.settings.strength > 0.0 && hires.settings.latent_upscaler().is_none();
+            if recipe.mask.is_some() && hires.as_ref().is_some_and(redraws_all) {
                 notes.push(PictureNote::changed("The second pass generates the whole picture, also outside the mask."));
             }
             let cut = start.as_ref().and_then(|start| cut_note("start picture", (start.width(), start.height()), base, recipe.start_fit));
@@ -304,6 +307,17 @@ fn drop_foreign_schedule(recipe: &mut Recipe, family: Family) -> Option<PictureN
     let (schedule, family) = (Scheduler::Ays.label(), family.label());
     let sentence = format!("The noise schedule is {family}'s own: {schedule} is made for Stable Diffusion 1.5 and SDXL.");
     Some(PictureNote::of_change(Change::OwnSchedule, sentence))
+}
+
+/// Has the picture itself upscaled where its latents cannot be. `has_pictures`: the model is given
+/// pictures of the first pass's size beside the noise.
+fn drop_latent_upscaler(recipe: &mut Recipe, has_pictures: bool) -> Option<String> {
+    let is_upscaled_as_it_is = recipe.upscales_init();
+    let hires = recipe.hires.as_mut().filter(|_| has_pictures || is_upscaled_as_it_is)?;
+    let upscaler = hires.latent_upscaler()?;
+    hires.latent = None;
+    let reason = if is_upscaled_as_it_is { "a start picture has no latents yet" } else { "this model is given pictures of the first size" };
+    Some(format!("Upscaled by Lanczos in place of {}: {reason}.", upscaler.label()))
 }
 
 /// What is said where weights are letters to a language model.

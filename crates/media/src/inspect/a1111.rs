@@ -56,11 +56,11 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         None if !pairs.has("RNG") && version.as_deref().is_some_and(is_version_of_a1111) => Some(Rng::Cuda),
         None => None,
     };
-    let size = pairs.take("Size", size);
+    let picture_size = pairs.take("Size", size);
     // One key for both: a picture that is upscaled began with noise, unless it says nothing of a
     // factor.
     let scale = pairs.take("Hires upscale", |text| decimal(text).filter(|scale| *scale >= 1.0));
-    let scale = scale.or_else(|| pairs.take("Hires resize", |text| scale_to(size?, text)));
+    let scale = scale.or_else(|| pairs.take("Hires resize", |text| scale_to(picture_size?, text)));
     let has_hires = pairs.0.iter().any(|(key, _)| key.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("hires")));
     // Others write it of every picture.
     let is_from_picture = !has_hires
@@ -70,6 +70,8 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
     let strength = if scale.is_some() || is_from_picture { pairs.decimal("Denoising strength") } else { None };
     let hires = scale.map(|scale| PictureHires {
         scale,
+        // Of another shape it is cropped there, and stretched here.
+        size: None,
         strength,
         // 0 is as many as the picture's.
         steps: pairs.take("Hires steps", |text| text.parse().ok()).filter(|steps| *steps > 0),
@@ -81,7 +83,7 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
     }
     Some(PictureSettings {
         tool: Some(Tool::A1111),
-        size,
+        size: picture_size,
         prompt: Some(prompt),
         negative_prompt: Some(negative_prompt),
         seed: pairs.number("Seed"),

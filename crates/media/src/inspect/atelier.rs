@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use atelier_core::recipe::{Hires, Recipe};
+use atelier_core::recipe::{Hires, LatentUpscaler, Recipe};
 
 use super::settings::{PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
 use super::texts::Texts;
@@ -18,9 +18,13 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     let lora = |lora: &atelier_core::recipe::Lora| Some(PictureLora { name: stem(&lora.path)?, hash: None, strength: lora.strength });
     let hires = |it: Hires| PictureHires {
         scale: it.scale,
+        size: it.target,
         strength: Some(it.strength),
-        steps: it.steps,
-        upscaler: it.upscaler.as_deref().map_or_else(|| Some("Lanczos".to_owned()), stem),
+        steps: it.own_steps(),
+        upscaler: match (&it.upscaler, it.latent_upscaler()) {
+            (Some(path), _) => stem(path),
+            (None, latent) => Some(latent.map_or("Lanczos", LatentUpscaler::label).to_owned()),
+        },
     };
     Some(PictureSettings {
         tool: Some(Tool::Atelier),

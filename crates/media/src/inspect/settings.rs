@@ -144,6 +144,8 @@ impl PictureSettings {
 pub struct PictureHires {
     /// Factor of width and height.
     pub scale: f32,
+    /// Width and height in pixels, where they are in another shape than the first pass.
+    pub size: Option<(u32, u32)>,
     pub strength: Option<f32>,
     /// Steps of the second pass, where they differ from the picture's.
     pub steps: Option<u32>,

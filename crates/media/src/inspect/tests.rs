@@ -125,7 +125,7 @@ fn what_is_not_understood_stays_visible() {
 #[test]
 fn a_second_pass_of_a1111_is_told_with_its_strength_and_no_start_picture() {
     let settings = read("a1111.png");
-    let expected = PictureHires { scale: 2.0, strength: Some(0.4), steps: Some(12), upscaler: Some("4x-UltraSharp".into()) };
+    let expected = PictureHires { scale: 2.0, size: None, strength: Some(0.4), steps: Some(12), upscaler: Some("4x-UltraSharp".into()) };
     assert_eq!((settings.hires, settings.strength), (Some(expected), None));
 }
 
@@ -269,7 +269,7 @@ fn a_picture_of_ours_tells_everything() {
     assert_eq!(settings.model.as_ref().unwrap().name.as_deref(), Some("z_image"));
     assert_eq!(settings.loras, [PictureLora { name: "ink".into(), hash: None, strength: 0.8 }]);
     assert_eq!((settings.image_guidance, settings.seamless), (Some(1.5), Some([false, true])));
-    let hires = PictureHires { scale: 1.5, strength: Some(0.3), steps: Some(6), upscaler: Some("x4".into()) };
+    let hires = PictureHires { scale: 1.5, size: None, strength: Some(0.3), steps: Some(6), upscaler: Some("x4".into()) };
     assert_eq!(settings.hires, Some(hires));
     assert!(settings.recipe.is_some() && settings.raw_texts.len() == 2);
 }

@@ -1,7 +1,7 @@
 //! Settings of other programs' pictures, as settings of a recipe. What a file does not tell stays
 //! as it is; nothing is guessed. Pure.
 
-use atelier_core::recipe::{ControlImage, Hires, Lora, PartialRecipe, Preprocessor, kept_seed};
+use atelier_core::recipe::{ControlImage, Hires, LatentUpscaler, Lora, PartialRecipe, Preprocessor, kept_seed};
 use atelier_core::sentences;
 use atelier_library::{ModelKind, lora_named};
 use atelier_media::{PictureControl, PictureHires, PictureSettings, Tool};
@@ -200,13 +200,16 @@ fn second_pass(from: &PictureHires, known: &KnownModels<'_>, it: &mut Translatio
     let name = from.upscaler.as_deref().unwrap_or_default();
     let found = find(known.cards, ModelKind::Upscaler, Some(name), None);
     let upscaler = found.ok().and_then(|card| card.files.iter().find_map(|file| file.path.clone()));
-    if upscaler.is_none() && !name.is_empty() && !name.eq_ignore_ascii_case("Lanczos") {
+    let latent: Option<LatentUpscaler> = name.parse().ok().filter(|_| upscaler.is_none());
+    if upscaler.is_none() && latent.is_none() && !name.is_empty() && !name.eq_ignore_ascii_case("Lanczos") {
         it.differences.push(format!("The picture was upscaled by {name}: Atelier upscales with Lanczos."));
     }
     let usual = Hires::default();
-    let hires = Hires { scale: from.scale, strength: from.strength.unwrap_or(usual.strength), steps: from.steps, upscaler, ..usual };
+    let strength = from.strength.unwrap_or(usual.strength);
+    let hires = Hires { scale: from.scale, target: from.size, strength, steps: from.steps, upscaler, latent, ..usual };
     let steps = hires.steps.map(|steps| format!(", {steps} steps")).unwrap_or_default();
-    it.understand("Upscaled", format!("{} times, strength {}{steps}", hires.scale, hires.strength));
+    let size = hires.target.map_or_else(|| format!("{} times", hires.scale), |(width, height)| format!("to {width} × {height}"));
+    it.understand("Upscaled", format!("{size}, strength {}{steps}", hires.strength));
     it.settings.hires = Some(Some(hires));
 }
 

@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use eframe::egui::{ComboBox, TextEdit, Ui};
+use eframe::egui::{ComboBox, DragValue, TextEdit, Ui};
 
 use crate::gui::create::larger::{upscalers, with_upscaler};
+use crate::gui::create::view::settings_panel::{numbers_text, text_row};
 use crate::gui::state::State;
 use crate::gui::widgets::{self, Scale, file_name, heading, optional_row, row, slider_row};
-use atelier_core::recipe::{Hires, ROWS, Recipe, RedrawTiles, SHARE};
+use atelier_core::recipe::{Hires, LatentUpscaler, ROWS, Recipe, RedrawTiles, SHARE};
+use atelier_core::sd_cli::numbers;
 
 const LANCZOS: &str = "Lanczos";
 /// Side of a tile in pixels with which one's own begins.
@@ -38,6 +40,28 @@ fn tile_rows(ui: &mut Ui, hires: &mut Hires) {
     }
 }
 
+/// Draws the factor, or the size that takes its place.
+fn size_rows(ui: &mut Ui, hires: &mut Hires, first: (u32, u32)) {
+    let (least, most) = Hires::SCALES;
+    let quarter = Scale { step: 0.25, decimals: 2, logarithmic: false };
+    if hires.target.is_none() {
+        slider_row(ui, "Factor", &mut hires.scale, least..=most, &quarter, "Upscale factor of width and height.");
+    }
+    row(ui, "Own size", |ui| {
+        let mut is_own = hires.target.is_some();
+        ui.checkbox(&mut is_own, "").on_hover_text("Choose width and height in place of a factor.").accessible_name("Own size");
+        if is_own != hires.target.is_some() {
+            hires.target = is_own.then(|| Hires { target: None, ..hires.clone() }.size(first));
+        }
+        if let Some((width, height)) = &mut hires.target {
+            let (least, most) = Hires::SIDES;
+            for (side, name) in [(width, "Width of the second pass"), (height, "Height of the second pass")] {
+                ui.add(DragValue::new(side).range(least..=most).speed(8.0)).on_hover_text("Pixels.").accessible_name(name);
+            }
+        }
+    });
+}
+
 /// Draws the switch of the second pass, and its settings where it is on.
 pub(crate) fn larger_section(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     let mut is_on = recipe.hires.is_some();
@@ -53,41 +77,55 @@ pub(crate) fn larger_section(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
             *hires = Some(with_upscaler(&Hires::default(), upscaler));
         }
         (None, false) => {}
-        (Some(hires), true) => settings(ui, state, hires),
+        (Some(_), true) => settings(ui, state, recipe),
     }
 }
 
-fn settings(ui: &mut Ui, state: &State, hires: &mut Hires) {
-    let (least, most) = Hires::SCALES;
-    let quarter = Scale { step: 0.25, decimals: 2, logarithmic: false };
-    slider_row(ui, "Factor", &mut hires.scale, least..=most, &quarter, "Upscale factor of width and height.");
+fn settings(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
+    let (first, upscales_init) = ((recipe.width, recipe.height), recipe.upscales_init());
+    let Some(hires) = &mut recipe.hires else { return };
+    size_rows(ui, hires, first);
     let hundredth = Scale { step: 0.01, decimals: 2, logarithmic: false };
     let hover = "Denoising strength of the second pass: 0 only upscales, 0.3 to 0.5 adds detail, more changes the picture.";
     slider_row(ui, "Refine", &mut hires.strength, SHARE, &hundredth, hover);
     let hover = "Steps of the second pass. Off: as many as the picture has.";
     optional_row(ui, "Steps", &mut hires.steps, 20, ROWS.steps.limits, 0.2, hover);
+    let hover = "Noise levels of the second pass, separated by commas, in place of its schedule, strength and steps.";
+    text_row(ui, "Hires sigmas", "3.5, 1.2, 0", &numbers_text(&hires.sigmas), hover, |text| {
+        if let Ok(sigmas) = numbers(text) {
+            hires.sigmas = sigmas;
+        }
+    });
     tile_rows(ui, hires);
+    // Latents are those that the first pass made.
+    let offers_latents = hires.latent.is_some() || (hires.tiles.is_none() && !upscales_init);
     row(ui, "Upscaler", |ui| {
         let name_of = |path: &Path| {
             let known = upscalers(&state.shared).find(|(_, of)| *of == path).map(|(name, _)| name.to_owned());
             known.unwrap_or_else(|| file_name(path))
         };
-        let mut chosen: Option<PathBuf> = hires.upscaler.clone();
+        let usual = |hires: &Hires| hires.latent.map_or(LANCZOS, LatentUpscaler::label).to_owned();
+        let mut chosen: (Option<PathBuf>, Option<LatentUpscaler>) = (hires.upscaler.clone(), hires.latent);
         let combo = ComboBox::from_id_salt("Upscaler")
             .width(ui.available_width())
             .truncate()
             .icon(widgets::chevron)
-            .selected_text(chosen.as_deref().map_or_else(|| LANCZOS.to_owned(), name_of))
+            .selected_text(hires.upscaler.as_deref().map_or_else(|| usual(hires), name_of))
             .show_ui(ui, |ui| {
-                ui.selectable_value(&mut chosen, None, LANCZOS);
+                ui.selectable_value(&mut chosen, (None, None), LANCZOS);
                 for (name, path) in upscalers(&state.shared) {
-                    ui.selectable_value(&mut chosen, Some(path.to_owned()), name);
+                    ui.selectable_value(&mut chosen, (Some(path.to_owned()), None), name);
+                }
+                for latent in LatentUpscaler::ALL.iter().filter(|_| offers_latents) {
+                    ui.selectable_value(&mut chosen, (None, Some(*latent)), latent.label());
                 }
             });
-        let hover = "Upscaler: Lanczos only interpolates; upscaler models, found in the Models view, add detail.";
+        let hover = "Upscaler: Lanczos only interpolates; upscaler models, found in the Models view, add detail. Latent upscalers need a \
+                     strength of 0.5 or more.";
         combo.response.on_hover_text(hover).accessible_name("Upscaler");
-        if chosen != hires.upscaler {
-            *hires = with_upscaler(hires, chosen);
+        if chosen.0 != hires.upscaler {
+            *hires = with_upscaler(hires, chosen.0);
         }
+        hires.latent = chosen.1;
     });
 }

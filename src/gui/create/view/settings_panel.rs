@@ -474,13 +474,13 @@ fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     }
 }
 
-fn numbers_text(numbers: &[f32]) -> String {
+pub(super) fn numbers_text(numbers: &[f32]) -> String {
     numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// A line of text that is taken over when its field is left. What is not taken stays, with the
 /// sentence that says why.
-fn text_row(ui: &mut Ui, label: &str, example: &str, own: &str, hover: &str, take: impl FnOnce(&str) -> Result<(), String>) {
+pub(super) fn text_row(ui: &mut Ui, label: &str, example: &str, own: &str, hover: &str, take: impl FnOnce(&str) -> Result<(), String>) {
     let why = ui.make_persistent_id((label, "why"));
     row(ui, label, |ui| {
         let id = ui.make_persistent_id(label);

@@ -16,8 +16,7 @@ use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
 use atelier_core::recipe::{
-    CacheMode, ControlImage, FamilySetting, FileRole, Hires, InitImage, Lora, ModelFiles, Person, PictureInfo, PlacementText,
-    PredictionType, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, VaeFormat,
+    CacheMode, ControlImage, FamilySetting, FileRole, Hires, InitImage, LatentUpscaler, Lora, ModelFiles, Person, PictureInfo, PlacementText, PredictionType, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, VaeFormat,
 };
 use atelier_core::time::{
     ClassRate, DeviceRates, MachineRates, ModuleWork, NodeSize, PictureWork, TimeCorrection, TimeCorrections, WeightType, Work, WorkAmount,
@@ -121,7 +120,10 @@ fn recipe() -> Recipe {
         hires: Some(Hires {
             scale: 1.5,
             strength: 0.25,
+            target: Some((96, 64)),
             steps: Some(7),
+            sigmas: vec![0.5, 0.0],
+            latent: Some(LatentUpscaler::Bicubic),
             upscaler: Some("x4.safetensors".into()),
             allow_pickle: true,
             tiles: Some(RedrawTiles::default()),
