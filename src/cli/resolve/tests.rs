@@ -270,6 +270,8 @@ fn every_flag_reaches_the_recipe() {
     let it = recipe_of(&[
         "--diffusion",
         "d",
+        "--uncond-diffusion-model",
+        "ud",
         "--llm",
         "l",
         "--llm_vision",
@@ -386,12 +388,14 @@ fn every_flag_reaches_the_recipe() {
         "Q8_0",
         "--tensor-type-rules",
         "^vae=f16",
+        "--mmap",
         "--increase-ref-index",
         "--disable-auto-resize-ref-image",
     ]);
     let roles: Vec<(FileRole, &str)> = it.files.iter().map(|(role, path)| (role, path.to_str().unwrap())).collect();
     let expected = [
         (FileRole::Diffusion, "d"),
+        (FileRole::UncondDiffusion, "ud"),
         (FileRole::Llm, "l"),
         (FileRole::LlmVision, "lv"),
         (FileRole::ClipL, "cl"),
@@ -475,6 +479,7 @@ fn every_flag_reaches_the_recipe() {
         disabled_loras: Vec::new(),
         embeddings: vec!["fog.safetensors".into()],
         placement,
+        memory_map: true,
         threads: Some(3),
     };
     assert_eq!(it, expected);

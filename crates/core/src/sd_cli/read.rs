@@ -9,7 +9,7 @@ use super::{FILE_FLAGS, HERE, LORA_APPLY_MODE, defaults, shell};
 use crate::placement::{OldFlags, check_shape, is_device_flag};
 use crate::recipe::{
     CacheMode, ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Person, PlacementText, Recipe, RulesError,
-    SkipLayers, StepCache, take_loras,
+    SkipLayers, StepCache, lora_tag_notes, take_loras,
 };
 
 /// A command line after parsing.
@@ -180,6 +180,7 @@ fn action(name: &str) -> Option<Action> {
         "--tensor-type-rules" => {
             Value(|it, text| set(&mut it.recipe.tensor_type_rules, text.parse().map_err(|error: RulesError| error.to_string())?))
         }
+        "--mmap" => Flag(|it| it.recipe.memory_map = true),
         "--increase-ref-index" => Flag(|it| it.recipe.number_references = true),
         "--disable-auto-resize-ref-image" => Flag(|it| it.recipe.resize_references = false),
         "--clip-skip" => Value(|it, text| set(&mut it.recipe.clip_skip, whole(text)?)),
@@ -246,11 +247,9 @@ fn action(name: &str) -> Option<Action> {
         | "--canny"
         | "--convert-name"
         | "--preview-noisy"
-        | "--mmap"
         | "--disable-image-metadata"
         | "--temporal-tiling" => UnsupportedFlag,
         "--high-noise-diffusion-model"
-        | "--uncond-diffusion-model"
         | "--embeddings-connectors"
         | "--audio-vae"
         | "--hires-upscalers-dir"
@@ -297,7 +296,7 @@ fn file_action(name: &str) -> Option<Action> {
             }
         };
     }
-    Some(take!(Model Diffusion Llm LlmVision ClipL ClipG T5xxl Vae Taesd Controlnet Photomaker; ClipVision Upscaler))
+    Some(take!(Model Diffusion UncondDiffusion Llm LlmVision ClipL ClipG T5xxl Vae Taesd Controlnet Photomaker; ClipVision Upscaler))
 }
 
 /// State of the parser.
@@ -536,7 +535,11 @@ impl Reader {
 
     /// Reads the LoRAs: tags in the prompt, files in a folder.
     fn take_loras(&mut self, names_model: bool) {
-        let (prompt, tags) = take_loras(self.prompt.as_deref().unwrap_or_default());
+        let words = self.prompt.clone().unwrap_or_default();
+        let (prompt, tags) = take_loras(&words);
+        for note in lora_tag_notes(&words) {
+            self.leave_out(&["a strength of the text encoder"], note.trim_end_matches('.'));
+        }
         if self.prompt.is_some() {
             self.recipe.prompt = prompt;
         }

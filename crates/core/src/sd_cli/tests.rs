@@ -209,6 +209,21 @@ fn nothing_is_dropped_silently() {
 }
 
 #[test]
+fn how_a_model_is_opened_is_read() {
+    let line = "sd -m m --type q8_0 --tensor-type-rules '^vae\\.=f16' --mmap --uncond-diffusion-model u --vae-format sd3";
+    let it = pasted(line);
+    assert_eq!(it.left_out, []);
+    assert_eq!((it.recipe.weight_type, it.recipe.memory_map), (Some(TensorType::Q8_0), true));
+    assert_eq!((it.recipe.tensor_type_rules.to_string().as_str(), it.recipe.vae_format), ("^vae\\.=f16", Some(VaeFormat::Sd3)));
+    assert_eq!(it.recipe.files.get(FileRole::UncondDiffusion), Some(std::path::Path::new("u")));
+    assert_eq!(pasted("sd -m m --vae-format auto").recipe.vae_format, None);
+    let left_out = |line: &str| pasted(line).left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    assert!(left_out("sd -m m --type q9").contains("there is no \"q9\"; choose one of f32, f16"), "{}", left_out("sd -m m --type q9"));
+    assert!(left_out("sd -m m --vae-format sd9").contains("flux"), "{}", left_out("sd -m m --vae-format sd9"));
+    assert!(left_out("sd -m m --tensor-type-rules 'a=q8_0,b'").contains("\"b\" is no rule"));
+}
+
+#[test]
 fn pictures_of_a_person_are_named_by_their_folder() {
     let it = pasted("sd -m xl --photo-maker pm -p 'a woman img' --pm-id-images-dir ann --pm-id-embed-path ids.bin --pm-style-strength 30");
     assert_eq!(it.left_out, []);
@@ -344,7 +359,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
             proptest::collection::vec(any::<bool>(), 0..4),
             any::<bool>(),
         )),
-        any::<[bool; 7]>(),
+        any::<[bool; 8]>(),
         (
             0..512u32,
             proptest::option::of(proptest::sample::select(VaeFormat::ALL)),
@@ -385,6 +400,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
                 chroma_t5_mask: guidance.6[4],
                 resize_references: guidance.6[5],
                 number_references: guidance.6[6],
+                memory_map: guidance.6[7],
                 chroma_t5_padding: guidance.7.0,
                 vae_format: guidance.7.1,
                 weight_type: guidance.7.2,
