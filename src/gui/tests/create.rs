@@ -584,7 +584,7 @@ fn a_rule_that_cannot_be_read_stays_with_the_reason_until_it_is_mended() {
     studio.harness.get_by_label("More settings").click_accesskit();
     studio.harness.run_ok();
     studio.harness.run_ok();
-    let mut write = |studio: &mut Studio, words: &str| {
+    let write = |studio: &mut Studio, words: &str| {
         studio.harness.get_by_role_and_label(Role::TextInput, "Type rules").focus();
         studio.harness.run_ok();
         studio.press(Modifiers::COMMAND, Key::A);

@@ -175,15 +175,15 @@ fn what_guides_and_shortens_the_sampling_is_read_in_any_order() {
 #[test]
 fn nothing_is_dropped_silently() {
     let reasons = left_out(
-        "CUDA=1 sd-cli stray -m m --mmap --type q8_0 --shiny bright --glow --steps many -W 0 --backend te= --max-vram six --pm-style-strength 101 -o out.png \
+        "CUDA=1 sd-cli stray -m m --color --fps 9 --shiny bright --glow --steps many -W 0 --backend te= --max-vram six --pm-style-strength 101 -o out.png \
          --rpc-servers localhost:50052 --strength 0.5 --control-strength 1 --fa -M vid_gen --seed",
     );
     let begins = [
         "CUDA=1: not part of any option",
         "sd-cli: not part of any option",
         "stray: not part of any option",
-        "--mmap: Atelier does not have this setting",
-        "--type q8_0: Atelier does not have this setting",
+        "--color: Atelier does not have this setting",
+        "--fps 9: Atelier does not have this setting",
         "--shiny bright: unknown option",
         "--glow: unknown option",
         "--steps many: write a whole number above 0",
