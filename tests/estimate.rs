@@ -121,6 +121,10 @@ fn flags_and_pictures_to_start_from_are_part_of_it() {
     let picture = ImageSource::Pixels(Rgb8::new(64, 64, vec![99; 64 * 64 * 3]).unwrap());
     alone.check(&Recipe { flash_attention: !plain.flash_attention, ..plain.clone() });
     alone.check(&Recipe { weight_type: Some(TensorType::Q8_0), ..plain.clone() });
+    // Mapped weights that wait in RAM are counted, though they take none of their own.
+    for placement in [("cpu", ""), ("GPU0", "")] {
+        alone.check(&Recipe { memory_map: true, ..on(placement.0, placement.1, "") });
+    }
     alone.check(&Recipe { tensor_type_rules: "attention=q4_0,^model=q5_1".parse().unwrap(), ..on("GPU0", "", "") });
     alone.check(&Recipe { guidance: 3.0, negative_prompt: "rain, and much of it".into(), ..plain.clone() });
     alone.check(&Recipe { width: 96, height: 64, ..plain.clone() });

@@ -430,7 +430,6 @@ fn models(world: &mut World) {
     let convert = ["models", "convert", diffusion.to_str().unwrap(), "--type", "q8_0", "-o", copy.to_str().unwrap()];
     world.run(0, &[&convert[..], &["--dry-run"]].concat());
     world.run(0, &convert);
-    world.run(1, &convert);
     world.run(0, &["models", "du"]);
 }
 

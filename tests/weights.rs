@@ -75,6 +75,20 @@ fn where_converted_weights_wait_changes_no_byte() {
 }
 
 #[test]
+fn mapped_files_make_the_same_bytes_wherever_weights_wait() {
+    let alone = alone();
+    for placement in [placed("cpu", ""), placed("all=GPU0", ""), placed("all=GPU0", "all=cpu"), placed("all=GPU0", "all=disk")] {
+        let plain = Recipe { files: deep().clone(), placement: placement.clone(), ..recipe() };
+        let expected = alone.run(&plain).pixels().to_vec();
+        for weight_type in [None, Some(TensorType::Q8_0)] {
+            let read = alone.run(&Recipe { weight_type, ..plain.clone() }).pixels().to_vec();
+            assert_eq!(read == expected, weight_type.is_none());
+            assert_eq!(alone.run(&Recipe { weight_type, memory_map: true, ..plain.clone() }).pixels(), read, "{placement:?}");
+        }
+    }
+}
+
+#[test]
 fn where_a_model_does_not_fit_smaller_weights_are_offered_with_their_bytes() {
     let alone = alone();
     let of = |device: &str| Recipe { files: deep().clone(), placement: placed(&format!("all={device}"), ""), ..recipe() };

@@ -16,7 +16,7 @@ use super::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::placement::{self, Module, ModuleSet, OldFlags, PlacementError};
 use atelier_core::recipe::{
-    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PartialRecipe, PlacementText, Recipe, shaped_as, take_loras,
+    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PartialRecipe, PlacementText, Recipe, lora_tag_notes, shaped_as, take_loras,
 };
 use atelier_core::sd_cli::{self, CommandLine, ParsedCommand};
 use atelier_engine::{PreviewOptions, Task};
@@ -197,6 +197,7 @@ fn recipe_like(
         return Err(UsageError::NoPrompt(path.clone()));
     }
     let mut notes: Vec<String> = opened.as_ref().map(|picture| picture.sentences().collect()).unwrap_or_default();
+    notes.extend(picture.prompt.as_deref().map(lora_tag_notes).unwrap_or_default());
     let (mut recipe, name) = recipe_of_flags(picture, common, opened.as_ref(), lookup)?;
     if let (Some(path), Some(opened)) = (&like.like, &opened)
         && (like.finish || like.from_step.is_some())
@@ -356,6 +357,7 @@ fn recipe_of_flags(
         disabled_loras: Vec::new(),
         embeddings: usual.embeddings.into_iter().chain(embeddings).collect(),
         placement,
+        memory_map: devices.mmap,
         threads: threads(devices.threads),
         files: usual.files,
     };
@@ -389,6 +391,7 @@ fn files(flags: &ModelFlags) -> ModelFiles {
     let by_role = [
         (FileRole::Model, &flags.model),
         (FileRole::Diffusion, &flags.diffusion_model),
+        (FileRole::UncondDiffusion, &flags.uncond_diffusion_model),
         (FileRole::Llm, &flags.llm),
         (FileRole::LlmVision, &flags.llm_vision),
         (FileRole::ClipL, &flags.clip_l),

@@ -104,8 +104,8 @@ fn settings_are_printed_as_a_command_without_an_engine() {
     assert!(ran.out.starts_with("sd-cli --model model.gguf --prompt 'a lake' ") && ran.out.ends_with("--diffusion-fa\n"), "{}", ran.out);
     let again = print(&["generate", "--as-command", "--from-command", ran.out.trim()]);
     assert_eq!((again.exit, again.out), (Exit::Done, ran.out));
-    let lacking = print(&["generate", "--as-command", "--from-command", "sd -m m --mmap"]);
-    assert_eq!((lacking.exit, lacking.err.as_str()), (Exit::Done, "left out: --mmap: Atelier does not have this setting\n"));
+    let lacking = print(&["generate", "--as-command", "--from-command", "sd -m m --color"]);
+    assert_eq!((lacking.exit, lacking.err.as_str()), (Exit::Done, "left out: --color: Atelier does not have this setting\n"));
     assert_eq!(print(&["generate", "--as-command", "--from-command", "a cat"]).exit, Exit::Usage);
 }
 

@@ -68,6 +68,7 @@ impl HeaderCache {
         set.check_parts(family)?;
         set.check_text_encoder(family)?;
         set.check_decoder(family)?;
+        set.check_unconditional(family)?;
         set.check_controlnet(family)?;
         set.check_photomaker(family)?;
         notes.extend(set.guidance_input_note());
@@ -148,6 +149,10 @@ fn fix_roles(files: &mut Files, notes: &mut Vec<String>) -> Result<(), Problem> 
         let Some((path, known)) = files.get(&role) else { continue };
         let kind = &known.kind;
         if kind.role == Some(role) {
+            continue;
+        }
+        // By itself such a file is a diffusion module as any other.
+        if role == FileRole::UncondDiffusion && kind.role == Some(FileRole::Diffusion) {
             continue;
         }
         let name = file_name(path);
@@ -285,6 +290,24 @@ impl Set {
             return Err(Problem::new(
                 format!("{} does not belong to this model: it is {width} wide, and the model reads {needed}.", self.name(role)),
                 right_encoder(family),
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_unconditional(&self, family: Family) -> Result<(), Problem> {
+        let Some(known) = self.known(FileRole::UncondDiffusion) else { return Ok(()) };
+        let name = self.name(FileRole::UncondDiffusion);
+        if family != Family::Ideogram4 {
+            return Err(Problem::new(
+                format!("{name} is an unconditional diffusion file, which {} has no use for.", family.label()),
+                "Remove it, or choose a model of Ideogram 4.",
+            ));
+        }
+        if known.kind.family != Some(family) {
+            return Err(Problem::new(
+                format!("{name} is {}, and the model is {}.", known.kind.described(), family.label()),
+                format!("Choose the unconditional file that was made for {}.", family.label()),
             ));
         }
         Ok(())

@@ -230,6 +230,9 @@ pub(super) struct ModelFlags {
     /// Diffusion model without text encoder and VAE
     #[arg(long, alias = "diffusion", value_name = "FILE", help_heading = MODEL)]
     pub(super) diffusion_model: Option<PathBuf>,
+    /// Second diffusion model, for what the picture does not show (Ideogram 4)
+    #[arg(long, value_name = "FILE", help_heading = MODEL)]
+    pub(super) uncond_diffusion_model: Option<PathBuf>,
     /// Text encoder: language model (LLM)
     #[arg(long, value_name = "FILE", help_heading = MODEL)]
     pub(super) llm: Option<PathBuf>,
@@ -405,6 +408,8 @@ pub(super) struct DeviceFlags {
         help_heading = DEVICES
     )]
     pub(super) stream_layers: ModuleSet,
+    #[arg(long, help_heading = DEVICES, help = ROWS.memory_map.help())]
+    pub(super) mmap: bool,
     /// Devices that share the pictures of a batch: modules on the first one run on each
     #[arg(long, value_name = "DEVICE,...", default_value = "", hide_default_value = true, help_heading = DEVICES)]
     pub(super) split_batch: String,

@@ -276,6 +276,8 @@ fn every_flag_reaches_the_recipe() {
     let it = recipe_of(&[
         "--diffusion",
         "d",
+        "--uncond-diffusion-model",
+        "ud",
         "--llm",
         "l",
         "--llm_vision",
@@ -398,12 +400,14 @@ fn every_flag_reaches_the_recipe() {
         "Q8_0",
         "--tensor-type-rules",
         "^vae=f16",
+        "--mmap",
         "--increase-ref-index",
         "--disable-auto-resize-ref-image",
     ]);
     let roles: Vec<(FileRole, &str)> = it.files.iter().map(|(role, path)| (role, path.to_str().unwrap())).collect();
     let expected = [
         (FileRole::Diffusion, "d"),
+        (FileRole::UncondDiffusion, "ud"),
         (FileRole::Llm, "l"),
         (FileRole::LlmVision, "lv"),
         (FileRole::ClipL, "cl"),
@@ -493,6 +497,7 @@ fn every_flag_reaches_the_recipe() {
         disabled_loras: Vec::new(),
         embeddings: vec!["fog.safetensors".into()],
         placement,
+        memory_map: true,
         threads: Some(3),
     };
     assert_eq!(it, expected);
@@ -636,8 +641,8 @@ fn the_device_flags_of_an_early_sd_cli_are_a_placement() {
 
 #[test]
 fn a_pasted_command_stands_for_all_settings_and_keeps_what_it_lacks_in_sight() {
-    let it = job(&["generate", "--from-command", "sd-cli -m m.gguf -p 'a cat' --steps 4 --mmap", "-o", "x.png"]).unwrap();
-    assert_eq!(it.notes, ["left out: --mmap: Atelier does not have this setting"]);
+    let it = job(&["generate", "--from-command", "sd-cli -m m.gguf -p 'a cat' --steps 4 --color", "-o", "x.png"]).unwrap();
+    assert_eq!(it.notes, ["left out: --color: Atelier does not have this setting"]);
     let Task::Generate { recipe, .. } = it.task else { panic!("no recipe") };
     assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.seed), ("a cat", 4, 42));
     assert!(matches!(job(&["generate", "--from-command", "sd-cli -p 'a cat'"]), Err(UsageError::NoModel)));

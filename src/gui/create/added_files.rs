@@ -72,7 +72,9 @@ pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<
         }
     }
     take_files(parts, context);
-    context.shared.next.take_prompt_loras();
+    for note in context.shared.next.take_prompt_loras() {
+        context.notice(note);
+    }
     if !lines.is_empty() {
         context.notice(lines.join("\n"));
     }

@@ -84,6 +84,7 @@ panel_settings! {
     "Noise", More, "noise generator", "Show the random number generator of the noise (RNG, GPU or CPU noise).";
     "Sampler noise", More, "sampler's noise generator", "Show the random number generator of what samplers add (sampler RNG).";
     "Threads", More, "threads", "Show how many CPU threads compute.";
+    "Loading", More, "map files", "Show whether model files are mapped into memory (mmap).";
     "VAE tiling", More, "VAE tiling", "Show decoding in tiles (tiled VAE, tile size, tile overlap).";
     "VAE range", More, if VaeConvScale, "VAE range", "Show the safe range of SDXL's VAE (black pictures, no-half-vae, VAE conv scale).";
     "Attention", More, "flash attention", "Show flash attention (xformers, SDP).";
@@ -97,7 +98,7 @@ mod tests {
     fn rows() -> Vec<&'static str> {
         let source = include_str!("view/settings_panel.rs");
         let source = source.split("#[cfg(test)]").next().unwrap_or_default();
-        let calls = ["row(ui, \"", "_row(\n"].into_iter().flat_map(|call| source.split(call).skip(1).map(move |rest| (call, rest)));
+        let calls = ["row(ui, \"", "row_or(ui, \"", "_row(\n"].into_iter().flat_map(|call| source.split(call).skip(1).map(move |rest| (call, rest)));
         let name = |(call, rest): (&str, &'static str)| {
             let rest = if call.ends_with('\n') { rest.split_once('"')?.1 } else { rest };
             rest.split_once('"').map(|(name, _)| name)

@@ -17,6 +17,7 @@ const STRUCTS: &[(&str, &[&str])] = &[
             "llm_path",
             "llm_vision_path",
             "diffusion_model_path",
+            "uncond_diffusion_model_path",
             "vae_path",
             "taesd_path",
             "control_net_path",

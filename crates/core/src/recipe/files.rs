@@ -15,6 +15,8 @@ pub enum FileRole {
     Model,
     /// The diffusion module alone.
     Diffusion,
+    /// A second diffusion module, which computes what the picture does not show (Ideogram 4).
+    UncondDiffusion,
     /// A language model used as text encoder (Qwen3, Mistral, ...).
     Llm,
     /// The vision half of such a language model (mmproj).
@@ -41,9 +43,10 @@ pub enum FileRole {
 
 impl FileRole {
     /// Every role, in the order in which a person fills them in.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Model,
         Self::Diffusion,
+        Self::UncondDiffusion,
         Self::Llm,
         Self::LlmVision,
         Self::ClipL,
@@ -63,6 +66,7 @@ impl FileRole {
         match self {
             Self::Model => "model",
             Self::Diffusion => "diffusion",
+            Self::UncondDiffusion => "uncond_diffusion",
             Self::Llm => "llm",
             Self::LlmVision => "llm_vision",
             Self::ClipL => "clip_l",
@@ -83,6 +87,7 @@ impl FileRole {
         match self {
             Self::Model => "Full model",
             Self::Diffusion => "Diffusion",
+            Self::UncondDiffusion => "Unconditional diffusion",
             Self::Llm => "Text encoder (LLM)",
             Self::LlmVision => "LLM vision",
             Self::ClipL => "Text encoder (CLIP-L)",
@@ -102,7 +107,7 @@ impl FileRole {
     #[must_use]
     pub const fn module(self) -> Module {
         match self {
-            Self::Model | Self::Diffusion => Module::Diffusion,
+            Self::Model | Self::Diffusion | Self::UncondDiffusion => Module::Diffusion,
             Self::ClipL => Module::ClipL,
             Self::ClipG => Module::ClipG,
             Self::T5xxl => Module::T5,
@@ -130,6 +135,7 @@ impl FileRole {
             Self::Upscaler => Some("An upscaler works on finished pictures, and has no part in generating them: use `atelier upscale`."),
             Self::Model
             | Self::Diffusion
+            | Self::UncondDiffusion
             | Self::Llm
             | Self::LlmVision
             | Self::ClipL

@@ -3,22 +3,54 @@
 
 const TAGS: [&str; 2] = ["<lora:", "<lyco:"];
 
+/// A LoRA that a prompt names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoraTag<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its strength; the model's, where the tag has two.
+    pub strength: f32,
+    /// Its strength in the text encoder, where that is another one.
+    encoder_strength: Option<f32>,
+}
+
+impl LoraTag<'_> {
+    /// What is not done as the tag says, as a sentence: a LoRA has one strength here.
+    #[must_use]
+    pub fn note(&self) -> Option<String> {
+        let Self { name, strength, encoder_strength } = self;
+        encoder_strength.map(|other| format!("LoRA {name}: strength {strength} also in the text encoder, instead of {other}."))
+    }
+}
+
+/// Sentences on what is not done as the tags of a prompt say.
+#[must_use]
+pub fn lora_tag_notes(prompt: &str) -> Vec<String> {
+    let mut notes = Vec::new();
+    // Nothing is taken.
+    let _ = take_loras_if(prompt, |tag| {
+        notes.extend(tag.note());
+        false
+    });
+    notes
+}
+
 /// Takes every `<lora:name:strength>` out of a prompt, with one space before it: the rest of it,
 /// and names and strengths in their order.
 #[must_use]
 pub fn take_loras(prompt: &str) -> (String, Vec<(String, f32)>) {
     let mut loras = Vec::new();
-    let prompt_left = take_loras_if(prompt, |name, strength| {
-        loras.push((name.to_owned(), strength));
+    let prompt_left = take_loras_if(prompt, |tag| {
+        loras.push((tag.name.to_owned(), tag.strength));
         true
     });
     (prompt_left, loras)
 }
 
 /// Takes those tags out of a prompt, with one space before them, for which `take` returns true,
-/// given name and strength; returns the rest.
+/// returns the rest.
 #[must_use]
-pub fn take_loras_if(prompt: &str, mut take: impl FnMut(&str, f32) -> bool) -> String {
+pub fn take_loras_if(prompt: &str, mut take: impl FnMut(LoraTag<'_>) -> bool) -> String {
     let mut prompt_left = String::new();
     let mut rest = prompt;
     while let Some(at) = next_tag(rest) {
@@ -28,10 +60,11 @@ pub fn take_loras_if(prompt: &str, mut take: impl FnMut(&str, f32) -> bool) -> S
         let inside = closed.and_then(|(inside, after)| {
             let mut parts = inside.split(':').skip(1);
             let name = parts.next().filter(|name| !name.is_empty())?;
-            Some((name, strength(parts)?, after))
+            let (strength, encoder) = strengths(parts)?;
+            Some((LoraTag { name, strength, encoder_strength: encoder.filter(|it| *it != strength) }, after))
         });
         match inside {
-            Some((name, strength, after)) if take(name, strength) => {
+            Some((tag, after)) if take(tag) => {
                 prompt_left.push_str(before.strip_suffix(' ').unwrap_or(before));
                 rest = after;
             }
@@ -51,25 +84,27 @@ fn next_tag(text: &str) -> Option<usize> {
     text.match_indices('<').map(|(at, _)| at).find(|at| text.get(*at..).is_some_and(|tag| TAGS.iter().any(|it| tag.starts_with(it))))
 }
 
-/// The strength after a name: `0.5`, of text encoder and model `0.5:0.9`, or by name
-/// `te=0.5:unet=0.9`. The model's counts; `None` where it is no number.
-fn strength<'a>(parts: impl Iterator<Item = &'a str>) -> Option<f32> {
+/// The strengths after a name, of the model and of the text encoder: `0.5` is that of both,
+/// `0.5:0.9` and `te=0.5:unet=0.9` have the text encoder's first. `None` where one is no number.
+fn strengths<'a>(parts: impl Iterator<Item = &'a str>) -> Option<(f32, Option<f32>)> {
     let number = |text: &str| text.parse::<f32>().ok().filter(|it| it.is_finite());
-    let (mut by_place, mut by_name) = (Vec::new(), None);
+    let (mut by_place, mut by_name, mut encoder) = (Vec::new(), None, None);
     for part in parts {
         match part.split_once('=') {
             Some(("unet", value)) => by_name = Some(number(value)?),
-            Some(("te", value)) => by_name = by_name.or(Some(number(value)?)),
+            Some(("te", value)) => encoder = Some(number(value)?),
             // Weights of single blocks.
             Some(_) => {}
             None => by_place.push(part),
         }
     }
     let model = by_place.get(1).and_then(|text| number(text));
-    match (by_name.or(model), by_place.first()) {
-        (Some(strength), _) => Some(strength),
-        (None, Some(text)) => number(text),
-        (None, None) => Some(1.0),
+    let first = by_place.first().map(|text| number(text).ok_or(())).transpose();
+    let encoder = encoder.or(first.ok().flatten());
+    match (by_name.or(model).or(encoder), first) {
+        (Some(strength), _) => Some((strength, encoder)),
+        (None, Err(())) => None,
+        (None, Ok(_)) => Some((1.0, None)),
     }
 }
 
@@ -94,8 +129,19 @@ mod tests {
     }
 
     #[test]
+    fn a_strength_of_its_own_in_the_text_encoder_is_told() {
+        let notes =
+            lora_tag_notes("a <lora:a:0.5:0.9> <lora:b:unet=0.8:te=0> <lora:c:0.3> <lora:d:0.6:0.6> <lora:e:te=0.7> <lora:f:0.4:OUTD>");
+        let expected = [
+            "LoRA a: strength 0.9 also in the text encoder, instead of 0.5.",
+            "LoRA b: strength 0.8 also in the text encoder, instead of 0.",
+        ];
+        assert_eq!(notes, expected);
+    }
+
+    #[test]
     fn tags_that_are_not_wanted_stay() {
-        let left = take_loras_if("a <lora:ink:0.5> lake <lora:oil>", |name, _| name == "oil");
+        let left = take_loras_if("a <lora:ink:0.5> lake <lora:oil>", |tag| tag.name == "oil");
         assert_eq!(left, "a <lora:ink:0.5> lake");
     }
 

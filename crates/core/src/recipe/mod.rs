@@ -39,7 +39,7 @@ pub use form::{FileForm, LocalFile, StoredFile, bare_name};
 pub use hires::{Hires, LatentUpscaler, RedrawTiles};
 pub use image::{ImageSource, Rgb8};
 pub use inputs::{InitImage, Lora, PictureInfo, PlacementText, shaped_as};
-pub use lora_tags::{take_loras, take_loras_if};
+pub use lora_tags::{LoraTag, lora_tag_notes, take_loras, take_loras_if};
 pub use part::{Part, RequiredFile};
 pub use person::{Person, check_person_word};
 pub use recall::RecallPart;

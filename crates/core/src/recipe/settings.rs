@@ -368,6 +368,9 @@ settings! {
     embeddings: Vec<PathBuf> = Vec::new(), "embeddings", Embeddings, [Steps Memory], rare;
     /// Devices on which modules run and weights live.
     placement: PlacementText = PlacementText::default(), "placement", Machine, [Opening], rare;
+    /// Map model files into memory in place of reading them: weights that the CPU computes with take
+    /// no memory of their own. A file that changes or goes away meanwhile ends the program.
+    memory_map: bool = false, "memory mapping", Machine, [Memory Opening], rare;
     /// CPU threads.
     threads: Option<u32> = None, in 1..=4096, "threads", Machine, [Memory Opening], rare;
 }

@@ -17,9 +17,10 @@ pub use write::{CommandLine, write};
 use crate::recipe::{FileRole, Recipe};
 
 /// Flags for the files of each role that has an effect; the first name is the one that is written.
-const FILE_FLAGS: [(FileRole, &[&str]); 11] = [
+const FILE_FLAGS: [(FileRole, &[&str]); 12] = [
     (FileRole::Model, &["--model", "-m"]),
     (FileRole::Diffusion, &["--diffusion-model"]),
+    (FileRole::UncondDiffusion, &["--uncond-diffusion-model"]),
     (FileRole::Llm, &["--llm", "--qwen2vl"]),
     (FileRole::LlmVision, &["--llm_vision", "--qwen2vl_vision"]),
     (FileRole::ClipL, &["--clip_l"]),

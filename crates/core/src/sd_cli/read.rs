@@ -8,8 +8,7 @@ use std::str::FromStr;
 use super::{FILE_FLAGS, HERE, LORA_APPLY_MODE, defaults, shell};
 use crate::placement::{ModuleSet, OldFlags, check_shape, is_device_flag};
 use crate::recipe::{
-    CacheMode, FileRole, Hires, ImageSource, InitImage, LatentUpscaler, Lora, ModelFiles, Person, PlacementText, Preprocessor, Recipe, RulesError,
-    SkipLayers, StepCache, take_loras,
+    CacheMode, FileRole, Hires, ImageSource, InitImage, LatentUpscaler, Lora, ModelFiles, Person, PlacementText, Preprocessor, Recipe, RulesError, SkipLayers, StepCache, lora_tag_notes, take_loras,
 };
 
 /// A command line after parsing.
@@ -190,6 +189,7 @@ fn action(name: &str) -> Option<Action> {
         "--tensor-type-rules" => {
             Value(|it, text| set(&mut it.recipe.tensor_type_rules, text.parse().map_err(|error: RulesError| error.to_string())?))
         }
+        "--mmap" => Flag(|it| it.recipe.memory_map = true),
         "--increase-ref-index" => Flag(|it| it.recipe.number_references = true),
         "--disable-auto-resize-ref-image" => Flag(|it| it.recipe.resize_references = false),
         "--clip-skip" => Value(|it, text| set(&mut it.recipe.clip_skip, whole(text)?)),
@@ -266,11 +266,9 @@ fn action(name: &str) -> Option<Action> {
         | "--color"
         | "--convert-name"
         | "--preview-noisy"
-        | "--mmap"
         | "--disable-image-metadata"
         | "--temporal-tiling" => UnsupportedFlag,
         "--high-noise-diffusion-model"
-        | "--uncond-diffusion-model"
         | "--embeddings-connectors"
         | "--audio-vae"
         | "--end-img"
@@ -312,7 +310,7 @@ fn file_action(name: &str) -> Option<Action> {
             }
         };
     }
-    Some(take!(Model Diffusion Llm LlmVision ClipL ClipG T5xxl Vae Taesd Controlnet Photomaker; ClipVision Upscaler))
+    Some(take!(Model Diffusion UncondDiffusion Llm LlmVision ClipL ClipG T5xxl Vae Taesd Controlnet Photomaker; ClipVision Upscaler))
 }
 
 /// State of the parser.
@@ -593,7 +591,11 @@ impl Reader {
 
     /// Reads the LoRAs: tags in the prompt, files in a folder.
     fn take_loras(&mut self, names_model: bool) {
-        let (prompt, tags) = take_loras(self.prompt.as_deref().unwrap_or_default());
+        let words = self.prompt.clone().unwrap_or_default();
+        let (prompt, tags) = take_loras(&words);
+        for note in lora_tag_notes(&words) {
+            self.leave_out(&["a strength of the text encoder"], note.trim_end_matches('.'));
+        }
         if self.prompt.is_some() {
             self.recipe.prompt = prompt;
         }

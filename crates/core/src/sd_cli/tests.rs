@@ -222,15 +222,15 @@ fn a_second_pass_is_as_sd_cli_has_it() {
 #[test]
 fn nothing_is_dropped_silently() {
     let reasons = left_out(
-        "CUDA=1 sd-cli stray -m m --mmap --type q8_0 --shiny bright --glow --steps many -W 0 --backend te= --max-vram six --pm-style-strength 101 -o out.png \
+        "CUDA=1 sd-cli stray -m m --color --fps 9 --shiny bright --glow --steps many -W 0 --backend te= --max-vram six --pm-style-strength 101 -o out.png \
          --rpc-servers localhost:50052 --strength 0.5 --control-strength 1 --fa -M vid_gen --seed",
     );
     let begins = [
         "CUDA=1: not part of any option",
         "sd-cli: not part of any option",
         "stray: not part of any option",
-        "--mmap: Atelier does not have this setting",
-        "--type q8_0: Atelier does not have this setting",
+        "--color: Atelier does not have this setting",
+        "--fps 9: Atelier does not have this setting",
         "--shiny bright: unknown option",
         "--glow: unknown option",
         "--steps many: write a whole number above 0",
@@ -253,6 +253,21 @@ fn nothing_is_dropped_silently() {
     assert_eq!(left_out("sd -p '<lora:|high_noise|x:1>' -m m"), ["<lora:|high_noise|x:1>: Atelier does not have this setting"]);
     assert_eq!(left_out("sd -m m --vae v --tae t").len(), 1);
     assert_eq!(left_out("sd -m m --vae v --tae t --taesd-preview-only"), Vec::<String>::new());
+}
+
+#[test]
+fn how_a_model_is_opened_is_read() {
+    let line = "sd -m m --type q8_0 --tensor-type-rules '^vae\\.=f16' --mmap --uncond-diffusion-model u --vae-format sd3";
+    let it = pasted(line);
+    assert_eq!(it.left_out, []);
+    assert_eq!((it.recipe.weight_type, it.recipe.memory_map), (Some(TensorType::Q8_0), true));
+    assert_eq!((it.recipe.tensor_type_rules.to_string().as_str(), it.recipe.vae_format), ("^vae\\.=f16", Some(VaeFormat::Sd3)));
+    assert_eq!(it.recipe.files.get(FileRole::UncondDiffusion), Some(std::path::Path::new("u")));
+    assert_eq!(pasted("sd -m m --vae-format auto").recipe.vae_format, None);
+    let left_out = |line: &str| pasted(line).left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    assert!(left_out("sd -m m --type q9").contains("there is no \"q9\"; choose one of f32, f16"), "{}", left_out("sd -m m --type q9"));
+    assert!(left_out("sd -m m --vae-format sd9").contains("flux"), "{}", left_out("sd -m m --vae-format sd9"));
+    assert!(left_out("sd -m m --tensor-type-rules 'a=q8_0,b'").contains("\"b\" is no rule"));
 }
 
 #[test]
@@ -391,7 +406,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
             proptest::collection::vec(any::<bool>(), 0..4),
             any::<bool>(),
         )),
-        any::<[bool; 7]>(),
+        any::<[bool; 8]>(),
         (
             0..512u32,
             proptest::option::of(proptest::sample::select(VaeFormat::ALL)),
@@ -432,6 +447,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
                 chroma_t5_mask: guidance.6[4],
                 resize_references: guidance.6[5],
                 number_references: guidance.6[6],
+                memory_map: guidance.6[7],
                 chroma_t5_padding: guidance.7.0,
                 vae_format: guidance.7.1,
                 weight_type: guidance.7.2,

@@ -122,6 +122,7 @@ pub fn write(recipe: &Recipe) -> CommandLine {
         ("--diffusion-fa", recipe.flash_attention),
         ("--vae-tiling", recipe.vae_tiling),
         ("--force-sdxl-vae-conv-scale", recipe.vae_conv_scale),
+        ("--mmap", recipe.memory_map),
         ("--circularx", recipe.seamless_x),
         ("--circulary", recipe.seamless_y),
         ("--qwen-image-zero-cond-t", recipe.zero_cond_t),

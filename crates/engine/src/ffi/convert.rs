@@ -59,7 +59,7 @@ pub(crate) fn convert(params: &ConversionParams<'_>, output: Option<&Path>, call
 /// What the engine puts before the names of a file of this role (`new_sd_ctx`).
 const fn prefix(role: FileRole) -> &'static str {
     match role {
-        FileRole::Diffusion => "model.diffusion_model.",
+        FileRole::Diffusion | FileRole::UncondDiffusion => "model.diffusion_model.",
         FileRole::Llm => "text_encoders.llm.",
         FileRole::LlmVision => "text_encoders.llm.visual.",
         FileRole::ClipL => "text_encoders.clip_l.transformer.",

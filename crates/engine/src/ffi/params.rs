@@ -164,6 +164,7 @@ impl RawContextParams {
         let mut role = |role| strings.path(params.files.get(role));
         raw.model_path = role(FileRole::Model)?;
         raw.diffusion_model_path = role(FileRole::Diffusion)?;
+        raw.uncond_diffusion_model_path = role(FileRole::UncondDiffusion)?;
         raw.llm_path = role(FileRole::Llm)?;
         raw.llm_vision_path = role(FileRole::LlmVision)?;
         raw.clip_l_path = role(FileRole::ClipL)?;
@@ -189,6 +190,7 @@ impl RawContextParams {
         raw.chroma_t5_mask_pad = i32::try_from(settings.chroma_t5_padding).unwrap_or(1);
         raw.vae_format = settings.vae_format.map_or(sd_vae_format_t::SD_VAE_FORMAT_AUTO, raw_vae_format);
         raw.wtype = settings.weight_type.map_or(sd_type_t::SD_TYPE_COUNT, raw_tensor_type);
+        raw.enable_mmap = settings.memory_map;
         raw.tensor_type_rules = strings.text(&settings.tensor_type_rules.to_string())?;
         let is_direct = |module| direct_convolutions(&params.placement.assignment(module).runs_on).include(module);
         raw.diffusion_conv_direct = is_direct(Module::Diffusion) && is_direct(Module::Controlnet);

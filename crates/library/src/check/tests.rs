@@ -252,3 +252,33 @@ fn only_some_families_look_at_reference_pictures_and_files_without_effect_are_le
     assert_eq!(checked.notes, [FileRole::ClipVision.without_effect().unwrap()]);
     assert!(Family::Flux.looks_at_references() && Family::QwenImage.looks_at_references() && !Family::Sdxl.looks_at_references());
 }
+
+/// The least by which both are told: names alone.
+fn ideogram(path: &Path) -> PathBuf {
+    let names = ["embed_image_indicator.weight", "layers.0.attention.qkv.weight"];
+    let mut tensors = serde_json::Map::new();
+    for (name, at) in names.iter().zip(0u64..) {
+        tensors.insert((*name).to_owned(), serde_json::json!({"dtype": "F16", "shape": [2, 2], "data_offsets": [at * 8, at * 8 + 8]}));
+    }
+    let header = serde_json::to_string(&tensors).unwrap();
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.as_bytes());
+    bytes.extend([0; 16]);
+    std::fs::write(path, bytes).unwrap();
+    path.to_owned()
+}
+
+#[test]
+fn an_unconditional_diffusion_file_goes_with_ideogram_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let own = ideogram(&dir.path().join("uncond.safetensors"));
+    let mut files = tiny(dir.path(), &Options::default());
+    files.set(FileRole::UncondDiffusion, &own);
+    assert!(problem(&files, &[]).advice.sentence.contains("which Z-Image has no use for"), "{}", problem(&files, &[]));
+    let zimage = files.get(FileRole::Diffusion).unwrap().to_owned();
+    files.set(FileRole::Diffusion, ideogram(&dir.path().join("ideogram.safetensors")));
+    // What is still missing is its encoder or its VAE, and no role is wrong.
+    assert!(!problem(&files, &[]).advice.sentence.contains("uncond"), "{}", problem(&files, &[]));
+    files.set(FileRole::UncondDiffusion, zimage);
+    assert!(!problem(&files, &[]).advice.sentence.is_empty());
+}

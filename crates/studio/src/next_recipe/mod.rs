@@ -108,19 +108,21 @@ impl NextRecipe {
     }
 
     /// Takes the LoRAs that the prompt names, and whose files are known, into the recipe's list.
-    pub fn take_prompt_loras(&mut self) {
-        let mut named: Vec<Lora> = Vec::new();
+    /// Returns sentences on what is not done as the prompt says.
+    pub fn take_prompt_loras(&mut self) -> Vec<String> {
+        let (mut named, mut notes): (Vec<Lora>, Vec<String>) = Default::default();
         let known = || self.recipe.loras.iter().map(|lora| &lora.path).chain(&self.lora_files).map(PathBuf::as_path);
-        let prompt = take_loras_if(&self.recipe.prompt, |name, strength| {
-            let Some(path) = lora_named(name, known()) else { return false };
-            named.push(Lora { path: path.to_owned(), strength });
+        let prompt = take_loras_if(&self.recipe.prompt, |tag| {
+            let Some(path) = lora_named(tag.name, known()) else { return false };
+            named.push(Lora { path: path.to_owned(), strength: tag.strength });
+            notes.extend(tag.note());
             true
         });
-        if named.is_empty() {
-            return;
+        if !named.is_empty() {
+            self.recipe.prompt = prompt;
+            add_named_loras(&mut self.recipe.loras, named);
         }
-        self.recipe.prompt = prompt;
-        add_named_loras(&mut self.recipe.loras, named);
+        notes
     }
 
     /// Uses a LoRA, with strength 1 where it is new.
@@ -222,7 +224,9 @@ impl NextRecipe {
         if self.recipe.control.is_none() {
             self.recipe.control = own;
         }
-        self.take_prompt_loras();
+        for note in self.take_prompt_loras() {
+            tracing::info!("{note}");
+        }
     }
 
     /// Reads the negative prompt as the built-in model does where it is the one in use: earlier

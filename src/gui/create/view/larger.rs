@@ -92,9 +92,8 @@ fn settings(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     optional_row(ui, "Steps", &mut hires.steps, 20, ROWS.steps.limits, 0.2, hover);
     let hover = "Noise levels of the second pass, separated by commas, in place of its schedule, strength and steps.";
     text_row(ui, "Hires sigmas", "3.5, 1.2, 0", &numbers_text(&hires.sigmas), hover, |text| {
-        if let Ok(sigmas) = numbers(text) {
-            hires.sigmas = sigmas;
-        }
+        hires.sigmas = numbers(text).map_err(|reason| sentence(&reason))?;
+        Ok(())
     });
     tile_rows(ui, hires);
     // Latents are those that the first pass made.

@@ -577,6 +577,8 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                 0.1,
                 "CPU threads. Off: all cores, or all but one if there are more than four.",
             );
+            let mapping = "Map model files into memory in place of reading them. Takes less memory where the CPU computes, and ends the program if such a file changes meanwhile.";
+            row(ui, "Loading", |ui| ui.checkbox(&mut recipe.memory_map, "Map files").on_hover_text(mapping));
             let tiling = "Decode the picture in tiles: needs less memory, takes slightly longer.";
             row(ui, "VAE tiling", |ui| ui.checkbox(&mut recipe.vae_tiling, "Save memory").on_hover_text(tiling));
             if recipe.vae_tiling {
@@ -636,6 +638,7 @@ fn changed_details(recipe: &Recipe) -> Vec<&'static str> {
         clip_skip: recipe.clip_skip,
         rng: recipe.rng,
         sampler_rng: recipe.sampler_rng,
+        memory_map: recipe.memory_map,
         threads: recipe.threads,
         vae_tiling: recipe.vae_tiling,
         vae_tile_size: recipe.vae_tile_size,

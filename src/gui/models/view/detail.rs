@@ -1,11 +1,11 @@
 //! Details of a model: commands, download, variants, files, settings, licence, disk space.
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use eframe::egui::{Align, Frame, Grid, Label, Layout, Margin, ProgressBar, RichText, ScrollArea, Ui, vec2};
 
 use crate::gui::command::{Command, Commands};
+use crate::gui::due;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::models;
@@ -17,6 +17,9 @@ use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{bold, icon_button, small};
 use atelier_core::format::file_size;
+
+/// Seconds between two looks at the progress of a copy.
+const PROGRESS_SECS: f64 = 0.2;
 
 pub(crate) fn detail_panel(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) {
     ScrollArea::vertical().id_salt(("model details", &model.id)).auto_shrink([false, false]).show(ui, |ui| {
@@ -328,7 +331,7 @@ fn copy_row(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCa
             ui.add(ProgressBar::new(part).text(words)).accessible_name(format!("Copy of {}", model.name));
             named_button(ui, state, commands, models::Command::StopCopy, "");
             // Another thread counts.
-            ui.ctx().request_repaint_after(Duration::from_millis(200));
+            due::wake_in(ui.ctx(), PROGRESS_SECS);
         }
         _ if model.copied_file().is_some() => {
             named_button(ui, state, commands, models::Command::CopyModel(model.id.clone()), &format!("of {}", model.name));

@@ -217,7 +217,9 @@ fn a_smaller_copy_is_made_beside_its_model_and_can_be_used() {
     let (_, smallest) = *sizes.copies.last().unwrap();
     assert!(smallest < sizes.original_bytes / 2 && sizes.copies.len() > 2, "{sizes:?}");
     studio.harness.check_accessibility();
-    studio.click(&format!("Q4_0 · {}", atelier_core::format::file_size(smallest)));
+    let q4 = format!("Q4_0 · {}", atelier_core::format::file_size(smallest));
+    studio.harness.get_by_role_and_label(Role::RadioButton, &q4).click();
+    studio.harness.run_ok();
     studio.click("Make the copy");
     studio.until_notice(&format!("A copy of Mine is made: {}.", atelier_core::format::file_size(smallest)));
     let copy = paths.models.join("tiny-zimage-Q4_0.gguf");

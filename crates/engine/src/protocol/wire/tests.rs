@@ -144,6 +144,7 @@ fn recipe() -> Recipe {
         disabled_loras: vec![Lora { path: "oil.safetensors".into(), strength: 0.2 }],
         embeddings: vec!["fog.safetensors".into()],
         placement: placement(),
+        memory_map: true,
         threads: Some(3),
     }
 }
