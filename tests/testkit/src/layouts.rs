@@ -153,7 +153,10 @@ const FLUX: [(&str, &[&str]); 20] = [
     ("time_in.out_layer", &["time_text_embed.timestep_embedder.linear_2"]),
     ("double_blocks.#.img_mod.lin", &["transformer_blocks.#.norm1.linear"]),
     ("double_blocks.#.txt_mod.lin", &["transformer_blocks.#.norm1_context.linear"]),
-    ("double_blocks.#.img_attn.qkv", &["transformer_blocks.#.attn.to_q", "transformer_blocks.#.attn.to_k", "transformer_blocks.#.attn.to_v"]),
+    (
+        "double_blocks.#.img_attn.qkv",
+        &["transformer_blocks.#.attn.to_q", "transformer_blocks.#.attn.to_k", "transformer_blocks.#.attn.to_v"],
+    ),
     (
         "double_blocks.#.txt_attn.qkv",
         &["transformer_blocks.#.attn.add_q_proj", "transformer_blocks.#.attn.add_k_proj", "transformer_blocks.#.attn.add_v_proj"],
