@@ -70,7 +70,7 @@ fn picture(index: usize, numbers: &mut Numbers) -> NewPicture {
         height: 1024 + 256 * (index % 3) as u32,
         prompt: Some(numbers.prompt(index)),
         negative_prompt: Some("blurred, fog, frame, text".to_owned()),
-        seed: Some(numbers.below(1 << 32) as u64),
+        seed: Some(numbers.below(1 << 32)),
         steps: Some(20 + numbers.below(20) as u32),
         guidance: Some(numbers.below(16) as f32 / 2.0),
         sampler: Some("euler_a".to_owned()),

@@ -67,6 +67,12 @@ impl Shared {
         cards.filter_map(|card| Some((card, card.files.iter().find_map(|file| file.path.as_deref())?)))
     }
 
+    /// Whether left and right, top and bottom of the next picture continue each other.
+    #[must_use]
+    pub const fn seamless(&self) -> [bool; 2] {
+        [self.next.recipe.seamless_x, self.next.recipe.seamless_y]
+    }
+
     /// Width and height in pixels that suit the chosen model.
     #[must_use]
     pub fn usual_size(&self) -> (u32, u32) {

@@ -117,6 +117,8 @@ pub enum Command {
     Upright,
     /// Exchange left and right of the view.
     Flip,
+    /// Show copies of the picture around it, or not.
+    ToggleCopies,
     /// Generate what the document asks for.
     Generate,
     /// Generate what each region covers, by its words.
@@ -169,6 +171,7 @@ impl FeatureCommand for Command {
         (Self::Upright, Shortcut::when_idle(Modifiers::NONE, Key::Num5)),
         (Self::TurnRight, Shortcut::when_idle(Modifiers::NONE, Key::Num6)),
         (Self::Flip, Shortcut::when_idle(Modifiers::NONE, Key::H)),
+        (Self::ToggleCopies, Shortcut::when_idle(Modifiers::NONE, Key::W)),
         (Self::ClearLayer, Shortcut::when_idle(Modifiers::NONE, Key::Delete)),
         (Self::Accept, Shortcut::when_idle(Modifiers::NONE, Key::Enter)),
         (Self::Discard, Shortcut::when_idle(Modifiers::NONE, Key::Backspace)),
@@ -264,6 +267,9 @@ impl FeatureCommand for Command {
             Self::TurnRight => ("Rotate the view right", "Rotate the view to the right. The picture is not changed."),
             Self::Upright => ("Show upright", "Reset the rotation of the view."),
             Self::Flip => ("Flip the view", "Mirror the view. The picture is not changed."),
+            Self::ToggleCopies => {
+                ("Show it tiled", "Show copies of the seamless picture around it, to see its borders. Paint over them too.")
+            }
             Self::Generate => ("Generate", "Generate according to the canvas."),
             Self::GenerateRegions => ("Generate every region", "Generate each region with its own prompt, one after another."),
             Self::ShowCandidate(_) => ("Show this candidate", "Preview this candidate."),
@@ -319,6 +325,9 @@ impl FeatureCommand for Command {
                 edited.and(shared.next.ready().or_else(without_prompt).map_err(UnmetRequirement::sentence))
             }
             Self::Accept | Self::Discard | Self::DiscardAll | Self::NextCandidate | Self::PreviousCandidate => candidate(),
+            Self::ToggleCopies if shared.seamless() == [false; 2] => {
+                edited.and(Err("The picture is not seamless. Switch seamless tiling on first."))
+            }
             Self::Open => no_dialog(),
             Self::Save | Self::SaveAs | Self::Export(_) => edited.map(drop).and_then(|()| no_dialog()),
             Self::OpenFile(_) => Ok(()),

@@ -13,15 +13,16 @@ const SNAP: f32 = 8.0;
 /// Folds in what the pointer did.
 pub(crate) fn update(state: &mut State, inputs: Vec<PointerInput>, context: &mut Context<'_>) {
     let (tool, mut options) = (state.tool, state.options);
+    let wraps = context.shared.seamless();
     let Some(document) = state.edited_mut() else { return };
     for input in inputs {
         match input {
             PointerInput::Press { at, shift, alt, reach } => {
                 if document.gesture.is_none() {
-                    press(document, tool, &mut options, (at, reach), (shift, alt), context);
+                    press(document, tool, &mut options, (at, reach), (shift, alt), wraps, context);
                 }
             }
-            PointerInput::Move { at, shift } => move_to(document, &mut options, at, shift),
+            PointerInput::Move { at, shift } => move_to(document, &mut options, at, shift, wraps),
             PointerInput::Release => {
                 if let Some(gesture) = document.gesture.take() {
                     finish(document, gesture, context);
@@ -42,6 +43,7 @@ fn press(
     options: &mut ToolOptions,
     (at, reach): (StrokePoint, f32),
     (shift, alt): (bool, bool),
+    wraps: [bool; 2],
     context: &mut Context<'_>,
 ) {
     let here = place(at);
@@ -55,14 +57,14 @@ fn press(
     }
     document.gesture = match tool {
         Tool::Brush | Tool::Pipette if alt || tool == Tool::Pipette => {
-            take_colour(document, options, at);
+            take_colour(document, options, at, wraps);
             Some(Gesture::Pipette)
         }
         Tool::Brush | Tool::Mask | Tool::Eraser => {
             let erases = tool == Tool::Eraser || alt;
             let ink = if erases { Ink::Eraser } else { Ink::Colour(options.colour) };
             let line_from = document.last_point.filter(|_| shift);
-            match Stroke::begin(&mut document.document, *options.brush_of(tool), ink, line_from.unwrap_or(at)) {
+            match Stroke::begin_wrapped(&mut document.document, *options.brush_of(tool), ink, line_from.unwrap_or(at), wraps) {
                 Ok((mut stroke, dirty)) => {
                     document.surface.mark(dirty);
                     if line_from.is_some() {
@@ -81,7 +83,7 @@ fn press(
         Tool::Rectangle => Some(Gesture::Rectangle(here, here, alt)),
         Tool::Gradient => Some(Gesture::Gradient(here, here, alt)),
         Tool::Bucket => {
-            let from = (at.x.floor() as i32, at.y.floor() as i32);
+            let from = pixel_at(document, at, wraps);
             fill(document, Shape::Bucket { from, tolerance: options.tolerance }, options.colour, alt, context);
             None
         }
@@ -96,7 +98,7 @@ fn press(
     document.ink = options.colour;
 }
 
-fn move_to(document: &mut OpenDocument, options: &mut ToolOptions, at: StrokePoint, shift: bool) {
+fn move_to(document: &mut OpenDocument, options: &mut ToolOptions, at: StrokePoint, shift: bool, wraps: [bool; 2]) {
     let here = place(at);
     match &mut document.gesture {
         Some(Gesture::Stroke(stroke)) => {
@@ -122,7 +124,7 @@ fn move_to(document: &mut OpenDocument, options: &mut ToolOptions, at: StrokePoi
             drag.frame = dragged(drag, here, shift).intersection(&document.document.content().bounds());
             document.crop = Some(drag.frame);
         }
-        Some(Gesture::Pipette) => take_colour(document, options, at),
+        Some(Gesture::Pipette) => take_colour(document, options, at, wraps),
         None => {}
     }
 }
@@ -144,15 +146,28 @@ fn dragged(drag: &FrameDrag, to: (f32, f32), freely: bool) -> PixelRect {
     PixelRect::between((left, top), (right, bottom))
 }
 
-fn take_colour(document: &OpenDocument, options: &mut ToolOptions, at: StrokePoint) {
-    if let Some(colour) = document.document.content().colour_at(at.x.floor() as i32, at.y.floor() as i32) {
+fn take_colour(document: &OpenDocument, options: &mut ToolOptions, at: StrokePoint, wraps: [bool; 2]) {
+    let (x, y) = pixel_at(document, at, wraps);
+    if let Some(colour) = document.document.content().colour_at(x, y) {
         options.colour = colour;
     }
+}
+
+/// The pixel at a place, which may be one of a copy beyond borders that continue each other.
+fn pixel_at(document: &OpenDocument, at: StrokePoint, [x_wraps, y_wraps]: [bool; 2]) -> (i32, i32) {
+    let bounds = document.document.content().bounds();
+    let inside = |at: f32, side: u32, wraps: bool| {
+        let at = at.floor() as i32;
+        if wraps { at.rem_euclid((side as i32).max(1)) } else { at }
+    };
+    (inside(at.x, bounds.width, x_wraps), inside(at.y, bounds.height, y_wraps))
 }
 
 /// Ends what the pointer is doing.
 pub(crate) fn finish(document: &mut OpenDocument, gesture: Gesture, context: &mut Context<'_>) {
     let colour = document.ink;
+    let wraps = context.shared.seamless();
+    let wrapped = |shape: Shape| if wraps == [false; 2] { shape } else { Shape::Wrapped { shape: Box::new(shape), wraps } };
     match gesture {
         Gesture::Stroke(stroke) => {
             document.last_point = Some(stroke.pointer());
@@ -161,14 +176,14 @@ pub(crate) fn finish(document: &mut OpenDocument, gesture: Gesture, context: &mu
         }
         Gesture::Lasso(points, erases) => {
             if points.len() >= 3 {
-                fill(document, Shape::Polygon(points), colour, erases, context);
+                fill(document, wrapped(Shape::Polygon(points)), colour, erases, context);
             }
         }
         Gesture::Rectangle(from, to, erases) => {
             let corner = |x: f32, y: f32| (x.round() as i32, y.round() as i32);
             let rect = PixelRect::between(corner(from.0.min(to.0), from.1.min(to.1)), corner(from.0.max(to.0), from.1.max(to.1)));
             if !rect.is_empty() {
-                fill(document, Shape::Rectangle(rect), colour, erases, context);
+                fill(document, wrapped(Shape::Rectangle(rect)), colour, erases, context);
             }
         }
         Gesture::Gradient(from, to, erases) => fill(document, Shape::Gradient { from, to }, colour, erases, context),

@@ -38,6 +38,8 @@ pub struct State {
     pub rotation: f32,
     /// Left and right have changed places.
     pub is_flipped: bool,
+    /// A picture whose borders continue each other is shown with copies of itself around it.
+    pub shows_copies: bool,
     /// Everything but the picture is hidden.
     pub hides_panels: bool,
     /// The layer whose name is being typed.

@@ -57,6 +57,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::TurnRight => state.rotation += TURN,
         Command::Upright => state.rotation = 0.0,
         Command::Flip => state.is_flipped = !state.is_flipped,
+        Command::ToggleCopies => state.shows_copies = !state.shows_copies,
         Command::Generate => generate::generate(state, context),
         Command::GenerateRegions => generate::generate_regions(state, context),
         Command::Open => files::choose_canvas(context),

@@ -98,6 +98,28 @@ fn a_picture_becomes_a_canvas_when_it_is_touched_and_not_before() {
 }
 
 #[test]
+fn a_seamless_picture_is_shown_tiled_and_painted_across_its_border() {
+    let mut studio = studio();
+    studio.take_tool(Key::B);
+    studio.press(Modifiers::NONE, Key::W);
+    assert!(!studio.app().state.canvas.shows_copies && !studio.sees("Show it tiled"), "its borders end it");
+    studio.app_mut().state.shared.next.recipe.seamless_x = true;
+    studio.harness.run_ok();
+    studio.click("Show it tiled");
+    assert!(studio.app().state.canvas.shows_copies);
+    studio.app_mut().state.canvas.options.brush.size = 6.0;
+    studio.draw((58.0, 30.0), (72.0, 30.0));
+    let ink = studio.app().state.canvas.options.colour;
+    for (x, y, colour) in [(60, 30, ink), (63, 30, ink), (0, 30, ink), (6, 30, ink), (20, 30, [120; 3]), (0, 60, [120; 3])] {
+        assert_eq!(studio.content().colour_at(x, y), Some(colour), "{x}, {y}");
+    }
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!((studio.content().colour_at(63, 30), studio.content().colour_at(6, 30)), (Some([120; 3]), Some([120; 3])));
+    studio.press(Modifiers::NONE, Key::W);
+    assert!(!studio.app().state.canvas.shows_copies);
+}
+
+#[test]
 fn only_the_tiles_that_were_painted_are_sent_to_the_graphics_card() {
     let mut studio = studio();
     studio.take_tool(Key::B);

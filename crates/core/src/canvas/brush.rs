@@ -91,6 +91,8 @@ pub struct Stroke {
     ink: Ink,
     layer: LayerId,
     before: DocumentContent,
+    /// Whether left and right, top and bottom continue each other.
+    wraps: [bool; 2],
     /// How much is covered, by the tile's index.
     coverage: BTreeMap<usize, Vec<u8>>,
     last: StrokePoint,
@@ -106,6 +108,21 @@ impl Stroke {
     /// # Errors
     /// Where the current layer cannot be changed.
     pub fn begin(document: &mut Document, brush: Brush, ink: Ink, at: StrokePoint) -> Result<(Self, PixelRect), LayerError> {
+        Self::begin_wrapped(document, brush, ink, at, [false; 2])
+    }
+
+    /// As [`begin`](Self::begin); `wraps`: whether what goes beyond the left or right border, and
+    /// the upper or lower one, comes back at the opposite one.
+    ///
+    /// # Errors
+    /// Where the current layer cannot be changed.
+    pub fn begin_wrapped(
+        document: &mut Document,
+        brush: Brush,
+        ink: Ink,
+        at: StrokePoint,
+        wraps: [bool; 2],
+    ) -> Result<(Self, PixelRect), LayerError> {
         let before = document.begin_pixels()?;
         let ink = match ink {
             Ink::Colour(chosen) => Ink::Colour(before.current_layer().ink(chosen)),
@@ -113,7 +130,7 @@ impl Stroke {
         };
         let layer = before.current();
         let coverage = BTreeMap::new();
-        let mut stroke = Self { brush: brush.checked(), ink, layer, before, coverage, last: at, since_dab: 0.0, pointer: at };
+        let mut stroke = Self { brush: brush.checked(), ink, layer, before, wraps, coverage, last: at, since_dab: 0.0, pointer: at };
         let changed = stroke.dab(at);
         stroke.paint(document, changed);
         Ok((stroke, changed))
@@ -189,8 +206,23 @@ impl Stroke {
         (self.brush.size * at.pressure.clamp(0.02, 1.0)).max(BRUSH_SIZES.0)
     }
 
-    /// Adds a dab to the coverage, and returns the rectangle in which it may have grown.
+    /// Adds a dab to the coverage, on both sides of borders that continue each other, and returns
+    /// the rectangle in which it may have grown.
     fn dab(&mut self, at: StrokePoint) -> PixelRect {
+        let bounds = self.before.bounds();
+        let [x_wraps, y_wraps] = self.wraps;
+        let across = places_around(at.x, bounds.left, bounds.width, x_wraps);
+        let down = places_around(at.y, bounds.top, bounds.height, y_wraps);
+        let mut changed = PixelRect::default();
+        for y in down.into_iter().flatten() {
+            for x in across.into_iter().flatten() {
+                changed = changed.union(&self.dab_at(StrokePoint { x, y, ..at }));
+            }
+        }
+        changed
+    }
+
+    fn dab_at(&mut self, at: StrokePoint) -> PixelRect {
         let radius = self.diameter(at) / 2.0;
         // The edge is at least a pixel wide, so that it is smooth.
         let outer = radius + 0.5;
@@ -238,6 +270,17 @@ impl Stroke {
             }
         });
     }
+}
+
+/// A place along a side that begins at `start`, or where it wraps its place inside and those one
+/// side before and after it.
+fn places_around(at: f32, start: i32, side: u32, wraps: bool) -> [Option<f32>; 3] {
+    if !wraps || side == 0 || !at.is_finite() {
+        return [Some(at), None, None];
+    }
+    let (start, side) = (start as f32, side as f32);
+    let inside = start + (at - start).rem_euclid(side);
+    [Some(inside - side), Some(inside), Some(inside + side)]
 }
 
 /// How much a dab covers at this squared distance from its middle.

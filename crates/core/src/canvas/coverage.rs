@@ -41,6 +41,26 @@ pub enum Shape {
     },
     /// The whole picture.
     All,
+    /// A polygon or rectangle of which what goes beyond a border comes back at the opposite one.
+    Wrapped {
+        /// The shape, which may lie beyond the borders.
+        shape: Box<Self>,
+        /// Whether left and right, top and bottom continue each other.
+        wraps: [bool; 2],
+    },
+}
+
+impl Shape {
+    /// A polygon or rectangle so many pixels to the right and further down; others as they are.
+    fn moved(&self, (dx, dy): (i32, i32)) -> Self {
+        match self {
+            Self::Polygon(points) => Self::Polygon(points.iter().map(|(x, y)| (x + dx as f32, y + dy as f32)).collect()),
+            Self::Rectangle(rect) => {
+                Self::Rectangle(PixelRect { left: rect.left.saturating_add(dx), top: rect.top.saturating_add(dy), ..*rect })
+            }
+            other => other.clone(),
+        }
+    }
 }
 
 impl Coverage {
@@ -63,12 +83,44 @@ impl Coverage {
             Shape::Bucket { from, tolerance } => bucket(content, *from, *tolerance),
             Shape::Gradient { from, to } => gradient(bounds, *from, *to),
             Shape::All => Some(Self::filled(bounds)),
+            Shape::Wrapped { shape, wraps } => wrapped(shape, *wraps, content),
         }
+    }
+
+    /// The more of both.
+    fn united(&self, other: &Self) -> Self {
+        let bounds = self.bounds().union(&other.bounds());
+        let mut mask = Mask::filled(bounds.width, bounds.height, 0);
+        for part in [self, other] {
+            let (left, own) = ((part.left - bounds.left) as usize, part.bounds());
+            for y in 0..own.height {
+                let row = ((own.top - bounds.top) as u32 + y) as usize * bounds.width as usize + left;
+                let target = mask.pixels_mut().get_mut(row..).unwrap_or_default();
+                target.iter_mut().zip(part.mask.row(y)).for_each(|(value, more)| *value = (*value).max(*more));
+            }
+        }
+        Self { left: bounds.left, top: bounds.top, mask }
     }
 
     fn filled(rect: PixelRect) -> Self {
         Self { left: rect.left, top: rect.top, mask: Mask::filled(rect.width, rect.height, 255) }
     }
+}
+
+fn wrapped(shape: &Shape, [x_wraps, y_wraps]: [bool; 2], content: &DocumentContent) -> Option<Coverage> {
+    if !matches!(shape, Shape::Polygon(_) | Shape::Rectangle(_)) {
+        return Coverage::of_shape(shape, content);
+    }
+    let bounds = content.bounds();
+    let ways = |side: u32, wraps: bool| if wraps { vec![0, side as i32, -(side as i32)] } else { vec![0] };
+    let mut whole: Option<Coverage> = None;
+    for dy in ways(bounds.height, y_wraps) {
+        for dx in ways(bounds.width, x_wraps) {
+            let Some(part) = Coverage::of_shape(&shape.moved((dx, dy)), content) else { continue };
+            whole = Some(whole.map_or_else(|| part.clone(), |whole| whole.united(&part)));
+        }
+    }
+    whole
 }
 
 /// A polygon by the even-odd rule, with smooth edges.

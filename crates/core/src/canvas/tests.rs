@@ -265,6 +265,48 @@ fn a_brush_covers_a_disc_whose_opacity_does_not_add_up() {
 }
 
 #[test]
+fn what_is_painted_over_a_seamless_border_comes_back_at_the_opposite_one() {
+    const SIZE: (i32, i32) = (200, 120);
+    let brush = Brush { size: 30.0, hardness: 0.4, smoothing: 0.0, ..Brush::default() };
+    let blank = || Document::new(DocumentContent::new("a", TileImage::new(200, 120)).unwrap());
+    let painted = |wraps: [bool; 2], by: (i32, i32)| {
+        let mut document = blank();
+        let at = |x: i32, y: i32| StrokePoint::new((x + by.0) as f32, (y + by.1) as f32);
+        let (mut stroke, _) = Stroke::begin_wrapped(&mut document, brush, Ink::Colour([9, 8, 7]), at(80, 50), wraps).unwrap();
+        stroke.line(&mut document, at(120, 70));
+        stroke.finish(&mut document);
+        document
+    };
+    let alpha = |document: &Document, x: i32, y: i32| document.content().current_layer().pixels.pixel(x, y)[3];
+    // Nothing of it is near a border.
+    let middle = painted([false; 2], (0, 0));
+    assert!(alpha(&middle, 100, 60) == 255 && alpha(&middle, 100, 5) == 0);
+    for by in [(100, 60), (-100, -60), (90, 0), (300, 180)] {
+        let moved = painted([true; 2], by);
+        for (x, y) in (0..SIZE.1).flat_map(|y| (0..SIZE.0).map(move |x| (x, y))) {
+            let (there, here) = (((x + by.0).rem_euclid(SIZE.0), (y + by.1).rem_euclid(SIZE.1)), alpha(&middle, x, y));
+            // Places beyond a border are rounded otherwise.
+            assert!(alpha(&moved, there.0, there.1).abs_diff(here) <= 1, "{by:?}: {x}, {y}");
+        }
+    }
+    let across = painted([true, false], (100, 60));
+    assert!(alpha(&across, 0, 118) > 0 && (0..SIZE.0).all(|x| alpha(&across, x, 5) == 0), "the lower border ends it");
+
+    let rect = PixelRect { left: 190, top: 110, width: 20, height: 20 };
+    let corner = |x: i32, y: i32| (x as f32, y as f32);
+    let polygon = vec![corner(190, 110), corner(210, 110), corner(210, 130), corner(190, 130)];
+    for shape in [Shape::Rectangle(rect), Shape::Polygon(polygon)] {
+        let mut document = blank();
+        let layer = document.content().current();
+        let shape = Shape::Wrapped { shape: Box::new(shape), wraps: [true; 2] };
+        document.apply(&DocumentEdit::Fill { layer, shape, ink: Ink::Colour([9, 8, 7]), opacity: 255 }).unwrap();
+        let covered = (0..SIZE.1).flat_map(|y| (0..SIZE.0).map(move |x| (x, y))).filter(|(x, y)| alpha(&document, *x, *y) == 255);
+        let is_corner = |x: i32, y: i32| !(10..190).contains(&x) && !(10..110).contains(&y);
+        assert!(covered.clone().count() == 400 && covered.clone().all(|(x, y)| is_corner(x, y)));
+    }
+}
+
+#[test]
 fn an_accepted_candidate_lies_above_the_picture_and_empties_the_mask() {
     let mut document = document();
     let base = document.content().picture();

@@ -41,6 +41,9 @@ pub(crate) fn rail_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         });
     }
     ui.add_space(6.0);
+    if state.shared.seamless() != [false; 2] {
+        icon_button(ui, state, commands, Icon::Tiled, Command::ToggleCopies);
+    }
     icon_button(ui, state, commands, Icon::Layers, Command::ToggleLayers);
     icon_button(ui, state, commands, Icon::Close, Command::Leave);
 }

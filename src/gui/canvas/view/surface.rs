@@ -39,20 +39,27 @@ pub(crate) fn surface_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
 
     let painter = ui.painter_at(whole);
     ground(ui, &painter, transform, document.document.content().bounds());
+    let copies = copies(state, document.document.content().bounds());
+    let quad = |rect: PixelRect, texture: TextureId, uv: Rect| {
+        for (dx, dy) in &copies {
+            let copy = PixelRect { left: rect.left.saturating_add(*dx), top: rect.top.saturating_add(*dy), ..rect };
+            quad(&painter, transform, copy, texture, uv);
+        }
+    };
     for (rect, texture) in document.surface.parts() {
-        quad(&painter, transform, rect, texture.id(), Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0)));
+        quad(rect, texture.id(), Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0)));
     }
     let is_compared = ui.input(|input| input.key_down(Key::V)) && !ui.ctx().text_edit_focused();
     let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
     if let Some(candidate) = document.shown_candidate.filter(|_| !is_compared).and_then(|at| document.candidates.get(at)) {
-        quad(&painter, transform, candidate.bounds, candidate.overlay.id(), all);
+        quad(candidate.bounds, candidate.overlay.id(), all);
     }
     if let Some((place, texture)) = forming(state, document) {
-        quad(&painter, transform, place, texture, all);
+        quad(place, texture, all);
     }
     if let Some(live) = state.live.shown_over(document.number).filter(|_| !is_compared) {
         let place = live.place.unwrap_or_else(|| document.document.content().bounds());
-        quad(&painter, transform, place, live.texture.id(), all);
+        quad(place, live.texture.id(), all);
     }
     drafts(ui, &painter, transform, document);
     if state.canvas.tool == Tool::Frame && document.gesture.is_none() {
@@ -68,6 +75,17 @@ pub(crate) fn surface_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
     }
     cursor(ui, &painter, state, document, &response, transform, is_panning);
     menu(state, commands, &response);
+}
+
+/// How far the copies of the document lie from it, itself among them, in pixels.
+fn copies(state: &State, bounds: PixelRect) -> Vec<(i32, i32)> {
+    let [x_wraps, y_wraps] = state.shared.seamless();
+    let ways = |side: u32, wraps: bool| {
+        let side = i32::try_from(side).unwrap_or(0);
+        if wraps && state.canvas.shows_copies { vec![-side, 0, side] } else { vec![0] }
+    };
+    let down = ways(bounds.height, y_wraps);
+    ways(bounds.width, x_wraps).into_iter().flat_map(|dx| down.iter().map(move |dy| (dx, *dy))).collect()
 }
 
 /// The part that forms of this document, and its look.
