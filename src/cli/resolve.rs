@@ -16,7 +16,8 @@ use super::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::placement::{self, Module, ModuleSet, OldFlags, PlacementError};
 use atelier_core::recipe::{
-    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PartialRecipe, PlacementText, Recipe, lora_tag_notes, shaped_as, take_loras,
+    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PartialRecipe, PlacementText, Recipe, lora_tag_notes,
+    shaped_as, take_loras,
 };
 use atelier_core::sd_cli::{self, CommandLine, ParsedCommand};
 use atelier_engine::{PreviewOptions, Task};

@@ -7,7 +7,8 @@ use super::*;
 use atelier_core::canvas::StartFit;
 use atelier_core::placement::{Module, ModuleSet, parse_backend, parse_params_backend};
 use atelier_core::recipe::{
-    CacheMode, Hires, LatentUpscaler, Person, PredictionType, Preprocessor, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, VaeFormat,
+    CacheMode, Hires, LatentUpscaler, Person, PredictionType, Preprocessor, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers,
+    StepCache, TensorType, VaeFormat,
 };
 
 fn job(args: &[&str]) -> Result<ResolvedJob, UsageError> {

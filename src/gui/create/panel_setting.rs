@@ -98,7 +98,9 @@ mod tests {
     fn rows() -> Vec<&'static str> {
         let source = include_str!("view/settings_panel.rs");
         let source = source.split("#[cfg(test)]").next().unwrap_or_default();
-        let calls = ["row(ui, \"", "row_or(ui, \"", "_row(\n"].into_iter().flat_map(|call| source.split(call).skip(1).map(move |rest| (call, rest)));
+        let calls = ["row(ui, \"", "row_or(ui, \"", "_row(\n"]
+            .into_iter()
+            .flat_map(|call| source.split(call).skip(1).map(move |rest| (call, rest)));
         let name = |(call, rest): (&str, &'static str)| {
             let rest = if call.ends_with('\n') { rest.split_once('"')?.1 } else { rest };
             rest.split_once('"').map(|(name, _)| name)

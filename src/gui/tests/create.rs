@@ -691,7 +691,9 @@ fn a_picture_whose_pixels_are_on_their_way_is_no_empty_canvas() {
 #[test]
 fn the_palette_finds_settings_by_the_names_that_people_know_and_brings_them_into_sight() {
     let mut studio = Studio::open(ready());
-    for (words, row) in [("karras", "Scheduler"), ("subseed", "Blend"), ("teacache", "Step cache"), ("v-pred", "Prediction"), ("SLG", "Skip layers")] {
+    for (words, row) in
+        [("karras", "Scheduler"), ("subseed", "Blend"), ("teacache", "Step cache"), ("v-pred", "Prediction"), ("SLG", "Skip layers")]
+    {
         studio.press(Modifiers::COMMAND, Key::K);
         studio.harness.run_ok();
         studio.harness.get_by_role_and_label(Role::TextInput, "Find a command").type_text(words);
@@ -710,7 +712,7 @@ fn the_palette_finds_settings_by_the_names_that_people_know_and_brings_them_into
 #[test]
 fn a_folded_part_of_the_panel_says_what_is_in_it() {
     let mut studio = Studio::open(Recipe { sampler: Some(atelier_core::recipe::Sampler::Euler), steps: 8, guidance: 1.0, ..ready() });
-    assert!(studio.harness.query_by_label("Guidance").is_some());
+    assert!(studio.harness.query_by_role_and_label(Role::Slider, "Guidance").is_some());
     studio.harness.get_by_label("Sampling").click_accesskit();
     for _ in 0..6 {
         studio.harness.run_ok();

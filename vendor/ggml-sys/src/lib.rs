@@ -12,7 +12,8 @@ use std::ffi::{c_char, c_int, c_void};
 
 pub use diffusion_rs_sys::{
     lora_apply_mode_t, prediction_t, preview_t, rng_type_t, sample_method_t, scheduler_t, sd_cache_mode_t, sd_cache_params_t,
-    sd_ctx_params_init, sd_ctx_params_t, sd_guidance_params_t, sd_hires_params_t, sd_hires_upscaler_t, sd_image_t, sd_img_gen_params_init, sd_img_gen_params_t, sd_lora_t, sd_pm_params_t, sd_sample_params_t, sd_slg_params_t, sd_tiling_params_t, sd_type_t, sd_vae_format_t,
+    sd_ctx_params_init, sd_ctx_params_t, sd_guidance_params_t, sd_hires_params_t, sd_hires_upscaler_t, sd_image_t, sd_img_gen_params_init,
+    sd_img_gen_params_t, sd_lora_t, sd_pm_params_t, sd_sample_params_t, sd_slg_params_t, sd_tiling_params_t, sd_type_t, sd_vae_format_t,
 };
 
 /// Result of a call.

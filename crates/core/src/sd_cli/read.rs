@@ -8,7 +8,8 @@ use std::str::FromStr;
 use super::{FILE_FLAGS, HERE, LORA_APPLY_MODE, defaults, shell};
 use crate::placement::{ModuleSet, OldFlags, check_shape, is_device_flag};
 use crate::recipe::{
-    CacheMode, FileRole, Hires, ImageSource, InitImage, LatentUpscaler, Lora, ModelFiles, Person, PlacementText, Preprocessor, Recipe, RulesError, SkipLayers, StepCache, lora_tag_notes, take_loras,
+    CacheMode, FileRole, Hires, ImageSource, InitImage, LatentUpscaler, Lora, ModelFiles, Person, PlacementText, Preprocessor, Recipe,
+    RulesError, SkipLayers, StepCache, lora_tag_notes, take_loras,
 };
 
 /// A command line after parsing.
@@ -261,13 +262,9 @@ fn action(name: &str) -> Option<Action> {
         }
         // Of what is left out it must be known whether a value follows: else the value would be read
         // as a file or an option.
-        "-v"
-        | "--verbose"
-        | "--color"
-        | "--convert-name"
-        | "--preview-noisy"
-        | "--disable-image-metadata"
-        | "--temporal-tiling" => UnsupportedFlag,
+        "-v" | "--verbose" | "--color" | "--convert-name" | "--preview-noisy" | "--disable-image-metadata" | "--temporal-tiling" => {
+            UnsupportedFlag
+        }
         "--high-noise-diffusion-model"
         | "--embeddings-connectors"
         | "--audio-vae"

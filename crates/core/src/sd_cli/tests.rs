@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::placement::ModuleSet;
 use crate::recipe::{
-    CacheMode, ControlImage, Hires, ImageSource, InitImage, LatentUpscaler, Lora, Person, PlacementText, PredictionType, Preprocessor, Rgb8, Rng, Sampler, Scheduler, SkipLayers, StepCache, TensorType, VaeFormat,
+    CacheMode, ControlImage, Hires, ImageSource, InitImage, LatentUpscaler, Lora, Person, PlacementText, PredictionType, Preprocessor,
+    Rgb8, Rng, Sampler, Scheduler, SkipLayers, StepCache, TensorType, VaeFormat,
 };
 
 fn pasted(line: &str) -> ParsedCommand {

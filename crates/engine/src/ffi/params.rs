@@ -13,7 +13,8 @@ use crate::job::embeddings::{Embedding, Embeddings};
 use atelier_core::canvas::Mask;
 use atelier_core::placement::{Module, ModuleSet, Placement};
 use atelier_core::recipe::{
-    Affects, CacheMode, FileRole, Hires, LatentUpscaler, Lora, ModelFiles, PlacementText, PredictionType, Recipe, Rgb8, Rng, Sampler, Scheduler, SeedBlend, StepCache, TensorType, VaeFormat,
+    Affects, CacheMode, FileRole, Hires, LatentUpscaler, Lora, ModelFiles, PlacementText, PredictionType, Recipe, Rgb8, Rng, Sampler,
+    Scheduler, SeedBlend, StepCache, TensorType, VaeFormat,
 };
 use atelier_library::Adapters;
 

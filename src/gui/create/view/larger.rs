@@ -10,6 +10,7 @@ use crate::gui::state::State;
 use crate::gui::widgets::{self, Scale, file_name, heading, optional_row, row, slider_row};
 use atelier_core::recipe::{Hires, LatentUpscaler, ROWS, Recipe, RedrawTiles, SHARE};
 use atelier_core::sd_cli::numbers;
+use atelier_core::sentences::sentence;
 
 const LANCZOS: &str = "Lanczos";
 /// Side of a tile in pixels with which one's own begins.

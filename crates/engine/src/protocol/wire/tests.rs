@@ -16,7 +16,8 @@ use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
 use atelier_core::recipe::{
-    CacheMode, ControlImage, FamilySetting, FileRole, Hires, InitImage, LatentUpscaler, Lora, ModelFiles, Person, PictureInfo, PlacementText, PredictionType, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, VaeFormat,
+    CacheMode, ControlImage, FamilySetting, FileRole, Hires, InitImage, LatentUpscaler, Lora, ModelFiles, Person, PictureInfo,
+    PlacementText, PredictionType, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, VaeFormat,
 };
 use atelier_core::time::{
     ClassRate, DeviceRates, MachineRates, ModuleWork, NodeSize, PictureWork, TimeCorrection, TimeCorrections, WeightType, Work, WorkAmount,
