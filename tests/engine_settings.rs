@@ -50,7 +50,6 @@ const OTHERS: [(&str, &str); 4] = [
 
 const VIDEO: Answer = Not("videos");
 const COUNT: Answer = Not("the length of a list");
-const OWN_PASS: Answer = Not("the second pass is Atelier's own: it resumes, works in tiles, and its steps are kept");
 
 fn answer(of: &str, field: &str) -> Option<Answer> {
     Some(match (of, field) {
@@ -63,6 +62,7 @@ fn answer(of: &str, field: &str) -> Option<Answer> {
             "llm_path" => File(FileRole::Llm),
             "llm_vision_path" => File(FileRole::LlmVision),
             "diffusion_model_path" => File(FileRole::Diffusion),
+            "uncond_diffusion_model_path" => File(FileRole::UncondDiffusion),
             "vae_path" => File(FileRole::Vae),
             "taesd_path" => File(FileRole::Taesd),
             "control_net_path" => File(FileRole::Controlnet),
@@ -70,7 +70,11 @@ fn answer(of: &str, field: &str) -> Option<Answer> {
             "high_noise_diffusion_model_path" | "embeddings_connectors_path" | "audio_vae_path" => VIDEO,
             "embeddings" => Setting("embeddings"),
             "embedding_count" => COUNT,
+            "tensor_type_rules" => Setting("tensor_type_rules"),
             "n_threads" => Setting("threads"),
+            "wtype" => Setting("weight_type"),
+            "lora_apply_mode" => Not("LoRAs are applied as weights are used: the other way reads all weights again at every change of them"),
+            "enable_mmap" => Setting("memory_map"),
             "rng_type" => Setting("rng"),
             "sampler_rng_type" => Setting("sampler_rng"),
             "prediction" => Setting("prediction"),
@@ -169,10 +173,12 @@ fn answer(of: &str, field: &str) -> Option<Answer> {
             _ => return None,
         },
         ("sd_hires_params_t", field) => match field {
-            "enabled" | "scale" | "steps" | "denoising_strength" | "model_path" => Setting("hires"),
+            "enabled" | "scale" | "steps" | "denoising_strength" | "model_path" | "upscaler" | "target_width" | "target_height" | "custom_sigmas" => {
+                Setting("hires")
+            }
             "custom_sigmas_count" => COUNT,
             "upscale_tile_size" => Not("an upscaler's tiles have one size"),
-            _ => OWN_PASS,
+            _ => return None,
         },
         ("sd_pm_params_t", "id_images_count") => COUNT,
         ("sd_pm_params_t", "id_images" | "id_embed_path" | "style_strength") => Setting("person"),

@@ -185,7 +185,7 @@ mod tests {
             assert!(!keys.contains(&shortcut.keys), "{} shares its key", command.label());
             keys.push(shortcut.keys);
         }
-        assert_eq!(keys.len(), 70);
+        assert_eq!(keys.len(), 71);
     }
 
     #[test]

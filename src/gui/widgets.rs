@@ -198,7 +198,7 @@ pub(crate) fn fold<R>(
     is_wanted: bool,
     add: impl FnOnce(&mut Ui) -> R,
 ) -> egui::CollapsingResponse<R> {
-    let id = ui.make_persistent_id(title);
+    let id = ui.make_persistent_id(egui::IdSalt::new(title));
     let is_open = egui::collapsing_header::CollapsingState::load(ui.ctx(), id).map_or(is_open_at_first, |it| it.is_open());
     let words = if is_open || summary.is_empty() { title.to_owned() } else { format!("{title}: {summary}") };
     egui::CollapsingHeader::new(bold(words))

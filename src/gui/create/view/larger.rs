@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use eframe::egui::{ComboBox, DragValue, TextEdit, Ui};
 
 use crate::gui::create::larger::{upscalers, with_upscaler};
-use crate::gui::create::view::settings_panel::{numbers_text, text_row};
+use crate::gui::create::view::text_row::{numbers_text, text_row};
 use crate::gui::state::State;
 use crate::gui::widgets::{self, Scale, file_name, heading, optional_row, row, slider_row};
 use atelier_core::recipe::{Hires, LatentUpscaler, ROWS, Recipe, RedrawTiles, SHARE};

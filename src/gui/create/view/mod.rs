@@ -13,6 +13,7 @@ pub(crate) mod prompt_history;
 pub(crate) mod settings_panel;
 pub(crate) mod size;
 pub(crate) mod steps;
+mod text_row;
 
 pub(crate) use canvas::canvas_panel as main_panel;
 pub(crate) use settings_panel::settings_panel as side_panel;
