@@ -211,6 +211,7 @@ const RULES: &[Rule] = &[
             // Called by such closures alone: their functions are among those that block.
             "src/gui/canvas/work.rs",
             "src/gui/create/work.rs",
+            "src/gui/guides/work.rs",
             "src/gui/dialog.rs",
             "src/gui/files.rs",
             "src/gui/identify.rs",

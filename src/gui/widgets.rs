@@ -223,6 +223,27 @@ pub(crate) fn optional_row<N: Numeric>(
     });
 }
 
+/// Numbers as a person writes them in a line.
+pub(crate) fn numbers_text(numbers: &[f32]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// A line of text that is taken over when its field is left.
+pub(crate) fn text_row(ui: &mut Ui, label: &str, example: &str, own: &str, hover: &str, take: impl FnOnce(&str)) {
+    row(ui, label, |ui| {
+        let id = ui.make_persistent_id(label);
+        let mut text = ui.data_mut(|data| data.get_temp::<String>(id)).unwrap_or_else(|| own.to_owned());
+        let edit = egui::TextEdit::singleline(&mut text).id(id).hint_text(example).desired_width(ui.available_width());
+        let response = ui.add(edit).on_hover_text(hover).accessible_name(label);
+        if response.lost_focus() {
+            take(&text);
+            ui.data_mut(|data| data.remove_temp::<String>(id));
+        } else if response.has_focus() {
+            ui.data_mut(|data| data.insert_temp(id, text));
+        }
+    });
+}
+
 /// A text field of one line; the one that is typed in has the accent round it.
 pub(crate) fn line_edit(ui: &mut Ui, width: f32, edit: egui::TextEdit<'_>) -> Response {
     let accent = theme::palette(ui).accent;

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use eframe::egui::{ComboBox, DragValue, TextEdit, Ui};
 
 use crate::gui::create::larger::{upscalers, with_upscaler};
-use crate::gui::create::view::settings_panel::{numbers_text, text_row};
 use crate::gui::state::State;
-use crate::gui::widgets::{self, Scale, file_name, heading, optional_row, row, slider_row};
+use crate::gui::widgets::{self, Scale, file_name, heading, numbers_text, optional_row, row, slider_row, text_row};
 use atelier_core::recipe::{Hires, LatentUpscaler, ROWS, Recipe, RedrawTiles, SHARE};
 use atelier_core::sd_cli::numbers;
 

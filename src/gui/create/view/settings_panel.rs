@@ -27,7 +27,9 @@ use crate::gui::state::State;
 use crate::gui::styles::view::style_row;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, setting_row, slider_row};
+use crate::gui::widgets::{
+    Scale, WHOLE, bold, command_control, heading, icon_button, numbers_text, optional_row, row, setting_row, slider_row, text_row,
+};
 use crate::settings::PreviewChoice;
 use atelier_core::recipe::{
     CacheMode, FamilySetting, PredictionType, ROWS, Recipe, Rng, SHARE, Sampler, Scheduler, SkipLayers, StepCache, changed_settings,
@@ -403,26 +405,6 @@ fn guidance_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
             ui.checkbox(&mut recipe.number_references, "Number").on_hover_text(hover)
         });
     }
-}
-
-pub(super) fn numbers_text(numbers: &[f32]) -> String {
-    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
-
-/// A line of text that is taken over when its field is left.
-pub(super) fn text_row(ui: &mut Ui, label: &str, example: &str, own: &str, hover: &str, take: impl FnOnce(&str)) {
-    row(ui, label, |ui| {
-        let id = ui.make_persistent_id(label);
-        let mut text = ui.data_mut(|data| data.get_temp::<String>(id)).unwrap_or_else(|| own.to_owned());
-        let edit = TextEdit::singleline(&mut text).id(id).hint_text(example).desired_width(ui.available_width());
-        let response = ui.add(edit).on_hover_text(hover).accessible_name(label);
-        if response.lost_focus() {
-            take(&text);
-            ui.data_mut(|data| data.remove_temp::<String>(id));
-        } else if response.has_focus() {
-            ui.data_mut(|data| data.insert_temp(id, text));
-        }
-    });
 }
 
 fn cache_row(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
