@@ -73,7 +73,9 @@ fn answer(of: &str, field: &str) -> Option<Answer> {
             "tensor_type_rules" => Setting("tensor_type_rules"),
             "n_threads" => Setting("threads"),
             "wtype" => Setting("weight_type"),
-            "lora_apply_mode" => Not("LoRAs are applied as weights are used: the other way reads all weights again at every change of them"),
+            "lora_apply_mode" => {
+                Not("LoRAs are applied as weights are used: the other way reads all weights again at every change of them")
+            }
             "enable_mmap" => Setting("memory_map"),
             "rng_type" => Setting("rng"),
             "sampler_rng_type" => Setting("sampler_rng"),
@@ -135,7 +137,7 @@ fn answer(of: &str, field: &str) -> Option<Answer> {
             "slg" => Struct,
             _ => return None,
         },
-        ("sd_slg_params_t", "layer_count") => COUNT,
+        ("sd_slg_params_t", "layer_count") | ("sd_pm_params_t", "id_images_count") => COUNT,
         ("sd_slg_params_t", "layers" | "layer_start" | "layer_end" | "scale") => Setting("skip_layers"),
         (
             "sd_cache_params_t",
@@ -173,14 +175,12 @@ fn answer(of: &str, field: &str) -> Option<Answer> {
             _ => return None,
         },
         ("sd_hires_params_t", field) => match field {
-            "enabled" | "scale" | "steps" | "denoising_strength" | "model_path" | "upscaler" | "target_width" | "target_height" | "custom_sigmas" => {
-                Setting("hires")
-            }
+            "enabled" | "scale" | "steps" | "denoising_strength" | "model_path" | "upscaler" | "target_width" | "target_height"
+            | "custom_sigmas" => Setting("hires"),
             "custom_sigmas_count" => COUNT,
             "upscale_tile_size" => Not("an upscaler's tiles have one size"),
             _ => return None,
         },
-        ("sd_pm_params_t", "id_images_count") => COUNT,
         ("sd_pm_params_t", "id_images" | "id_embed_path" | "style_strength") => Setting("person"),
         ("sd_lora_t", "multiplier" | "path") => Setting("loras"),
         ("sd_lora_t", "is_high_noise") => VIDEO,

@@ -77,7 +77,9 @@ impl FromStr for ModuleSet {
         let mut set = Self::default();
         for name in text.split(',').map(str::trim).filter(|name| !name.is_empty()) {
             let modules = modules_named(name).ok_or_else(|| UnknownModule(name.to_owned()))?;
-            modules.iter().for_each(|module| set.insert(*module));
+            for module in modules {
+                set.insert(*module);
+            }
         }
         Ok(set)
     }

@@ -162,7 +162,7 @@ impl Family {
                     | Self::OvisImage
                     | Self::LongCat
             ),
-            FamilySetting::TimestepShift => matches!(self, Self::Sdxl),
+            FamilySetting::TimestepShift | FamilySetting::VaeConvScale => matches!(self, Self::Sdxl),
             FamilySetting::StepCache => true,
             FamilySetting::ZeroCondT => matches!(self, Self::QwenImage),
             FamilySetting::ChromaMasks => matches!(self, Self::Chroma | Self::ChromaRadiance),
@@ -176,7 +176,6 @@ impl Family {
                 self,
                 Self::Flux | Self::Flux2 | Self::Flux2Klein | Self::Chroma | Self::ChromaRadiance | Self::OvisImage | Self::LongCat
             ),
-            FamilySetting::VaeConvScale => matches!(self, Self::Sdxl),
         }
     }
 

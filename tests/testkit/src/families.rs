@@ -85,6 +85,9 @@ const READING: [&str; 5] = ["token_embedding", "final_layer_norm", "ln_final", "
 /// The files of `sd15`, `sdxl`, `sd3` or `flux`, with text encoders that tell words apart: their
 /// vocabularies are no zeros, nor what leads to their results. `sd3` and `flux` have T5s, and all in
 /// parts.
+///
+/// # Panics
+/// For another family.
 #[must_use]
 pub fn reading(name: &str) -> Vec<(&'static str, Part)> {
     /// Layers of T5: enough to be cut.

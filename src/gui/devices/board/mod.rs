@@ -39,6 +39,9 @@ pub(in crate::gui) use server::test_summary;
 /// and only its end needs a plan.
 const PLAN_DELAY_SECS: f64 = 0.08;
 
+/// Memory that a run took, and weights that it copied.
+type Measured = (Vec<Peak>, Vec<Copies>);
+
 /// Placement of the recipe's modules on the devices, with predicted memory and the planner's
 /// suggestion.
 #[derive(Default)]
@@ -86,7 +89,7 @@ pub struct Board {
     chosen_backends: BTreeSet<String>,
     /// Measured memory of the last run, and what it copied, with the placement and estimate key of
     /// that run.
-    measured: Option<((PlacementText, EstimateKey), (Vec<Peak>, Vec<Copies>))>,
+    measured: Option<((PlacementText, EstimateKey), Measured)>,
     outcomes: Vec<(CardMove, MoveOutcome)>,
     /// A person's choice to show or hide the plan; `None` until one is made for this placement.
     plan_visibility: Option<bool>,
@@ -273,12 +276,12 @@ impl Board {
         self.measured_now().map_or(&[], |(_, copies)| copies)
     }
 
-    fn measured_now(&self) -> Option<&(Vec<Peak>, Vec<Copies>)> {
+    fn measured_now(&self) -> Option<&Measured> {
         self.measured.as_ref().filter(|(of, _)| Some(of) == self.computed_for.as_ref()).map(|(_, measured)| measured)
     }
 
     /// Stores the measured memory of a run of this recipe, and what it copied.
-    pub fn set_measured(&mut self, recipe: &Recipe, measured: (Vec<Peak>, Vec<Copies>)) {
+    pub fn set_measured(&mut self, recipe: &Recipe, measured: Measured) {
         self.measured = Some(((recipe.placement.clone(), EstimateKey::of(recipe)), measured));
     }
 
