@@ -77,8 +77,9 @@ fn layouts_of_sd3(whole: &ModelFiles, dir: &Path) -> Vec<Layout> {
     vec![("diffusers' names", own.collect())]
 }
 
-/// Ovis-Image is Flux with another text encoder, and with another feed-forward of its double blocks.
-fn layouts_of_ovis(whole: &ModelFiles, dir: &Path) -> Vec<Layout> {
+/// Those of Flux and of Ovis-Image, which is Flux with another text encoder and another feed-forward
+/// of its double blocks.
+fn layouts_of_flux(whole: &ModelFiles, dir: &Path) -> Vec<Layout> {
     const HEAD: usize = 128;
     let diffusion = diffusers_flux(whole.get(FileRole::Diffusion).unwrap(), &dir.join("diffusers-flux.safetensors"), HEAD).unwrap();
     let own = whole.iter().map(|(role, path)| (role, if role == FileRole::Diffusion { diffusion.clone() } else { path.to_owned() }));
@@ -92,7 +93,8 @@ fn the_engine_opens_every_layout_that_the_library_takes_and_makes_the_same_pictu
         ("sd15", layouts_of_sd15 as fn(&ModelFiles, &Path) -> Vec<Layout>),
         ("sdxl", layouts_of_sdxl as fn(&ModelFiles, &Path) -> Vec<Layout>),
         ("sd3", layouts_of_sd3),
-        ("ovis", layouts_of_ovis),
+        ("ovis", layouts_of_flux),
+        ("flux", layouts_of_flux),
     ] {
         let dir = folder(&format!("layouts-{family}"));
         let whole = whole(family, &dir);

@@ -198,15 +198,22 @@ pub(crate) fn fold<R>(
     is_wanted: bool,
     add: impl FnOnce(&mut Ui) -> R,
 ) -> egui::CollapsingResponse<R> {
-    let id = ui.make_persistent_id(egui::IdSalt::new(title));
-    let is_open = egui::collapsing_header::CollapsingState::load(ui.ctx(), id).map_or(is_open_at_first, |it| it.is_open());
+    // What the header itself remembers is found within it alone.
+    let id = egui::Id::unique(format!("fold {title}"));
+    let is_open = ui.data(|data| data.get_temp::<bool>(id)).unwrap_or(is_open_at_first);
     let words = if is_open || summary.is_empty() { title.to_owned() } else { format!("{title}: {summary}") };
-    egui::CollapsingHeader::new(bold(words))
+    let fold = egui::CollapsingHeader::new(bold(words))
         .id_salt(title)
         .default_open(is_open_at_first)
         .open(is_wanted.then_some(true))
         .icon(fold_chevron)
-        .show_unindented(ui, add)
+        .show_unindented(ui, add);
+    let opens = !fold.fully_closed();
+    if opens != is_open {
+        ui.data_mut(|data| data.insert_temp(id, opens));
+        ui.ctx().request_repaint();
+    }
+    fold
 }
 
 /// Scale of a slider.

@@ -146,11 +146,19 @@ pub fn diffusers_sd3(from: &Path, to: &Path) -> io::Result<PathBuf> {
 
 /// Modules of Flux and what diffusers calls them; `#` is the number of a block. Those of several
 /// names are so many modules there.
-const FLUX: [(&str, &[&str]); 20] = [
+const FLUX: [(&str, &[&str]); 28] = [
     ("img_in", &["x_embedder"]),
     ("txt_in", &["context_embedder"]),
     ("time_in.in_layer", &["time_text_embed.timestep_embedder.linear_1"]),
     ("time_in.out_layer", &["time_text_embed.timestep_embedder.linear_2"]),
+    ("vector_in.in_layer", &["time_text_embed.text_embedder.linear_1"]),
+    ("vector_in.out_layer", &["time_text_embed.text_embedder.linear_2"]),
+    ("guidance_in.in_layer", &["time_text_embed.guidance_embedder.linear_1"]),
+    ("guidance_in.out_layer", &["time_text_embed.guidance_embedder.linear_2"]),
+    ("double_blocks.#.img_mlp.0", &["transformer_blocks.#.ff.net.0.proj"]),
+    ("double_blocks.#.img_mlp.2", &["transformer_blocks.#.ff.net.2"]),
+    ("double_blocks.#.txt_mlp.0", &["transformer_blocks.#.ff_context.net.0.proj"]),
+    ("double_blocks.#.txt_mlp.2", &["transformer_blocks.#.ff_context.net.2"]),
     ("double_blocks.#.img_mod.lin", &["transformer_blocks.#.norm1.linear"]),
     ("double_blocks.#.txt_mod.lin", &["transformer_blocks.#.norm1_context.linear"]),
     (
