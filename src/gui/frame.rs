@@ -13,6 +13,7 @@ use crate::gui::shared::{Closing, Screen};
 use crate::gui::state::State;
 use crate::gui::widgets::has_own_undo;
 use crate::gui::window_command::WindowCommand;
+use atelier_media::canvas_file::CANVAS_ENDING;
 
 use crate::gui::create::view::{filmstrip, progress, settings_panel, steps};
 use crate::gui::{canvas, create, devices, gallery, live, models, overlays, palette, program, queue, styles, theme, toolbar};
@@ -73,7 +74,7 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
             .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 12, top: 9, bottom: 7 }))
             .show(ui, |ui| toolbar::toolbar_panel(ui, state, commands));
         program::view::banner(ui, state, commands);
-        if !state.create.session.is_empty() && state.shared.screen == Screen::Create {
+        if (!state.create.session.is_empty() || state.canvas.document.is_some()) && state.shared.screen == Screen::Create {
             Panel::bottom("filmstrip")
                 .resizable(false)
                 .show_separator_line(false)
@@ -109,6 +110,11 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
         });
     });
     dialogs(ui, state, commands);
+}
+
+/// True for a file that is named as canvases are.
+fn is_canvas(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(CANVAS_ENDING))
 }
 
 /// Draws what lies over all panels.
@@ -157,7 +163,12 @@ fn pasted_paths(text: &str) -> Vec<PathBuf> {
 
 /// Turns keys, dropped files and the system's "copy" into commands.
 pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
-    let dropped: Vec<_> = ctx.input(|input| input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect());
+    let dropped = ctx.input(|input| input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect::<Vec<_>>());
+    // A canvas is opened, whatever view it is dropped on.
+    let (canvases, dropped): (Vec<_>, Vec<_>) = dropped.into_iter().partition(|path| is_canvas(path));
+    for path in canvases {
+        commands.push(canvas::Command::OpenFile(path));
+    }
     if !dropped.is_empty() {
         commands.push(match state.shared.screen {
             Screen::Models => Command::Models(models::Command::AddPaths(dropped)),
@@ -173,6 +184,9 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
         return;
     }
     let typing = ctx.text_edit_focused();
+    // A field that is left by Escape is all that this press means. It has lost the keyboard by now.
+    let was_typing = ctx.data_mut(|data| std::mem::replace(data.get_temp_mut_or_default::<bool>(egui::Id::new("typing")), typing));
+    let leaves_field = (typing || was_typing) && ctx.input(|input| input.key_pressed(egui::Key::Escape));
     let is_gallery = state.shared.screen == Screen::Gallery;
     if !typing && !is_gallery && ctx.input(|input| input.events.iter().any(|event| matches!(event, Event::Copy))) {
         commands.push(Command::Create(create::Command::CopyPicture));
@@ -197,6 +211,9 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
         if is_tab && (command.enabled(state).is_err() || ctx.input(|input| input.modifiers.shift)) {
             continue;
         }
+        if leaves_field && shortcut.keys.logical_key == egui::Key::Escape {
+            continue;
+        }
         if ctx.input_mut(|input| input.consume_shortcut(&shortcut.keys)) {
             if is_tab {
                 ctx.memory_mut(|memory| memory.move_focus(egui::FocusDirection::None));
@@ -212,7 +229,8 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     if plain && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Equals)) {
         commands.push(Command::Create(create::Command::ZoomIn));
     }
-    if let Some(command) = escape(state)
+    if !leaves_field
+        && let Some(command) = escape(state)
         && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape))
     {
         commands.push(command);
@@ -234,5 +252,5 @@ fn escape(state: &State) -> Option<Command> {
     if state.canvas.hides_panels {
         return Some(canvas::Command::HidePanels.into());
     }
-    state.canvas.edited().map(|_| canvas::Command::Leave.into())
+    state.canvas.in_sight().map(|_| canvas::Command::Leave.into())
 }

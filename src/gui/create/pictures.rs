@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use atelier_gallery::{PictureId, PictureSummary};
-use eframe::egui::{ColorImage, TextureFilter, TextureOptions};
+use eframe::egui::{ColorImage, TextureOptions};
 
 use crate::gui::context::Context;
 use crate::gui::create::own_models::OwnModels;
@@ -17,6 +17,7 @@ use crate::gui::files::{self, FileError};
 use crate::gui::gallery;
 use crate::gui::pixels::{self, ScreenPreview};
 use crate::gui::shared::{ErrorCard, Shared};
+use crate::gui::viewport::{set_filter, texture_options};
 use crate::gui::workers::Worker;
 use atelier_core::advice::Advice;
 use atelier_core::paths::Paths;
@@ -111,6 +112,7 @@ pub(crate) fn refresh_textures(state: &mut State, context: &mut Context<'_>) {
         );
     }
     refresh_step(state, context);
+    refresh_filter(state, context);
     if state.converting_picture.is_some() {
         return;
     }
@@ -124,6 +126,17 @@ pub(crate) fn refresh_textures(state: &mut State, context: &mut Context<'_>) {
         (None, PictureFile::Writing | PictureFile::Failed) => return,
     }
     state.converting_picture = Some(picture.id);
+}
+
+/// Draws the picture shown as the canvas would: smoothly, or with its pixels as squares.
+fn refresh_filter(state: &mut State, context: &Context<'_>) {
+    let texture = state.session.shown().and_then(|picture| state.session.texture(picture.id));
+    let Some(texture) = texture else { return };
+    let wanted = (texture.id(), state.shows_pixels(context.egui));
+    if state.filtered != Some(wanted) {
+        set_filter(texture, wanted.1);
+    }
+    state.filtered = Some(wanted);
 }
 
 /// The queue has kept a picture, or could not. It may say so before the engine's own picture is
@@ -240,8 +253,7 @@ fn picture_ready(state: &mut State, id: SessionPictureId, full: ColorImage, thum
         picture.thumbnail = Some(context.egui.load_texture("thumbnail", look, TextureOptions::LINEAR));
     }
     if state.session.shown().is_some_and(|shown| shown.id == id) {
-        let options = TextureOptions { mipmap_mode: Some(TextureFilter::Linear), ..TextureOptions::LINEAR };
-        let texture = context.egui.load_texture("picture", full, options);
+        let texture = context.egui.load_texture("picture", full, texture_options(false));
         state.session.keep_texture(id, texture);
     }
     // The finished picture takes the place of its preview; a next one of the batch brings a new

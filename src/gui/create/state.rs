@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use atelier_gallery::PictureSummary;
-use eframe::egui::{TextureHandle, Vec2, vec2};
+use eframe::egui::{Context, TextureHandle, TextureId, Vec2, vec2};
 
 use crate::gui::create::dropped::DroppedPictures;
 use crate::gui::create::prompt_history::PromptHistory;
 use crate::gui::create::session::{Session, SessionPictureId};
 use crate::gui::create::step_previews::{ShownStep, StepPreviews};
 use crate::gui::shared::Shared;
-use crate::gui::viewport::View;
+use crate::gui::viewport::{View, canvas_rect, shows_pixels};
 use crate::settings::PreviewChoice;
 use atelier_core::advice::Advice;
 use atelier_core::canvas::PixelRect;
@@ -72,6 +72,8 @@ pub struct State {
     /// Files of the recipe when the disk was last checked for them.
     pub(crate) checked_files: Vec<PathBuf>,
     pub(crate) requested_thumbnails: BTreeSet<PathBuf>,
+    /// The texture of the picture shown, and whether its pixels are squares.
+    pub(crate) filtered: Option<(TextureId, bool)>,
 }
 
 impl State {
@@ -105,6 +107,7 @@ impl State {
             unread_pictures: Vec::new(),
             checked_files: Vec::new(),
             requested_thumbnails: BTreeSet::new(),
+            filtered: None,
         }
     }
 
@@ -133,6 +136,13 @@ impl State {
             return Some(vec2(forming.width as f32, forming.height as f32));
         }
         self.session.shown().map(|picture| vec2(picture.width as f32, picture.height as f32))
+    }
+
+    /// True where what the canvas shows is so near that its pixels are squares.
+    #[must_use]
+    pub(crate) fn shows_pixels(&self, ctx: &Context) -> bool {
+        let scale = canvas_rect(ctx).zip(self.canvas_size_px()).map(|(canvas, size)| self.view.scale(size, canvas));
+        scale.is_some_and(|scale| shows_pixels(scale, ctx.pixels_per_point()))
     }
 
     /// The thumbnail of this file, once it has been read.

@@ -36,6 +36,9 @@ pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
     if state.canvas.edited().is_some() {
         return canvas::view::canvas_panel(ui, state, commands);
     }
+    if state.canvas.looked_at().is_some() {
+        return canvas::view::look_panel(ui, state, commands);
+    }
     let whole = ui.available_rect_before_wrap();
     let room = whole.shrink(MARGIN);
     viewport::set_canvas_rect(ui.ctx(), room);
