@@ -185,7 +185,7 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     }
     let typing = ctx.text_edit_focused();
     // A field that is left by Escape is all that this press means. It has lost the keyboard by now.
-    let was_typing = ctx.data_mut(|data| std::mem::replace(data.get_temp_mut_or_default::<bool>(egui::Id::new("typing")), typing));
+    let was_typing = ctx.data_mut(|data| std::mem::replace(data.get_temp_mut_or_default::<bool>(egui::Id::unique("typing")), typing));
     let leaves_field = (typing || was_typing) && ctx.input(|input| input.key_pressed(egui::Key::Escape));
     let is_gallery = state.shared.screen == Screen::Gallery;
     if !typing && !is_gallery && ctx.input(|input| input.events.iter().any(|event| matches!(event, Event::Copy))) {
