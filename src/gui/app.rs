@@ -466,7 +466,15 @@ impl App {
     /// Carries out a command of the window itself.
     fn update_window(&mut self, ctx: &egui::Context, command: WindowCommand) {
         match command {
-            WindowCommand::SetScreen(screen) => self.state.shared.screen = screen,
+            WindowCommand::SetScreen(screen) => {
+                if self.state.shared.screen != screen {
+                    self.state.notices.clear();
+                }
+                self.state.shared.screen = screen;
+            }
+            // What it means depends on the view.
+            WindowCommand::Find => {}
+            WindowCommand::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
             WindowCommand::SetTheme(theme) => {
                 self.state.shared.theme = theme;
                 theme::set_theme(ctx, theme);
@@ -502,7 +510,7 @@ const OTHER_CHANGE: &str = "Change of settings";
 /// Origin of the changes that a command makes.
 fn cause_of(command: &Command) -> ChangeCause {
     match command {
-        Command::Create(create::Command::ChangeRecipe(_))
+        Command::Create(create::Command::ChangeRecipe(_) | create::Command::TypePrompt(_))
         | Command::Devices(devices::Command::SetText(_) | devices::Command::SetBudget(..)) => ChangeCause::Edit,
         other => ChangeCause::Step(other.label()),
     }

@@ -14,6 +14,7 @@ pub(crate) mod pictures;
 pub mod progress;
 pub mod prompt_history;
 pub mod remake;
+pub mod saving;
 pub mod session;
 pub mod state;
 pub mod step_previews;

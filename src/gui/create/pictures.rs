@@ -84,6 +84,9 @@ fn show(state: &mut State, mut recipe: Recipe, picture: &Picture, context: &Cont
 /// flickers.
 pub(crate) fn job_ended(state: &mut State, job: JobId, is_done: bool) {
     state.step_previews.end(job);
+    if !is_done {
+        state.last_asked = None;
+    }
     let picture_comes = is_done && state.converting_picture.is_some();
     if !picture_comes && state.forming.as_ref().is_some_and(|forming| forming.job == job) {
         state.forming = None;

@@ -11,7 +11,7 @@ use crate::gui::canvas::tool::Tool;
 use crate::gui::command::{self, Commands};
 use crate::gui::create::Command;
 use crate::gui::create::state::FormingPicture;
-use crate::gui::create::view::notes;
+use crate::gui::create::view::{menu, notes};
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
@@ -118,14 +118,10 @@ fn shown(state: &State) -> Option<(TextureId, Pos2)> {
 
 fn menu(state: &State, commands: &mut Commands, response: &Response) {
     response.context_menu(|ui| {
+        menu::picture_entries(ui, state, commands);
         let tools = [Tool::Brush, Tool::Mask, Tool::Frame].map(|tool| canvas::Command::SetTool(tool).into());
-        let of_view = [Command::OpenFolder, Command::ZoomFit, Command::ZoomActual];
-        let of_picture = Command::OF_PICTURE.into_iter().chain(of_view).map(command::Command::from);
-        for command in tools.into_iter().chain(of_picture) {
-            if command_button(ui, state, commands, command).clicked() {
-                ui.close();
-            }
-        }
+        menu::more_entries(ui, state, commands, tools);
+        menu::more_entries(ui, state, commands, [Command::ZoomFit, Command::ZoomActual].map(command::Command::from));
     });
 }
 

@@ -4,12 +4,15 @@ pub(crate) mod canvas;
 pub(crate) mod dropped;
 pub(crate) mod embeddings;
 pub(crate) mod filmstrip;
+mod kept;
 pub(crate) mod larger;
 pub(crate) mod loras;
+mod menu;
 pub(crate) mod model;
 pub(crate) mod notes;
 pub(crate) mod progress;
 pub(crate) mod prompt_history;
+pub(crate) mod save_dialog;
 pub(crate) mod settings_panel;
 pub(crate) mod size;
 pub(crate) mod steps;
@@ -20,5 +23,5 @@ pub(crate) use settings_panel::settings_panel as side_panel;
 
 /// True while a dialog of this view is open.
 pub(crate) fn has_dialog(state: &crate::gui::state::State) -> bool {
-    state.create.dropped.is_some()
+    state.create.dropped.is_some() || state.create.save_dialog.is_some()
 }
