@@ -188,6 +188,7 @@ impl App {
                 dialog_open: false,
                 theme: settings.theme,
                 zoom: settings.zoom,
+                hides_side_panel: false,
             },
             notices: Notices::default(),
             closing: Closing::No,
@@ -474,6 +475,7 @@ impl App {
             }
             // What it means depends on the view.
             WindowCommand::Find => {}
+            WindowCommand::ToggleSidePanel => self.state.shared.hides_side_panel ^= true,
             WindowCommand::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
             WindowCommand::SetTheme(theme) => {
                 self.state.shared.theme = theme;

@@ -206,7 +206,7 @@ mod tests {
             assert!(!keys.contains(&shortcut.keys), "{} shares its key", command.label());
             keys.push(shortcut.keys);
         }
-        assert_eq!(keys.len(), 73);
+        assert_eq!(keys.len(), 74);
     }
 
     #[test]

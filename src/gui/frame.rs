@@ -57,17 +57,19 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
         });
         return dialogs(ui, state, commands);
     }
-    Panel::left("settings")
-        .resizable(false)
-        .exact_size(SIDE_WIDTH)
-        .show_separator_line(false)
-        .frame(Frame::new().fill(palette.panel))
-        .show(ui, |ui| {
-            if state.shared.screen == Screen::Devices {
-                settings_panel::generate_panel(ui, state, commands);
-            }
-            side_panel(ui, state, commands);
-        });
+    if !state.shared.hides_side_panel {
+        Panel::left("settings")
+            .resizable(false)
+            .exact_size(SIDE_WIDTH)
+            .show_separator_line(false)
+            .frame(Frame::new().fill(palette.panel))
+            .show(ui, |ui| {
+                if state.shared.screen == Screen::Devices {
+                    settings_panel::generate_panel(ui, state, commands);
+                }
+                side_panel(ui, state, commands);
+            });
+    }
     queue::view::panel(ui, state, commands);
     CentralPanel::no_frame().frame(Frame::new().fill(palette.canvas)).show(ui, |ui| {
         Panel::top("toolbar")

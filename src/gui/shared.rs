@@ -58,6 +58,8 @@ pub struct Shared {
     pub theme: ThemeChoice,
     /// Size of everything in the window.
     pub zoom: Zoom,
+    /// The panel at the left is put away.
+    pub hides_side_panel: bool,
 }
 
 impl Shared {

@@ -42,12 +42,14 @@ mod program;
 mod queue;
 mod rates;
 mod recall;
+mod room;
 mod save_as;
 mod saving;
 mod steps;
 mod styles;
 mod times;
 mod trials;
+mod typing;
 
 /// Longest wait for a thread to answer; a machine that is busy may need it.
 const LONG: Duration = Duration::from_mins(1);
@@ -256,6 +258,22 @@ impl Studio {
         let is_it = |shape: &&egui::epaint::ClippedShape| shape.shape.texture_id() == texture.id();
         let shapes = &self.harness.output().shapes;
         shapes.iter().rev().find(is_it).map(|it| it.shape.visual_bounding_rect())
+    }
+
+    /// The next job of the engine, whatever it is to do; it is begun.
+    fn next_job(&mut self) -> (JobId, Task) {
+        let Some(Request::Job { job, task }) = self.next_run() else { panic!("another request") };
+        self.port.start(job).unwrap();
+        (job, task)
+    }
+
+    /// True where the last frame has drawn this text, as a whole or as a line's end.
+    fn paints(&self, text: &str) -> bool {
+        let is_it = |shape: &egui::epaint::ClippedShape| match &shape.shape {
+            egui::Shape::Text(it) => it.galley.text().contains(text),
+            _ => false,
+        };
+        self.harness.output().shapes.iter().any(is_it)
     }
 
     fn window_commands(&self) -> Vec<egui::ViewportCommand> {

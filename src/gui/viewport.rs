@@ -6,6 +6,8 @@ use eframe::egui::{Context, CursorIcon, Id, Pos2, Rect, Response, Ui, Vec2, pos2
 
 /// Smallest and largest scale, in points of the screen for a pixel of the picture.
 const SCALE_RANGE: (f32, f32) = (0.02, 32.0);
+/// Largest scale at which a small picture is shown whole: on a large screen it is more than a stamp.
+const MAX_FIT: f32 = 8.0;
 /// Points of scrolling that zoom by a factor of e.
 const WHEEL: f32 = 280.0;
 /// Factor of one press of a zoom key.
@@ -14,7 +16,7 @@ pub(crate) const KEY_STEP: f32 = 1.25;
 /// Zoom and position of the canvas.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum View {
-    /// The whole picture, as large as fits; a small one is upscaled four times at most.
+    /// The whole picture, as large as fits and not larger than [`MAX_FIT`].
     #[default]
     Fit,
     /// At a scale of its own.
@@ -39,7 +41,7 @@ impl View {
         match self {
             Self::Fit => {
                 let room = canvas.size().max(Vec2::splat(1.0)) / size_px.max(Vec2::splat(1.0));
-                room.min_elem().min(4.0)
+                room.min_elem().min(MAX_FIT)
             }
             Self::Free { scale, .. } => scale,
         }

@@ -28,6 +28,8 @@ pub(crate) enum WindowCommand {
     Smaller,
     /// Make everything in the window as large as the system has it.
     UsualSize,
+    /// Put the panel at the left away, or show it again.
+    ToggleSidePanel,
     /// Close the window.
     Quit,
     /// Stop the forming picture and close.
@@ -52,6 +54,7 @@ impl WindowCommand {
         (Self::Undo, Shortcut::while_typing(Modifiers::COMMAND, Key::Z)),
         (Self::Redo, Shortcut::while_typing(Modifiers::COMMAND, Key::Y)),
         (Self::Find, Shortcut::while_typing(Modifiers::COMMAND, Key::F)),
+        (Self::ToggleSidePanel, Shortcut::while_typing(Modifiers::COMMAND, Key::B)),
         (Self::Quit, Shortcut::while_typing(Modifiers::COMMAND, Key::Q)),
         (Self::Larger, Shortcut::while_typing(Modifiers::COMMAND, Key::Plus)),
         (Self::Smaller, Shortcut::while_typing(Modifiers::COMMAND, Key::Minus)),
@@ -89,6 +92,7 @@ impl WindowCommand {
             Self::Larger => ("Larger", "Make text and controls larger."),
             Self::Smaller => ("Smaller", "Make text and controls smaller."),
             Self::UsualSize => ("Default size", "Use the system's size of text and controls."),
+            Self::ToggleSidePanel => ("Hide or show the settings", "Give the whole window to the pictures, or show the settings again."),
             Self::Quit => ("Quit Atelier", "Close Atelier. What is being made continues next time."),
             Self::StopAndClose => ("Stop and close", "Stop the current picture and close Atelier. Finished pictures are kept."),
             Self::StayOpen => ("Keep going", "Keep Atelier open and finish the picture."),
@@ -116,6 +120,7 @@ impl WindowCommand {
             | Self::SetTheme(_)
             | Self::Find
             | Self::Quit
+            | Self::ToggleSidePanel
             | Self::StopAndClose
             | Self::StayOpen
             | Self::SaveAndClose

@@ -46,6 +46,7 @@ mod shards;
 mod sniff;
 mod usage;
 mod verify;
+mod vocabulary;
 
 #[cfg(test)]
 mod malformed_tests;
@@ -81,3 +82,4 @@ pub use problem::Problem;
 pub use removal::{DownloadRecord, Removal, RemovalError, Stays, downloaded, to_trash};
 pub use usage::{FolderUse, ModelUse, Usage, usage};
 pub use verify::{Verdict, Verified};
+pub use vocabulary::Vocabulary;

@@ -6,7 +6,7 @@
 //! network, threads, drawing.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -263,6 +263,18 @@ impl State {
         }
         let secs = self.library.about_secs.get(&card.id)?;
         Some(PictureTime { millis: (secs * 1000.0) as u64, size_px: card.defaults.width.zip(card.defaults.height)? })
+    }
+
+    /// The name of a card; where others have it too, with the folder or file that tells them apart.
+    #[must_use]
+    pub fn telling_name(&self, card: &ModelCard) -> String {
+        let path = |card: &ModelCard| card.files.iter().find_map(|file| file.path.clone());
+        let others = self.library.cards.iter().filter(|it| it.id != card.id && it.name == card.name);
+        let (Some(own), false) = (path(card), others.clone().next().is_none()) else { return card.name.clone() };
+        let folder = |path: &Path| path.parent().and_then(Path::file_name).map(|it| it.to_string_lossy().into_owned());
+        let mut same_folder = others.filter_map(path).filter(|it| folder(it) == folder(&own));
+        let part = if same_folder.next().is_some() { own.file_name().map(|it| it.to_string_lossy().into_owned()) } else { folder(&own) };
+        part.map_or_else(|| card.name.clone(), |part| format!("{} ({part})", card.name))
     }
 
     /// Has the next [`Self::refresh`] recompute the shown cards.

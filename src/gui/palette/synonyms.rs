@@ -81,6 +81,7 @@ fn of_create(command: &create::Command) -> &'static str {
 
 const fn of_window(command: WindowCommand) -> &'static str {
     match command {
+        WindowCommand::ToggleSidePanel => "sidebar collapse fold panel zen",
         WindowCommand::Quit => "exit close leave bye",
         WindowCommand::SetTheme(_) => "preferences settings options appearance colours colors mode night day",
         WindowCommand::Larger | WindowCommand::Smaller | WindowCommand::UsualSize => {

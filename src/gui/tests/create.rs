@@ -721,3 +721,31 @@ fn a_folded_part_of_the_panel_says_what_is_in_it() {
     assert!(studio.harness.query_by_role_and_label(Role::Slider, "Guidance").is_none());
     studio.harness.check_accessibility();
 }
+
+#[test]
+fn words_that_the_built_in_model_never_met_are_told_and_lead_to_other_models() {
+    let folder = tempfile::tempdir().unwrap();
+    small_builtin(folder.path());
+    std::fs::write(folder.path().join("words.txt"), "a lake at dawn on mountain").unwrap();
+    let builtin = Arc::new(Builtin::open(folder.path()).unwrap());
+    let mut recipe = Recipe { prompt: "mountains at dawn".into(), ..Recipe::default() };
+    builtin.apply(&mut recipe);
+    let mut studio = Studio::with(Settings { recipe, builtin: true, ..Settings::default() }, Ok(builtin), [1440.0, 900.0]);
+    assert!(!studio.sees("does not know"));
+    studio.app_mut().state.shared.next.recipe.prompt = "portrait of a fisherman on a lake, 夕焼け".into();
+    studio.harness.run_ok();
+    assert!(studio.sees("Small does not know: portrait, fisherman, 夕焼け."));
+    studio.harness.check_accessibility();
+    // A size far beyond what it paints well.
+    assert!(!studio.sees("works best at"));
+    studio.app_mut().state.shared.next.recipe.width = 1024;
+    studio.harness.run_ok();
+    assert!(studio.sees("This model works best at about 128 × 96."));
+    studio.click("Find a model that does");
+    assert_eq!(studio.app().state.shared.screen, crate::gui::shared::Screen::Models);
+    // Other models know more, and nothing is known of their words.
+    studio.press(Modifiers::COMMAND, Key::Num1);
+    studio.app_mut().state.shared.next.recipe = Recipe { prompt: "portrait".into(), ..ready() };
+    studio.harness.run_ok();
+    assert!(!studio.sees("does not know"));
+}

@@ -17,6 +17,7 @@ pub(crate) mod settings_panel;
 pub(crate) mod size;
 pub(crate) mod steps;
 mod text_row;
+mod unknown_words;
 
 pub(crate) use canvas::canvas_panel as main_panel;
 pub(crate) use settings_panel::settings_panel as side_panel;

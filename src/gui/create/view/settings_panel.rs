@@ -16,7 +16,7 @@ use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::panel_setting::{Fold, PANEL_SETTINGS};
 use crate::gui::create::view::text_row::{numbers_text, text_row};
-use crate::gui::create::view::{embeddings, kept, larger, loras, model, prompt_history, size, steps};
+use crate::gui::create::view::{embeddings, kept, larger, loras, model, prompt_history, size, steps, unknown_words};
 use crate::gui::devices;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::guides::view::{control_steps_rows, guides_section};
@@ -55,6 +55,7 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
         Frame::new().inner_margin(margin).show(ui, |ui| {
             prompts(ui, state, &mut recipe, commands);
+            unknown_words::unknown_words_line(ui, state, commands);
             style_row(ui, state, commands);
             loras::lora_chips(ui, state, &recipe);
             steps::earlier_steps_row(ui, state, commands);

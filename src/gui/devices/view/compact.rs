@@ -108,7 +108,7 @@ pub(crate) fn time_line(ui: &mut Ui, state: &State) {
     let words = time_sentence(time, recipe.batch_count, is_loaded, upscales);
     let color = if is_too_slow(time.loaded_secs()) { palette.warn } else { palette.weak };
     let hover = format!("Predicted from measurements on this machine. {}", details(time));
-    ui.add(Label::new(RichText::new(words).color(color)).truncate()).on_hover_text(hover);
+    ui.add(Label::new(RichText::new(words).color(color)).wrap()).on_hover_text(hover);
 }
 
 /// Seconds of each phase of a picture.

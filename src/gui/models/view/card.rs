@@ -61,7 +61,7 @@ pub(crate) fn card(ui: &mut Ui, state: &State, commands: &mut Commands, card: &M
     ui.allocate_ui_with_layout(vec2(ui.available_width(), 18.0), Layout::right_to_left(Align::Center), |ui| {
         state_chip(ui, card, status, download, &palette);
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            ui.add(Label::new(widgets::bold(&card.name).size(theme::BODY).color(palette.strong)).truncate());
+            ui.add(Label::new(widgets::bold(view.telling_name(card)).size(theme::BODY).color(palette.strong)).truncate());
         });
     });
     let picture = state.gallery.latest_of_card(card).and_then(|id| state.gallery.thumbnails.get(id));
@@ -104,7 +104,7 @@ pub(crate) fn card(ui: &mut Ui, state: &State, commands: &mut Commands, card: &M
 /// Accessible name of the card.
 fn accessible_text(state: &State, card: &ModelCard, status: CardStatus, download: Option<&JobSnapshot>) -> String {
     let word = download.map_or(card.availability.label(), |it| queue::status_word(&it.status));
-    let mut words = vec![card.name.clone(), word.to_owned()];
+    let mut words = vec![state.models.telling_name(card), word.to_owned()];
     if status.in_memory {
         words.push("in memory".into());
     }

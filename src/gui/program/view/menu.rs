@@ -24,6 +24,9 @@ pub(crate) fn menu_button(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.set_width(WIDTH);
         size(ui, state, commands);
         ui.separator();
+        if entry(ui, state, commands, WindowCommand::ToggleSidePanel) {
+            ui.close();
+        }
         if state.program.updates.feed.is_some() {
             updates(ui, state, commands);
         }

@@ -142,6 +142,34 @@ fn slow_processor() -> MeasuredDevice {
 }
 
 #[test]
+fn the_last_picture_of_a_model_lies_beside_the_words_of_its_card() {
+    let home = home();
+    let files = install(home.path(), "mine");
+    let mut recipe = ready();
+    recipe.files = atelier_core::recipe::ModelFiles::default();
+    recipe.files.set(FileRole::Diffusion, files.diffusion.clone());
+    let info = PictureInfo { index: 0, seed: 1, cpu_math: None };
+    atelier_studio::results::store_picture(&home.path().join("Pictures"), &recipe, info, &[], &image(64, 90)).unwrap();
+    let mut studio = open_view(home, "http://127.0.0.1:9");
+    studio.until("the picture", |app| {
+        let gallery = &app.state.gallery;
+        let latest = app.state.models.card("mine").and_then(|card| gallery.latest_of_card(card));
+        latest.is_some_and(|id| gallery.thumbnails.get(id).is_some())
+    });
+    let picture = studio.harness.get_by_role_and_label(Role::Image, "Last picture of Mine").rect();
+    let card = studio.harness.query_all_by_label_contains("Mine, ").find(|it| it.accesskit_node().role() == Role::Button).unwrap().rect();
+    assert!(card.contains_rect(picture));
+    let words = studio.harness.query_all_by_role(Role::Label).filter(|it| card.contains(it.rect().center()));
+    let mut count = 0;
+    for label in words {
+        let common = label.rect().intersect(picture);
+        assert!(!common.is_positive(), "{:?} lies under the picture", label.accesskit_node().label());
+        count += 1;
+    }
+    assert!(count >= 3, "{count}");
+}
+
+#[test]
 fn who_has_nothing_sees_the_built_in_model_and_three_first_choices() {
     let (folder, model) = (home(), home());
     let library = library(folder.path(), "http://127.0.0.1:9");
