@@ -18,6 +18,7 @@ use eframe::egui;
 use crate::gui::autosave::{Autosave, SettingsWrite};
 use crate::gui::command::{Command, Commands};
 use crate::gui::context::{Answer, Background, Context};
+use crate::gui::create::count::quick_count;
 use crate::gui::create::prompt_history::PromptHistory;
 use crate::gui::create::view::settings_panel;
 use crate::gui::due::{self, Due};
@@ -177,6 +178,8 @@ impl App {
                     pins: BTreeSet::default(),
                 }),
                 next,
+                counts_automatically: settings.counts_automatically,
+                quick_count: 1,
                 library: Arc::new(LibrarySnapshot { cards: builtin.iter().cloned().collect(), ..LibrarySnapshot::default() }),
                 unplaced: Vec::new(),
                 missing_files: BTreeSet::new(),
@@ -327,7 +330,9 @@ impl App {
         self.with(ctx, |Features { canvas, create, devices, guides, live, models, gallery, memory, program, .. }, context| {
             let live_size_px = || live.shown_size_px().filter(|_| create.session.following());
             create.document_size_px = canvas.shown_size_px().or_else(live_size_px);
+            context.shared.quick_count = quick_count(devices.board.times.predicted(), context.shared.chosen_resident().is_some());
             create::pictures::refresh_textures(create, context);
+            create::pictures::request_examples(create, context);
             create::pictures::read_kept(create, models.is_known, context);
             create::update::refresh_files(create, context);
             guides::update::refresh(guides, context);
@@ -380,6 +385,10 @@ impl App {
     fn follow_picture(&mut self, ctx: &egui::Context) {
         let is_open = self.state.closing == Closing::No;
         self.with(ctx, |Features { canvas, create, live, .. }, context| {
+            if canvas.edited().is_some() {
+                // It was made of the picture under the pointer.
+                create.session.choose_pointed();
+            }
             let shown = create::update::shown_source(create);
             canvas::update::refresh(canvas, shown, create.session.following(), context);
             if is_open {
@@ -414,7 +423,12 @@ impl App {
         let commands: Vec<Command> = commands.into_vec().into_iter().chain(late.into_vec()).collect();
         let has_changed = !commands.is_empty();
         for command in commands {
+            let points = matches!(command, Command::Create(create::Command::PointAt(Some(_))));
             self.update(&ctx, command);
+            if points {
+                // The next command means this picture.
+                self.follow_picture(&ctx);
+            }
         }
         if has_changed {
             // Not a frame later: the picture is waited for.
@@ -543,7 +557,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
                 job.progress.step(step);
             }
         }
-        Event::Preview { job, preview } => create::pictures::preview(create, job, preview, context),
+        Event::Preview { job, preview } => create::pictures::preview(create, job, preview),
         Event::Picture { job, picture } => {
             canvas::candidates::picture(canvas, job, &picture, context);
             create::pictures::picture(create, job, &picture, context);
@@ -588,7 +602,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
 fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobId, end: End, context: &mut Context<'_>) {
     let ended = context.shared.jobs.remove(job);
     devices::requests::list_devices(devices, context);
-    create::pictures::job_ended(create, job, matches!(end, End::Done { .. }));
+    create::pictures::job_ended(create, job);
     if let (End::Done { timings, pictures, .. }, Some(job)) = (&end, &ended) {
         devices::requests::job_done(devices, job, timings, pictures.len());
     }

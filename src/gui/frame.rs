@@ -40,6 +40,9 @@ fn main_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
 }
 
+/// Height of the row below the pictures, in points.
+const BAR_HEIGHT: f32 = 32.0;
+
 /// Draws the whole window.
 pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
@@ -73,21 +76,25 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
             .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 12, top: 9, bottom: 7 }))
             .show(ui, |ui| toolbar::toolbar_panel(ui, state, commands));
         program::view::banner(ui, state, commands);
-        if !state.create.session.is_empty() && state.shared.screen == Screen::Create {
+        if state.shared.screen == Screen::Create {
+            // Both are always there: a picture keeps its size and place from its first preview on.
             Panel::bottom("filmstrip")
                 .resizable(false)
                 .show_separator_line(false)
                 .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 14, top: 2, bottom: 12 }))
-                .show(ui, |ui| filmstrip::filmstrip_panel(ui, state, commands));
-        }
-        if state.create.has_steps_panel() && state.shared.screen == Screen::Create {
-            Panel::bottom("steps")
+                .show(ui, |ui| {
+                    ui.set_min_height(filmstrip::SIDE);
+                    filmstrip::filmstrip_panel(ui, state, commands);
+                });
+            Panel::bottom("bar")
                 .resizable(false)
                 .show_separator_line(false)
-                .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 14, top: 2, bottom: 6 }))
-                .show(ui, |ui| steps::steps_panel(ui, state, commands));
-        }
-        if !state.shared.jobs.is_empty() {
+                .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 14, top: 4, bottom: 6 }))
+                .show(ui, |ui| {
+                    ui.set_min_height(BAR_HEIGHT);
+                    bar(ui, state, commands);
+                });
+        } else if !state.shared.jobs.is_empty() {
             Panel::bottom("progress")
                 .resizable(false)
                 .show_separator_line(false)
@@ -109,6 +116,17 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
         });
     });
     dialogs(ui, state, commands);
+}
+
+/// Draws what stands below the pictures: the steps of the one that a person looks at, else the
+/// progress of what is made.
+fn bar(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let looks_back = !state.create.session.following() && state.create.has_steps_panel();
+    if state.shared.jobs.is_empty() || looks_back {
+        steps::steps_panel(ui, state, commands);
+    } else {
+        progress::progress_panel(ui, state, commands);
+    }
 }
 
 /// Draws what lies over all panels.
@@ -183,13 +201,17 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     if is_gallery {
         gallery::view::keys(ctx, state, commands, typing);
     }
+    if !typing {
+        create::view::sheet::keys(ctx, state, commands);
+    }
+    let goes_back = state.shared.screen == Screen::Create && state.create.goes_back_to_sheet();
     for (command, shortcut) in Command::keys() {
         let free = shortcut.while_typing || (!typing && ctx.memory(egui::Memory::focused).is_none());
         let is_history = [WindowCommand::Undo, WindowCommand::Redo].iter().any(|it| command == (*it).into());
         if is_history && has_own_undo(ctx) {
             continue;
         }
-        if !free || (command == create::Command::Cancel.into() && command.enabled(state).is_err()) {
+        if !free || (command == create::Command::Cancel.into() && (goes_back || command.enabled(state).is_err())) {
             continue;
         }
         // Going backwards through the controls is the same key with Shift.
@@ -219,9 +241,12 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     }
 }
 
-/// What Escape does where nothing forms that it could stop: it puts a message away, shows the
-/// panels again, or leaves the canvas.
+/// What Escape does: it shows the sheet again; where nothing forms that it could stop, it puts a
+/// message away, shows the panels again, or leaves the canvas.
 fn escape(state: &State) -> Option<Command> {
+    if state.shared.screen == Screen::Create && state.shared.error.is_none() && state.create.goes_back_to_sheet() {
+        return Some(create::Command::BackToSheet.into());
+    }
     if !state.shared.jobs.is_empty() {
         return None;
     }

@@ -168,9 +168,10 @@ fn title(state: &State) -> String {
         let size = format!("{} × {}", content.width(), content.height());
         return format!("{} · {size}", name.as_deref().unwrap_or("Canvas"));
     }
-    if state.create.session.following()
-        && let Some(forming) = &state.create.forming
-    {
+    if state.create.shows_sheet() {
+        return format!("{} pictures", state.create.sheet.cells().len());
+    }
+    if let Some(forming) = state.create.forming_shown() {
         return format!("Generating · {} × {}", forming.width, forming.height);
     }
     state.create.session.shown().map_or_else(String::new, |picture| {

@@ -77,6 +77,11 @@ impl Builtin {
         Ok(Self { folder: folder.to_owned(), manifest, files })
     }
 
+    /// The files of its example pictures, in the order of the manifest.
+    pub fn example_files(&self) -> impl Iterator<Item = PathBuf> {
+        self.manifest.examples.iter().map(|example| example.picture.in_folder(&self.folder))
+    }
+
     /// Compares every file with its SHA-256. Reads all of them.
     ///
     /// # Errors

@@ -28,6 +28,7 @@ mod settings;
 mod skip_layers;
 mod step_cache;
 mod tensor_type;
+mod variations;
 
 pub use control::{ControlImage, Preprocessor};
 pub use earlier_steps::EarlierSteps;

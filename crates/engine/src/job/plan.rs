@@ -19,7 +19,7 @@ use atelier_core::canvas::{Mask, PixelRect, StartFit};
 use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{Change, PlacementError};
-use atelier_core::recipe::{FileRole, FineColours, Hires, ImageSource, Recipe, Rgb8, Scheduler, seed_after};
+use atelier_core::recipe::{FineColours, Hires, ImageSource, Recipe, Rgb8, Scheduler, seed_after};
 use atelier_core::sentences;
 use atelier_library::{Adapters, Checked, Family};
 use atelier_media::{fit_image, image_size, read_fine_image, read_image, read_mask};
@@ -322,8 +322,7 @@ fn drop_latent_upscaler(recipe: &mut Recipe, has_pictures: bool) -> Option<Strin
 
 /// What is said where weights are letters to a language model.
 fn weights_note(recipe: &Recipe) -> Option<&'static str> {
-    let reads_brackets = [FileRole::ClipL, FileRole::ClipG, FileRole::T5xxl].iter().any(|role| recipe.files.get(*role).is_some());
-    if recipe.files.get(FileRole::Llm).is_none() || reads_brackets {
+    if recipe.reads_weights() {
         return None;
     }
     let has_weight = |prompt: &str| {

@@ -121,7 +121,7 @@ impl Worker {
         let Some(job) = self.database.job(unkept.id)? else { return Ok(()) };
         let (engine_job, index) = (unkept.engine_job, unkept.picture.info.index);
         match keep_picture(&mut self.database, &job, unkept.index, &unkept.picture) {
-            Ok(path) => self.events.send(QueueEvent::PictureKept { engine_job, index, result: Ok(path) }),
+            Ok(kept) => self.events.send(QueueEvent::PictureKept { engine_job, index, result: Ok(kept) }),
             Err(KeepError { advice, error: Some(error) }) => {
                 if !std::mem::replace(&mut unkept.is_told, true) {
                     self.events.send(QueueEvent::PictureKept { engine_job, index, result: Err(advice) });

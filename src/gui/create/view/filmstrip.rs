@@ -12,12 +12,12 @@ use crate::gui::widgets::command_button;
 use crate::gui::{icons, theme, widgets};
 
 /// Side of a small look, in points.
-const SIDE: f32 = 72.0;
+pub(crate) const SIDE: f32 = 72.0;
 const GAP: f32 = 6.0;
 
 /// Draws the filmstrip. Only what is in sight is drawn.
 pub(crate) fn filmstrip_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let forming = state.create.forming.as_ref().map(|forming| &forming.texture);
+    let forming = state.create.forming.first().map(|forming| &forming.texture);
     let tiles = state.create.session.len() + usize::from(forming.is_some());
     ScrollArea::horizontal().id_salt("filmstrip scroll").auto_shrink([false, true]).show_viewport(ui, |ui, viewport| {
         let total = tiles as f32 * (SIDE + GAP) - GAP;
@@ -44,7 +44,7 @@ pub(crate) fn filmstrip_panel(ui: &mut Ui, state: &State, commands: &mut Command
 }
 
 fn picture_tile(ui: &mut Ui, rect: Rect, picture: &SessionPicture, state: &State, commands: &mut Commands) {
-    let follows_forming = state.create.session.following() && state.create.forming.is_some();
+    let follows_forming = state.create.forming_shown().is_some();
     let chosen = !follows_forming && state.create.session.shown().is_some_and(|shown| shown.id == picture.id);
     let mut name = format!("Picture {}, seed {}", picture.id.0 + 1, picture.info.seed);
     if !picture.notes.is_empty() {

@@ -1,8 +1,10 @@
 //! The panels of the Create view.
 
 pub(crate) mod canvas;
+mod count;
 pub(crate) mod dropped;
 pub(crate) mod embeddings;
+mod examples;
 pub(crate) mod filmstrip;
 pub(crate) mod larger;
 pub(crate) mod loras;
@@ -11,6 +13,7 @@ pub(crate) mod notes;
 pub(crate) mod progress;
 pub(crate) mod prompt_history;
 pub(crate) mod settings_panel;
+pub(crate) mod sheet;
 pub(crate) mod size;
 pub(crate) mod steps;
 mod text_row;
