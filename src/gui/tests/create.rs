@@ -18,6 +18,21 @@ fn a_typed_prompt_and_ctrl_enter_reach_the_engine() {
 }
 
 #[test]
+fn a_prompt_of_a_megabyte_is_typed_shown_and_generated() {
+    let long = "word sky, (((".repeat(1_000_000 / 13);
+    let mut studio = Studio::open(Recipe { prompt: String::new(), ..ready() });
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text(&long);
+    studio.harness.run_ok();
+    assert_eq!(studio.app().state.shared.next.recipe.prompt.len(), long.len(), "nothing is cut behind a person's back");
+    let (job, recipe, _) = studio.generate();
+    assert!(recipe.prompt.chars().count() >= atelier_core::recipe::ROWS.prompt.limits);
+    studio.begin(job, vec![7]);
+    studio.picture(job, 0, 7);
+    studio.done(job);
+    assert_eq!(studio.app().state.create.session.len(), 1);
+}
+
+#[test]
 fn words_to_leave_out_get_the_guidance_that_they_need_with_one_click() {
     let mut studio = Studio::open(Recipe { guidance: 1.0, ..ready() });
     assert!(!studio.sees("No effect"), "nothing is to be left out");
