@@ -480,7 +480,15 @@ impl App {
     /// Carries out a command of the window itself.
     fn update_window(&mut self, ctx: &egui::Context, command: WindowCommand) {
         match command {
-            WindowCommand::SetScreen(screen) => self.state.shared.screen = screen,
+            WindowCommand::SetScreen(screen) => {
+                if self.state.shared.screen != screen {
+                    self.state.notices.clear();
+                }
+                self.state.shared.screen = screen;
+            }
+            // What it means depends on the view.
+            WindowCommand::Find => {}
+            WindowCommand::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
             WindowCommand::SetTheme(theme) => {
                 self.state.shared.theme = theme;
                 theme::set_theme(ctx, theme);
@@ -516,7 +524,7 @@ const OTHER_CHANGE: &str = "Change of settings";
 /// Origin of the changes that a command makes.
 fn cause_of(command: &Command) -> ChangeCause {
     match command {
-        Command::Create(create::Command::ChangeRecipe(_))
+        Command::Create(create::Command::ChangeRecipe(_) | create::Command::TypePrompt(_))
         | Command::Devices(devices::Command::SetText(_) | devices::Command::SetBudget(..)) => ChangeCause::Edit,
         other => ChangeCause::Step(other.label()),
     }
@@ -602,7 +610,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
 fn job_ended(create: &mut create::State, devices: &mut devices::State, job: JobId, end: End, context: &mut Context<'_>) {
     let ended = context.shared.jobs.remove(job);
     devices::requests::list_devices(devices, context);
-    create::pictures::job_ended(create, job);
+    create::pictures::job_ended(create, job, matches!(end, End::Done { .. }));
     if let (End::Done { timings, pictures, .. }, Some(job)) = (&end, &ended) {
         devices::requests::job_done(devices, job, timings, pictures.len());
     }

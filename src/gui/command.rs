@@ -118,6 +118,20 @@ impl Command {
         screens.chain(window).chain(Self::keys_of_features())
     }
 
+    /// The part of the program that it belongs to.
+    #[must_use]
+    pub(crate) const fn group(&self) -> &'static str {
+        match self {
+            Self::Window(_) | Self::Palette(_) | Self::Program(_) => "Window",
+            Self::Create(_) | Self::Guides(_) | Self::Styles(_) | Self::Live(_) => "Create",
+            Self::Canvas(_) => "Canvas",
+            Self::Devices(_) | Self::Memory(_) => "Devices",
+            Self::Models(_) => "Models",
+            Self::Gallery(_) => "Gallery",
+            Self::Queue(_) => "Queue",
+        }
+    }
+
     /// Its key, where it has one.
     #[must_use]
     pub(crate) fn shortcut(&self) -> Option<Shortcut> {
@@ -142,11 +156,18 @@ impl Command {
     /// the picture follows, some mean that.
     #[must_use]
     pub(crate) fn redirected(self, state: &State) -> Self {
-        if state.shared.screen != Screen::Create {
-            return self;
-        }
+        let is_create = state.shared.screen == Screen::Create;
         match self {
-            Self::Create(create::Command::Generate) if state.live.is_on => return live::Command::Follow.into(),
+            Self::Window(WindowCommand::Find) => {
+                return match state.shared.screen {
+                    Screen::Models => models::Command::FocusSearch.into(),
+                    Screen::Gallery => gallery::Command::FocusSearch.into(),
+                    Screen::Create | Screen::Devices => palette::Command::Open.into(),
+                };
+            }
+            Self::Create(create::Command::Generate) if is_create && state.live.is_on => return live::Command::Follow.into(),
+            Self::Create(create::Command::Generate) if queue::view::is_standing(state) => return queue::Command::Resume.into(),
+            _ if !is_create => return self,
             Self::Canvas(canvas::Command::Accept) if state.live.has_result() => return live::Command::Accept.into(),
             Self::Window(WindowCommand::Undo) if state.create.trash_is_last => return create::Command::BringBack.into(),
             _ => {}
@@ -192,7 +213,7 @@ mod tests {
             assert!(!keys.contains(&shortcut.keys), "{} shares its key", command.label());
             keys.push(shortcut.keys);
         }
-        assert_eq!(keys.len(), 71);
+        assert_eq!(keys.len(), 73);
     }
 
     #[test]

@@ -10,12 +10,15 @@ use eframe::egui::{self, CentralPanel, Context, Event, Frame, Margin, Panel, Pop
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::shared::{Closing, Screen};
+use crate::gui::shortcut::Shortcut;
 use crate::gui::state::State;
 use crate::gui::widgets::has_own_undo;
 use crate::gui::window_command::WindowCommand;
 
 use crate::gui::create::view::{filmstrip, progress, settings_panel, steps};
-use crate::gui::{canvas, create, devices, gallery, live, models, overlays, palette, program, queue, styles, theme, toolbar};
+use crate::gui::{
+    canvas, create, devices, due, gallery, live, models, overlays, palette, program, queue, styles, theme, toolbar, typed_letters,
+};
 
 /// Width of the panel on the left, in points.
 const SIDE_WIDTH: f32 = 344.0;
@@ -53,7 +56,7 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
             let whole = ui.available_rect_before_wrap();
             main_panel(ui, state, commands);
             overlays::error_card(ui, state, commands, whole);
-            overlays::notice(ui, state, whole);
+            overlays::notice(ui, state, commands, whole);
         });
         return dialogs(ui, state, commands);
     }
@@ -112,7 +115,7 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
             let whole = ui.available_rect_before_wrap();
             main_panel(ui, state, commands);
             overlays::error_card(ui, state, commands, whole);
-            overlays::notice(ui, state, whole);
+            overlays::notice(ui, state, commands, whole);
         });
     });
     dialogs(ui, state, commands);
@@ -133,10 +136,12 @@ fn bar(ui: &mut Ui, state: &State, commands: &mut Commands) {
 fn dialogs(ui: &mut Ui, state: &State, commands: &mut Commands) {
     overlays::drop_hint(ui, state.shared.screen);
     create::view::dropped::dropped_card(ui, state, commands);
+    create::view::save_dialog::save_dialog(ui, state, commands);
     styles::view::style_dialog(ui, state, commands);
     styles::view::import_dialog(ui, state, commands);
     program::view::about(ui, state, commands);
     palette::view::palette(ui, state, commands);
+    palette::view::shortcut_sheet(ui, state, commands);
     if state.closing != Closing::No && state.closing != Closing::Now {
         overlays::closing_dialog(ui, state, commands);
     } else if state.asks_beside {
@@ -187,10 +192,17 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     // A dialog or an open menu has its own keys.
     let of_views = create::view::has_dialog(state) || models::view::has_dialog(state) || gallery::view::has_dialog(state);
     let has_dialog = of_views || program::view::has_dialog(state) || palette::view::has_dialog(state) || styles::view::has_dialog(state);
-    if state.closing != Closing::No || state.asks_beside || has_dialog || Popup::is_any_open(ctx) {
+    let typing = ctx.text_edit_focused();
+    let is_elsewhere = state.closing != Closing::No || state.asks_beside || has_dialog || Popup::is_any_open(ctx);
+    let has_focus = typing || ctx.memory(egui::Memory::focused).is_some();
+    if is_elsewhere || has_focus || state.shared.screen != Screen::Create || state.canvas.edited().is_some() {
+        typed_letters::forget(ctx);
+    } else {
+        letters(ctx, state, commands);
+    }
+    if is_elsewhere {
         return;
     }
-    let typing = ctx.text_edit_focused();
     let is_gallery = state.shared.screen == Screen::Gallery;
     if !typing && !is_gallery && ctx.input(|input| input.events.iter().any(|event| matches!(event, Event::Copy))) {
         commands.push(Command::Create(create::Command::CopyPicture));
@@ -211,7 +223,9 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
         if is_history && has_own_undo(ctx) {
             continue;
         }
-        if !free || (command == create::Command::Cancel.into() && (goes_back || command.enabled(state).is_err())) {
+        // A key without Ctrl means what is in sight.
+        let is_unseen = !shortcut.while_typing && state.shared.screen != Screen::Create && matches!(command, Command::Create(_));
+        if !free || is_unseen || (command == create::Command::Cancel.into() && (goes_back || command.enabled(state).is_err())) {
             continue;
         }
         // Going backwards through the controls is the same key with Shift.
@@ -238,6 +252,27 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
         && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape))
     {
         commands.push(command);
+    }
+}
+
+/// Puts typed words into the prompt, and carries out the commands of letters that are typed alone.
+fn letters(ctx: &Context, state: &State, commands: &mut Commands) {
+    let command_of = |modifiers, key| {
+        let is_it = |(command, shortcut): &(Command, Shortcut)| {
+            !shortcut.while_typing && shortcut.keys == egui::KeyboardShortcut::new(modifiers, key) && command.enabled(state).is_ok()
+        };
+        let of_pictures = || create::view::sheet::command_of(state, key, modifiers).map(Command::from);
+        Command::keys().find(is_it).map(|(command, _)| command).or_else(of_pictures)
+    };
+    let typed = typed_letters::take(ctx, |modifiers, key| command_of(modifiers, key).is_some());
+    if !typed.words.is_empty() {
+        commands.push(create::Command::TypePrompt(typed.words));
+    }
+    if let Some(command) = typed.key.and_then(|(modifiers, key)| command_of(modifiers, key)) {
+        commands.push(command);
+    }
+    if let Some(secs) = typed.wait_secs {
+        due::wake_in(ctx, secs);
     }
 }
 

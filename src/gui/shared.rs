@@ -16,7 +16,7 @@ use crate::settings::{ThemeChoice, Zoom};
 use atelier_core::advice::Advice;
 use atelier_core::recipe::{CacheMode, FamilySetting, FileRole, ImageSource, ModelFiles, Person, Recipe};
 use atelier_engine::{JobId, Residency, Resident};
-use atelier_library::{Family, ModelCard, ModelKind, Role};
+use atelier_library::{Defaults, Family, ModelCard, ModelKind, Role};
 use atelier_studio::library_service::LibrarySnapshot;
 use atelier_studio::next_recipe::NextRecipe;
 use atelier_studio::queue::QueueSnapshot;
@@ -86,13 +86,19 @@ impl Shared {
     /// Width and height in pixels that suit the chosen model.
     #[must_use]
     pub fn usual_size(&self) -> (u32, u32) {
-        let recipe = &self.next.recipe;
-        let builtin = self.next.builtin.as_ref().ok().filter(|builtin| builtin.is_in(recipe));
-        let of_card = || self.library.cards.iter().filter_map(|card| card.runnable.as_ref()).find(|it| it.files == recipe.files);
-        let defaults = builtin.map(|builtin| &builtin.manifest().defaults).or_else(|| Some(&of_card()?.defaults));
+        let defaults = self.model_defaults();
         let usual = Recipe::default();
         let side = |side: Option<u32>, usual: u32| side.unwrap_or(usual);
         (side(defaults.and_then(|it| it.width), usual.width), side(defaults.and_then(|it| it.height), usual.height))
+    }
+
+    /// Settings that suit the chosen model, where they are known.
+    #[must_use]
+    pub fn model_defaults(&self) -> Option<&Defaults> {
+        let recipe = &self.next.recipe;
+        let builtin = self.next.builtin.as_ref().ok().filter(|builtin| builtin.is_in(recipe));
+        let of_card = || self.library.cards.iter().filter_map(|card| card.runnable.as_ref()).find(|it| it.files == recipe.files);
+        builtin.map(|builtin| &builtin.manifest().defaults).or_else(|| Some(&of_card()?.defaults))
     }
 
     /// Family of the chosen model, where the library knows it.

@@ -42,6 +42,7 @@ mod program;
 mod queue;
 mod rates;
 mod recall;
+mod save_as;
 mod saving;
 mod sheet;
 mod steps;
@@ -154,6 +155,23 @@ impl Studio {
         self.harness.run_ok();
     }
 
+    /// Replaces the text of the field of this name.
+    fn fill(&mut self, field: &str, text: &str) {
+        let is_field = |role| matches!(role, Role::TextInput | Role::PasswordInput);
+        self.harness.query_all_by_label(field).find(|it| is_field(it.accesskit_node().role())).unwrap().focus();
+        self.harness.run_ok();
+        self.press(Modifiers::COMMAND, Key::A);
+        self.harness.event(egui::Event::Text(text.into()));
+        self.harness.run_ok();
+    }
+
+    /// Clicks the first button whose name contains this.
+    fn click_first(&mut self, name: &str) {
+        let found = self.harness.query_all_by_label_contains(name).find(|it| it.accesskit_node().role() == Role::Button);
+        found.unwrap_or_else(|| panic!("there is no {name}")).click();
+        self.harness.run_ok();
+    }
+
     fn check(&mut self, label: &str) {
         self.harness.get_by_role_and_label(Role::CheckBox, label).click();
         self.harness.run_ok();
@@ -232,6 +250,13 @@ impl Studio {
         let viewport = self.harness.input_mut().viewports.entry(ViewportId::ROOT).or_default();
         viewport.events.push(ViewportEvent::Close);
         self.harness.step();
+    }
+
+    /// Where the last frame has drawn a texture, the last of such places.
+    fn painted(&self, texture: &egui::TextureHandle) -> Option<egui::Rect> {
+        let is_it = |shape: &&egui::epaint::ClippedShape| shape.shape.texture_id() == texture.id();
+        let shapes = &self.harness.output().shapes;
+        shapes.iter().rev().find(is_it).map(|it| it.shape.visual_bounding_rect())
     }
 
     fn window_commands(&self) -> Vec<egui::ViewportCommand> {

@@ -103,6 +103,13 @@ impl View {
     }
 }
 
+/// The largest rectangle of a picture's shape in the middle of another one.
+#[must_use]
+pub fn shape_within(rect: Rect, size_px: Vec2) -> Rect {
+    let size_px = size_px.max(Vec2::splat(1.0));
+    Rect::from_center_size(rect.center(), size_px * (rect.size() / size_px).min_elem())
+}
+
 /// The picture never leaves the middle of the canvas altogether, so that it cannot be lost.
 fn inside(point: Pos2, size_px: Vec2) -> Pos2 {
     pos2(point.x.clamp(0.0, size_px.x), point.y.clamp(0.0, size_px.y))
@@ -128,6 +135,16 @@ mod tests {
 
     fn canvas() -> Rect {
         Rect::from_min_size(pos2(100.0, 50.0), vec2(500.0, 500.0))
+    }
+
+    #[test]
+    fn a_picture_keeps_its_shape_within_another() {
+        let wide = Rect::from_min_size(pos2(10.0, 20.0), vec2(200.0, 100.0));
+        assert_eq!(shape_within(wide, vec2(64.0, 32.0)), wide, "of the same shape, whatever its pixels");
+        let tall = shape_within(wide, vec2(128.0, 192.0));
+        assert_eq!((tall.center(), tall.height()), (wide.center(), 100.0));
+        assert!((tall.width() / tall.height() - 128.0 / 192.0).abs() < 1e-4);
+        assert_eq!(shape_within(wide, vec2(400.0, 100.0)).size(), vec2(200.0, 50.0));
     }
 
     #[test]

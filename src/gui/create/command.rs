@@ -9,6 +9,7 @@ use eframe::egui::{ColorImage, Key, Modifiers};
 use crate::gui::create::dropped::DroppedUse;
 use crate::gui::create::larger::UpscaleMethod;
 use crate::gui::create::panel_setting::{PANEL_SETTINGS, PanelSetting};
+use crate::gui::create::saving::SaveDialog;
 use crate::gui::create::session::SessionPictureId;
 use crate::gui::create::sheet::Direction;
 use crate::gui::create::state::State;
@@ -47,8 +48,12 @@ pub enum Command {
     ClearQueue,
     /// Put the cursor into the prompt.
     FocusPrompt,
+    /// Add these words to the prompt and go on there.
+    TypePrompt(String),
     /// Replace the recipe with an edited one.
     ChangeRecipe(Box<Recipe>),
+    /// Give every setting but prompt and model the value that suits the model.
+    ResetSettings,
     /// Exchange width and height.
     SwapSides,
     /// Show the setting with this number among [`PANEL_SETTINGS`].
@@ -171,6 +176,10 @@ pub enum Command {
     ReferenceShown,
     /// Write the picture shown to a file.
     SaveAs,
+    /// Change or close the dialog in which a place is typed, or a quality chosen.
+    SetSaveDialog(Option<Box<SaveDialog>>),
+    /// Write the picture as the dialog says.
+    Save,
     /// Put the picture shown on the clipboard.
     CopyPicture,
     /// Open the folder with the pictures.
@@ -188,7 +197,7 @@ pub enum Command {
 
 impl Command {
     /// What can be done with a picture, in the order of its menu.
-    pub const OF_PICTURE: [Self; 18] = [
+    pub const OF_PICTURE: [Self; 20] = [
         Self::TogglePick,
         Self::NearSeeds,
         Self::NearWords,
@@ -204,8 +213,10 @@ impl Command {
         Self::Upscale(UpscaleMethod::Plain),
         Self::Upscale(UpscaleMethod::Redraw),
         Self::Upscale(UpscaleMethod::Tiles),
+        Self::FinishDraft,
         Self::CopyPicture,
         Self::SaveAs,
+        Self::OpenFolder,
         Self::Trash,
     ];
 }
@@ -262,6 +273,7 @@ impl FeatureCommand for Command {
     ];
 
     const OFFERED: &'static [Self] = &[
+        Self::ResetSettings,
         Self::UseBuiltin,
         Self::UseOwnFiles,
         Self::ClearQueue,
@@ -303,7 +315,11 @@ impl FeatureCommand for Command {
             Self::CancelJob(_) => ("Cancel", "Stop this picture. Finished pictures are kept, and other jobs continue."),
             Self::ClearQueue => ("Clear queue", "Remove all waiting pictures from the queue. The current picture continues."),
             Self::FocusPrompt => ("Go to the prompt", "Move the cursor to the prompt."),
+            Self::TypePrompt(_) => ("Type into the prompt", "Add these words to the prompt."),
             Self::ChangeRecipe(_) => ("Change settings", "Change the settings of the next picture."),
+            Self::ResetSettings => {
+                ("Reset the settings", "Use the recommended settings of this model. Prompt, model and devices stay. Ctrl+Z undoes it.")
+            }
             Self::SwapSides => ("Swap width and height", "Switch between portrait and landscape."),
             Self::ShowSetting(number) => PANEL_SETTINGS.get(*number).map_or(("", ""), PanelSetting::words),
             Self::SettingShown => ("Shown", "The setting is in sight."),
@@ -404,9 +420,13 @@ impl FeatureCommand for Command {
             Self::Upscale(way) => way.words(),
             Self::OpenPicture(_) => ("Open", "Show this picture and load its settings."),
             Self::ReferenceShown => ("Use as reference", "Use this picture as a reference for the next one. Needs an edit model."),
-            Self::SaveAs => ("Save as…", "Save a copy of this picture. It is already in your pictures folder."),
+            Self::SaveAs => {
+                ("Save as…", "Save a copy of this picture as PNG, JPEG or WebP: the ending decides. It is already in your pictures folder.")
+            }
+            Self::SetSaveDialog(_) => ("Cancel", "Save nothing."),
+            Self::Save => ("Save", "Save the picture there."),
             Self::CopyPicture => ("Copy picture", "Copy this picture to the clipboard."),
-            Self::OpenFolder => ("Open pictures folder", "Open your pictures folder."),
+            Self::OpenFolder => ("Show in folder", "Show this picture's file in your pictures folder."),
             Self::ZoomIn => ("Zoom in", "Look closer."),
             Self::ZoomOut => ("Zoom out", "Look from farther away."),
             Self::ZoomFit => ("Fit to window", "Show the whole picture."),
@@ -436,6 +456,10 @@ impl FeatureCommand for Command {
             Self::SaveAs => {
                 state.session.shown().map(drop).ok_or("There is no picture yet.")?;
                 (!shared.dialog_open).then_some(()).ok_or("A file dialog is already open.")
+            }
+            Self::Save => {
+                let dialog = state.save_dialog.as_ref().ok_or("There is no question.")?;
+                (!dialog.path.trim().is_empty()).then_some(()).ok_or("Type a place first.")
             }
             Self::Recall(RecallPart::Model) => {
                 let picture = state.session.shown().ok_or("There is no picture yet.")?;
@@ -506,6 +530,7 @@ impl FeatureCommand for Command {
             | Self::GenerateOnceHere { .. }
             | Self::Follow
             | Self::FocusPrompt
+            | Self::TypePrompt(_)
             | Self::RepeatWithChange(..)
             | Self::ShowNotes(_)
             | Self::ShowStep(_)
@@ -516,7 +541,9 @@ impl FeatureCommand for Command {
             | Self::NotePicks(..)
             | Self::ForgetTrash
             | Self::SwapSides
+            | Self::ResetSettings
             | Self::SettingShown
+            | Self::SetSaveDialog(_)
             | Self::RollSeed
             | Self::LockSeed
             | Self::ClearFile(_)

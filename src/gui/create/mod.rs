@@ -16,6 +16,7 @@ pub(crate) mod pictures;
 pub mod progress;
 pub mod prompt_history;
 pub mod remake;
+pub mod saving;
 pub mod session;
 pub mod sheet;
 pub(crate) mod sheet_update;

@@ -95,8 +95,11 @@ fn is_seen(state: &State, id: SessionPictureId) -> bool {
 
 /// A job has ended. A last preview stays until its picture is ready for the screen, so that nothing
 /// flickers.
-pub(crate) fn job_ended(state: &mut State, job: JobId) {
+pub(crate) fn job_ended(state: &mut State, job: JobId, is_done: bool) {
     state.step_previews.end(job);
+    if !is_done {
+        state.last_asked = None;
+    }
     state.forming.end_job(job);
     state.sheet.end_job(job);
 }

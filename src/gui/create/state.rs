@@ -11,6 +11,7 @@ use eframe::egui::{TextureHandle, Vec2, vec2};
 use crate::gui::create::dropped::DroppedPictures;
 use crate::gui::create::forming::{FormingPicture, FormingPictures, Origin};
 use crate::gui::create::prompt_history::PromptHistory;
+use crate::gui::create::saving::SaveDialog;
 use crate::gui::create::session::{Session, SessionPicture, SessionPictureId};
 use crate::gui::create::sheet::Sheet;
 use crate::gui::create::step_previews::{ShownStep, StepPreviews};
@@ -18,6 +19,7 @@ use crate::gui::shared::Shared;
 use crate::gui::viewport::View;
 use crate::settings::PreviewChoice;
 use atelier_core::advice::Advice;
+use atelier_core::recipe::Recipe;
 use atelier_engine::PreviewOptions;
 use atelier_library::{Builtin, PreviewWay};
 use atelier_studio::queue::KeptPicture;
@@ -46,6 +48,8 @@ pub struct State {
     pub preview: PreviewChoice,
     /// The seed that was used last, to be kept on demand.
     pub last_seed: Option<i64>,
+    /// The recipe with a seed of its own that was asked for last; `None` once its picture failed.
+    pub(crate) last_asked: Option<AskedRecipe>,
     /// Notes on the picture shown are readable; else its mark alone is.
     pub shows_notes: bool,
     /// Folder of finished pictures.
@@ -58,6 +62,8 @@ pub struct State {
     pub lora_search: String,
     /// Pictures that wait for the person to say what they are for.
     pub dropped: Option<DroppedPictures>,
+    /// The dialog in which a place for a picture is typed, or its quality chosen.
+    pub save_dialog: Option<Box<SaveDialog>>,
     /// The path that is being typed, where the field for it is open.
     pub typed_path: Option<String>,
     /// Thumbnails of the start picture and the mask, by file.
@@ -83,6 +89,13 @@ pub struct State {
     pub(crate) requested_thumbnails: BTreeSet<PathBuf>,
 }
 
+/// A recipe of the panel that was asked for.
+pub(crate) struct AskedRecipe {
+    pub(crate) recipe: Recipe,
+    /// The first seed after those of its pictures.
+    pub(crate) next_seed: i64,
+}
+
 impl State {
     /// The state at the start.
     #[must_use]
@@ -99,12 +112,14 @@ impl State {
             view: View::default(),
             preview,
             last_seed: None,
+            last_asked: None,
             shows_notes: true,
             pictures_folder,
             prompts: PromptHistory::default(),
             wanted_setting: None,
             lora_search: String::new(),
             dropped: None,
+            save_dialog: None,
             typed_path: None,
             thumbnails: Vec::new(),
             focus_dialog: false,

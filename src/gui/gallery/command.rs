@@ -121,6 +121,7 @@ impl FeatureCommand for Command {
     type State = State;
 
     const OFFERED: &'static [Self] = &[
+        Self::FocusSearch,
         Self::ShowAll,
         Self::SelectAll,
         Self::SelectNone,

@@ -38,6 +38,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::FocusSearch => {
             state.mode = Mode::Grid;
             state.focus_search = true;
+            context.shared.screen = Screen::Gallery;
         }
         Command::SetSearch(text) => {
             state.search.text = text;

@@ -45,6 +45,10 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::PauseNow => QueueRequest::SetPause(PauseMode::Now),
         Command::Resume => QueueRequest::SetPause(PauseMode::No),
         Command::Cancel(id) => QueueRequest::Cancel(id),
+        Command::CancelNewest => match context.shared.queue.newest() {
+            Some(row) => QueueRequest::Cancel(row.job.id),
+            None => return,
+        },
         Command::CancelAll => QueueRequest::CancelAll,
         Command::CancelWaiting => QueueRequest::CancelWaiting,
         Command::ForgetEnded => QueueRequest::ForgetEnded,

@@ -158,6 +158,12 @@ impl QueueSnapshot {
         self.rows.iter().filter(|row| row.is_waiting)
     }
 
+    /// The job that was added last, of those that have not ended.
+    #[must_use]
+    pub fn newest(&self) -> Option<&QueueRow> {
+        self.rows.iter().filter(|row| !row.job.state.is_ended()).max_by_key(|row| row.job.id)
+    }
+
     /// The jobs about which a person is to be asked.
     pub fn questions(&self) -> impl Iterator<Item = &QueueRow> {
         self.rows.iter().filter(|row| row.job.is_question())

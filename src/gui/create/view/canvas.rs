@@ -12,7 +12,7 @@ use crate::gui::command::{self, Commands};
 use crate::gui::create::Command;
 use crate::gui::create::forming::FormingPicture;
 use crate::gui::create::session::SessionPictureId;
-use crate::gui::create::view::{examples, notes, sheet};
+use crate::gui::create::view::{examples, menu, notes, sheet};
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
@@ -116,16 +116,19 @@ fn shown(state: &State) -> Option<(TextureId, Pos2)> {
 /// one shown.
 pub(super) fn picture_menu(state: &State, commands: &mut Commands, response: &Response, of: Option<SessionPictureId>) {
     response.context_menu(|ui| {
+        let mut chosen = Commands::default();
+        menu::picture_entries(ui, state, &mut chosen);
         let tools = [Tool::Brush, Tool::Mask, Tool::Frame].map(|tool| canvas::Command::SetTool(tool).into());
-        let of_view = [Command::OpenFolder, Command::ZoomFit, Command::ZoomActual];
-        let of_view = of_view.into_iter().filter(|_| of.is_none());
-        let of_picture = Command::OF_PICTURE.into_iter().chain(of_view).map(command::Command::from);
-        for command in tools.into_iter().chain(of_picture) {
-            if command_button(ui, state, &mut Commands::default(), command.clone()).clicked() {
-                commands.push(Command::PointAt(of));
-                commands.push(command);
-                ui.close();
-            }
+        menu::more_entries(ui, state, &mut chosen, tools);
+        if of.is_none() {
+            menu::more_entries(ui, state, &mut chosen, [Command::ZoomFit, Command::ZoomActual].map(command::Command::from));
+        }
+        let chosen = chosen.into_vec();
+        if !chosen.is_empty() {
+            commands.push(Command::PointAt(of));
+        }
+        for command in chosen {
+            commands.push(command);
         }
     });
 }

@@ -5,10 +5,9 @@ use eframe::egui::{Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, TextureHan
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::session::{PictureFile, SessionPicture};
-use crate::gui::create::view::notes;
+use crate::gui::create::view::{menu, notes};
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
-use crate::gui::widgets::command_button;
 use crate::gui::{icons, theme, widgets};
 
 /// Side of a small look, in points.
@@ -100,12 +99,11 @@ fn tile(
     let response = response.on_hover_text(format!("{name}\nRight-click for a menu."));
     if let Command::Show(id) = command {
         response.context_menu(|ui| {
-            for action in Command::OF_PICTURE {
-                if command_button(ui, state, &mut Commands::default(), action.clone()).clicked() {
-                    commands.push(Command::Show(id));
-                    commands.push(action);
-                    ui.close();
-                }
+            let mut chosen = Commands::default();
+            menu::picture_entries(ui, state, &mut chosen);
+            for action in chosen.into_vec() {
+                commands.push(Command::Show(id));
+                commands.push(action);
             }
         });
     }

@@ -17,7 +17,7 @@ use crate::gui::create::Command;
 use crate::gui::create::panel_setting::{Fold, PANEL_SETTINGS};
 use crate::gui::create::view::count::count_button;
 use crate::gui::create::view::text_row::{numbers_text, text_row};
-use crate::gui::create::view::{embeddings, larger, loras, model, prompt_history, size, steps};
+use crate::gui::create::view::{embeddings, kept, larger, loras, model, prompt_history, size, steps};
 use crate::gui::devices;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::guides::view::{control_steps_rows, guides_section};
@@ -68,6 +68,7 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
             embeddings::embedding_section(ui, state, &mut recipe, commands);
             more(ui, state, &mut recipe, commands);
         });
+        widgets::follow_focus(ui);
     });
     if recipe != state.shared.next.recipe {
         commands.push(Command::ChangeRecipe(Box::new(recipe)));
@@ -108,6 +109,7 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.add(Label::new(RichText::new(failure).color(palette.warn)).wrap());
     }
     devices::view::time_line(ui, state);
+    kept::kept_row(ui, state, commands);
     let queueing = !state.shared.jobs.is_empty();
     let wide = ui.available_width();
     ui.horizontal(|ui| {
@@ -118,14 +120,19 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let command = crate::gui::command::Command::from(Command::Generate).redirected(state);
         let ready = command.enabled(state).is_ok();
         let intent = state.canvas.intent().filter(|_| has_switch && !state.live.is_on);
-        let label = intent.map_or(command.label(), Intent::label);
+        let label = intent.map_or(command.label(), Intent::label).to_owned();
+        let label = if queue::view::is_standing(state) && !(has_switch && state.live.is_on) {
+            format!("{} ({} waiting)", command.label(), queue::view::waiting_count(state))
+        } else {
+            label
+        };
         let keys = crate::gui::command::Command::from(Command::Generate)
             .shortcut()
             .map(|it| ui.ctx().format_shortcut(&it.keys))
             .unwrap_or_default();
         command_control(ui, state, commands, command, |ui| {
             let quiet = if ready { palette.on_accent } else { palette.weak };
-            let button = Button::new(bold(label).size(theme::TITLE)).min_size(vec2(wide - cancel_width - switch_width, GENERATE_HEIGHT));
+            let button = Button::new(bold(&label).size(theme::TITLE)).min_size(vec2(wide - cancel_width - switch_width, GENERATE_HEIGHT));
             let keys = RichText::new(keys).color(quiet).size(theme::SMALL);
             // Beside three buttons, and where they are many, the words alone have room.
             let has_room = !(queueing && has_switch) && intent.is_none();
@@ -222,12 +229,17 @@ pub(crate) fn text_restored(ctx: &Context, prompt: (&str, &str), negative: (&str
     }
 }
 
+/// Puts the caret behind the last word of the prompt.
+pub(crate) fn put_caret_at_end(ctx: &Context, prompt: &str) {
+    let id = Id::unique("prompt");
+    let mut edit = TextEditState::load(ctx, id).unwrap_or_default();
+    edit.cursor.set_char_range(Some(CCursorRange::one(CCursor::new(prompt.chars().count()))));
+    edit.store(ctx, id);
+}
+
 /// A text field that grows with its text up to a height, then scrolls.
 fn text_box(ui: &mut Ui, salt: &str, most: f32, add: impl FnOnce(&mut Ui)) {
-    let line = theme::palette(ui).line;
     ui.scope(|ui| {
-        ui.visuals_mut().widgets.inactive.bg_stroke.color = line;
-        ui.visuals_mut().widgets.hovered.bg_stroke.color = line;
         let accent = theme::palette(ui).accent;
         ui.visuals_mut().selection.stroke.color = accent;
         ScrollArea::vertical().id_salt(salt).max_height(most).auto_shrink([false, true]).show(ui, add);

@@ -196,8 +196,7 @@ fn focused_id() -> Id {
 /// Turns keys that are about the pictures of the session into commands, in the order in which they
 /// were pressed.
 pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
-    let is_elsewhere = state.shared.screen != Screen::Create || state.create.document_size_px.is_some() || state.live.is_on;
-    if is_elsewhere || state.create.session.is_empty() {
+    if !means_pictures(state) {
         return;
     }
     let focused = ctx.memory(eframe::egui::Memory::focused);
@@ -209,25 +208,35 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     ctx.input_mut(|input| {
         input.events.retain(|event| {
             let Event::Key { key, pressed: true, modifiers, .. } = event else { return true };
-            let Some(command) = command_of(state, *key, *modifiers, columns) else { return true };
+            let direction = direction_of(*key).filter(|_| modifiers.is_none() && state.create.sheet.is_several());
+            let go = direction.map(|direction| Command::GoInSheet(direction, columns));
+            let Some(command) = go.or_else(|| command_of(state, *key, *modifiers)) else { return true };
             commands.push(command);
             false
         });
     });
 }
 
-/// The command of a key, where it has one now.
-fn command_of(state: &State, key: Key, modifiers: Modifiers, columns: usize) -> Option<Command> {
-    let direction = match key {
+/// The way of an arrow key.
+const fn direction_of(key: Key) -> Option<Direction> {
+    match key {
         Key::ArrowLeft => Some(Direction::Left),
         Key::ArrowRight => Some(Direction::Right),
         Key::ArrowUp => Some(Direction::Up),
         Key::ArrowDown => Some(Direction::Down),
         _ => None,
-    };
-    if let Some(direction) = direction.filter(|_| modifiers.is_none() && state.create.sheet.is_several()) {
-        return Some(Command::GoInSheet(direction, columns));
     }
+}
+
+/// True where keys mean pictures of the session: no canvas and no live picture is in their place.
+fn means_pictures(state: &State) -> bool {
+    let is_elsewhere = state.shared.screen != Screen::Create || state.create.document_size_px.is_some() || state.live.is_on;
+    !is_elsewhere && !state.create.session.is_empty()
+}
+
+/// The command of a key about pictures, where it has one now.
+pub(crate) fn command_of(state: &State, key: Key, modifiers: Modifiers) -> Option<Command> {
     let (.., command) = PICTURE_KEYS.iter().find(|(with, it, _)| *it == key && modifiers.matches_exact(*with))?;
-    command::Command::from(command.clone()).enabled(state).is_ok().then(|| command.clone())
+    let is_enabled = || command::Command::from(command.clone()).enabled(state).is_ok();
+    (means_pictures(state) && is_enabled()).then(|| command.clone())
 }

@@ -6,7 +6,7 @@ use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{command_button, removable_chip};
+use crate::gui::widgets::{self, command_button, removable_chip};
 
 /// Width of the words beside the slider, in points.
 const WORDS_WIDTH: f32 = 96.0;
@@ -40,14 +40,9 @@ fn slider(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let mut step = before;
     let follow_width = if state.shared.jobs.is_empty() { 0.0 } else { FOLLOW_WIDTH };
     ui.spacing_mut().slider_width = (wide - WORDS_WIDTH - BUTTONS_WIDTH - follow_width - 4.0 * gap).max(80.0);
-    ui.scope(|ui| {
-        ui.visuals_mut().selection.bg_fill = palette.accent;
-        ui.visuals_mut().widgets.inactive.bg_fill = palette.line;
-        ui.spacing_mut().interact_size.y = 15.0;
-        ui.add(Slider::new(&mut step, 1..=steps).show_value(false).step_by(1.0))
-            .on_hover_text("Show the steps of this picture. Use the arrow keys to move between steps.")
-            .accessible_name("Step of this picture");
-    });
+    widgets::slider(ui, Slider::new(&mut step, 1..=steps).show_value(false).step_by(1.0))
+        .on_hover_text("Show the steps of this picture. Use the arrow keys to move between steps.")
+        .accessible_name("Step of this picture");
     if step != before {
         commands.push(Command::ShowStep(step));
     }
