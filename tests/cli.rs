@@ -170,8 +170,8 @@ fn a_bad_model_is_a_sentence_and_exit_code_1() {
 #[test]
 fn a_place_that_cannot_be_written_to_is_told_before_the_work() {
     let home = home("no-place");
-    std::fs::create_dir_all(&home).unwrap();
-    std::fs::write(home.join("file"), b"").unwrap();
+    fs::create_dir_all(&home).unwrap();
+    fs::write(home.join("file"), b"").unwrap();
     for place in ["file/picture.png", "file/new/picture.png"] {
         let output = generate(&home, &["-o", home.join(place).to_str().unwrap()]).output().unwrap();
         let told = text(&output.stderr);

@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use eframe::egui;
 
 use crate::gui::autosave::{Autosave, SettingsWrite};
+use crate::gui::canvas::state::ShownPicture;
 use crate::gui::command::{Command, Commands};
 use crate::gui::context::{Answer, Background, Context};
 use crate::gui::create::count::quick_count;
@@ -124,7 +125,12 @@ impl App {
     /// Hands a command to its feature.
     fn update_feature(&mut self, ctx: &egui::Context, command: Command) {
         match command {
-            Command::Create(it) => self.with(ctx, |features, context| create::update::update(features.create, it, context)),
+            Command::Create(it) => self.with(ctx, |features, context| {
+                if matches!(it, create::Command::Show(_)) {
+                    canvas::update::picture_chosen(features.canvas, context);
+                }
+                create::update::update(features.create, it, context);
+            }),
             Command::Devices(it) => self.with(ctx, |features, context| devices::update::update(features.devices, it, context)),
             Command::Models(it) => self.with(ctx, |features, context| models::update::update(features.models, it, context)),
             Command::Gallery(it) => self.with(ctx, |features, context| gallery::update::update(features.gallery, it, context)),
@@ -389,8 +395,13 @@ impl App {
                 // It was made of the picture under the pointer.
                 create.session.choose_pointed();
             }
-            let shown = create::update::shown_source(create);
-            canvas::update::refresh(canvas, shown, create.session.following(), context);
+            let follows = create.session.following();
+            let shown = match live.shown().filter(|_| follows) {
+                // Before its first picture there is nothing that could be painted on.
+                Some(_) => live.shown_source(),
+                None => create::update::shown_source(create).map(|(id, source)| (ShownPicture::Session(id), source)),
+            };
+            canvas::update::refresh(canvas, shown, follows, create.shows_pixels(context.egui), context);
             if is_open {
                 live::update::refresh(live, canvas, create, context);
             }
@@ -465,6 +476,9 @@ impl App {
     /// Carries out a command, where it can be done now.
     fn update(&mut self, ctx: &egui::Context, command: Command) {
         let command = command.redirected(&self.state);
+        if command.is_of_hidden_picture(&self.state) {
+            return self.with(ctx, |_, context| context.notice("This is a canvas. Choose a picture in the filmstrip for that."));
+        }
         if let Err(reason) = command.enabled(&self.state) {
             if [create::Command::Generate.into(), canvas::Command::Generate.into()].contains(&command) {
                 self.with(ctx, |_, context| context.notice(reason));
@@ -551,6 +565,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
             devices::requests::job_began(devices);
             create.last_seed = begin.seeds.first().copied().or(create.last_seed);
             if let Some(job) = context.shared.jobs.get_mut(job) {
+                canvas::update::job_began(canvas, job.id, &job.recipe);
                 job.begun = true;
                 job.progress.begin(begin);
             }

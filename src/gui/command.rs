@@ -172,6 +172,9 @@ impl Command {
             Self::Window(WindowCommand::Undo) if state.create.trash_is_last => return create::Command::BringBack.into(),
             _ => {}
         }
+        if state.canvas.in_sight().is_some() && self == create::Command::SaveAs.into() {
+            return canvas::Command::Save.into();
+        }
         if state.canvas.edited().is_none() {
             return self;
         }
@@ -179,9 +182,17 @@ impl Command {
             Self::Window(WindowCommand::Undo) => canvas::Command::Undo.into(),
             Self::Window(WindowCommand::Redo) => canvas::Command::Redo.into(),
             Self::Create(create::Command::Generate) => canvas::Command::Generate.into(),
-            Self::Create(create::Command::SaveAs) => canvas::Command::Save.into(),
             other => other,
         }
+    }
+}
+
+impl Command {
+    /// True where it means the picture that Create shows, and a canvas is looked at in its place.
+    #[must_use]
+    pub(crate) fn is_of_hidden_picture(&self, state: &State) -> bool {
+        let is_of_picture = matches!(self, Self::Create(command) if create::Command::OF_PICTURE.contains(command));
+        is_of_picture && state.shared.screen == Screen::Create && state.canvas.looked_at().is_some()
     }
 }
 

@@ -14,6 +14,7 @@ use crate::gui::shortcut::Shortcut;
 use crate::gui::state::State;
 use crate::gui::widgets::has_own_undo;
 use crate::gui::window_command::WindowCommand;
+use atelier_media::canvas_file::CANVAS_ENDING;
 
 use crate::gui::create::view::{filmstrip, progress, settings_panel, steps};
 use crate::gui::{
@@ -132,6 +133,11 @@ fn bar(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
 }
 
+/// True for a file that is named as canvases are.
+fn is_canvas(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(CANVAS_ENDING))
+}
+
 /// Draws what lies over all panels.
 fn dialogs(ui: &mut Ui, state: &State, commands: &mut Commands) {
     overlays::drop_hint(ui, state.shared.screen);
@@ -180,7 +186,12 @@ fn pasted_paths(text: &str) -> Vec<PathBuf> {
 
 /// Turns keys, dropped files and the system's "copy" into commands.
 pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
-    let dropped: Vec<_> = ctx.input(|input| input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect());
+    let dropped = ctx.input(|input| input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect::<Vec<_>>());
+    // A canvas is opened, whatever view it is dropped on.
+    let (canvases, dropped): (Vec<_>, Vec<_>) = dropped.into_iter().partition(|path| is_canvas(path));
+    for path in canvases {
+        commands.push(canvas::Command::OpenFile(path));
+    }
     if !dropped.is_empty() {
         commands.push(match state.shared.screen {
             Screen::Models => Command::Models(models::Command::AddPaths(dropped)),
@@ -203,6 +214,9 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     if is_elsewhere {
         return;
     }
+    // A field that is left by Escape is all that this press means. It has lost the keyboard by now.
+    let was_typing = ctx.data_mut(|data| std::mem::replace(data.get_temp_mut_or_default::<bool>(egui::Id::unique("typing")), typing));
+    let leaves_field = (typing || was_typing) && ctx.input(|input| input.key_pressed(egui::Key::Escape));
     let is_gallery = state.shared.screen == Screen::Gallery;
     if !typing && !is_gallery && ctx.input(|input| input.events.iter().any(|event| matches!(event, Event::Copy))) {
         commands.push(Command::Create(create::Command::CopyPicture));
@@ -233,6 +247,9 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
         if is_tab && (command.enabled(state).is_err() || ctx.input(|input| input.modifiers.shift)) {
             continue;
         }
+        if leaves_field && shortcut.keys.logical_key == egui::Key::Escape {
+            continue;
+        }
         if ctx.input_mut(|input| input.consume_shortcut(&shortcut.keys)) {
             if is_tab {
                 ctx.memory_mut(|memory| memory.move_focus(egui::FocusDirection::None));
@@ -248,7 +265,8 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     if plain && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Equals)) {
         commands.push(Command::Create(create::Command::ZoomIn));
     }
-    if let Some(command) = escape(state)
+    if !leaves_field
+        && let Some(command) = escape(state)
         && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape))
     {
         commands.push(command);
@@ -294,5 +312,5 @@ fn escape(state: &State) -> Option<Command> {
     if state.canvas.hides_panels {
         return Some(canvas::Command::HidePanels.into());
     }
-    state.canvas.edited().map(|_| canvas::Command::Leave.into())
+    state.canvas.in_sight().map(|_| canvas::Command::Leave.into())
 }

@@ -38,6 +38,7 @@ mod live;
 mod memory;
 mod models;
 mod notes;
+mod open_canvases;
 mod program;
 mod queue;
 mod rates;

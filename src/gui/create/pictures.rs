@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use atelier_gallery::{PictureFlag, PictureId, PictureSummary};
-use eframe::egui::{ColorImage, TextureFilter, TextureOptions};
+use eframe::egui::{ColorImage, TextureOptions};
 
 use crate::gui::context::Context;
 use crate::gui::create::forming::{FormingPicture, Origin};
@@ -18,6 +18,7 @@ use crate::gui::files::{self, FileError};
 use crate::gui::gallery;
 use crate::gui::pixels::{self, ScreenPreview};
 use crate::gui::shared::{ErrorCard, Shared};
+use crate::gui::viewport::{set_filter, texture_options};
 use crate::gui::workers::Worker;
 use atelier_core::advice::Advice;
 use atelier_core::paths::Paths;
@@ -115,6 +116,7 @@ pub(crate) fn refresh_textures(state: &mut State, context: &mut Context<'_>) {
         );
     }
     refresh_step(state, context);
+    refresh_filter(state, context);
     if state.converting_picture.is_some() {
         return;
     }
@@ -138,6 +140,17 @@ pub(crate) fn refresh_textures(state: &mut State, context: &mut Context<'_>) {
 /// True where the pixels of a picture are in memory or in a file.
 fn has_pixels(state: &State, id: SessionPictureId) -> bool {
     state.session.get(id).is_some_and(|picture| picture.pixels.is_some() || matches!(picture.stored, PictureFile::At(_)))
+}
+
+/// Draws the picture shown as the canvas would: smoothly, or with its pixels as squares.
+fn refresh_filter(state: &mut State, context: &Context<'_>) {
+    let texture = state.session.shown().and_then(|picture| state.session.texture(picture.id));
+    let Some(texture) = texture else { return };
+    let wanted = (texture.id(), state.shows_pixels(context.egui));
+    if state.filtered != Some(wanted) {
+        set_filter(texture, wanted.1);
+    }
+    state.filtered = Some(wanted);
 }
 
 /// The queue has kept a picture, or could not. It may say so before the engine's own picture is
@@ -287,8 +300,7 @@ fn picture_ready(
         picture.thumbnail = Some(context.egui.load_texture("thumbnail", look, TextureOptions::LINEAR));
     }
     if is_seen(state, id) && (is_whole || !state.session.has_whole_texture(id)) {
-        let options = TextureOptions { mipmap_mode: Some(TextureFilter::Linear), ..TextureOptions::LINEAR };
-        let texture = context.egui.load_texture("picture", look, options);
+        let texture = context.egui.load_texture("picture", look, texture_options(false));
         let State { session, sheet, .. } = state;
         session.keep_texture(id, texture, is_whole, |of| sheet.has(of));
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use atelier_gallery::PictureSummary;
-use eframe::egui::{TextureHandle, Vec2, vec2};
+use eframe::egui::{Context, TextureHandle, TextureId, Vec2, vec2};
 
 use crate::gui::create::dropped::DroppedPictures;
 use crate::gui::create::forming::{FormingPicture, FormingPictures, Origin};
@@ -16,7 +16,7 @@ use crate::gui::create::session::{Session, SessionPicture, SessionPictureId};
 use crate::gui::create::sheet::Sheet;
 use crate::gui::create::step_previews::{ShownStep, StepPreviews};
 use crate::gui::shared::Shared;
-use crate::gui::viewport::View;
+use crate::gui::viewport::{View, canvas_rect, shows_pixels};
 use crate::settings::PreviewChoice;
 use atelier_core::advice::Advice;
 use atelier_core::recipe::Recipe;
@@ -87,6 +87,8 @@ pub struct State {
     /// Files of the recipe when the disk was last checked for them.
     pub(crate) checked_files: Vec<PathBuf>,
     pub(crate) requested_thumbnails: BTreeSet<PathBuf>,
+    /// The texture of the picture shown, and whether its pixels are squares.
+    pub(crate) filtered: Option<(TextureId, bool)>,
 }
 
 /// A recipe of the panel that was asked for.
@@ -132,6 +134,7 @@ impl State {
             unread_pictures: Vec::new(),
             checked_files: Vec::new(),
             requested_thumbnails: BTreeSet::new(),
+            filtered: None,
         }
     }
 
@@ -180,6 +183,13 @@ impl State {
             return Some(vec2(forming.width as f32, forming.height as f32));
         }
         self.session.shown().map(|picture| vec2(picture.width as f32, picture.height as f32))
+    }
+
+    /// True where what the canvas shows is so near that its pixels are squares.
+    #[must_use]
+    pub(crate) fn shows_pixels(&self, ctx: &Context) -> bool {
+        let scale = canvas_rect(ctx).zip(self.canvas_size_px()).map(|(canvas, size)| self.view.scale(size, canvas));
+        scale.is_some_and(|scale| shows_pixels(scale, ctx.pixels_per_point()))
     }
 
     /// The thumbnail of this file, once it has been read.

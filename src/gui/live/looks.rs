@@ -123,6 +123,9 @@ fn preview_ready(state: &mut State, job: JobId, preview: ScreenPreview, context:
     let size = finished.as_ref().map(|it| (it.picture.image.width(), it.picture.image.height()));
     let size = size.or_else(|| run.and_then(|run| run.progress.size_px())).unwrap_or((image.size[0] as u32, image.size[1] as u32));
     show(state, job, document, (image, size, place), context);
+    if let Some(finished) = &finished {
+        state.last_finished = Some(Rgb8::clone(&finished.picture.image));
+    }
     if let Some(look) = &mut state.look {
         look.result = finished.map(|finished| (finished, None));
     }

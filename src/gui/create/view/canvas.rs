@@ -29,6 +29,9 @@ pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
     if state.canvas.edited().is_some() {
         return canvas::view::canvas_panel(ui, state, commands);
     }
+    if state.canvas.looked_at().is_some() {
+        return canvas::view::look_panel(ui, state, commands);
+    }
     if state.create.shows_sheet() {
         return sheet::sheet_panel(ui, state, commands);
     }

@@ -1,6 +1,7 @@
 //! The panels of the Create view.
 
 pub(crate) mod canvas;
+mod canvas_cells;
 mod count;
 pub(crate) mod dropped;
 pub(crate) mod embeddings;
