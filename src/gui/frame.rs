@@ -14,6 +14,7 @@ use crate::gui::shortcut::Shortcut;
 use crate::gui::state::State;
 use crate::gui::widgets::has_own_undo;
 use crate::gui::window_command::WindowCommand;
+use atelier_media::canvas_file::CANVAS_ENDING;
 
 use crate::gui::create::view::{filmstrip, progress, settings_panel, steps};
 use crate::gui::{
@@ -42,6 +43,9 @@ fn main_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         Screen::Gallery => gallery::view::main_panel(ui, state, commands),
     }
 }
+
+/// Height of the row below the pictures, in points.
+const BAR_HEIGHT: f32 = 32.0;
 
 /// Draws the whole window.
 pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -78,21 +82,25 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
             .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 12, top: 9, bottom: 7 }))
             .show(ui, |ui| toolbar::toolbar_panel(ui, state, commands));
         program::view::banner(ui, state, commands);
-        if !state.create.session.is_empty() && state.shared.screen == Screen::Create {
+        if state.shared.screen == Screen::Create {
+            // Both are always there: a picture keeps its size and place from its first preview on.
             Panel::bottom("filmstrip")
                 .resizable(false)
                 .show_separator_line(false)
                 .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 14, top: 2, bottom: 12 }))
-                .show(ui, |ui| filmstrip::filmstrip_panel(ui, state, commands));
-        }
-        if state.create.has_steps_panel() && state.shared.screen == Screen::Create {
-            Panel::bottom("steps")
+                .show(ui, |ui| {
+                    ui.set_min_height(filmstrip::SIDE);
+                    filmstrip::filmstrip_panel(ui, state, commands);
+                });
+            Panel::bottom("bar")
                 .resizable(false)
                 .show_separator_line(false)
-                .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 14, top: 2, bottom: 6 }))
-                .show(ui, |ui| steps::steps_panel(ui, state, commands));
-        }
-        if !state.shared.jobs.is_empty() {
+                .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 14, top: 4, bottom: 6 }))
+                .show(ui, |ui| {
+                    ui.set_min_height(BAR_HEIGHT);
+                    bar(ui, state, commands);
+                });
+        } else if !state.shared.jobs.is_empty() {
             Panel::bottom("progress")
                 .resizable(false)
                 .show_separator_line(false)
@@ -114,6 +122,22 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
         });
     });
     dialogs(ui, state, commands);
+}
+
+/// Draws what stands below the pictures: the steps of the one that a person looks at, else the
+/// progress of what is made.
+fn bar(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let looks_back = !state.create.session.following() && state.create.has_steps_panel();
+    if state.shared.jobs.is_empty() || looks_back {
+        steps::steps_panel(ui, state, commands);
+    } else {
+        progress::progress_panel(ui, state, commands);
+    }
+}
+
+/// True for a file that is named as canvases are.
+fn is_canvas(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(CANVAS_ENDING))
 }
 
 /// Draws what lies over all panels.
@@ -164,7 +188,12 @@ fn pasted_paths(text: &str) -> Vec<PathBuf> {
 
 /// Turns keys, dropped files and the system's "copy" into commands.
 pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
-    let dropped: Vec<_> = ctx.input(|input| input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect());
+    let dropped = ctx.input(|input| input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect::<Vec<_>>());
+    // A canvas is opened, whatever view it is dropped on.
+    let (canvases, dropped): (Vec<_>, Vec<_>) = dropped.into_iter().partition(|path| is_canvas(path));
+    for path in canvases {
+        commands.push(canvas::Command::OpenFile(path));
+    }
     if !dropped.is_empty() {
         commands.push(match state.shared.screen {
             Screen::Models => Command::Models(models::Command::AddPaths(dropped)),
@@ -187,6 +216,9 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     if is_elsewhere {
         return;
     }
+    // A field that is left by Escape is all that this press means. It has lost the keyboard by now.
+    let was_typing = ctx.data_mut(|data| std::mem::replace(data.get_temp_mut_or_default::<bool>(egui::Id::unique("typing")), typing));
+    let leaves_field = (typing || was_typing) && ctx.input(|input| input.key_pressed(egui::Key::Escape));
     let is_gallery = state.shared.screen == Screen::Gallery;
     if !typing && !is_gallery && ctx.input(|input| input.events.iter().any(|event| matches!(event, Event::Copy))) {
         commands.push(Command::Create(create::Command::CopyPicture));
@@ -197,6 +229,10 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     if is_gallery {
         gallery::view::keys(ctx, state, commands, typing);
     }
+    if !typing {
+        create::view::sheet::keys(ctx, state, commands);
+    }
+    let goes_back = state.shared.screen == Screen::Create && state.create.goes_back_to_sheet();
     for (command, shortcut) in Command::keys() {
         let free = shortcut.while_typing || (!typing && ctx.memory(egui::Memory::focused).is_none());
         let is_history = [WindowCommand::Undo, WindowCommand::Redo].iter().any(|it| command == (*it).into());
@@ -205,12 +241,15 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
         }
         // A key without Ctrl means what is in sight.
         let is_unseen = !shortcut.while_typing && state.shared.screen != Screen::Create && matches!(command, Command::Create(_));
-        if !free || is_unseen || (command == create::Command::Cancel.into() && command.enabled(state).is_err()) {
+        if !free || is_unseen || (command == create::Command::Cancel.into() && (goes_back || command.enabled(state).is_err())) {
             continue;
         }
         // Going backwards through the controls is the same key with Shift.
         let is_tab = shortcut.keys.logical_key == egui::Key::Tab;
         if is_tab && (command.enabled(state).is_err() || ctx.input(|input| input.modifiers.shift)) {
+            continue;
+        }
+        if leaves_field && shortcut.keys.logical_key == egui::Key::Escape {
             continue;
         }
         if ctx.input_mut(|input| input.consume_shortcut(&shortcut.keys)) {
@@ -228,7 +267,8 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     if plain && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Equals)) {
         commands.push(Command::Create(create::Command::ZoomIn));
     }
-    if let Some(command) = escape(state)
+    if !leaves_field
+        && let Some(command) = escape(state)
         && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape))
     {
         commands.push(command);
@@ -241,7 +281,8 @@ fn letters(ctx: &Context, state: &State, commands: &mut Commands) {
         let is_it = |(command, shortcut): &(Command, Shortcut)| {
             !shortcut.while_typing && shortcut.keys == egui::KeyboardShortcut::new(modifiers, key) && command.enabled(state).is_ok()
         };
-        Command::keys().find(is_it).map(|(command, _)| command)
+        let of_pictures = || create::view::sheet::command_of(state, key, modifiers).map(Command::from);
+        Command::keys().find(is_it).map(|(command, _)| command).or_else(of_pictures)
     };
     let typed = typed_letters::take(ctx, |modifiers, key| command_of(modifiers, key).is_some());
     if !typed.words.is_empty() {
@@ -255,9 +296,12 @@ fn letters(ctx: &Context, state: &State, commands: &mut Commands) {
     }
 }
 
-/// What Escape does where nothing forms that it could stop: it puts a message away, shows the
-/// panels again, or leaves the canvas.
+/// What Escape does: it shows the sheet again; where nothing forms that it could stop, it puts a
+/// message away, shows the panels again, or leaves the canvas.
 fn escape(state: &State) -> Option<Command> {
+    if state.shared.screen == Screen::Create && state.shared.error.is_none() && state.create.goes_back_to_sheet() {
+        return Some(create::Command::BackToSheet.into());
+    }
     if !state.shared.jobs.is_empty() {
         return None;
     }
@@ -270,5 +314,5 @@ fn escape(state: &State) -> Option<Command> {
     if state.canvas.hides_panels {
         return Some(canvas::Command::HidePanels.into());
     }
-    state.canvas.edited().map(|_| canvas::Command::Leave.into())
+    state.canvas.in_sight().map(|_| canvas::Command::Leave.into())
 }

@@ -63,6 +63,11 @@ pub(crate) enum Icon {
     EyeClosed,
     Up,
     Down,
+    Star,
+    Variations,
+    Compare,
+    Trash,
+    Upscale,
 }
 
 impl Icon {
@@ -117,6 +122,11 @@ impl Icon {
             Self::EyeClosed => Glyph::EyeOff,
             Self::Up => Glyph::ChevronUp,
             Self::Down => Glyph::ChevronDown,
+            Self::Star => Glyph::Star,
+            Self::Variations => Glyph::Grid2X2Plus,
+            Self::Compare => Glyph::Columns2,
+            Self::Trash => Glyph::Trash2,
+            Self::Upscale => Glyph::ImageUpscale,
         }
     }
 }

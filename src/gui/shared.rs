@@ -35,6 +35,10 @@ pub struct Shared {
     pub screen: Screen,
     /// The recipe of the next picture.
     pub next: NextRecipe,
+    /// As many pictures are made at once as are quick, whatever the recipe says.
+    pub counts_automatically: bool,
+    /// How many pictures are quick, as predicted.
+    pub quick_count: u32,
     /// Changes of these settings, to be undone.
     pub history: History,
     /// The library, among whose models a picture finds its own.
@@ -67,6 +71,12 @@ impl Shared {
     pub fn cards_with_file(&self, kind: ModelKind) -> impl Iterator<Item = (&ModelCard, &Path)> {
         let cards = self.library.cards.iter().filter(move |card| card.kind == kind);
         cards.filter_map(|card| Some((card, card.files.iter().find_map(|file| file.path.as_deref())?)))
+    }
+
+    /// How many pictures are made at once.
+    #[must_use]
+    pub const fn picture_count(&self) -> u32 {
+        if self.counts_automatically { self.quick_count } else { self.next.recipe.batch_count }
     }
 
     /// Whether left and right, top and bottom of the next picture continue each other.

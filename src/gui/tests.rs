@@ -38,6 +38,7 @@ mod live;
 mod memory;
 mod models;
 mod notes;
+mod open_canvases;
 mod program;
 mod queue;
 mod rates;
@@ -45,6 +46,7 @@ mod recall;
 mod room;
 mod save_as;
 mod saving;
+mod sheet;
 mod steps;
 mod styles;
 mod times;
@@ -296,7 +298,13 @@ fn ready() -> Recipe {
 fn small_builtin(folder: &Path) -> Arc<Builtin> {
     let text = r#"{"id":"small","name":"Small","description":"Paints lakes.","files":[{"role":"diffusion","filename":"d"},
         {"role":"llm","filename":"l"},{"role":"tae","filename":"t"}],
-        "defaults":{"steps":6,"cfg":1.0,"width":128,"height":96,"preview":"tae","negative_in_prompt":true}}"#;
+        "defaults":{"steps":6,"cfg":1.0,"width":128,"height":96,"preview":"tae","negative_in_prompt":true},
+        "examples":[{"prompt":"a red sunset","seed":11,"picture":"examples/a.png"},
+        {"prompt":"golden dunes at dawn","seed":12,"picture":"examples/b.png"}]}"#;
+    std::fs::create_dir_all(folder.join("examples")).unwrap();
+    for name in ["a.png", "b.png"] {
+        std::fs::write(folder.join("examples").join(name), testkit::pictures::png(&[])).unwrap();
+    }
     for (name, text) in [("d", ""), ("l", ""), ("t", ""), (MANIFEST, text)] {
         std::fs::write(folder.join(name), text).unwrap();
     }

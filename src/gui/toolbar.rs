@@ -313,15 +313,17 @@ fn gap(ui: &mut Ui) {
 
 /// Title of the canvas: size, seed and steps.
 fn title(state: &State) -> String {
-    if let Some(document) = state.canvas.edited() {
+    if let Some(document) = state.canvas.in_sight() {
         let content = document.document.content();
-        let name = document.file.as_ref().and_then(|path| path.file_stem()).map(|stem| stem.to_string_lossy().into_owned());
-        let size = format!("{} × {}", content.width(), content.height());
-        return format!("{} · {size}", name.as_deref().unwrap_or("Canvas"));
+        return format!("{} · {} × {}", document.name(), content.width(), content.height());
     }
-    if state.create.session.following()
-        && let Some(forming) = &state.create.forming
-    {
+    if let Some(live) = state.live.shown().filter(|_| state.create.session.following()) {
+        return format!("Live · {} × {}", live.width, live.height);
+    }
+    if state.create.shows_sheet() {
+        return format!("{} pictures", state.create.sheet.cells().len());
+    }
+    if let Some(forming) = state.create.forming_shown() {
         return format!("Generating · {} × {}", forming.width, forming.height);
     }
     state.create.session.shown().map_or_else(String::new, |picture| {

@@ -2,12 +2,16 @@
 //!
 //! Invariant: the point of the picture under the pointer stays under it while zooming.
 
-use eframe::egui::{Context, CursorIcon, Id, Pos2, Rect, Response, Ui, Vec2, pos2};
+use eframe::egui::{
+    ColorImage, Context, CursorIcon, Id, Pos2, Rect, Response, TextureFilter, TextureHandle, TextureOptions, Ui, Vec2, pos2,
+};
 
 /// Smallest and largest scale, in points of the screen for a pixel of the picture.
 const SCALE_RANGE: (f32, f32) = (0.02, 32.0);
 /// Largest scale at which a small picture is shown whole: on a large screen it is more than a stamp.
 const MAX_FIT: f32 = 8.0;
+/// Pixels of the screen for a pixel of the picture up to which pictures are smooth.
+const SMOOTH_UP_TO: f32 = 4.0;
 /// Points of scrolling that zoom by a factor of e.
 const WHEEL: f32 = 280.0;
 /// Factor of one press of a zoom key.
@@ -115,6 +119,26 @@ pub fn shape_within(rect: Rect, size_px: Vec2) -> Rect {
 /// The picture never leaves the middle of the canvas altogether, so that it cannot be lost.
 fn inside(point: Pos2, size_px: Vec2) -> Pos2 {
     pos2(point.x.clamp(0.0, size_px.x), point.y.clamp(0.0, size_px.y))
+}
+
+/// True where a pixel of the picture is so large on the screen that it is shown as a square instead
+/// of smoothly.
+#[must_use]
+pub fn shows_pixels(scale: f32, pixels_per_point: f32) -> bool {
+    scale * pixels_per_point > SMOOTH_UP_TO
+}
+
+/// How a picture is drawn, wherever it is drawn: smoothly, or with its pixels as squares.
+#[must_use]
+pub fn texture_options(shows_pixels: bool) -> TextureOptions {
+    let magnification = if shows_pixels { TextureFilter::Nearest } else { TextureFilter::Linear };
+    TextureOptions { mipmap_mode: Some(TextureFilter::Linear), magnification, ..TextureOptions::LINEAR }
+}
+
+/// Has a texture drawn otherwise from now on, without sending its pixels again.
+pub(crate) fn set_filter(texture: &TextureHandle, shows_pixels: bool) {
+    let nothing = ColorImage::new([0, 0], Vec::new());
+    texture.clone().set_partial([0, 0], nothing, texture_options(shows_pixels));
 }
 
 /// The rectangle in which the picture may be drawn, as of the last frame.

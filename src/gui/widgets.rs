@@ -50,10 +50,10 @@ pub(crate) fn wide_modal(ui: &Ui, id: &str, width: f32, add: impl FnOnce(&mut Ui
 
 /// The tooltip of a command, with its key.
 pub(crate) fn tooltip(ctx: &Context, command: &Command) -> String {
-    match command.shortcut() {
-        Some(shortcut) => format!("{}\n{}", command.tooltip(), ctx.format_shortcut(&shortcut.keys)),
-        None => command.tooltip().to_owned(),
-    }
+    let key = command.key_text(ctx);
+    // The gallery's own keys are in its sentences.
+    let is_said = matches!(command, Command::Gallery(_)) && command.shortcut().is_none();
+    if key.is_empty() || is_said { command.tooltip().to_owned() } else { format!("{}\n{key}", command.tooltip()) }
 }
 
 /// A button with the label of its command.
@@ -89,6 +89,20 @@ pub(crate) fn coloured_icon(ui: &mut Ui, icon: Icon, label: &str, colour: egui::
         ui.painter().rect_stroke(rect, visuals.corner_radius, ring, egui::StrokeKind::Inside);
     }
     icons::paint(ui.painter(), rect, icon, if response.hovered() { palette.strong } else { colour });
+    response
+}
+
+/// An icon on a button of this side, in points.
+pub(crate) fn square_icon(ui: &mut Ui, icon: Icon, label: &str, side: f32) -> Response {
+    let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::click());
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, ui.is_enabled(), label));
+    let (visuals, palette) = (ui.style().interact(&response), theme::palette(ui));
+    let is_near = response.hovered() || response.has_focus();
+    ui.painter().rect_filled(rect, visuals.corner_radius, if is_near { palette.control_hover } else { palette.control });
+    if response.has_focus() {
+        ui.painter().rect_stroke(rect, visuals.corner_radius, Stroke::new(1.5, palette.accent), egui::StrokeKind::Inside);
+    }
+    icons::paint(ui.painter(), rect, icon, if is_near { palette.strong } else { palette.text });
     response
 }
 

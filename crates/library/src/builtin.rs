@@ -93,6 +93,11 @@ impl Builtin {
         self.vocabulary.unknown_words(prompt)
     }
 
+    /// The files of its example pictures, in the order of the manifest.
+    pub fn example_files(&self) -> impl Iterator<Item = PathBuf> {
+        self.manifest.examples.iter().map(|example| example.picture.in_folder(&self.folder))
+    }
+
     /// Compares every file with its SHA-256. Reads all of them.
     ///
     /// # Errors

@@ -73,8 +73,8 @@ pub use kind::{FileKind, identify};
 pub use left_out::left_out_note;
 pub use link::{Link, check_probed_name};
 pub use manifest::{
-    Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, Packed, PictureOperations,
-    PreviewWay, Role, Sha256, Unpack, Variant, model_name,
+    Defaults, ExamplePicture, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, Packed,
+    PictureOperations, PreviewWay, Role, Sha256, Unpack, Variant, model_name,
 };
 pub use models::{Installed, Loose, Models, Runnable, installed};
 pub use naming::{lora_named, name_of};

@@ -11,6 +11,7 @@ use crate::gui::create::larger::UpscaleMethod;
 use crate::gui::create::panel_setting::{PANEL_SETTINGS, PanelSetting};
 use crate::gui::create::saving::SaveDialog;
 use crate::gui::create::session::SessionPictureId;
+use crate::gui::create::sheet::Direction;
 use crate::gui::create::state::State;
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::shared::{Screen, Shared};
@@ -20,6 +21,7 @@ use crate::settings::PreviewChoice;
 use atelier_core::placement::Change;
 use atelier_core::recipe::{FileRole, ImageSource, RecallPart, Recipe};
 use atelier_engine::JobId;
+use atelier_gallery::PictureId;
 use atelier_studio::next_recipe::UnmetRequirement;
 
 /// A command of the Create view.
@@ -62,8 +64,10 @@ pub enum Command {
     RollSeed,
     /// Keep the last seed, or draw a new one for each picture again.
     LockSeed,
-    /// Put this example into the prompt.
-    TryPrompt(&'static str),
+    /// Make the example picture of this index of the built-in model.
+    MakeExample(usize),
+    /// Make this many pictures at once; `None`: as many as are quick.
+    SetCount(Option<u32>),
     /// Make the built-in model the one in use.
     UseBuiltin,
     /// Go from the built-in model to the person's own files.
@@ -112,6 +116,30 @@ pub enum Command {
     Show(SessionPictureId),
     /// Show the forming picture, then the newest.
     Follow,
+    /// Mean this picture of the sheet, or none in particular.
+    PointAt(Option<SessionPictureId>),
+    /// Go to the next picture of the sheet in this direction, in so many columns.
+    GoInSheet(Direction, usize),
+    /// Show a picture of the sheet large.
+    Enlarge,
+    /// Show all pictures of the sheet again.
+    BackToSheet,
+    /// Pick the picture shown, or no longer.
+    TogglePick,
+    /// These pictures were picked in the gallery, or no longer.
+    NotePicks(Vec<PictureId>, bool),
+    /// Make neighbours of the picture shown in noise.
+    NearSeeds,
+    /// Make neighbours of the picture shown in words.
+    NearWords,
+    /// Mark the picture shown for comparing; compare it with the one that is marked.
+    CompareShown,
+    /// Move the picture shown to the trash.
+    Trash,
+    /// Take the picture back that went to the trash last.
+    BringBack,
+    /// What went to the trash here is no longer what went there last.
+    ForgetTrash,
     /// Show the picture made after this one.
     Newer,
     /// Show the picture made before this one.
@@ -169,7 +197,11 @@ pub enum Command {
 
 impl Command {
     /// What can be done with a picture, in the order of its menu.
-    pub const OF_PICTURE: [Self; 15] = [
+    pub const OF_PICTURE: [Self; 20] = [
+        Self::TogglePick,
+        Self::NearSeeds,
+        Self::NearWords,
+        Self::CompareShown,
         Self::Recall(RecallPart::All),
         Self::Recall(RecallPart::AllButSeed),
         Self::Recall(RecallPart::Prompt),
@@ -185,8 +217,24 @@ impl Command {
         Self::CopyPicture,
         Self::SaveAs,
         Self::OpenFolder,
+        Self::Trash,
     ];
 }
+
+/// Keys that act on the pictures of this session while no canvas is shown and nothing else has the
+/// keyboard.
+pub(crate) const PICTURE_KEYS: &[(Modifiers, Key, Command)] = &[
+    (Modifiers::NONE, Key::Enter, Command::Enlarge),
+    // As in InvokeAI.
+    (Modifiers::NONE, Key::Period, Command::TogglePick),
+    (Modifiers::NONE, Key::V, Command::NearSeeds),
+    (Modifiers::SHIFT, Key::V, Command::NearWords),
+    (Modifiers::NONE, Key::X, Command::CompareShown),
+    (Modifiers::NONE, Key::Delete, Command::Trash),
+];
+
+/// Counts that are offered beside the button that makes pictures.
+pub(crate) const COUNTS: [u32; 4] = [1, 2, 4, 8];
 
 impl FeatureCommand for Command {
     type State = State;
@@ -242,6 +290,13 @@ impl FeatureCommand for Command {
         Self::MakeDrafts(true),
         Self::MakeDrafts(false),
         Self::Upscale(UpscaleMethod::Tiles),
+        Self::BringBack,
+        Self::BackToSheet,
+        Self::SetCount(None),
+        Self::SetCount(Some(1)),
+        Self::SetCount(Some(2)),
+        Self::SetCount(Some(4)),
+        Self::SetCount(Some(8)),
     ];
 
     fn words(&self) -> (&'static str, &'static str) {
@@ -272,7 +327,27 @@ impl FeatureCommand for Command {
             Self::LockSeed => {
                 ("Keep this seed", "Lock the seed, so that only your changes matter. Unlocked, each picture gets a new seed.")
             }
-            Self::TryPrompt(example) => (example, "Insert these words into the prompt."),
+            Self::MakeExample(_) => ("Make this picture", "Make this picture with its own prompt and seed."),
+            Self::SetCount(None) => {
+                ("As many as are quick", "Make four pictures at once where they take less than ten seconds together, else one.")
+            }
+            Self::SetCount(Some(1)) => ("1 picture", "Make one picture at once (batch count)."),
+            Self::SetCount(Some(2)) => ("2 pictures", "Make two pictures at once (batch count)."),
+            Self::SetCount(Some(4)) => ("4 pictures", "Make four pictures at once (batch count)."),
+            Self::SetCount(Some(8)) => ("8 pictures", "Make eight pictures at once (batch count)."),
+            Self::SetCount(Some(_)) => ("Number of pictures", "Make so many pictures at once (batch count)."),
+            Self::PointAt(_) => ("Point at this picture", "Point at this picture."),
+            Self::GoInSheet(..) => ("Go to the next picture", "Go to the next picture in this direction. Use the arrow keys."),
+            Self::Enlarge => ("Show large", "Show this picture large. Escape goes back."),
+            Self::BackToSheet => ("Back to all pictures", "Show the pictures side by side again. Escape does the same."),
+            Self::TogglePick => ("Pick", "Star this picture: it stays when you generate again, and is picked in the gallery."),
+            Self::NotePicks(..) => ("Pick", "Star these pictures."),
+            Self::NearSeeds => ("More like this", "Make four variations of this picture, with noise near its own."),
+            Self::NearWords => ("More like this, in words", "Make variations of this picture that each stress other words of its prompt."),
+            Self::CompareShown => ("Compare", "Compare two pictures: choose this for one, then for the other."),
+            Self::Trash => ("Move to the trash", "Move this picture to the system's trash. Ctrl+Z takes it back."),
+            Self::BringBack => ("Bring back the last deleted picture", "Take back the picture that was last moved to the trash."),
+            Self::ForgetTrash => ("Keep in the trash", "Leave pictures in the trash."),
             Self::OlderPrompt => ("Older prompt", "Load the prompt of the previous picture."),
             Self::NewerPrompt => ("Newer prompt", "Load the next newer prompt."),
             Self::UsePrompt(_) => ("Use this prompt", "Load this prompt."),
@@ -390,14 +465,22 @@ impl FeatureCommand for Command {
                 let picture = state.session.shown().ok_or("There is no picture yet.")?;
                 (!picture.recipe.files.is_empty()).then_some(()).ok_or("The model of this picture is not on this machine.")
             }
-            Self::Upscale(UpscaleMethod::Redraw | UpscaleMethod::Tiles) => {
+            Self::Upscale(UpscaleMethod::Redraw | UpscaleMethod::Tiles) | Self::NearSeeds | Self::NearWords => {
                 let picture = state.session.shown().ok_or("There is no picture yet.")?;
                 let has_model = !picture.recipe.files.is_empty() || !shared.next.recipe.files.is_empty();
                 has_model.then_some(()).ok_or("Choose a model first.")
             }
-            Self::Recall(_) | Self::StartFromShown | Self::CopyPicture | Self::Upscale(UpscaleMethod::Plain) => {
-                state.session.shown().map(drop).ok_or("There is no picture yet.")
-            }
+            Self::Recall(_)
+            | Self::StartFromShown
+            | Self::CopyPicture
+            | Self::Upscale(UpscaleMethod::Plain)
+            | Self::TogglePick
+            | Self::CompareShown
+            | Self::Trash => state.session.shown().map(drop).ok_or("There is no picture yet."),
+            Self::Enlarge => state.shows_sheet().then_some(()).ok_or("The picture is large already."),
+            Self::BackToSheet => state.goes_back_to_sheet().then_some(()).ok_or("There is one picture only."),
+            Self::BringBack => (!state.trashed.is_empty()).then_some(()).ok_or("No picture went to the trash."),
+            Self::GoInSheet(..) => state.sheet.is_several().then_some(()).ok_or("There is one picture only."),
             Self::UseDropped(DroppedUse::Settings) => {
                 let opened = state.dropped.as_ref().and_then(|dropped| dropped.opened.as_ref());
                 opened.map(drop).ok_or("This picture contains no settings.")
@@ -452,7 +535,11 @@ impl FeatureCommand for Command {
             | Self::ShowNotes(_)
             | Self::ShowStep(_)
             | Self::ChangeRecipe(_)
-            | Self::TryPrompt(_)
+            | Self::MakeExample(_)
+            | Self::SetCount(_)
+            | Self::PointAt(_)
+            | Self::NotePicks(..)
+            | Self::ForgetTrash
             | Self::SwapSides
             | Self::ResetSettings
             | Self::SettingShown

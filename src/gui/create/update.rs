@@ -17,6 +17,7 @@ use crate::gui::create::panel_setting::PANEL_SETTINGS;
 use crate::gui::create::pictures;
 use crate::gui::create::saving;
 use crate::gui::create::session::{PictureFile, SessionPictureId};
+use crate::gui::create::sheet_update;
 use crate::gui::create::state::{AskedRecipe, State};
 use crate::gui::create::steps;
 use crate::gui::create::view::settings_panel;
@@ -37,6 +38,9 @@ use atelier_studio::queue::QueueRequest;
 
 /// Carries out a command.
 pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
+    if matches!(command, Command::ChangeRecipe(_) | Command::Generate | Command::GenerateWith(_) | Command::Recall(_)) {
+        state.trash_is_last = false;
+    }
     match command {
         Command::Generate => {
             let recipe = next_recipe(state, context);
@@ -45,6 +49,18 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::Enqueue => {
             let recipe = next_recipe(state, context);
             add_job(state, recipe, Lane::Batch, context);
+        }
+        Command::MakeExample(index) => {
+            let example = context.shared.next.builtin.as_ref().ok().and_then(|builtin| builtin.manifest().examples.get(index).cloned());
+            if let Some(example) = example {
+                context.shared.next.recipe.prompt = example.prompt;
+                let recipe = Recipe { seed: example.seed, batch_count: 1, ..context.shared.next.recipe.clone() };
+                generate(state, recipe, context);
+            }
+        }
+        Command::SetCount(count) => {
+            context.shared.counts_automatically = count.is_none();
+            context.shared.next.recipe.batch_count = count.unwrap_or(1);
         }
         Command::GenerateOnceHere { name, label } => {
             // Files that go with the current model mean nothing to the one that is awaited.
@@ -115,10 +131,6 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             // The seed that a person wants to keep is that of the picture in sight.
             *seed = if *seed < 0 { state.last_seed.unwrap_or_else(random_seed) } else { -1 };
         }
-        Command::TryPrompt(example) => {
-            example.clone_into(&mut context.shared.next.recipe.prompt);
-            state.focus_prompt = true;
-        }
         Command::UseBuiltin => context.shared.next.use_builtin(),
         Command::UseOwnFiles => context.shared.next.use_own_files(),
         Command::AddFiles => {
@@ -180,18 +192,31 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::UseEmbedding(path) => context.shared.next.use_embedding(path),
         Command::SearchLoras(text) => state.lora_search = text,
         Command::SetPreview(choice) => state.preview = choice,
-        Command::Show(id) => state.session.show(id),
-        Command::Follow => state.session.follow(),
-        Command::Newer => {
-            if let Some(id) = state.session.newer() {
-                state.session.show(id);
-            }
+        Command::Show(id) => show(state, Some(id)),
+        Command::Follow => follow(state),
+        Command::Newer => show(state, state.session.newer()),
+        Command::Older => show(state, state.session.older()),
+        Command::PointAt(id) => state.session.point_at(id),
+        Command::GoInSheet(direction, columns) => sheet_update::go(state, direction, columns),
+        Command::Enlarge => {
+            state.session.choose_pointed();
+            state.sheet.is_large = true;
+            state.view = View::Fit;
         }
-        Command::Older => {
-            if let Some(id) = state.session.older() {
-                state.session.show(id);
+        Command::BackToSheet => {
+            if state.session.selected().is_some_and(|id| !state.sheet.has(id)) {
+                state.session.follow();
             }
+            state.sheet.is_large = false;
         }
+        Command::TogglePick => sheet_update::toggle_pick(state, context),
+        Command::NotePicks(numbers, is_picked) => sheet_update::note_picks(state, &numbers, is_picked),
+        Command::NearSeeds => sheet_update::make_near(state, sheet_update::near_seeds, context),
+        Command::NearWords => sheet_update::make_near(state, |recipe| recipe.near_words(sheet_update::NEIGHBOURS), context),
+        Command::CompareShown => sheet_update::compare(state, context),
+        Command::Trash => sheet_update::trash(state, context),
+        Command::BringBack => sheet_update::bring_back(state, context),
+        Command::ForgetTrash => state.trashed.clear(),
         Command::Recall(part) => {
             if let Some(picture) = state.session.shown() {
                 let settings = picture.settings();
@@ -243,11 +268,15 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::StartFromShown => start_from_shown(state, context),
         Command::Upscale(way) => {
             if let (Some(picture), Some(image)) = (state.session.shown(), shown_image(state)) {
-                let recipe = larger::upscaling(&picture.recipe, image, way, context.shared);
-                context.shared.error = None;
-                let job = new_job(state, recipe, Lane::Interactive, context);
-                context.queue.send(QueueRequest::Add(Box::new(job)));
-                state.session.follow();
+                let (id, recipe) = (picture.id, larger::upscaling(&picture.recipe, image, way, context.shared));
+                if state.shows_sheet() {
+                    sheet_update::add_beside(state, recipe, id, context);
+                } else {
+                    context.shared.error = None;
+                    let job = new_job(state, recipe, Lane::Interactive, context);
+                    context.queue.send(QueueRequest::Add(Box::new(job)));
+                    follow(state);
+                }
                 context.offer(way.words().1, queue::Command::CancelNewest);
             }
         }
@@ -282,18 +311,34 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
     }
 }
 
+
+
 /// Makes pictures as soon as may be; several at once are a batch, which lets single ones pass.
 fn generate(state: &mut State, recipe: Recipe, context: &mut Context<'_>) {
     let lane = if recipe.batch_count > 1 { Lane::Batch } else { Lane::Interactive };
     context.shared.error = None;
-    state.session.follow();
+    follow(state);
     add_job(state, recipe, lane, context);
 }
 
-/// The recipe of the panel. A seed that is kept goes on to the next one where the same picture was
-/// asked for just before: a second copy of it is of no use.
+/// Shows what is made now.
+fn follow(state: &mut State) {
+    state.session.follow();
+    state.sheet.follow();
+}
+
+/// Shows this picture large.
+fn show(state: &mut State, id: Option<SessionPictureId>) {
+    if let Some(id) = id {
+        state.session.show(id);
+        state.sheet.is_large = true;
+    }
+}
+
+/// The recipe of the panel, with the number of pictures. A seed that is kept goes on to the next one
+/// where the same picture was asked for just before: a second copy of it is of no use.
 fn next_recipe(state: &mut State, context: &mut Context<'_>) -> Recipe {
-    let recipe = context.shared.next.recipe.clone();
+    let recipe = Recipe { batch_count: context.shared.picture_count(), ..context.shared.next.recipe.clone() };
     if recipe.seed < 0 {
         return recipe;
     }

@@ -35,6 +35,7 @@ const fn group(command: &Command) -> u8 {
         Command::StartFromShown | Command::ReferenceShown => 2,
         Command::Upscale(_) | Command::FinishDraft => 3,
         Command::CopyPicture | Command::SaveAs | Command::OpenFolder => 4,
+        Command::Trash => 5,
         _ => 0,
     }
 }

@@ -1,8 +1,11 @@
 //! The panels of the Create view.
 
 pub(crate) mod canvas;
+mod canvas_cells;
+mod count;
 pub(crate) mod dropped;
 pub(crate) mod embeddings;
+mod examples;
 pub(crate) mod filmstrip;
 mod kept;
 pub(crate) mod larger;
@@ -14,6 +17,7 @@ pub(crate) mod progress;
 pub(crate) mod prompt_history;
 pub(crate) mod save_dialog;
 pub(crate) mod settings_panel;
+pub(crate) mod sheet;
 pub(crate) mod size;
 pub(crate) mod steps;
 mod text_row;

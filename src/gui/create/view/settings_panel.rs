@@ -15,6 +15,7 @@ use crate::gui::canvas::state::Intent;
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::panel_setting::{Fold, PANEL_SETTINGS};
+use crate::gui::create::view::count::count_button;
 use crate::gui::create::view::text_row::{numbers_text, text_row};
 use crate::gui::create::view::{embeddings, kept, larger, loras, model, prompt_history, size, steps, unknown_words};
 use crate::gui::devices;
@@ -115,8 +116,8 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
     ui.horizontal(|ui| {
         let gap = ui.spacing().item_spacing.x;
         let has_switch = state.shared.screen == Screen::Create;
-        let switch_width = if has_switch { GENERATE_HEIGHT + gap } else { 0.0 };
-        let cancel_width = if queueing { 84.0 + gap } else { 0.0 };
+        let switch_width = GENERATE_HEIGHT + gap + if has_switch { GENERATE_HEIGHT + gap } else { 0.0 };
+        let cancel_width = if queueing { GENERATE_HEIGHT + gap } else { 0.0 };
         let command = crate::gui::command::Command::from(Command::Generate).redirected(state);
         let ready = command.enabled(state).is_ok();
         let intent = state.canvas.intent().filter(|_| has_switch && !state.live.is_on);
@@ -134,17 +135,19 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
             let quiet = if ready { palette.on_accent } else { palette.weak };
             let button = Button::new(bold(&label).size(theme::TITLE)).min_size(vec2(wide - cancel_width - switch_width, GENERATE_HEIGHT));
             let keys = RichText::new(keys).color(quiet).size(theme::SMALL);
-            // Beside two buttons the words alone have room.
-            let button = if queueing && has_switch { button } else { button.right_text(keys) };
+            // Beside three buttons, and where they are many, the words alone have room.
+            let has_room = !(queueing && has_switch) && intent.is_none();
+            let button = if has_room { button.right_text(keys) } else { button.truncate() };
             let response = if ready { theme::accented(ui, |ui| ui.add(button)) } else { ui.add(button) };
             response.accessible_name(label)
         });
+        count_button(ui, state, commands, GENERATE_HEIGHT);
         if has_switch {
             live::view::switch(ui, state, commands, GENERATE_HEIGHT);
         }
         if queueing {
             command_control(ui, state, commands, Command::Cancel, |ui| {
-                ui.add(Button::new(Command::Cancel.label()).min_size(vec2(cancel_width - gap, GENERATE_HEIGHT)))
+                widgets::square_icon(ui, Icon::Close, Command::Cancel.label(), GENERATE_HEIGHT)
             });
         }
     });
@@ -161,6 +164,13 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
 }
 
+/// What an empty prompt shows: words that the model paints well.
+fn example_prompt(state: &State) -> String {
+    let builtin = state.shared.next.builtin.as_ref().ok().filter(|_| state.shared.next.uses_builtin());
+    let example = builtin.and_then(|it| it.manifest().examples.first());
+    format!("{}…", example.map_or("A lighthouse at dusk, oil on canvas", |it| it.prompt.as_str()))
+}
+
 fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     heading(ui, "Prompt", |ui| prompt_history::history_button(ui, state, commands));
     let id = Id::unique("prompt");
@@ -168,7 +178,7 @@ fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comma
     text_box(ui, "prompt scroll", 170.0, |ui| {
         let edit = TextEdit::multiline(&mut recipe.prompt)
             .id(id)
-            .hint_text("A lighthouse at dusk, oil on canvas…")
+            .hint_text(example_prompt(state))
             .desired_rows(5)
             .desired_width(f32::INFINITY)
             .margin(Margin::symmetric(10, 8));
@@ -249,12 +259,11 @@ fn sampling(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
 
 /// "Euler, 8 steps, guidance 1".
 fn sampling_summary(recipe: &Recipe) -> String {
-    let Recipe { steps, guidance, batch_count, .. } = recipe;
+    let Recipe { steps, guidance, .. } = recipe;
     let mut parts: Vec<String> = recipe.sampler.iter().map(|it| it.label().to_owned()).collect();
     parts.extend(recipe.scheduler.iter().map(|it| it.label().to_owned()));
     parts.extend([format!("{steps} {}", if *steps == 1 { "step" } else { "steps" }), format!("guidance {guidance}")]);
     parts.extend((recipe.seed >= 0).then(|| format!("seed {}", recipe.seed)));
-    parts.extend((*batch_count > 1).then(|| format!("{batch_count} pictures")));
     parts.join(", ")
 }
 
@@ -283,8 +292,6 @@ fn sampling_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut
     choice_row(ui, "Scheduler", &mut recipe.scheduler, Scheduler::ALL, Scheduler::label, "Noise schedule.");
     seed_row(ui, state, recipe, commands);
     blend_rows(ui, state, recipe, commands);
-    let hover = "How many pictures to make. Each gets the next seed.";
-    setting_row(ui, "Pictures", &mut recipe.batch_count, 1..=16, ROWS.batch_count.limits, &WHOLE, hover);
 }
 
 fn choice_row<T: Copy + PartialEq>(ui: &mut Ui, label: &str, value: &mut Option<T>, all: &[T], name: fn(T) -> &'static str, hover: &str) {
