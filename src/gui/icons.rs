@@ -22,6 +22,8 @@ pub(crate) enum Icon {
     Unlocked,
     Swap,
     Reuse,
+    Settings,
+    Enlarge,
     Undo,
     Redo,
     Picture,
@@ -66,6 +68,11 @@ pub(crate) enum Icon {
     Text,
     Merge,
     Checks,
+    Star,
+    Variations,
+    Compare,
+    Trash,
+    Upscale,
 }
 
 impl Icon {
@@ -84,6 +91,8 @@ impl Icon {
             Self::Unlocked => Glyph::LockOpen,
             Self::Swap => Glyph::ArrowLeftRight,
             Self::Reuse => Glyph::RotateCcw,
+            Self::Settings => Glyph::SlidersHorizontal,
+            Self::Enlarge => Glyph::ZoomIn,
             Self::Undo => Glyph::Undo2,
             Self::Redo => Glyph::Redo2,
             Self::Picture => Glyph::Image,
@@ -123,6 +132,11 @@ impl Icon {
             Self::EyeClosed => Glyph::EyeOff,
             Self::Up => Glyph::ChevronUp,
             Self::Down => Glyph::ChevronDown,
+            Self::Star => Glyph::Star,
+            Self::Variations => Glyph::Grid2X2Plus,
+            Self::Compare => Glyph::Columns2,
+            Self::Trash => Glyph::Trash2,
+            Self::Upscale => Glyph::ImageUpscale,
         }
     }
 }

@@ -7,7 +7,7 @@ use eframe::egui::{ColorImage, TextureOptions};
 
 use crate::gui::canvas::work::{self, CandidateBase, DocumentNumber, PreparedCandidate};
 use crate::gui::context::Context;
-use crate::gui::create::state::FormingPicture;
+use crate::gui::create::forming::FormingPicture;
 use crate::gui::live::state::{FinishedPicture, LiveRun, Look, Pending, State};
 use crate::gui::pixels::ScreenPreview;
 use crate::gui::shared::ErrorCard;
@@ -176,7 +176,7 @@ fn show(
         }
         None => context.egui.load_texture("live", image, TextureOptions::LINEAR),
     };
-    state.look = Some(Look { picture: FormingPicture { job, texture, width, height, place }, document, result: None });
+    state.look = Some(Look { picture: FormingPicture { job, index: 0, texture, width, height, place }, document, result: None });
 }
 
 impl LiveRun {

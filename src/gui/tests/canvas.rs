@@ -405,7 +405,7 @@ fn how_a_part_is_generated_can_be_set_and_taken_back() {
     assert_eq!((area.context, area.fill, area.seam_correction), (4.0, Some(AreaFill::Neutral), false));
     assert!(area.feather.is_some());
     studio.click("Inpainting settings");
-    studio.click("As usual");
+    studio.click("Reset");
     assert_eq!(studio.app().state.canvas.options.area, AreaSettings::default());
 }
 

@@ -122,7 +122,7 @@ impl Worker {
         let (engine_job, index) = (unkept.engine_job, unkept.picture.info.index);
         let sources = self.sources();
         match keep_picture(&mut self.database, &job, unkept.index, &unkept.picture, &sources) {
-            Ok(path) => self.events.send(QueueEvent::PictureKept { engine_job, index, result: Ok(path) }),
+            Ok(kept) => self.events.send(QueueEvent::PictureKept { engine_job, index, result: Ok(kept) }),
             Err(KeepError { advice, error: Some(error) }) => {
                 if !std::mem::replace(&mut unkept.is_told, true) {
                     self.events.send(QueueEvent::PictureKept { engine_job, index, result: Err(advice) });

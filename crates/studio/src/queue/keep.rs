@@ -2,7 +2,7 @@
 //! order.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use atelier_core::advice::Advice;
 use atelier_core::paths::write_new_by_part;
@@ -15,6 +15,7 @@ use atelier_media::picture_file_names;
 
 use crate::made_from;
 use crate::picture_index::add_own_folder;
+use crate::queue::message::KeptPicture;
 use crate::results;
 
 /// A picture was not kept.
@@ -48,8 +49,8 @@ impl KeepError {
     }
 }
 
-/// Keeps a picture of a job in the job's folder, with what it was made from, and returns its file.
-/// `index`: in the whole job; `sources`: the folder of pictures that were in no file. Blocks.
+/// Keeps a picture of a job in the job's folder, with what it was made from. `index`: in the whole
+/// job; `sources`: the folder of pictures that were in no file. Blocks.
 ///
 /// # Errors
 /// If the file or its row cannot be written; the picture is in no file then, or in one that the
@@ -60,7 +61,7 @@ pub(super) fn keep_picture(
     index: u32,
     picture: &Picture,
     sources: &Path,
-) -> Result<PathBuf, KeepError> {
+) -> Result<KeptPicture, KeepError> {
     // An earlier try may have written the file, and found no room for its row.
     if let Some(reservation) = database.written_picture(job.id, index).map_err(KeepError::of)? {
         return record(database, &reservation);
@@ -97,12 +98,12 @@ pub(super) fn keep_picture(
 }
 
 /// Records a picture whose file is written.
-fn record(database: &mut Database, reservation: &PictureReservation) -> Result<PathBuf, KeepError> {
-    database.record_job_picture(reservation).map_err(KeepError::of)?;
+fn record(database: &mut Database, reservation: &PictureReservation) -> Result<KeptPicture, KeepError> {
+    let id = database.record_job_picture(reservation).map_err(KeepError::of)?;
     // What the file does not tell is also written beside the pictures; the next picture tries
     // again.
     if let Err(error) = database.write_journals() {
         tracing::warn!("the gallery's journals were not written: {error}");
     }
-    Ok(reservation.path.clone())
+    Ok(KeptPicture { path: reservation.path.clone(), id })
 }

@@ -120,7 +120,7 @@ fn copies(state: &State, bounds: PixelRect) -> Vec<(i32, i32)> {
 
 /// The part that forms of this document, and its look.
 fn forming(state: &State, document: &OpenDocument) -> Option<(PixelRect, TextureId)> {
-    let forming = state.create.forming.as_ref()?;
+    let forming = state.create.forming.first()?;
     let job = state.shared.jobs.iter().find(|job| job.id == forming.job)?;
     let place = forming.place.unwrap_or_else(|| document.document.content().bounds());
     candidates::asked_for(document, job.id, &job.recipe).then(|| (place, forming.texture.id()))

@@ -148,10 +148,8 @@ fn strength_row(ui: &mut Ui, lora: &mut Lora, is_on: bool) {
         let number = DragValue::new(&mut lora.strength).range(-4.0..=4.0).speed(0.01).fixed_decimals(2);
         ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), number).on_hover_text(hover).accessible_name(name.as_str());
         ui.spacing_mut().slider_width = (ui.available_width() - 8.0).max(40.0);
-        ui.spacing_mut().interact_size.y = 15.0;
-        ui.visuals_mut().selection.bg_fill = theme::palette(ui).accent;
         let slider = Slider::new(&mut lora.strength, -1.0..=2.0).show_value(false).step_by(0.05).clamping(SliderClamping::Never);
-        if ui.add(slider).on_hover_text(hover).accessible_name(name.as_str()).double_clicked() {
+        if widgets::slider(ui, slider).on_hover_text(hover).accessible_name(name.as_str()).double_clicked() {
             lora.strength = 1.0;
         }
     });
