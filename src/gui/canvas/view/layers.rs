@@ -31,6 +31,7 @@ pub(crate) fn layers_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
     heading(ui, "Layers", |ui| {
         icon_button(ui, state, commands, Icon::Plus, Command::AddLayer(LayerKind::Paint));
         icon_button(ui, state, commands, Icon::Mask, Command::AddLayer(LayerKind::Mask));
+        icon_button(ui, state, commands, Icon::Text, Command::AddText);
         kinds_menu(ui, state, commands, &content.current_layer().kind);
         icon_button(ui, state, commands, Icon::Close, Command::ToggleLayers);
     });
