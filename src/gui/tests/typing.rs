@@ -3,7 +3,6 @@
 
 use super::gallery::open_gallery;
 use crate::gui::command::Command;
-use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::palette::search::found;
 use crate::gui::screen::Screen;
 use crate::gui::tests::*;
