@@ -36,8 +36,8 @@ fn its_files_are_whole_small_and_all_that_is_there() {
     for entry in std::fs::read_dir(&folder).unwrap() {
         let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
-        let known =
-            files.iter().any(|file| file.filename.as_str() == name) || [MANIFEST, "LICENSE", "README.md", "examples", "words.txt"].contains(&name.as_str());
+        let known = files.iter().any(|file| file.filename.as_str() == name)
+            || [MANIFEST, "LICENSE", "README.md", "examples", "words.txt"].contains(&name.as_str());
         assert!(known, "{name} is in the folder, and nobody needs it");
         bytes += entry.metadata().unwrap().len();
     }

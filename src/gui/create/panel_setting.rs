@@ -1,15 +1,19 @@
 //! The settings of the panel that the command palette finds: the names of their rows, and what
 //! other programs call them. Pure.
 
+use crate::settings::Fold;
 use atelier_core::recipe::FamilySetting;
 
-/// A folded part of the panel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fold {
-    /// Sampler, scheduler and what goes with them.
-    Sampling,
-    /// What few pictures need.
-    More,
+impl Fold {
+    /// Label of the command that folds it, or unfolds it.
+    pub(crate) const fn label(self, opens: bool) -> &'static str {
+        match (self, opens) {
+            (Self::Sampling, true) => "Unfold sampling",
+            (Self::Sampling, false) => "Fold sampling",
+            (Self::More, true) => "Unfold more settings",
+            (Self::More, false) => "Fold more settings",
+        }
+    }
 }
 
 /// A setting: the name of its row, where that is folded, and the words of its command.

@@ -121,9 +121,12 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             if let Some(setting) = PANEL_SETTINGS.get(number) {
                 context.shared.screen = Screen::Create;
                 state.wanted_setting = Some(number);
+                state.open_folds.insert(setting.fold);
                 widgets::want_row(context.egui, setting.row);
             }
         }
+        Command::SetFold(fold, true) => drop(state.open_folds.insert(fold)),
+        Command::SetFold(fold, false) => drop(state.open_folds.remove(&fold)),
         Command::SettingShown => state.wanted_setting = None,
         Command::RollSeed => context.shared.next.recipe.seed = random_seed(),
         Command::LockSeed => {
@@ -310,8 +313,6 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::SetView(view) => state.view = view,
     }
 }
-
-
 
 /// Makes pictures as soon as may be; several at once are a batch, which lets single ones pass.
 fn generate(state: &mut State, recipe: Recipe, context: &mut Context<'_>) {

@@ -767,3 +767,26 @@ fn words_that_the_built_in_model_never_met_are_told_and_lead_to_other_models() {
     studio.harness.run_ok();
     assert!(!studio.sees("does not know"));
 }
+
+#[test]
+fn what_is_folded_sums_itself_up_and_is_remembered() {
+    use crate::settings::Fold;
+    let mut studio = Studio::open(ready());
+    assert!(studio.sees("Stop early"));
+    studio.harness.get_by_label("Sampling").click();
+    studio.harness.run();
+    assert!(studio.sees("Sampling: 4 steps, guidance") && !studio.sees("Stop early"));
+    let folded = studio.app().settings();
+    assert!(folded.open_folds.is_empty());
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("settings.json");
+    assert!(settings::load(&path).settings.open_folds.is_empty(), "a first start is short");
+    settings::save(&path, &folded).unwrap();
+    let mut again = Studio::with(settings::load(&path).settings, Err("none".into()), [1440.0, 900.0]);
+    assert!(again.sees("Sampling: ") && !again.sees("Stop early"));
+    let steps = crate::gui::create::panel_setting::PANEL_SETTINGS.iter().position(|it| it.row == "Stop early").unwrap();
+    let ctx = again.harness.ctx.clone();
+    again.app_mut().with(&ctx, |_, context| context.follow_up(crate::gui::create::Command::ShowSetting(steps)));
+    again.harness.run();
+    assert!(again.sees("Stop early") && again.app().settings().open_folds == [Fold::Sampling].into());
+}

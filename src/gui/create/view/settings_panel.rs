@@ -14,7 +14,6 @@ use crate::gui::canvas::command::without_prompt;
 use crate::gui::canvas::state::Intent;
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
-use crate::gui::create::panel_setting::{Fold, PANEL_SETTINGS};
 use crate::gui::create::view::count::count_button;
 use crate::gui::create::view::text_row::{numbers_text, text_row};
 use crate::gui::create::view::{embeddings, kept, larger, loras, model, prompt_history, size, steps, unknown_words};
@@ -31,7 +30,7 @@ use crate::gui::styles::view::style_row;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, setting_row, slider_row};
-use crate::settings::PreviewChoice;
+use crate::settings::{Fold, PreviewChoice};
 use atelier_core::recipe::{
     CacheMode, FamilySetting, PredictionType, ROWS, Recipe, Rng, RulesError, SHARE, Sampler, Scheduler, SkipLayers, StepCache, TensorType,
     VaeFormat, changed_settings, kept_seed,
@@ -77,11 +76,6 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
     if state.create.wanted_setting.is_some() && !widgets::is_row_wanted(ui.ctx()) {
         commands.push(Command::SettingShown);
     }
-}
-
-/// True where a setting of this fold was asked for.
-fn is_wanted(state: &State, fold: Fold) -> bool {
-    state.create.wanted_setting.and_then(|number| PANEL_SETTINGS.get(number)).is_some_and(|it| it.fold == fold)
 }
 
 /// Draws the button that makes a picture, at the bottom of the side panel.
@@ -251,9 +245,13 @@ fn sampling(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
     ui.add_space(9.0);
     let hover = "Steps, guidance, sampler and seed.";
     let summary = sampling_summary(recipe);
-    let fold = widgets::fold(ui, "Sampling", &summary, true, is_wanted(state, Fold::Sampling), |ui| {
+    let is_open = state.create.open_folds.contains(&Fold::Sampling);
+    let (fold, is_pressed) = widgets::fold(ui, "Sampling", &summary, is_open, |ui| {
         ui.scope_builder(UiBuilder::new(), |ui| sampling_rows(ui, state, recipe, commands));
     });
+    if is_pressed {
+        commands.push(Command::SetFold(Fold::Sampling, !is_open));
+    }
     fold.header_response.on_hover_text(hover);
 }
 
@@ -522,7 +520,8 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
     ui.add_space(8.0);
     // What is set stays in sight.
     let uses = |setting: FamilySetting, is_set: bool| is_set || state.shared.uses(setting);
-    widgets::fold(ui, "More settings", "", false, is_wanted(state, Fold::More), |ui| {
+    let is_open = state.create.open_folds.contains(&Fold::More);
+    let (fold, is_pressed) = widgets::fold(ui, "More settings", "", is_open, |ui| {
         ui.scope_builder(UiBuilder::new(), |ui| {
             row(ui, "Previews", |ui| {
                 for choice in PreviewChoice::ALL {
@@ -586,9 +585,11 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                 recipe.insists_on_flash_attention = recipe.flash_attention;
             }
         });
-    })
-    .header_response
-    .on_hover_text("Previews and advanced settings.");
+    });
+    if is_pressed {
+        commands.push(Command::SetFold(Fold::More, !is_open));
+    }
+    fold.header_response.on_hover_text("Previews and advanced settings.");
     let changed = changed_details(recipe);
     if !changed.is_empty() {
         let palette = theme::palette(ui);
