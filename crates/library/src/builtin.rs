@@ -8,8 +8,8 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::vocabulary::Vocabulary;
 use super::manifest::{FaultyFile, MANIFEST, Manifest, ManifestError};
+use super::vocabulary::Vocabulary;
 use atelier_core::recipe::{ModelFiles, Recipe};
 
 /// The environment variable that names the folder of the built-in model; for tests, and for who

@@ -13,7 +13,8 @@ const FILLERS: &[&str] = &[
     "these", "they", "this", "those", "too", "very", "was", "were", "what", "where", "which", "who", "will", "you", "your",
 ];
 /// Endings of other forms of a word, and what stands for them in the known one.
-const ENDINGS: &[(&str, &str)] = &[("ies", "y"), ("es", ""), ("s", ""), ("ing", ""), ("ing", "e"), ("ed", ""), ("ed", "e"), ("y", ""), ("ly", "")];
+const ENDINGS: &[(&str, &str)] =
+    &[("ies", "y"), ("es", ""), ("s", ""), ("ing", ""), ("ing", "e"), ("ed", ""), ("ed", "e"), ("y", ""), ("ly", "")];
 
 /// The words that a model knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +49,9 @@ impl Vocabulary {
 
     fn knows(&self, word: &str) -> bool {
         let is_short = word.is_ascii() && word.len() <= 2;
-        let is_form = || ENDINGS.iter().any(|(ending, other)| word.strip_suffix(ending).is_some_and(|stem| self.0.contains(&format!("{stem}{other}"))));
+        let is_form = || {
+            ENDINGS.iter().any(|(ending, other)| word.strip_suffix(ending).is_some_and(|stem| self.0.contains(&format!("{stem}{other}"))))
+        };
         let is_singular = || self.0.contains(&format!("{word}s"));
         is_short || FILLERS.contains(&word) || self.0.contains(word) || is_form() || is_singular()
     }
@@ -94,7 +97,10 @@ mod tests {
         let builtin = Builtin::open(&folder).unwrap();
         let known = "a red sunset over snowy mountains, a lake, pine trees. golden dunes at dawn under a pale pink sky, northern lights";
         assert_eq!(builtin.unknown_words(known), Vec::<String>::new());
-        assert_eq!(builtin.unknown_words("portrait of an old fisherman, a cat on a windowsill"), ["portrait", "fisherman", "cat", "windowsill"]);
+        assert_eq!(
+            builtin.unknown_words("portrait of an old fisherman, a cat on a windowsill"),
+            ["portrait", "fisherman", "cat", "windowsill"]
+        );
         assert_eq!(builtin.unknown_words("a lighthouse at dusk, oil on canvas"), ["oil", "canvas"]);
     }
 }

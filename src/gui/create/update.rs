@@ -311,8 +311,6 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
     }
 }
 
-
-
 /// Makes pictures as soon as may be; several at once are a batch, which lets single ones pass.
 fn generate(state: &mut State, recipe: Recipe, context: &mut Context<'_>) {
     let lane = if recipe.batch_count > 1 { Lane::Batch } else { Lane::Interactive };

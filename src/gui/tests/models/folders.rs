@@ -56,7 +56,8 @@ fn models_of_one_name_are_told_apart_by_their_folders() {
     }
     studio.until("both", |app| app.state.models.library.cards.iter().filter(|it| it.kind == ModelKind::Lora).count() == 2);
     let view = &studio.app().state.models;
-    let mut names: Vec<String> = view.library.cards.iter().filter(|it| it.kind == ModelKind::Lora).map(|it| view.telling_name(it)).collect();
+    let mut names: Vec<String> =
+        view.library.cards.iter().filter(|it| it.kind == ModelKind::Lora).map(|it| view.telling_name(it)).collect();
     names.sort();
     assert!(names[0].ends_with(" (first)") && names[1].ends_with(" (second)"), "{names:?}");
     assert!(studio.sees(&names[0]) && studio.sees(&names[1]));
