@@ -82,7 +82,6 @@ fn the_keyboard_alone_finds_opens_and_closes() {
     assert!(studio.app().state.models.is_open && studio.sees("Recommended settings"));
     studio.press(Modifiers::NONE, Key::Escape);
     assert!(!studio.app().state.models.is_open);
-    studio.press(Modifiers::COMMAND, Key::Num1);
     studio.press(Modifiers::COMMAND, Key::F);
     assert_eq!(studio.app().state.shared.screen, Screen::Models);
     studio.harness.event(egui::Event::Text("esrgan".into()));
