@@ -286,3 +286,42 @@ fn a_start_picture_is_cropped_fitted_or_stretched() {
     let [crop, fit, stretch] = StartFit::ALL.map(run);
     assert!(crop != fit && fit != stretch && crop != stretch);
 }
+
+/// The mean difference of a column from the next one to the right, round, in these rows.
+fn step(pixels: &[u8], column: u32, rows: std::ops::Range<u32>) -> f64 {
+    let (width, count) = (SIZE.0, f64::from(rows.end - rows.start) * 3.0);
+    let value = |x: u32, y: u32, channel: u32| f64::from(pixels[(((y * width) + x % width) * 3 + channel) as usize]);
+    rows.flat_map(|y| (0..3).map(move |channel| (y, channel)))
+        .map(|(y, channel)| (value(column + 1, y, channel) - value(column, y, channel)).abs())
+        .sum::<f64>()
+        / count
+}
+
+#[test]
+fn a_part_over_the_border_of_a_seamless_picture_has_no_seam() {
+    let engine = Engine::start();
+    let (width, height) = SIZE;
+    // A picture whose borders continue each other, but for what is masked on both sides of one.
+    let wave = |x: u32, y: u32| (128.0 + 80.0 * (f64::from(x) / f64::from(width) * std::f64::consts::TAU).sin() + f64::from(y % 9)) as u8;
+    let start = Rgb8::new(width, height, (0..width * height).flat_map(|at| [wave(at % width, at / width); 3]).collect()).unwrap();
+    let is_masked = |x: u32, y: u32| !(14..width - 14).contains(&x) && (30..66).contains(&y);
+    let masked = (0..width * height).flat_map(|at| [if is_masked(at % width, at / width) { 255 } else { 0 }; 3]).collect();
+    let recipe = |seamless_x: bool| Recipe {
+        init: Some(InitImage { image: ImageSource::Pixels(start.clone()), strength: 1.0 }),
+        mask: Rgb8::new(width, height, masked.clone()).map(ImageSource::Pixels),
+        seamless_x,
+        ..area_recipe(1.0)
+    };
+    let said = engine.run(&recipe(true));
+    let pixels = said.pixels();
+    let inner = (106..119).chain(0..13).map(|x| step(pixels, x, 34..62)).fold(0.0, f64::max);
+    let seam = step(pixels, width - 1, 34..62);
+    assert!(seam <= inner, "a seam of {seam}, of steps up to {inner} beside it");
+    let flat = engine.run(&recipe(false));
+    let flat_seam = step(flat.pixels(), width - 1, 34..62);
+    assert!(flat_seam > seam, "without wrapping the seam is {flat_seam}, with it {seam}");
+    // What was not selected is as it was, on both sides.
+    for x in [40, 60, 80] {
+        assert_eq!(pixels[((48 * width + x) * 3) as usize], wave(x, 48));
+    }
+}

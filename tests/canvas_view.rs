@@ -63,10 +63,16 @@ fn start(home: &Path, settings: &serde_json::Value) -> Result<(Desktop, Area)> {
 }
 
 fn start_again(home: &Path) -> Result<Desktop> {
+    start_with(home, &[])
+}
+
+fn start_with(home: &Path, files: &[&Path]) -> Result<Desktop> {
     let text = |path: &Path| path.to_str().map(str::to_owned).context("the folder for temporary files has a name in Unicode");
     let (none, home) = (text(&home.join("none"))?, text(home)?);
     let env = [("ATELIER_HOME", home.as_str()), ("ATELIER_BUILTIN", none.as_str())];
-    Desktop::start(Path::new(env!("CARGO_BIN_EXE_atelier")), &[], &env, (1440, 900))
+    let files = files.iter().map(|file| text(file)).collect::<Result<Vec<_>>>()?;
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    Desktop::start(Path::new(env!("CARGO_BIN_EXE_atelier")), &files, &env, (1440, 900))
 }
 
 /// The place of the canvas on the screen, once it is there.
@@ -148,7 +154,7 @@ fn a_part_that_is_masked_with_the_pointer_is_generated_and_accepted() -> Result<
     desktop.wait("the end of the strip", LONG, |desktop| Ok(desktop.find("Accept")?.is_none().then_some(())))?;
     wait_for_colour(&mut desktop, "what was generated", middle, |colour| !is_grey(colour))?;
     desktop.press("F7")?;
-    desktop.wait("the new layer", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Layer Generated, seed")))?;
+    desktop.wait("the new layer", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Layer Seed ")))?;
     shoot(&mut desktop, "canvas-layers.png")?;
     let before = desktop.shot()?;
     desktop.press("ctrl+k")?;
@@ -238,5 +244,58 @@ fn canvases_of_earlier_sessions_are_offered_and_one_that_is_damaged_is_named() -
     desktop.wait_for("A canvas of an earlier session can be opened again.", LONG)?;
     desktop.close()?;
     assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    Ok(())
+}
+
+#[test]
+fn a_canvas_that_was_left_shows_what_was_painted_and_its_cell_leads_back() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    let (mut desktop, _) = open(home.path())?;
+    desktop.press("b")?;
+    let area = canvas(&mut desktop)?;
+    let middle = (area.x + area.width / 2, area.y + area.height / 2);
+    let is_ink = |colour: [u8; 3]| colour.iter().all(|value| *value < 60);
+    desktop.drag((middle.0 - 60, middle.1), (middle.0 + 60, middle.1))?;
+    desktop.move_to(area.x + 6, area.y + area.height - 6)?;
+    wait_for_colour(&mut desktop, "the stroke", middle, is_ink)?;
+    desktop.press("Escape")?;
+    let left =
+        desktop.wait("the canvas' picture", LONG, |desktop| desktop.find_by(|it| it.name == "Picture of the canvas, 64 by 64 pixels"))?;
+    let left = left.area.context("the picture has no place on the screen")?;
+    let middle = (left.x + left.width / 2, left.y + left.height / 2);
+    wait_for_colour(&mut desktop, "the stroke on it", middle, is_ink)?;
+    shoot(&mut desktop, "canvas-left.png")?;
+    desktop.click("Canvas, 64 × 64, not saved")?;
+    canvas(&mut desktop)?;
+    desktop.close()?;
+    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    Ok(())
+}
+
+#[test]
+fn a_canvas_file_is_opened_from_the_command_line_and_keeps_its_name_after_a_restart() -> Result<()> {
+    let home = tempfile::tempdir()?;
+    let file = home.path().join("my lake.atelier");
+    let pixels = Rgb8::new(SIDE, SIDE, GREY.repeat((SIDE * SIDE) as usize)).context("as many bytes as pixels")?;
+    write_canvas(&file, &DocumentContent::new("Picture", TileImage::of_picture(&pixels))?)?;
+    let mut desktop = start_with(home.path(), &[&file])?;
+    let area = canvas(&mut desktop)?;
+    desktop.wait_for("Canvas my lake, 64 × 64", LONG)?;
+    let middle = (area.x + area.width / 2, area.y + area.height / 2);
+    wait_for_colour(&mut desktop, "the picture", middle, is_grey)?;
+    desktop.press("b")?;
+    desktop.drag((middle.0 - 60, middle.1), (middle.0 + 60, middle.1))?;
+    desktop.wait_for("Canvas my lake, 64 × 64, unsaved changes", LONG)?;
+    desktop.close()?;
+    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+
+    let mut desktop = start_again(home.path())?;
+    desktop.wait_for("Canvas my lake, 64 × 64, unsaved changes", LONG)?;
+    desktop.press("ctrl+s")?;
+    desktop.wait_for("Canvas my lake, 64 × 64", LONG)?;
+    shoot(&mut desktop, "canvas-named.png")?;
+    desktop.close()?;
+    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    assert_eq!(atelier_media::canvas_file::read_canvas(&file)?.layers().len(), 1);
     Ok(())
 }

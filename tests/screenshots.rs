@@ -270,7 +270,7 @@ fn layers(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     wait_for_candidate(&mut desktop, 1)?;
     accept(&mut desktop)?;
     desktop.press("F7")?;
-    desktop.wait("the new layer", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Layer Generated, seed")))?;
+    desktop.wait("the new layer", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Layer Seed ")))?;
     shoot(&mut desktop, name)?;
     desktop.kill().map(drop)
 }

@@ -4,7 +4,7 @@
 //! A command owns its label, tooltip, shortcut and when it is enabled, so that buttons, menus and
 //! keys cannot drift apart. Its effect is in its feature's `update`; nothing here changes anything.
 
-use eframe::egui::{Context, KeyboardShortcut};
+use eframe::egui::{Context, KeyboardShortcut, Modifiers};
 
 use crate::gui::create::command::PICTURE_KEYS;
 use crate::gui::create::panel_setting::PANEL_SETTINGS;
@@ -50,7 +50,7 @@ macro_rules! features {
             }
 
             /// Commands of features that have a key.
-            fn keys_of_features() -> impl Iterator<Item = (Self, Shortcut)> {
+            fn keys_of_features() -> impl Iterator<Item = (Self, Shortcut)> + Clone {
                 std::iter::empty()$(.chain($module::Command::KEYS.iter().map(|(command, key)| (Self::$Feature(command.clone()), *key))))*
             }
 
@@ -115,7 +115,12 @@ impl Command {
     pub(crate) fn keys() -> impl Iterator<Item = (Self, Shortcut)> {
         let screens = Screen::ALL.iter().map(|screen| (WindowCommand::SetScreen(*screen).into(), screen.shortcut()));
         let window = WindowCommand::KEYS.iter().map(|(command, key)| (Self::Window(*command), *key));
-        screens.chain(window).chain(Self::keys_of_features())
+        let all = screens.chain(window).chain(Self::keys_of_features());
+        let has_several = |(_, shortcut): &(Self, Shortcut)| {
+            let Modifiers { alt, ctrl, shift, command, .. } = shortcut.keys.modifiers;
+            shift && (alt || ctrl || command)
+        };
+        all.clone().filter(has_several).chain(all.filter(move |key| !has_several(key)))
     }
 
     /// The part of the program that it belongs to.
@@ -215,7 +220,7 @@ impl Commands {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eframe::egui::{Key, Modifiers};
+    use eframe::egui::Key;
 
     #[test]
     fn no_key_is_used_twice() {
@@ -224,7 +229,7 @@ mod tests {
             assert!(!keys.contains(&shortcut.keys), "{} shares its key", command.label());
             keys.push(shortcut.keys);
         }
-        assert_eq!(keys.len(), 74);
+        assert_eq!(keys.len(), 82);
     }
 
     #[test]

@@ -62,6 +62,11 @@ pub(crate) enum Icon {
     EyeClosed,
     Up,
     Down,
+    Wand,
+    Move,
+    Text,
+    Merge,
+    Checks,
     Star,
     Variations,
     Compare,
@@ -72,6 +77,11 @@ pub(crate) enum Icon {
 impl Icon {
     const fn glyph(self) -> Glyph {
         match self {
+            Self::Wand => Glyph::WandSparkles,
+            Self::Move => Glyph::Move,
+            Self::Text => Glyph::Type,
+            Self::Merge => Glyph::ArrowDownToLine,
+            Self::Checks => Glyph::Grid2x2Check,
             Self::Close => Glyph::X,
             Self::Plus => Glyph::Plus,
             Self::Minus => Glyph::Minus,

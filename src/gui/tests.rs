@@ -34,6 +34,7 @@ mod gallery;
 mod history;
 mod input_queue;
 mod inputs;
+mod layers;
 mod live;
 mod memory;
 mod models;

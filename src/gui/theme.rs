@@ -196,7 +196,7 @@ pub fn set_theme(ctx: &Context, choice: ThemeChoice) {
 
 /// Inter before egui's own fonts; what no font here has (CJK, Arabic, ...) comes from the system on
 /// demand.
-fn fonts() -> FontDefinitions {
+pub(crate) fn fonts() -> FontDefinitions {
     let mut fonts = FontDefinitions::default();
     fonts.font_data.insert("Inter".into(), Arc::new(FontData::from_static(ttf_inter::REGULAR)));
     fonts.families.entry(FontFamily::Proportional).or_default().insert(0, "Inter".into());

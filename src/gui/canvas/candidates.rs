@@ -96,7 +96,7 @@ pub(crate) fn accept_patch(
     region: Option<LayerId>,
     context: &mut Context<'_>,
 ) -> bool {
-    match document.document.accept_candidate(&format!("Generated, seed {seed}"), patch, region) {
+    match document.document.accept_candidate(&format!("Seed {seed}"), patch, region) {
         Ok(dirty) => {
             document.surface.mark(dirty);
             document.crop = None;

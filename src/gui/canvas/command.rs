@@ -11,7 +11,7 @@ use crate::gui::canvas::work::{CanvasExport, DocumentNumber};
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::shared::{Screen, Shared};
 use crate::gui::shortcut::Shortcut;
-use atelier_core::canvas::{LayerId, LayerKind, StrokePoint};
+use atelier_core::canvas::{BlendMode, LayerId, LayerKind, LayerText, StrokePoint};
 use atelier_studio::next_recipe::UnmetRequirement;
 
 /// Something that the pointer did, in pixels of the document.
@@ -137,6 +137,20 @@ pub enum Command {
     SetLocked(LayerId, bool),
     /// Set a layer's opacity, 0 to 255.
     SetOpacity(LayerId, u8),
+    SetBlend(LayerId, BlendMode),
+    /// Keep the opacity of a layer's pixels, or no longer.
+    SetAlphaLocked(LayerId, bool),
+    /// Move a layer to this index, from the bottom.
+    MoveLayer(LayerId, usize),
+    /// Make the current layer and the one below it one.
+    MergeDown,
+    /// Add a layer of text.
+    AddText,
+    SetText(LayerId, LayerText),
+    GrowMask,
+    ShrinkMask,
+    /// Soften the edge of the mask.
+    FeatherMask,
     /// The control that changes a layer was let go.
     Release,
     /// Empty the current layer.
@@ -190,11 +204,19 @@ impl FeatureCommand for Command {
         (Self::Reopen, Shortcut::while_typing(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::T)),
         (Self::Harder, Shortcut::when_idle(Modifiers::SHIFT, Key::CloseBracket)),
         (Self::Softer, Shortcut::when_idle(Modifiers::SHIFT, Key::OpenBracket)),
+        (Self::InvertMask, Shortcut::while_typing(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::I)),
+        (Self::MergeDown, Shortcut::while_typing(Modifiers::COMMAND, Key::E)),
+        (Self::GrowMask, Shortcut::when_idle(Modifiers::COMMAND, Key::CloseBracket)),
+        (Self::ShrinkMask, Shortcut::when_idle(Modifiers::COMMAND, Key::OpenBracket)),
+        (Self::FeatherMask, Shortcut::while_typing(Modifiers::SHIFT, Key::F6)),
+        (Self::AddText, Shortcut::when_idle(Modifiers::SHIFT, Key::T)),
         (Self::SetTool(Tool::Gradient), Shortcut::when_idle(Modifiers::SHIFT, Key::G)),
         (Self::SetTool(Tool::Rectangle), Shortcut::when_idle(Modifiers::SHIFT, Key::L)),
         (Self::SetTool(Tool::Brush), Shortcut::when_idle(Modifiers::NONE, Key::B)),
         (Self::SetTool(Tool::Eraser), Shortcut::when_idle(Modifiers::NONE, Key::E)),
         (Self::SetTool(Tool::Mask), Shortcut::when_idle(Modifiers::NONE, Key::M)),
+        (Self::SetTool(Tool::Wand), Shortcut::when_idle(Modifiers::NONE, Key::A)),
+        (Self::SetTool(Tool::Move), Shortcut::when_idle(Modifiers::NONE, Key::T)),
         (Self::SetTool(Tool::Lasso), Shortcut::when_idle(Modifiers::NONE, Key::L)),
         (Self::SetTool(Tool::Bucket), Shortcut::when_idle(Modifiers::NONE, Key::G)),
         (Self::SetTool(Tool::Pipette), Shortcut::when_idle(Modifiers::NONE, Key::K)),
@@ -233,6 +255,11 @@ impl FeatureCommand for Command {
         Self::SetKind(LayerKind::Control),
         Self::SetKind(LayerKind::Reference),
         Self::GenerateRegions,
+        Self::AddText,
+        Self::MergeDown,
+        Self::GrowMask,
+        Self::ShrinkMask,
+        Self::FeatherMask,
         Self::RemoveLayer,
         Self::DuplicateLayer,
         Self::RaiseLayer,
@@ -298,6 +325,16 @@ impl FeatureCommand for Command {
             Self::SetLocked(_, true) => ("Lock the layer", "Protect this layer from changes."),
             Self::SetLocked(_, false) => ("Unlock the layer", "Allow changes to this layer."),
             Self::SetOpacity(..) => ("Opacity of the layer", "How strongly this layer covers the layers below."),
+            Self::SetBlend(..) => ("Blend mode", "How this layer's colours mix with the layers below."),
+            Self::SetAlphaLocked(_, true) => ("Lock transparency", "Keep transparent pixels of this layer transparent while you paint."),
+            Self::SetAlphaLocked(_, false) => ("Unlock transparency", "Allow painting on transparent pixels of this layer."),
+            Self::MoveLayer(..) => ("Move the layer", "Move this layer to another place in the list."),
+            Self::MergeDown => ("Merge down", "Merge this layer with the layer below."),
+            Self::AddText => ("Add text", "Add a text layer."),
+            Self::SetText(..) => ("Text of the layer", "The text that this layer shows. Painting on the layer makes it a picture."),
+            Self::GrowMask => ("Grow the mask", "Make the mask larger on all sides, by the number of pixels above the canvas."),
+            Self::ShrinkMask => ("Shrink the mask", "Make the mask smaller on all sides, by the number of pixels above the canvas."),
+            Self::FeatherMask => ("Feather the mask", "Soften the edge of the mask, by the number of pixels above the canvas."),
             Self::Release => ("Release", "End this change."),
             Self::ClearLayer => ("Clear the layer", "Erase everything on this layer."),
             Self::InvertMask => ("Invert the mask", "Swap masked and unmasked areas."),
@@ -352,6 +389,16 @@ impl FeatureCommand for Command {
         let candidate = || edited.and_then(|it| it.shown_candidate.map(drop).ok_or("There is no candidate."));
         let no_dialog = || (!shared.dialog_open).then_some(()).ok_or("A file dialog is already open.");
         match self {
+            Self::GrowMask | Self::ShrinkMask | Self::FeatherMask => {
+                edited.and_then(|it| it.selection().map(drop).ok_or("There is no mask. Press M and paint one."))
+            }
+            Self::MergeDown => edited.and_then(|it| {
+                let layers = it.document.content().layers();
+                let at = layers.iter().position(|layer| layer.id == it.document.content().current());
+                let below = at.and_then(|at| at.checked_sub(1)).map(|below| (&layers[below], &layers[below + 1]));
+                let can = below.is_some_and(|(below, above)| below.kind.is_like(&above.kind));
+                can.then_some(()).ok_or("There is no layer of the same type directly below.")
+            }),
             Self::SetTool(Tool::Brush | Tool::Mask | Tool::Frame) => {
                 let has_picture = document.is_some() || state.document.is_some() || state.shown.is_some();
                 has_picture.then_some(()).ok_or("There is no picture yet.")

@@ -4,16 +4,18 @@ use crate::gui::canvas::autosave::{autosave, discard_autosave};
 use crate::gui::canvas::state::{OpenDocument, ShownPicture, State};
 use crate::gui::canvas::tool::Tool;
 use crate::gui::canvas::work::DocumentNumber;
-use crate::gui::canvas::{pointer, work};
+use crate::gui::canvas::{pointer, text, work};
 use crate::gui::context::Context;
 use crate::gui::shared::ErrorCard;
 use crate::gui::workers::Worker;
-use atelier_core::canvas::{Document, DocumentContent, LayerError, LayerKind, PixelRect};
+use atelier_core::canvas::{Document, DocumentContent, LayerError, LayerId, LayerKind, LayerText, PixelRect};
 use atelier_media::PictureError;
 use atelier_media::canvas_file::CANVAS_ENDING;
 
 /// Bytes that documents beside the one that is edited may hold, with what they can undo.
 const MAX_BYTES_ASIDE: usize = 1 << 30;
+/// Part of the height that new words have, and of the width that lies before them.
+const TEXT_PART: u32 = 8;
 /// Documents that can be opened again, however small.
 const MAX_CLOSED: usize = 16;
 
@@ -68,7 +70,9 @@ fn prepare_layer(state: &mut State, tool: Tool, context: &mut Context<'_>) {
     let Some(document) = state.edited_mut() else { return };
     let content = document.document.content();
     match tool {
-        Tool::Mask => {
+        // A region is selected like a mask.
+        Tool::Wand if matches!(content.current_layer().kind, LayerKind::Region { .. }) => {}
+        Tool::Mask | Tool::Wand => {
             if let Some(mask) = content.mask_layer() {
                 document.document.select_layer(mask);
                 if !document.document.content().current_layer().visible {
@@ -120,6 +124,52 @@ pub(crate) fn add_layer(state: &mut State, kind: LayerKind, context: &mut Contex
     } else if !paints || state.tool == Tool::Mask || state.tool == Tool::Eraser {
         state.tool = Tool::Brush;
     }
+}
+
+/// Has a layer of text added above the current one.
+pub(crate) fn add_text(state: &mut State, context: &Context<'_>) {
+    let colour = state.options.colour;
+    let Some(document) = state.edited() else { return };
+    let (width, height) = (document.document.content().width(), document.document.content().height());
+    let size = (height / TEXT_PART).clamp(LayerText::SIZES.0, LayerText::SIZES.1);
+    let (left, top) = ((width / TEXT_PART).cast_signed(), (height.saturating_sub(size) / 2).cast_signed());
+    let new = LayerText { words: "Text".to_owned(), size, colour, left, top };
+    let number = document.number;
+    context.run(
+        Worker::Pixels,
+        move || (text::draw(&new, width, height), new),
+        move |(pixels, text), features, context| {
+            let Some(document) = features.canvas.open_document_mut(number) else { return };
+            change(document, context, |document| {
+                let bounds = pixels.content_bounds();
+                document.add_text("Text", text, pixels).map(|_| bounds)
+            });
+            (features.canvas.shows_layers, features.canvas.tool) = (true, Tool::Move);
+        },
+    );
+}
+
+/// Has a layer show other words; of those that come while some are being drawn, the newest.
+pub(crate) fn set_text(document: &mut OpenDocument, id: LayerId, text: LayerText, context: &Context<'_>) {
+    document.wanted_text = Some((id, text.checked()));
+    draw_text(document, context);
+}
+
+fn draw_text(document: &mut OpenDocument, context: &Context<'_>) {
+    let Some((id, text)) = document.wanted_text.clone().filter(|_| !document.is_drawing_text) else { return };
+    document.is_drawing_text = true;
+    let (width, height, number) = (document.document.content().width(), document.document.content().height(), document.number);
+    context.run(
+        Worker::Pixels,
+        move || (text::draw(&text, width, height), text),
+        move |(pixels, text), features, context| {
+            let Some(document) = features.canvas.open_document_mut(number) else { return };
+            document.is_drawing_text = false;
+            document.wanted_text.take_if(|(wanted, words)| (*wanted, &*words) == (id, &text));
+            change(document, context, |document| document.set_text(id, text, pixels));
+            draw_text(document, context);
+        },
+    );
 }
 
 /// A picture or canvas could not be read.

@@ -68,9 +68,10 @@ pub(crate) fn refresh(state: &mut State, context: &mut Context<'_>) {
     }
 }
 
-const fn basis(document: &OpenDocument, part: Part, shared: &Shared, options: &ToolOptions) -> AnalysisBasis {
+fn basis(document: &OpenDocument, part: Part, shared: &Shared, options: &ToolOptions) -> AnalysisBasis {
     let size = (shared.next.recipe.width, shared.next.recipe.height);
-    AnalysisBasis { version: document.document.version(), size, strength: options.strength, area: options.area, region: part.region() }
+    let (version, wraps) = (document.document.version(), shared.seamless());
+    AnalysisBasis { version, size, strength: options.strength, area: options.area, region: part.region(), wraps }
 }
 
 /// What would be generated with these settings, where that is known.

@@ -7,7 +7,7 @@ use crate::gui::canvas::state::{Gesture, OpenDocument, State};
 use crate::gui::canvas::work::{self, DocumentNumber};
 use crate::gui::context::Context;
 use crate::gui::workers::Worker;
-use atelier_core::canvas::LayerId;
+use atelier_core::canvas::{LayerId, PixelRect};
 
 /// Small looks of a document.
 #[derive(Default)]
@@ -15,6 +15,8 @@ pub struct DocumentLooks {
     /// The picture that it composes; `None` until it is made.
     pub whole: Option<TextureHandle>,
     layers: Vec<(LayerId, TextureHandle)>,
+    /// What the pixels of each layer cover.
+    bounds: Vec<(LayerId, PixelRect)>,
     /// The version that they show.
     version: Option<u64>,
     is_making: bool,
@@ -26,12 +28,19 @@ impl DocumentLooks {
     pub fn layer(&self, id: LayerId) -> Option<&TextureHandle> {
         self.layers.iter().find(|(of, _)| *of == id).map(|(_, texture)| texture)
     }
+
+    /// What the pixels of a layer cover, where that is known of this version.
+    #[must_use]
+    pub fn bounds(&self, id: LayerId, version: u64) -> Option<PixelRect> {
+        self.bounds.iter().find(|(of, _)| *of == id && self.version == Some(version)).map(|(_, bounds)| *bounds)
+    }
 }
 
 /// Small looks, ready for the screen.
 pub(crate) struct PreparedLooks {
     pub(crate) whole: ColorImage,
     pub(crate) layers: Vec<(LayerId, ColorImage)>,
+    pub(crate) bounds: Vec<(LayerId, PixelRect)>,
 }
 
 /// Has small looks made of the documents that have changed: called once a frame.
@@ -66,6 +75,6 @@ fn made(state: &mut State, number: DocumentNumber, version: u64, made: PreparedL
     let mut before = std::mem::take(&mut looks.layers);
     let mut take = |id: LayerId| before.iter().position(|(of, _)| *of == id).map(|at| before.swap_remove(at).1);
     looks.layers = made.layers.into_iter().map(|(id, image)| (id, texture(take(id), image))).collect();
-    (looks.version, looks.is_making) = (Some(version), false);
+    (looks.bounds, looks.version, looks.is_making) = (made.bounds, Some(version), false);
     context.egui.request_repaint();
 }

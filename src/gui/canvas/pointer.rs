@@ -1,6 +1,8 @@
 //! Effects of the pointer on the document.
 
 use crate::gui::canvas::command::PointerInput;
+use crate::gui::canvas::fresh::FreshStrokes;
+use crate::gui::canvas::moving::{LayerDrag, LayerMove};
 use crate::gui::canvas::state::{Edges, FrameDrag, Gesture, OpenDocument, State};
 use crate::gui::canvas::tool::{Tool, ToolOptions};
 use crate::gui::context::Context;
@@ -14,11 +16,15 @@ const SNAP: f32 = 8.0;
 pub(crate) fn update(state: &mut State, inputs: Vec<PointerInput>, context: &mut Context<'_>) {
     let (tool, mut options) = (state.tool, state.options);
     let wraps = context.shared.seamless();
+    let is_covered = state.is_covered;
     let Some(document) = state.edited_mut() else { return };
     for input in inputs {
         match input {
             PointerInput::Press { at, shift, alt, reach } => {
                 if document.gesture.is_none() {
+                    if is_covered && document.fresh.is_none() {
+                        document.fresh = FreshStrokes::new(document.document.content());
+                    }
                     press(document, tool, &mut options, (at, reach), (shift, alt), wraps, context);
                 }
             }
@@ -48,7 +54,14 @@ fn press(
 ) {
     let here = place(at);
     if let Some(crop) = document.shown_crop() {
-        let edges = Edges::near(crop, here, reach / 2.0);
+        // Over a border it is also seen at the opposite one.
+        let bounds = document.document.content().bounds();
+        let round = |at: f32, end: i32, side: u32| {
+            if end as f32 > side as f32 && at < end as f32 - side as f32 + reach { at + side as f32 } else { at }
+        };
+        let over = (round(here.0, crop.right(), bounds.width), round(here.1, crop.bottom(), bounds.height));
+        let direct = Edges::near(crop, here, reach / 2.0);
+        let edges = if direct.is_empty() { Edges::near(crop, over, reach / 2.0) } else { direct };
         // Corners alone: what lies along the borders is painted on.
         if (edges.left || edges.right) && (edges.top || edges.bottom) {
             document.gesture = Some(Gesture::Crop(FrameDrag { edges, from: here, before: crop, frame: crop }));
@@ -64,6 +77,13 @@ fn press(
             let erases = tool == Tool::Eraser || alt;
             let ink = if erases { Ink::Eraser } else { Ink::Colour(options.colour) };
             let line_from = document.last_point.filter(|_| shift);
+            if let Some(fresh) = &mut document.fresh {
+                let layer = document.document.content().current_layer();
+                fresh.begin(layer, *options.brush_of(tool), ink, line_from.unwrap_or(at), wraps);
+                if line_from.is_some() {
+                    fresh.line(at);
+                }
+            }
             match Stroke::begin_wrapped(&mut document.document, *options.brush_of(tool), ink, line_from.unwrap_or(at), wraps) {
                 Ok((mut stroke, dirty)) => {
                     document.surface.mark(dirty);
@@ -84,10 +104,27 @@ fn press(
         Tool::Gradient => Some(Gesture::Gradient(here, here, alt)),
         Tool::Bucket => {
             let from = pixel_at(document, at, wraps);
-            fill(document, Shape::Bucket { from, tolerance: options.tolerance }, options.colour, alt, context);
+            let shape = wrapped(Shape::Bucket { from, tolerance: options.tolerance }, wraps);
+            fill(document, shape, options.colour, alt, context);
+            None
+        }
+        Tool::Wand => {
+            let (from, tolerance) = (pixel_at(document, at, wraps), options.wand_tolerance);
+            let shape = if options.wand_by_edges { Shape::EdgeBound { from, tolerance } } else { Shape::Bucket { from, tolerance } };
+            fill(document, wrapped(shape, wraps), options.colour, alt, context);
             None
         }
         Tool::Pipette => None,
+        Tool::Move => match document.document.content().current_layer() {
+            layer if layer.locked => {
+                context.notice(LayerError::Locked.to_string());
+                None
+            }
+            _ => LayerMove::of(document).filter(|_| document.pending_edits == 0).map(|before| {
+                let (grip, by) = (before.grip(here, reach), before.by);
+                Gesture::Move(Box::new(LayerDrag { grip, start: here, before, by }))
+            }),
+        },
         Tool::Frame => {
             let bounds = document.document.content().bounds();
             let edges = Edges::near(bounds, here, reach);
@@ -104,6 +141,9 @@ fn move_to(document: &mut OpenDocument, options: &mut ToolOptions, at: StrokePoi
         Some(Gesture::Stroke(stroke)) => {
             let dirty = stroke.move_to(&mut document.document, at);
             document.surface.mark(dirty);
+            if let Some(fresh) = &mut document.fresh {
+                fresh.move_to(at);
+            }
         }
         Some(Gesture::Lasso(points, _)) if points.last().is_some_and(|last| (last.0 - here.0).hypot(last.1 - here.1) < 1.0) => {}
         Some(Gesture::Lasso(points, _)) => points.push(here),
@@ -119,14 +159,24 @@ fn move_to(document: &mut OpenDocument, options: &mut ToolOptions, at: StrokePoi
                 (true, false) => (from.0, here.1),
             };
         }
+        Some(Gesture::Move(drag)) => drag.by = drag.dragged(here, shift),
         Some(Gesture::Frame(drag)) => drag.frame = dragged(drag, here, shift),
         Some(Gesture::Crop(drag)) => {
-            drag.frame = dragged(drag, here, shift).intersection(&document.document.content().bounds());
+            drag.frame = within(dragged(drag, here, shift), document.document.content().bounds(), wraps);
             document.crop = Some(drag.frame);
         }
         Some(Gesture::Pipette) => take_colour(document, options, at, wraps),
         None => {}
     }
+}
+
+/// What of a part lies in the picture; over borders that continue each other it may reach beyond
+/// them, and is no larger than the picture.
+fn within(rect: PixelRect, bounds: PixelRect, [x_wraps, y_wraps]: [bool; 2]) -> PixelRect {
+    let inside = rect.intersection(&bounds);
+    let across = PixelRect { left: rect.left, width: rect.width.min(bounds.width), ..inside };
+    let inside = if x_wraps { across } else { inside };
+    if y_wraps { PixelRect { top: rect.top, height: rect.height.min(bounds.height), ..inside } } else { inside }
 }
 
 /// The frame after its borders were dragged to a place.
@@ -163,32 +213,45 @@ fn pixel_at(document: &OpenDocument, at: StrokePoint, [x_wraps, y_wraps]: [bool;
     (inside(at.x, bounds.width, x_wraps), inside(at.y, bounds.height, y_wraps))
 }
 
+/// A shape that comes back at the opposite border, where borders continue each other.
+fn wrapped(shape: Shape, wraps: [bool; 2]) -> Shape {
+    if wraps == [false; 2] { shape } else { Shape::Wrapped { shape: Box::new(shape), wraps } }
+}
+
 /// Ends what the pointer is doing.
 pub(crate) fn finish(document: &mut OpenDocument, gesture: Gesture, context: &mut Context<'_>) {
     let colour = document.ink;
     let wraps = context.shared.seamless();
-    let wrapped = |shape: Shape| if wraps == [false; 2] { shape } else { Shape::Wrapped { shape: Box::new(shape), wraps } };
     match gesture {
         Gesture::Stroke(stroke) => {
             document.last_point = Some(stroke.pointer());
             let dirty = stroke.finish(&mut document.document);
             document.surface.mark(dirty);
+            if let Some(fresh) = &mut document.fresh {
+                fresh.finish();
+            }
         }
         Gesture::Lasso(points, erases) => {
             if points.len() >= 3 {
-                fill(document, wrapped(Shape::Polygon(points)), colour, erases, context);
+                fill(document, wrapped(Shape::Polygon(points), wraps), colour, erases, context);
             }
         }
         Gesture::Rectangle(from, to, erases) => {
             let corner = |x: f32, y: f32| (x.round() as i32, y.round() as i32);
             let rect = PixelRect::between(corner(from.0.min(to.0), from.1.min(to.1)), corner(from.0.max(to.0), from.1.max(to.1)));
             if !rect.is_empty() {
-                fill(document, wrapped(Shape::Rectangle(rect)), colour, erases, context);
+                fill(document, wrapped(Shape::Rectangle(rect), wraps), colour, erases, context);
             }
         }
-        Gesture::Gradient(from, to, erases) => fill(document, Shape::Gradient { from, to }, colour, erases, context),
+        Gesture::Gradient(from, to, erases) => {
+            fill(document, wrapped(Shape::Gradient { from, to }, wraps), colour, erases, context);
+        }
+        Gesture::Move(drag) if drag.by != drag.before.by => {
+            let LayerMove { layer, from, .. } = drag.before;
+            edit(document, DocumentEdit::Transform { layer, from, by: drag.by }, context);
+        }
         Gesture::Frame(drag) if drag.frame != drag.before => edit(document, DocumentEdit::Reframe(drag.frame), context),
-        Gesture::Frame(_) | Gesture::Crop(_) | Gesture::Pipette => {}
+        Gesture::Frame(_) | Gesture::Crop(_) | Gesture::Pipette | Gesture::Move(_) => {}
     }
 }
 
@@ -198,6 +261,9 @@ pub(crate) fn cancel(document: &mut OpenDocument) -> bool {
         Some(Gesture::Stroke(stroke)) => {
             let dirty = stroke.cancel(&mut document.document);
             document.surface.mark(dirty);
+            if let Some(fresh) = &mut document.fresh {
+                fresh.cancel();
+            }
             true
         }
         Some(_) => true,
@@ -245,6 +311,10 @@ fn edited(
         Ok(content) => {
             let dirty = document.document.replace(done.name(), content);
             document.surface.mark(dirty);
+            if let DocumentEdit::Transform { layer, from, by } = done {
+                let bounds = from.pixel_bounds();
+                document.moved = Some(LayerMove { layer, version: document.document.version(), from, bounds, by });
+            }
         }
     }
 }

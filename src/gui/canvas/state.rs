@@ -6,14 +6,16 @@ use std::path::PathBuf;
 use eframe::egui::{Vec2, vec2};
 
 use crate::gui::canvas::candidate::{Candidate, CandidateRun, SeedUse};
+use crate::gui::canvas::fresh::FreshStrokes;
 use crate::gui::canvas::looks::DocumentLooks;
+use crate::gui::canvas::moving::{LayerDrag, LayerMove};
 use crate::gui::canvas::recovery_state::Recovery;
 use crate::gui::canvas::surface::Surface;
 use crate::gui::canvas::tool::{Tool, ToolOptions};
 use crate::gui::canvas::work::{Analysis, DocumentNumber};
 use crate::gui::create::session::SessionPictureId;
 use crate::gui::saver::Saver;
-use atelier_core::canvas::{Document, DocumentContent, LayerId, LayerKind, PixelRect, Stroke, StrokePoint};
+use atelier_core::canvas::{Document, DocumentContent, Layer, LayerId, LayerKind, LayerText, PixelRect, Stroke, StrokePoint};
 use atelier_core::paths::Paths;
 use atelier_core::recipe::ImageSource;
 use atelier_engine::JobId;
@@ -45,6 +47,8 @@ pub struct State {
     pub is_flipped: bool,
     /// A picture whose borders continue each other is shown with copies of itself around it.
     pub shows_copies: bool,
+    /// A live picture lies over the document that is edited.
+    pub(crate) is_covered: bool,
     /// Everything but the picture is hidden.
     pub hides_panels: bool,
     /// The layer whose name is being typed.
@@ -89,6 +93,14 @@ pub struct OpenDocument {
     pub(crate) is_analysing: bool,
     /// Edits on another thread.
     pub(crate) pending_edits: u32,
+    /// What was painted since the live picture that lies over it was made; `None` where none does,
+    /// or nothing was.
+    pub fresh: Option<FreshStrokes>,
+    /// The layer that was moved last.
+    pub(crate) moved: Option<LayerMove>,
+    /// Words that a layer is to show, and whether some are being drawn.
+    pub(crate) wanted_text: Option<(LayerId, LayerText)>,
+    pub(crate) is_drawing_text: bool,
     /// The colour when the pointer was pressed.
     pub(crate) ink: [u8; 3],
     /// It was read from the folder of autosaves.
@@ -138,6 +150,10 @@ impl OpenDocument {
             wanted_parts: VecDeque::new(),
             is_analysing: false,
             pending_edits: 0,
+            fresh: None,
+            moved: None,
+            wanted_text: None,
+            is_drawing_text: false,
             ink: [0; 3],
             is_recovered: false,
             last_point: None,
@@ -182,6 +198,22 @@ impl OpenDocument {
         KeptDocument { version, home: file.map(home) }
     }
 
+    /// The words of a layer, also those that are not drawn yet.
+    #[must_use]
+    pub fn text_of<'a>(&'a self, layer: &'a Layer) -> Option<&'a LayerText> {
+        let wanted = self.wanted_text.as_ref().filter(|(id, _)| *id == layer.id).map(|(_, text)| text);
+        layer.text.as_ref().map(|text| wanted.unwrap_or(text))
+    }
+
+    /// The layer whose selection is grown, shrunk or softened: the current one where it selects a
+    /// part, else the mask.
+    #[must_use]
+    pub fn selection(&self) -> Option<LayerId> {
+        let (content, current) = (self.document.content(), self.document.content().current_layer());
+        let selects = matches!(current.kind, LayerKind::Mask | LayerKind::Region { .. });
+        if selects { Some(current.id) } else { content.mask_layer() }
+    }
+
     /// The part that the model will see, where a part is generated.
     #[must_use]
     pub fn shown_crop(&self) -> Option<PixelRect> {
@@ -220,6 +252,8 @@ pub enum Gesture {
     /// It draws a line along which a gradient falls. True takes away.
     Gradient((f32, f32), (f32, f32), bool),
     Pipette,
+    /// It moves, scales or turns the current layer.
+    Move(Box<LayerDrag>),
     /// It drags borders of the picture: the frame so far.
     Frame(FrameDrag),
     /// It drags borders of the part that the model sees.
@@ -362,6 +396,15 @@ impl State {
     #[must_use]
     pub fn in_sight(&self) -> Option<&OpenDocument> {
         self.edited().or_else(|| self.looked_at())
+    }
+
+    /// A live picture lies over the document that is edited, or no longer: what was painted since
+    /// is kept apart only as long as there is one.
+    pub(crate) fn set_covered(&mut self, is_covered: bool) {
+        self.is_covered = is_covered;
+        if !is_covered {
+            self.open_documents_mut().for_each(|document| document.fresh = None);
+        }
     }
 
     /// The document in sight, to be changed.

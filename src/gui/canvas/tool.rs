@@ -11,6 +11,8 @@ pub enum Tool {
     Eraser,
     /// Paints the mask: the part that is generated anew.
     Mask,
+    /// Masks what is connected and looks alike.
+    Wand,
     /// Fills a shape drawn by hand.
     Lasso,
     Rectangle,
@@ -20,14 +22,27 @@ pub enum Tool {
     Gradient,
     /// Takes a colour of the picture.
     Pipette,
+    /// Moves, scales and turns a layer.
+    Move,
     /// Extends the picture, or crops it.
     Frame,
 }
 
 impl Tool {
     /// All of them, in the order of the rail.
-    pub const ALL: [Self; 9] =
-        [Self::Brush, Self::Eraser, Self::Mask, Self::Lasso, Self::Rectangle, Self::Bucket, Self::Gradient, Self::Pipette, Self::Frame];
+    pub const ALL: [Self; 11] = [
+        Self::Brush,
+        Self::Eraser,
+        Self::Mask,
+        Self::Wand,
+        Self::Lasso,
+        Self::Rectangle,
+        Self::Bucket,
+        Self::Gradient,
+        Self::Pipette,
+        Self::Move,
+        Self::Frame,
+    ];
 
     /// Label and tooltip of its button.
     #[must_use]
@@ -36,6 +51,11 @@ impl Tool {
             Self::Brush => ("Paint", "Paint on the picture. Hold Shift to draw a straight line, Alt to take a colour."),
             Self::Eraser => ("Erase", "Erase paint or mask."),
             Self::Mask => ("Mask a part", "Inpaint: paint over the part to change, describe it in the prompt, and press Generate."),
+            Self::Wand => ("Magic wand", "Mask similar colours around a point, or all up to the edges around it. Hold Alt to unmask."),
+            Self::Move => (
+                "Move the layer",
+                "Drag the layer to move it, a corner to scale it (Shift: freely), beside it to rotate it (Shift: in steps).",
+            ),
             Self::Lasso => ("Lasso", "Draw around a part to fill it on this layer. Hold Alt to erase."),
             Self::Rectangle => ("Rectangle", "Fill a rectangle on this layer. Hold Alt to erase."),
             Self::Bucket => ("Bucket", "Fill similar colours around a point, on this layer. Hold Alt to erase."),
@@ -64,6 +84,12 @@ pub struct ToolOptions {
     pub colour: [u8; 3],
     /// Largest difference of a channel that the bucket takes for the same colour.
     pub tolerance: u8,
+    /// The same of the magic wand: the largest step within a part where it stops at edges.
+    pub wand_tolerance: u8,
+    /// The magic wand stops at edges, whatever the colours; else it goes by the colour.
+    pub wand_by_edges: bool,
+    /// Pixels by which a mask grows, shrinks or softens.
+    pub selection_px: u32,
     /// How much of the picture may change where it is generated, 0 to 1.
     pub strength: f32,
     /// How a part of the picture is generated. The crop is the document's.
@@ -79,6 +105,9 @@ impl Default for ToolOptions {
             mask: Brush { size: 80.0, hardness: 1.0, ..brush },
             colour: [24, 24, 27],
             tolerance: 24,
+            wand_tolerance: 24,
+            wand_by_edges: false,
+            selection_px: 8,
             strength: 0.8,
             area: AreaSettings::default(),
         }

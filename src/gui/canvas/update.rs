@@ -10,7 +10,7 @@ use crate::gui::canvas::state::{Gesture, OpenDocument, ShownPicture, State};
 use crate::gui::canvas::work::DocumentNumber;
 use crate::gui::canvas::{autosave, candidates, files, generate, looks, pointer, recovery};
 use crate::gui::context::{Background, Context};
-use atelier_core::canvas::{BRUSH_SIZES, DocumentEdit, Ink, LayerChoice, LayerId, LayerKind, PixelRect, Shape};
+use atelier_core::canvas::{BRUSH_SIZES, DocumentEdit, Ink, LayerChoice, LayerId, LayerKind, MAX_SELECTION_PX, PixelRect, Shape};
 use atelier_core::recipe::{ImageSource, Recipe};
 use atelier_engine::JobId;
 
@@ -69,6 +69,8 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::SaveAs => for_document(state, DocumentAction::SaveAs, context),
         Command::Export(form) => for_document(state, DocumentAction::Export(form), context),
         Command::AddLayer(kind) => documents::add_layer(state, kind, context),
+        Command::AddText => documents::add_text(state, context),
+        Command::GrowMask | Command::ShrinkMask | Command::FeatherMask => change_selection(state, &command, context),
         Command::HidePanels => state.hides_panels = !state.hides_panels,
         Command::FullScreen => {
             let is_full = context.egui.input(|input| input.viewport().fullscreen) == Some(true);
@@ -108,6 +110,7 @@ fn update_document(document: &mut OpenDocument, command: Command, context: &mut 
             if let Some(gesture @ Gesture::Stroke(_)) = document.gesture.take() {
                 pointer::finish(document, gesture, context);
             }
+            document.fresh = None;
             let dirty = if command == Command::Undo { document.document.undo() } else { document.document.redo() };
             document.surface.mark(dirty.unwrap_or_default());
         }
@@ -121,6 +124,11 @@ fn update_document(document: &mut OpenDocument, command: Command, context: &mut 
         Command::SetVisible(id, visible) => change(document, context, |document| document.set_visible(id, visible)),
         Command::SetLocked(id, locked) => change(document, context, |document| document.set_locked(id, locked)),
         Command::SetOpacity(id, opacity) => change(document, context, |document| document.set_opacity(id, opacity)),
+        Command::SetBlend(id, blend) => change(document, context, |document| document.set_blend(id, blend)),
+        Command::SetAlphaLocked(id, locked) => change(document, context, |document| document.set_alpha_locked(id, locked)),
+        Command::MoveLayer(id, to) => change(document, context, |document| document.move_layer(id, to)),
+        Command::MergeDown => pointer::edit(document, DocumentEdit::MergeDown(current), context),
+        Command::SetText(id, text) => documents::set_text(document, id, text, context),
         Command::Release => document.document.release(),
         Command::ClearLayer => pointer::fill(document, Shape::All, [0; 3], true, context),
         Command::InvertMask => {
@@ -155,6 +163,19 @@ fn update_document(document: &mut OpenDocument, command: Command, context: &mut 
         }
         _ => {}
     }
+}
+
+/// Moves or softens the edge of what is selected.
+fn change_selection(state: &mut State, command: &Command, context: &mut Context<'_>) {
+    let by = state.options.selection_px.clamp(1, MAX_SELECTION_PX);
+    let Some(document) = state.edited_mut() else { return };
+    let Some(layer) = document.selection() else { return };
+    let edit = match command {
+        Command::FeatherMask => DocumentEdit::Feather(layer, by),
+        Command::ShrinkMask => DocumentEdit::Grow(layer, -by.cast_signed()),
+        _ => DocumentEdit::Grow(layer, by.cast_signed()),
+    };
+    pointer::edit(document, edit, context);
 }
 
 fn resize_brush(state: &mut State, factor: f32) {
@@ -216,7 +237,8 @@ fn refresh_surface(state: &mut State, context: &Context<'_>) {
     // One that is looked at shows its picture, without masks and what else guides the model.
     let choice = if state.is_editing { LayerChoice::Visible } else { LayerChoice::Picture };
     let Some(document) = state.in_sight_mut() else { return };
-    if !document.surface.refresh(context.egui, document.document.content(), choice) {
+    let is_fresh_sent = document.fresh.as_mut().is_none_or(|fresh| fresh.refresh(context.egui));
+    if !document.surface.refresh(context.egui, document.document.content(), choice) || !is_fresh_sent {
         context.egui.request_repaint();
     }
 }

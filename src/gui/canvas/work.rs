@@ -10,7 +10,7 @@ use crate::gui::canvas::looks::PreparedLooks;
 use crate::gui::pixels;
 use atelier_core::canvas::{
     AreaSettings, Borders, DocumentContent, LayerChoice, LayerId, Mask, ModelSizes, PixelRect, TileImage, borders_of, crop_picture,
-    plan_crop, plan_outpaint,
+    plan_crop, plan_outpaint, rolled_mask, rolled_rect, wrap_shift,
 };
 use atelier_core::owner_only;
 use atelier_core::paths::{self, Paths};
@@ -60,6 +60,8 @@ pub struct AnalysisBasis {
     pub area: AreaSettings,
     /// The region that is generated; `None`: what is masked or empty.
     pub region: Option<LayerId>,
+    /// Whether left and right, upper and lower border continue each other.
+    pub wraps: [bool; 2],
 }
 
 /// What would be generated from a document.
@@ -77,7 +79,8 @@ pub struct Analysis {
     pub masked: PixelRect,
     /// The smallest rectangle that holds what has no pixels.
     pub uncovered: PixelRect,
-    /// The part that the model sees; empty where nothing is masked, or where it sees several.
+    /// The part that the model sees; empty where nothing is masked, or where it sees several. Over a
+    /// border that another continues it reaches beyond it.
     pub crop: PixelRect,
     /// The picture for the ControlNet that layers hold.
     pub control: Option<Rgb8>,
@@ -178,8 +181,14 @@ pub(crate) fn analyse(basis: AnalysisBasis, content: &DocumentContent) -> Analys
         let parts = plan_outpaint((rect.width, rect.height), &borders, &sizes, strength, &basis.area).len();
         (parts > 1).then_some(Extension { picture: crop_picture(&picture, &rect)?, borders })
     });
-    let selected = mask.as_ref().filter(|_| extension.is_none()).and_then(selection);
-    let crop = selected.map(|it| plan_crop(size, &it, &sizes, strength, &basis.area).0).unwrap_or_default();
+    let seen = mask.as_ref().filter(|_| extension.is_none()).and_then(|mask| {
+        // As the engine does it.
+        let shift = wrap_shift(mask, basis.wraps);
+        let selected = if shift == (0, 0) { selection(mask) } else { selection(&rolled_mask(mask, shift)) };
+        let crop = plan_crop(size, &selected?, &sizes, strength, &basis.area).0;
+        Some(if shift == (0, 0) { crop } else { rolled_rect(&crop, size, (-shift.0, -shift.1)) })
+    });
+    let crop = seen.unwrap_or_default();
     let masked = mask.as_ref().and_then(Mask::bounds).unwrap_or_default();
     let uncovered = hole.and_then(|mask| mask.bounds()).unwrap_or_default();
     let white = || vec![255; picture.pixels().len()];
@@ -195,7 +204,8 @@ pub(crate) fn small_looks(content: &DocumentContent) -> PreparedLooks {
     let size = [small.width() as usize, small.height() as usize];
     let image = |pixels: &[u8]| ColorImage::from_rgba_unmultiplied(size, pixels);
     let layers = small.layers().iter().map(|layer| (layer.id, image(&layer.pixels.read(small.bounds())))).collect();
-    PreparedLooks { whole: image(&small.compose(small.bounds(), LayerChoice::Picture)), layers }
+    let bounds = content.layers().iter().map(|layer| (layer.id, layer.pixels.pixel_bounds())).collect();
+    PreparedLooks { bounds, whole: image(&small.compose(small.bounds(), LayerChoice::Picture)), layers }
 }
 
 /// Makes a picture the first layer of a document. The sentence is on what it loses there.

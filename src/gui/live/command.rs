@@ -36,9 +36,10 @@ impl FeatureCommand for Command {
             Self::Toggle => {
                 ("Live", "Update the picture live as you change prompt, settings and strokes. Nothing is saved until you accept it.")
             }
-            Self::Follow => {
-                ("Follow", "The picture follows your changes. Press to generate it again, with a new seed unless the seed is locked.")
-            }
+            Self::Follow => (
+                "Generate again",
+                "Live: the picture follows your changes. Press to generate it again, with a new seed unless the seed is locked.",
+            ),
             Self::Accept => ("Accept the live picture", "Add the live picture as a layer, or save it if there is no canvas. Press Enter."),
             Self::FewerSteps => ("Fewer steps", "Use fewer steps, so that the picture follows faster."),
             Self::SmallerSize => ("Work smaller", "Generate at a smaller size, so that the picture follows faster."),

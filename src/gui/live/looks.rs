@@ -106,7 +106,13 @@ fn convert_candidate(job: JobId, picture: Arc<Rgb8>, base: CandidateBase, seed: 
     context.run(
         Worker::Pixels,
         move || work::prepare_candidate(&picture, &base, seed, max_side_px),
-        move |candidate, features, context| candidate_ready(features.live, job, candidate, context),
+        move |candidate, features, context| {
+            let document = candidate_ready(features.live, job, candidate, context);
+            if let Some(document) = document.and_then(|number| features.canvas.open_document_mut(number)) {
+                // They are part of it now.
+                document.fresh = None;
+            }
+        },
     );
 }
 
@@ -132,20 +138,26 @@ fn preview_ready(state: &mut State, job: JobId, preview: ScreenPreview, context:
 }
 
 /// What a finished picture changes of a document is ready; `None` where it came in another size.
-fn candidate_ready(state: &mut State, job: JobId, candidate: Option<PreparedCandidate>, context: &mut Context<'_>) {
-    let Some((_, Some(finished))) = state.converting.take_if(|(converting, _)| *converting == job) else { return };
-    if state.shown_job != Some(job) {
-        return;
-    }
+/// Returns the document over which it is shown now.
+fn candidate_ready(
+    state: &mut State,
+    job: JobId,
+    candidate: Option<PreparedCandidate>,
+    context: &mut Context<'_>,
+) -> Option<DocumentNumber> {
+    let (_, finished) = state.converting.take_if(|(converting, _)| *converting == job)?;
+    let finished = finished.filter(|_| state.shown_job == Some(job))?;
     let Some(PreparedCandidate { patch, bounds, overlay, .. }) = candidate else {
         context.notice("The live picture and the canvas have different sizes.");
-        return;
+        return None;
     };
     let size = (finished.picture.image.width(), finished.picture.image.height());
-    show(state, job, finished.base.as_ref().map(|base| base.document), (overlay, size, Some(bounds)), context);
+    let document = finished.base.as_ref().map(|base| base.document);
+    show(state, job, document, (overlay, size, Some(bounds)), context);
     if let Some(look) = &mut state.look {
         look.result = Some((finished, Some(patch)));
     }
+    document
 }
 
 /// Shows these pixels in the place of those before. The pixels come with the size of the picture,

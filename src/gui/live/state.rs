@@ -162,6 +162,15 @@ impl State {
         self.run.is_some()
     }
 
+    /// Goes on showing the picture as it was before a stroke, which is drawn over it: it is the
+    /// newest no longer, and what is still being made ready for the screen never will be.
+    pub(crate) fn keep_look(&mut self) {
+        (self.pending, self.shown_job) = (None, None);
+        if let Some(look) = &mut self.look {
+            look.result = None;
+        }
+    }
+
     /// Forgets what is shown, also what is still being made ready for the screen.
     pub(crate) fn forget_look(&mut self) {
         (self.look, self.pending, self.shown_job) = (None, None, None);

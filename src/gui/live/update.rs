@@ -61,6 +61,8 @@ fn stop(state: &mut State, context: &Context<'_>) {
 
 /// Follows what happened in other features: called once a frame.
 pub(crate) fn refresh(state: &mut State, canvas: &mut canvas::State, create: &mut create::State, context: &mut Context<'_>) {
+    let number = canvas.edited().map(|document| document.number);
+    canvas.set_covered(number.is_some_and(|number| state.shown_over(number).is_some()));
     if !state.is_on {
         return;
     }
@@ -74,7 +76,11 @@ pub(crate) fn refresh(state: &mut State, canvas: &mut canvas::State, create: &mu
     let activity = activity(state, document, canvas, context);
     if activity == Activity::Drawing {
         // What is painted must be seen.
-        state.forget_look();
+        if document.is_some_and(|document| document.fresh.is_some() && matches!(document.gesture, Some(Gesture::Stroke(_)))) {
+            state.keep_look();
+        } else {
+            state.forget_look();
+        }
     }
     match state.follower.next_action(&source, activity, context.egui.time()) {
         FollowAction::None => {}

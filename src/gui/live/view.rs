@@ -55,7 +55,7 @@ pub(crate) fn live_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
             }
         }
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            ui.label(bold(if live.is_slow() { "Follow" } else { "Live" }).color(palette.accent));
+            ui.label(bold("Live").color(palette.accent));
             ui.add(Label::new(RichText::new(words(state)).color(palette.weak)).truncate());
         });
     });

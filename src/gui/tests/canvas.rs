@@ -14,7 +14,7 @@ pub(super) fn studio() -> Studio {
 }
 
 /// The same with a picture of this many pixels a side.
-fn studio_with(side: u32) -> Studio {
+pub(super) fn studio_with(side: u32) -> Studio {
     let mut studio = Studio::open(ready());
     let (job, ..) = studio.generate();
     studio.begin(job, vec![1]);

@@ -95,9 +95,9 @@ fn canvas(tool: Key) -> Studio {
 #[test]
 fn typing_makes_a_job_and_the_next_change_takes_its_place() {
     let mut studio = Studio::open(ready());
-    assert!(studio.sees("Generate") && !studio.sees("Follow"));
+    assert!(studio.sees("Generate") && !studio.sees("Generate again"));
     let first = studio.go_live();
-    assert!(studio.sees("Follow") && studio.sees("Live"));
+    assert!(studio.sees("Generate again") && studio.sees("Live"));
     studio.harness.check_accessibility();
     assert_eq!((first.1.prompt.as_str(), first.1.batch_count), ("a lake", 1));
     assert!(first.1.seed >= 0, "the seed stays the same from run to run");
@@ -162,7 +162,7 @@ fn a_stroke_stops_the_run_and_its_end_begins_another() {
     studio.harness.drag_at(middle);
     studio.harness.step();
     studio.until("the cancel", |_| is_cancelled(&second));
-    assert!(studio.app().state.live.look.is_none(), "what is painted must be seen");
+    assert!(studio.app().state.live.look.is_some() && !studio.app().state.live.has_result(), "the result stays, as what is painted on");
     studio.cancelled(second.0);
     for n in 0..6_u8 {
         studio.harness.hover_at(middle + egui::vec2(f32::from(n), 0.0));
@@ -175,6 +175,47 @@ fn a_stroke_stops_the_run_and_its_end_begins_another() {
     let drawn = atelier_media::read_image(&third.1.init.as_ref().unwrap().image).unwrap();
     assert_ne!(drawn, *image(64, 120), "the stroke is in it");
     assert_eq!(third.1.prompt, "a lake at night");
+}
+
+#[test]
+fn stroke_and_result_are_seen_together_until_the_result_holds_the_stroke() {
+    let mut studio = canvas(Key::B);
+    let first = studio.go_live();
+    studio.finish_live(first.0, 30, 1.0);
+    studio.leave_prompt();
+    let painted = |studio: &Studio| studio.app().state.canvas.edited().and_then(|it| it.fresh.as_ref()?.content().colour_at(30, 30));
+    assert_eq!(painted(&studio), None);
+    studio.draw((20.0, 30.0), (40.0, 30.0));
+    let ink = studio.app().state.canvas.options.colour;
+    let number = studio.app().state.canvas.edited().unwrap().number;
+    assert!(studio.app().state.live.shown_over(number).is_some(), "the result is still there");
+    assert_eq!(painted(&studio), Some(ink), "and the stroke over it");
+    let second = studio.take_live();
+    studio.draw((10.0, 50.0), (40.0, 50.0));
+    studio.until("the cancel", |_| is_cancelled(&second));
+    studio.cancelled(second.0);
+    assert_eq!(painted(&studio), Some(ink), "a second stroke takes nothing of the first away");
+    let third = studio.take_live();
+    let drawn = atelier_media::read_image(&third.1.init.as_ref().unwrap().image).unwrap();
+    assert_eq!(drawn.pixels()[(30 * 64 + 30) * 3..][..3], ink, "it is what the next one is made from");
+    studio.finish_live(third.0, 60, 1.0);
+    assert!(studio.app().state.canvas.edited().unwrap().fresh.is_none(), "the new result holds them");
+    studio.draw((20.0, 10.0), (40.0, 10.0));
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert!(studio.app().state.canvas.edited().unwrap().fresh.is_none(), "what was undone is not seen");
+}
+
+#[test]
+fn a_tool_paints_on_the_live_picture_that_is_shown() {
+    let mut studio = Studio::open(ready());
+    studio.make(120);
+    let (job, ..) = studio.go_live();
+    studio.finish_live(job, 90, 1.0);
+    assert!(studio.sees("Live · 64 × 64"), "the title names what is shown");
+    studio.leave_prompt();
+    studio.press(Modifiers::NONE, Key::B);
+    studio.until("the canvas", |app| app.state.canvas.edited().is_some());
+    assert_eq!(studio.content().colour_at(9, 9), Some([90; 3]), "not the picture that is chosen in the strip");
 }
 
 #[test]
@@ -234,7 +275,7 @@ fn only_the_masked_part_follows() {
     assert_eq!(studio.app().state.canvas.edited().unwrap().document.content().current_layer().kind, LayerKind::Mask);
     let (_, recipe, _) = studio.go_live();
     assert!(recipe.mask.is_some() && recipe.area.is_some() && recipe.init.is_some());
-    assert!(studio.sees("Follow") && !studio.sees("Inpaint the masked part"));
+    assert!(studio.sees("Generate again") && !studio.sees("Inpaint the masked part"));
 }
 
 #[test]
@@ -298,7 +339,7 @@ fn switched_off_it_stops_and_leaves_nothing_behind() {
     let mut studio = Studio::open(ready());
     let first = studio.go_live();
     studio.press(Modifiers::COMMAND, Key::G);
-    assert!(is_cancelled(&first) && !studio.app().state.live.is_on && studio.sees("Generate") && !studio.sees("Follow"));
+    assert!(is_cancelled(&first) && !studio.app().state.live.is_on && studio.sees("Generate") && !studio.sees("Generate again"));
     studio.type_words(" at dawn");
     studio.idle();
     assert_eq!(studio.run(), Some(first.0));

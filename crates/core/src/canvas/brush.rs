@@ -256,9 +256,10 @@ impl Stroke {
     /// Lays the stroke, as far as it covers, over the layer as it was.
     fn paint(&self, document: &mut Document, rect: PixelRect) {
         let opacity = (self.brush.opacity * 255.0 + 0.5) as u32;
-        let Some(before) = self.before.layer(self.layer).map(|layer| &layer.pixels) else { return };
+        let Some(layer) = self.before.layer(self.layer) else { return };
+        let (before, keeps_alpha) = (&layer.pixels, layer.alpha_locked);
         let Some(pixels) = document.pixels_mut(self.layer) else { return };
-        pixels.change(rect, self.ink != Ink::Eraser, |x, y, run| {
+        pixels.change(rect, self.ink != Ink::Eraser && !keeps_alpha, |x, y, run| {
             match before.run(x, y) {
                 Some(old) => run.copy_from_slice(&old[..run.len()]),
                 None => run.fill(0),
@@ -266,7 +267,7 @@ impl Stroke {
             let Some(covered) = self.coverage.get(&before.tile_index(x, y)) else { return };
             let first = (y % TILE_SIDE * TILE_SIDE + x % TILE_SIDE) as usize;
             for (pixel, covered) in run.chunks_exact_mut(4).zip(&covered[first..]) {
-                self.ink.apply(pixel, scale(u32::from(*covered), opacity));
+                self.ink.apply(pixel, scale(u32::from(*covered), opacity), keeps_alpha);
             }
         });
     }

@@ -1,8 +1,8 @@
-//! Composition: the layers of a document, laid over each other. Normal blending of sRGB bytes.
+//! Composition: the layers of a document, laid over each other, in sRGB bytes.
 
 use super::content::DocumentContent;
 use super::tile::TILE_SIDE;
-use super::{Layer, LayerId, LayerKind, Mask, PixelRect};
+use super::{BlendMode, Layer, LayerId, LayerKind, Mask, PixelRect};
 use crate::recipe::Rgb8;
 
 /// The layers that are composed.
@@ -166,7 +166,8 @@ fn push_over(rgb: &mut Vec<u8>, pixels: &[u8], grey: u32) {
 }
 
 /// Lays a layer with this opacity over the pixels of a rectangle within the bounds.
-fn lay_over(pixels: &mut [u8], rect: PixelRect, layer: &Layer, opacity: u32) {
+pub(super) fn lay_over(pixels: &mut [u8], rect: PixelRect, layer: &Layer, opacity: u32) {
+    let mode = if layer.kind.is_picture() { layer.blend } else { BlendMode::Normal };
     for y in rect.top..rect.bottom() {
         let mut x = rect.left;
         while x < rect.right() {
@@ -175,7 +176,8 @@ fn lay_over(pixels: &mut [u8], rect: PixelRect, layer: &Layer, opacity: u32) {
                 let at = ((y - rect.top) as usize * rect.width as usize + (x - rect.left) as usize) * 4;
                 let below = &mut pixels[at..at + length as usize * 4];
                 for (pixel, over) in below.chunks_exact_mut(4).zip(run.chunks_exact(4)) {
-                    blend(pixel, [over[0], over[1], over[2]], scale(u32::from(over[3]), opacity));
+                    let colour = mode.mixed(pixel, [over[0], over[1], over[2]]);
+                    blend(pixel, colour, scale(u32::from(over[3]), opacity));
                 }
             }
             x += length;

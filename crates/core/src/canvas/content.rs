@@ -2,7 +2,7 @@
 //! hand to another thread.
 
 use super::layer::{MAX_DOCUMENT_SIDE, MAX_LAYERS};
-use super::{Layer, LayerError, LayerId, LayerKind, PixelRect, TileImage};
+use super::{Layer, LayerError, LayerId, LayerKind, LayerText, PixelRect, TileImage};
 
 /// Size, layers and the current layer of a document.
 ///
@@ -123,7 +123,14 @@ impl DocumentContent {
     /// [`LayerError::Size`].
     pub fn reframed(&self, frame: PixelRect) -> Result<Self, LayerError> {
         let (width, height) = checked_size(frame.width, frame.height)?;
-        let layers = self.layers.iter().map(|layer| Layer { pixels: layer.pixels.reframed(frame), ..layer.clone() });
+        let moved = |text: &LayerText| LayerText {
+            left: text.left.saturating_sub(frame.left),
+            top: text.top.saturating_sub(frame.top),
+            ..text.clone()
+        };
+        let reframed =
+            |layer: &Layer| Layer { pixels: layer.pixels.reframed(frame), text: layer.text.as_ref().map(moved), ..layer.clone() };
+        let layers = self.layers.iter().map(reframed);
         Ok(Self { width, height, layers: layers.collect(), current: self.current })
     }
 
@@ -144,7 +151,7 @@ impl DocumentContent {
     /// The rectangle outside which this looks like `other`; whole tiles.
     #[must_use]
     pub(super) fn difference(&self, other: &Self) -> PixelRect {
-        let looks = |layer: &Layer| (layer.id, layer.visible, layer.opacity, layer.kind.is_picture());
+        let looks = |layer: &Layer| (layer.id, layer.visible, layer.opacity, layer.blend, layer.kind.is_picture());
         if (self.width, self.height) != (other.width, other.height) {
             return self.bounds();
         }

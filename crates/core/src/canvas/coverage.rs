@@ -2,6 +2,7 @@
 
 use super::compose::LayerChoice;
 use super::content::DocumentContent;
+use super::selection::Field;
 use super::{Mask, PixelRect};
 
 /// Pieces that a row is cut into where edges of a polygon cross it.
@@ -32,6 +33,13 @@ pub enum Shape {
         /// Largest difference of a channel from that pixel's, 0 to 255.
         tolerance: u8,
     },
+    /// All pixels that are connected with this one, up to the edges around it.
+    EdgeBound {
+        /// The pixel.
+        from: (i32, i32),
+        /// Largest change of a channel over two pixels that is no edge, 0 to 255.
+        tolerance: u8,
+    },
     /// The whole picture: all at `from` and beyond, less and less towards `to`.
     Gradient {
         /// Where it is all.
@@ -41,9 +49,10 @@ pub enum Shape {
     },
     /// The whole picture.
     All,
-    /// A polygon or rectangle of which what goes beyond a border comes back at the opposite one.
+    /// A shape of which what goes beyond a border comes back at the opposite one. A gradient falls
+    /// to both sides then, so that its ends meet.
     Wrapped {
-        /// The shape, which may lie beyond the borders.
+        /// The shape; a polygon or rectangle may lie beyond the borders.
         shape: Box<Self>,
         /// Whether left and right, top and bottom continue each other.
         wraps: [bool; 2],
@@ -80,10 +89,19 @@ impl Coverage {
                 let rect = rect.intersection(&bounds);
                 (!rect.is_empty()).then(|| Self::filled(rect))
             }
-            Shape::Bucket { from, tolerance } => bucket(content, *from, *tolerance),
-            Shape::Gradient { from, to } => gradient(bounds, *from, *to),
+            Shape::Bucket { .. } | Shape::EdgeBound { .. } | Shape::Gradient { .. } => Self::of_field(shape, content, [false; 2]),
             Shape::All => Some(Self::filled(bounds)),
             Shape::Wrapped { shape, wraps } => wrapped(shape, *wraps, content),
+        }
+    }
+
+    /// The coverage of a shape that depends on the whole picture.
+    fn of_field(shape: &Shape, content: &DocumentContent, wraps: [bool; 2]) -> Option<Self> {
+        match shape {
+            Shape::Bucket { from, tolerance } => connected(content, *from, wraps, |field, first| field.alike(first, *tolerance)),
+            Shape::EdgeBound { from, tolerance } => connected(content, *from, wraps, |field, first| field.within_edges(first, *tolerance)),
+            Shape::Gradient { from, to } => gradient(content.bounds(), *from, *to, wraps),
+            other => Self::of_shape(other, content),
         }
     }
 
@@ -109,7 +127,7 @@ impl Coverage {
 
 fn wrapped(shape: &Shape, [x_wraps, y_wraps]: [bool; 2], content: &DocumentContent) -> Option<Coverage> {
     if !matches!(shape, Shape::Polygon(_) | Shape::Rectangle(_)) {
-        return Coverage::of_shape(shape, content);
+        return Coverage::of_field(shape, content, [x_wraps, y_wraps]);
     }
     let bounds = content.bounds();
     let ways = |side: u32, wraps: bool| if wraps { vec![0, side as i32, -(side as i32)] } else { vec![0] };
@@ -169,59 +187,45 @@ fn add_span(sums: &mut [f32], from: f32, to: f32) {
     }
 }
 
-fn gradient(bounds: PixelRect, from: (f32, f32), to: (f32, f32)) -> Option<Coverage> {
+fn gradient(bounds: PixelRect, from: (f32, f32), to: (f32, f32), [x_wraps, y_wraps]: [bool; 2]) -> Option<Coverage> {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let square = dx * dx + dy * dy;
     if !(square.is_finite() && square >= 1.0) {
         return None;
     }
+    // How far a pixel lies along the gradient by one axis alone. Where borders continue each other
+    // that is the way to the nearest copy, on whichever side: both ends of a row meet.
+    let along = |at: f32, from: f32, by: f32, side: u32, wraps: bool| {
+        let away = at + 0.5 - from;
+        let side = side as f32;
+        if wraps { (away - (away / side).round() * side).abs() * by.abs() } else { away * by }
+    };
+    let across: Vec<f32> = (0..bounds.width).map(|x| along(x as f32, from.0, dx, bounds.width, x_wraps)).collect();
     let mut mask = Mask::filled(bounds.width, bounds.height, 0);
     for (y, row) in mask.pixels_mut().chunks_exact_mut(bounds.width as usize).enumerate() {
-        let across = (y as f32 + 0.5 - from.1) * dy;
-        for (x, value) in row.iter_mut().enumerate() {
-            let along = ((x as f32 + 0.5 - from.0) * dx + across) / square;
-            *value = ((1.0 - along.clamp(0.0, 1.0)) * 255.0 + 0.5) as u8;
+        let down = along(y as f32, from.1, dy, bounds.height, y_wraps);
+        for (across, value) in across.iter().zip(row) {
+            *value = ((1.0 - ((across + down) / square).clamp(0.0, 1.0)) * 255.0 + 0.5) as u8;
         }
     }
     Some(Coverage { left: 0, top: 0, mask })
 }
 
-/// Pixels connected by their sides.
-fn bucket(content: &DocumentContent, from: (i32, i32), tolerance: u8) -> Option<Coverage> {
+/// What is connected with a pixel.
+fn connected(
+    content: &DocumentContent,
+    from: (i32, i32),
+    wraps: [bool; 2],
+    select: impl FnOnce(&Field<'_>, usize) -> Mask,
+) -> Option<Coverage> {
     let bounds = content.bounds();
     if !bounds.contains(from.0, from.1) {
         return None;
     }
-    let width = bounds.width as usize;
     let pixels = content.compose(bounds, LayerChoice::Picture);
-    let pixel = |at: usize| &pixels[at * 4..at * 4 + 4];
-    let first = from.1 as usize * width + from.0 as usize;
-    let wanted = pixel(first).to_vec();
-    let is_like = |at: usize| pixel(at).iter().zip(&wanted).all(|(one, two)| one.abs_diff(*two) <= tolerance);
-    let mut mask = Mask::filled(bounds.width, bounds.height, 0);
-    let filled = mask.pixels_mut();
-    let mut open = vec![first];
-    while let Some(at) = open.pop() {
-        if filled[at] > 0 {
-            continue;
-        }
-        let row = at / width * width;
-        let is_free = |filled: &[u8], at: usize| filled[at] == 0 && is_like(at);
-        let left = (row..at).rev().take_while(|at| is_free(filled, *at)).last().unwrap_or(at);
-        let right = (at..row + width).take_while(|at| is_free(filled, *at)).last().unwrap_or(at);
-        filled[left..=right].fill(255);
-        for other in [row.checked_sub(width), Some(row + width).filter(|row| row / width < bounds.height as usize)].into_iter().flatten() {
-            let mut was_free = false;
-            for at in other + left - row..=other + right - row {
-                let now_free = is_free(filled, at);
-                if now_free && !was_free {
-                    open.push(at);
-                }
-                was_free = now_free;
-            }
-        }
-    }
-    Some(Coverage { left: 0, top: 0, mask })
+    let field = Field { width: bounds.width as usize, height: bounds.height as usize, pixels: &pixels, wraps };
+    let first = from.1 as usize * field.width + from.0 as usize;
+    Some(Coverage { left: 0, top: 0, mask: select(&field, first) })
 }
 
 #[cfg(test)]
@@ -263,6 +267,42 @@ mod tests {
         assert_eq!((count((4, 4), 0), count((0, 0), 0), count((3, 2), 0)), (9, 81 - 9 - 12, 3));
         assert_eq!(count((4, 4), 255), 81);
         assert_eq!(Coverage::of_shape(&Shape::Bucket { from: (9, 0), tolerance: 0 }, &content), None);
+    }
+
+    #[test]
+    fn what_wraps_has_no_seam_at_the_borders() {
+        let content = blank(40, 24);
+        let wrapped = |shape, wraps| Coverage::of_shape(&Shape::Wrapped { shape: Box::new(shape), wraps }, &content).unwrap().mask;
+        for (from, to, wraps) in [
+            ((30.0, 12.0), (42.0, 12.0), [true, false]),
+            ((8.0, 3.0), (8.0, -9.0), [false, true]),
+            ((30.0, 20.0), (44.0, 31.0), [true, true]),
+            ((20.0, 12.0), (1.0, 3.0), [true, true]),
+        ] {
+            let mask = wrapped(Shape::Gradient { from, to }, wraps);
+            let at = |x: u32, y: u32| i32::from(mask.row(y % 24)[(x % 40) as usize]);
+            // The greatest step from one pixel to the next, within and over the border.
+            let steps = |range: std::ops::Range<u32>, step: &dyn Fn(u32) -> i32| range.map(step).max().unwrap();
+            if wraps[0] {
+                let step = |x: u32| steps(0..24, &|y| (at(x + 1, y) - at(x, y)).abs());
+                assert!(step(39) <= steps(0..39, &step) && steps(0..39, &step) > 0, "{from:?} {to:?}");
+            }
+            if wraps[1] {
+                let step = |y: u32| steps(0..40, &|x| (at(x, y + 1) - at(x, y)).abs());
+                assert!(step(23) <= steps(0..23, &step) && steps(0..23, &step) > 0, "{from:?} {to:?}");
+            }
+        }
+        // Without wrapping the same gradient ends at the border with a jump.
+        let flat = Coverage::of_shape(&Shape::Gradient { from: (30.0, 12.0), to: (42.0, 12.0) }, &content).unwrap().mask;
+        assert!(flat.row(0)[0].abs_diff(flat.row(0)[39]) > 100);
+        let mut parted = blank(9, 3);
+        for x in [2, 6] {
+            let wall = PixelRect { left: x, top: 0, width: 1, height: 3 };
+            parted.layers[0].pixels.change(wall, true, |_, _, run| run.copy_from_slice(&[10, 10, 10, 255]));
+        }
+        let bucket = Shape::Wrapped { shape: Box::new(Shape::Bucket { from: (0, 1), tolerance: 0 }), wraps: [true, false] };
+        let filled = Coverage::of_shape(&bucket, &parted).unwrap().mask;
+        assert_eq!(filled.row(0), [255, 255, 0, 0, 0, 0, 0, 255, 255]);
     }
 
     #[test]

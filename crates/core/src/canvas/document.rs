@@ -8,7 +8,7 @@ use super::content::DocumentContent;
 use super::edit::DocumentEdit;
 use super::history::History;
 use super::layer::MAX_LAYERS;
-use super::{Layer, LayerError, LayerId, LayerKind, PixelRect, TileImage};
+use super::{BlendMode, Layer, LayerError, LayerId, LayerKind, LayerText, PixelRect, TileImage};
 
 /// Longest name of a layer in characters.
 const LONGEST_NAME: usize = 80;
@@ -258,6 +258,52 @@ impl Document {
         self.change(name, |content| content.layer_mut(id).map(|layer| layer.locked = locked))
     }
 
+    /// Sets how a layer's colours meet those below.
+    ///
+    /// # Errors
+    /// Where there is no such layer.
+    pub fn set_blend(&mut self, id: LayerId, blend: BlendMode) -> Result<PixelRect, LayerError> {
+        self.change("Blend mode of a layer", |content| content.layer_mut(id).map(|layer| layer.blend = blend))
+    }
+
+    /// Keeps how opaque the pixels of a layer are as it is, or no longer.
+    ///
+    /// # Errors
+    /// Where there is no such layer.
+    pub fn set_alpha_locked(&mut self, id: LayerId, locked: bool) -> Result<PixelRect, LayerError> {
+        let name = if locked { "Lock the opacity of pixels" } else { "Unlock the opacity of pixels" };
+        self.change(name, |content| content.layer_mut(id).map(|layer| layer.alpha_locked = locked))
+    }
+
+    /// Adds a layer above the current one that shows words, with the pixels made from them, and
+    /// makes it the current one.
+    ///
+    /// # Errors
+    /// Where there are too many layers, or the pixels have another size.
+    pub fn add_text(&mut self, name: &str, text: LayerText, pixels: TileImage) -> Result<LayerId, LayerError> {
+        let id = self.add_layer(LayerKind::Paint, name, Some(pixels))?;
+        // Part of the change that added it.
+        self.content.layer_mut(id)?.text = Some(text.checked());
+        Ok(id)
+    }
+
+    /// Gives a layer other words, with the pixels made from them. One change until
+    /// [`Self::release`].
+    ///
+    /// # Errors
+    /// Where the layer cannot be changed, or the pixels have another size.
+    pub fn set_text(&mut self, id: LayerId, text: LayerText, pixels: TileImage) -> Result<PixelRect, LayerError> {
+        self.content.changeable(id)?;
+        if pixels.bounds() != self.content.bounds() {
+            return Err(LayerError::Size);
+        }
+        self.go_on("Text of a layer", |content| {
+            let layer = content.layer_mut(id)?;
+            (layer.text, layer.pixels) = (Some(text.checked()), pixels);
+            Ok(())
+        })
+    }
+
     /// Sets a layer's opacity. One change until [`Self::release`].
     ///
     /// # Errors
@@ -316,6 +362,10 @@ impl Document {
 
     /// Notes a change of pixels that began with this content.
     pub(super) fn finish_pixels(&mut self, name: &'static str, before: DocumentContent) {
+        // Painted on, they are the words' no longer.
+        if let Ok(layer) = self.content.layer_mut(before.current()) {
+            layer.text = None;
+        }
         self.history.push(name, before, &self.content);
         self.version += 1;
         self.is_held = false;

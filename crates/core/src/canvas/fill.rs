@@ -90,7 +90,7 @@ fn blur_lines(values: &[f32], width: usize, height: usize, radius: usize) -> Vec
 }
 
 /// Box blur of `length` values, `stride` apart.
-fn blur_line(from: &[f32], to: &mut [f32], start: usize, stride: usize, length: usize, radius: usize) {
+pub(super) fn blur_line(from: &[f32], to: &mut [f32], start: usize, stride: usize, length: usize, radius: usize) {
     let at = |position: isize| f64::from(from[start + position.clamp(0, length as isize - 1) as usize * stride]);
     let radius = radius as isize;
     let mut sum: f64 = (-radius..=radius).map(at).sum();

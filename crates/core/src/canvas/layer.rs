@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::TileImage;
+use super::{BlendMode, TileImage};
 
 /// Colour in which masks are drawn.
 pub const MASK_COLOUR: [u8; 3] = [232, 72, 108];
@@ -69,6 +69,41 @@ impl LayerKind {
     }
 }
 
+/// Words that a layer shows, and how. Its pixels are made from it, until they are painted on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LayerText {
+    /// The words, in lines.
+    pub words: String,
+    /// Height of a line in pixels.
+    pub size: u32,
+    /// The colour, sRGB.
+    pub colour: [u8; 3],
+    /// Left edge of the first line in the document, in pixels.
+    pub left: i32,
+    /// Upper edge of the first line.
+    pub top: i32,
+}
+
+impl LayerText {
+    /// Most characters of the words.
+    pub const MAX_WORDS: usize = 2_000;
+    /// Least and greatest height of a line in pixels.
+    pub const SIZES: (u32, u32) = (6, 1024);
+
+    /// The same within what is possible.
+    #[must_use]
+    pub fn checked(self) -> Self {
+        let within = |at: i32| at.clamp(-(MAX_DOCUMENT_SIDE as i32), MAX_DOCUMENT_SIDE as i32);
+        Self {
+            words: self.words.chars().filter(|c| !c.is_control() || *c == '\n').take(Self::MAX_WORDS).collect(),
+            size: self.size.clamp(Self::SIZES.0, Self::SIZES.1),
+            left: within(self.left),
+            top: within(self.top),
+            ..self
+        }
+    }
+}
+
 /// A layer. Clones share the pixels.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
@@ -82,8 +117,14 @@ pub struct Layer {
     pub visible: bool,
     /// 0 to 255; of layers that are no part of the picture only how strongly they are drawn.
     pub opacity: u8,
+    /// How its colours meet those below, where it is part of the picture.
+    pub blend: BlendMode,
     /// True where its pixels cannot be changed.
     pub locked: bool,
+    /// True where only the colours of its pixels can be changed, and not how opaque they are.
+    pub alpha_locked: bool,
+    /// The words that it shows; `None` where it was painted.
+    pub text: Option<LayerText>,
     /// Its pixels, of the document's size.
     pub pixels: TileImage,
 }
@@ -92,7 +133,18 @@ impl Layer {
     /// A visible layer.
     #[must_use]
     pub fn new(id: LayerId, kind: LayerKind, name: impl Into<String>, pixels: TileImage) -> Self {
-        Self { id, opacity: kind.usual_opacity(), kind, name: name.into(), visible: true, locked: false, pixels }
+        Self {
+            id,
+            opacity: kind.usual_opacity(),
+            kind,
+            name: name.into(),
+            visible: true,
+            blend: BlendMode::Normal,
+            locked: false,
+            alpha_locked: false,
+            text: None,
+            pixels,
+        }
     }
 
     /// True where it is shown and has pixels, be they transparent again.
@@ -128,6 +180,9 @@ pub enum LayerError {
     /// It is the only layer.
     #[error("A picture has at least one layer. Add another one first.")]
     Last,
+    /// There is nothing to be merged with.
+    #[error("There is no layer of the same type directly below. Move one there first.")]
+    NothingBelow,
     /// There are too many layers.
     #[error("There can be at most {MAX_LAYERS} layers. Remove one first.")]
     TooMany,

@@ -5,6 +5,7 @@
 //! from the top, sRGB, not premultiplied.
 
 mod area;
+mod blend;
 mod brush;
 mod compose;
 mod content;
@@ -21,14 +22,18 @@ mod outpaint;
 mod paste;
 mod pyramid;
 mod rect;
+mod selection;
 mod settings;
 mod tile;
 mod tiles;
+mod transform;
+mod wrap;
 
 #[cfg(test)]
 mod tests;
 
 pub use area::{AreaPlan, ModelSizes, plan_area, plan_crop};
+pub use blend::BlendMode;
 pub use brush::{BRUSH_SIZES, Brush, Stroke, StrokePoint};
 pub use compose::LayerChoice;
 pub use content::DocumentContent;
@@ -38,11 +43,14 @@ pub use document::Document;
 pub use edit::{DocumentEdit, Ink};
 pub use fill::fill_area;
 pub use history::MAX_HISTORY_BYTES;
-pub use layer::{Layer, LayerError, LayerId, LayerKind, MASK_COLOUR, MAX_DOCUMENT_SIDE, MAX_LAYERS};
+pub use layer::{Layer, LayerError, LayerId, LayerKind, LayerText, MASK_COLOUR, MAX_DOCUMENT_SIDE, MAX_LAYERS};
 pub use mask::Mask;
 pub use outpaint::{border_mask, borders_of, extend_picture, plan_outpaint};
 pub use paste::paste_area;
 pub use rect::PixelRect;
+pub use selection::MAX_SELECTION_PX;
 pub use settings::{AreaFill, AreaSettings, Borders, StartFit};
 pub use tile::{TILE_SIDE, TileImage};
 pub use tiles::{plan_tile, tile_rects, with_low_frequencies};
+pub use transform::LayerTransform;
+pub use wrap::{rolled_mask, rolled_picture, rolled_rect, wrap_shift};

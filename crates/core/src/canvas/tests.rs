@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::history::History;
 use super::*;
+use crate::recipe::Rgb8;
 
 /// One thing that a person does.
 #[derive(Clone, Debug)]
@@ -19,6 +20,11 @@ enum Step {
     Visible(u8, bool),
     Locked(u8, bool),
     Opacity(u8, u8),
+    Blend(u8, u8),
+    AlphaLocked(u8, bool),
+    MergeDown(u8),
+    Transform { by: (i16, i16), turn: i8 },
+    Grow(u8, i8),
     Select(u8),
     Reframe { left: i8, top: i8, right: i8, bottom: i8 },
 }
@@ -40,6 +46,11 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (any::<u8>(), any::<bool>()).prop_map(|(layer, on)| Step::Visible(layer, on)),
         1 => (any::<u8>(), any::<bool>()).prop_map(|(layer, on)| Step::Locked(layer, on)),
         1 => (any::<u8>(), any::<u8>()).prop_map(|(layer, opacity)| Step::Opacity(layer, opacity)),
+        2 => (any::<u8>(), any::<u8>()).prop_map(|(layer, mode)| Step::Blend(layer, mode)),
+        1 => (any::<u8>(), any::<bool>()).prop_map(|(layer, on)| Step::AlphaLocked(layer, on)),
+        1 => any::<u8>().prop_map(Step::MergeDown),
+        1 => (place(), -8_i8..8).prop_map(|(by, turn)| Step::Transform { by, turn }),
+        1 => (any::<u8>(), -20_i8..20).prop_map(|(layer, by)| Step::Grow(layer, by)),
         1 => any::<u8>().prop_map(Step::Select),
         1 => (-30_i8..30, -30_i8..30, -30_i8..30, -30_i8..30)
             .prop_map(|(left, top, right, bottom)| Step::Reframe { left, top, right, bottom }),
@@ -93,6 +104,18 @@ fn carry_out(document: &mut Document, step: &Step) -> PixelRect {
         Step::Visible(n, on) => document.set_visible(nth_layer(document, n), on).unwrap(),
         Step::Locked(n, on) => document.set_locked(nth_layer(document, n), on).unwrap(),
         Step::Opacity(n, opacity) => document.set_opacity(nth_layer(document, n), opacity).unwrap(),
+        Step::Blend(n, mode) => {
+            let mode = BlendMode::ALL[mode as usize % BlendMode::ALL.len()];
+            document.set_blend(nth_layer(document, n), mode).unwrap()
+        }
+        Step::AlphaLocked(n, on) => document.set_alpha_locked(nth_layer(document, n), on).unwrap(),
+        Step::MergeDown(n) => document.apply(&DocumentEdit::MergeDown(nth_layer(document, n))).unwrap_or_default(),
+        Step::Transform { by, turn } => {
+            let layer = document.content().current_layer();
+            let by = LayerTransform::moved(f32::from(by.0), f32::from(by.1)).then(&LayerTransform::turned((150.0, 140.0), f32::from(turn)));
+            document.apply(&DocumentEdit::Transform { layer: layer.id, from: layer.pixels.clone(), by }).unwrap_or_default()
+        }
+        Step::Grow(n, by) => document.apply(&DocumentEdit::Grow(nth_layer(document, n), by.into())).unwrap_or_default(),
         Step::Select(n) => {
             document.select_layer(nth_layer(document, n));
             PixelRect::default()
@@ -107,7 +130,7 @@ fn carry_out(document: &mut Document, step: &Step) -> PixelRect {
 }
 
 fn document() -> Document {
-    let picture = crate::recipe::Rgb8::new(300, 280, (0..300 * 280 * 3).map(|n| (n / 7) as u8).collect()).unwrap();
+    let picture = Rgb8::new(300, 280, (0..300 * 280 * 3).map(|n| (n / 7) as u8).collect()).unwrap();
     Document::new(DocumentContent::new("Picture", TileImage::of_picture(&picture)).unwrap())
 }
 
@@ -317,7 +340,7 @@ fn an_accepted_candidate_lies_above_the_picture_and_empties_the_mask() {
     let masked = document.content().clone();
     let mut pixels = base.pixels().to_vec();
     pixels[0] ^= 0x80;
-    let candidate = crate::recipe::Rgb8::new(300, 280, pixels).unwrap();
+    let candidate = Rgb8::new(300, 280, pixels).unwrap();
     let patch = TileImage::of_difference(&candidate, &base).unwrap();
     document.accept_candidate("Generated", patch, None).unwrap();
     let kinds: Vec<_> = document.content().layers().iter().map(|layer| layer.kind.clone()).collect();
@@ -401,4 +424,111 @@ fn layers_of_control_and_reference_are_pictures_of_their_own() {
     assert!(references[0].pixels().chunks_exact(3).all(|pixel| pixel == [200, 100, 50]));
     document.set_visible(document.content().current(), false).unwrap();
     assert!(document.content().reference_pictures().is_empty(), "what is hidden guides nothing");
+}
+
+/// A document of 300 x 40 pixels: grey, with a layer of red on its left half above.
+fn two_layers() -> (Document, LayerId) {
+    let pixels = Rgb8::new(300, 40, vec![100; 300 * 40 * 3]).unwrap();
+    let mut document = Document::new(DocumentContent::new("Picture", TileImage::of_picture(&pixels)).unwrap());
+    let layer = document.add_layer(LayerKind::Paint, "Red", None).unwrap();
+    let shape = Shape::Rectangle(PixelRect { left: 0, top: 0, width: 150, height: 40 });
+    document.apply(&DocumentEdit::Fill { layer, shape, ink: Ink::Colour([200, 0, 0]), opacity: 255 }).unwrap();
+    (document, layer)
+}
+
+#[test]
+fn a_blend_mode_is_seen_in_what_is_composed_and_one_change() {
+    let (mut document, layer) = two_layers();
+    let before = document.content().colour_at(10, 10);
+    let dirty = document.set_blend(layer, BlendMode::Multiply).unwrap();
+    assert!(dirty.contains(10, 10));
+    assert_eq!(document.content().colour_at(10, 10), Some([78, 0, 0]));
+    assert_eq!(document.content().picture().pixels()[0], 78, "alike in what is exported");
+    document.undo();
+    assert_eq!(document.content().colour_at(10, 10), before);
+}
+
+#[test]
+fn locked_opacity_lets_colours_change_alone() {
+    let (mut document, layer) = two_layers();
+    document.set_alpha_locked(layer, true).unwrap();
+    let fill = |ink| DocumentEdit::Fill { layer, shape: Shape::All, ink, opacity: 255 };
+    document.apply(&fill(Ink::Colour([0, 0, 250]))).unwrap();
+    let pixels = |document: &Document| [10, 200].map(|x| document.content().layer(layer).unwrap().pixels.pixel(x, 10));
+    assert_eq!(pixels(&document), [[0, 0, 250, 255], [0; 4]]);
+    document.apply(&fill(Ink::Eraser)).unwrap();
+    assert_eq!(pixels(&document), [[0, 0, 250, 255], [0; 4]]);
+    let brush = Brush { size: 30.0, hardness: 1.0, ..Brush::default() };
+    let stroke = Stroke::begin(&mut document, brush, Ink::Colour([9, 9, 9]), StrokePoint { x: 150.0, y: 10.0, pressure: 1.0 }).unwrap();
+    stroke.0.finish(&mut document);
+    let layer = document.content().layer(layer).unwrap();
+    assert_eq!((layer.pixels.pixel(145, 10), layer.pixels.pixel(155, 10)), ([9, 9, 9, 255], [0; 4]));
+}
+
+#[test]
+fn merged_layers_look_as_they_did() {
+    for (blend, opacity) in [(BlendMode::Normal, 255), (BlendMode::Multiply, 120), (BlendMode::Difference, 255)] {
+        let (mut document, layer) = two_layers();
+        document.set_blend(layer, blend).unwrap();
+        document.set_opacity(layer, opacity).unwrap();
+        let before = document.content().picture();
+        document.apply(&DocumentEdit::MergeDown(layer)).unwrap();
+        assert_eq!((document.content().layers().len(), document.content().picture()), (1, before), "{blend:?}");
+        assert_eq!(document.content().current_layer().name, "Picture");
+        assert_eq!(document.apply(&DocumentEdit::MergeDown(document.content().current())), Err(LayerError::NothingBelow));
+    }
+    let (mut document, layer) = two_layers();
+    let mask = document.add_layer(LayerKind::Mask, "Mask", None).unwrap();
+    assert_eq!(document.apply(&DocumentEdit::MergeDown(mask)), Err(LayerError::NothingBelow), "a mask is no paint");
+    document.set_locked(document.content().layers()[0].id, true).unwrap();
+    assert_eq!(document.apply(&DocumentEdit::MergeDown(layer)), Err(LayerError::Locked));
+}
+
+#[test]
+fn a_layer_is_moved_from_its_first_pixels_and_words_move_with_it() {
+    let (mut document, layer) = two_layers();
+    let from = document.content().layer(layer).unwrap().pixels.clone();
+    let away = LayerTransform::moved(-200.0, 0.0);
+    document.apply(&DocumentEdit::Transform { layer, from: from.clone(), by: away }).unwrap();
+    assert_eq!(document.content().colour_at(10, 10), Some([100; 3]));
+    let back = away.then(&LayerTransform::moved(210.0, 0.0));
+    document.apply(&DocumentEdit::Transform { layer, from, by: back }).unwrap();
+    assert_eq!([5, 12].map(|x| document.content().colour_at(x, 10)), [Some([100; 3]), Some([200, 0, 0])], "nothing was lost on the way");
+
+    let text = LayerText { words: "A".into(), size: 20, colour: [1, 2, 3], left: 4, top: 5 };
+    let words = document.add_text("Words", text.clone(), TileImage::new(300, 40)).unwrap();
+    let place = |document: &Document| document.content().layer(words).unwrap().text.as_ref().map(|text| (text.left, text.top));
+    document.apply(&DocumentEdit::Transform { layer: words, from: TileImage::new(300, 40), by: LayerTransform::moved(7.0, -2.0) }).unwrap();
+    assert_eq!(place(&document), Some((11, 3)));
+    document.apply(&DocumentEdit::Reframe(PixelRect { left: 10, top: 0, width: 290, height: 40 })).unwrap();
+    assert_eq!(place(&document), Some((1, 3)));
+    let turned = LayerTransform::turned((0.0, 0.0), 1.0);
+    document.apply(&DocumentEdit::Transform { layer: words, from: TileImage::new(290, 40), by: turned }).unwrap();
+    assert_eq!(place(&document), None, "turned words are pixels");
+    document.undo();
+    document.apply(&DocumentEdit::Fill { layer: words, shape: Shape::All, ink: Ink::Colour([0; 3]), opacity: 255 }).unwrap();
+    assert_eq!(place(&document), None, "painted on, too");
+    document.undo();
+    assert_eq!(place(&document), Some((1, 3)));
+}
+
+#[test]
+fn a_mask_grows_shrinks_and_softens_in_the_document() {
+    let (mut document, _) = two_layers();
+    let mask = document.add_layer(LayerKind::Mask, "Mask", None).unwrap();
+    let shape = Shape::Rectangle(PixelRect { left: 240, top: 10, width: 20, height: 20 });
+    document.apply(&DocumentEdit::Fill { layer: mask, shape, ink: Ink::Colour(MASK_COLOUR), opacity: 255 }).unwrap();
+    let masked = |document: &Document| document.content().mask().and_then(|mask| mask.bounds());
+    document.apply(&DocumentEdit::Grow(mask, 6)).unwrap();
+    let wide = masked(&document).unwrap();
+    assert!(wide.left <= 235 && wide.right() >= 265 && wide.left >= 233, "over the border of a tile: {wide:?}");
+    document.apply(&DocumentEdit::Grow(mask, -12)).unwrap();
+    let narrow = masked(&document).unwrap();
+    assert!(narrow.left > 240 && narrow.right() < 260, "{narrow:?}");
+    document.undo();
+    document.undo();
+    document.apply(&DocumentEdit::Feather(mask, 6)).unwrap();
+    let row: Vec<u8> = document.content().mask().unwrap().row(20).to_vec();
+    assert!(row[236] > 0 && row[236] < 128 && row[250] > 200, "{:?}", &row[230..262]);
+    assert!(document.apply(&DocumentEdit::Grow(mask, i32::MAX)).is_ok() && document.apply(&DocumentEdit::Feather(mask, u32::MAX)).is_ok());
 }

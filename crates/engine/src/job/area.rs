@@ -3,8 +3,8 @@
 
 use atelier_core::advice::Advice;
 use atelier_core::canvas::{
-    AreaFill, AreaPlan, Borders, Mask, ModelSizes, PixelRect, StartFit, crop_picture, extend_picture, fill_area, paste_area, plan_area,
-    plan_outpaint,
+    AreaFill, AreaPlan, AreaSettings, Borders, Mask, ModelSizes, PixelRect, StartFit, crop_picture, extend_picture, fill_area, paste_area,
+    plan_area, plan_outpaint, rolled_mask, rolled_picture, rolled_rect, wrap_shift,
 };
 use atelier_core::recipe::{InitImage, Recipe, Rgb8};
 use atelier_media::{PictureError, fit_image, fit_mask, keep_outside, read_mask};
@@ -14,10 +14,13 @@ const TOO_LARGE: &str = "The extended picture would be too large.";
 
 /// The parts of a picture that a job generates, one after the other.
 pub(crate) struct AreaJob {
-    /// The start picture, extended where the recipe says so.
+    /// The start picture, extended where the recipe says so. Where its borders continue each other,
+    /// it is shifted round so that what is selected lies in its middle.
     pub(crate) picture: Rgb8,
     /// In pixels of the picture; at least one.
     pub(crate) plans: Vec<AreaPlan>,
+    /// How far it is shifted, to the right and downwards.
+    shift: (i32, i32),
     pub(crate) strength: f32,
     fill: AreaFill,
     seam_correction: bool,
@@ -42,6 +45,11 @@ pub(crate) struct AreaInput {
 /// # Errors
 /// Without a start picture or mask, or with both a mask and borders.
 pub(crate) fn plan_areas(recipe: &Recipe, size: (u32, u32), sizes: ModelSizes) -> Result<Option<Vec<AreaPlan>>, Advice> {
+    plan_shifted(recipe, size, sizes).map(|plans| plans.map(|(plans, _)| plans))
+}
+
+/// As [`plan_areas`], with how far the picture is shifted round before.
+fn plan_shifted(recipe: &Recipe, size: (u32, u32), sizes: ModelSizes) -> Result<Option<(Vec<AreaPlan>, (i32, i32))>, Advice> {
     if !recipe.changes_part() {
         return Ok(None);
     }
@@ -56,15 +64,17 @@ pub(crate) fn plan_areas(recipe: &Recipe, size: (u32, u32), sizes: ModelSizes) -
         if width.max(height) > Borders::MAX_SIDE {
             return Err(Advice::new(TOO_LARGE, format!("Each side can have at most {} pixels.", Borders::MAX_SIDE)));
         }
-        return Ok(Some(plan_outpaint(size, &borders, &sizes, strength, &settings)));
+        return Ok(Some((plan_outpaint(size, &borders, &sizes, strength, &settings), (0, 0))));
     }
     let Some(mask) = &recipe.mask else {
         return Err(Advice::new("Inpainting only a part needs a mask.", "Choose or paint a mask."));
     };
     let mask = read_mask(mask, size.0, size.1, StartFit::Crop).map_err(|error| Advice::new(error.to_string(), "Choose another mask."))?;
-    let plan = plan_area(&mask, &sizes, strength, &settings);
+    let shift = wrap_shift(&mask, [recipe.seamless_x, recipe.seamless_y]);
+    let crop = settings.crop.map(|crop| if shift == (0, 0) { crop } else { rolled_rect(&crop, size, shift) });
+    let plan = plan_area(&rolled_mask(&mask, shift), &sizes, strength, &AreaSettings { crop, ..settings });
     let plan = plan.ok_or_else(|| Advice::new("The mask is empty.", "Paint white where the picture should change."))?;
-    Ok(Some(vec![plan]))
+    Ok(Some((vec![plan], shift)))
 }
 
 /// The start picture of a recipe that generates a part of it.
@@ -87,12 +97,13 @@ impl AreaJob {
     /// # Errors
     /// As [`plan_areas`].
     pub(crate) fn new(recipe: &Recipe, start: &Rgb8, sizes: ModelSizes) -> Result<Option<Self>, Advice> {
-        let Some(plans) = plan_areas(recipe, (start.width(), start.height()), sizes)? else { return Ok(None) };
+        let Some((plans, shift)) = plan_shifted(recipe, (start.width(), start.height()), sizes)? else { return Ok(None) };
         let settings = recipe.area.unwrap_or_default();
         let borders = recipe.outpaint.filter(|it| !it.is_empty());
         let picture = match &borders {
             Some(borders) => extend_picture(start, borders).ok_or_else(|| Advice::new(TOO_LARGE, "Choose narrower borders."))?,
-            None => start.clone(),
+            None if shift == (0, 0) => start.clone(),
+            None => rolled_picture(start, shift),
         };
         let strength = recipe.init.as_ref().map_or(1.0, |init| init.strength);
         let usual = match borders {
@@ -103,7 +114,7 @@ impl AreaJob {
         let fill = settings.fill.unwrap_or(usual);
         let offset = borders.map_or((0, 0), |borders| (borders.left, borders.top));
         let (start, seam_correction) = (start.clone(), settings.seam_correction);
-        Ok(Some(Self { picture: picture.without_fine(), plans, strength, fill, seam_correction, start, offset }))
+        Ok(Some(Self { picture: picture.without_fine(), plans, shift, strength, fill, seam_correction, start, offset }))
     }
 
     /// What the model is given for one part of the picture as it is now. `control`: of the
@@ -118,13 +129,24 @@ impl AreaJob {
         for value in mask.pixels_mut() {
             *value = if *value > 0 { 255 } else { 0 };
         }
-        let control = control.map(|control| scaled(&cut(control)?)).transpose()?;
+        let control = control.map(|control| scaled(&cut(&rolled_picture(control, self.shift))?)).transpose()?;
         Ok(AreaInput { init: scaled(&filled)?, mask, soft_mask, control })
     }
 
-    /// The picture with all results in it, and with the start picture's own colours where none of
-    /// them is.
+    /// Where a part lies in the start picture; a part over a border that another continues reaches
+    /// beyond it.
+    pub(crate) fn place(&self, plan: &AreaPlan) -> PixelRect {
+        if self.shift == (0, 0) { plan.crop } else { rolled_rect(&plan.crop, (self.picture.width(), self.picture.height()), self.back()) }
+    }
+
+    const fn back(&self) -> (i32, i32) {
+        (-self.shift.0, -self.shift.1)
+    }
+
+    /// The picture with all results in it, where it was before it was shifted, and with the start
+    /// picture's own colours where none of them is.
     pub(crate) fn with_own_colours(&self, picture: Rgb8) -> Rgb8 {
+        let picture = if self.shift == (0, 0) { picture } else { rolled_picture(&picture, self.back()) };
         if self.start.fine().is_none() {
             return picture;
         }
@@ -140,7 +162,7 @@ impl AreaJob {
                 }
             }
         }
-        keep_outside(&self.start, self.offset, picture, &shares)
+        keep_outside(&self.start, self.offset, picture, &rolled_mask(&shares, self.back()))
     }
 
     /// The picture with the result of one part in it.

@@ -359,7 +359,7 @@ impl<'a> Generator<'a> {
             if self.callbacks.cancelled() {
                 return Err(JobError::Cancelled);
             }
-            self.monitor.set_part(PicturePart { index, count, place: Some(plan.crop) });
+            self.monitor.set_part(PicturePart { index, count, place: Some(area.place(plan)) });
             // Neighbours of the same noise would look alike.
             let seed = seed_after(seed, i64::from(index));
             let mut recipe = self.recipe_of(seed);

@@ -51,9 +51,10 @@ fn stack(content: &DocumentContent) -> String {
         let visibility = if layer.visible && layer.kind.is_picture() { "visible" } else { "hidden" };
         let _ = writeln!(
             text,
-            "  <layer name=\"{}\" src=\"data/layer{index}.png\" x=\"0\" y=\"0\" opacity=\"{:.4}\" visibility=\"{visibility}\" composite-op=\"svg:src-over\"/>",
+            "  <layer name=\"{}\" src=\"data/layer{index}.png\" x=\"0\" y=\"0\" opacity=\"{:.4}\" visibility=\"{visibility}\" composite-op=\"{}\"/>",
             escaped(&layer.name),
             f32::from(layer.opacity) / 255.0,
+            layer.blend.composite_op(),
         );
     }
     text.push_str(" </stack>\n</image>\n");

@@ -22,15 +22,21 @@ pub(super) const MAX_TEXT: usize = LayerKind::MAX_WORDS;
 /// Bytes of a picture beside its pixels.
 const PICTURE_HEAD_BYTES: u64 = 1 << 20;
 
+/// Checks the version of a list, before anything else of it is read.
+///
+/// # Errors
+/// A clause that says that it is a newer one.
+pub(super) fn check_format(format: u32) -> Result<(), String> {
+    if format > FORMAT { Err("it was written by a newer version of Atelier".into()) } else { Ok(()) }
+}
+
 /// Checks every number of a list, before anything of its pictures is unpacked or packed.
 ///
 /// # Errors
 /// A clause that says what does not fit.
 pub(super) fn check_list(stored: &StoredCanvas) -> Result<(), String> {
     let sides = 1..=MAX_DOCUMENT_SIDE;
-    if stored.format > FORMAT {
-        return Err("it was written by a newer version of Atelier".into());
-    }
+    check_format(stored.format)?;
     if !(sides.contains(&stored.width) && sides.contains(&stored.height)) {
         return Err(format!("{} x {} pixels is not a valid canvas size", stored.width, stored.height));
     }

@@ -8,11 +8,13 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use atelier_core::bounded_reader::BoundedReader;
-use atelier_core::canvas::{DocumentContent, Layer, LayerId, LayerKind, PixelRect, TileImage};
+use atelier_core::canvas::{DocumentContent, Layer, LayerId, LayerKind, LayerText, PixelRect, TileImage};
 
 use super::layer_png::{put_row, read_png};
-use super::limits::{MAX_CONTENTS_BYTES, MAX_FILE_BYTES, MAX_LIST_BYTES, MAX_TEXT, check_list, check_pixel_bytes, max_picture_bytes};
-use super::stored::{CanvasHome, LIST_NAME, StoredCanvas, picture_name};
+use super::limits::{
+    MAX_CONTENTS_BYTES, MAX_FILE_BYTES, MAX_LIST_BYTES, MAX_TEXT, check_format, check_list, check_pixel_bytes, max_picture_bytes,
+};
+use super::stored::{CanvasHome, LIST_NAME, StoredCanvas, StoredFormat, picture_name};
 use crate::PictureError;
 
 /// Reads a canvas.
@@ -56,7 +58,8 @@ fn read_archive(file: &mut File) -> Result<(DocumentContent, Option<CanvasHome>)
         check_pixel_bytes(bytes)?;
         let it = &archive.list.layers[index];
         let layer = Layer::new(LayerId(0), it.kind.clone(), it.name.as_str(), pixels);
-        layers.push(Layer { visible: it.visible, opacity: it.opacity, locked: it.locked, ..layer });
+        let (visible, opacity, locked, blend, alpha_locked) = (it.visible, it.opacity, it.locked, it.blend, it.alpha_locked);
+        layers.push(Layer { visible, opacity, locked, blend, alpha_locked, text: it.text.clone(), ..layer });
     }
     let content = DocumentContent::of_layers(layers, archive.list.current).map_err(|error| error.to_string())?;
     Ok((content, archive.list.home))
@@ -98,13 +101,17 @@ impl<'a> Archive<'a> {
         let mut zip = ZipArchive::new(BufReader::new(file)).map_err(|error| format!("it is damaged: {error}"))?;
         bound.lift();
         let list = entry(&mut zip, LIST_NAME, MAX_LIST_BYTES)?;
-        let mut list: StoredCanvas = serde_json::from_slice(&list).map_err(|error| format!("its list cannot be read: {error}"))?;
+        let unreadable = |error: serde_json::Error| format!("its list cannot be read: {error}");
+        // A list of a newer version may say what this one does not understand.
+        check_format(serde_json::from_slice::<StoredFormat>(&list).map_err(unreadable)?.format)?;
+        let mut list: StoredCanvas = serde_json::from_slice(&list).map_err(unreadable)?;
         for layer in &mut list.layers {
             // Names of strangers are no reason to refuse what they painted.
             layer.name = bounded(&layer.name);
             if let LayerKind::Region { words } = &mut layer.kind {
                 *words = bounded(words);
             }
+            layer.text = layer.text.take().map(LayerText::checked);
         }
         check_list(&list)?;
         Ok(Self { zip, list })

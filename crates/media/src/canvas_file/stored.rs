@@ -4,13 +4,17 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use atelier_core::canvas::{LayerKind, PixelRect};
+use atelier_core::canvas::{BlendMode, LayerKind, LayerText, PixelRect};
 
 /// Name of the list in the archive.
 pub(super) const LIST_NAME: &str = "canvas.json";
-/// Newest version of the format that this program reads: 2 has layers of several pictures.
-pub(super) const FORMAT: u32 = 2;
-/// The version that is written where each layer has one picture, which Atelier has always read.
+/// Newest version of the format that this program reads: it has layers with blend modes, with
+/// locked opacity and of text.
+pub(super) const FORMAT: u32 = 3;
+/// The version that is written where a layer has several pictures, and nothing of a later version.
+pub(super) const FORMAT_OF_PARTS: u32 = 2;
+/// The version that is written where each layer has one picture, and nothing of a later version:
+/// Atelier has always read it.
 pub(super) const FORMAT_OF_ONE_PICTURE: u32 = 1;
 
 /// The list of layers.
@@ -26,6 +30,12 @@ pub(super) struct StoredCanvas {
     /// Of a backup: the person's own file of it. In no file that is the person's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) home: Option<CanvasHome>,
+}
+
+/// What a list of any version tells.
+#[derive(Deserialize)]
+pub(super) struct StoredFormat {
+    pub(super) format: u32,
 }
 
 /// The person's own file of a canvas, as its backup knows it.
@@ -44,6 +54,12 @@ pub(super) struct StoredLayer {
     pub(super) visible: bool,
     pub(super) opacity: u8,
     pub(super) locked: bool,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub(super) blend: BlendMode,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub(super) alpha_locked: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) text: Option<LayerText>,
     /// The part of the document that holds its pixels; empty where it has none.
     pub(super) frame: PixelRect,
     /// The parts of the frame that its pictures hold; none where one picture holds all of the
@@ -52,7 +68,16 @@ pub(super) struct StoredLayer {
     pub(super) parts: Vec<PixelRect>,
 }
 
+fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 impl StoredLayer {
+    /// True where it says something that versions before 3 do not know.
+    pub(super) fn needs_newest(&self) -> bool {
+        !is_usual(&self.blend) || self.alpha_locked || self.text.is_some()
+    }
+
     /// The parts of the document that its pictures hold, in their order.
     pub(super) fn pictures(&self) -> impl Iterator<Item = PixelRect> + Clone {
         let whole = Some(self.frame).filter(|frame| self.parts.is_empty() && !frame.is_empty());

@@ -13,7 +13,8 @@ use super::*;
 use crate::PictureError;
 use atelier_core::bounded_reader::BoundedReader;
 use atelier_core::canvas::{
-    Document, DocumentContent, DocumentEdit, Ink, Layer, LayerChoice, LayerId, LayerKind, MAX_LAYERS, PixelRect, Shape, TileImage,
+    BlendMode, Document, DocumentContent, DocumentEdit, Ink, Layer, LayerChoice, LayerId, LayerKind, LayerText, MAX_LAYERS, PixelRect,
+    Shape, TileImage,
 };
 use atelier_core::recipe::Rgb8;
 
@@ -37,7 +38,23 @@ fn canvas() -> DocumentContent {
 fn is_same(one: &DocumentContent, other: &DocumentContent) -> bool {
     // Numbers of layers belong to the program that is running.
     let layers = |content: &DocumentContent| -> Vec<_> {
-        content.layers().iter().map(|it| (it.kind.clone(), it.name.clone(), it.visible, it.opacity, it.locked, it.pixels.clone())).collect()
+        content
+            .layers()
+            .iter()
+            .map(|it| {
+                (
+                    it.kind.clone(),
+                    it.name.clone(),
+                    it.visible,
+                    it.opacity,
+                    it.locked,
+                    it.blend,
+                    it.alpha_locked,
+                    it.text.clone(),
+                    it.pixels.clone(),
+                )
+            })
+            .collect()
     };
     let current = |content: &DocumentContent| content.layers().iter().position(|layer| layer.id == content.current());
     layers(one) == layers(other) && current(one) == current(other)
@@ -151,7 +168,7 @@ fn archives_of_strangers_are_refused_in_a_sentence() {
             "outside",
         ),
         (vec![("canvas.json", list(16_384, 16_384, 5, r#"{"left":0,"top":0,"width":16384,"height":16384}"#).as_bytes())], "4 GiB"),
-        (vec![("canvas.json", good.replace("\"format\":1", "\"format\":3").as_bytes())], "newer"),
+        (vec![("canvas.json", good.replace("\"format\":1", "\"format\":4").as_bytes())], "newer"),
         (vec![("canvas.json", good.as_bytes()), ("layers/0.png", b"GIF89a")], "not"),
         (vec![("canvas.json", good.as_bytes()), ("layers/0.png", &rgba[..rgba.len() / 2])], "not"),
         (vec![("canvas.json", good.as_bytes()), ("layers/0.png", &png(8, 8, png::ColorType::Rgb))], "RGBA"),
@@ -163,6 +180,62 @@ fn archives_of_strangers_are_refused_in_a_sentence() {
         let error = refusal(&entries);
         assert!(error.contains(words), "{words}: {error}");
     }
+}
+
+/// The canvas of [`canvas`] with what version 3 of the format brought.
+fn newest_canvas() -> DocumentContent {
+    let mut document = Document::new(canvas());
+    let layer = document.content().layers()[0].id;
+    document.set_blend(layer, BlendMode::Multiply).unwrap();
+    document.set_alpha_locked(layer, true).unwrap();
+    let text = LayerText { words: "A lake,\nat dawn".into(), size: 40, colour: [200, 10, 0], left: -3, top: 20 };
+    document.add_text("Title", text, TileImage::new(300, 200)).unwrap();
+    document.content().clone()
+}
+
+fn list_of(path: &Path) -> serde_json::Value {
+    let mut text = String::new();
+    let mut zip = ZipArchive::new(fs::File::open(path).unwrap()).unwrap();
+    zip.by_name("canvas.json").unwrap().read_to_string(&mut text).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn a_file_has_the_oldest_version_that_holds_it_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.atelier");
+    write_canvas(&path, &canvas()).unwrap();
+    let list = list_of(&path);
+    assert_eq!(list["format"], 1, "an older Atelier reads it");
+    assert!(list["layers"].as_array().unwrap().iter().all(|layer| layer.get("blend").is_none() && layer.get("text").is_none()));
+    let content = newest_canvas();
+    write_canvas(&path, &content).unwrap();
+    assert_eq!(list_of(&path)["format"], 3);
+    assert!(is_same(&read_canvas(&path).unwrap(), &content));
+    let ora = folder.path().join("a.ora");
+    write_open_raster(&ora, &content).unwrap();
+    let mut stack = String::new();
+    ZipArchive::new(fs::File::open(&ora).unwrap()).unwrap().by_name("stack.xml").unwrap().read_to_string(&mut stack).unwrap();
+    assert!(stack.contains("composite-op=\"svg:multiply\""));
+}
+
+#[test]
+fn what_a_newer_version_says_is_told_and_never_passed_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let frame = r#"{"left":0,"top":0,"width":0,"height":0}"#;
+    let newer = list(8, 8, 1, frame).replace("\"format\":1", "\"format\":4").replace("\"paint\"", "\"hologram\"");
+    let error = read_canvas(&archive(folder.path(), &[("canvas.json", newer.as_bytes())])).unwrap_err().to_string();
+    assert!(error.contains("newer version of Atelier"), "{error}");
+    // In a version that this one knows there is no such mode.
+    let strange = list(8, 8, 1, frame).replace("\"locked\":false", "\"locked\":false,\"blend\":\"hologram\"");
+    let error = read_canvas(&archive(folder.path(), &[("canvas.json", strange.as_bytes())])).unwrap_err().to_string();
+    assert!(error.contains("cannot be read"), "{error}");
+    let long = LayerText { words: "x".repeat(9_000), size: u32::MAX, ..LayerText::default() };
+    let text = serde_json::to_string(&long).unwrap();
+    let hostile = list(8, 8, 1, frame).replace("\"locked\":false", &format!("\"locked\":false,\"text\":{text}"));
+    let read = read_canvas(&archive(folder.path(), &[("canvas.json", hostile.as_bytes())])).unwrap();
+    let text = read.layers()[0].text.as_ref().unwrap();
+    assert_eq!((text.words.len(), text.size), (LayerText::MAX_WORDS, LayerText::SIZES.1));
 }
 
 #[test]

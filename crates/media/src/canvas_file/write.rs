@@ -13,7 +13,7 @@ use atelier_core::paths;
 use super::layer_png::write_png;
 use super::limits::{MAX_PIXEL_BYTES, check_list, check_list_bytes, check_pixel_bytes};
 use super::read::compare;
-use super::stored::{CanvasHome, FORMAT, FORMAT_OF_ONE_PICTURE, LIST_NAME, StoredCanvas, StoredLayer, picture_name};
+use super::stored::{CanvasHome, FORMAT, FORMAT_OF_ONE_PICTURE, FORMAT_OF_PARTS, LIST_NAME, StoredCanvas, StoredLayer, picture_name};
 use crate::PictureError;
 
 /// A layer has one picture, also of what lies empty between its pixels, where all layers then take
@@ -77,12 +77,20 @@ fn list(content: &DocumentContent) -> StoredCanvas {
         visible: layer.visible,
         opacity: layer.opacity,
         locked: layer.locked,
+        blend: layer.blend,
+        alpha_locked: layer.alpha_locked,
+        text: layer.text.clone(),
         frame: layer.pixels.content_bounds(),
         parts: if is_sparse { layer.pixels.content_parts() } else { Vec::new() },
     });
     let layers: Vec<StoredLayer> = layers.collect();
     let current = content.layers().iter().position(|layer| layer.id == content.current()).unwrap_or(0);
-    let format = if is_sparse { FORMAT } else { FORMAT_OF_ONE_PICTURE };
+    // The oldest version that has it all, so that older programs read what they can.
+    let format = match (layers.iter().any(StoredLayer::needs_newest), is_sparse) {
+        (true, _) => FORMAT,
+        (false, true) => FORMAT_OF_PARTS,
+        (false, false) => FORMAT_OF_ONE_PICTURE,
+    };
     StoredCanvas { format, width: content.width(), height: content.height(), current, layers, home: None }
 }
 

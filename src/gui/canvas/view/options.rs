@@ -6,10 +6,11 @@ use super::area::area_button;
 use crate::gui::canvas::Command;
 use crate::gui::canvas::tool::{Tool, ToolOptions};
 use crate::gui::command::Commands;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{self, ROW_HEIGHT};
-use atelier_core::canvas::BRUSH_SIZES;
+use crate::gui::widgets::{self, ROW_HEIGHT, command_control};
+use atelier_core::canvas::{BRUSH_SIZES, MAX_SELECTION_PX};
 
 /// Width of a slider, in points.
 const SLIDER_WIDTH: f32 = 72.0;
@@ -39,6 +40,16 @@ pub(crate) fn options_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         if tool == Tool::Bucket {
             let tip = "Tolerance of the fill, 0 to 255.";
             number(ui, "Tolerance", &mut options.tolerance, tip, 0..=255, 1.0);
+        }
+        if tool == Tool::Wand {
+            wand(ui, &mut options);
+        }
+        if matches!(tool, Tool::Wand | Tool::Mask) && width >= NARROWEST {
+            selection(ui, state, commands, &mut options, width);
+        }
+        if tool == Tool::Move {
+            let words = "Drag the layer, a corner, or beside it";
+            ui.add(Label::new(RichText::new(words).color(theme::palette(ui).weak)).truncate());
         }
         if let (Tool::Frame, Some(document)) = (tool, state.canvas.edited()) {
             let content = document.document.content();
@@ -83,6 +94,30 @@ fn brush(ui: &mut Ui, options: &mut ToolOptions, tool: Tool, width: f32) {
             false,
             "Smoothing: how far the stroke lags behind the pointer. Increase for shaky hands.",
         );
+    }
+}
+
+/// Where the magic wand ends.
+fn wand(ui: &mut Ui, options: &mut ToolOptions) {
+    for (by_edges, words, tip) in [
+        (false, "Colour", "Mask colours that are similar to the one that you click."),
+        (true, "Edges", "Mask everything up to the edges around the place that you click."),
+    ] {
+        ui.selectable_value(&mut options.wand_by_edges, by_edges, words).on_hover_text(tip);
+    }
+    number(ui, "Tolerance", &mut options.wand_tolerance, "How different colours may be, 0 to 255.", 0..=255, 1.0);
+}
+
+/// The edge of the mask, moved and softened.
+fn selection(ui: &mut Ui, state: &State, commands: &mut Commands, options: &mut ToolOptions, width: f32) {
+    let amount = DragValue::new(&mut options.selection_px).range(1..=MAX_SELECTION_PX).suffix(" px");
+    let tip = "By how many pixels the mask grows, shrinks or softens.";
+    ui.add(amount).on_hover_text(tip).accessible_name("Pixels of the edge");
+    let narrow = [(Command::GrowMask, "+"), (Command::ShrinkMask, "−")];
+    let wide = [(Command::FeatherMask, "Feather"), (Command::InvertMask, "Invert")];
+    for (command, words) in narrow.into_iter().chain(wide.into_iter().filter(|_| width >= WIDE)) {
+        let name = command.label();
+        command_control(ui, state, commands, command, |ui| ui.button(words).accessible_name(name));
     }
 }
 

@@ -17,6 +17,8 @@ impl Tool {
             Self::Brush => Icon::Brush,
             Self::Eraser => Icon::Eraser,
             Self::Mask => Icon::Mask,
+            Self::Wand => Icon::Wand,
+            Self::Move => Icon::Move,
             Self::Lasso => Icon::Lasso,
             Self::Rectangle => Icon::Selection,
             Self::Bucket => Icon::Bucket,

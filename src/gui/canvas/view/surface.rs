@@ -8,6 +8,7 @@ use eframe::egui::{
 
 use super::bar::candidate_bar;
 use crate::gui::canvas::command::PointerInput;
+use crate::gui::canvas::moving::{Grip, LayerMove};
 use crate::gui::canvas::state::{Edges, Gesture, OpenDocument};
 use crate::gui::canvas::tool::Tool;
 use crate::gui::canvas::transform::Transform;
@@ -56,16 +57,24 @@ pub(crate) fn surface_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
     if let Some(candidate) = document.shown_candidate.filter(|_| !is_compared).and_then(|at| document.candidates.get(at)) {
         quad(candidate.bounds, candidate.overlay.id(), all);
     }
+    let bounds = document.document.content().bounds();
     if let Some((place, texture)) = forming(state, document) {
-        quad(place, texture, all);
+        pieces(place, bounds).for_each(|(rect, uv)| quad(rect, texture, uv));
     }
     if let Some(live) = state.live.shown_over(document.number).filter(|_| !is_compared) {
         let place = live.place.unwrap_or_else(|| document.document.content().bounds());
-        quad(place, live.texture.id(), all);
+        pieces(place, bounds).for_each(|(rect, uv)| quad(rect, live.texture.id(), uv));
+        for (rect, texture) in document.fresh.iter().flat_map(|fresh| fresh.surface.parts()) {
+            quad(rect, texture.id(), all);
+        }
     }
     drafts(ui, &painter, transform, document);
     if state.canvas.tool == Tool::Frame && document.gesture.is_none() {
         frame_handles(ui, &painter, transform, document.document.content().bounds());
+    }
+
+    if state.canvas.tool == Tool::Move {
+        layer_handles(ui, &painter, transform, document);
     }
 
     let is_panning = ui.input(|input| input.key_down(Key::Space)) && !ui.ctx().text_edit_focused();
@@ -82,6 +91,20 @@ pub(crate) fn surface_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         let drawn = Rect::from_points(&corners(transform, document.document.content().bounds()));
         candidate_bar(ui, state, commands, document, drawn, room);
     }
+}
+
+/// The pieces of a part that reaches beyond a border which another continues: each where it is seen,
+/// and what of the part it shows. A part within the bounds is one piece.
+fn pieces(place: PixelRect, bounds: PixelRect) -> impl Iterator<Item = (PixelRect, Rect)> {
+    let ways = move |length: u32| [0, -i32::try_from(length).unwrap_or(0)];
+    ways(bounds.width).into_iter().flat_map(move |dx| ways(bounds.height).map(|dy| (dx, dy))).filter_map(move |(dx, dy)| {
+        let moved = PixelRect { left: place.left.saturating_add(dx), top: place.top.saturating_add(dy), ..place };
+        let seen = moved.intersection(&bounds);
+        let part = |at: i32, from: i32, length: u32| (at - from) as f32 / length.max(1) as f32;
+        let from = pos2(part(seen.left, moved.left, place.width), part(seen.top, moved.top, place.height));
+        let to = pos2(part(seen.right(), moved.left, place.width), part(seen.bottom(), moved.top, place.height));
+        (!seen.is_empty()).then_some((seen, Rect::from_min_max(from, to)))
+    })
 }
 
 /// How far the copies of the document lie from it, itself among them, in pixels.
@@ -194,12 +217,18 @@ fn drafts(ui: &Ui, painter: &Painter, transform: Transform, document: &OpenDocum
         }
     };
     if let Some(crop) = document.shown_crop() {
-        let corners = corners(transform, crop);
-        let closed: Vec<Pos2> = corners.iter().chain(corners.first()).copied().collect();
-        painter.add(Shape::line(closed.clone(), Stroke::new(2.5, palette.canvas.gamma_multiply(0.6))));
-        painter.extend(Shape::dashed_line(&closed, Stroke::new(1.2, palette.accent), 6.0, 4.0));
-        for corner in corners {
-            painter.rect_filled(Rect::from_center_size(corner, eframe::egui::vec2(7.0, 7.0)), 1.0, palette.accent);
+        let bounds = document.document.content().bounds();
+        // Over a border it is drawn at the opposite one too.
+        let back = |end: i32, side: u32| [0, i32::try_from(side).unwrap_or(0)].into_iter().filter(move |by| *by == 0 || end > *by);
+        let places = back(crop.right(), bounds.width).flat_map(|dx| back(crop.bottom(), bounds.height).map(move |dy| (dx, dy)));
+        for (dx, dy) in places {
+            let corners = corners(transform, PixelRect { left: crop.left - dx, top: crop.top - dy, ..crop });
+            let closed: Vec<Pos2> = corners.iter().chain(corners.first()).copied().collect();
+            painter.add(Shape::line(closed.clone(), Stroke::new(2.5, palette.canvas.gamma_multiply(0.6))));
+            painter.extend(Shape::dashed_line(&closed, Stroke::new(1.2, palette.accent), 6.0, 4.0));
+            for corner in corners {
+                painter.rect_filled(Rect::from_center_size(corner, eframe::egui::vec2(7.0, 7.0)), 1.0, palette.accent);
+            }
         }
     }
     match &document.gesture {
@@ -214,7 +243,7 @@ fn drafts(ui: &Ui, painter: &Painter, transform: Transform, document: &OpenDocum
             let at = corners(transform, drag.frame)[0];
             painter.text(at, Align2::LEFT_BOTTOM, words, FontId::proportional(theme::SMALL), palette.strong);
         }
-        Some(Gesture::Stroke(_) | Gesture::Crop(_) | Gesture::Pipette) | None => {}
+        Some(Gesture::Stroke(_) | Gesture::Crop(_) | Gesture::Pipette | Gesture::Move(_)) | None => {}
     }
 }
 
@@ -229,6 +258,40 @@ fn frame_handles(ui: &Ui, painter: &Painter, transform: Transform, bounds: Pixel
         for place in [*corner, corner.lerp(*next, 0.5)] {
             painter.rect_filled(Rect::from_center_size(place, eframe::egui::vec2(9.0, 9.0)), 2.0, palette.accent);
         }
+    }
+}
+
+/// The outline of the current layer, what it can be dragged by, and where it goes while it is.
+fn layer_handles(ui: &Ui, painter: &Painter, transform: Transform, document: &OpenDocument) {
+    let palette = theme::palette(ui);
+    let (layer, by) = match &document.gesture {
+        Some(Gesture::Move(drag)) => (drag.before.clone(), drag.by),
+        _ => match LayerMove::of(document) {
+            Some(layer) => (layer.clone(), layer.by),
+            None => return,
+        },
+    };
+    let screen = |(x, y): (f32, f32)| transform.to_screen(pos2(x, y));
+    if let (Some(look), Some(back)) = (document.looks.layer(layer.layer).filter(|_| by != layer.by), layer.by.inverse()) {
+        // The small look is of the layer as it lies now.
+        let (content, by) = (document.document.content(), back.then(&by));
+        let (right, bottom) = (content.width() as f32, content.height() as f32);
+        let mut mesh = Mesh::with_texture(look.id());
+        for (corner, uv) in
+            [((0.0, 0.0), (0.0, 0.0)), ((right, 0.0), (1.0, 0.0)), ((right, bottom), (1.0, 1.0)), ((0.0, bottom), (0.0, 1.0))]
+        {
+            let pos = screen(by.apply(corner));
+            mesh.vertices.push(Vertex { pos, uv: pos2(uv.0, uv.1), color: theme::UNTINTED });
+        }
+        mesh.indices.extend([0, 1, 2, 0, 2, 3]);
+        painter.add(Shape::mesh(mesh));
+    }
+    let corners = layer.corners(&by).map(screen).to_vec();
+    for stroke in [Stroke::new(3.0, palette.canvas.gamma_multiply(0.6)), Stroke::new(1.5, palette.accent)] {
+        painter.add(Shape::closed_line(corners.clone(), stroke));
+    }
+    for corner in corners {
+        painter.rect_filled(Rect::from_center_size(corner, eframe::egui::vec2(9.0, 9.0)), 2.0, palette.accent);
     }
 }
 
@@ -260,7 +323,18 @@ fn cursor(ui: &Ui, painter: &Painter, state: &State, document: &OpenDocument, re
                 (false, false) => CursorIcon::Default,
             });
         }
-        Tool::Lasso | Tool::Rectangle | Tool::Bucket | Tool::Gradient | Tool::Pipette => {
+        Tool::Move => {
+            let pixel = transform.to_pixel(at);
+            let grip = LayerMove::of(document).map(|layer| layer.grip((pixel.x, pixel.y), REACH / transform.scale()));
+            ui.ctx().set_cursor_icon(match grip {
+                Some(Grip::Inside) => CursorIcon::Move,
+                Some(Grip::Corner(at)) if at % 2 == 0 => CursorIcon::ResizeNwSe,
+                Some(Grip::Corner(_)) => CursorIcon::ResizeNeSw,
+                Some(Grip::Outside) => CursorIcon::Alias,
+                None => CursorIcon::Default,
+            });
+        }
+        Tool::Wand | Tool::Lasso | Tool::Rectangle | Tool::Bucket | Tool::Gradient | Tool::Pipette => {
             ui.ctx().set_cursor_icon(CursorIcon::Crosshair);
         }
     }
@@ -279,4 +353,22 @@ pub(super) fn menu(state: &State, commands: &mut Commands, response: &Response, 
         ui.separator();
         whole.iter().for_each(|command| entry(ui, command));
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_over_a_border_is_seen_on_both_sides_and_whole() {
+        let bounds = PixelRect::of_size(100, 60);
+        let inside = PixelRect { left: 10, top: 5, width: 20, height: 10 };
+        let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
+        assert_eq!(pieces(inside, bounds).collect::<Vec<_>>(), [(inside, all)]);
+        let over = PixelRect { left: 90, top: 50, width: 20, height: 20 };
+        let seen: Vec<_> = pieces(over, bounds).collect();
+        assert_eq!(seen.len(), 4);
+        assert_eq!(seen.iter().map(|(rect, _)| rect.area()).sum::<u64>(), over.area());
+        assert_eq!(seen[3], (PixelRect::of_size(10, 10), Rect::from_min_max(pos2(0.5, 0.5), pos2(1.0, 1.0))));
+    }
 }
