@@ -75,6 +75,23 @@ fn controlled() -> Recipe {
 }
 
 #[test]
+fn a_lora_of_two_modules_is_told_as_used_whole() {
+    let it = alone();
+    let dir = folder("lora-of-two-modules");
+    let base = Recipe { files: written(families::reading("sd15"), &dir), steps: 1, ..recipe() };
+    let path = dir.join("both.safetensors");
+    families::lora_of_two_modules().write(&path).unwrap();
+    let with = Recipe { loras: vec![Lora { path, strength: 1.0 }], ..base.clone() };
+    // The second time its text is known.
+    for seed in [7, 8] {
+        let said = it.run(&Recipe { seed, ..with.clone() });
+        let notes = &said.pictures()[0].notes;
+        assert!(notes.iter().all(|note| !note.is_of_lora()), "{notes:?}");
+        assert_ne!(said.pixels(), it.run(&Recipe { seed, ..base.clone() }).pixels());
+    }
+}
+
+#[test]
 fn a_controlnet_follows_the_control_picture_as_strongly_as_asked() {
     let it = alone();
     let with = |seed, strength| Recipe { control: Some(ControlImage::with_strength(picture(64, 64, seed), strength)), ..controlled() };

@@ -191,6 +191,22 @@ pub fn lora() -> Draft {
     Draft::new(Container::Safetensors, &tiny::lora_tensors(&Options { layers: 1, ..Options::default() }, tiny::RANK), &[])
 }
 
+/// A LoRA for the family `sd15` with parts in its UNet and in its text encoder, in kohya's names.
+#[must_use]
+pub fn lora_of_two_modules() -> Draft {
+    let mut it = Tensors::default();
+    for (name, width) in [
+        ("lora_unet_down_blocks_0_attentions_0_transformer_blocks_0_attn1_to_q", 32),
+        ("lora_unet_down_blocks_0_attentions_0_transformer_blocks_0_attn2_to_v", 32),
+        ("lora_te_text_model_encoder_layers_0_self_attn_q_proj", 768),
+    ] {
+        let input = if name.contains("attn2_to_v") { 768 } else { width };
+        it.weight(format!("{name}.lora_down.weight"), &[tiny::RANK, input], Kind::F16, 1.0);
+        it.weight(format!("{name}.lora_up.weight"), &[width, tiny::RANK], Kind::F16, 1.0);
+    }
+    Draft::new(Container::Safetensors, &it, &[])
+}
+
 /// A model with a `ControlNet` for it.
 #[derive(Clone, Debug)]
 pub struct ControlledFiles {

@@ -25,6 +25,8 @@ std::vector<LoraUse> lora_uses(const atelier_context& context, const sd_img_gen_
             if (model->file_path != use.path) {
                 continue;
             }
+            // Each module's model of the LoRA reads the whole file.
+            use.total = 0;
             for (const auto& tensor : model->model_manager->loader().get_tensor_storage_map()) {
                 // A scale is a part of its weight.
                 use.total += tensor.first.find(SCALE_NAME) == std::string::npos ? 1 : 0;
