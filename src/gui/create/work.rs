@@ -95,7 +95,7 @@ pub(crate) fn save_as(target: &Path, picture: &SavedPicture) -> Result<PathBuf, 
         // The kept file knows most about itself.
         (Some(Ok(png)), _) => paths::write_atomic_bytes(&target, &png).map_err(failed)?,
         (_, Some(pixels)) => {
-            let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None };
+            let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None, merged_loras: false };
             results::write_picture(&target, recipe, info, notes, pixels)?;
         }
         (Some(Err(error)), None) => return Err(failed(error)),
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn saving_as_keeps_what_the_picture_knows_and_names_it_a_png() {
         let folder = tempfile::tempdir().unwrap();
-        let info = PictureInfo { index: 0, seed: 42, cpu_math: None };
+        let info = PictureInfo { index: 0, seed: 42, cpu_math: None, merged_loras: false };
         let kept = results::store_picture(folder.path(), &Recipe::default(), info, &[], &picture(8)).unwrap();
         let file = save_as(&folder.path().join("mine.jpg"), &saved(&kept, None)).unwrap();
         assert_eq!(file.file_name().unwrap(), "mine.jpg.png");
