@@ -179,8 +179,8 @@ mod tests {
             flash_attention: false,
             init: Some(InitImage { image: ImageSource::File("/tmp/start.png".into()), strength: 0.5 }),
             mask: Some(ImageSource::File("/tmp/mask.png".into())),
-            loras: vec![Lora { path: "/tmp/lora.safetensors".into(), strength: -0.5 }],
-            disabled_loras: vec![Lora { path: "/tmp/oil.safetensors".into(), strength: 0.5 }],
+            loras: vec![Lora::new("/tmp/lora.safetensors".into(), -0.5)],
+            disabled_loras: vec![Lora::new("/tmp/oil.safetensors".into(), 0.5)],
             embeddings: vec!["/tmp/fog.safetensors".into()],
             placement: PlacementText { backend: "all=cpu".into(), max_vram: "6".into(), ..PlacementText::default() },
             ..Recipe::default()

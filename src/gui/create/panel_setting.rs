@@ -86,6 +86,7 @@ panel_settings! {
     "Type rules", More, "type rules", "Show number types by the names of weights (tensor type rules).";
     "Noise", More, "noise generator", "Show the random number generator of the noise (RNG, GPU or CPU noise).";
     "Sampler noise", More, "sampler's noise generator", "Show the random number generator of what samplers add (sampler RNG).";
+    "LoRAs", More, "LoRA mode", "Show when LoRAs are applied (merge, bake, at run time).";
     "Threads", More, "threads", "Show how many CPU threads compute.";
     "Loading", More, "map files", "Show whether model files are mapped into memory (mmap).";
     "VAE tiling", More, "VAE tiling", "Show decoding in tiles (tiled VAE, tile size, tile overlap).";

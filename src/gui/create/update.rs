@@ -99,9 +99,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             context.shared.next.recipe = *recipe;
             // A tag that was just completed becomes a LoRA of the recipe.
             if is_prompt {
-                for note in context.shared.next.take_prompt_loras() {
-                    context.notice(note);
-                }
+                context.shared.next.take_prompt_loras();
             }
         }
         Command::ResetSettings => {
@@ -183,9 +181,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::TypePath(path) => state.typed_path = path,
         Command::AddLora => choose_one(FileDialog::file("Choose a LoRA").models(), context, |path, _, context| {
             context.shared.next.use_lora(path);
-            for note in context.shared.next.take_prompt_loras() {
-                context.notice(note);
-            }
+            context.shared.next.take_prompt_loras();
         }),
         Command::UseLora(path) => context.shared.next.use_lora(path),
         Command::AddEmbedding => {

@@ -369,7 +369,7 @@ fn copied_flags_that_are_pasted_back_change_nothing_but_the_placement() {
         negative_prompt: "fog".into(),
         width: 768,
         seed: 7,
-        loras: vec![Lora { path: "/l/ink.safetensors".into(), strength: 1.0 }],
+        loras: vec![Lora::new("/l/ink.safetensors".into(), 1.0)],
         ..studio.app().state.shared.next.recipe.clone()
     };
     studio.app_mut().state.shared.next.recipe = recipe.clone();
