@@ -348,7 +348,7 @@ fn what_one_looks_at_stays_until_the_next_picture_is_asked_for() {
 
 #[test]
 fn the_seed_is_kept_rolled_typed_and_let_go() {
-    let mut studio = Studio::open(ready());
+    let mut studio = Studio::sized(ready(), [1440.0, 1100.0]);
     studio.make(4711);
     studio.click("Keep this seed");
     assert_eq!(studio.app().state.shared.next.recipe.seed, 4711, "the last one is kept");
@@ -698,16 +698,13 @@ fn a_picture_whose_pixels_are_on_their_way_is_no_empty_canvas() {
     let mut studio = Studio::open(ready());
     assert!(studio.sees("Ready to generate"));
     let info = PictureInfo { index: 0, seed: 7, cpu_math: None };
-    studio.app_mut().state.create.session.push(ready(), info, Vec::new(), image(64, 9));
-    // However long its pixels take, no frame shows an empty canvas.
-    loop {
-        studio.harness.step();
-        assert!(!studio.sees("Ready to generate"));
-        let session = &studio.app().state.create.session;
-        if session.shown().is_some_and(|it| session.texture(it.id).is_some()) {
-            break;
-        }
-    }
+    let id = studio.app_mut().state.create.session.push(ready(), info, Vec::new(), image(64, 9));
+    // They are on their way, and do not come in this test.
+    studio.app_mut().state.create.converting_picture = Some(id);
+    studio.harness.step();
+    let session = &studio.app().state.create.session;
+    assert!(session.shown().is_some_and(|it| session.texture(it.id).is_none() && it.thumbnail.is_none()), "nothing to draw yet");
+    assert!(!studio.sees("Ready to generate"));
 }
 
 #[test]
