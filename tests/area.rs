@@ -305,7 +305,7 @@ fn a_part_over_the_border_of_a_seamless_picture_has_no_seam() {
     let wave = |x: u32, y: u32| (128.0 + 80.0 * (f64::from(x) / f64::from(width) * std::f64::consts::TAU).sin() + f64::from(y % 9)) as u8;
     let start = Rgb8::new(width, height, (0..width * height).flat_map(|at| [wave(at % width, at / width); 3]).collect()).unwrap();
     let is_masked = |x: u32, y: u32| !(14..width - 14).contains(&x) && (30..66).contains(&y);
-    let masked = (0..width * height).flat_map(|at| [if is_masked(at % width, at / width) { 255 } else { 0 }; 3]).collect();
+    let masked: Vec<u8> = (0..width * height).flat_map(|at| [if is_masked(at % width, at / width) { 255 } else { 0 }; 3]).collect();
     let recipe = |seamless_x: bool| Recipe {
         init: Some(InitImage { image: ImageSource::Pixels(start.clone()), strength: 1.0 }),
         mask: Rgb8::new(width, height, masked.clone()).map(ImageSource::Pixels),

@@ -81,7 +81,7 @@ fn a_lora_of_two_modules_is_told_as_used_whole() {
     let base = Recipe { files: written(families::reading("sd15"), &dir), steps: 1, ..recipe() };
     let path = dir.join("both.safetensors");
     families::lora_of_two_modules().write(&path).unwrap();
-    let with = Recipe { loras: vec![Lora { path, strength: 1.0 }], ..base.clone() };
+    let with = Recipe { loras: vec![Lora::new(path, 1.0)], ..base.clone() };
     // The second time its text is known.
     for seed in [7, 8] {
         let said = it.run(&Recipe { seed, ..with.clone() });
@@ -157,7 +157,7 @@ fn a_controlnet_of_sdxl_follows_the_control_picture_in_both_names() {
     assert_eq!([&plain, &one, &two].into_iter().collect::<HashSet<_>>().len(), 3);
     assert_eq!(run(&renamed, Some(1)), one);
     for path in [files.model, files.controlnet, renamed] {
-        std::fs::remove_file(path).unwrap();
+        fs::remove_file(path).unwrap();
     }
 }
 
