@@ -10,7 +10,7 @@ mod support;
 use std::path::Path;
 
 use atelier_core::placement::ModuleSet;
-use atelier_core::recipe::{FileRole, Lora, ModelFiles, PlacementText, Recipe};
+use atelier_core::recipe::{FileRole, Lora, LoraMode, ModelFiles, PlacementText, Recipe};
 use atelier_engine::Event;
 use support::alone::alone;
 use support::{folder, recipe};
@@ -67,7 +67,7 @@ fn distance(a: &[u8], b: &[u8]) -> f64 {
 /// The distance of a picture with an adapter from that with the merged module, as a part of the
 /// base's distance from it.
 fn ratio(run: impl Fn(&ModelFiles, &[Lora]) -> Vec<u8>, base: &ModelFiles, written: &AdapterFiles) -> f64 {
-    let lora = Lora { path: written.adapter.clone(), strength: 1.0 };
+    let lora = Lora::new(written.adapter.clone(), 1.0);
     let (plain, merged) = (run(base, &[]), run(&with_module(base, &written.merged), &[]));
     let change = distance(&plain, &merged);
     assert!(change > 1.0, "a change of {change} levels shows nothing");
@@ -91,6 +91,64 @@ fn every_kind_in_every_name_is_the_change_merged_by_hand() {
     }
 }
 
+/// Merged by the engine the change is exactly in the weights, wherever they live; and gone for
+/// pictures without the adapter, or with another strength.
+#[test]
+fn every_kind_can_be_merged_into_the_weights_and_taken_out_again() {
+    let it = alone("GPU0:4,GPU1:4");
+    let base = files(&tiny::Options::default(), "adapters-merging");
+    let module = base.get(FileRole::Diffusion).unwrap().to_owned();
+    for kind in AdapterKind::ALL {
+        let written = zimage(&folder(&format!("adapters-merging-{kind:?}")), &module, kind, NAMES[1].1).unwrap();
+        for (place, placement, batch_count) in places() {
+            let run_at = |strength: f32, files: &ModelFiles| {
+                let loras = if strength == 0.0 { Vec::new() } else { vec![Lora::new(written.adapter.clone(), strength)] };
+                let lora_mode = LoraMode::Immediately;
+                let it = it.run(&Recipe { files: files.clone(), loras, placement: placement.clone(), batch_count, lora_mode, ..recipe() });
+                let mut pictures: Vec<_> = it.pictures().iter().map(|it| (it.info.index, it.image.pixels().to_vec())).collect();
+                pictures.sort_unstable();
+                assert!(it.pictures().iter().all(|it| it.notes.iter().all(|note| !note.is_of_lora())), "{kind:?}, {place}");
+                pictures.into_iter().flat_map(|(_, pixels)| pixels).collect::<Vec<_>>()
+            };
+            let (plain, by_hand) = (run_at(0.0, &base), run_at(0.0, &with_module(&base, &written.merged)));
+            let merged = run_at(1.0, &base);
+            let ratio = distance(&merged, &by_hand) / distance(&plain, &by_hand);
+            assert!(ratio < 0.15, "{kind:?}, {place}: {ratio}");
+            assert_eq!(run_at(1.0, &base), merged, "{kind:?}, {place}: it is not merged twice");
+            assert_ne!(run_at(0.5, &base), merged, "{kind:?}, {place}");
+            assert_eq!(run_at(0.0, &base), plain, "{kind:?}, {place}: it is taken out");
+            assert_eq!(run_at(1.0, &base), merged, "{kind:?}, {place}");
+        }
+    }
+}
+
+#[test]
+fn a_lora_has_a_strength_of_its_own_in_text_encoders() {
+    let it = alone("GPU0:4,GPU1:4");
+    let options = tiny::Options { encoder_layers: 1, encoder_width: 32, ..tiny::Options::default() };
+    let base = files(&options, "adapters-encoder");
+    let dir = folder("adapters-encoder-lora");
+    let whole = tiny::lora_with_encoder(&dir, &options).unwrap();
+    let is_of_encoder = |name: &str| name.starts_with("text_encoders.");
+    let encoder = renamed(&whole, &dir.join("words.safetensors"), |name| is_of_encoder(name).then(|| name.to_owned())).unwrap();
+    let module = renamed(&whole, &dir.join("module.safetensors"), |name| (!is_of_encoder(name)).then(|| name.to_owned())).unwrap();
+    let run = |loras: &[Lora], lora_mode| {
+        let said = it.run(&Recipe { files: base.clone(), loras: loras.to_vec(), lora_mode, ..recipe() });
+        assert_eq!(said.pictures()[0].notes, [], "{loras:?}");
+        said.pixels().to_vec()
+    };
+    for mode in [LoraMode::AtRuntime, LoraMode::Immediately] {
+        let both = |strength, encoder_strength| run(&[Lora { encoder_strength, ..Lora::new(whole.clone(), strength) }], mode);
+        let parts = |strength, in_words| run(&[Lora::new(module.clone(), strength), Lora::new(encoder.clone(), in_words)], mode);
+        let plain = run(&[], mode);
+        assert_ne!(both(0.0, Some(1.0)), plain, "the words change the picture");
+        assert_eq!(both(0.75, Some(0.25)), parts(0.75, 0.25), "{mode}");
+        assert_eq!(both(0.75, None), parts(0.75, 0.75), "{mode}");
+        assert_ne!(both(0.75, Some(0.25)), both(0.75, None), "{mode}");
+        assert_eq!(both(0.0, Some(0.0)), plain, "{mode}");
+    }
+}
+
 /// PEFT keeps a LoRA's alpha beside the file, diffusers in its metadata, and neither in a tensor.
 #[test]
 fn an_alpha_that_no_tensor_says_counts() {
@@ -102,7 +160,7 @@ fn an_alpha_that_no_tensor_says_counts() {
     let plain = renamed(&written.adapter, &dir.join("plain.safetensors"), |name| (!name.ends_with("alpha")).then(|| name.to_owned()));
     let plain = plain.unwrap();
     let run = |path: &Path, strength: f32| {
-        let loras = vec![Lora { path: path.to_owned(), strength }];
+        let loras = vec![Lora::new(path.to_owned(), strength)];
         it.run(&Recipe { files: base.clone(), loras, ..recipe() }).pixels().to_vec()
     };
     let (once, twice) = (run(&plain, 1.0), run(&plain, 2.0));
@@ -137,7 +195,7 @@ fn every_kind_works_wherever_the_model_runs_and_on_quantised_weights() {
             let ratio = ratio(run, &base, &written);
             assert!(ratio < 0.15, "{kind:?}, {place}: {ratio}");
         }
-        let lora = Lora { path: written.adapter.clone(), strength: 1.0 };
+        let lora = Lora::new(written.adapter.clone(), 1.0);
         let on = |loras: &[Lora]| it.run(&Recipe { files: quantised.clone(), loras: loras.to_vec(), ..recipe() }).pixels().to_vec();
         assert!(distance(&on(&[]), &on(&[lora])) > 1.0, "{kind:?} on quantised weights");
     }
@@ -150,7 +208,7 @@ fn an_adapter_that_breaks_a_picture_leaves_the_model_as_it_was() {
     let module = base.get(FileRole::Diffusion).unwrap().to_owned();
     let written = zimage(&folder("adapters-after-lora"), &module, AdapterKind::Lora, NAMES[0].1).unwrap();
     let run = |strength: Option<f32>| {
-        let loras = strength.map(|strength| Lora { path: written.adapter.clone(), strength }).into_iter().collect();
+        let loras = strength.map(|strength| Lora::new(written.adapter.clone(), strength)).into_iter().collect();
         it.run(&Recipe { files: base.clone(), loras, ..recipe() })
     };
     let before = run(None);
@@ -168,7 +226,7 @@ fn a_value_that_is_no_number_is_found_before_anything_is_computed() {
     let base = files(&tiny::Options::default(), "adapters-numbers");
     let module = base.get(FileRole::Diffusion).unwrap().to_owned();
     let run = |path: Option<&Path>| {
-        let loras = path.map(|path| Lora { path: path.to_owned(), strength: 1.0 }).into_iter().collect();
+        let loras = path.map(|path| Lora::new(path.to_owned(), 1.0)).into_iter().collect();
         it.run(&Recipe { files: base.clone(), loras, ..recipe() })
     };
     let before = run(None);
@@ -217,7 +275,7 @@ fn eight_bits_of_an_adapter_are_the_values_that_they_mean() {
         for scales in scales.into_iter().filter(|scales| has_weights || *scales == Scales::None) {
             let run = |form: Form| {
                 let path = fp8(&adapter, &dir.join(format!("{kind:?}-{scales:?}-{form:?}.safetensors")), scales, form).unwrap();
-                let said = it.run(&Recipe { files: base.clone(), loras: vec![Lora { path, strength: 1.0 }], ..recipe() });
+                let said = it.run(&Recipe { files: base.clone(), loras: vec![Lora::new(path, 1.0)], ..recipe() });
                 assert!(said.pictures().iter().all(|it| it.notes.iter().all(|note| !note.is_of_lora())), "{kind:?}, {scales:?}, {form:?}");
                 said.pixels().to_vec()
             };

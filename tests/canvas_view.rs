@@ -37,7 +37,13 @@ fn open(home: &Path) -> Result<(Desktop, Area)> {
     let files = tiny::zimage(home, &tiny::Options::default())?;
     let recipe = Recipe { prompt: "a lake".into(), width: SIDE, height: SIDE, ..Recipe::default() };
     let pixels = Rgb8::new(SIDE, SIDE, GREY.repeat((SIDE * SIDE) as usize)).context("as many bytes as pixels")?;
-    store_picture(&home.join("Pictures/Atelier"), &recipe, PictureInfo { index: 0, seed: 9, cpu_math: None }, &[], &pixels)?;
+    store_picture(
+        &home.join("Pictures/Atelier"),
+        &recipe,
+        PictureInfo { index: 0, seed: 9, cpu_math: None, merged_loras: false },
+        &[],
+        &pixels,
+    )?;
     start(
         home,
         &json!({

@@ -201,7 +201,7 @@ fn after_a_cancel_in_segments_the_next_picture_is_right() {
     let alone = alone();
     let recipe = deep_on(placed("all=GPU0", "all=cpu", "0.004"));
     let whole = alone.run(&deep_on(placed("cpu", "", ""))).pixels().to_vec();
-    let loras = vec![Lora { path: tiny::lora(&folder("lora"), &deep_options()).unwrap(), strength: 1.0 }];
+    let loras = vec![Lora::new(tiny::lora(&folder("lora"), &deep_options()).unwrap(), 1.0)];
     let with_lora = alone.run(&Recipe { loras: loras.clone(), ..deep_on(placed("cpu", "", "")) }).pixels().to_vec();
     assert_ne!(with_lora, whole);
     let moments: [(&str, Moment); 4] = [

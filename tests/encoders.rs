@@ -134,7 +134,7 @@ fn streamed_layers_make_the_same_picture_and_are_copied_while_others_compute() {
 #[test]
 fn with_a_lora_or_another_device_of_a_batch_nothing_is_copied_ahead() {
     let alone = alone();
-    let lora = Lora { path: tiny::lora(&folder("streamed-lora"), &support::alone::deep_options()).unwrap(), strength: 1.0 };
+    let lora = Lora::new(tiny::lora(&folder("streamed-lora"), &support::alone::deep_options()).unwrap(), 1.0);
     let with_lora = |recipe: Recipe| Recipe { loras: vec![lora.clone()], ..recipe };
     let streams = streamed("diffusion,te", "0.006");
     let split = |recipe: Recipe| Recipe {

@@ -291,7 +291,7 @@ fn a_lora_changes_the_picture_without_loading_the_model_again_and_one_that_does_
     let engine = Engine::start();
     let dir = folder("loras");
     let plain = engine.run(&recipe()).pixels().to_vec();
-    let lora = |path, strength| Recipe { loras: vec![Lora { path, strength }], ..recipe() };
+    let lora = |path, strength| Recipe { loras: vec![Lora::new(path, strength)], ..recipe() };
     let fits = make::lora(&dir, &make::Options::default()).unwrap();
     let with = engine.run(&lora(fits.clone(), 1.0));
     assert_ne!(with.pixels(), plain);
@@ -310,7 +310,7 @@ fn a_lora_changes_the_picture_without_loading_the_model_again_and_one_that_does_
 fn of_a_lora_that_is_not_wholly_used_the_picture_says_how_much_was() {
     let engine = Engine::start();
     let dir = folder("partial-lora");
-    let lora = |path| Recipe { loras: vec![Lora { path, strength: 1.0 }], ..recipe() };
+    let lora = |path| Recipe { loras: vec![Lora::new(path, 1.0)], ..recipe() };
     let (whole, partial) =
         (make::lora(&dir, &make::Options::default()).unwrap(), make::partial_lora(&dir, &make::Options::default()).unwrap());
     assert_eq!(engine.run(&lora(whole.clone())).pictures()[0].notes, []);

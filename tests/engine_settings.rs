@@ -73,9 +73,7 @@ fn answer(of: &str, field: &str) -> Option<Answer> {
             "tensor_type_rules" => Setting("tensor_type_rules"),
             "n_threads" => Setting("threads"),
             "wtype" => Setting("weight_type"),
-            "lora_apply_mode" => {
-                Not("LoRAs are applied as weights are used: the other way reads all weights again at every change of them")
-            }
+            "lora_apply_mode" => Setting("lora_mode"),
             "enable_mmap" => Setting("memory_map"),
             "rng_type" => Setting("rng"),
             "sampler_rng_type" => Setting("sampler_rng"),
@@ -176,9 +174,8 @@ fn answer(of: &str, field: &str) -> Option<Answer> {
         },
         ("sd_hires_params_t", field) => match field {
             "enabled" | "scale" | "steps" | "denoising_strength" | "model_path" | "upscaler" | "target_width" | "target_height"
-            | "custom_sigmas" => Setting("hires"),
+            | "custom_sigmas" | "upscale_tile_size" => Setting("hires"),
             "custom_sigmas_count" => COUNT,
-            "upscale_tile_size" => Not("an upscaler's tiles have one size"),
             _ => return None,
         },
         ("sd_pm_params_t", "id_images" | "id_embed_path" | "style_strength") => Setting("person"),

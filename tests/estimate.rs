@@ -10,9 +10,10 @@ mod support;
 use std::collections::BTreeMap;
 
 use atelier_core::device::Device;
-use atelier_core::placement::{Change, DeviceCapacity, DevicePrediction, Module, Phase, Placement, Prediction};
+use atelier_core::placement::{Change, DeviceCapacity, DevicePrediction, Module, Phase, PhaseKind, Placement, Prediction};
 use atelier_core::recipe::{
-    FileRole, Hires, ImageSource, InitImage, ModelFiles, Person, PlacementText, Recipe, RedrawTiles, Rgb8, TensorType,
+    CacheMode, ControlImage, FileRole, Hires, ImageSource, InitImage, ModelFiles, Person, PlacementText, Recipe, RedrawTiles, Rgb8,
+    SkipLayers, StepCache, TensorType,
 };
 use atelier_engine::{Cause, End, Estimate, Event, JobPhase, PreviewOptions, Task};
 use support::alone::{Alone, deep};
@@ -127,6 +128,10 @@ fn flags_and_pictures_to_start_from_are_part_of_it() {
     }
     alone.check(&Recipe { tensor_type_rules: "attention=q4_0,^model=q5_1".parse().unwrap(), ..on("GPU0", "", "") });
     alone.check(&Recipe { guidance: 3.0, negative_prompt: "rain, and much of it".into(), ..plain.clone() });
+    // What step caches keep is no memory of a device.
+    for mode in [CacheMode::EasyCache, CacheMode::DbCache, CacheMode::Spectrum] {
+        alone.check(&Recipe { step_cache: Some(StepCache::of(mode)), steps: 6, ..plain.clone() });
+    }
     alone.check(&Recipe { width: 96, height: 64, ..plain.clone() });
     // Both halves of the VAE count, of which one at a time would be staged: here they live where
     // they run.
@@ -137,6 +142,64 @@ fn flags_and_pictures_to_start_from_are_part_of_it() {
     let in_tiles = Recipe { width: 272, height: 272, steps: 1, vae_tiling: true, ..plain };
     alone.check(&Recipe { vae_tile_size: Some(12), vae_tile_overlap: Some(0.25), ..in_tiles.clone() });
     alone.check(&in_tiles);
+}
+
+/// Files of a `ControlNet` and its model.
+fn controlled() -> ModelFiles {
+    let files = families::controlled_sd15(&folder("estimated-controlled")).unwrap();
+    [(FileRole::Model, files.model), (FileRole::Taesd, files.taesd), (FileRole::Controlnet, files.controlnet)].into_iter().collect()
+}
+
+#[test]
+fn a_controlnet_is_part_of_it() {
+    let alone = alone();
+    let control = Some(ControlImage::new(ImageSource::Pixels(Rgb8::new(64, 64, vec![99; 64 * 64 * 3]).unwrap())));
+    let plain = Recipe { files: controlled(), steps: 2, guidance: 3.0, negative_prompt: "rain".into(), control, ..recipe() };
+    for (backend, params) in [("GPU0", ""), ("all=cpu,diffusion=GPU0,controlnet=GPU1", "controlnet=cpu")] {
+        alone.check(&Recipe { placement: on(backend, params, "").placement, ..plain.clone() });
+    }
+    // Without the picture, and in no step of it, its weights stay in the file.
+    let mut elsewhere = Recipe { placement: on("all=cpu,controlnet=GPU1", "", "").placement, ..plain };
+    let needs = |recipe: &Recipe| alone.engine.estimate(recipe).unwrap().needs.modules.remove(&Module::Controlnet);
+    let whole = needs(&elsewhere).unwrap();
+    assert!(whole.weight_bytes > 600_000_000, "{whole:?}");
+    elsewhere.control.as_mut().unwrap().start = 0.6;
+    assert_eq!(needs(&elsewhere), None);
+    assert!(alone.run(&elsewhere).peaks().iter().all(|peak| peak.device != "GPU1" || peak.bytes == peak.others_bytes));
+    elsewhere.control.as_mut().unwrap().start = 0.5;
+    assert_eq!(needs(&elsewhere), Some(whole), "in one of two steps");
+}
+
+#[test]
+fn what_acts_in_a_part_of_the_steps_is_work_of_these_alone() {
+    let alone = alone();
+    let work = |recipe: &Recipe, module| alone.engine.estimate(recipe).unwrap().work.total(module, PhaseKind::Denoising);
+    let control = ControlImage::new(ImageSource::Pixels(Rgb8::new(64, 64, vec![99; 64 * 64 * 3]).unwrap()));
+    let within = |start, end| {
+        let control = Some(ControlImage { start, end, ..control.clone() });
+        Recipe { files: controlled(), steps: 10, control, ..recipe() }
+    };
+    let all = work(&within(0.0, 1.0), Module::Controlnet);
+    assert!(all.operations() > 0);
+    assert_eq!(work(&within(0.0, 0.4), Module::Controlnet).operations() * 10, all.operations() * 4);
+    let estimate = alone.engine.estimate(&within(0.0, 1.0)).unwrap();
+    assert_eq!(estimate.work.with_steps_of(&within(0.0, 0.4)), alone.engine.estimate(&within(0.0, 0.4)).unwrap().work);
+
+    let dir = folder("estimated-skips");
+    let parts = families::reading("sd3").into_iter();
+    let files: ModelFiles = parts.map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect();
+    let skipping = |layers: Vec<u32>, start, end| {
+        let skip_layers = Some(SkipLayers { layers, start, end, ..SkipLayers::default() });
+        work(&Recipe { files: files.clone(), steps: 10, guidance: 3.0, skip_layers, ..recipe() }, Module::Diffusion)
+    };
+    let plain = work(&Recipe { files: files.clone(), steps: 10, guidance: 3.0, ..recipe() }, Module::Diffusion);
+    // A step has two evaluations, and the third one leaves a layer out.
+    let whole = skipping(vec![0], 0.0, 1.0);
+    let added = whole.operations() - plain.operations();
+    assert!(added > 0 && added < plain.operations() / 2, "{added} of {}", plain.operations());
+    assert_eq!((plain.graphs(), whole.graphs()), (20, 30));
+    let half = skipping(vec![0], 0.0, 0.5);
+    assert_eq!((half.operations() - plain.operations(), half.graphs()), (added / 10 * 4, 24), "steps 1 to 4 of 10");
 }
 
 #[test]

@@ -75,6 +75,23 @@ fn controlled() -> Recipe {
 }
 
 #[test]
+fn a_lora_of_two_modules_is_told_as_used_whole() {
+    let it = alone();
+    let dir = folder("lora-of-two-modules");
+    let base = Recipe { files: written(families::reading("sd15"), &dir), steps: 1, ..recipe() };
+    let path = dir.join("both.safetensors");
+    families::lora_of_two_modules().write(&path).unwrap();
+    let with = Recipe { loras: vec![Lora::new(path, 1.0)], ..base.clone() };
+    // The second time its text is known.
+    for seed in [7, 8] {
+        let said = it.run(&Recipe { seed, ..with.clone() });
+        let notes = &said.pictures()[0].notes;
+        assert!(notes.iter().all(|note| !note.is_of_lora()), "{notes:?}");
+        assert_ne!(said.pixels(), it.run(&Recipe { seed, ..base.clone() }).pixels());
+    }
+}
+
+#[test]
 fn a_controlnet_follows_the_control_picture_as_strongly_as_asked() {
     let it = alone();
     let with = |seed, strength| Recipe { control: Some(ControlImage::with_strength(picture(64, 64, seed), strength)), ..controlled() };
@@ -119,6 +136,73 @@ fn a_controlnet_acts_in_the_steps_that_it_is_given() {
     assert_eq!(pixels(&branch), first);
     let branch = Recipe { earlier_steps: within(1.0, 1.0).steps_until(2, None), ..parent };
     assert_eq!(pixels(&branch), last);
+}
+
+/// The files are mapped, so that what is zero in them takes no memory.
+#[test]
+fn a_controlnet_of_sdxl_follows_the_control_picture_in_both_names() {
+    let it = alone();
+    let dir = folder("controlled-sdxl");
+    let files = families::controlled_sdxl(&dir).unwrap();
+    let renamed = dir.join("diffusers.safetensors");
+    families::sdxl_controlnets()[1].write(&renamed).unwrap();
+    let run = |controlnet: &Path, seed: Option<usize>| {
+        let files =
+            [(FileRole::Model, files.model.as_path()), (FileRole::Taesd, files.taesd.as_path()), (FileRole::Controlnet, controlnet)];
+        let control = seed.map(|seed| ControlImage::with_strength(picture(64, 64, seed), 1.0));
+        let files = files.into_iter().map(|(role, path)| (role, path.to_owned())).collect();
+        it.run(&Recipe { files, steps: 1, memory_map: true, placement: placed("all=cpu", ""), control, ..recipe() }).pixels().to_vec()
+    };
+    let (plain, one, two) = (run(&files.controlnet, None), run(&files.controlnet, Some(1)), run(&files.controlnet, Some(2)));
+    assert_eq!([&plain, &one, &two].into_iter().collect::<HashSet<_>>().len(), 3);
+    assert_eq!(run(&renamed, Some(1)), one);
+    for path in [files.model, files.controlnet, renamed] {
+        fs::remove_file(path).unwrap();
+    }
+}
+
+/// The files are mapped, so that what is zero in them takes no memory.
+#[test]
+fn a_second_diffusion_module_of_ideogram_says_what_the_first_is_guided_away_from() {
+    let it = alone();
+    let dir = folder("ideogram");
+    let files = written(families::ideogram4(), &dir);
+    let second = |name: &str, bias: f32| {
+        let path = dir.join(name);
+        families::ideogram4_module(bias).write(&path).unwrap();
+        path
+    };
+    let seconds = [second("second.safetensors", 0.25), second("other.safetensors", -0.25)];
+    let run = |second: Option<&Path>, guidance: f32| {
+        let mut files = files.clone();
+        if let Some(second) = second {
+            files.set(FileRole::UncondDiffusion, second);
+        }
+        it.run(&Recipe { files, steps: 2, guidance, memory_map: true, placement: placed("all=cpu", ""), ..recipe() }).pixels().to_vec()
+    };
+    let (plain, guided) = (run(None, 1.0), run(None, 3.0));
+    let [one, other] = [&seconds[0], &seconds[1]].map(|path| run(Some(path), 3.0));
+    assert_eq!([&plain, &guided, &one, &other].into_iter().collect::<HashSet<_>>().len(), 4);
+    assert_eq!(run(Some(&seconds[0]), 3.0), one);
+    assert_eq!(run(Some(&seconds[0]), 1.0), plain, "nothing is guided");
+    fs::remove_dir_all(dir).unwrap();
+}
+
+/// What a depth estimator writes is grey, of 8 or 16 bits; nothing is made of it first.
+#[test]
+fn a_depth_map_is_used_as_it_is() {
+    let it = alone();
+    let dir = folder("depth-maps");
+    let depth = |x: u32, y: u32| (x * 3 + y) as u8;
+    let (narrow, wide) = (dir.join("depth8.png"), dir.join("depth16.png"));
+    image::GrayImage::from_fn(64, 64, |x, y| image::Luma([depth(x, y)])).save(&narrow).unwrap();
+    image::ImageBuffer::from_fn(64, 64, |x, y| image::Luma([u16::from(depth(x, y)) * 257])).save(&wide).unwrap();
+    let pixels = (0..64 * 64).flat_map(|n| [depth(n % 64, n / 64); 3]).collect();
+    let sources = [ImageSource::Pixels(Rgb8::new(64, 64, pixels).unwrap()), ImageSource::File(narrow), ImageSource::File(wide)];
+    let [same, from_8, from_16] =
+        sources.map(|image| it.run(&Recipe { control: Some(ControlImage::new(image)), ..controlled() }).pixels().to_vec());
+    assert_eq!((&from_8, &from_16), (&same, &same));
+    assert_ne!(same, it.run(&controlled()).pixels());
 }
 
 #[test]
@@ -353,7 +437,7 @@ fn an_embedding_in_a_role_that_is_not_its_own_is_refused() {
     let it = alone();
     let path = folder("embedding").join("style.safetensors");
     families::embedding().write(&path).unwrap();
-    let lora = it.run(&Recipe { loras: vec![Lora { path: path.clone(), strength: 1.0 }], ..recipe() });
+    let lora = it.run(&Recipe { loras: vec![Lora::new(path.clone(), 1.0)], ..recipe() });
     assert!(lora.failure().advice.sentence.contains("style.safetensors"), "{:?}", lora.failure());
     let mut as_encoder = recipe();
     as_encoder.files.set(FileRole::Llm, path);
@@ -431,7 +515,7 @@ fn an_embedding_of_another_family_is_refused_where_a_prompt_names_it() {
 
 fn lora(seed: u64, options: &tiny::Options) -> Lora {
     let path = tiny::lora(&folder(&format!("lora-{seed}-{}", options.layers)), &tiny::Options { seed, ..options.clone() }).unwrap();
-    Lora { path, strength: 1.0 }
+    Lora::new(path, 1.0)
 }
 
 fn with_loras(recipe: Recipe, loras: &[Lora]) -> Recipe {
@@ -457,7 +541,7 @@ fn several_loras_are_all_used_and_their_order_does_not_matter() {
     assert_eq!(run(&[]), plain, "and nothing of them stays");
     // Notes are about each of them by name.
     let partial = tiny::partial_lora(&folder("lora-partial"), &options).unwrap();
-    let said = it.run(&with_loras(recipe(), &[a, Lora { path: partial, strength: 1.0 }]));
+    let said = it.run(&with_loras(recipe(), &[a, Lora::new(partial, 1.0)]));
     let notes = &said.pictures()[0].notes;
     assert!(notes.len() == 1 && notes[0].sentence.contains("partial-lora.safetensors"), "{notes:?}");
 }

@@ -178,7 +178,7 @@ fn a_mark_and_a_scan_and_a_picture_of_generate_are_refused_in_a_sentence_and_don
     let home = disk.path();
     let image = Rgb8::new(8, 4, vec![9; 96]).unwrap();
     let write = |name: &str, seed: i64| {
-        let (path, info) = (Paths::beneath(home).pictures.join(name), PictureInfo { index: 0, seed, cpu_math: None });
+        let (path, info) = (Paths::beneath(home).pictures.join(name), PictureInfo { index: 0, seed, cpu_math: None, merged_loras: false });
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         write_picture(&path, &image, &Metadata::of(&Recipe::default(), None, info, &[], &image)).unwrap();
         path

@@ -18,7 +18,7 @@ impl Home {
         for seed in 0..pictures {
             let recipe = Recipe { prompt: "a lake".into(), seed, ..Recipe::default() };
             let image = Rgb8::new(8, 4, (0..96).map(|n| (n + seed * 9) as u8).collect()).unwrap();
-            let info = PictureInfo { index: 0, seed, cpu_math: None };
+            let info = PictureInfo { index: 0, seed, cpu_math: None, merged_loras: false };
             fs::create_dir_all(home.pictures()).unwrap();
             write_picture(&home.picture(seed), &image, &Metadata::of(&recipe, None, info, &[], &image)).unwrap();
         }

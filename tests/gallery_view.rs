@@ -29,7 +29,7 @@ const PROMPTS: [&str; 3] = ["a lake at dawn", "a red fox in snow", "the lake by 
 fn keep_pictures(folder: &Path) -> Result<()> {
     for (index, prompt) in PROMPTS.into_iter().enumerate() {
         let recipe = Recipe { prompt: prompt.into(), width: 96, height: 64, steps: 4 + index as u32, ..Recipe::default() };
-        let info = PictureInfo { index: 0, seed: 100 + index as i64, cpu_math: None };
+        let info = PictureInfo { index: 0, seed: 100 + index as i64, cpu_math: None, merged_loras: false };
         let colour = [[220, 40, 30], [30, 200, 60], [40, 60, 230]][index];
         let pixels = Rgb8::new(96, 64, colour.repeat(96 * 64)).context("as many bytes as pixels")?;
         store_picture(folder, &recipe, info, &[], &pixels)?;

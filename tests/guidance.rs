@@ -131,12 +131,31 @@ fn no_value_of_a_step_cache_ends_the_process() {
     }
 }
 
+/// A branch goes on from steps, and a draft is finished from them, to the bytes of the whole picture;
+/// where steps look further back, nothing is gone on from, which is told.
 #[test]
-fn a_branch_with_a_step_cache_is_computed_as_a_whole_which_is_told() {
+fn branches_and_finished_drafts_are_the_picture_made_at_once() {
     let engine = Engine::start();
-    let cached = Recipe { step_cache: Some(StepCache::of(CacheMode::EasyCache)), steps: 6, ..recipe() };
-    let branch = Recipe { earlier_steps: cached.steps_until(3, None), ..cached.clone() };
-    let said = engine.run(&branch);
-    assert_eq!(said.pixels(), engine.run(&cached).pixels());
-    assert!(notes(&said)[0].contains("step cache"), "{:?}", notes(&said));
+    let plain = Recipe { guidance: 3.0, steps: 6, ..recipe() };
+    let ovis = Recipe { files: files_of("branches", "ovis", families::family), ..plain.clone() };
+    let skip_layers = Some(SkipLayers { layers: vec![0], start: 0.0, end: 0.7, ..SkipLayers::default() });
+    for (recipe, looks_back) in [
+        (Recipe { skip_layers, ..ovis }, None),
+        (Recipe { sampler_arguments: "apg_eta=0.2,apg_norm_threshold=0.5".into(), ..plain.clone() }, None),
+        (Recipe { sampler_arguments: "apg_eta=0.2, apg_momentum=0.5".into(), ..plain.clone() }, Some("APG's momentum")),
+        (Recipe { sampler_arguments: "apg_eta=0.2,apg_momentum=0".into(), ..plain.clone() }, None),
+        (Recipe { step_cache: Some(StepCache::of(CacheMode::EasyCache)), ..plain.clone() }, Some("a step cache")),
+        (Recipe { step_cache: Some(StepCache::of(CacheMode::Spectrum)), ..plain }, Some("a step cache")),
+    ] {
+        let whole = engine.run(&recipe).pixels().to_vec();
+        let draft = Recipe { last_step: Some(3), ..recipe.clone() };
+        assert_eq!(engine.run(&draft).begin().steps, 3, "{recipe:?}");
+        let branch = Recipe { earlier_steps: recipe.steps_until(3, None), ..recipe.clone() };
+        for recipe in [branch, draft.finishing(draft.seed, None).unwrap()] {
+            let said = engine.run(&recipe);
+            assert_eq!(said.pixels(), whole, "{recipe:?}");
+            let told = notes(&said).iter().any(|note| looks_back.is_some_and(|it| note.contains(it)));
+            assert_eq!((told, notes(&said).is_empty()), (looks_back.is_some(), looks_back.is_none()), "{:?}", notes(&said));
+        }
+    }
 }

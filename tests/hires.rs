@@ -8,8 +8,8 @@ mod support;
 use std::collections::HashSet;
 
 use atelier_core::placement::Module;
-use atelier_core::recipe::{Hires, ImageSource, InitImage, LatentUpscaler, ModelFiles, Recipe, RedrawTiles, Rgb8};
-use atelier_engine::{End, Event, JobPhase};
+use atelier_core::recipe::{Hires, ImageSource, InitImage, LatentUpscaler, ModelFiles, PlacementText, Recipe, RedrawTiles, Rgb8, Upscale};
+use atelier_engine::{End, Event, JobPhase, Task};
 use support::engine::{Engine, Said};
 use support::{folder, recipe, tiny};
 use testkit::tiny as make;
@@ -145,6 +145,33 @@ fn a_finished_picture_is_upscaled_and_drawn_anew_in_its_own_size() {
         said.pixels().iter().zip(only.pixels()).map(|(a, b)| u64::from(a.abs_diff(*b))).sum()
     };
     assert!(change(&said) < change(&stronger));
+}
+
+#[test]
+fn the_finished_picture_is_upscaled_as_often_as_asked_to_the_models_own_factor() {
+    let engine = Engine::start();
+    let model = make::upscaler(&folder("finish-upscaler"), 2, 1).unwrap();
+    let by_itself = |said: &Said| {
+        let image = ImageSource::Pixels((*said.pictures()[0].image).clone());
+        let placement = PlacementText::default();
+        engine.run_task(Task::Upscale { image, model: model.clone(), allow_pickle: false, placement, threads: Some(1) })
+    };
+    let finished = |upscale: Upscale, recipe: Recipe| engine.run(&Recipe { upscale: Some(upscale), ..recipe });
+    let (once, twice) = (Upscale::by(model.clone()), Upscale { repeats: 2, ..Upscale::by(model.clone()) });
+    let by_hand = by_itself(&engine.run(&recipe()));
+    assert_eq!(finished(once.clone(), recipe()).pixels(), by_hand.pixels());
+    let said = finished(twice.clone(), recipe());
+    assert_eq!((size(&said), said.pixels()), ((256, 256), by_itself(&by_hand).pixels()));
+    let tiles = Upscale { tile_size: Some(32), ..twice.clone() };
+    assert_eq!(size(&finished(tiles, recipe())), (256, 256));
+    // A second pass comes before it.
+    let second = Recipe { hires: Some(Hires { scale: 1.5, strength: 0.5, ..Hires::default() }), ..recipe() };
+    assert_eq!(finished(once, second.clone()).pixels(), by_itself(&engine.run(&second)).pixels());
+    let draft = finished(twice, Recipe { last_step: Some(1), steps: 3, ..recipe() });
+    assert_eq!(size(&draft), (64, 64));
+    assert!(draft.begin().notes[0].contains("draft is not upscaled"), "{:?}", draft.begin().notes);
+    let refused = finished(Upscale::by(tiny().llm.clone()), recipe());
+    assert!(refused.failure().advice.sentence.contains("not an upscaler"), "{:?}", refused.failure());
 }
 
 #[test]

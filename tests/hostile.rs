@@ -226,7 +226,7 @@ impl Specimens<'_> {
         let (what, changed) = match subject {
             "lora" => {
                 let (what, path) = change(&families::lora(), random);
-                loras.push(Lora { path: path.clone(), strength: 1.0 });
+                loras.push(Lora::new(path.clone(), 1.0));
                 (what, path)
             }
             "upscaler" => {

@@ -55,7 +55,7 @@ fn leave_a_written_picture(paths: &Paths) {
     let id = database.add_job(&job(paths)).unwrap();
     assert!(database.start_job(id).unwrap());
     let image = Rgb8::new(8, 8, vec![7; 192]).unwrap();
-    let info = PictureInfo { index: 0, seed: 7, cpu_math: None };
+    let info = PictureInfo { index: 0, seed: 7, cpu_math: None, merged_loras: false };
     let bytes = encode_picture(&image, &Metadata::of(&Recipe::default(), None, info, &[], &image)).unwrap();
     let path = paths.pictures.join(picture_file_names(&prompt(), 7).next().unwrap());
     assert!(path.to_str().unwrap().contains(RARE));

@@ -267,7 +267,7 @@ fn every_family_of_tiny_models_makes_the_same_picture_with_a_lender() {
     let lora = |name: &str| {
         let path = folder("lora").join("lora.safetensors");
         families::lora().write(&path).unwrap();
-        Recipe { files: family(name), loras: vec![Lora { path, strength: 0.8 }], ..on("cpu", "") }
+        Recipe { files: family(name), loras: vec![Lora::new(path, 0.8)], ..on("cpu", "") }
     };
     let person = Recipe {
         files: with_photomaker(),

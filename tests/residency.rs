@@ -230,7 +230,7 @@ fn a_lora_for_which_there_is_no_room_is_no_picture_and_leaves_no_encoding_behind
     // MEDIUM holds the model and little more; the LoRA is larger than what is left.
     let plain = on("MEDIUM", files());
     let path = tiny::lora_of_rank(&folder("heavy-lora"), &tiny::Options::default(), 4096).unwrap();
-    let heavy = |device: &str| Recipe { loras: vec![Lora { path: path.clone(), strength: 1.0 }], ..on(device, files()) };
+    let heavy = |device: &str| Recipe { loras: vec![Lora::new(path.clone(), 1.0)], ..on(device, files()) };
     let before = it.engine.run(&plain).pixels().to_vec();
     let said = it.engine.run(&heavy("MEDIUM"));
     assert!(said.pictures().is_empty(), "none without the LoRA is shown as one with it");
@@ -247,7 +247,7 @@ fn a_lora_comes_and_goes_and_changes_without_a_reload() {
     let a = on("GPU0", files());
     let plain = it.engine.run(&a).pixels().to_vec();
     let path = tiny::lora(&folder("lora"), &tiny::Options::default()).unwrap();
-    let with = |strength| Recipe { loras: vec![Lora { path: path.clone(), strength }], ..a.clone() };
+    let with = |strength| Recipe { loras: vec![Lora::new(path.clone(), strength)], ..a.clone() };
     let strong = it.engine.run(&with(1.0));
     let weak = it.engine.run(&with(0.25));
     let none = it.engine.run(&a);

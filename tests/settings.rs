@@ -217,7 +217,7 @@ fn random_settings_come_back_from_every_file() {
             let loaded = settings::load(&paths.settings_file);
             assert_eq!(loaded.settings.recipe, used, "{told}");
             assert_eq!(loaded.problem.map(|problem| problem.hint).unwrap_or_default(), notes.join(" "), "{told}");
-            let info = PictureInfo { index: 0, seed: asked.seed.max(0), cpu_math: None };
+            let info = PictureInfo { index: 0, seed: asked.seed.max(0), cpu_math: None, merged_loras: false };
             let picture = atelier_media::StoredRecipe::of(&asked, info, asked.width, asked.height, |_| 0);
             let restored = picture.into_recipe(|_, _, _| None);
             asked.seed = asked.seed.max(0);

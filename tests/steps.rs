@@ -76,13 +76,13 @@ fn each_picture_of_a_batch_has_steps_of_its_own_and_a_second_pass_comes_after_th
 fn steps_with_a_lora_go_on_without_it() {
     let engine = Engine::start();
     let path = tiny::lora(&folder("steps-lora"), &tiny::Options::default()).unwrap();
-    let with_lora = Recipe { loras: vec![Lora { path, strength: 1.0 }], ..parent() };
+    let with_lora = Recipe { loras: vec![Lora::new(path, 1.0)], ..parent() };
     let whole = engine.run(&with_lora);
     let without = Recipe { loras: Vec::new(), ..branch(&with_lora, 2, "a lake") };
     let kept = engine.run(&without);
     assert!(kept.pixels() != whole.pixels() && kept.pixels() != engine.run(&parent()).pixels());
     assert_eq!(Engine::start().run(&without).pixels(), kept.pixels());
-    let missing = Recipe { loras: vec![Lora { path: "gone.safetensors".into(), strength: 1.0 }], ..parent() };
+    let missing = Recipe { loras: vec![Lora::new("gone.safetensors".into(), 1.0)], ..parent() };
     assert!(matches!(engine.run(&branch(&missing, 2, "a lake")).end(), End::Failed(_)));
 }
 

@@ -272,7 +272,7 @@ fn good_recipes() -> Vec<Asked> {
     let mut all = Vec::new();
     for files in models() {
         for (prompt, seed, steps, batch_count, strength) in TEXTS {
-            let loras = if strength > 0.0 { vec![Lora { path: lora.clone(), strength }] } else { Vec::new() };
+            let loras = if strength > 0.0 { vec![Lora::new(lora.clone(), strength)] } else { Vec::new() };
             let recipe = Recipe { files: files.clone(), prompt: prompt.into(), seed, steps, batch_count, loras, ..recipe() };
             let pictures = undisturbed(&engine, &recipe);
             all.push(Asked { recipe, outcome: Outcome::Pictures, pictures });

@@ -76,7 +76,7 @@ fn picture(index: usize, numbers: &mut Numbers) -> NewPicture {
         sampler: Some("euler_a".to_owned()),
         scheduler: Some("karras".to_owned()),
         model: Some(PictureModel { name: Some(format!("model-{}", numbers.below(20))), hash: None }),
-        loras: loras.into_iter().map(|name| PictureLora { name, hash: None, strength: 0.8 }).collect(),
+        loras: loras.into_iter().map(|name| PictureLora::new(name, None, 0.8)).collect(),
         ..PictureSettings::default()
     };
     // A picture every five minutes.

@@ -374,7 +374,7 @@ mod tests {
         let expected = r#""out_of_memory":{"device":"GPU0","phase":"denoising","bytes_wanted":2,"bytes_free":1}}"#;
         let line = json(&Line::end(job, &atelier_engine::End::Failed(failure)));
         assert!(line.ends_with(expected), "{line}");
-        let pictures = vec![atelier_core::recipe::PictureInfo { index: 0, seed: 7, cpu_math: None }];
+        let pictures = vec![atelier_core::recipe::PictureInfo { index: 0, seed: 7, cpu_math: None, merged_loras: false }];
         let end = atelier_engine::End::Done { pictures, timings: atelier_engine::Timings::default(), notes: vec!["Hm.".into()] };
         let done = json(&Line::end(job, &end));
         assert!(done.ends_with(r#""notes":["Hm."]}"#), "{done}");

@@ -16,7 +16,7 @@ use super::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::placement::{self, Module, ModuleSet, OldFlags, PlacementError};
 use atelier_core::recipe::{
-    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, PartialRecipe, PlacementText, Recipe, lora_tag_notes,
+    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, LoraStrengths, ModelFiles, PartialRecipe, PlacementText, Recipe, Upscale,
     shaped_as, take_loras,
 };
 use atelier_core::sd_cli::{self, CommandLine, ParsedCommand};
@@ -198,7 +198,6 @@ fn recipe_like(
         return Err(UsageError::NoPrompt(path.clone()));
     }
     let mut notes: Vec<String> = opened.as_ref().map(|picture| picture.sentences().collect()).unwrap_or_default();
-    notes.extend(picture.prompt.as_deref().map(lora_tag_notes).unwrap_or_default());
     let (mut recipe, name) = recipe_of_flags(picture, common, opened.as_ref(), lookup)?;
     if let (Some(path), Some(opened)) = (&like.like, &opened)
         && (like.finish || like.from_step.is_some())
@@ -278,9 +277,9 @@ fn recipe_of_flags(
     settings.apply(&mut usual);
     let mut loras: Vec<Lora> = usual.loras.iter().chain(&model.lora).cloned().collect();
     if !tags.is_empty() {
-        let (names, strengths): (Vec<String>, Vec<f32>) = tags.into_iter().unzip();
+        let (names, strengths): (Vec<String>, Vec<LoraStrengths>) = tags.into_iter().unzip();
         let found = (lookup.loras)(&names)?;
-        add_named_loras(&mut loras, found.into_iter().zip(strengths).map(|(path, strength)| Lora { path, strength }));
+        add_named_loras(&mut loras, found.into_iter().zip(strengths).map(|(path, strengths)| Lora::with_strengths(path, strengths)));
     }
     let mut embeddings = model.embedding.clone();
     if let Some(folder) = &model.embd_dir {
@@ -337,6 +336,7 @@ fn recipe_of_flags(
         area: usual.area,
         outpaint: usual.outpaint,
         hires: hires_of(hires, lookup)?.or(usual.hires),
+        upscale: upscale_of(hires, lookup)?.or(usual.upscale),
         earlier_steps: usual.earlier_steps,
         last_step: steps.last_step.or(usual.last_step),
         reference_images: if inputs.ref_image.is_empty() { usual.reference_images } else { inputs.ref_image.iter().map(file).collect() },
@@ -355,6 +355,7 @@ fn recipe_of_flags(
             .or(usual.control),
         person: person::of_flags(person, usual.person)?,
         loras,
+        lora_mode: model.lora_apply_mode.unwrap_or(usual.lora_mode),
         disabled_loras: Vec::new(),
         embeddings: usual.embeddings.into_iter().chain(embeddings).collect(),
         placement,
@@ -377,15 +378,25 @@ fn recipe_of_flags(
 /// The second pass that flags ask for.
 fn hires_of(flags: &HiresFlags, lookup: &Lookup<'_>) -> Result<Option<Hires>, UsageError> {
     let Some(scale) = flags.hires else { return Ok(None) };
-    let upscaler = match &flags.upscaler {
-        Some(path) if is_model_name(path) => Some((lookup.upscaler)(&path.to_string_lossy())?),
-        path => path.clone(),
-    };
+    let upscaler = flags.upscaler.as_deref().map(|path| upscaler_file(path, lookup)).transpose()?;
     let strength = flags.hires_strength.unwrap_or(Hires::default().strength);
     let (steps, tiles) = (flags.hires_steps, flags.tiles());
     let sigmas = flags.hires_sigmas.as_ref().map(|sigmas| sigmas.0.clone()).unwrap_or_default();
     let (target, latent) = (flags.target(), flags.hires_upscaler);
-    Ok(Some(Hires { scale, target, strength, steps, sigmas, upscaler, latent, allow_pickle: flags.allow_pickle, tiles }))
+    let (tile_size, allow_pickle) = (flags.hires_upscale_tile_size, flags.allow_pickle);
+    Ok(Some(Hires { scale, target, strength, steps, sigmas, upscaler, tile_size, latent, allow_pickle, tiles }))
+}
+
+/// What flags make of the finished picture.
+fn upscale_of(flags: &HiresFlags, lookup: &Lookup<'_>) -> Result<Option<Upscale>, UsageError> {
+    let Some(path) = &flags.upscale_model else { return Ok(None) };
+    let model = upscaler_file(path, lookup)?;
+    let repeats = flags.upscale_repeats.unwrap_or(1);
+    Ok(Some(Upscale { model, repeats, tile_size: flags.upscale_tile_size, allow_pickle: flags.allow_pickle }))
+}
+
+fn upscaler_file(path: &Path, lookup: &Lookup<'_>) -> Result<PathBuf, UsageError> {
+    if is_model_name(path) { (lookup.upscaler)(&path.to_string_lossy()) } else { Ok(path.to_owned()) }
 }
 
 fn files(flags: &ModelFlags) -> ModelFiles {

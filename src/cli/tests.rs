@@ -104,8 +104,8 @@ fn settings_are_printed_as_a_command_without_an_engine() {
     assert!(ran.out.starts_with("sd-cli --model model.gguf --prompt 'a lake' ") && ran.out.ends_with("--diffusion-fa\n"), "{}", ran.out);
     let again = print(&["generate", "--as-command", "--from-command", ran.out.trim()]);
     assert_eq!((again.exit, again.out), (Exit::Done, ran.out));
-    let lacking = print(&["generate", "--as-command", "--from-command", "sd -m m --color"]);
-    assert_eq!((lacking.exit, lacking.err.as_str()), (Exit::Done, "left out: --color: Atelier does not have this setting\n"));
+    let lacking = print(&["generate", "--as-command", "--from-command", "sd -m m --fps 9"]);
+    assert_eq!((lacking.exit, lacking.err.as_str()), (Exit::Done, "left out: --fps 9: Atelier makes no videos\n"));
     assert_eq!(print(&["generate", "--as-command", "--from-command", "a cat"]).exit, Exit::Usage);
 }
 
@@ -121,7 +121,7 @@ fn image(value: u8) -> Arc<Rgb8> {
 
 fn picture(index: u32) -> Picture {
     Picture {
-        info: PictureInfo { index, seed: 42 + i64::from(index), cpu_math: None },
+        info: PictureInfo { index, seed: 42 + i64::from(index), cpu_math: None, merged_loras: false },
         notes: vec![PictureNote::changed("The size was snapped.")],
         image: image(index as u8),
     }

@@ -205,6 +205,7 @@ impl App {
             asks_beside: options.beside.is_some(),
             create: create::State {
                 prompts: PromptHistory::new(settings.prompts.clone()),
+                open_folds: settings.open_folds.clone(),
                 ..create::State::new(settings.preview, pictures_folder)
             },
             devices: devices::State::from_settings(&settings),

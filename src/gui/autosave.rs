@@ -99,6 +99,7 @@ impl Autosave {
             servers: state.devices.servers.iter().map(|server| server.address.to_string()).collect(),
             preload: state.memory.preloading.enabled,
             counts_automatically: state.shared.counts_automatically,
+            open_folds: state.create.open_folds.clone(),
             reserve: state.memory.reserve,
             places_automatically: state.devices.board.automatic.is_on,
             cpu_math: state.memory.cpu_math,

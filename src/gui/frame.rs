@@ -22,6 +22,9 @@ use crate::gui::{
 
 /// Width of the panel on the left, in points.
 const SIDE_WIDTH: f32 = 344.0;
+/// Points that the view keeps beside the panels: where it cannot, the queue takes the place of the
+/// settings.
+const MIN_VIEW_WIDTH: f32 = 300.0;
 
 /// Draws the panel beside the view.
 fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
@@ -60,7 +63,9 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
         });
         return dialogs(ui, state, commands);
     }
-    if !state.shared.hides_side_panel {
+    // Beside both panels the view would have no room.
+    let is_crowded = state.queue.is_open && ui.ctx().content_rect().width() < SIDE_WIDTH + queue::view::WIDTH + MIN_VIEW_WIDTH;
+    if !state.shared.hides_side_panel && !is_crowded {
         Panel::left("settings")
             .resizable(false)
             .exact_size(SIDE_WIDTH)

@@ -85,13 +85,21 @@ impl Shared {
         [self.next.recipe.seamless_x, self.next.recipe.seamless_y]
     }
 
+    /// The settings that suit the chosen model, all others as usual.
+    #[must_use]
+    pub fn usual_recipe(&self) -> Recipe {
+        let mut usual = Recipe::default();
+        if let Some(defaults) = self.model_defaults() {
+            defaults.apply(&mut usual);
+        }
+        usual
+    }
+
     /// Width and height in pixels that suit the chosen model.
     #[must_use]
     pub fn usual_size(&self) -> (u32, u32) {
-        let defaults = self.model_defaults();
-        let usual = Recipe::default();
-        let side = |side: Option<u32>, usual: u32| side.unwrap_or(usual);
-        (side(defaults.and_then(|it| it.width), usual.width), side(defaults.and_then(|it| it.height), usual.height))
+        let usual = self.usual_recipe();
+        (usual.width, usual.height)
     }
 
     /// Settings that suit the chosen model, where they are known.

@@ -217,7 +217,7 @@ impl Studio {
 
     fn picture(&mut self, job: JobId, index: u32, seed: i64) {
         let before = self.app().state.create.session.len();
-        let info = PictureInfo { index, seed, cpu_math: None };
+        let info = PictureInfo { index, seed, cpu_math: None, merged_loras: false };
         self.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: image(64, seed as u8) } });
         self.until("the picture", |app| {
             app.state.create.session.len() > before
@@ -294,12 +294,12 @@ fn ready() -> Recipe {
     recipe
 }
 
-/// A built-in model of three files without contents, called Small, that wants 6 steps at 128x96 and
-/// reads the negative prompt in its prompt.
+/// A built-in model of three files without contents, called Small, that wants 6 steps at 128x96 with a
+/// flow shift of 3, and reads the negative prompt in its prompt.
 fn small_builtin(folder: &Path) -> Arc<Builtin> {
     let text = r#"{"id":"small","name":"Small","description":"Paints lakes.","files":[{"role":"diffusion","filename":"d"},
         {"role":"llm","filename":"l"},{"role":"tae","filename":"t"}],
-        "defaults":{"steps":6,"cfg":1.0,"width":128,"height":96,"preview":"tae","negative_in_prompt":true},
+        "defaults":{"steps":6,"cfg":1.0,"width":128,"height":96,"flow_shift":3.0,"preview":"tae","negative_in_prompt":true},
         "examples":[{"prompt":"a red sunset","seed":11,"picture":"examples/a.png"},
         {"prompt":"golden dunes at dawn","seed":12,"picture":"examples/b.png"}]}"#;
     std::fs::create_dir_all(folder.join("examples")).unwrap();

@@ -51,8 +51,9 @@ impl Group {
     fn tools(self, state: &State) -> Vec<(Icon, Command)> {
         let is_create = state.shared.screen == Screen::Create;
         match self {
-            Self::Picture if is_create && !state.create.session.is_empty() => vec![
-                (Icon::Enlarge, create::Command::Upscale(UpscaleMethod::Plain).into()),
+            // Side by side each picture has its own buttons.
+            Self::Picture if is_create && !state.create.session.is_empty() && !state.create.shows_sheet() => vec![
+                (Icon::Upscale, create::Command::Upscale(UpscaleMethod::Plain).into()),
                 (Icon::Settings, create::Command::Recall(RecallPart::All).into()),
                 (Icon::Picture, create::Command::StartFromShown.into()),
                 (Icon::Copy, create::Command::CopyPicture.into()),
@@ -78,10 +79,11 @@ impl Group {
         }
     }
 
-    /// Width with the line before it, in points.
+    /// Width with the line before it, which the program's has not, in points.
     fn width(self, tools: usize) -> f32 {
         let percent = if self == Self::Zoom { PERCENT_WIDTH + SPACE } else { 0.0 };
-        tools as f32 * (ROW_HEIGHT + SPACE) + percent + 2.0 * GAP + 1.0
+        let line = if self == Self::Program { 0.0 } else { 2.0 * GAP + 1.0 };
+        tools as f32 * (ROW_HEIGHT + SPACE) + percent + line
     }
 }
 
@@ -91,8 +93,8 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
     ui.allocate_ui_with_layout(size, layout, |ui| {
         ui.spacing_mut().item_spacing.x = SPACE;
         let tabs: f32 = Screen::ALL.iter().map(|screen| TabWidth::of(ui, *screen).0 + SPACE).sum();
-        // The queue, and the menus.
-        let always = 3.0 * (ROW_HEIGHT + SPACE) + queue_words(state).map_or(0.0, |words| text_width(ui, &words) + SPACE);
+        // The queue behind a line, and the menus.
+        let always = 2.0 * GAP + 1.0 + 3.0 * (ROW_HEIGHT + SPACE) + queue_words(state).map_or(0.0, |words| text_width(ui, &words) + SPACE);
         let coming = downloads_words(state).map_or(0.0, |words| text_width(ui, &words) + 2.0 * (GAP + ui.spacing().button_padding.x));
         let has_tabs = tabs + always + TAB_MARGIN <= size.x;
         let tabs = if has_tabs { tabs + TAB_MARGIN } else { PERCENT_WIDTH + 2.0 * SPACE };

@@ -267,31 +267,20 @@ fn show_wanted(ui: &Ui, label: &str, rect: egui::Rect, first: egui::Id) {
     }
 }
 
-/// A part of a panel that can be folded, with a line that sums it up while it is.
+/// A part of a panel that can be folded, with a line that sums it up while it is. True in the second
+/// place where the person folds or unfolds it.
 pub(crate) fn fold<R>(
     ui: &mut Ui,
     title: &str,
     summary: &str,
-    is_open_at_first: bool,
-    is_wanted: bool,
+    is_open: bool,
     add: impl FnOnce(&mut Ui) -> R,
-) -> egui::CollapsingResponse<R> {
-    // What the header itself remembers is found within it alone.
-    let id = egui::Id::unique(format!("fold {title}"));
-    let is_open = ui.data(|data| data.get_temp::<bool>(id)).unwrap_or(is_open_at_first);
+) -> (egui::CollapsingResponse<R>, bool) {
     let words = if is_open || summary.is_empty() { title.to_owned() } else { format!("{title}: {summary}") };
-    let fold = egui::CollapsingHeader::new(bold(words))
-        .id_salt(title)
-        .default_open(is_open_at_first)
-        .open(is_wanted.then_some(true))
-        .icon(fold_chevron)
-        .show_unindented(ui, add);
-    let opens = !fold.fully_closed();
-    if opens != is_open {
-        ui.data_mut(|data| data.insert_temp(id, opens));
-        ui.ctx().request_repaint();
-    }
-    fold
+    let header = egui::CollapsingHeader::new(bold(words)).id_salt(title).open(Some(is_open)).icon(fold_chevron);
+    let fold = header.show_unindented(ui, add);
+    let is_pressed = fold.header_response.clicked();
+    (fold, is_pressed)
 }
 
 /// Scale of a slider.

@@ -1,6 +1,7 @@
 //! Reads and writes the settings file. It is written whole or not at all; where it is read, a field
 //! that makes no sense costs itself alone.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -68,7 +69,7 @@ pub fn load(path: &Path) -> LoadedSettings {
 /// Where this program cannot use them.
 pub fn look(path: &Path) -> Result<(Settings, Vec<String>), SettingsProblem> {
     let Some(value) = read_settings_file(path)? else {
-        return Ok((Settings { counts_automatically: true, ..Settings::default() }, Vec::new()));
+        return Ok((Settings { counts_automatically: true, open_folds: BTreeSet::new(), ..Settings::default() }, Vec::new()));
     };
     parse(value).map_err(|error| SettingsProblem::Damaged { path: path.to_owned(), reason: error.to_string() })
 }
@@ -178,8 +179,8 @@ mod tests {
             flash_attention: false,
             init: Some(InitImage { image: ImageSource::File("/tmp/start.png".into()), strength: 0.5 }),
             mask: Some(ImageSource::File("/tmp/mask.png".into())),
-            loras: vec![Lora { path: "/tmp/lora.safetensors".into(), strength: -0.5 }],
-            disabled_loras: vec![Lora { path: "/tmp/oil.safetensors".into(), strength: 0.5 }],
+            loras: vec![Lora::new("/tmp/lora.safetensors".into(), -0.5)],
+            disabled_loras: vec![Lora::new("/tmp/oil.safetensors".into(), 0.5)],
             embeddings: vec!["/tmp/fog.safetensors".into()],
             placement: PlacementText { backend: "all=cpu".into(), max_vram: "6".into(), ..PlacementText::default() },
             ..Recipe::default()
@@ -211,6 +212,7 @@ mod tests {
             servers: vec!["studio.local:50052".into()],
             preload: false,
             counts_automatically: true,
+            open_folds: [crate::settings::Fold::More].into(),
             reserve: Reserve { percent: 20, most_bytes: 3 << 30 },
             cpu_math: Some(CpuMath::F32),
             updates: UpdateSettings { choice: UpdateChoice::Weekly, checked_secs: 1_790_000_000, seen: "1.2.3".parse().ok() },

@@ -45,6 +45,9 @@ pub struct Settings {
     /// As many pictures are made at once as are quick, whatever the recipe says. So at the first
     /// start; a person who has settings keeps their number.
     pub counts_automatically: bool,
+    /// The parts of the settings that are unfolded. None at the first start; a person who has
+    /// settings keeps what was in sight before they could be folded.
+    pub open_folds: BTreeSet<Fold>,
     /// The modules that the planner leaves where they are; `None`: those that the placement's text
     /// names.
     pub pins: Option<BTreeSet<Module>>,
@@ -109,6 +112,15 @@ impl WindowPlace {
         let scale = self.scale.filter(|it| (0.25..=16.0).contains(it));
         (near && size).then_some(Self { scale, ..self })
     }
+}
+
+/// A part of the settings that can be folded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fold {
+    /// Sampler, scheduler and what goes with them.
+    Sampling,
+    /// What few pictures need.
+    More,
 }
 
 /// Light, dark, or as the system has it.

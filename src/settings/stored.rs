@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{NamedPlacement, PreviewChoice, Settings, ThemeChoice, WindowPlace, Zoom};
+use super::{Fold, NamedPlacement, PreviewChoice, Settings, ThemeChoice, WindowPlace, Zoom};
 use atelier_core::placement::{Module, ModuleSet, Reserve, modules_named};
 use atelier_core::recipe::{LocalFile, PlacementText, Stored};
 use atelier_studio::settings_file::VERSION;
@@ -37,6 +37,9 @@ pub(super) struct StoredSettings {
     recipe: Option<Stored<LocalFile>>,
     #[serde(default)]
     counts_automatically: bool,
+    /// Absent where nothing was said.
+    #[serde(default)]
+    open_folds: Option<Vec<String>>,
     #[serde(default)]
     pins: Option<Vec<String>>,
     #[serde(default)]
@@ -134,6 +137,20 @@ impl From<StoredPlacement> for NamedPlacement {
     }
 }
 
+const FOLDS: [Fold; 2] = [Fold::Sampling, Fold::More];
+
+const fn fold_key(fold: Fold) -> &'static str {
+    match fold {
+        Fold::Sampling => "sampling",
+        Fold::More => "more",
+    }
+}
+
+/// What was always in sight before it could be folded.
+pub(super) fn usual_folds() -> BTreeSet<Fold> {
+    BTreeSet::from([Fold::Sampling])
+}
+
 fn keys(modules: &BTreeSet<Module>) -> Vec<String> {
     modules.iter().map(|module| module.key().to_owned()).collect()
 }
@@ -170,6 +187,7 @@ impl From<&Settings> for StoredSettings {
             servers: settings.servers.clone(),
             load_ahead: Some(settings.preload),
             counts_automatically: settings.counts_automatically,
+            open_folds: Some(settings.open_folds.iter().map(|fold| fold_key(*fold).to_owned()).collect()),
             reserve: Some(StoredReserve { percent: settings.reserve.percent, most_bytes: settings.reserve.most_bytes }),
             cpu_math: settings.cpu_math.map(|math| math.name().into()),
             updates: StoredUpdates::from(&settings.updates),
@@ -206,6 +224,9 @@ impl StoredSettings {
             servers: stored.servers,
             preload: stored.load_ahead.unwrap_or(true),
             counts_automatically: stored.counts_automatically,
+            open_folds: stored
+                .open_folds
+                .map_or_else(usual_folds, |keys| FOLDS.into_iter().filter(|fold| keys.iter().any(|it| it == fold_key(*fold))).collect()),
             reserve: stored
                 .reserve
                 .filter(|it| it.percent <= 100)

@@ -91,7 +91,7 @@ pub(crate) fn recipe(prompt: &str, seed: i64) -> Recipe {
 }
 
 pub(crate) fn with_lora(recipe: Recipe, name: &str) -> Recipe {
-    Recipe { loras: vec![Lora { path: format!("/loras/{name}.safetensors").into(), strength: 0.7 }], ..recipe }
+    Recipe { loras: vec![Lora::new(format!("/loras/{name}.safetensors").into(), 0.7)], ..recipe }
 }
 
 pub(crate) fn from_picture(recipe: Recipe, path: &Path) -> Recipe {
@@ -99,7 +99,7 @@ pub(crate) fn from_picture(recipe: Recipe, path: &Path) -> Recipe {
 }
 
 pub(crate) fn write_recipe(path: &Path, recipe: &Recipe) {
-    let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None };
+    let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None, merged_loras: false };
     // Other pixels for each seed, as real pictures have.
     let image = Rgb8::new(8, 6, (0..144).map(|n| (n * 7 + recipe.seed * 31) as u8).collect()).unwrap();
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();

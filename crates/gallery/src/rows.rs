@@ -130,7 +130,7 @@ impl Database {
         let mut statement = self.connection().prepare_cached(sql)?;
         let rows = statement.query_map([id.0], |row| {
             let hash = Some(row.get::<_, String>(1)?).filter(|it| !it.is_empty());
-            Ok(PictureLora { name: row.get(0)?, hash, strength: row.get::<_, f64>(2)? as f32 })
+            Ok(PictureLora::new(row.get(0)?, hash, row.get::<_, f64>(2)? as f32))
         })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }

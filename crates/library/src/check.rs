@@ -33,6 +33,8 @@ pub struct Checked {
     pub reads_control: bool,
     /// False where the VAE has no encoder, and pictures cannot be started from.
     pub encodes_pictures: bool,
+    /// True where most of the diffusion module's weights have fewer bits than 16.
+    pub has_few_bits: bool,
     /// True with a `PhotoMaker` v2, which reads features of faces beside pictures.
     pub needs_id_embedding: bool,
     /// The files in the roles that they have, which may be others than those they were given in;
@@ -86,6 +88,10 @@ impl HeaderCache {
         let looks_at_references = set.main_role().and_then(|role| set.known(role)).is_some_and(|known| known.kind.looks_at_references);
         let sees_start_picture = set.main_role().and_then(|role| set.known(role)).is_some_and(|known| known.kind.sees_start_picture);
         let reads_control = set.main_role().and_then(|role| set.known(role)).is_some_and(|known| known.kind.reads_control);
+        let has_few_bits = set
+            .main_role()
+            .and_then(|role| set.known(role))
+            .is_some_and(|known| !["F32", "F16", "BF16"].contains(&known.kind.quantisation.as_str()));
         let needs_id_embedding = set
             .known(FileRole::Photomaker)
             .is_some_and(|known| known.header.tensors.iter().any(|tensor| tensor.name.contains(PHOTOMAKER_V2)));
@@ -99,6 +105,7 @@ impl HeaderCache {
             sees_start_picture,
             reads_control,
             encodes_pictures,
+            has_few_bits,
             needs_id_embedding,
             files,
             adapters,

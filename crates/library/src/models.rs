@@ -213,7 +213,7 @@ impl Installed {
             ));
         }
         let loras = self.manifest.files.iter().filter(|it| it.role == Role::Lora);
-        let loras = loras.map(|it| Lora { path: it.filename.in_folder(&self.folder), strength: 1.0 }).collect();
+        let loras = loras.map(|it| Lora::new(it.filename.in_folder(&self.folder), 1.0)).collect();
         Ok(Runnable { id: id.clone(), name: name.clone(), files: files.clone(), loras, defaults: defaults.clone() })
     }
 }

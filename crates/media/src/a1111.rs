@@ -8,7 +8,9 @@
 use std::fmt;
 use std::path::Path;
 
-use atelier_core::recipe::{FileRole, LatentUpscaler, PictureInfo, Preprocessor, Recipe, Rng, Sampler, Scheduler, SeedBlend, take_loras};
+use atelier_core::recipe::{
+    FileRole, LatentUpscaler, LoraStrengths, PictureInfo, Preprocessor, Recipe, Rng, Sampler, Scheduler, SeedBlend, take_loras,
+};
 
 /// Fewer pairs than this are a line of prose.
 const FEWEST_PAIRS: usize = 3;
@@ -39,7 +41,7 @@ impl Parameters {
         let mut it = Self { prompt: recipe.prompt.clone(), negative_prompt: recipe.negative_prompt.clone(), ..Self::default() };
         for lora in &recipe.loras {
             if let Some(name) = lora.path.file_stem() {
-                let tag = format!(" <lora:{}:{}>", name.to_string_lossy(), lora.strength);
+                let tag = format!(" <lora:{}:{}>", name.to_string_lossy(), lora.strengths());
                 it.prompt.push_str(&tag);
             }
         }
@@ -85,6 +87,9 @@ impl Parameters {
             }
             (None, Some(init)) => it.push("Denoising strength", init.strength),
             (None, None) => {}
+        }
+        if let Some(upscale) = &recipe.upscale {
+            it.push("Postprocess upscaler", stem(Some(upscale.model.as_path())).unwrap_or_default());
         }
         if let Some(layers) = recipe.clip_skip {
             it.push("Clip skip", layers);
@@ -132,7 +137,7 @@ impl Parameters {
     /// A recipe as far as the text tells it: without files, and without what the engine does not
     /// have. Adapters that the prompt names are taken out of it and returned by name and strength.
     #[must_use]
-    pub fn to_recipe(&self) -> (Recipe, Vec<(String, f32)>) {
+    pub fn to_recipe(&self) -> (Recipe, Vec<(String, LoraStrengths)>) {
         let mut recipe = Recipe { negative_prompt: self.negative_prompt.clone(), ..Recipe::default() };
         let (prompt, loras) = take_loras(&self.prompt);
         recipe.prompt = prompt;
@@ -435,7 +440,7 @@ mod tests {
         assert_eq!(it.get("Lora hashes"), Some("detail: 0a1b2c3d4e5f"));
         let (recipe, loras) = it.to_recipe();
         assert_eq!(recipe.prompt, "a castle, (stone:1.2),\nsecond line");
-        assert_eq!(loras, [("detail".to_owned(), 0.8)]);
+        assert_eq!(loras, [("detail".to_owned(), LoraStrengths::same(0.8))]);
         assert_eq!((recipe.steps, recipe.guidance, recipe.seed), (28, 6.5, 3_305_821_237));
         assert_eq!((recipe.width, recipe.height, recipe.clip_skip), (768, 1152, Some(2)));
         assert_eq!((recipe.sampler, recipe.scheduler), (Some(Sampler::Dpmpp2m), Some(Scheduler::Karras)));
@@ -504,20 +509,56 @@ mod tests {
         recipe.image_guidance = Some(1.5);
         (recipe.seamless_x, recipe.seamless_y) = (true, true);
         recipe.init = Some(InitImage { image: ImageSource::File("/home/someone/in.png".into()), strength: 0.6 });
-        recipe.loras = vec![Lora { path: PathBuf::from("/home/someone/loras/ink.safetensors"), strength: 0.5 }];
-        let text = format(&Parameters::of(&recipe, None, PictureInfo { index: 1, seed: 43, cpu_math: None }, 640, 480));
+        recipe.loras = vec![Lora { encoder_strength: Some(0.25), ..Lora::new(PathBuf::from("/home/someone/loras/ink.safetensors"), 0.5) }];
+        let text =
+            format(&Parameters::of(&recipe, None, PictureInfo { index: 1, seed: 43, cpu_math: None, merged_loras: false }, 640, 480));
         assert!(
             text.starts_with(
-                "a lake <lora:ink:0.5>\nSteps: 20, Sampler: DPM++ 2S a, Schedule type: SGM Uniform, CFG scale: 1.5, Seed: 43, \
+                "a lake <lora:ink:0.25:0.5>\nSteps: 20, Sampler: DPM++ 2S a, Schedule type: SGM Uniform, CFG scale: 1.5, Seed: 43, \
                  Size: 640x480, RNG: CPU, Model: z_image, Denoising strength: 0.6, "
             ),
             "{text}"
         );
         assert!(!text.contains("someone"), "{text}");
         let (back, loras) = parse(&text).to_recipe();
-        assert_eq!(loras, [("ink".to_owned(), 0.5)]);
+        assert_eq!(loras, [("ink".to_owned(), LoraStrengths::new(0.5, 0.25))]);
         let made = Recipe { seed: 43, width: 640, height: 480, init: None, loras: Vec::new(), files: back.files.clone(), ..recipe };
         assert_eq!(back, made);
+    }
+
+    /// Each setting that A1111 has a field for by itself, written and read again.
+    #[test]
+    fn every_setting_with_a_field_comes_back() {
+        let usual = Recipe { seed: 7, ..Recipe::default() };
+        let with = |change: &dyn Fn(&mut Recipe)| {
+            let mut recipe = usual.clone();
+            change(&mut recipe);
+            recipe
+        };
+        let changes: [&dyn Fn(&mut Recipe); 15] = [
+            &|it| it.prompt = "a (red:1.2) lake".into(),
+            &|it| it.negative_prompt = "fog".into(),
+            &|it| (it.width, it.height) = (640, 384),
+            &|it| it.steps = 9,
+            &|it| it.guidance = 3.5,
+            &|it| it.distilled_guidance = 4.5,
+            &|it| it.sampler = Some(Sampler::Dpmpp2m),
+            &|it| it.scheduler = Some(Scheduler::Karras),
+            &|it| it.eta = Some(0.5),
+            &|it| it.flow_shift = Some(5.0),
+            &|it| it.clip_skip = Some(2),
+            &|it| it.seed_blend = Some(SeedBlend { seed: 9, amount: 0.25 }),
+            &|it| it.rng = Rng::Cpu,
+            &|it| it.image_guidance = Some(1.5),
+            &|it| (it.seamless_x, it.seamless_y) = (true, true),
+        ];
+        for change in changes {
+            let recipe = with(change);
+            assert_ne!(recipe, usual);
+            let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None, merged_loras: false };
+            let text = format(&Parameters::of(&recipe, None, info, recipe.width, recipe.height));
+            assert_eq!(parse(&text).to_recipe().0, recipe, "{text}");
+        }
     }
 
     #[test]

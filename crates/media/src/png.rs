@@ -188,7 +188,7 @@ mod tests {
     use super::*;
     use atelier_core::recipe::FileRole;
 
-    const INFO: PictureInfo = PictureInfo { index: 0, seed: 42, cpu_math: None };
+    const INFO: PictureInfo = PictureInfo { index: 0, seed: 42, cpu_math: None, merged_loras: false };
 
     fn image() -> Rgb8 {
         Rgb8::new(3, 2, (0..18).map(|n| n * 14).collect()).unwrap()

@@ -14,7 +14,7 @@ use atelier_core::cpu_math::CpuMath;
 use atelier_core::json::has_more_values;
 use atelier_core::picture_note::{NoteKind, PictureNote};
 use atelier_core::placement::Change;
-use atelier_core::recipe::{PictureInfo, Recipe, RequiredFile, Stored, StoredFile, bare_name};
+use atelier_core::recipe::{LoraMode, PictureInfo, Recipe, RequiredFile, Stored, StoredFile, bare_name};
 
 /// The version that this program writes.
 const VERSION: u32 = 1;
@@ -103,7 +103,7 @@ struct StoredUpscale {
 
 impl Default for StoredRecipe {
     fn default() -> Self {
-        Self::of(&Recipe::default(), PictureInfo { index: 0, seed: -1, cpu_math: None }, 512, 512, |_| 0)
+        Self::of(&Recipe::default(), PictureInfo { index: 0, seed: -1, cpu_math: None, merged_loras: false }, 512, 512, |_| 0)
     }
 }
 
@@ -140,6 +140,9 @@ impl StoredRecipe {
         };
         let (width, height) = if recipe.has_own_size() { (recipe.width, recipe.height) } else { (width, height) };
         let mut used = Recipe { width, height, seed: info.seed, last_step: recipe.draft_step(), ..recipe.clone() };
+        if used.lora_mode == LoraMode::Auto && info.merged_loras {
+            used.lora_mode = LoraMode::Immediately;
+        }
         used.embeddings = recipe.used_embeddings().map(Path::to_owned).collect();
         Self {
             version: VERSION,
@@ -234,7 +237,7 @@ mod tests {
         SeedBlend,
     };
 
-    const INFO: PictureInfo = PictureInfo { index: 2, seed: 44, cpu_math: Some(CpuMath::Bf16) };
+    const INFO: PictureInfo = PictureInfo { index: 2, seed: 44, cpu_math: Some(CpuMath::Bf16), merged_loras: false };
 
     fn full() -> Recipe {
         let mut recipe = Recipe {
@@ -270,7 +273,7 @@ mod tests {
                 style_strength: 35.0,
                 id_embedding: Some("/home/someone/id_embeds.bin".into()),
             },
-            loras: vec![Lora { path: "/home/someone/loras/ink.safetensors".into(), strength: 0.7 }],
+            loras: vec![Lora::new("/home/someone/loras/ink.safetensors".into(), 0.7)],
             embeddings: vec!["/home/someone/embeddings/fog.safetensors".into()],
             placement: PlacementText { backend: "te=RPC0[10.0.0.4:50052]".into(), ..PlacementText::default() },
             threads: Some(3),

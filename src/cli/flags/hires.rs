@@ -2,13 +2,14 @@
 
 #![allow(clippy::doc_markdown, reason = "the documentation of a flag is its help text, in which backticks would show")]
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::Args;
 
 use super::guidance::{List, list};
 use super::{finite, unit};
-use atelier_core::recipe::{Hires, LatentUpscaler, RedrawTiles};
+use atelier_core::recipe::{Hires, LatentUpscaler, RedrawTiles, Upscale};
 
 const LARGER: &str = "Upscaling";
 
@@ -45,9 +46,22 @@ pub(in crate::cli) struct HiresFlags {
     /// Upscaler (ESRGAN model): a file, or the ID of an upscaler in the library [default: Lanczos]
     #[arg(long, value_name = "ID|FILE", requires = "hires", help_heading = LARGER)]
     pub(in crate::cli) upscaler: Option<PathBuf>,
+    /// Side of the upscaler's tiles in pixels, 32 to 2048 [default: 128]
+    #[arg(long, value_name = "N", value_parser = upscaler_tile, requires = "upscaler", help_heading = LARGER)]
+    pub(in crate::cli) hires_upscale_tile_size: Option<u32>,
+    /// Upscale the finished picture by this ESRGAN model, to the model's own factor: a file, or the ID
+    /// of an upscaler in the library
+    #[arg(long, value_name = "ID|FILE", help_heading = LARGER)]
+    pub(in crate::cli) upscale_model: Option<PathBuf>,
+    /// Times that the finished picture is upscaled, 1 to 4 [default: 1]
+    #[arg(long, value_name = "N", value_parser = upscale_times, requires = "upscale_model", help_heading = LARGER)]
+    pub(in crate::cli) upscale_repeats: Option<u32>,
+    /// Side of the tiles in which the finished picture is upscaled in pixels, 32 to 2048 [default: 128]
+    #[arg(long, value_name = "N", value_parser = upscaler_tile, requires = "upscale_model", help_heading = LARGER)]
+    pub(in crate::cli) upscale_tile_size: Option<u32>,
     /// Allow an upscaler that is a pickle file (.pth). Pickle files can execute code: use this only
     /// if you trust the author
-    #[arg(long, requires = "upscaler", help_heading = LARGER)]
+    #[arg(long, help_heading = LARGER)]
     pub(in crate::cli) allow_pickle: bool,
 }
 
@@ -73,6 +87,21 @@ fn latent_help() -> String {
 fn side(text: &str) -> Result<u32, String> {
     let (least, most) = Hires::SIDES;
     text.parse().ok().filter(|side| (least..=most).contains(side)).ok_or_else(|| format!("write a number from {least} to {most}"))
+}
+
+fn upscaler_tile(text: &str) -> Result<u32, String> {
+    within_range(text, &Upscale::TILES)
+}
+
+fn upscale_times(text: &str) -> Result<u32, String> {
+    within_range(text, &Upscale::REPEATS)
+}
+
+fn within_range(text: &str, range: &RangeInclusive<u32>) -> Result<u32, String> {
+    text.parse()
+        .ok()
+        .filter(|value| range.contains(value))
+        .ok_or_else(|| format!("write a number from {} to {}", range.start(), range.end()))
 }
 
 /// 0 is the model's own.

@@ -34,7 +34,7 @@ use atelier_core::cpu_math::{CpuMath, UnknownCpuMath};
 use atelier_core::device::SimulatedDevices;
 use atelier_core::placement::{ModuleSet, one_device};
 use atelier_core::recipe::{
-    ControlImage, Lora, PredictionType, Preprocessor, ROWS, Recipe, Rng, Row, SHARE, Sampler, Scheduler, kept_seed,
+    ControlImage, Lora, LoraMode, LoraStrengths, PredictionType, Preprocessor, ROWS, Recipe, Rng, Row, SHARE, Sampler, Scheduler, kept_seed,
 };
 use atelier_engine::{DEFAULT_PORT, ServerAddress};
 
@@ -264,8 +264,10 @@ pub(super) struct ModelFlags {
     #[arg(long, value_name = "FILE", help_heading = MODEL)]
     pub(super) photo_maker: Option<PathBuf>,
     /// Low-rank adapter and its strength (1 where none is given); may be repeated
-    #[arg(long, value_name = "FILE[:STRENGTH]", value_parser = lora, help_heading = MODEL)]
+    #[arg(long, value_name = "FILE[[:ENCODER]:STRENGTH]", value_parser = lora, help_heading = MODEL)]
     pub(super) lora: Vec<Lora>,
+    #[arg(long, value_name = "MODE", help_heading = MODEL, help = one_of(ROWS.lora_mode.help(), LoraMode::ALL.iter().map(|it| it.key())))]
+    pub(super) lora_apply_mode: Option<LoraMode>,
     /// Embedding (textual inversion): works where a prompt has the name of the file without its
     /// extension; may be repeated
     #[arg(long, value_name = "FILE", help_heading = MODEL)]
@@ -709,15 +711,21 @@ fn unit(text: &str) -> Result<f32, String> {
     finite(text).ok().filter(|value| SHARE.contains(value)).ok_or_else(|| "write a number from 0 to 1".to_owned())
 }
 
-/// `FILE` or `FILE:STRENGTH`. A colon that no number follows belongs to the file's name, as in
-/// `C:\ink.safetensors`.
+/// `FILE`, `FILE:STRENGTH` or `FILE:ENCODER:STRENGTH`, as tags have them. A colon that no number
+/// follows belongs to the file's name, as in `C:\ink.safetensors`.
 fn lora(text: &str) -> Result<Lora, String> {
-    let split = text.rsplit_once(':').and_then(|(path, strength)| Some((path, finite(strength).ok()?)));
-    let (path, strength) = split.unwrap_or((text, 1.0));
+    let number = |text: &'_ str| text.rsplit_once(':').and_then(|(rest, number)| Some((rest.to_owned(), finite(number).ok()?)));
+    let (path, strengths) = match number(text) {
+        None => (text.to_owned(), LoraStrengths::same(1.0)),
+        Some((rest, strength)) => match number(&rest) {
+            None => (rest, LoraStrengths::same(strength)),
+            Some((path, encoder)) => (path, LoraStrengths::new(strength, encoder)),
+        },
+    };
     if path.is_empty() {
         return Err("name a file".to_owned());
     }
-    Ok(Lora { path: path.into(), strength })
+    Ok(Lora::with_strengths(path.into(), strengths))
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ impl World {
     fn write(&self, name: &str, prompt: &str, seed: i64) {
         let recipe = Recipe { prompt: prompt.into(), seed, ..Recipe::default() };
         let image = Rgb8::new(8, 4, (0..96).map(|n| (n + seed * 9) as u8).collect()).unwrap();
-        let info = PictureInfo { index: 0, seed, cpu_math: None };
+        let info = PictureInfo { index: 0, seed, cpu_math: None, merged_loras: false };
         fs::create_dir_all(Path::new(&self.at(name)).parent().unwrap()).unwrap();
         write_picture(Path::new(&self.at(name)), &image, &Metadata::of(&recipe, None, info, &[], &image)).unwrap();
     }

@@ -60,6 +60,8 @@ pub struct InspectedLora {
     pub name: String,
     pub hash: Option<String>,
     pub strength: f32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoder_strength: Option<f32>,
 }
 
 /// A text of the file.
@@ -120,7 +122,12 @@ impl Inspected {
             loras: settings
                 .loras
                 .into_iter()
-                .map(|lora| InspectedLora { name: lora.name, hash: lora.hash, strength: lora.strength })
+                .map(|lora| InspectedLora {
+                    name: lora.name,
+                    hash: lora.hash,
+                    strength: lora.strength,
+                    encoder_strength: lora.encoder_strength,
+                })
                 .collect(),
             raw_texts: settings.raw_texts.into_iter().map(|(key, text)| InspectedText { key, text }).collect(),
             unknown_fields: settings.not_understood.into_iter().map(|(name, value)| InspectedField { name, value }).collect(),

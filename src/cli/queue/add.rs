@@ -76,6 +76,9 @@ fn make_absolute(recipe: &mut Recipe) {
     if let Some(upscaler) = recipe.hires.as_mut().and_then(|hires| hires.upscaler.as_mut()) {
         *upscaler = absolute_or_same(upscaler);
     }
+    if let Some(upscale) = &mut recipe.upscale {
+        upscale.model = absolute_or_same(&upscale.model);
+    }
     if let Some(path) = &mut recipe.person.id_embedding {
         *path = absolute_or_same(path);
     }

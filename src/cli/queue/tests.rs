@@ -25,7 +25,7 @@ fn painter(engine: &EngineEnd) {
         let begin = Begin { width: 64, height: 64, steps: 1, seeds: vec![7], notes: Vec::new() };
         engine.send(Event::Begin { job, begin });
         let image = Arc::new(Rgb8::new(64, 64, vec![9; 64 * 64 * 3]).unwrap());
-        let info = PictureInfo { index: 0, seed: 7, cpu_math: None };
+        let info = PictureInfo { index: 0, seed: 7, cpu_math: None, merged_loras: false };
         engine.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image } });
         engine.send(Event::End { job, end: End::Done { pictures: vec![info], timings: Timings::default(), notes: Vec::new() } });
     }

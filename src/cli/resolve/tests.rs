@@ -7,8 +7,8 @@ use super::*;
 use atelier_core::canvas::StartFit;
 use atelier_core::placement::{Module, ModuleSet, parse_backend, parse_params_backend};
 use atelier_core::recipe::{
-    CacheMode, Hires, LatentUpscaler, Person, PredictionType, Preprocessor, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers,
-    StepCache, TensorType, VaeFormat,
+    CacheMode, Hires, LatentUpscaler, LoraMode, Person, PredictionType, Preprocessor, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend,
+    SkipLayers, StepCache, TensorType, Upscale, VaeFormat,
 };
 
 fn job(args: &[&str]) -> Result<ResolvedJob, UsageError> {
@@ -22,7 +22,7 @@ fn find(name: &str) -> Result<Runnable, UsageError> {
     }
     let files = ModelFiles::from_iter([(FileRole::Diffusion, "/m/d.gguf".into()), (FileRole::Vae, "/m/v.gguf".into())]);
     let defaults = atelier_library::Defaults { steps: Some(6), ..atelier_library::Defaults::default() };
-    let loras = vec![Lora { path: "/m/l.gguf".into(), strength: 1.0 }];
+    let loras = vec![Lora::new("/m/l.gguf".into(), 1.0)];
     Ok(Runnable { id: "mine".into(), name: "Mine".into(), files, loras, defaults })
 }
 
@@ -177,7 +177,7 @@ fn loras_that_the_prompt_names_are_found_in_the_library_and_leave_the_prompt() {
     let Task::Generate { recipe, .. } = of("a lake <lora:ink:0.8>, still<lora:oil>").unwrap().task else { panic!() };
     let expected = [("b.gguf", 1.0), ("/l/ink.safetensors", 0.8), ("/l/oil.safetensors", 1.0)];
     assert_eq!(recipe.prompt, "a lake, still");
-    assert_eq!(recipe.loras, expected.map(|(path, strength)| Lora { path: path.into(), strength }));
+    assert_eq!(recipe.loras, expected.map(|(path, strength)| Lora::new(path.into(), strength)));
     let missing = of("a lake <lora:pen:1>").unwrap_err();
     assert!(missing.is_missing_resource() && missing.to_string() == "There is no LoRA named pen. Look.");
 }
@@ -402,6 +402,14 @@ fn every_flag_reaches_the_recipe() {
         "--tensor-type-rules",
         "^vae=f16",
         "--mmap",
+        "--lora-apply-mode",
+        "at_runtime",
+        "--upscale-model",
+        "/up/x4.gguf",
+        "--upscale-repeats",
+        "2",
+        "--upscale-tile-size",
+        "64",
         "--increase-ref-index",
         "--disable-auto-resize-ref-image",
     ]);
@@ -494,7 +502,9 @@ fn every_flag_reaches_the_recipe() {
             preprocessor: Some(Preprocessor::Scribble),
         }),
         person: Person::default(),
-        loras: vec![Lora { path: "a".into(), strength: 0.5 }, Lora { path: "b".into(), strength: 1.0 }],
+        loras: vec![Lora { encoder_strength: Some(0.25), ..Lora::new("a".into(), 0.5) }, Lora::new("b".into(), 1.0)],
+        lora_mode: LoraMode::AtRuntime,
+        upscale: Some(Upscale { repeats: 2, tile_size: Some(64), ..Upscale::by("/up/x4.gguf".into()) }),
         disabled_loras: Vec::new(),
         embeddings: vec!["fog.safetensors".into()],
         placement,
@@ -642,8 +652,8 @@ fn the_device_flags_of_an_early_sd_cli_are_a_placement() {
 
 #[test]
 fn a_pasted_command_stands_for_all_settings_and_keeps_what_it_lacks_in_sight() {
-    let it = job(&["generate", "--from-command", "sd-cli -m m.gguf -p 'a cat' --steps 4 --color", "-o", "x.png"]).unwrap();
-    assert_eq!(it.notes, ["left out: --color: Atelier does not have this setting"]);
+    let it = job(&["generate", "--from-command", "sd-cli -m m.gguf -p 'a cat' --steps 4 --fps 9", "-o", "x.png"]).unwrap();
+    assert_eq!(it.notes, ["left out: --fps 9: Atelier makes no videos"]);
     let Task::Generate { recipe, .. } = it.task else { panic!("no recipe") };
     assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.seed), ("a cat", 4, 42));
     assert!(matches!(job(&["generate", "--from-command", "sd-cli -p 'a cat'"]), Err(UsageError::NoModel)));

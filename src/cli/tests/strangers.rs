@@ -62,7 +62,7 @@ fn pictures(home: &Path) -> Vec<PathBuf> {
             ..Recipe::default()
         };
         let image = Rgb8::new(8, 4, vec![seed as u8; 96]).unwrap();
-        let info = PictureInfo { index: 0, seed: seed as i64, cpu_math: None };
+        let info = PictureInfo { index: 0, seed: seed as i64, cpu_math: None, merged_loras: false };
         let path = folder.join(format!("{}.png", name(text)));
         write_picture(&path, &image, &Metadata::of(&recipe, Some(all()), info, &[], &image)).unwrap();
         path

@@ -74,9 +74,7 @@ pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<
         }
     }
     take_files(parts, context);
-    for note in context.shared.next.take_prompt_loras() {
-        context.notice(note);
-    }
+    context.shared.next.take_prompt_loras();
     if !lines.is_empty() {
         context.notice(lines.join("\n"));
     }

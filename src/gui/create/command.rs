@@ -17,7 +17,7 @@ use crate::gui::feature_command::FeatureCommand;
 use crate::gui::shared::{Screen, Shared};
 use crate::gui::shortcut::Shortcut;
 use crate::gui::viewport::View;
-use crate::settings::PreviewChoice;
+use crate::settings::{Fold, PreviewChoice};
 use atelier_core::placement::Change;
 use atelier_core::recipe::{FileRole, ImageSource, RecallPart, Recipe};
 use atelier_engine::JobId;
@@ -60,6 +60,8 @@ pub enum Command {
     ShowSetting(usize),
     /// The setting that was asked for is in sight.
     SettingShown,
+    /// Unfold a part of the settings, or fold it.
+    SetFold(Fold, bool),
     /// Draw a random seed and keep it.
     RollSeed,
     /// Keep the last seed, or draw a new one for each picture again.
@@ -322,6 +324,7 @@ impl FeatureCommand for Command {
             }
             Self::SwapSides => ("Swap width and height", "Switch between portrait and landscape."),
             Self::ShowSetting(number) => PANEL_SETTINGS.get(*number).map_or(("", ""), PanelSetting::words),
+            Self::SetFold(fold, opens) => (fold.label(*opens), "Show these settings, or a line that sums them up."),
             Self::SettingShown => ("Shown", "The setting is in sight."),
             Self::RollSeed => ("Roll a new seed", "Choose a random seed and keep it for the next pictures."),
             Self::LockSeed => {
@@ -543,6 +546,7 @@ impl FeatureCommand for Command {
             | Self::SwapSides
             | Self::ResetSettings
             | Self::SettingShown
+            | Self::SetFold(..)
             | Self::SetSaveDialog(_)
             | Self::RollSeed
             | Self::LockSeed

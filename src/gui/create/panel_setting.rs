@@ -1,15 +1,19 @@
 //! The settings of the panel that the command palette finds: the names of their rows, and what
 //! other programs call them. Pure.
 
+use crate::settings::Fold;
 use atelier_core::recipe::FamilySetting;
 
-/// A folded part of the panel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fold {
-    /// Sampler, scheduler and what goes with them.
-    Sampling,
-    /// What few pictures need.
-    More,
+impl Fold {
+    /// Label of the command that folds it, or unfolds it.
+    pub(crate) const fn label(self, opens: bool) -> &'static str {
+        match (self, opens) {
+            (Self::Sampling, true) => "Unfold sampling",
+            (Self::Sampling, false) => "Fold sampling",
+            (Self::More, true) => "Unfold more settings",
+            (Self::More, false) => "Fold more settings",
+        }
+    }
 }
 
 /// A setting: the name of its row, where that is folded, and the words of its command.
@@ -82,6 +86,7 @@ panel_settings! {
     "Type rules", More, "type rules", "Show number types by the names of weights (tensor type rules).";
     "Noise", More, "noise generator", "Show the random number generator of the noise (RNG, GPU or CPU noise).";
     "Sampler noise", More, "sampler's noise generator", "Show the random number generator of what samplers add (sampler RNG).";
+    "LoRAs", More, "LoRA mode", "Show when LoRAs are applied (merge, bake, at run time).";
     "Threads", More, "threads", "Show how many CPU threads compute.";
     "Loading", More, "map files", "Show whether model files are mapped into memory (mmap).";
     "VAE tiling", More, "VAE tiling", "Show decoding in tiles (tiled VAE, tile size, tile overlap).";

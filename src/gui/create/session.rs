@@ -348,7 +348,7 @@ mod tests {
         let pixels = Rgb8::new(side, side, vec![0; (side * side * 3) as usize]).unwrap();
         session.push(
             Recipe { batch_count: 4, ..Recipe::default() },
-            PictureInfo { index: 0, seed, cpu_math: None },
+            PictureInfo { index: 0, seed, cpu_math: None, merged_loras: false },
             Vec::new(),
             Arc::new(pixels),
         )
@@ -374,7 +374,7 @@ mod tests {
             not_understood: Vec::new(),
             differences: Vec::new(),
             missing: Vec::new(),
-            info: PictureInfo { index: 0, seed: 3, cpu_math: None },
+            info: PictureInfo { index: 0, seed: 3, cpu_math: None, merged_loras: false },
             notes: Vec::new(),
             width: 1,
             height: 1,

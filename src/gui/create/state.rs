@@ -17,7 +17,7 @@ use crate::gui::create::sheet::Sheet;
 use crate::gui::create::step_previews::{ShownStep, StepPreviews};
 use crate::gui::shared::Shared;
 use crate::gui::viewport::{View, canvas_rect, shows_pixels};
-use crate::settings::PreviewChoice;
+use crate::settings::{Fold, PreviewChoice};
 use atelier_core::advice::Advice;
 use atelier_core::recipe::Recipe;
 use atelier_engine::PreviewOptions;
@@ -56,6 +56,8 @@ pub struct State {
     pub pictures_folder: PathBuf,
     /// Prompts of earlier pictures.
     pub prompts: PromptHistory,
+    /// The parts of the settings that are unfolded.
+    pub open_folds: BTreeSet<Fold>,
     /// Number of the setting that is to be brought into sight.
     pub wanted_setting: Option<usize>,
     /// Search of the list of LoRAs.
@@ -118,6 +120,7 @@ impl State {
             shows_notes: true,
             pictures_folder,
             prompts: PromptHistory::default(),
+            open_folds: BTreeSet::new(),
             wanted_setting: None,
             lora_search: String::new(),
             dropped: None,

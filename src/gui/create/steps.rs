@@ -158,7 +158,7 @@ mod tests {
     fn a_branch_has_the_settings_of_its_parent_but_for_those_that_may_change() {
         let mut parent = Recipe { prompt: "a lake".into(), seed: 7, steps: 9, width: 64, guidance: 3.0, ..Recipe::default() };
         parent.files.set(FileRole::Model, "a.safetensors");
-        let lora = |path: &str| vec![Lora { path: path.into(), strength: 1.0 }];
+        let lora = |path: &str| vec![Lora::new(path.into(), 1.0)];
         parent.loras = lora("ink");
         let now = Recipe { prompt: "night".into(), guidance: 5.0, loras: lora("oil"), files: parent.files.clone(), ..Recipe::default() };
         let branch = |now: &Recipe| {

@@ -99,9 +99,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             context.shared.next.recipe = *recipe;
             // A tag that was just completed becomes a LoRA of the recipe.
             if is_prompt {
-                for note in context.shared.next.take_prompt_loras() {
-                    context.notice(note);
-                }
+                context.shared.next.take_prompt_loras();
             }
         }
         Command::ResetSettings => {
@@ -121,9 +119,12 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             if let Some(setting) = PANEL_SETTINGS.get(number) {
                 context.shared.screen = Screen::Create;
                 state.wanted_setting = Some(number);
+                state.open_folds.insert(setting.fold);
                 widgets::want_row(context.egui, setting.row);
             }
         }
+        Command::SetFold(fold, true) => drop(state.open_folds.insert(fold)),
+        Command::SetFold(fold, false) => drop(state.open_folds.remove(&fold)),
         Command::SettingShown => state.wanted_setting = None,
         Command::RollSeed => context.shared.next.recipe.seed = random_seed(),
         Command::LockSeed => {
@@ -180,9 +181,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::TypePath(path) => state.typed_path = path,
         Command::AddLora => choose_one(FileDialog::file("Choose a LoRA").models(), context, |path, _, context| {
             context.shared.next.use_lora(path);
-            for note in context.shared.next.take_prompt_loras() {
-                context.notice(note);
-            }
+            context.shared.next.take_prompt_loras();
         }),
         Command::UseLora(path) => context.shared.next.use_lora(path),
         Command::AddEmbedding => {

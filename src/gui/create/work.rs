@@ -109,7 +109,7 @@ pub(crate) fn save_as(target: &Path, picture: &SavedPicture, quality: u8, replac
         // The kept file knows most about itself.
         (Some(kept), _) if kept.is_file() => export_bytes(kept, format, true)?,
         (_, Some(pixels)) if format == ExportFormat::Png => {
-            let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None };
+            let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None, merged_loras: false };
             results::encode_picture(recipe, info, notes, pixels)?
         }
         (_, Some(pixels)) => export_pixels(pixels, format)?,
@@ -138,7 +138,7 @@ mod tests {
     /// A picture in its folder, and that folder.
     fn kept() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
-        let info = PictureInfo { index: 0, seed: 42, cpu_math: None };
+        let info = PictureInfo { index: 0, seed: 42, cpu_math: None, merged_loras: false };
         let recipe = Recipe { prompt: "a lake at dawn".into(), ..Recipe::default() };
         let kept = results::store_picture(folder.path(), &recipe, info, &[], &picture(8)).unwrap();
         (folder, kept)

@@ -68,7 +68,7 @@ pub fn setting_values(picture: &PictureDetails) -> Vec<(&'static str, String)> {
     let settings = &picture.settings;
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     let model = settings.model.as_ref();
-    let loras: Vec<String> = settings.loras.iter().map(|lora| format!("{} {}", lora.name, lora.strength)).collect();
+    let loras: Vec<String> = settings.loras.iter().map(|lora| format!("{} {}", lora.name, lora.strengths())).collect();
     vec![
         ("Prompt", text(&settings.prompt)),
         ("Negative prompt", text(&settings.negative_prompt)),

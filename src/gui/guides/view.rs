@@ -8,7 +8,6 @@ use eframe::egui::{
 };
 
 use crate::gui::command::Commands;
-use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::guides::command::Command;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
@@ -163,14 +162,15 @@ fn add_menu(ui: &mut Ui, state: &State, recipe: &Recipe, commands: &mut Commands
     let hover = "Add a start, reference or control picture. You can also drop or paste one, or choose one in the gallery.";
     let button = bare_icon(ui, Icon::Plus, "Add a guide").on_hover_text(hover);
     Popup::menu(&button).accessible_name("Add a guide").show(|ui| {
-        let start = recipe.init.is_none().then_some(("Start picture…", Command::ChooseStart));
-        let control =
-            (state.shared.next.takes_control() && recipe.control.is_none()).then_some(("Control picture…", Command::ChooseControl));
-        let reference = state.shared.takes_references().is_ok().then_some(("Reference picture…", Command::AddReference));
-        let person = state.shared.takes_person().is_ok().then_some(("Picture of a person…", Command::AddPerson));
-        for (words, command) in start.into_iter().chain(reference).chain(control).chain(person) {
-            let name = command.label();
-            command_control(ui, state, commands, command, |ui| ui.button(words).accessible_name(name));
+        if recipe.init.is_none() {
+            let words = "Choose a picture to start from";
+            command_control(ui, state, commands, Command::ChooseStart, |ui| ui.button(words));
+        }
+        let control = (state.shared.next.takes_control() && recipe.control.is_none()).then_some(Command::ChooseControl);
+        let reference = state.shared.takes_references().is_ok().then_some(Command::AddReference);
+        let person = state.shared.takes_person().is_ok().then_some(Command::AddPerson);
+        for command in reference.into_iter().chain(control).chain(person) {
+            widgets::command_button(ui, state, commands, command);
         }
     });
 }

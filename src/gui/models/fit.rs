@@ -241,6 +241,7 @@ impl FitLevel {
 mod tests {
     use super::*;
     use atelier_core::placement::{ModuleNeeds, Needs, Phase, PhaseKind};
+    use atelier_core::recipe::StepShare;
     use atelier_core::time::{
         ClassRate, DeviceRates, MachineRates, ModuleWork, NodeSize, PictureWork, WeightType, Work, WorkAmount, WorkClass, WorkKind,
     };
@@ -312,7 +313,8 @@ mod tests {
         let class = WorkClass { kind: WorkKind::Product, weights: WeightType::F16, size: NodeSize::Large };
         let mut work = Work::default();
         work.add_nodes(class, WorkAmount { nodes: 1, operations: 1000, bytes: 0 });
-        let module = ModuleWork { module: Module::Diffusion, phase: PhaseKind::Denoising, pass: 0, work, repetitions: 1 };
+        let module =
+            ModuleWork { module: Module::Diffusion, phase: PhaseKind::Denoising, pass: 0, work, repetitions: 1, share: StepShare::All };
         let words = |per_sec: f64, gib| {
             let rates = DeviceRates { classes: vec![ClassRate { class, per_sec }], ..DeviceRates::default() };
             let rates = devices.iter().map(|it| (it.name.clone(), rates.clone())).collect();

@@ -3,6 +3,7 @@
 use eframe::egui::Context;
 
 use crate::gui::command::Command;
+use crate::gui::create::command::PICTURE_KEYS;
 use crate::gui::gallery::command::PLAIN_KEYS;
 
 /// Keys of a part of the program: each with what it does.
@@ -38,8 +39,12 @@ pub(crate) fn groups(ctx: &Context) -> Vec<KeyGroup> {
         let shortcuts = commands.map(|(command, shortcut)| (ctx.format_shortcut(&shortcut.keys), command.label()));
         let plain = PLAIN_KEYS.iter().filter(move |_| name == "Gallery");
         let plain = plain.map(|(key, command)| (key.name().to_owned(), Command::Gallery(command.clone()).label()));
+        let pictures = PICTURE_KEYS.iter().filter(move |_| name == "Create").map(|(.., command)| {
+            let command = Command::Create(command.clone());
+            (command.key_text(ctx), command.label())
+        });
         let other = OTHER_KEYS.iter().filter(move |(group, ..)| *group == name).map(|(_, keys, words)| ((*keys).to_owned(), *words));
-        shortcuts.chain(plain).chain(other).collect::<Vec<_>>()
+        shortcuts.chain(pictures).chain(plain).chain(other).collect::<Vec<_>>()
     };
     let groups = NAMES.into_iter().map(|name| KeyGroup { name, keys: keys(name) });
     groups.filter(|group| !group.keys.is_empty()).collect()
@@ -54,7 +59,7 @@ mod tests {
         let ctx = Context::default();
         let groups = groups(&ctx);
         let listed: usize = groups.iter().map(|group| group.keys.len()).sum();
-        assert_eq!(listed, Command::keys().count() + PLAIN_KEYS.len() + OTHER_KEYS.len());
+        assert_eq!(listed, Command::keys().count() + PLAIN_KEYS.len() + PICTURE_KEYS.len() + OTHER_KEYS.len());
         for (command, shortcut) in Command::keys() {
             let keys = ctx.format_shortcut(&shortcut.keys);
             let is_listed =

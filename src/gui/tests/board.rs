@@ -197,7 +197,7 @@ fn a_card_dragged_to_a_device_runs_there_and_takes_its_weights_along() {
 
 #[test]
 fn the_whole_of_a_column_takes_a_card() {
-    for below in [-40.0, 200.0, 420.0] {
+    for below in [-40.0, 120.0, 300.0] {
         let mut studio = open_board(5);
         let from = studio.center_of("Text encoder runs on");
         studio.drag(from, pos2(studio.column_x("GPU1"), from.y + below));
@@ -369,7 +369,7 @@ fn copied_flags_that_are_pasted_back_change_nothing_but_the_placement() {
         negative_prompt: "fog".into(),
         width: 768,
         seed: 7,
-        loras: vec![Lora { path: "/l/ink.safetensors".into(), strength: 1.0 }],
+        loras: vec![Lora::new("/l/ink.safetensors".into(), 1.0)],
         ..studio.app().state.shared.next.recipe.clone()
     };
     studio.app_mut().state.shared.next.recipe = recipe.clone();

@@ -18,7 +18,7 @@ pub(super) fn studio_with(side: u32) -> Studio {
     let mut studio = Studio::open(ready());
     let (job, ..) = studio.generate();
     studio.begin(job, vec![1]);
-    let info = PictureInfo { index: 0, seed: 1, cpu_math: None };
+    let info = PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false };
     studio.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: image(side, 120) } });
     studio.done(job);
     studio.until("the picture", |app| app.state.canvas.shown.is_some());
@@ -196,7 +196,7 @@ fn the_masked_part_is_generated_and_a_candidate_becomes_a_layer() {
         pixels[(20 * 64 + x) * 3..][..3].fill(9);
     }
     let result = Arc::new(Rgb8::new(64, 64, pixels).unwrap());
-    let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None };
+    let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None, merged_loras: false };
     studio.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: result } });
     studio.done(job);
     studio.until("the candidate", |app| app.state.canvas.edited().is_some_and(|document| document.candidates.len() == 1));
@@ -247,7 +247,7 @@ fn regions_are_generated_by_their_own_words_and_accepted_one_by_one() {
         studio.begin(job, vec![recipe.seed]);
         let mut pixels = image(64, 120).pixels().to_vec();
         pixels[(20 * 64 + 8 + 40 * at) * 3..][..3].fill(9);
-        let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None };
+        let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None, merged_loras: false };
         let result = Arc::new(Rgb8::new(64, 64, pixels).unwrap());
         studio.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: result } });
         studio.until("the candidate", |app| app.state.canvas.edited().is_some_and(|document| document.candidates.len() == at + 1));

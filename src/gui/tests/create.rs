@@ -129,6 +129,17 @@ fn at_the_first_start_the_built_in_model_is_chosen_by_its_name_and_paints_at_onc
 }
 
 #[test]
+fn what_suits_the_model_is_no_change_of_its_settings() {
+    let (mut studio, _builtin, _folder) = studio_with_builtin(Settings::default());
+    let mut says_changed = |flow_shift| {
+        studio.app_mut().state.shared.next.recipe.flow_shift = flow_shift;
+        studio.harness.run_ok();
+        studio.sees("Changed: flow shift")
+    };
+    assert_eq!([Some(3.0), Some(5.0), None].map(|shift| says_changed(shift)), [false, true, true]);
+}
+
+#[test]
 fn words_to_leave_out_count_without_guidance_where_the_model_reads_them_in_its_prompt() {
     let (mut studio, builtin, _folder) = studio_with_builtin(Settings::default());
     studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Negative prompt").focus();
@@ -151,7 +162,7 @@ fn one_goes_to_ones_own_files_and_back_and_each_side_keeps_its_settings() {
     let (mut studio, builtin, _folder) = studio_with_builtin(Settings::default());
     studio.click("Use my own files");
     assert!(studio.app().state.shared.next.recipe.files.is_empty() && studio.sees("No model yet."));
-    let own = Recipe { loras: vec![Lora { path: "/ink".into(), strength: 1.0 }], width: 768, ..ready() };
+    let own = Recipe { loras: vec![Lora::new("/ink".into(), 1.0)], width: 768, ..ready() };
     studio.app_mut().state.shared.next.recipe = own.clone();
     studio.harness.run_ok();
 
@@ -348,11 +359,12 @@ fn what_one_looks_at_stays_until_the_next_picture_is_asked_for() {
 
 #[test]
 fn the_seed_is_kept_rolled_typed_and_let_go() {
-    let mut studio = Studio::open(ready());
+    let mut studio = Studio::sized(ready(), [1440.0, 1100.0]);
     studio.make(4711);
     studio.click("Keep this seed");
     assert_eq!(studio.app().state.shared.next.recipe.seed, 4711, "the last one is kept");
-    studio.click("Roll a new seed");
+    studio.harness.get_by_role_and_label(Role::Button, "Roll a new seed").click_accesskit();
+    studio.harness.run_ok();
     let rolled = studio.app().state.shared.next.recipe.seed;
     assert!(rolled >= 0 && rolled != 4711);
     studio.click("Keep this seed");
@@ -541,7 +553,7 @@ fn crowded(size: [f32; 2]) -> Studio {
     }
     recipe.init = Some(InitImage { image: ImageSource::File("/pictures/start.png".into()), strength: 0.5 });
     recipe.mask = Some(ImageSource::Pixels(Rgb8::new(1, 1, vec![0; 3]).unwrap()));
-    recipe.loras.push(Lora { path: "/loras/a rather long name of an adapter that never ends.safetensors".into(), strength: 1.0 });
+    recipe.loras.push(Lora::new("/loras/a rather long name of an adapter that never ends.safetensors".into(), 1.0));
     (recipe.eta, recipe.flow_shift, recipe.clip_skip) = (Some(1.0), Some(3.0), Some(2));
     recipe.prompt = format!("a person img, {}", "a very long prompt ".repeat(60));
     recipe.person.images.push(ImageSource::File("/pictures/a rather long name of a picture of a person.png".into()));
@@ -667,7 +679,7 @@ fn three_hundred_frames_during_a_flood_of_events_stay_short() {
             sender.send(Event::Preview { job, preview: Preview { picture: 0, step: sent + 1, place: None, image: Arc::clone(&preview) } });
             sender.send(Event::Log { job: Some(job), level: LogLevel::Debug, text: "a line of the log".into() });
             if sent.is_multiple_of(400) {
-                let info = PictureInfo { index: sent, seed: i64::from(sent), cpu_math: None };
+                let info = PictureInfo { index: sent, seed: i64::from(sent), cpu_math: None, merged_loras: false };
                 sender.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: Arc::clone(&picture) } });
             }
             sent += 1;
@@ -696,8 +708,10 @@ fn three_hundred_frames_during_a_flood_of_events_stay_short() {
 fn a_picture_whose_pixels_are_on_their_way_is_no_empty_canvas() {
     let mut studio = Studio::open(ready());
     assert!(studio.sees("Ready to generate"));
-    let info = PictureInfo { index: 0, seed: 7, cpu_math: None };
-    studio.app_mut().state.create.session.push(ready(), info, Vec::new(), image(64, 9));
+    let info = PictureInfo { index: 0, seed: 7, cpu_math: None, merged_loras: false };
+    let id = studio.app_mut().state.create.session.push(ready(), info, Vec::new(), image(64, 9));
+    // They are on their way, and do not come in this test.
+    studio.app_mut().state.create.converting_picture = Some(id);
     studio.harness.step();
     let session = &studio.app().state.create.session;
     assert!(session.shown().is_some_and(|it| session.texture(it.id).is_none() && it.thumbnail.is_none()), "nothing to draw yet");
@@ -748,9 +762,9 @@ fn words_that_the_built_in_model_never_met_are_told_and_lead_to_other_models() {
     builtin.apply(&mut recipe);
     let mut studio = Studio::with(Settings { recipe, builtin: true, ..Settings::default() }, Ok(builtin), [1440.0, 900.0]);
     assert!(!studio.sees("does not know"));
-    studio.app_mut().state.shared.next.recipe.prompt = "portrait of a fisherman on a lake, 夕焼け".into();
+    studio.app_mut().state.shared.next.recipe.prompt = "portrait of a fisherman on a lake, лодка".into();
     studio.harness.run_ok();
-    assert!(studio.sees("Small does not know: portrait, fisherman, 夕焼け."));
+    assert!(studio.sees("Small does not know: portrait, fisherman, лодка."));
     studio.harness.check_accessibility();
     // A size far beyond what it paints well.
     assert!(!studio.sees("works best at"));
@@ -764,4 +778,27 @@ fn words_that_the_built_in_model_never_met_are_told_and_lead_to_other_models() {
     studio.app_mut().state.shared.next.recipe = Recipe { prompt: "portrait".into(), ..ready() };
     studio.harness.run_ok();
     assert!(!studio.sees("does not know"));
+}
+
+#[test]
+fn what_is_folded_sums_itself_up_and_is_remembered() {
+    use crate::settings::Fold;
+    let mut studio = Studio::open(ready());
+    assert!(studio.sees("Stop early"));
+    studio.harness.get_by_label("Sampling").click();
+    studio.harness.run();
+    assert!(studio.sees("Sampling: 4 steps, guidance") && !studio.sees("Stop early"));
+    let folded = studio.app().settings();
+    assert!(folded.open_folds.is_empty());
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("settings.json");
+    assert!(settings::load(&path).settings.open_folds.is_empty(), "a first start is short");
+    settings::save(&path, &folded).unwrap();
+    let mut again = Studio::with(settings::load(&path).settings, Err("none".into()), [1440.0, 900.0]);
+    assert!(again.sees("Sampling: ") && !again.sees("Stop early"));
+    let steps = crate::gui::create::panel_setting::PANEL_SETTINGS.iter().position(|it| it.row == "Stop early").unwrap();
+    let ctx = again.harness.ctx.clone();
+    again.app_mut().with(&ctx, |_, context| context.follow_up(crate::gui::create::Command::ShowSetting(steps)));
+    again.harness.run();
+    assert!(again.sees("Stop early") && again.app().settings().open_folds == [Fold::Sampling].into());
 }

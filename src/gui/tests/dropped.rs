@@ -145,7 +145,7 @@ fn a_picture_that_tells_nothing_can_be_started_from_or_looked_at() {
 fn a_picture_of_ours_is_shown_when_its_settings_are_used() {
     let mut studio = Studio::open(ready());
     let from = Recipe { prompt: "a red barn".into(), steps: 9, ..Recipe::default() };
-    let info = PictureInfo { index: 0, seed: 99, cpu_math: None };
+    let info = PictureInfo { index: 0, seed: 99, cpu_math: None, merged_loras: false };
     let path = atelier_studio::results::store_picture(studio.folder.path(), &from, info, &[], &image(64, 3)).unwrap();
     drop_paths(&mut studio, std::slice::from_ref(&path));
     studio.until("its small look", |app| app.state.create.thumbnail(&path).is_some());

@@ -13,7 +13,7 @@ fn keep_pictures(home: &Path, prompts: &[&str]) -> Vec<PathBuf> {
     let newest = SystemTime::now();
     let kept = prompts.iter().enumerate().map(|(index, prompt)| {
         let recipe = Recipe { prompt: (*prompt).into(), width: 16, height: 8 + index as u32, steps: 4 + index as u32, ..Recipe::default() };
-        let info = PictureInfo { index: 0, seed: 100 + index as i64, cpu_math: None };
+        let info = PictureInfo { index: 0, seed: 100 + index as i64, cpu_math: None, merged_loras: false };
         let pixels = Rgb8::new(16, 8 + index as u32, vec![40 * index as u8; 16 * (8 + index) * 3]).unwrap();
         let path = results::store_picture(&folder, &recipe, info, &[], &pixels).unwrap();
         let time = newest - Duration::from_secs((prompts.len() - index) as u64);
@@ -214,7 +214,7 @@ fn the_drafts_among_the_selected_pictures_are_finished_one_after_the_other() {
     let home = tempfile::tempdir().unwrap();
     for (seed, last_step) in [(100, Some(1)), (101, None), (102, Some(2))] {
         let recipe = Recipe { prompt: format!("boat {seed}"), width: 16, height: 16, steps: 4, last_step, ..ready() };
-        let info = PictureInfo { index: 0, seed, cpu_math: None };
+        let info = PictureInfo { index: 0, seed, cpu_math: None, merged_loras: false };
         let pixels = Rgb8::new(16, 16, vec![seed as u8; 16 * 16 * 3]).unwrap();
         results::store_picture(&home.path().join("Pictures"), &recipe, info, &[], &pixels).unwrap();
     }

@@ -119,7 +119,7 @@ fn what_a_preprocessor_makes_of_the_control_picture_is_seen_before_it_is_used() 
 
 #[test]
 fn a_dropped_checkpoint_becomes_the_model_with_the_parts_that_were_dropped_with_it() {
-    let mut split = Recipe { loras: vec![Lora { path: "/l/ink.safetensors".into(), strength: 1.0 }], ..ready() };
+    let mut split = Recipe { loras: vec![Lora::new("/l/ink.safetensors".into(), 1.0)], ..ready() };
     split.files = [(FileRole::Diffusion, "/m/z.gguf"), (FileRole::Llm, "/m/q.gguf"), (FileRole::Vae, "/m/ae.gguf")]
         .into_iter()
         .map(|(role, path)| (role, path.into()))
@@ -158,7 +158,7 @@ fn a_lora_that_is_named_in_the_prompt_becomes_a_chip_with_its_strength() {
     studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text("a lake <lora:ink:0.8>, still");
     studio.harness.run_ok();
     assert_eq!(recipe_of(&studio).prompt, "a lake, still");
-    assert_eq!(recipe_of(&studio).loras, [Lora { path: "/l/Ink.safetensors".into(), strength: 0.8 }]);
+    assert_eq!(recipe_of(&studio).loras, [Lora::new("/l/Ink.safetensors".into(), 0.8)]);
     assert!(studio.sees("Ink · 0.80"));
     studio.press(Modifiers::COMMAND, Key::Z);
     assert!(recipe_of(&studio).loras.is_empty() && recipe_of(&studio).prompt.is_empty(), "one change");
@@ -252,12 +252,12 @@ fn a_lora_is_picked_weighed_switched_off_and_on_and_its_words_are_added() {
     studio.click("Add a LoRA");
     studio.harness.check_accessibility();
     studio.click("LoRA Ink wash");
-    assert_eq!(recipe_of(&studio).loras, [Lora { path: "/l/ink.safetensors".into(), strength: 1.0 }]);
+    assert_eq!(recipe_of(&studio).loras, [Lora::new("/l/ink.safetensors".into(), 1.0)]);
     assert!(studio.sees("Made for SDXL; this model is Z-Image."));
     studio.click("Add “inkw” to the prompt");
     assert_eq!(recipe_of(&studio).prompt, "a lake, inkw");
 
-    set(&mut studio, Recipe { loras: vec![Lora { path: "/l/ink.safetensors".into(), strength: 0.4 }], ..ready() });
+    set(&mut studio, Recipe { loras: vec![Lora::new("/l/ink.safetensors".into(), 0.4)], ..ready() });
     let switch = |studio: &mut Studio| {
         studio.harness.get_by_role_and_label(Role::CheckBox, "Use LoRA ink").click();
         studio.harness.run_ok();

@@ -28,7 +28,7 @@ impl Studio {
 
     /// Sends a finished picture of this shade, and the end of its job.
     fn finish_live(&mut self, job: JobId, shade: u8, secs: f64) {
-        let info = PictureInfo { index: 0, seed: 1, cpu_math: None };
+        let info = PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false };
         self.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: image(64, shade) } });
         let timings = Timings { total_secs: secs, ..Timings::default() };
         self.port.send(Event::End { job, end: End::Done { pictures: vec![info], timings, notes: Vec::new() } });

@@ -8,7 +8,7 @@ use atelier_core::placement::Change;
 fn make(studio: &mut Studio, seed: i64, notes: Vec<PictureNote>) {
     let (job, ..) = studio.generate();
     studio.begin(job, vec![seed]);
-    let info = PictureInfo { index: 0, seed, cpu_math: None };
+    let info = PictureInfo { index: 0, seed, cpu_math: None, merged_loras: false };
     let before = studio.app().state.create.session.len();
     studio.port.send(Event::Picture { job, picture: Picture { info, notes, image: image(64, 9) } });
     studio.until("the picture", |app| {

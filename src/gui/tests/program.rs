@@ -103,7 +103,9 @@ fn an_opened_picture_of_atelier_is_shown_and_brings_its_settings() {
     std::fs::write(&model, "model").unwrap();
     let mut recipe = Recipe { prompt: "a red barn".into(), width: 64, height: 64, steps: 9, ..Recipe::default() };
     recipe.files.set(FileRole::Model, &model);
-    let picture = store_picture(&folder, &recipe, PictureInfo { index: 0, seed: 99, cpu_math: None }, &[], &image(64, 3)).unwrap();
+    let picture =
+        store_picture(&folder, &recipe, PictureInfo { index: 0, seed: 99, cpu_math: None, merged_loras: false }, &[], &image(64, 3))
+            .unwrap();
 
     studio.press(Modifiers::COMMAND, Key::Num3);
     open_files(&mut studio, vec![picture.clone()]);

@@ -206,7 +206,8 @@ fn a_kept_seed_goes_on_where_the_same_picture_is_asked_for_again() {
     assert_eq!(studio.app().state.shared.next.recipe.seed, 42, "what is kept stays");
     assert!(studio.sees("the next one has seed 61"));
     // Another picture begins with the kept seed, and a batch takes as many as it has pictures.
-    studio.app_mut().state.shared.next.recipe.batch_count = 3;
+    let shared = &mut studio.app_mut().state.shared;
+    (shared.next.recipe.batch_count, shared.counts_automatically) = (3, false);
     for _ in 0..2 {
         studio.press(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::Enter);
     }
@@ -233,7 +234,9 @@ fn a_row_says_first_when_its_picture_is_ready_and_ended_ones_go_with_a_click() {
     snapshot.rows[1].job.model = "Atelier Landscapes".into();
     studio.app_mut().state.shared.queue = Arc::new(snapshot);
     studio.harness.run_ok();
-    let line = studio.harness.get_by_label_contains("Atelier Landscapes").accesskit_node().label().unwrap_or_default();
+    let node = studio.harness.get_by_label_contains("Atelier Landscapes");
+    let node = node.accesskit_node();
+    let line = node.label().or(node.value()).unwrap_or_default();
     assert!(line.starts_with("ready in about "), "{line}");
     assert!(!studio.sees("Clear ended"), "nothing has ended");
     studio.port.send(Event::End { job, end: End::Cancelled });

@@ -58,7 +58,7 @@ fn the_model_that_the_window_had_stays_where_the_picture_has_none() {
     let shared = &mut studio.app_mut().state.shared;
     shared.next.recall(atelier_core::recipe::RecallPart::All, &from);
     assert_eq!((&shared.next.recipe.files, shared.next.recipe.steps), (&ready().files, 7));
-    shared.next.recipe.loras = vec![Lora { path: "/l/ink.safetensors".into(), strength: 1.0 }];
+    shared.next.recipe.loras = vec![Lora::new("/l/ink.safetensors".into(), 1.0)];
     let other = atelier_core::recipe::PartialRecipe { files: Some(atelier_core::recipe::ModelFiles::default()), ..from };
     shared.next.recall(atelier_core::recipe::RecallPart::Model, &other);
     assert!(shared.next.recipe.loras.is_empty(), "they were made for the other model");

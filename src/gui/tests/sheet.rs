@@ -44,6 +44,14 @@ fn until_cells(studio: &mut Studio, count: usize) {
     studio.until("the places", |app| app.state.create.sheet.cells().len() == count);
 }
 
+/// The button of this name that lies on a cell; the toolbar has some of them too.
+fn click_on(studio: &mut Studio, cell_name: &str, label: &str) {
+    let place = cell(studio, cell_name);
+    let of_cell = studio.harness.get_all_by_role_and_label(Role::Button, label).find(|it| place.contains_rect(it.rect()));
+    of_cell.expect("the button").click();
+    studio.harness.run_ok();
+}
+
 fn has_cell(studio: &Studio, name: &str) -> bool {
     studio.harness.query_by_role_and_label(Role::Button, name).is_some()
 }
@@ -154,7 +162,7 @@ fn more_like_this_makes_neighbours_beside_it() {
 fn an_upscaled_picture_and_one_that_is_painted_on_are_the_one_under_the_pointer() {
     let mut studio = studio(2);
     point_at(&mut studio, "Picture 1 of 2, seed 11");
-    studio.click("Upscale 2×");
+    click_on(&mut studio, "Picture 1 of 2, seed 11", "Upscale 2×");
     let (job, recipe, _) = studio.take();
     assert!(recipe.hires.is_some() && recipe.seed == 11);
     until_cells(&mut studio, 3);
@@ -165,6 +173,8 @@ fn an_upscaled_picture_and_one_that_is_painted_on_are_the_one_under_the_pointer(
     studio.press(Modifiers::NONE, Key::B);
     studio.until("the canvas", |app| app.state.canvas.edited().is_some());
     assert_eq!(studio.app().state.create.session.shown().unwrap().id, painted);
+    // Out of the canvas, and away from what it shows.
+    studio.press(Modifiers::NONE, Key::Escape);
     studio.press(Modifiers::NONE, Key::Escape);
     assert!(has_cell(&studio, "Picture 1 of 3, seed 11"), "the others are still there");
 }
@@ -226,7 +236,9 @@ fn cells_are_reached_and_used_from_the_keyboard() {
     let mut studio = studio(2);
     studio.harness.get_by_role_and_label(Role::Button, "Picture 2 of 2, seed 12").focus();
     studio.harness.run_ok();
-    assert!(has_cell(&studio, "Upscale 2×"), "its buttons are there");
+    let place = cell(&studio, "Picture 2 of 2, seed 12");
+    let is_on_it = |label| studio.harness.get_all_by_role_and_label(Role::Button, label).any(|it| place.contains_rect(it.rect()));
+    assert!(is_on_it("Upscale 2×") && is_on_it("Pick"), "its buttons are there");
     studio.press(Modifiers::NONE, Key::Period);
     assert!(has_cell(&studio, "Picture 2 of 2, seed 12, picked"));
     studio.press(Modifiers::NONE, Key::Enter);

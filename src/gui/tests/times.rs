@@ -3,7 +3,7 @@
 use crate::gui::tests::board::{estimate, open_board, recipe};
 use crate::gui::tests::*;
 use atelier_core::format::GIB;
-use atelier_core::recipe::PictureInfo;
+use atelier_core::recipe::{PictureInfo, StepShare};
 use atelier_core::time::{
     ClassRate, DeviceRates, MachineRates, ModuleWork, NodeSize, PictureWork, WeightType, Work, WorkAmount, WorkClass, WorkKind,
 };
@@ -16,7 +16,7 @@ pub(crate) fn timed_estimate(devices: &[&str]) -> Estimate {
     let module = |module, phase, operations, repetitions| {
         let mut work = Work::of_graphs(1, 0, 0);
         work.add_nodes(class, WorkAmount { nodes: 1, operations, bytes: 0 });
-        ModuleWork { module, phase, pass: 0, work, repetitions }
+        ModuleWork { module, phase, pass: 0, work, repetitions, share: StepShare::All }
     };
     let modules = vec![
         module(Module::Llm, PhaseKind::Encoding, 100, 1),
@@ -74,7 +74,7 @@ fn times_are_told_by_phase_and_beside_the_button_and_what_was_measured_beside_th
     let (job, ..) = studio.generate();
     studio.begin(job, vec![1]);
     let timings = Timings { load_secs: 0.01, encode_secs: 0.01, denoise_secs: 11.0, decode_secs: 2.0, total_secs: 13.1 };
-    let pictures = vec![PictureInfo { index: 0, seed: 1, cpu_math: None }];
+    let pictures = vec![PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false }];
     studio.port.send(Event::End { job, end: End::Done { pictures, timings, notes: Vec::new() } });
     studio.press(Modifiers::COMMAND, Key::Num2);
     studio.settle();

@@ -191,6 +191,22 @@ pub fn lora() -> Draft {
     Draft::new(Container::Safetensors, &tiny::lora_tensors(&Options { layers: 1, ..Options::default() }, tiny::RANK), &[])
 }
 
+/// A LoRA for the family `sd15` with parts in its UNet and in its text encoder, in kohya's names.
+#[must_use]
+pub fn lora_of_two_modules() -> Draft {
+    let mut it = Tensors::default();
+    for (name, width) in [
+        ("lora_unet_down_blocks_0_attentions_0_transformer_blocks_0_attn1_to_q", 32),
+        ("lora_unet_down_blocks_0_attentions_0_transformer_blocks_0_attn2_to_v", 32),
+        ("lora_te_text_model_encoder_layers_0_self_attn_q_proj", 768),
+    ] {
+        let input = if name.contains("attn2_to_v") { 768 } else { width };
+        it.weight(format!("{name}.lora_down.weight"), &[tiny::RANK, input], Kind::F16, 1.0);
+        it.weight(format!("{name}.lora_up.weight"), &[width, tiny::RANK], Kind::F16, 1.0);
+    }
+    Draft::new(Container::Safetensors, &it, &[])
+}
+
 /// A model with a `ControlNet` for it.
 #[derive(Clone, Debug)]
 pub struct ControlledFiles {
@@ -223,12 +239,127 @@ pub fn controlled_sd15(dir: &Path) -> io::Result<ControlledFiles> {
     Ok(files)
 }
 
+/// Writes an SDXL with a `ControlNet` into a folder that exists, as [`controlled_sd15`] does.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn controlled_sdxl(dir: &Path) -> io::Result<ControlledFiles> {
+    const UNET: [&str; 3] =
+        ["model.diffusion_model.input_blocks.0.", "model.diffusion_model.output_blocks.8.0.", "model.diffusion_model.out."];
+    let files = ControlledFiles {
+        model: dir.join("sdxl.safetensors"),
+        taesd: dir.join("taesd.safetensors"),
+        controlnet: dir.join("sdxl-controlnet.safetensors"),
+    };
+    let mut model = Model::default();
+    model.unet(&Unet::SDXL);
+    model.text_encoder("conditioner.embedders.0.transformer.text_model");
+    model.clip_g();
+    let is_hole = |name: &str| !UNET.iter().any(|start| name.starts_with(start));
+    Draft::with_holes(Container::Safetensors, &model.0, &[], is_hole).write(&files.model)?;
+    let [controlnet, _] = sdxl_controlnets();
+    controlnet.write(&files.controlnet)?;
+    write_safetensors(&files.taesd, &autoencoder_tensors(4), 1, true)?;
+    Ok(files)
+}
+
 /// A `ControlNet` for such a UNet.
 fn controlnet(shape: &Unet) -> Draft {
     const FILLED: [&str; 2] = ["control_model.input_hint_block.", "control_model.zero_convs.0."];
     let mut model = Model::default();
     model.controlnet(shape);
     Draft::with_holes(Container::Safetensors, &model.0, &[], |name| !FILLED.iter().any(|start| name.starts_with(start)))
+}
+
+/// The files of Ideogram 4 without its second diffusion module. The sizes of all are fixed in the
+/// engine: one layer of the diffusion module, no wider than they must be, in sparse files.
+#[must_use]
+pub fn ideogram4() -> Vec<(&'static str, Part)> {
+    /// The last layer whose output the engine hands to the diffusion module.
+    const ENCODER_LAYERS: usize = 36;
+    const WIDTH: usize = 4096;
+    const HEAD: usize = 128;
+    let mut encoder = Tensors::default();
+    encoder.weight("model.embed_tokens.weight", &[151_936, WIDTH], Kind::F16, 1.0);
+    for layer in 0..ENCODER_LAYERS {
+        let name = |part: &str| format!("model.layers.{layer}.{part}.weight");
+        for (part, rows, columns) in [
+            ("self_attn.q_proj", 32 * HEAD, WIDTH),
+            ("self_attn.k_proj", 8 * HEAD, WIDTH),
+            ("self_attn.v_proj", 8 * HEAD, WIDTH),
+            ("self_attn.o_proj", WIDTH, 32 * HEAD),
+            ("mlp.gate_proj", 32, WIDTH),
+            ("mlp.up_proj", 32, WIDTH),
+            ("mlp.down_proj", WIDTH, 32),
+        ] {
+            encoder.weight(name(part), &[rows, columns], Kind::F16, 1.0);
+        }
+        for (part, length) in
+            [("self_attn.q_norm", HEAD), ("self_attn.k_norm", HEAD), ("input_layernorm", WIDTH), ("post_attention_layernorm", WIDTH)]
+        {
+            encoder.vector(name(part), length, Kind::F32, 1.0);
+        }
+    }
+    encoder.vector("model.norm.weight", WIDTH, Kind::F32, 1.0);
+    let llm = Draft::with_holes(Container::Safetensors, &encoder, &[], |name| !name.contains("norm"));
+    let mut autoencoder = autoencoder_tensors(32);
+    for block in ["decoder.layers.2", "decoder.layers.3", "decoder.layers.4", "encoder.layers.11", "encoder.layers.12", "encoder.layers.13"]
+    {
+        autoencoder.weight(format!("{block}.pool.0.weight"), &[256, 64, 1, 1], Kind::F16, 1.0);
+        autoencoder.vector(format!("{block}.pool.1.weight"), 256, Kind::F32, 1.0);
+        autoencoder.vector(format!("{block}.pool.1.bias"), 256, Kind::F32, 0.0);
+        autoencoder.weight(format!("{block}.pool.3.weight"), &[64, 256, 1, 1], Kind::F16, 0.1);
+    }
+    let taesd = Draft::new(Container::Safetensors, &autoencoder, &[]);
+    vec![("diffusion", Part::Draft(ideogram4_module(0.0))), ("llm", Part::Draft(llm)), ("taesd", Part::Draft(taesd))]
+}
+
+/// A diffusion module of Ideogram 4 that adds this to all values.
+#[must_use]
+pub fn ideogram4_module(bias: f32) -> Draft {
+    const WIDTH: usize = 4608;
+    let mut it = Tensors::default();
+    let linear = |it: &mut Tensors, name: &str, rows: usize, columns: usize, bias: Option<f32>| {
+        it.weight(format!("{name}.weight"), &[rows, columns], Kind::F16, 1.0);
+        if let Some(bias) = bias {
+            it.vector(format!("{name}.bias"), rows, Kind::F32, bias);
+        }
+    };
+    for (name, rows, columns) in [
+        ("input_proj", WIDTH, 128),
+        ("llm_cond_proj", WIDTH, 13 * 4096),
+        ("t_embedding.mlp_in", WIDTH, WIDTH),
+        ("t_embedding.mlp_out", WIDTH, WIDTH),
+        ("adaln_proj", 512, WIDTH),
+        ("layers.0.adaln_modulation", 4 * WIDTH, 512),
+        ("final_layer.adaln_modulation", WIDTH, 512),
+    ] {
+        linear(&mut it, name, rows, columns, Some(0.0));
+    }
+    for (name, rows, columns) in [
+        ("attention.qkv", 3 * WIDTH, WIDTH),
+        ("attention.o", WIDTH, WIDTH),
+        ("feed_forward.w1", 12_288, WIDTH),
+        ("feed_forward.w2", WIDTH, 12_288),
+        ("feed_forward.w3", 12_288, WIDTH),
+    ] {
+        linear(&mut it, &format!("layers.0.{name}"), rows, columns, None);
+    }
+    linear(&mut it, "final_layer.linear", 128, WIDTH, Some(bias));
+    it.weight("embed_image_indicator.weight", &[2, WIDTH], Kind::F16, 1.0);
+    it.vector("llm_cond_norm.weight", 13 * 4096, Kind::F32, 1.0);
+    for (name, length) in [
+        ("attention.norm_q", 256),
+        ("attention.norm_k", 256),
+        ("attention_norm1", WIDTH),
+        ("ffn_norm1", WIDTH),
+        ("attention_norm2", WIDTH),
+        ("ffn_norm2", WIDTH),
+    ] {
+        it.vector(format!("layers.0.{name}.weight"), length, Kind::F32, 1.0);
+    }
+    const FILLED: [&str; 3] = ["input_proj.", "final_layer.linear.", "norm"];
+    Draft::with_holes(Container::Safetensors, &it, &[], |name| !FILLED.iter().any(|part| name.contains(part)))
 }
 
 /// The `ControlNet` of [`controlled_sd15`] as diffusers names its tensors.

@@ -158,6 +158,19 @@ pub fn lora(dir: &Path, options: &Options) -> io::Result<PathBuf> {
     Ok(path)
 }
 
+/// The same LoRA with a part for the first layer of the text encoder.
+pub fn lora_with_encoder(dir: &Path, options: &Options) -> io::Result<PathBuf> {
+    let mut tensors = lora_tensors(options, RANK);
+    for (part, rows) in [("self_attn.q_proj", 32 * HEAD), ("mlp.up_proj", 4 * options.encoder_width)] {
+        let name = format!("text_encoders.llm.model.layers.0.{part}");
+        tensors.weight(format!("{name}.lora_A.weight"), &[RANK, options.encoder_width], Kind::F16, 1.0);
+        tensors.weight(format!("{name}.lora_B.weight"), &[rows, RANK], Kind::F16, 1.0);
+    }
+    let path = dir.join("encoder-lora.safetensors");
+    write_safetensors(&path, &tensors, options.seed.wrapping_add(1), true)?;
+    Ok(path)
+}
+
 /// The same LoRA with as many rows as asked for: a file as large as wanted.
 pub fn lora_of_rank(dir: &Path, options: &Options, rank: usize) -> io::Result<PathBuf> {
     let path = dir.join(format!("tiny-lora-{rank}.safetensors"));

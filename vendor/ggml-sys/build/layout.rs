@@ -99,7 +99,7 @@ const STRUCTS: &[(&str, &[&str])] = &[
     ("atelier_weights_cache", &["user", "store", "contains", "load"]),
     ("atelier_shortage", &["device", "phase", "bytes_wanted", "bytes_free"]),
     ("atelier_operation", &["kind", "weights", "size", "nodes"]),
-    ("atelier_adapter_names", &["path", "from", "to", "count"]),
+    ("atelier_adapter_names", &["path", "from", "to", "count", "encoder_strength", "is_merged"]),
     ("atelier_lora_use", &["path", "applied", "total"]),
     ("atelier_text_entry", &["key", "value"]),
     ("atelier_device_peak", &["device", "phase", "bytes"]),

@@ -69,6 +69,7 @@ const SHIM_SOURCES: &[&str] = &[
     "residency",
     "estimate",
     "job",
+    "lora_merge",
     "lora_use",
     "unused_tensors",
     "embeddings",

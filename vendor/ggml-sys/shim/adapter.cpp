@@ -323,7 +323,7 @@ ggml_tensor* output(ggml_context* ctx, ggml_backend_t backend, const AdapterPart
 bool Adapter::open(ModelLoader& loader, const std::string& path, const std::string& prefix, SDVersion version) {
     const Job* const job                      = current_job();
     const atelier_adapter_names* const names = job == nullptr ? nullptr : job->adapter_names(path);
-    if (names == nullptr) {
+    if (names == nullptr || names->count == 0) {
         return loader.init_from_file_and_convert_name(path, prefix, version);
     }
     if (!loader.init_from_file(path)) {

@@ -281,7 +281,7 @@ ggml_backend_t dry_run_backend(ggml_backend_dev_t device) {
 
 void DryRun::record_allocation(ggml_backend_buffer_t buffer) {
     const Job* job = current_job();
-    allocations_.push_back({buffer, job->module(), job->is_lora()});
+    allocations_.push_back({buffer, job->module(), job->is_lora(), job->is_merging()});
 }
 
 void DryRun::record_free(ggml_backend_buffer_t buffer) {
@@ -298,17 +298,25 @@ void DryRun::record_graph(ggml_backend_dev_t device, const ggml_cgraph* graph) {
     RunningModule& running = running_modules_[job->module()];
     running.device         = device;
     running.phase          = job->phase();
-    work_[{job->module(), job->phase()}].add_graph(graph);
+    if (!job->is_merging()) {
+        work_[{job->module(), job->phase()}].add_graph(graph);
+    }
     update_estimate(job->module());
 }
 
 void DryRun::record_input(uint64_t bytes) {
     const Job* job = current_job();
+    if (job->is_merging()) {
+        return;
+    }
     work_[{job->module(), job->phase()}].add_input(bytes);
 }
 
 void DryRun::record_output(uint64_t bytes) {
     const Job* job = current_job();
+    if (job->is_merging()) {
+        return;
+    }
     work_[{job->module(), job->phase()}].add_output(bytes);
 }
 
@@ -323,7 +331,7 @@ void DryRun::update_estimate(int module) {
     uint64_t work    = 0;
     for (const Allocation& it : allocations_) {
         if (it.module == module && it.buffer->buft->device == running->second.device) {
-            const bool is_weights = ggml_backend_buffer_get_usage(it.buffer) == GGML_BACKEND_BUFFER_USAGE_WEIGHTS;
+            const bool is_weights = !it.is_transient && ggml_backend_buffer_get_usage(it.buffer) == GGML_BACKEND_BUFFER_USAGE_WEIGHTS;
             (is_weights ? (it.is_lora ? loras : weights) : work) += it.buffer->size;
         }
     }

@@ -45,6 +45,7 @@ private:
         ggml_backend_buffer* buffer;
         int module;
         bool is_lora;
+        bool is_transient;  // gone before the weights are used
     };
 
     struct RunningModule {

@@ -55,10 +55,8 @@ atelier_status atelier_estimator_run(atelier_context* estimator,
         job.enter_phase(ATELIER_PHASE_ENCODING);
         sd_image_t* images = generate_image(estimator->sd, params);
         estimator->release_vae_staging();
-        // Free the weights, so that the next run counts them again. The engine frees all of them only when LoRAs change.
-        ModelManager& weights = *estimator->sd->sd->model_manager;
-        weights.set_loras({ModelManager::LoraSpec{}}, estimator->sd->sd->version);
-        weights.set_loras({}, estimator->sd->sd->version);
+        // Free the weights, so that the next run counts them again.
+        atelier_context_release(estimator, 0);
         if (images == nullptr) {
             last_error = "the engine would make no picture";
             return job.is_cancelled() ? ATELIER_CANCELLED : ATELIER_FAILED;

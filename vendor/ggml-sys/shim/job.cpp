@@ -95,7 +95,14 @@ int module_of(const char* tensor_name) {
         {"first_stage_model.", ATELIER_MODULE_VAE},
         {"vae.", ATELIER_MODULE_VAE},
         {"tae.", ATELIER_MODULE_VAE},
-        {"control_model.", ATELIER_MODULE_CONTROLNET},
+        // A ControlNet's names are those of a UNet, without a beginning of their own.
+        {"input_blocks.", ATELIER_MODULE_CONTROLNET},
+        {"input_hint_block.", ATELIER_MODULE_CONTROLNET},
+        {"label_emb.", ATELIER_MODULE_CONTROLNET},
+        {"middle_block.", ATELIER_MODULE_CONTROLNET},
+        {"middle_block_out.", ATELIER_MODULE_CONTROLNET},
+        {"time_embed.", ATELIER_MODULE_CONTROLNET},
+        {"zero_convs.", ATELIER_MODULE_CONTROLNET},
         {"pmid.", ATELIER_MODULE_PHOTOMAKER},
     };
     for (const auto& row : table) {

@@ -127,6 +127,9 @@ public:
     }
     // Null where the engine's names are to be used.
     const atelier_adapter_names* adapter_names(const std::string& path) const;
+    // LoRAs are merged into weights: what they take is gone before the weights are used.
+    void set_merging(bool is_merging) { is_merging_ = is_merging; }
+    bool is_merging() const { return is_merging_; }
 
     void begin_graph(int nodes);
 
@@ -170,6 +173,7 @@ private:
     const char* lora_key_          = "";
     const atelier_adapter_names* adapters_ = nullptr;
     size_t adapter_count_          = 0;
+    std::atomic<bool> is_merging_{false};
     atelier_shortage shortage_ = {};
     uint64_t missing_numbers_   = 0;
     std::string failed_lora_;  // the engine's words

@@ -158,7 +158,9 @@ typedef struct {
     const char* path;
     const char* const* from;
     const char* const* to;
-    size_t count;
+    size_t count;           // 0: by the engine's own names
+    float encoder_strength; // what its changes of text encoders are multiplied by; not a number: as those of other modules
+    bool is_merged;         // its changes become a part of the diffusion module's weights, which are read again for others
 } atelier_adapter_names;
 
 // Tensors of a LoRA's file, and how many of them an image was made with.

@@ -233,8 +233,12 @@ pub struct atelier_adapter_names {
     pub from: *const *const c_char,
     /// The engine's: `lora.<weight>#<first row>.<part>`.
     pub to: *const *const c_char,
-    /// Names in each list.
+    /// Names in each list; 0: by the engine's own.
     pub count: usize,
+    /// What its changes of text encoders are multiplied by; not a number: as those of other modules.
+    pub encoder_strength: f32,
+    /// Its changes become a part of the diffusion module's weights.
+    pub is_merged: bool,
 }
 
 /// Tensors of a LoRA's file, and how many of them an image was made with.

@@ -59,6 +59,12 @@ impl Assignment {
     pub fn at(device: &str) -> Self {
         Self { runs_on: device.to_owned(), weights: WeightLocation::Device(device.to_owned()) }
     }
+
+    /// True where the device that it runs on holds the weights.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        self.weights == WeightLocation::Device(self.runs_on.clone())
+    }
 }
 
 /// Assignments of all modules, with budgets.

@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_branch_knows_the_settings_of_each_of_its_steps() {
-        let first = Recipe { loras: vec![Lora { path: "ink".into(), strength: 0.5 }], ..recipe("day") };
+        let first = Recipe { loras: vec![Lora::new("ink".into(), 0.5)], ..recipe("day") };
         let second = Recipe { earlier_steps: first.steps_until(4, Some("1.png".into())), guidance: 2.0, ..recipe("dusk") };
         assert_eq!(second.parent(), Some(first.clone()));
         let third = Recipe { earlier_steps: second.steps_until(6, None), ..recipe("night") };

@@ -25,6 +25,9 @@ pub struct Hires {
     pub sigmas: Vec<f32>,
     /// ESRGAN model that upscales; `None`: Lanczos.
     pub upscaler: Option<PathBuf>,
+    /// Side of the upscaler's tiles in pixels, in [`Upscale::TILES`](super::Upscale::TILES); `None`:
+    /// 128.
+    pub tile_size: Option<u32>,
     /// Upscales the latents and not the picture; without effect with a model that upscales, in tiles,
     /// and where a start picture is upscaled as it is.
     pub latent: Option<LatentUpscaler>,
@@ -128,6 +131,7 @@ impl Default for Hires {
             steps: None,
             sigmas: Vec::new(),
             upscaler: None,
+            tile_size: None,
             latent: None,
             allow_pickle: false,
             tiles: None,

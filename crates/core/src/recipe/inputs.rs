@@ -20,6 +20,9 @@ pub struct PictureInfo {
     /// of the engine's own code.
     #[serde(default)]
     pub cpu_math: Option<CpuMath>,
+    /// Its LoRAs were merged into the weights, which makes other bytes.
+    #[serde(default)]
+    pub merged_loras: bool,
 }
 
 /// A picture to start from.
@@ -63,11 +66,84 @@ pub struct Lora {
     pub path: PathBuf,
     /// Its strength; 1 is what it was trained for.
     pub strength: f32,
+    /// Its strength in text encoders, where that is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoder_strength: Option<f32>,
 }
 
 impl Lora {
     /// Strengths that a picture is made with; negative ones push away.
     pub const STRENGTHS: std::ops::RangeInclusive<f32> = -10.0..=10.0;
+
+    /// With the same strength in all modules.
+    #[must_use]
+    pub const fn new(path: PathBuf, strength: f32) -> Self {
+        Self { path, strength, encoder_strength: None }
+    }
+
+    /// With these strengths; `None`: the same in text encoders.
+    #[must_use]
+    pub const fn with_strengths(path: PathBuf, LoraStrengths { strength, encoder }: LoraStrengths) -> Self {
+        Self { path, strength, encoder_strength: encoder }
+    }
+
+    /// Its strengths.
+    #[must_use]
+    pub const fn strengths(&self) -> LoraStrengths {
+        LoraStrengths { strength: self.strength, encoder: self.encoder_strength }
+    }
+
+    /// Sets its strengths.
+    pub const fn set_strengths(&mut self, LoraStrengths { strength, encoder }: LoraStrengths) {
+        (self.strength, self.encoder_strength) = (strength, encoder);
+    }
+}
+
+/// Strengths of a low-rank adapter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LoraStrengths {
+    /// That of the diffusion module, and of all others where they have none of their own.
+    pub strength: f32,
+    /// That of text encoders, where it is another one.
+    pub encoder: Option<f32>,
+}
+
+impl LoraStrengths {
+    /// The same strength in all modules.
+    #[must_use]
+    pub const fn same(strength: f32) -> Self {
+        Self { strength, encoder: None }
+    }
+
+    /// Of the diffusion module, and of text encoders.
+    #[must_use]
+    pub fn new(strength: f32, encoder: f32) -> Self {
+        Self { strength, encoder: (encoder != strength).then_some(encoder) }
+    }
+
+    /// That of text encoders.
+    #[must_use]
+    pub fn in_encoders(self) -> f32 {
+        self.encoder.unwrap_or(self.strength)
+    }
+}
+
+impl std::ops::Add for LoraStrengths {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self::new(self.strength + other.strength, self.in_encoders() + other.in_encoders())
+    }
+}
+
+/// As a tag writes them: that of text encoders first, where there are two.
+impl std::fmt::Display for LoraStrengths {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.encoder {
+            Some(encoder) => write!(f, "{encoder}:{}", self.strength),
+            None => write!(f, "{}", self.strength),
+        }
+    }
 }
 
 /// The placement of modules and their weights in the text form of sd-cli (read by

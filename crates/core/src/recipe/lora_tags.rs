@@ -1,6 +1,8 @@
 //! `<lora:name:strength>` in a prompt: how A1111, sd-cli and others name low-rank adapters;
 //! `<lyco:...>` of older extensions means the same.
 
+use super::LoraStrengths;
+
 const TAGS: [&str; 2] = ["<lora:", "<lyco:"];
 
 /// A LoRA that a prompt names.
@@ -8,40 +10,17 @@ const TAGS: [&str; 2] = ["<lora:", "<lyco:"];
 pub struct LoraTag<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Its strength; the model's, where the tag has two.
-    pub strength: f32,
-    /// Its strength in the text encoder, where that is another one.
-    encoder_strength: Option<f32>,
-}
-
-impl LoraTag<'_> {
-    /// What is not done as the tag says, as a sentence: a LoRA has one strength here.
-    #[must_use]
-    pub fn note(&self) -> Option<String> {
-        let Self { name, strength, encoder_strength } = self;
-        encoder_strength.map(|other| format!("LoRA {name}: strength {strength} also in the text encoder, instead of {other}."))
-    }
-}
-
-/// Sentences on what is not done as the tags of a prompt say.
-#[must_use]
-pub fn lora_tag_notes(prompt: &str) -> Vec<String> {
-    let mut notes = Vec::new();
-    // Nothing is taken.
-    let _ = take_loras_if(prompt, |tag| {
-        notes.extend(tag.note());
-        false
-    });
-    notes
+    /// Its strengths.
+    pub strengths: LoraStrengths,
 }
 
 /// Takes every `<lora:name:strength>` out of a prompt, with one space before it: the rest of it,
 /// and names and strengths in their order.
 #[must_use]
-pub fn take_loras(prompt: &str) -> (String, Vec<(String, f32)>) {
+pub fn take_loras(prompt: &str) -> (String, Vec<(String, LoraStrengths)>) {
     let mut loras = Vec::new();
     let prompt_left = take_loras_if(prompt, |tag| {
-        loras.push((tag.name.to_owned(), tag.strength));
+        loras.push((tag.name.to_owned(), tag.strengths));
         true
     });
     (prompt_left, loras)
@@ -60,8 +39,7 @@ pub fn take_loras_if(prompt: &str, mut take: impl FnMut(LoraTag<'_>) -> bool) ->
         let inside = closed.and_then(|(inside, after)| {
             let mut parts = inside.split(':').skip(1);
             let name = parts.next().filter(|name| !name.is_empty())?;
-            let (strength, encoder) = strengths(parts)?;
-            Some((LoraTag { name, strength, encoder_strength: encoder.filter(|it| *it != strength) }, after))
+            Some((LoraTag { name, strengths: strengths(parts)? }, after))
         });
         match inside {
             Some((tag, after)) if take(tag) => {
@@ -84,9 +62,9 @@ fn next_tag(text: &str) -> Option<usize> {
     text.match_indices('<').map(|(at, _)| at).find(|at| text.get(*at..).is_some_and(|tag| TAGS.iter().any(|it| tag.starts_with(it))))
 }
 
-/// The strengths after a name, of the model and of the text encoder: `0.5` is that of both,
-/// `0.5:0.9` and `te=0.5:unet=0.9` have the text encoder's first. `None` where one is no number.
-fn strengths<'a>(parts: impl Iterator<Item = &'a str>) -> Option<(f32, Option<f32>)> {
+/// The strengths after a name: `0.5` is that of all modules, `0.5:0.9` and `te=0.5:unet=0.9` have
+/// the text encoder's first. `None` where one is no number.
+fn strengths<'a>(parts: impl Iterator<Item = &'a str>) -> Option<LoraStrengths> {
     let number = |text: &str| text.parse::<f32>().ok().filter(|it| it.is_finite());
     let (mut by_place, mut by_name, mut encoder) = (Vec::new(), None, None);
     for part in parts {
@@ -102,9 +80,9 @@ fn strengths<'a>(parts: impl Iterator<Item = &'a str>) -> Option<(f32, Option<f3
     let first = by_place.first().map(|text| number(text).ok_or(())).transpose();
     let encoder = encoder.or(first.ok().flatten());
     match (by_name.or(model).or(encoder), first) {
-        (Some(strength), _) => Some((strength, encoder)),
+        (Some(strength), _) => Some(LoraStrengths::new(strength, encoder.unwrap_or(strength))),
         (None, Err(())) => None,
-        (None, Ok(_)) => Some((1.0, None)),
+        (None, Ok(_)) => Some(LoraStrengths::same(1.0)),
     }
 }
 
@@ -116,27 +94,27 @@ mod tests {
     fn tags_are_taken_out_with_the_space_before_them() {
         let (prompt, loras) = take_loras("a lake <lora:ink:0.5>, still <lora:|x|y><lora:z:-1>");
         assert_eq!(prompt, "a lake, still");
-        assert_eq!(loras, [("ink".to_owned(), 0.5), ("|x|y".to_owned(), 1.0), ("z".to_owned(), -1.0)]);
+        assert_eq!(
+            loras,
+            [("ink", 0.5), ("|x|y", 1.0), ("z", -1.0)].map(|(name, strength)| (name.to_owned(), LoraStrengths::same(strength)))
+        );
     }
 
     #[test]
-    fn the_strength_of_the_model_counts_and_older_tags_are_the_same() {
-        let (prompt, loras) =
-            take_loras("a <lora:a:0.5:0.9> <lora:b:te=0.4:unet=0.8> <lyco:c:0.3> <lora:d:0.6:lbw=OUTALL> <lora:e:0.7:OUTD>");
+    fn text_encoders_may_have_a_strength_of_their_own_and_older_tags_are_the_same() {
+        let prompt = "a <lora:a:0.5:0.9> <lora:b:unet=0.8:te=0> <lyco:c:0.3> <lora:d:0.6:lbw=OUTALL> <lora:e:te=0.7> <lora:f:0.4:OUTD>";
+        let (prompt, loras) = take_loras(&format!("{prompt}<lora:g:0.6:0.6>"));
         assert_eq!(prompt, "a");
-        let expected = [("a", 0.9), ("b", 0.8), ("c", 0.3), ("d", 0.6), ("e", 0.7)];
-        assert_eq!(loras, expected.map(|(name, strength)| (name.to_owned(), strength)));
+        let written = loras.iter().map(|(name, strengths)| format!("{name}:{strengths}")).collect::<Vec<_>>();
+        assert_eq!(written, ["a:0.5:0.9", "b:0:0.8", "c:0.3", "d:0.6", "e:0.7", "f:0.4", "g:0.6"]);
+        assert_eq!(loras[1].1, LoraStrengths { strength: 0.8, encoder: Some(0.0) });
     }
 
     #[test]
-    fn a_strength_of_its_own_in_the_text_encoder_is_told() {
-        let notes =
-            lora_tag_notes("a <lora:a:0.5:0.9> <lora:b:unet=0.8:te=0> <lora:c:0.3> <lora:d:0.6:0.6> <lora:e:te=0.7> <lora:f:0.4:OUTD>");
-        let expected = [
-            "LoRA a: strength 0.9 also in the text encoder, instead of 0.5.",
-            "LoRA b: strength 0.8 also in the text encoder, instead of 0.",
-        ];
-        assert_eq!(notes, expected);
+    fn strengths_add_up_module_by_module() {
+        let sum = |(a, b), (c, d)| LoraStrengths::new(a, b) + LoraStrengths::new(c, d);
+        assert_eq!(sum((1.0, 0.5), (0.5, 1.0)), LoraStrengths::same(1.5));
+        assert_eq!(sum((1.0, 1.0), (0.5, 0.0)), LoraStrengths { strength: 1.5, encoder: Some(1.0) });
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod form;
 mod hires;
 mod image;
 mod inputs;
+mod lora_mode;
 mod lora_tags;
 mod part;
 mod person;
@@ -27,7 +28,9 @@ mod setting;
 mod settings;
 mod skip_layers;
 mod step_cache;
+mod step_share;
 mod tensor_type;
+mod upscale;
 mod variations;
 
 pub use control::{ControlImage, Preprocessor};
@@ -39,8 +42,9 @@ pub use fine::{FineColours, PrintConversion, Samples};
 pub use form::{FileForm, LocalFile, StoredFile, bare_name};
 pub use hires::{Hires, LatentUpscaler, RedrawTiles};
 pub use image::{ImageSource, Rgb8};
-pub use inputs::{InitImage, Lora, PictureInfo, PlacementText, shaped_as};
-pub use lora_tags::{LoraTag, lora_tag_notes, take_loras, take_loras_if};
+pub use inputs::{InitImage, Lora, LoraStrengths, PictureInfo, PlacementText, shaped_as};
+pub use lora_mode::LoraMode;
+pub use lora_tags::{LoraTag, take_loras, take_loras_if};
 pub use part::{Part, RequiredFile};
 pub use person::{Person, check_person_word};
 pub use recall::RecallPart;
@@ -50,7 +54,9 @@ pub use setting::{Reader, Setting};
 pub use settings::{Affects, PartialRecipe, ROWS, Recipe, Row, Rows, Stored, changed_settings};
 pub use skip_layers::SkipLayers;
 pub use step_cache::StepCache;
+pub use step_share::StepShare;
 pub use tensor_type::{RulesError, TensorType, TensorTypeRules};
+pub use upscale::Upscale;
 
 impl Recipe {
     /// Brings every setting into its limits, and the number of steps to that of the sigmas. Returns a
@@ -119,6 +125,13 @@ impl Recipe {
     #[must_use]
     pub fn changes_part(&self) -> bool {
         self.area.is_some() || self.outpaint.is_some_and(|borders| !borders.is_empty())
+    }
+
+    /// The number of one of the sampler's further arguments; the last one counts.
+    #[must_use]
+    pub fn sampler_argument(&self, name: &str) -> Option<f32> {
+        let pairs = self.sampler_arguments.split(',').filter_map(|pair| pair.split_once('='));
+        pairs.filter(|(own, _)| own.trim() == name).last().and_then(|(_, value)| value.trim().parse().ok())
     }
 
     /// True where the init image itself is upscaled, in place of a picture that is generated first.
@@ -191,7 +204,7 @@ impl Recipe {
     /// True where the picture has another size than `width` x `height`.
     #[must_use]
     pub fn has_own_size(&self) -> bool {
-        self.changes_part() || self.hires.is_some()
+        self.changes_part() || self.hires.is_some() || self.upscale.is_some()
     }
 
     /// Width and height in pixels after the second pass, before they are snapped to what a model

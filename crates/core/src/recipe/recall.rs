@@ -95,7 +95,7 @@ mod tests {
     fn each_part_changes_what_its_name_says() {
         let mut from = Recipe { prompt: "a".into(), width: 64, seed: 7, steps: 4, rng: Rng::Cpu, ..Recipe::default() };
         from.files.set(FileRole::Model, "a.safetensors");
-        from.loras = vec![Lora { path: "l.safetensors".into(), strength: 0.5 }];
+        from.loras = vec![Lora::new("l.safetensors".into(), 0.5)];
         from.placement.backend = "all=cpu".into();
         let now = Recipe { batch_count: 4, ..Recipe::default() };
         let changed = |part: RecallPart| {

@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::form::{FileForm, bare_name};
 use super::sampling::{GUIDANCE, SHARE, STEPS};
 use super::{
-    ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, PredictionType,
-    RedrawTiles, RequiredFile, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, TensorTypeRules, VaeFormat,
+    ControlImage, EarlierSteps, FileRole, Hires, ImageSource, InitImage, Lora, LoraMode, ModelFiles, Part, Person, PlacementText,
+    PredictionType, RedrawTiles, RequiredFile, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, TensorTypeRules,
+    Upscale, VaeFormat,
 };
 use crate::canvas::{AreaSettings, Borders, StartFit};
 use crate::sentences::capitalized;
@@ -126,6 +127,7 @@ unlimited!(
     Option<TensorType>,
     TensorTypeRules,
     Option<Rng>,
+    LoraMode,
     Rng,
     StartFit,
     PlacementText
@@ -484,6 +486,8 @@ pub struct StoredHires<F> {
     #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
     upscaler: Option<F>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    tile_size: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     latent: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     allow_pickle: bool,
@@ -514,6 +518,9 @@ impl Setting for Option<Hires> {
             hires.sigmas.clear();
             notes.push("Sigmas of the second pass: there is only one, so the noise schedule is used.".to_owned());
         }
+        if let Some(side) = &mut hires.tile_size {
+            clamp_whole(side, "tile size of the upscaler", &Upscale::TILES, notes);
+        }
         if let Some(tiles) = &mut hires.tiles {
             let (min, max) = RedrawTiles::SIDES;
             if let Some(side) = &mut tiles.side {
@@ -528,7 +535,7 @@ impl Setting for Option<Hires> {
     }
 
     fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
-        let Hires { scale, target, strength, steps, sigmas, upscaler, latent, allow_pickle, tiles } = self.as_ref()?;
+        let Hires { scale, target, strength, steps, sigmas, upscaler, tile_size, latent, allow_pickle, tiles } = self.as_ref()?;
         Some(StoredHires {
             scale: Some(*scale),
             strength: Some(*strength),
@@ -536,6 +543,7 @@ impl Setting for Option<Hires> {
             target: *target,
             sigmas: sigmas.clone(),
             upscaler: upscaler.as_deref().map(file),
+            tile_size: *tile_size,
             latent: latent.map(|it| it.key().to_owned()),
             // The person of this machine agreed, and nobody else.
             allow_pickle: *allow_pickle && F::stores(Part::Machine),
@@ -544,7 +552,7 @@ impl Setting for Option<Hires> {
     }
 
     fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
-        let StoredHires { scale, strength, steps, target, sigmas, upscaler, latent, allow_pickle, tiles } = stored?;
+        let StoredHires { scale, strength, steps, target, sigmas, upscaler, tile_size, latent, allow_pickle, tiles } = stored?;
         let usual = Hires::default();
         let latent = latent.and_then(|name| {
             let known = name.parse().ok();
@@ -561,9 +569,53 @@ impl Setting for Option<Hires> {
             sigmas,
             latent,
             upscaler: upscaler.and_then(|file| reader.find(RequiredFile::File(FileRole::Upscaler), file)),
+            tile_size,
             allow_pickle: allow_pickle && F::stores(Part::Machine),
             tiles,
         })
+    }
+}
+
+/// What is made of a finished picture; its model in the form of a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredUpscale<F> {
+    model: F,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    repeats: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tile_size: Option<u32>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    allow_pickle: bool,
+}
+
+impl Setting for Option<Upscale> {
+    type Limits = ();
+    type Stored<F: FileForm> = Option<StoredUpscale<F>>;
+
+    fn limit(&mut self, _: &str, (): &(), _: &Self, notes: &mut Vec<String>) {
+        let Some(upscale) = self else { return };
+        clamp_whole(&mut upscale.repeats, "times that the picture is upscaled", &Upscale::REPEATS, notes);
+        if let Some(side) = &mut upscale.tile_size {
+            clamp_whole(side, "tile size of the upscaler", &Upscale::TILES, notes);
+        }
+    }
+
+    fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
+        let Upscale { model, repeats, tile_size, allow_pickle } = self.as_ref()?;
+        Some(StoredUpscale {
+            model: file(model),
+            repeats: Some(*repeats),
+            tile_size: *tile_size,
+            // The person of this machine agreed, and nobody else.
+            allow_pickle: *allow_pickle && F::stores(Part::Machine),
+        })
+    }
+
+    fn restore<F: FileForm>(stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
+        let StoredUpscale { model, repeats, tile_size, allow_pickle } = stored?;
+        let model = reader.find(RequiredFile::File(FileRole::Upscaler), model)?;
+        let allow_pickle = allow_pickle && F::stores(Part::Machine);
+        Some(Upscale { repeats: repeats.unwrap_or(1), tile_size, allow_pickle, ..Upscale::by(model) })
     }
 }
 
@@ -573,6 +625,8 @@ pub struct StoredLora<F> {
     #[serde(flatten)]
     file: F,
     strength: f32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    encoder_strength: Option<f32>,
 }
 
 impl Setting for Vec<Lora> {
@@ -583,17 +637,22 @@ impl Setting for Vec<Lora> {
         for lora in self {
             let name = lora.path.file_stem().map(|stem| format!("strength of {}", stem.to_string_lossy())).unwrap_or_default();
             clamp_real(&mut lora.strength, &name, &Lora::STRENGTHS, 1.0, notes);
+            if let Some(strength) = &mut lora.encoder_strength {
+                clamp_real(strength, &format!("{name} in text encoders"), &Lora::STRENGTHS, 1.0, notes);
+            }
         }
     }
 
     fn store<F: FileForm>(&self, file: &dyn Fn(&Path) -> F) -> Self::Stored<F> {
-        self.iter().map(|lora| StoredLora { file: file(&lora.path), strength: lora.strength }).collect()
+        let store = |lora: &Lora| StoredLora { file: file(&lora.path), strength: lora.strength, encoder_strength: lora.encoder_strength };
+        self.iter().map(store).collect()
     }
 
     fn restore<F: FileForm>(mut stored: Self::Stored<F>, reader: &mut Reader<'_, F>) -> Self {
         shorten(&mut stored, "LoRAs", MAX_FILES, reader.notes);
-        let mut restore =
-            |StoredLora { file, strength }: StoredLora<F>| Some(Lora { path: reader.find(RequiredFile::Lora, file)?, strength });
+        let mut restore = |StoredLora { file, strength, encoder_strength }: StoredLora<F>| {
+            Some(Lora { path: reader.find(RequiredFile::Lora, file)?, strength, encoder_strength })
+        };
         stored.into_iter().filter_map(&mut restore).collect()
     }
 }

@@ -16,8 +16,8 @@ use super::form::FileForm;
 use super::sampling::{GUIDANCE, STEPS};
 use super::setting::{MAX_PROMPT_CHARS, MAX_SIGMAS, Reader, Setting};
 use super::{
-    ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, ModelFiles, Part, Person, PlacementText, PredictionType, RequiredFile,
-    Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, TensorTypeRules, VaeFormat,
+    ControlImage, EarlierSteps, Hires, ImageSource, InitImage, Lora, LoraMode, ModelFiles, Part, Person, PlacementText, PredictionType,
+    RequiredFile, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, TensorTypeRules, Upscale, VaeFormat,
 };
 use crate::canvas::{AreaSettings, Borders, StartFit};
 
@@ -345,6 +345,8 @@ settings! {
     /// Upscale the picture, and regenerate its details at the larger size; a start picture of
     /// strength 0 is upscaled as it is.
     hires: Option<Hires> = None, "upscaling", Upscale, [Memory], rare;
+    /// Upscale the finished picture by a model, to the model's own factor.
+    upscale: Option<Upscale> = None, "upscaler", Upscale, [Memory], rare;
     /// First steps of a branch, with the settings of the picture that it branched off from.
     earlier_steps: Vec<EarlierSteps> = Vec::new(), "earlier steps", Steps, [Steps], rare;
     /// Last step of a draft, which shows the model's estimate at that step.
@@ -362,6 +364,8 @@ settings! {
     person: Person = Person::default(), "person", Control, [Steps Memory], rare;
     /// Low-rank adapters.
     loras: Vec<Lora> = Vec::new(), "LoRAs", Loras, [Steps Memory], rare;
+    /// When LoRAs are applied: merged into the weights, quicker for many pictures, or at run time.
+    lora_mode: LoraMode = LoraMode::Auto, "LoRA mode", Loras, [Steps Memory], rare;
     /// Low-rank adapters that are switched off: no effect, but at hand with their strengths.
     disabled_loras: Vec<Lora> = Vec::new(), "LoRAs", DisabledLoras, [], rare;
     /// Textual inversions: each works where a prompt names its file.

@@ -27,7 +27,10 @@ fn full() -> Recipe {
     recipe.hires = Some(Hires { upscaler: Some("/models/x4.safetensors".into()), tiles, allow_pickle: true, ..Hires::default() });
     let hires = recipe.hires.as_mut().unwrap();
     (hires.target, hires.sigmas, hires.latent) = (Some((640, 512)), vec![3.5, 0.0], Some(LatentUpscaler::Antialiased));
-    recipe.loras.push(Lora { path: "/loras/ink.safetensors".into(), strength: 0.8 });
+    hires.tile_size = Some(96);
+    recipe.loras.push(Lora { encoder_strength: Some(0.5), ..Lora::new("/loras/ink.safetensors".into(), 0.8) });
+    recipe.lora_mode = LoraMode::Immediately;
+    recipe.upscale = Some(Upscale { repeats: 2, tile_size: Some(64), ..Upscale::by("/models/x2.gguf".into()) });
     recipe.earlier_steps = recipe.steps_until(3, Some("a.png".into()));
     recipe.seed_blend = Some(SeedBlend { seed: 9, amount: 0.5 });
     recipe.last_step = Some(4);
@@ -37,7 +40,7 @@ fn full() -> Recipe {
     recipe.control = Some(ControlImage { start: 0.25, end: 0.75, preprocessor: Some(Preprocessor::LineArt), ..control });
     recipe.embeddings.push("/embeddings/fog.safetensors".into());
     recipe.placement.backend = "all=cpu".into();
-    recipe.disabled_loras.push(Lora { path: "/loras/oil.safetensors".into(), strength: 0.3 });
+    recipe.disabled_loras.push(Lora::new("/loras/oil.safetensors".into(), 0.3));
     recipe
 }
 
@@ -61,7 +64,7 @@ fn what_is_beyond_the_limits_is_brought_to_the_nearest_value_with_a_sentence() {
         clip_skip: Some(20),
         batch_count: 5000,
         init: Some(InitImage { image: ImageSource::File("a".into()), strength: 77.0 }),
-        loras: vec![Lora { path: "ink.safetensors".into(), strength: -11.0 }],
+        loras: vec![Lora::new("ink.safetensors".into(), -11.0)],
         seed_blend: Some(SeedBlend { seed: -4, amount: 3.0 }),
         hires: Some(Hires { scale: 99.0, strength: f32::NAN, ..Hires::default() }),
         ..Recipe::default()

@@ -35,9 +35,6 @@ const FILE_FLAGS: [(FileRole, &[&str]); 12] = [
 /// Default folder of LoRAs.
 const HERE: &str = ".";
 
-/// The way in which Atelier applies LoRAs (`--lora-apply-mode`).
-const LORA_APPLY_MODE: &str = "at_runtime";
-
 /// The recipe of a command without options.
 fn defaults() -> Recipe {
     Recipe { seed: 42, flash_attention: false, ..Recipe::default() }

@@ -5,11 +5,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::{FILE_FLAGS, HERE, LORA_APPLY_MODE, defaults, shell};
+use super::{FILE_FLAGS, HERE, defaults, shell};
 use crate::placement::{ModuleSet, OldFlags, check_shape, is_device_flag};
 use crate::recipe::{
     CacheMode, FileRole, Hires, ImageSource, InitImage, LatentUpscaler, Lora, ModelFiles, Person, PlacementText, Preprocessor, Recipe,
-    RulesError, SkipLayers, StepCache, lora_tag_notes, take_loras,
+    RulesError, SkipLayers, StepCache, Upscale, take_loras,
 };
 
 /// A command line after parsing.
@@ -99,9 +99,9 @@ pub fn read_over(line: &str, recipe: Recipe) -> Result<ParsedCommand, CommandErr
             }
             Some(Action::UnsupportedValue) => {
                 let value = inline.or_else(|| words.next());
-                reader.leave_out(&[Some(name), value.as_deref()].into_iter().flatten().collect::<Vec<_>>(), NO_SUCH_SETTING);
+                reader.leave_out(&[Some(name), value.as_deref()].into_iter().flatten().collect::<Vec<_>>(), NO_VIDEOS);
             }
-            Some(Action::UnsupportedFlag) => reader.leave_out(&[name], NO_SUCH_SETTING),
+            Some(Action::UnsupportedFlag) => reader.leave_out(&[name], NO_VIDEOS),
             None if is_option(&word) => {
                 // The word after an unknown option belongs to it, unless it is an option itself.
                 let value = words.next_if(|next| !is_option(next));
@@ -113,7 +113,7 @@ pub fn read_over(line: &str, recipe: Recipe) -> Result<ParsedCommand, CommandErr
     Ok(reader.finish())
 }
 
-const NO_SUCH_SETTING: &str = "Atelier does not have this setting";
+const NO_VIDEOS: &str = "Atelier makes no videos";
 
 /// Numbers are values, also negative ones.
 fn is_option(word: &str) -> bool {
@@ -136,9 +136,9 @@ enum Action {
     Flag(fn(&mut Reader)),
     /// May have a value: false where the word is none, and is read by itself.
     OptionalValue(fn(&mut Reader, Option<&str>) -> bool),
-    /// Has a value, and Atelier has no such setting.
+    /// Has a value, and is about videos.
     UnsupportedValue,
-    /// Has no value, and Atelier has no such setting.
+    /// Has no value, and is about videos.
     UnsupportedFlag,
 }
 
@@ -203,7 +203,7 @@ fn action(name: &str) -> Option<Action> {
         "--hires-height" => Value(|it, text| set(&mut it.hires.get_or_insert_default().height, whole(text)?)),
         "--hires-sigmas" => Value(|it, text| set(&mut it.hires.get_or_insert_default().sigmas, Some(numbers(text)?))),
         "--hires-upscalers-dir" => Value(|it, text| set(&mut it.hires.get_or_insert_default().folder, Some(text.into()))),
-        "--hires-upscale-tile-size" => Value(|_, _| Err("Atelier chooses the tiles of an upscaler".to_owned())),
+        "--hires-upscale-tile-size" => Value(|it, text| set(&mut it.hires.get_or_insert_default().tile_size, whole(text)?)),
         "--hires-steps" => Value(|it, text| set(&mut it.hires.get_or_insert_default().steps, whole(text)?)),
         "--hires-denoising-strength" => Value(|it, text| set(&mut it.hires.get_or_insert_default().strength, Some(finite(text)?))),
         "--hires-upscaler" => Value(|it, text| set(&mut it.hires.get_or_insert_default().upscaler, Some(text.to_owned()))),
@@ -211,18 +211,15 @@ fn action(name: &str) -> Option<Action> {
         "-b" | "--batch-count" => Value(|it, text| set(&mut it.recipe.batch_count, above_zero(text)?)),
         "-t" | "--threads" => Value(|it, text| set(&mut it.recipe.threads, whole(text)?)),
         "--vae-tiling" => Flag(|it| it.recipe.vae_tiling = true),
-        "--vae-relative-tile-size" => Value(|_, _| Err("name the tiles' size with --vae-tile-size".to_owned())),
-        "--diffusion-conv-direct" | "--vae-conv-direct" => {
-            Flag(|it| it.leave_out(&["direct convolutions"], "Atelier chooses them by device"))
-        }
+        "--vae-relative-tile-size" => Value(|it, text| set(&mut it.relative_tile_size, Some(sides(text, finite)?))),
+        // What is computed is the same; how is chosen by device.
+        "--diffusion-conv-direct" | "--vae-conv-direct" => Flag(|_| {}),
         "--vae-tile-size" => Value(Reader::set_tile_size),
         "--vae-tile-overlap" => Value(|it, text| set(&mut it.recipe.vae_tile_overlap, Some(finite(text)?))),
         "--diffusion-fa" => Flag(|it| (it.recipe.flash_attention, it.recipe.insists_on_flash_attention) = (true, true)),
         "--force-sdxl-vae-conv-scale" => Flag(|it| it.recipe.vae_conv_scale = true),
-        "--fa" => Flag(|it| {
-            it.recipe.flash_attention = true;
-            it.leave_out(&["--fa"], "Atelier uses flash attention in the diffusion module only");
-        }),
+        // Other modules gain nothing from it.
+        "--fa" => Flag(|it| it.recipe.flash_attention = true),
         "-i" | "--init-img" => Value(|it, text| set(&mut it.init, Some(text.into()))),
         "--strength" => Value(|it, text| set(&mut it.strength, Some(finite(text)?))),
         "--mask" => Value(|it, text| set(&mut it.recipe.mask, Some(ImageSource::File(text.into())))),
@@ -234,9 +231,9 @@ fn action(name: &str) -> Option<Action> {
         "--control-strength" => Value(|it, text| set(&mut it.control_strength, Some(finite(text)?))),
         "--canny" => Flag(|it| it.is_canny = true),
         "--lora-model-dir" => Value(|it, text| set(&mut it.lora_folder, Some(text.into()))),
-        "--lora-apply-mode" => Value(|_, text| same(text, LORA_APPLY_MODE, "Atelier applies LoRAs while it runs")),
+        "--lora-apply-mode" => Value(|it, text| set(&mut it.recipe.lora_mode, named(text)?)),
         "--taesd-preview-only" => Flag(|it| it.tiny_previews_only = true),
-        "-M" | "--mode" => Value(|_, text| same(text, "img_gen", "Atelier makes single pictures")),
+        "-M" | "--mode" => Value(|_, text| mode(text)),
         "--backend" => Value(|it, text| it.set_placement(text, |placement| &mut placement.backend)),
         "--params-backend" => Value(|it, text| it.set_placement(text, |placement| &mut placement.params_backend)),
         "--max-vram" => Value(|it, text| it.set_placement(text, |placement| &mut placement.max_vram)),
@@ -256,15 +253,20 @@ fn action(name: &str) -> Option<Action> {
         "--pm-id-images-dir" => Value(|it, text| set(&mut it.person_folder, Some(text.into()))),
         "--pm-id-embed-path" => Value(|it, text| set(&mut it.id_embedding, Some(text.into()))),
         "--pm-style-strength" => Value(|it, text| set(&mut it.style_strength, Some(percent(text)?))),
-        "--upscale-model" => Value(|_, _| Err("upscale the finished picture separately".to_owned())),
-        "-o" | "--output" | "--preview" | "--preview-path" | "--preview-interval" | "--output-begin-idx" => {
-            Value(|_, _| Err("where pictures and previews go is not part of a recipe".to_owned()))
-        }
+        "--upscale-model" => Value(|it, text| set(&mut it.upscale_model, Some(text.into()))),
+        "--upscale-repeats" => Value(|it, text| set(&mut it.upscale_repeats, Some(above_zero(text)?))),
+        "--upscale-tile-size" => Value(|it, text| set(&mut it.upscale_tile_size, Some(above_zero(text)?))),
+        // They change what the program shows and where it writes, and no picture.
+        "-o" | "--output" | "--preview" | "--preview-path" | "--preview-interval" | "--output-begin-idx" | "--image"
+        | "--metadata-format" => Value(|_, _| Ok(())),
+        "-v" | "--verbose" | "--color" | "--convert-name" | "--preview-noisy" | "--metadata-raw" | "--metadata-brief"
+        | "--metadata-all" | "-h" | "--help" => Flag(|_| {}),
+        "--disable-image-metadata" => Flag(|it| {
+            it.leave_out(&["--disable-image-metadata"], "pictures keep their settings; atelier gallery export --strip leaves them out")
+        }),
         // Of what is left out it must be known whether a value follows: else the value would be read
         // as a file or an option.
-        "-v" | "--verbose" | "--color" | "--convert-name" | "--preview-noisy" | "--disable-image-metadata" | "--temporal-tiling" => {
-            UnsupportedFlag
-        }
+        "--temporal-tiling" => UnsupportedFlag,
         "--high-noise-diffusion-model"
         | "--embeddings-connectors"
         | "--audio-vae"
@@ -274,8 +276,6 @@ fn action(name: &str) -> Option<Action> {
         | "--high-noise-steps"
         | "--video-frames"
         | "--fps"
-        | "--upscale-repeats"
-        | "--upscale-tile-size"
         | "--high-noise-cfg-scale"
         | "--high-noise-img-cfg-scale"
         | "--high-noise-guidance"
@@ -286,8 +286,7 @@ fn action(name: &str) -> Option<Action> {
         | "--high-noise-eta"
         | "--high-noise-sampling-method"
         | "--moe-boundary"
-        | "--vace-strength"
-        | "--cache-preset" => UnsupportedValue,
+        | "--vace-strength" => UnsupportedValue,
         _ if is_device_flag(name) => Action::Device,
         _ => return file_action(name),
     })
@@ -326,6 +325,10 @@ struct Reader {
     control: Option<PathBuf>,
     control_strength: Option<f32>,
     is_canny: bool,
+    upscale_model: Option<PathBuf>,
+    upscale_repeats: Option<u32>,
+    upscale_tile_size: Option<u32>,
+    relative_tile_size: Option<(f32, f32)>,
     person_folder: Option<PathBuf>,
     id_embedding: Option<PathBuf>,
     style_strength: Option<f32>,
@@ -358,6 +361,7 @@ struct HiresOptions {
     width: Option<u32>,
     height: Option<u32>,
     sigmas: Option<Vec<f32>>,
+    tile_size: Option<u32>,
 }
 
 impl Reader {
@@ -372,11 +376,22 @@ impl Reader {
         }
     }
 
+    /// Tiles as a part of the picture, or so many of them, as the engine's VAE counts them.
+    fn finish_tiles(&mut self) {
+        /// Pixels of a value of the latent, with most VAEs.
+        const PIXELS_OF_LATENT: f32 = 8.0;
+        let Some((wide, high)) = self.relative_tile_size else { return };
+        let overlap = self.recipe.vae_tile_overlap.unwrap_or(0.5);
+        let part = |value: f32| if value > 1.0 { 1.0 / (value - value * overlap + overlap) } else { value };
+        let (width, height) = self.recipe.final_size();
+        let side = |pixels: u32, value: f32| (pixels as f32 / PIXELS_OF_LATENT * part(value)).round() as u32;
+        let side = side(width, wide).min(side(height, high));
+        self.recipe.vae_tile_size = Some(side).filter(|_| wide > 0.0 && high > 0.0).or(self.recipe.vae_tile_size);
+    }
+
     /// Tiles of Atelier are squares.
     fn set_tile_size(&mut self, text: &str) -> Result<(), String> {
-        let (width, height) = text.split_once(['x', 'X']).unwrap_or((text, text));
-        let side = |text: &str| whole(text.trim())?.ok_or_else(|| "write a size such as 32x32".to_owned());
-        let (width, height) = (side(width)?, side(height)?);
+        let (width, height) = sides(text, |side| whole(side)?.ok_or_else(|| "write a size such as 32x32".to_owned()))?;
         if width != height {
             self.leave_out(&["--vae-tile-size", text], &format!("tiles are squares in Atelier, of {} here", width.min(height)));
         }
@@ -419,6 +434,8 @@ impl Reader {
         self.finish_skip();
         self.finish_cache();
         self.finish_hires();
+        self.finish_upscale();
+        self.finish_tiles();
         let both = self.files.get(FileRole::Vae).is_some() && self.files.get(FileRole::Taesd).is_some();
         if both && !self.tiny_previews_only {
             self.leave_out(&["--taesd"], "beside a VAE the tiny autoencoder only draws previews in Atelier");
@@ -474,7 +491,8 @@ impl Reader {
     }
 
     fn finish_hires(&mut self) {
-        let Some(HiresOptions { is_on, scale, steps, strength, upscaler, folder, width, height, sigmas }) = self.hires.take() else {
+        let Some(HiresOptions { is_on, scale, steps, strength, upscaler, folder, width, height, sigmas, tile_size }) = self.hires.take()
+        else {
             return;
         };
         if !is_on && self.recipe.hires.is_none() {
@@ -504,8 +522,27 @@ impl Reader {
             latent,
             strength: strength.unwrap_or(usual.strength),
             steps: steps.or(usual.steps),
+            tile_size: tile_size.or(usual.tile_size),
             ..usual
         });
+    }
+
+    /// What is made of the finished picture.
+    fn finish_upscale(&mut self) {
+        let (repeats, tile_size) = (self.upscale_repeats, self.upscale_tile_size);
+        if let Some(model) = self.upscale_model.take() {
+            self.recipe.upscale = Some(Upscale::by(model));
+        }
+        match &mut self.recipe.upscale {
+            Some(upscale) => {
+                upscale.repeats = repeats.unwrap_or(upscale.repeats);
+                upscale.tile_size = tile_size.or(upscale.tile_size);
+            }
+            None if repeats.is_some() || tile_size.is_some() => {
+                self.leave_out(&["--upscale-..."], "without --upscale-model they have no effect");
+            }
+            None => {}
+        }
     }
 
     /// The upscaler of this name: of latents, or a file in the folder of upscalers; Lanczos is
@@ -590,9 +627,6 @@ impl Reader {
     fn take_loras(&mut self, names_model: bool) {
         let words = self.prompt.clone().unwrap_or_default();
         let (prompt, tags) = take_loras(&words);
-        for note in lora_tag_notes(&words) {
-            self.leave_out(&["a strength of the text encoder"], note.trim_end_matches('.'));
-        }
         if self.prompt.is_some() {
             self.recipe.prompt = prompt;
         }
@@ -600,20 +634,20 @@ impl Reader {
             self.recipe.loras.clear();
         }
         let folder = self.lora_folder.take().filter(|folder| folder != Path::new(HERE)).unwrap_or_default();
-        for (name, strength) in tags {
+        for (name, strengths) in tags {
             if name.starts_with('|') {
-                self.leave_out(&[&format!("<lora:{name}:{strength}>")], NO_SUCH_SETTING);
+                self.leave_out(&[&format!("<lora:{name}:{strengths}>")], NO_VIDEOS);
                 continue;
             }
             let whole = ["safetensors", "gguf", "pt", "ckpt"].iter().any(|ending| name.ends_with(&format!(".{ending}")));
             if !whole {
-                self.leave_out(&[&format!("<lora:{name}:{strength}>")], &format!("the file is taken to be {name}.safetensors"));
+                self.leave_out(&[&format!("<lora:{name}:{strengths}>")], &format!("the file is taken to be {name}.safetensors"));
             }
             let path = folder.join(if whole { name } else { format!("{name}.safetensors") });
             // A LoRA named twice counts with both strengths.
             match self.recipe.loras.iter_mut().find(|lora| lora.path == path) {
-                Some(lora) => lora.strength += strength,
-                None => self.recipe.loras.push(Lora { path, strength }),
+                Some(lora) => lora.set_strengths(lora.strengths() + strengths),
+                None => self.recipe.loras.push(Lora::with_strengths(path, strengths)),
             }
         }
     }
@@ -625,8 +659,21 @@ fn set<T>(field: &mut T, value: T) -> Result<(), String> {
     Ok(())
 }
 
-fn same(text: &str, ours: &str, otherwise: &str) -> Result<(), String> {
-    if text == ours { Ok(()) } else { Err(otherwise.to_owned()) }
+/// `AxB`, or `A` for both.
+fn sides<T>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<(T, T), String> {
+    let (width, height) = text.split_once(['x', 'X']).unwrap_or((text, text));
+    Ok((read(width.trim())?, read(height.trim())?))
+}
+
+fn mode(text: &str) -> Result<(), String> {
+    match text {
+        "img_gen" => Ok(()),
+        "vid_gen" => Err(NO_VIDEOS.to_owned()),
+        "convert" => Err("use atelier models convert".to_owned()),
+        "upscale" => Err("use atelier upscale".to_owned()),
+        "metadata" => Err("use atelier inspect".to_owned()),
+        _ => Err("write img_gen".to_owned()),
+    }
 }
 
 fn above_zero(text: &str) -> Result<u32, String> {

@@ -3,9 +3,9 @@
 use std::fmt::Display;
 use std::path::{Component, Path, PathBuf};
 
-use super::{FILE_FLAGS, HERE, LORA_APPLY_MODE, defaults};
+use super::{FILE_FLAGS, HERE, defaults};
 use crate::placement::{BackendSpec, Module};
-use crate::recipe::{ControlImage, FileRole, Hires, ImageSource, Lora, Person, Preprocessor, Recipe};
+use crate::recipe::{ControlImage, FileRole, Hires, ImageSource, Lora, LoraMode, Person, Preprocessor, Recipe, Upscale};
 
 /// A recipe as a command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub fn write(recipe: &Recipe) -> CommandLine {
         // Else sd-cli decodes the picture itself with the tiny VAE.
         line.flag("--taesd-preview-only");
     }
-    let tags = line.loras(&recipe.loras);
+    let tags = line.loras(recipe);
     let (prompt, negative_prompt) = recipe.model_prompts();
     line.option("--prompt", &format!("{prompt}{tags}"));
     if !negative_prompt.is_empty() {
@@ -80,6 +80,11 @@ pub fn write(recipe: &Recipe) -> CommandLine {
     }
     if let Some(hires) = &recipe.hires {
         line.hires(hires);
+    }
+    if let Some(Upscale { model, repeats, tile_size, .. }) = &recipe.upscale {
+        line.path("--upscale-model", model);
+        line.optional("--upscale-repeats", Some(repeats).filter(|repeats| **repeats > 1));
+        line.optional("--upscale-tile-size", *tile_size);
     }
     if recipe.outpaint.is_some_and(|borders| !borders.is_empty()) {
         line.left_out.push("Outpainting: sd-cli keeps the picture's size.".to_owned());
@@ -215,6 +220,7 @@ impl Builder {
                     self.path("--hires-upscalers-dir", if folder.as_os_str().is_empty() { Path::new(HERE) } else { folder });
                 }
                 self.path("--hires-upscaler", Path::new(path.file_name().unwrap_or_default()));
+                self.optional("--hires-upscale-tile-size", hires.tile_size);
             }
             (None, Some(latent)) => self.option("--hires-upscaler", &latent),
             (None, None) => self.option("--hires-upscaler", &"Lanczos"),
@@ -277,21 +283,33 @@ impl Builder {
     }
 
     /// Names the folder that the LoRAs have in common, and gives the tags that name them within it.
-    fn loras(&mut self, loras: &[Lora]) -> String {
+    fn loras(&mut self, recipe: &Recipe) -> String {
+        let loras = &recipe.loras;
         let Some(folder) = common_folder(loras) else { return String::new() };
         let mut tags = String::new();
-        for Lora { path, strength } in loras {
+        for lora in loras {
+            let path = &lora.path;
             let name = path.strip_prefix(&folder).unwrap_or(path).to_str();
             // The tag's own signs cannot be part of a name.
             match name.filter(|name| !name.is_empty() && !name.contains([':', '<', '>']) && !name.starts_with('|')) {
-                Some(name) => tags.extend([" <lora:", name, ":", &strength.to_string(), ">"]),
+                Some(name) => {
+                    tags.extend([" <lora:", name, ":", &lora.strength.to_string(), ">"]);
+                    if lora.encoder_strength.is_some() {
+                        self.left_out.push(format!("{name}: sd-cli has one strength for all of a LoRA."));
+                    }
+                }
                 None => self.left_out.push(format!("{}: sd-cli cannot name a LoRA like this.", path.display())),
             }
         }
         if !tags.is_empty() {
             let here = folder.as_os_str().is_empty();
             self.path("--lora-model-dir", if here { Path::new(HERE) } else { &folder });
-            self.option("--lora-apply-mode", &LORA_APPLY_MODE);
+            // By itself sd-cli merges those of weights with enough bits, as here for many pictures.
+            let mode = match recipe.lora_mode {
+                LoraMode::Auto if !recipe.merges_loras(false) => LoraMode::AtRuntime,
+                mode => mode,
+            };
+            self.option("--lora-apply-mode", &mode);
         }
         tags
     }

@@ -129,7 +129,7 @@ mod tests {
     use crate::device::{Device, DeviceKind};
     use crate::format::GIB;
     use crate::placement::{DeviceCapacity, ModuleNeeds};
-    use crate::recipe::PlacementText;
+    use crate::recipe::{PlacementText, StepShare};
 
     fn device(name: &str, kind: DeviceKind, gib: u64) -> Device {
         Device {
@@ -156,7 +156,7 @@ mod tests {
         let needs = Needs { modules: modules.into() };
         let module = |module, phase, graphs, repetitions| {
             let work = Work::of_graphs(graphs, 0, 0);
-            ModuleWork { module, phase, pass: 0, work, repetitions }
+            ModuleWork { module, phase, pass: 0, work, repetitions, share: StepShare::All }
         };
         let work = PictureWork {
             modules: vec![module(Module::Llm, PhaseKind::Encoding, 1, 1), module(Module::Diffusion, PhaseKind::Denoising, 2, 20)],

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::work::Work;
 use crate::module::Module;
 use crate::placement::PhaseKind;
-use crate::recipe::Recipe;
+use crate::recipe::{Recipe, StepShare};
 
 /// Work of a module in a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +21,9 @@ pub struct ModuleWork {
     pub work: Work,
     /// Number of repetitions: the steps that are run, else 1.
     pub repetitions: u32,
+    /// The steps in which it is done.
+    #[serde(default)]
+    pub share: StepShare,
 }
 
 /// Work of one picture of a recipe.
@@ -37,7 +40,7 @@ impl PictureWork {
     pub fn with_steps_of(&self, recipe: &Recipe) -> Self {
         let mut with = self.clone();
         for it in with.modules.iter_mut().filter(|it| it.phase == PhaseKind::Denoising) {
-            it.repetitions = recipe.steps_until_end_of_pass(it.pass);
+            it.repetitions = recipe.steps_with(it.share, it.pass);
         }
         with
     }
@@ -60,8 +63,14 @@ mod tests {
 
     #[test]
     fn steps_are_those_of_the_recipe_and_nothing_else_changes() {
-        let it =
-            |phase, pass, repetitions| ModuleWork { module: Module::Diffusion, phase, pass, work: Work::of_graphs(2, 0, 0), repetitions };
+        let it = |phase, pass, repetitions| ModuleWork {
+            module: Module::Diffusion,
+            phase,
+            pass,
+            work: Work::of_graphs(2, 0, 0),
+            repetitions,
+            share: StepShare::All,
+        };
         let counted =
             PictureWork { modules: vec![it(PhaseKind::Encoding, 0, 1), it(PhaseKind::Denoising, 0, 20), it(PhaseKind::Denoising, 1, 20)] };
         let with = counted.with_steps_of(&Recipe { steps: 4, hires: Some(Hires::default()), ..Recipe::default() });

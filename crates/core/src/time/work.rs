@@ -166,6 +166,14 @@ impl WorkAmount {
         self.bytes = self.bytes.saturating_add(other.bytes);
     }
 
+    const fn without(self, part: Self) -> Self {
+        Self {
+            nodes: self.nodes.saturating_sub(part.nodes),
+            operations: self.operations.saturating_sub(part.operations),
+            bytes: self.bytes.saturating_sub(part.bytes),
+        }
+    }
+
     const fn times(self, count: u64) -> Self {
         Self {
             nodes: self.nodes.saturating_mul(count),
@@ -266,6 +274,19 @@ impl Work {
         self.output_bytes = self.output_bytes.saturating_add(other.output_bytes);
     }
 
+    /// What is left without other work that is a part of it.
+    #[must_use]
+    pub fn without(&self, part: &Self) -> Self {
+        let amount_of = |class| part.parts.iter().find(|it| it.class == class).map_or_else(WorkAmount::default, |it| it.amount);
+        let left = |of: &WorkPart| WorkPart { class: of.class, amount: of.amount.without(amount_of(of.class)) };
+        Self {
+            parts: self.parts.iter().map(left).filter(|it| it.amount != WorkAmount::default()).collect(),
+            graphs: self.graphs.saturating_sub(part.graphs),
+            input_bytes: self.input_bytes.saturating_sub(part.input_bytes),
+            output_bytes: self.output_bytes.saturating_sub(part.output_bytes),
+        }
+    }
+
     /// The same, so many times.
     #[must_use]
     pub fn times(&self, count: u64) -> Self {
@@ -298,6 +319,8 @@ mod tests {
         let mut both = work.clone();
         both.add(&work);
         assert_eq!(both, work.times(2));
+        assert_eq!(both.without(&work), work);
+        assert_eq!(work.without(&both), Work::default());
         assert_eq!(both.of_kind(WorkKind::Product), WorkAmount { nodes: 8, operations: 320, bytes: 22 });
         assert_eq!((both.operations(), both.graphs(), both.input_bytes(), both.output_bytes()), (320, 2, 20, 40));
         assert_eq!(both.of_kind(WorkKind::Copy), WorkAmount::default());

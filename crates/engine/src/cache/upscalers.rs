@@ -13,6 +13,7 @@ use atelier_core::placement::{Assignment, Module};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct UpscalerKey {
     file: Fingerprint,
+    tile_size: Option<u32>,
     threads: u32,
     assignment: Assignment,
     budget_gib: Option<f64>,
@@ -21,9 +22,10 @@ pub(crate) struct UpscalerKey {
 
 impl UpscalerKey {
     /// The key of this file on these places.
-    pub(crate) fn new(file: &Path, threads: u32, placement: &ResolvedPlacement) -> Self {
+    pub(crate) fn new(file: &Path, tile_size: Option<u32>, threads: u32, placement: &ResolvedPlacement) -> Self {
         Self {
             file: Fingerprint::of(file),
+            tile_size,
             threads,
             assignment: placement.placement.assignment(Module::Upscaler).clone(),
             budget_gib: placement.budgets.iter().find(|budget| budget.module == Module::Upscaler).map(|budget| budget.gib),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use super::estimates::upscaler_bytes;
 use super::passes::{UpscalerPass, picture_passes};
 use super::request::EstimateRequest;
 use crate::ffi::ContextParams;
@@ -88,10 +89,11 @@ impl EstimateCache {
     pub(crate) fn get(&self, headers: &mut HeaderCache, recipe: &Recipe, placement: &Placement, devices: &[Device]) -> Option<Needs> {
         let request = EstimateRequest::new(headers, recipe).ok()?;
         let mut needs = self.find(&AnswerKey::new(&request, placement, devices))?.memory;
-        if recipe.hires.as_ref().is_some_and(|hires| hires.upscaler.is_some()) {
-            let pass = picture_passes(headers, recipe).ok()?.upscaler;
-            let known = pass.and_then(|pass| self.find_upscaler(&UpscalerPassKey::new(&pass, placement)));
-            needs.modules.extend(known.map(|known| (Module::Upscaler, known.memory)));
+        if recipe.upscale.is_some() || recipe.hires.as_ref().is_some_and(|hires| hires.upscaler.is_some()) {
+            let passes = picture_passes(headers, recipe).ok()?.upscalers;
+            let known = passes.iter().filter_map(|pass| self.find_upscaler(&UpscalerPassKey::new(pass, placement)));
+            let largest = known.map(|known| known.memory).max_by_key(upscaler_bytes);
+            needs.modules.extend(largest.map(|memory| (Module::Upscaler, memory)));
         }
         Some(needs)
     }
@@ -107,11 +109,14 @@ impl EstimateCache {
         let mut modules = Vec::new();
         let passes = picture_passes(headers, recipe).ok()?;
         for (pass, number) in passes.images.iter().zip(0..) {
-            let key = AnswerKey::new(&pass.request, placement, devices);
-            let known = self.find(&key).or_else(|| self.find(&key.without_cut()))?;
-            modules.extend(known.work.iter().filter_map(|it| pass.work(it, number)));
+            let find = |request: &EstimateRequest| {
+                let key = AnswerKey::new(request, placement, devices);
+                let known = self.find(&key).or_else(|| self.find(&key.without_cut()));
+                known.map(|known| known.work).ok_or(())
+            };
+            modules.extend(pass.works(number, find).ok()?);
         }
-        if let Some(pass) = &passes.upscaler {
+        for pass in &passes.upscalers {
             modules.push(self.find_upscaler(&UpscalerPassKey::new(pass, placement))?.work);
         }
         Some(PictureWork { modules })

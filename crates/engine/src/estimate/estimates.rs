@@ -4,7 +4,7 @@ use parking_lot::Mutex;
 
 use super::cache::{AnswerKey, EstimateCache, ImageNeeds, UpscalerNeeds, UpscalerPassKey};
 use super::error::{EstimateError, Outdated};
-use super::passes::PicturePasses;
+use super::passes::{PicturePasses, UpscalerPass};
 use super::request::EstimateRequest;
 use crate::failure;
 use crate::ffi::{CallError, ContextParams, Estimator, ImageEstimate, JobCallbacks, Limits, ModuleEstimate, upscaler_estimate};
@@ -87,31 +87,36 @@ impl Estimates {
     ) -> Result<PictureWork, EstimateError> {
         let mut modules = Vec::new();
         for (pass, number) in passes.images.iter().zip(0..) {
-            modules.extend(self.image_work(&pass.request, placement, devices, outdated)?.iter().filter_map(|it| pass.work(it, number)));
+            modules.extend(pass.works(number, |request| self.image_work(request, placement, devices, outdated))?);
         }
-        modules.extend(self.upscaler(passes, placement, outdated)?.map(|upscaler| upscaler.work));
+        for pass in &passes.upscalers {
+            modules.extend(self.upscaler(pass, placement, outdated)?.map(|upscaler| upscaler.work));
+        }
         Ok(PictureWork { modules })
     }
 
-    /// Memory of the upscaler of a picture; `None` where there is none.
+    /// Memory of the upscaler of a picture, of two the larger one's; `None` where there is none.
     pub(super) fn upscaler_needs(
         &mut self,
         passes: &PicturePasses,
         placement: &Placement,
         outdated: &dyn Outdated,
     ) -> Result<Option<ModuleNeeds>, EstimateError> {
-        Ok(self.upscaler(passes, placement, outdated)?.map(|upscaler| upscaler.memory))
+        let mut largest: Option<ModuleNeeds> = None;
+        for pass in &passes.upscalers {
+            let needs = self.upscaler(pass, placement, outdated)?.map(|upscaler| upscaler.memory);
+            largest = largest.into_iter().chain(needs).max_by_key(upscaler_bytes);
+        }
+        Ok(largest)
     }
 
-    /// The upscaler of a picture; `None` where there is none, or the file is none, which the job
-    /// will say.
+    /// An upscaler of a picture; `None` where the file is none, which the job will say.
     fn upscaler(
         &mut self,
-        passes: &PicturePasses,
+        pass: &UpscalerPass,
         placement: &Placement,
         outdated: &dyn Outdated,
     ) -> Result<Option<UpscalerNeeds>, EstimateError> {
-        let Some(pass) = &passes.upscaler else { return Ok(None) };
         let key = UpscalerPassKey::new(pass, placement);
         if let Some(known) = self.cache.find_upscaler(&key) {
             return Ok(Some(known));
@@ -120,7 +125,7 @@ impl Estimates {
             return Ok(None);
         }
         let callbacks = EstimateCallbacks { outdated, log: Mutex::default() };
-        match upscaler_estimate(&pass.model, &key.runs_on, pass.size, &callbacks) {
+        match upscaler_estimate(&pass.model, &key.runs_on, pass.size, pass.tile_size, &callbacks) {
             Ok((memory, work)) => {
                 let memory = ModuleNeeds {
                     weight_bytes: memory.weight_bytes,
@@ -280,4 +285,9 @@ fn assembled(whole: &[ModuleEstimate], cut: &[ModuleEstimate]) -> Needs {
 /// A preview, which another job may have switched on, is no part of the picture.
 fn counts(need: &ModuleEstimate) -> bool {
     !(need.module == Module::Vae && need.phase == PhaseKind::Denoising)
+}
+
+/// Bytes of an upscaler on its device.
+pub(super) fn upscaler_bytes(needs: &ModuleNeeds) -> u64 {
+    needs.compute_bytes.values().copied().max().unwrap_or(0).saturating_add(needs.weight_bytes)
 }

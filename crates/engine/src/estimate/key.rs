@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use atelier_core::recipe::{Affects, ControlImage, ImageSource, Lora, Person, Recipe, Sampler};
+use atelier_core::recipe::{Affects, ControlImage, ImageSource, Lora, LoraMode, Person, Recipe, Sampler, StepShare};
 
 /// Characters to which the length of a prompt is rounded up: a text encoder's buffer grows with the
 /// prompt, but a single word more is not worth a new estimate.
@@ -55,8 +55,26 @@ impl EstimateKey {
 pub(super) fn memory_settings(recipe: &Recipe) -> Recipe {
     let mut settings = recipe.only(Affects::Memory);
     let is_guided = recipe.uses_guidance() || recipe.earlier_steps.iter().any(|steps| steps.guidance != 1.0);
+    // Of three guidances the engine compares two.
+    settings.image_guidance = settings.image_guidance.map(|image| match image {
+        image if image == 1.0 => 1.0,
+        image if image == recipe.guidance => 2.0,
+        _ => 3.0,
+    });
     settings.guidance = if is_guided { 2.0 } else { 1.0 };
+    // In which steps they act changes the time alone; a ControlNet that acts in none is never loaded.
+    settings.control = settings.control.filter(|_| {
+        let acts = |pass| recipe.steps_with(StepShare::Control, pass) > 0;
+        !recipe.has_control_net() || [0, 1].into_iter().any(acts)
+    });
+    if let Some(control) = &mut settings.control {
+        *control = ControlImage::new(control.image.clone());
+    }
+    if let Some(skip) = &mut settings.skip_layers {
+        (skip.start, skip.end) = (0.0, 1.0);
+    }
     settings.loras = all_loras(recipe);
+    settings.lora_mode = LoraMode::of(recipe.merges_loras(false));
     settings.person.style_strength = Person::USUAL_STYLE_STRENGTH;
     settings.person.images.fill(ImageSource::File(PathBuf::new()));
     settings
@@ -84,7 +102,7 @@ mod tests {
         let recipe = Recipe { prompt: "a lake".into(), ..Recipe::default() };
         let same = Recipe { seed: 7, steps: 4, guidance: 3.0, prompt: "a lake at dawn".into(), ..recipe.clone() };
         assert_eq!(EstimateKey::of(&recipe), EstimateKey::of(&same));
-        let earlier = EarlierSteps { loras: vec![Lora { path: "a.safetensors".into(), strength: 1.0 }], ..EarlierSteps::default() };
+        let earlier = EarlierSteps { loras: vec![Lora::new("a.safetensors".into(), 1.0)], ..EarlierSteps::default() };
         for other in [
             Recipe { width: 768, ..recipe.clone() },
             Recipe { vae_tiling: true, ..recipe.clone() },
@@ -95,6 +113,17 @@ mod tests {
             Recipe { earlier_steps: vec![earlier], ..recipe.clone() },
         ] {
             assert_ne!(EstimateKey::of(&recipe), EstimateKey::of(&other));
+        }
+    }
+
+    #[test]
+    fn what_guides_is_a_reason_where_the_engine_evaluates_more_or_less() {
+        let guided = |guidance, image_guidance| EstimateKey::of(&Recipe { guidance, image_guidance, ..Recipe::default() });
+        assert_eq!(guided(7.0, Some(7.0)), guided(3.0, Some(3.0)));
+        assert_eq!(guided(7.0, Some(1.5)), guided(3.0, Some(9.0)));
+        let keys = [guided(7.0, None), guided(7.0, Some(1.0)), guided(7.0, Some(7.0)), guided(7.0, Some(1.5)), guided(1.0, Some(1.5))];
+        for (n, key) in keys.iter().enumerate() {
+            assert!(!keys[n + 1..].contains(key), "{key:?}");
         }
     }
 

@@ -8,7 +8,7 @@ use super::request::EstimateRequest;
 use crate::job::area::{plan_areas, start_of};
 use crate::protocol::{Failure, PhaseKind};
 use atelier_core::placement::Module;
-use atelier_core::recipe::{Recipe, Sampler};
+use atelier_core::recipe::{Recipe, Sampler, StepShare, Upscale};
 use atelier_core::time::ModuleWork;
 use atelier_library::HeaderCache;
 use atelier_media::image_size;
@@ -18,14 +18,15 @@ use atelier_media::image_size;
 pub(super) struct PicturePasses {
     /// The images, in the order in which they are made; none where a picture is only upscaled.
     pub(super) images: Vec<ImagePass>,
-    /// A model that upscales the first of them, or the init image.
-    pub(super) upscaler: Option<UpscalerPass>,
+    /// Models that upscale the first of them or the init image, and the finished picture.
+    pub(super) upscalers: Vec<UpscalerPass>,
 }
 
 /// A picture that an upscaler upscales.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UpscalerPass {
     pub(super) model: PathBuf,
+    pub(super) tile_size: Option<u32>,
     /// Size before.
     pub(super) size: (u32, u32),
     /// The pass that comes next.
@@ -38,7 +39,8 @@ pub(super) struct ImagePass {
     /// Words are encoded for it: for the first pass, and for the first tile, whose words are its
     /// own. Others have the same words.
     encodes_words: bool,
-    steps: u32,
+    /// Steps with this part of the work.
+    steps: [(StepShare, u32); 3],
     /// Evaluations of the diffusion module in a step.
     evaluations: u32,
 }
@@ -46,8 +48,10 @@ pub(super) struct ImagePass {
 /// What is made on the way to the picture of a recipe.
 pub(super) fn picture_passes(headers: &mut HeaderCache, recipe: &Recipe) -> Result<PicturePasses, EstimateError> {
     let evaluations = recipe.sampler.map_or(1, Sampler::evaluations);
-    let pass =
-        |request, number| ImagePass { request, encodes_words: number == 0, steps: recipe.steps_until_end_of_pass(number), evaluations };
+    let pass = |request, number| {
+        let steps = [StepShare::All, StepShare::Control, StepShare::SkipLayers].map(|share| (share, recipe.steps_with(share, number)));
+        ImagePass { request, encodes_words: number == 0, steps, evaluations }
+    };
     let request = EstimateRequest::new(headers, recipe)?;
     if recipe.changes_part() {
         let size = image_size(&start_of(recipe).map_err(Failure::from)?.image)
@@ -55,7 +59,7 @@ pub(super) fn picture_passes(headers: &mut HeaderCache, recipe: &Recipe) -> Resu
         let checked = headers.check(&recipe.files, &recipe.loras).map_err(|problem| Failure::from(problem.advice))?;
         let plans = plan_areas(recipe, size, checked.family.model_sizes()).map_err(Failure::from)?.unwrap_or_default();
         let parts = plans.iter().zip(0..).map(|(plan, number)| pass(request.with_size(plan.work.0, plan.work.1), number));
-        return Ok(PicturePasses { images: parts.collect(), upscaler: None });
+        return Ok(PicturePasses { images: parts.collect(), upscalers: Vec::new() });
     }
     let mut passes = Vec::new();
     let size = if recipe.upscales_init() {
@@ -67,8 +71,18 @@ pub(super) fn picture_passes(headers: &mut HeaderCache, recipe: &Recipe) -> Resu
         passes.push(pass(first, 0));
         Some(size)
     };
-    let model = recipe.hires.as_ref().and_then(|hires| hires.upscaler.clone());
-    let upscaler = model.zip(size).map(|(model, size)| UpscalerPass { model, size, number: u32::from(!passes.is_empty()) });
+    let number = u32::from(!passes.is_empty());
+    let mut upscalers = Vec::new();
+    if let (Some(size), Some((Some(model), tile_size))) =
+        (size, recipe.hires.as_ref().map(|hires| (hires.upscaler.clone(), hires.tile_size)))
+    {
+        upscalers.push(UpscalerPass { model, tile_size, size, number });
+    }
+    if let (Some(size), Some(Upscale { model, tile_size, .. })) = (size, &recipe.upscale) {
+        let size = recipe.hires.as_ref().map_or(size, |hires| hires.size(size));
+        // A greater factor than the first is not known by headers alone.
+        upscalers.push(UpscalerPass { model: model.clone(), tile_size: *tile_size, size, number: number + 1 });
+    }
     if recipe.hires.as_ref().is_some_and(|hires| hires.strength > 0.0) {
         match request.tiles {
             Some(((width, height), count)) => passes.extend((0..count).map(|tile| {
@@ -78,22 +92,51 @@ pub(super) fn picture_passes(headers: &mut HeaderCache, recipe: &Recipe) -> Resu
             None => passes.push(ImagePass { encodes_words: passes.is_empty(), ..pass(request, 1) }),
         }
     }
-    Ok(PicturePasses { images: passes, upscaler })
+    Ok(PicturePasses { images: passes, upscalers })
 }
 
 impl ImagePass {
-    /// Work of a module in this pass, from that of an image of one step with one evaluation.
-    /// `None`: it has none, as the text encoder for words that are known.
-    pub(super) fn work(&self, image: &ModuleWork, number: u32) -> Option<ModuleWork> {
+    /// Work of this pass, from that of its image of one step with one evaluation.
+    pub(super) fn works<E>(
+        &self,
+        number: u32,
+        mut image_work: impl FnMut(&EstimateRequest) -> Result<Vec<ModuleWork>, E>,
+    ) -> Result<Vec<ModuleWork>, E> {
+        let mut image = image_work(&self.request)?;
+        if let Some(plain) = self.request.without_skipped_layers() {
+            image = with_skipped_layers(image_work(&plain)?, &image);
+        }
+        Ok(image.iter().filter_map(|it| self.work(it, number)).collect())
+    }
+
+    /// Work of a module in this pass; `None`: it has none, as the text encoder for words that are
+    /// known.
+    fn work(&self, image: &ModuleWork, number: u32) -> Option<ModuleWork> {
         let is_preview = image.module == Module::Vae && image.phase == PhaseKind::Denoising;
         let is_known = image.module.is_encoder() && !self.encodes_words;
         if is_preview || is_known {
             return None;
         }
         let (work, repetitions) = match image.phase {
-            PhaseKind::Denoising => (image.work.times(u64::from(self.evaluations)), self.steps),
+            PhaseKind::Denoising => {
+                // Layers are skipped in the first evaluation of a step alone.
+                let evaluations = if image.share == StepShare::SkipLayers { 1 } else { self.evaluations };
+                let steps = self.steps.iter().find(|(share, _)| *share == image.share).map_or(0, |(_, steps)| *steps);
+                (image.work.times(u64::from(evaluations)), steps)
+            }
             _ => (image.work.clone(), 1),
         };
-        Some(ModuleWork { module: image.module, phase: image.phase, pass: number, work, repetitions })
+        Some(ModuleWork { pass: number, work, repetitions, ..image.clone() })
     }
+}
+
+/// The work of an image, and what skip-layer guidance adds to it in some of its steps.
+fn with_skipped_layers(plain: Vec<ModuleWork>, guided: &[ModuleWork]) -> Vec<ModuleWork> {
+    let is_step = |it: &&ModuleWork| it.module == Module::Diffusion && it.phase == PhaseKind::Denoising;
+    let of_step = |works: &[ModuleWork]| works.iter().find(is_step).cloned();
+    let added = of_step(&plain).zip(of_step(guided)).map(|(plain, guided)| {
+        let work = guided.work.without(&plain.work);
+        ModuleWork { work, share: StepShare::SkipLayers, ..guided }
+    });
+    plain.into_iter().chain(added).collect()
 }

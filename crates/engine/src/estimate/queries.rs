@@ -117,7 +117,7 @@ fn estimate(
         slack_bytes: history.overhead(devices),
         work,
         rates: rates.machine_rates(devices, recipe.threads),
-        corrections: rates.corrections(&request.recipe.files, devices, recipe.threads),
+        corrections: rates.corrections(&request.recipe.files, recipe, devices),
         trials: rates.trials(&request.recipe.files, recipe, devices),
         ignores_references: request.ignores_references,
         reads_control: request.reads_control,

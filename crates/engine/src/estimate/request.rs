@@ -12,7 +12,7 @@ use crate::protocol::Failure;
 use atelier_core::canvas::Mask;
 use atelier_core::device::Device;
 use atelier_core::placement::Placement;
-use atelier_core::recipe::{ImageSource, InitImage, Person, Recipe, Rgb8, Sampler, Scheduler};
+use atelier_core::recipe::{ImageSource, InitImage, LoraMode, Person, Recipe, Rgb8, Sampler, Scheduler};
 use atelier_library::{Adapters, Checked, HeaderCache};
 use atelier_media::image_size;
 
@@ -57,8 +57,9 @@ impl EstimateRequest {
 
     /// Checks a recipe as a job would.
     pub(super) fn new(headers: &mut HeaderCache, recipe: &Recipe) -> Result<Self, EstimateError> {
-        let Checked { family, files, size_multiple, looks_at_references, reads_control, needs_id_embedding, adapters, .. } =
-            headers.check(&recipe.files, &all_loras(recipe)).map_err(|problem| Failure::from(problem.advice))?;
+        let Checked {
+            family, files, size_multiple, looks_at_references, reads_control, needs_id_embedding, has_few_bits, adapters, ..
+        } = headers.check(&recipe.files, &all_loras(recipe)).map_err(|problem| Failure::from(problem.advice))?;
         let embeddings = Embeddings::read(headers, recipe, family).map_err(|problem| Failure::from(problem.advice))?;
         let references: &[ImageSource] = if looks_at_references { &recipe.reference_images } else { &[] };
         let references = references.iter().map(image_size).collect::<Result<Vec<_>, _>>();
@@ -77,6 +78,7 @@ impl EstimateRequest {
             // With one step these two always work.
             sampler: Some(Sampler::Euler),
             scheduler: Some(Scheduler::Discrete),
+            lora_mode: LoraMode::of(recipe.merges_loras(has_few_bits)),
             ..memory_settings(&recipe)
         };
         if recipe.changes_part() {
@@ -146,6 +148,12 @@ impl EstimateRequest {
     pub(super) fn with_tiling(&self) -> Option<Self> {
         let recipe = Recipe { vae_tiling: true, ..self.recipe.clone() };
         (!self.tiling && is_tiled(&recipe)).then(|| Self { tiling: true, recipe, ..self.clone() })
+    }
+
+    /// The same without skip-layer guidance; `None` where there is none.
+    pub(super) fn without_skipped_layers(&self) -> Option<Self> {
+        let recipe = Recipe { skip_layers: None, ..self.recipe.clone() };
+        self.recipe.skip_layers.is_some().then(|| Self { recipe, ..self.clone() })
     }
 
     /// Parameters of a context with this placement.

@@ -10,9 +10,10 @@ use super::direct_convolutions::direct_convolutions;
 use super::error::CallError;
 use super::params::{ContextParams, GenerateParams, Limits, RawContextParams, RawGenerateParams, Strings};
 use super::text::text;
-use super::upscaler::TILE_SIDE;
+use super::upscaler::tile_side;
 use crate::protocol::{Copies, PhaseKind};
 use atelier_core::placement::{Module, Placement};
+use atelier_core::recipe::StepShare;
 use atelier_core::time::{ModuleWork, NodeSize, WeightType, Work, WorkAmount, WorkClass, WorkKind};
 
 /// Capacity of the array for C, far more than modules x phases.
@@ -113,6 +114,7 @@ pub(crate) fn upscaler_estimate(
     path: &Path,
     runs_on: &str,
     (width, height): (u32, u32),
+    tile_size: Option<u32>,
     callbacks: &dyn JobCallbacks,
 ) -> Result<(ModuleEstimate, ModuleWork), CallError> {
     let mut strings = Strings::default();
@@ -127,7 +129,7 @@ pub(crate) fn upscaler_estimate(
         ggml_sys::atelier_upscaler_estimate(
             path,
             direct_convolutions(runs_on).include(Module::Upscaler),
-            TILE_SIDE,
+            tile_side(tile_size),
             backend,
             width,
             height,
@@ -160,7 +162,9 @@ fn module_work(of: &ggml_sys::atelier_module_estimate, classes: &[ggml_sys::atel
         let amount = WorkAmount { nodes: it.nodes, operations: it.operations, bytes: it.bytes };
         work.add_nodes(work_class(it)?, amount);
     }
-    Some(ModuleWork { module: module_of(of.module)?, phase: phase_kind(of.phase)?, pass: 0, work, repetitions: 1 })
+    let module = module_of(of.module)?;
+    let share = if module == Module::Controlnet { StepShare::Control } else { StepShare::All };
+    Some(ModuleWork { module, phase: phase_kind(of.phase)?, pass: 0, work, repetitions: 1, share })
 }
 
 fn work_class(raw: &ggml_sys::atelier_work) -> Option<WorkClass> {

@@ -13,8 +13,8 @@ use crate::job::embeddings::{Embedding, Embeddings};
 use atelier_core::canvas::Mask;
 use atelier_core::placement::{Module, ModuleSet, Placement};
 use atelier_core::recipe::{
-    Affects, CacheMode, FileRole, Hires, LatentUpscaler, Lora, ModelFiles, PlacementText, PredictionType, Recipe, Rgb8, Rng, Sampler,
-    Scheduler, SeedBlend, StepCache, TensorType, VaeFormat,
+    Affects, CacheMode, FileRole, Hires, LatentUpscaler, Lora, LoraMode, ModelFiles, PlacementText, PredictionType, Recipe, Rgb8, Rng,
+    Sampler, Scheduler, SeedBlend, StepCache, TensorType, VaeFormat,
 };
 use atelier_library::Adapters;
 
@@ -329,8 +329,15 @@ impl RawGenerateParams {
         let lora_key = strings.text(params.lora_key)?;
         let adapter_names = raw_adapter_names(params, &mut strings)?;
         let mut adapters = Vec::new();
-        for (path, [from, to]) in &adapter_names {
-            adapters.push(ggml_sys::atelier_adapter_names { path: *path, from: from.as_ptr(), to: to.as_ptr(), count: from.len() });
+        for (path, [from, to], encoder_strength) in &adapter_names {
+            adapters.push(ggml_sys::atelier_adapter_names {
+                path: *path,
+                from: from.as_ptr(),
+                to: to.as_ptr(),
+                count: from.len(),
+                encoder_strength: encoder_strength.unwrap_or(f32::NAN),
+                is_merged: recipe.lora_mode == LoraMode::Immediately,
+            });
         }
         let embeddings = params.embeddings.iter().map(|it| raw_embedding(it, &mut strings)).collect::<Result<Vec<_>, _>>()?;
         let area = params.area.map(|AreaParams { strength, soft_mask }| ggml_sys::atelier_area {
@@ -355,7 +362,7 @@ impl RawGenerateParams {
             noise_blend,
             control_steps,
             _strings: strings,
-            _adapter_names: adapter_names.into_iter().map(|(_, names)| names).collect(),
+            _adapter_names: adapter_names.into_iter().map(|(_, names, _)| names).collect(),
             _loras: loras,
             _skipped: skipped,
             _sigmas: [sigmas, second_sigmas],
@@ -466,8 +473,9 @@ fn raw_lora(lora: &Lora, strings: &mut Strings) -> Result<ggml_sys::sd_lora_t, C
     Ok(ggml_sys::sd_lora_t { is_high_noise: false, multiplier: lora.strength, path: strings.path(Some(&lora.path))? })
 }
 
-/// File of an adapter, and the names of its tensors: in the file, and the engine's.
-type RawAdapterNames = (*const c_char, [Vec<*const c_char>; 2]);
+/// File of an adapter, the names of its tensors: in the file, and the engine's; and its strength in
+/// text encoders.
+type RawAdapterNames = (*const c_char, [Vec<*const c_char>; 2], Option<f32>);
 
 fn raw_adapter_names(params: &GenerateParams<'_>, strings: &mut Strings) -> Result<Vec<RawAdapterNames>, CallError> {
     let mut all = Vec::new();
@@ -480,7 +488,7 @@ fn raw_adapter_names(params: &GenerateParams<'_>, strings: &mut Strings) -> Resu
             from.push(strings.text(in_file)?);
             to.push(strings.text(in_engine)?);
         }
-        all.push((path, raw));
+        all.push((path, raw, lora.encoder_strength));
     }
     Ok(all)
 }

@@ -11,7 +11,12 @@ use atelier_core::placement::{Module, Placement};
 use atelier_core::recipe::Rgb8;
 
 /// Side of a tile in pixels: small enough for any device, large enough that overlaps cost little.
-pub(super) const TILE_SIDE: i32 = 128;
+const TILE_SIDE: i32 = 128;
+
+/// Side of a tile in pixels, where one may be chosen.
+pub(super) fn tile_side(chosen: Option<u32>) -> i32 {
+    chosen.and_then(|side| i32::try_from(side).ok()).unwrap_or(TILE_SIDE)
+}
 
 /// An open ESRGAN model.
 pub(crate) struct Upscaler(NonNull<ggml_sys::atelier_upscaler>);
@@ -26,6 +31,7 @@ impl Upscaler {
     pub(crate) fn new(
         path: &Path,
         threads: u32,
+        tile_size: Option<u32>,
         placement: &Placement,
         limit: u64,
         callbacks: &dyn JobCallbacks,
@@ -47,7 +53,7 @@ impl Upscaler {
                 path,
                 is_direct,
                 threads,
-                TILE_SIDE,
+                tile_side(tile_size),
                 backend,
                 params_backend,
                 limit,

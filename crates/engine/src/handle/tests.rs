@@ -88,7 +88,7 @@ fn pictures_of_a_job_that_form_beside_each_other_keep_a_preview_each_until_they_
         end.send(of(1, step));
     }
     let image = Arc::new(Rgb8::new(1, 1, vec![0; 3]).unwrap());
-    let info = PictureInfo { index: 0, seed: 1, cpu_math: None };
+    let info = PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false };
     end.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image } });
     let events = drain(&handle);
     assert!(matches!(&events[..], [first, Event::Picture { .. }] if *first == of(1, 3)), "{events:?}");

@@ -55,7 +55,7 @@ fn choose(
     let bytes = |device: &Device| overhead.get(&device.name).copied().unwrap_or(0);
     let capacities: Vec<DeviceCapacity> = devices.iter().map(|device| DeviceCapacity::for_planning(device, bytes(device))).collect();
     let rates = engine.rates.machine_rates(devices, recipe.threads);
-    let corrections = engine.rates.corrections(&files, devices, recipe.threads);
+    let corrections = engine.rates.corrections(&files, recipe, devices);
     let request = PlanRequest::unconstrained(&capacities, needs, PlanTime { work, rates: &rates, corrections: &corrections });
     let AutomaticPlacement { placement, note } = automatic(&request, engine.cache.placement_of(&files).as_ref()).ok()??;
     Some(ResolvedPlacement::new(placement, devices).automatic(plain, note))

@@ -5,7 +5,7 @@ use std::thread;
 use crate::fingerprint::fingerprints;
 use atelier_core::advice::Advice;
 use atelier_core::canvas::{ModelSizes, PixelRect, tile_rects};
-use atelier_core::recipe::{Hires, Lora, ModelFiles, ROWS, Recipe, RedrawTiles};
+use atelier_core::recipe::{Hires, Lora, LoraStrengths, ModelFiles, ROWS, Recipe, RedrawTiles};
 use atelier_library::{Family, snap};
 
 /// Pixels of a side, least and greatest; the engine has no limit of its own, memory sets one long
@@ -91,7 +91,7 @@ pub(crate) fn check_reference((width, height): (u32, u32), picture: (u32, u32), 
 
 /// Identity of a set of LoRAs: a file that was replaced is another.
 pub(crate) fn lora_key(loras: &[Lora]) -> String {
-    let strengths: Vec<f32> = loras.iter().map(|lora| lora.strength).collect();
+    let strengths: Vec<LoraStrengths> = loras.iter().map(Lora::strengths).collect();
     if loras.is_empty() { String::new() } else { format!("{:?} {strengths:?}", fingerprints(&ModelFiles::default(), loras)) }
 }
 

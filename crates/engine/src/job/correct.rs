@@ -36,13 +36,15 @@ pub(super) fn correct_times(engine: &EngineState, recipe: &Recipe, plan: &Genera
     let Some((needs, work)) = known().or_else(count) else { return };
     let known_prediction = || predict(engine, &plan.recipe, placement, &shard.placement, &plan.devices);
     let Some(prediction) = &shard.prediction.clone().or_else(known_prediction) else { return };
+    // A step cache that the model has no use for is gone from it.
+    let sampled = Recipe { threads: recipe.threads, ..plan.recipe.clone() };
     let phases = phase_works(&work, &needs, &shard.placement, prediction);
-    let corrections = engine.rates.corrections(&plan.recipe.files, &plan.devices, recipe.threads);
+    let corrections = engine.rates.corrections(&plan.recipe.files, &sampled, &plan.devices);
     let secs = loaded_secs(predict_time(&phases, &rates, &corrections).ok().as_ref(), timings, plan.begin.seeds.len());
     engine.rates.record_trial(&plan.recipe.files, recipe, &shard.placement, &plan.devices, secs);
     if let Ok(predicted) = predict_time(&phases, &rates, &TimeCorrections::default()) {
         let ratios = ratios(&predicted, timings, plan.begin.seeds.len());
-        engine.rates.correct(&plan.recipe.files, &plan.devices, recipe.threads, &ratios);
+        engine.rates.correct(&plan.recipe.files, &sampled, &plan.devices, &ratios);
     }
 }
 

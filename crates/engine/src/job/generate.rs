@@ -21,7 +21,7 @@ use atelier_core::canvas::{Mask, StartFit, crop_picture, paste_area, plan_tile, 
 use atelier_core::format::file_size;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::Change;
-use atelier_core::recipe::{Hires, PictureInfo, Recipe, Rgb8, seed_after};
+use atelier_core::recipe::{Hires, LoraMode, PictureInfo, Recipe, Rgb8, Upscale, seed_after};
 use atelier_library::{file_name, left_out_note};
 use atelier_media::{PictureError, fit_image, keep_upscaled, own_colours};
 
@@ -142,13 +142,19 @@ impl<'a> Generator<'a> {
             notes.extend(left_out.clone());
             notes.extend(session.tiling_note.clone());
             notes.extend(loras.iter().filter_map(lora_note));
+            let pixels = self.finished(&mut session, pixels, &mut notes)?;
             self.judge_faults(is_flat || has_missing_numbers);
             if is_flat {
                 notes.push(self.overflow_note("This picture has only one colour"));
             } else if has_missing_numbers {
                 notes.push(self.overflow_note("Parts of this picture are missing"));
             }
-            let info = PictureInfo { index, seed: *seed, cpu_math: shard.cpu_math() };
+            let info = PictureInfo {
+                index,
+                seed: *seed,
+                cpu_math: shard.cpu_math(),
+                merged_loras: plan.recipe.lora_mode == LoraMode::Immediately,
+            };
             monitor.send(Event::Picture { job, picture: Picture { info, notes, image: Arc::new(pixels) } });
             done(info);
             if let Some(lora) = loras.iter().find(|lora| lora.applied == 0) {
@@ -250,21 +256,41 @@ impl<'a> Generator<'a> {
         Ok(all)
     }
 
+    /// An image upscaled by a model's own factor.
+    fn upscaled_by(&self, session: &mut Session<'a>, image: &Rgb8, model: &Path, tile_size: Option<u32>) -> Result<Rgb8, JobError> {
+        let GenerationPlan { recipe, placement, devices, .. } = self.plan;
+        let upscaler = UpscalerUse { model, tile_size, threads: recipe.threads, placement, devices };
+        // The model's memory may be what the upscaler lacks.
+        let upscaled = run_upscaler(self.engine, image, &upscaler, self.monitor).or_else(|error| {
+            let has_given_up = error.out_of_memory.is_some() && session.leased.take().is_some();
+            if has_given_up { run_upscaler(self.engine, image, &upscaler, self.monitor) } else { Err(error) }
+        });
+        upscaled.map_err(|error| self.job_error(&error))
+    }
+
+    /// A finished picture upscaled as often as the recipe says, or until it is large.
+    fn finished(&self, session: &mut Session<'a>, picture: Rgb8, notes: &mut Vec<PictureNote>) -> Result<Rgb8, JobError> {
+        let Some(upscale) = &self.plan.recipe.upscale else { return Ok(picture) };
+        let mut large = picture;
+        for time in 1..=upscale.repeats {
+            let before = large.width().max(large.height());
+            large = self.upscaled_by(session, &large, &upscale.model, upscale.tile_size)?;
+            if time < upscale.repeats && !Upscale::has_room(before, large.width().max(large.height())) {
+                let sentence =
+                    format!("Upscaled {time} of {} times: it would be larger than {} pixels.", upscale.repeats, Upscale::MAX_SIDE);
+                notes.push(PictureNote::changed(sentence));
+                break;
+            }
+        }
+        Ok(large)
+    }
+
     /// An image upscaled to the size of the second pass.
     fn upscaled(&self, session: &mut Session<'a>, image: &Rgb8, hires: &HiresPlan) -> Result<Rgb8, JobError> {
         let HiresPlan { size, settings, .. } = hires;
         let large = match &settings.upscaler {
             None => image.clone(),
-            Some(model) => {
-                let upscaler =
-                    UpscalerUse { model, threads: self.plan.recipe.threads, placement: &self.plan.placement, devices: &self.plan.devices };
-                // The model's memory may be what the upscaler lacks.
-                let upscaled = run_upscaler(self.engine, image, &upscaler, self.monitor).or_else(|error| {
-                    let has_given_up = error.out_of_memory.is_some() && session.leased.take().is_some();
-                    if has_given_up { run_upscaler(self.engine, image, &upscaler, self.monitor) } else { Err(error) }
-                });
-                upscaled.map_err(|error| self.job_error(&error))?
-            }
+            Some(model) => self.upscaled_by(session, image, model, settings.tile_size)?,
         };
         let resized = fit_image(&large, size.0, size.1, StartFit::Stretch);
         resized.map_err(|error| JobError::new(error.to_string(), "Choose another picture."))

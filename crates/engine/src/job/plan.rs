@@ -20,8 +20,8 @@ use crate::state::EngineState;
 use atelier_core::canvas::{Mask, PixelRect, StartFit};
 use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
-use atelier_core::placement::{Change, PlacementError};
-use atelier_core::recipe::{FineColours, Hires, ImageSource, Recipe, Rgb8, Scheduler, seed_after};
+use atelier_core::placement::{Change, Module, PlacementError};
+use atelier_core::recipe::{FineColours, Hires, ImageSource, LoraMode, Recipe, Rgb8, Scheduler, seed_after};
 use atelier_core::sentences;
 use atelier_library::{Adapters, Checked, Family};
 use atelier_media::{fit_image, image_size, read_fine_image, read_image, read_mask};
@@ -88,6 +88,7 @@ pub(super) fn prepare(
         sees_start_picture,
         reads_control,
         encodes_pictures,
+        has_few_bits,
         needs_id_embedding,
         mut adapters,
         notes,
@@ -131,13 +132,17 @@ pub(super) fn prepare(
     if let Some(work) = area.as_ref().and_then(|area| largest_work(&area.plans)) {
         (recipe.width, recipe.height) = work;
     }
-    if recipe.changes_part() && recipe.hires.take().is_some() {
+    let has_upscaler = recipe.changes_part() && recipe.upscale.take().is_some();
+    if (recipe.changes_part() && recipe.hires.take().is_some()) || has_upscaler {
         notes.push(PictureNote::changed("The picture is not upscaled: only a part of it is generated."));
     }
     if recipe.draft_step().is_none() {
         recipe.last_step = None;
-    } else if !recipe.upscales_init() && recipe.hires.take().is_some() {
-        notes.push(PictureNote::changed("The draft is not upscaled: the finished picture is."));
+    } else {
+        let has_second_pass = !recipe.upscales_init() && recipe.hires.take().is_some();
+        if recipe.upscale.take().is_some() || has_second_pass {
+            notes.push(PictureNote::changed("The draft is not upscaled: the finished picture is."));
+        }
     }
     let upscaled = recipe.init.as_ref().filter(|_| recipe.upscales_init()).map(|init| read_fine(&init.image)).transpose()?;
     if let Some(image) = &upscaled {
@@ -167,6 +172,9 @@ pub(super) fn prepare(
     });
     if let Some(HiresPlan { settings: Hires { upscaler: Some(upscaler), allow_pickle, .. }, .. }) = &hires {
         check_upscaler(engine, upscaler, *allow_pickle)?;
+    }
+    if let Some(upscale) = &recipe.upscale {
+        check_upscaler(engine, &upscale.model, upscale.allow_pickle)?;
     }
     // Of a picture that is changed in parts, what comes back has its own size.
     let base = area.as_ref().map_or((width, height), |area| (area.picture.width(), area.picture.height()));
@@ -221,6 +229,12 @@ pub(super) fn prepare(
     let placement = placement?;
     notes.extend(placement.notes(&recipe.files, &devices).into_iter().map(PictureNote::changed));
     notes.extend(engine.history.avoid_faults(&mut recipe, family, &placement.placement, &devices));
+    let merges_loras = recipe.merges_loras(has_few_bits);
+    if recipe.lora_mode == LoraMode::Immediately && !merges_loras && !recipe.loras.is_empty() {
+        notes.push(PictureNote::changed("LoRAs are applied at run time: mapped files cannot be changed in memory."));
+    }
+    let stays = || placement.placement.assignment(Module::Diffusion).is_in_place();
+    recipe.lora_mode = LoraMode::of(merges_loras && (recipe.lora_mode == LoraMode::Immediately || stays()));
     let mut shards = shards(&recipe, &placement, &devices);
 
     let first = if recipe.seed < 0 { i64::from(rand::random::<u32>()) } else { recipe.seed };

@@ -39,6 +39,7 @@ pub(super) struct UpscaleParams<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct UpscalerUse<'a> {
     pub(super) model: &'a Path,
+    pub(super) tile_size: Option<u32>,
     pub(super) threads: Option<u32>,
     pub(super) placement: &'a ResolvedPlacement,
     pub(super) devices: &'a [Device],
@@ -66,9 +67,10 @@ pub(super) fn upscale(
     let notes = [placed, changed.clone()].concat();
     monitor.send(Event::Begin { job, begin: Begin { width, height, steps: 0, seeds: vec![params.seed], notes } });
     monitor.send(Event::Devices(devices.clone()));
+    let tile_size = params.scale.and_then(|scale| scale.tile_size);
     let mut large = match params.model {
         Some(model) => {
-            let upscaler = UpscalerUse { model, threads: params.threads, placement: &placement, devices: &devices };
+            let upscaler = UpscalerUse { model, tile_size, threads: params.threads, placement: &placement, devices: &devices };
             run_upscaler(engine, &own_colours(&image), &upscaler, monitor)
                 .map_err(|error| JobError::of_call(&error, monitor.cancelled(), monitor.log_lines()))?
         }
@@ -78,7 +80,7 @@ pub(super) fn upscale(
         large = fit_image(&large, width.max(1), height.max(1), StartFit::Stretch).map_err(unreadable)?;
     }
     let large = keep_upscaled(&image, large);
-    let info = PictureInfo { index: 0, seed: params.seed, cpu_math: None };
+    let info = PictureInfo { index: 0, seed: params.seed, cpu_math: None, merged_loras: false };
     let notes = changed.into_iter().map(PictureNote::changed).collect();
     monitor.send(Event::Picture { job, picture: Picture { info, notes, image: Arc::new(large) } });
     Ok(End::Done { pictures: vec![info], timings: monitor.timings(), notes: Vec::new() })
@@ -98,9 +100,9 @@ pub(super) fn run_upscaler(
     upscaler: &UpscalerUse<'_>,
     monitor: &JobMonitor,
 ) -> Result<Rgb8, CallError> {
-    let UpscalerUse { model, threads, placement, devices } = *upscaler;
+    let UpscalerUse { model, tile_size, threads, placement, devices } = *upscaler;
     let threads = cpu_threads(threads);
-    let key = UpscalerKey::new(model, threads, placement);
+    let key = UpscalerKey::new(model, tile_size, threads, placement);
     let runs_on = &placement.placement.assignment(Module::Upscaler).runs_on;
     // A connection may break while nobody uses it.
     let may_stay = !devices.iter().any(|device| device.kind == DeviceKind::Remote && device.name == *runs_on);
@@ -108,7 +110,7 @@ pub(super) fn run_upscaler(
     let run = || {
         let mut upscaler = match engine.cache.take_upscaler(&key) {
             Some(upscaler) => upscaler,
-            None => Upscaler::new(model, threads, &placement.placement, limit, monitor)?,
+            None => Upscaler::new(model, threads, tile_size, &placement.placement, limit, monitor)?,
         };
         let large = upscaler.run(image, monitor);
         monitor.add_peaks(last_peaks());

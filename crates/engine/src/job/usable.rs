@@ -19,14 +19,24 @@ pub(super) fn drop_unusable(recipe: &mut Recipe, family: Family, sees_pictures: 
             notes.push(PictureNote::of_change(Change::Unset { setting }, sentence));
         }
     }
-    // The steps of a picture that is made with a cache are no steps that another one could begin with.
-    if recipe.step_cache.is_some() && !recipe.earlier_steps.is_empty() {
+    // A step that looks at more of those before it than what they left is none that another picture
+    // could begin with.
+    if let (Some(looks_back), false) = (looks_back(recipe), recipe.earlier_steps.is_empty()) {
         recipe.earlier_steps.clear();
-        notes.push(PictureNote::changed(
-            "The steps of the earlier picture are not used: with a step cache each picture is computed as a whole.",
-        ));
+        let sentence = format!("The steps of the earlier picture are not used: with {looks_back} each picture is computed as a whole.");
+        notes.push(PictureNote::changed(sentence));
     }
     notes
+}
+
+/// What makes steps depend on more than the latents that the step before left.
+fn looks_back(recipe: &Recipe) -> Option<&'static str> {
+    let has_momentum = || recipe.sampler_argument("apg_momentum").is_some_and(|momentum| momentum != 0.0);
+    match recipe.step_cache {
+        Some(_) => Some("a step cache"),
+        None if has_momentum() => Some("APG's momentum"),
+        None => None,
+    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::protocol::{MeasuredPlacement, MeasuredRates};
 use atelier_core::device::Device;
 use atelier_core::paths::write_atomic;
 use atelier_core::placement::{Module, PhaseKind, Placement};
-use atelier_core::recipe::{ModelFiles, Recipe};
+use atelier_core::recipe::{ModelFiles, Recipe, StepCache};
 use atelier_core::time::{DeviceRates, MachineRates, TimeCorrection, TimeCorrections};
 
 /// Devices that are kept: those of every server that was ever named.
@@ -61,6 +61,9 @@ struct StoredCorrection {
     conditions: Conditions,
     model: ModelKey,
     phase: PhaseKind,
+    /// Of denoising: what steps reuse is known of pictures alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    step_cache: Option<StepCache>,
     /// The newest last.
     ratios: Vec<f64>,
 }
@@ -108,12 +111,17 @@ impl RateStore {
         self.save(&stored);
     }
 
-    /// Corrections for a model, from pictures that were made under the conditions of this process.
-    pub(crate) fn corrections(&self, files: &ModelFiles, devices: &[Device], threads: Option<u32>) -> TimeCorrections {
-        let (model, threads) = (ModelKey::of(files), cpu_threads(threads));
+    /// Corrections for a recipe's model, whose checked files these are, from pictures that were made
+    /// under the conditions of this process. Until there is a picture with the recipe's step cache,
+    /// those without one count: it takes at most as long.
+    pub(crate) fn corrections(&self, files: &ModelFiles, recipe: &Recipe, devices: &[Device]) -> TimeCorrections {
+        let (model, threads) = (ModelKey::of(files), cpu_threads(recipe.threads));
         let conditions: Vec<Conditions> = devices.iter().map(|device| Conditions::of(device, threads)).collect();
         let stored = self.stored.lock();
-        let own = stored.corrections.iter().filter(|it| it.model == model && conditions.contains(&it.conditions));
+        let own = || stored.corrections.iter().filter(|it| it.model == model && conditions.contains(&it.conditions));
+        let is_known = own().any(|it| it.step_cache == recipe.step_cache && it.phase == PhaseKind::Denoising);
+        let step_cache = recipe.step_cache.as_ref().filter(|_| is_known);
+        let own = own().filter(|it| it.phase != PhaseKind::Denoising || it.step_cache.as_ref() == step_cache);
         let correction = |it: &StoredCorrection| {
             let factor = median(&it.ratios)?;
             Some(TimeCorrection { device: it.conditions.device.clone(), phase: it.phase, factor })
@@ -123,8 +131,8 @@ impl RateStore {
 
     /// Learns from a picture: what each phase took, beside its prediction without corrections, on
     /// the device that did most of it.
-    pub(crate) fn correct(&self, files: &ModelFiles, devices: &[Device], threads: Option<u32>, phases: &[PhaseRatio]) {
-        let (model, threads) = (ModelKey::of(files), cpu_threads(threads));
+    pub(crate) fn correct(&self, files: &ModelFiles, recipe: &Recipe, devices: &[Device], phases: &[PhaseRatio]) {
+        let (model, threads) = (ModelKey::of(files), cpu_threads(recipe.threads));
         let mut stored = self.stored.lock();
         for PhaseRatio { device, phase, predicted_secs, measured_secs } in phases {
             let Some(device) = devices.iter().find(|it| it.name == *device) else { continue };
@@ -134,7 +142,10 @@ impl RateStore {
                 continue;
             }
             let conditions = Conditions::of(device, threads);
-            let is_same = |it: &StoredCorrection| it.conditions == conditions && it.model == model && it.phase == *phase;
+            let step_cache = recipe.step_cache.as_ref().filter(|_| *phase == PhaseKind::Denoising);
+            let is_same = |it: &StoredCorrection| {
+                (&it.conditions, &it.model, it.phase, it.step_cache.as_ref()) == (&conditions, &model, *phase, step_cache)
+            };
             let mut ratios = match stored.corrections.iter().position(is_same) {
                 Some(index) => stored.corrections.remove(index).ratios,
                 None => Vec::new(),
@@ -146,7 +157,8 @@ impl RateStore {
             if stored.corrections.len() >= MAX_CORRECTIONS {
                 stored.corrections.remove(0);
             }
-            stored.corrections.push(StoredCorrection { conditions, model: model.clone(), phase: *phase, ratios });
+            let step_cache = step_cache.cloned();
+            stored.corrections.push(StoredCorrection { conditions, model: model.clone(), phase: *phase, step_cache, ratios });
         }
         self.save(&stored);
     }
@@ -206,7 +218,7 @@ fn scaled(rates: &DeviceRates, factor: f64) -> DeviceRates {
 mod tests {
     use super::*;
     use atelier_core::device::DeviceKind;
-    use atelier_core::recipe::FileRole;
+    use atelier_core::recipe::{CacheMode, FileRole};
     use atelier_core::time::{ClassRate, NodeSize, WeightType, WorkClass, WorkKind};
 
     fn device(name: &str, kind: DeviceKind) -> Device {
@@ -255,11 +267,12 @@ mod tests {
         let store = RateStore::default();
         let devices = [device("CUDA0", DeviceKind::Gpu), device("CPU", DeviceKind::Cpu)];
         let files = |name: &str| -> ModelFiles { [(FileRole::Model, PathBuf::from(name))].into_iter().collect() };
+        let recipe = Recipe { threads: Some(1), ..Recipe::default() };
         let learn = |device: &str, phase, measured_secs: f64| {
             let ratio = PhaseRatio { device: device.into(), phase, predicted_secs: 2.0, measured_secs };
-            store.correct(&files("a.gguf"), &devices, Some(1), &[ratio]);
+            store.correct(&files("a.gguf"), &recipe, &devices, &[ratio]);
         };
-        let factor = |model: &str, device: &str, phase| store.corrections(&files(model), &devices, Some(1)).factor(device, phase);
+        let factor = |model: &str, device: &str, phase| store.corrections(&files(model), &recipe, &devices).factor(device, phase);
         let denoising = || factor("a.gguf", "CUDA0", PhaseKind::Denoising);
         learn("CUDA0", PhaseKind::Denoising, 3.0);
         assert_eq!(denoising(), 1.5);
@@ -277,6 +290,27 @@ mod tests {
         assert_eq!(factor("b.gguf", "CUDA0", PhaseKind::Denoising), 1.0);
         store.record(&devices[0], 1, measured(1.0));
         assert_eq!(denoising(), 1.0, "new rates are to be corrected anew");
+    }
+
+    #[test]
+    fn what_a_step_cache_saves_is_learned_from_pictures_with_it_alone() {
+        let store = RateStore::default();
+        let devices = [device("CPU", DeviceKind::Cpu)];
+        let files: ModelFiles = [(FileRole::Model, PathBuf::from("a.gguf"))].into_iter().collect();
+        let cached = |mode: Option<CacheMode>| Recipe { step_cache: mode.map(StepCache::of), threads: Some(1), ..Recipe::default() };
+        let learn = |mode, phase, measured_secs| {
+            let ratio = PhaseRatio { device: "CPU".into(), phase, predicted_secs: 2.0, measured_secs };
+            store.correct(&files, &cached(mode), &devices, &[ratio]);
+        };
+        let denoising = |mode| store.corrections(&files, &cached(mode), &devices).factor("CPU", PhaseKind::Denoising);
+        let (easy, spectrum) = (Some(CacheMode::EasyCache), Some(CacheMode::Spectrum));
+        learn(None, PhaseKind::Denoising, 4.0);
+        assert_eq!([denoising(None), denoising(easy)], [2.0, 2.0], "at most as long as without one");
+        learn(easy, PhaseKind::Denoising, 1.0);
+        learn(easy, PhaseKind::Decoding, 6.0);
+        assert_eq!([denoising(None), denoising(easy), denoising(spectrum)], [2.0, 0.5, 2.0]);
+        let decoding = store.corrections(&files, &cached(None), &devices).factor("CPU", PhaseKind::Decoding);
+        assert_eq!(decoding, 3.0, "which a step cache does not change");
     }
 
     #[test]

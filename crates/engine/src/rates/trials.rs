@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::conditions::{Conditions, ModelKey, median};
 use crate::protocol::MeasuredPlacement;
-use atelier_core::recipe::{PlacementText, Recipe, Sampler};
+use atelier_core::recipe::{ControlImage, PlacementText, Recipe, Sampler, StepCache};
 
 /// Placements that are kept, of all models and sizes.
 const MAX_TRIALS: usize = 300;
@@ -28,7 +28,7 @@ struct Trial {
 }
 
 /// Everything of a recipe beside its model that changes the work of a picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct PictureKey {
     width: u32,
     height: u32,
@@ -44,6 +44,14 @@ struct PictureKey {
     /// Pictures of a person.
     #[serde(default)]
     person: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    step_cache: Option<StepCache>,
+    /// Start and end of the skip-layer guidance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    skip_layers: Option<[f32; 2]>,
+    /// Start and end of the control, where they are not those of all steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    control: Option<[f32; 2]>,
 }
 
 impl PictureKey {
@@ -61,6 +69,9 @@ impl PictureKey {
             references: recipe.reference_images.len(),
             loras: recipe.loras.len(),
             person: recipe.person.images.len(),
+            step_cache: recipe.step_cache.clone(),
+            skip_layers: recipe.skip_layers.as_ref().map(|skip| [skip.start, skip.end]),
+            control: recipe.control.as_ref().map(|it| [it.start, it.end]).filter(|it| *it != [0.0, ControlImage::USUAL_END]),
         }
     }
 }
@@ -69,7 +80,7 @@ impl Trials {
     /// Adds a picture's seconds.
     pub(super) fn add(&mut self, conditions: Vec<Conditions>, model: ModelKey, recipe: &Recipe, placement: PlacementText, secs: f64) {
         let picture = PictureKey::of(recipe);
-        let same = |it: &Trial| (&it.conditions, &it.model, it.picture, &it.placement) == (&conditions, &model, picture, &placement);
+        let same = |it: &Trial| (&it.conditions, &it.model, &it.picture, &it.placement) == (&conditions, &model, &picture, &placement);
         let mut all = match self.0.iter().position(same) {
             Some(index) => self.0.remove(index).secs,
             None => Vec::new(),
@@ -90,7 +101,7 @@ impl Trials {
         let wanted = PictureKey::of(recipe);
         let is_wanted = |it: &&Trial| {
             let is_here = it.conditions.iter().all(|it| conditions.contains(it));
-            it.model == *model && PictureKey { steps: wanted.steps, ..it.picture } == wanted && is_here
+            it.model == *model && PictureKey { steps: wanted.steps, ..it.picture.clone() } == wanted && is_here
         };
         let measured =
             |it: &Trial| Some(MeasuredPlacement { placement: it.placement.clone(), steps: it.picture.steps, secs: median(&it.secs)? });

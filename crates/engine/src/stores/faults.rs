@@ -310,7 +310,7 @@ mod tests {
         let mut court = Court::new();
         let breaks = |used: &Recipe| used.flash_attention;
         assert_eq!([(); 3].map(|()| court.make(&model, breaks).0), [true, false, false]);
-        let with_lora = Recipe { loras: vec![Lora { path: "a".into(), strength: 1.0 }], ..model.clone() };
+        let with_lora = Recipe { loras: vec![Lora::new("a".into(), 1.0)], ..model.clone() };
         assert!(!court.make(&with_lora, breaks).0, "it is the model's");
         assert!(court.make(&Recipe { insists_on_flash_attention: true, ..model.clone() }, breaks).0, "somebody insists on it");
         court.placement = Placement::all_on("CPU");
@@ -327,7 +327,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let model = recipe(dir.path(), "xl.safetensors", &[7; 1000]);
         let mut court = Court::new();
-        let with_lora = Recipe { loras: vec![Lora { path: "a".into(), strength: 1.0 }], ..model.clone() };
+        let with_lora = Recipe { loras: vec![Lora::new("a".into(), 1.0)], ..model.clone() };
         court.make(&with_lora, |_| true);
         assert_eq!(court.make(&model, |_| false), (true, true), "the LoRA was the cause");
         // Another VAE breaks every picture, whatever is left out; the model with its own stays as

@@ -221,7 +221,7 @@ mod tests {
         let same = [
             Recipe { batch_count: 3, seed: 9, threads: Some(2), vae_tiling: true, ..recipe.clone() },
             Recipe { hires: Some(Hires::default()), last_step: Some(3), ..recipe.clone() },
-            Recipe { disabled_loras: vec![Lora { path: "a".into(), strength: 1.0 }], ..recipe.clone() },
+            Recipe { disabled_loras: vec![Lora::new("a".into(), 1.0)], ..recipe.clone() },
         ];
         for other in &same {
             assert_eq!(key(other, 7), key(&recipe, 7));
@@ -232,7 +232,7 @@ mod tests {
             Recipe { steps: 21, ..recipe.clone() },
             Recipe { width: 64, ..recipe.clone() },
             Recipe { seed_blend: Some(SeedBlend::default()), ..recipe.clone() },
-            Recipe { loras: vec![Lora { path: "a".into(), strength: 1.0 }], ..recipe.clone() },
+            Recipe { loras: vec![Lora::new("a".into(), 1.0)], ..recipe.clone() },
             Recipe { earlier_steps: recipe.steps_until(3, None), ..recipe.clone() },
             Recipe { init: Some(InitImage { image: ImageSource::File("a.png".into()), strength: 0.5 }), ..recipe.clone() },
         ];

@@ -34,7 +34,7 @@ pub(super) fn written(database: &mut Database, folder: &Path, id: QueuedJobId, i
     let image = Rgb8::new(8, 4, vec![index as u8; 96]).unwrap();
     let path = folder.join(format!("{id} {index}.png"));
     let made = folder.join("made.png");
-    let info = PictureInfo { index, seed: 7, cpu_math: None };
+    let info = PictureInfo { index, seed: 7, cpu_math: None, merged_loras: false };
     write_picture(&made, &image, &Metadata::of(&Recipe::default(), None, info, &[], &image)).unwrap();
     let bytes = fs::read(&made).unwrap();
     let reservation = PictureReservation::new(id, index, path, &bytes);

@@ -16,7 +16,7 @@ fn tiny(dir: &Path, options: &Options) -> ModelFiles {
 }
 
 fn lora(path: PathBuf) -> Lora {
-    Lora { path, strength: 1.0 }
+    Lora::new(path, 1.0)
 }
 
 fn problem(files: &ModelFiles, loras: &[Lora]) -> Problem {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use atelier_core::recipe::{Rng, take_loras};
+use atelier_core::recipe::{LoraStrengths, Rng, take_loras};
 
 use super::settings::{PictureControl, PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
 use super::texts::{COMMENT, DESCRIPTION, IMAGE_DESCRIPTION, Texts, USER_COMMENT};
@@ -42,9 +42,9 @@ pub(super) fn settings(text: &str) -> Option<PictureSettings> {
         lora_hashes.iter().filter(|(name, _)| !is_tagged(name)).map(|(name, hash)| (format!("Lora hashes: {name}"), hash.clone()));
     let left_hashes: Vec<(String, String)> = unnamed.chain(untagged).collect();
     let hash_of = |name: &str| hashes.get(name).and_then(|it| it.as_str()).map(str::to_owned);
-    let lora = |(name, strength): (String, f32)| {
+    let lora = |(name, strengths): (String, LoraStrengths)| {
         let hash = hash_of(&format!("lora:{name}")).or_else(|| lora_hashes.get(&name).cloned());
-        PictureLora { name, hash, strength }
+        PictureLora { name, hash, strength: strengths.strength, encoder_strength: strengths.encoder }
     };
     let version = pairs.text("Version");
     let resources = pairs.get("Civitai resources").map(civitai::Resources::of).unwrap_or_default();

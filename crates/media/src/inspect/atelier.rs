@@ -15,7 +15,9 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     let restored = stored.clone().into_recipe(|_, name, _| Some(PathBuf::from(name)));
     let Recipe { files, prompt, negative_prompt, width, height, steps, guidance, seed, rng, loras, init, .. } = restored.recipe;
     let stem = |path: &std::path::Path| path.file_stem().map(|name| name.to_string_lossy().into_owned());
-    let lora = |lora: &atelier_core::recipe::Lora| Some(PictureLora { name: stem(&lora.path)?, hash: None, strength: lora.strength });
+    let lora = |lora: &atelier_core::recipe::Lora| {
+        Some(PictureLora { encoder_strength: lora.encoder_strength, ..PictureLora::new(stem(&lora.path)?, None, lora.strength) })
+    };
     let hires = |it: Hires| PictureHires {
         scale: it.scale,
         size: it.target,

@@ -38,7 +38,7 @@ impl Resources {
                     if let Some(name) = name
                         && found.loras.len() <= MAX_LORAS
                     {
-                        found.loras.push(PictureLora { name, hash: text("hash"), strength });
+                        found.loras.push(PictureLora::new(name, text("hash"), strength));
                     }
                 }
                 _ => {}
@@ -78,7 +78,7 @@ mod tests {
         let list = r#"[{"type":"embed","modelName":"e"},{"type":"checkpoint","modelName":"Sea: Turbo, v2"},{"type":"lora","weight":0.4,"modelName":"Knob"},7]"#;
         let found = Resources::of(list);
         assert_eq!(found.model.unwrap().name.as_deref(), Some("Sea: Turbo, v2"));
-        assert_eq!(found.loras, [PictureLora { name: "Knob".to_owned(), hash: None, strength: 0.4 }]);
+        assert_eq!(found.loras, [PictureLora::new("Knob".to_owned(), None, 0.4)]);
         for text in ["", "{}", "[", "[[[]]]"] {
             assert!(Resources::of(text).model.is_none());
         }

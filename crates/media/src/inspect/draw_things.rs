@@ -48,5 +48,5 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
 
 fn lora(value: &Value) -> Option<PictureLora> {
     let name = value.get("model").or_else(|| value.get("file"))?.as_str()?.to_owned();
-    Some(PictureLora { name, hash: None, strength: value.get("weight").and_then(decimal)? })
+    Some(PictureLora::new(name, None, value.get("weight").and_then(decimal)?))
 }

@@ -81,7 +81,7 @@ fn loras(names: Option<Value>, strengths: Option<Value>) -> Vec<PictureLora> {
     let strengths = entries(strengths);
     let lora = |(at, path): (usize, String)| {
         let strength = strengths.get(at).and_then(|text| decimal(&Value::from(text.as_str()))).unwrap_or(1.0);
-        PictureLora { name: file_name(&path).to_owned(), hash: None, strength }
+        PictureLora::new(file_name(&path).to_owned(), None, strength)
     };
     entries(names).into_iter().enumerate().map(lora).collect()
 }

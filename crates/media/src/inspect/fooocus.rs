@@ -83,15 +83,12 @@ fn settings(mut fields: Fields) -> PictureSettings {
 fn lora(value: &Value) -> Option<PictureLora> {
     let list = value.as_array()?;
     let hash = list.get(2).and_then(Value::as_str).map(str::to_owned);
-    Some(PictureLora { name: list.first()?.as_str()?.to_owned(), hash, strength: list.get(1).and_then(decimal)? })
+    Some(PictureLora::new(list.first()?.as_str()?.to_owned(), hash, list.get(1).and_then(decimal)?))
 }
 
 /// `detail : 0.5`.
 fn named_strength(text: &str) -> Option<PictureLora> {
     let (name, strength) = text.rsplit_once(':')?;
-    Some(PictureLora {
-        name: name.trim().to_owned(),
-        hash: None,
-        strength: strength.trim().parse().ok().filter(|it: &f32| it.is_finite())?,
-    })
+    let strength = strength.trim().parse().ok().filter(|it: &f32| it.is_finite())?;
+    Some(PictureLora::new(name.trim().to_owned(), None, strength))
 }

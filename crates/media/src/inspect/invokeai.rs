@@ -54,7 +54,7 @@ fn model(value: &Value) -> Option<PictureModel> {
 
 fn lora(value: &Value) -> Option<PictureLora> {
     let PictureModel { name, hash } = model(value.get("model").or_else(|| value.get("lora"))?)?;
-    Some(PictureLora { name: name?, hash, strength: value.get("weight").and_then(decimal)? })
+    Some(PictureLora::new(name?, hash, value.get("weight").and_then(decimal)?))
 }
 
 /// Version 2: `sd-metadata`.

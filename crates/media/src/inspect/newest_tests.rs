@@ -56,7 +56,7 @@ fn comfyui_with_a_subgraph_a_switch_and_a_text_encoder_of_a_language_model() {
     check(&settings, Tool::ComfyUi, (1328, 1024));
     assert_eq!((settings.negative_prompt.as_deref(), settings.flow_shift, settings.guidance), (Some(""), Some(3.1), Some(2.5)));
     assert_eq!(settings.model.clone().and_then(|it| it.name).as_deref(), Some("qwen_image.safetensors"));
-    assert_eq!(settings.loras, [PictureLora { name: "inky.safetensors".into(), hash: None, strength: 0.8 }]);
+    assert_eq!(settings.loras, [PictureLora::new("inky.safetensors".into(), None, 0.8)]);
     // The way that was not taken is listed.
     assert_eq!(listed(&settings, "PrimitiveInt (node 75:92)").as_deref(), Some("value: 50"));
 }

@@ -1,6 +1,6 @@
 //! What a picture file says of how it was made, in the same terms for every program.
 
-use atelier_core::recipe::Rng;
+use atelier_core::recipe::{LoraStrengths, Rng};
 
 use crate::StoredRecipe;
 
@@ -192,4 +192,20 @@ pub struct PictureLora {
     pub hash: Option<String>,
     /// Its strength; 1 where the program does not say.
     pub strength: f32,
+    /// Its strength in text encoders, where that is another one.
+    pub encoder_strength: Option<f32>,
+}
+
+impl PictureLora {
+    /// With the same strength in all modules.
+    #[must_use]
+    pub const fn new(name: String, hash: Option<String>, strength: f32) -> Self {
+        Self { name, hash, strength, encoder_strength: None }
+    }
+
+    /// Its strengths.
+    #[must_use]
+    pub const fn strengths(&self) -> LoraStrengths {
+        LoraStrengths { strength: self.strength, encoder: self.encoder_strength }
+    }
 }

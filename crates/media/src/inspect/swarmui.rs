@@ -22,7 +22,7 @@ pub(super) fn read(texts: &Texts) -> Option<PictureSettings> {
     let lora = |(at, name): (usize, &Value)| {
         let name = name.as_str()?.trim().to_owned();
         let strength = strengths.get(at).and_then(decimal).unwrap_or(1.0);
-        Some(PictureLora { hash: hash_of(&name, "loras"), name, strength })
+        Some(PictureLora::new(name.clone(), hash_of(&name, "loras"), strength))
     };
     // The hash of each is looked for among all files. One more than is read, so that it is told.
     let loras = names.iter().take(MAX_LORAS + 1).enumerate().filter_map(lora).collect();

@@ -108,21 +108,18 @@ impl NextRecipe {
     }
 
     /// Takes the LoRAs that the prompt names, and whose files are known, into the recipe's list.
-    /// Returns sentences on what is not done as the prompt says.
-    pub fn take_prompt_loras(&mut self) -> Vec<String> {
-        let (mut named, mut notes): (Vec<Lora>, Vec<String>) = Default::default();
+    pub fn take_prompt_loras(&mut self) {
+        let mut named = Vec::new();
         let known = || self.recipe.loras.iter().map(|lora| &lora.path).chain(&self.lora_files).map(PathBuf::as_path);
         let prompt = take_loras_if(&self.recipe.prompt, |tag| {
             let Some(path) = lora_named(tag.name, known()) else { return false };
-            named.push(Lora { path: path.to_owned(), strength: tag.strength });
-            notes.extend(tag.note());
+            named.push(Lora::with_strengths(path.to_owned(), tag.strengths));
             true
         });
         if !named.is_empty() {
             self.recipe.prompt = prompt;
             add_named_loras(&mut self.recipe.loras, named);
         }
-        notes
     }
 
     /// Uses a LoRA, with strength 1 where it is new.
@@ -132,7 +129,7 @@ impl NextRecipe {
             return;
         }
         let disabled = disabled_loras.iter().position(|lora| lora.path == path);
-        loras.push(disabled.map_or(Lora { path, strength: 1.0 }, |at| disabled_loras.remove(at)));
+        loras.push(disabled.map_or(Lora::new(path, 1.0), |at| disabled_loras.remove(at)));
     }
 
     /// Has an embedding at hand.
@@ -224,9 +221,7 @@ impl NextRecipe {
         if self.recipe.control.is_none() {
             self.recipe.control = own;
         }
-        for note in self.take_prompt_loras() {
-            tracing::info!("{note}");
-        }
+        self.take_prompt_loras();
     }
 
     /// Reads the negative prompt as the built-in model does where it is the one in use: earlier

@@ -65,7 +65,7 @@ pub fn read_opened_picture(path: &Path, known: &KnownModels<'_>) -> Option<Opene
     let mut settings = read_settings(path).ok()?;
     let tool = settings.tool?;
     let (width, height) = (settings.width, settings.height);
-    let mut info = PictureInfo { index: 0, seed: -1, cpu_math: None };
+    let mut info = PictureInfo { index: 0, seed: -1, cpu_math: None, merged_loras: false };
     let mut notes = Vec::new();
     let translation = match settings.recipe.take() {
         Some(stored) => {
@@ -130,7 +130,7 @@ mod tests {
 
     fn picture(folder: &Path, recipe: &Recipe) -> PathBuf {
         let pixels = Rgb8::new(8, 4, vec![9; 96]).unwrap();
-        let info = PictureInfo { index: 2, seed: 77, cpu_math: Some(atelier_core::cpu_math::CpuMath::F32) };
+        let info = PictureInfo { index: 2, seed: 77, cpu_math: Some(atelier_core::cpu_math::CpuMath::F32), merged_loras: false };
         crate::results::store_picture(folder, recipe, info, &[], &pixels).unwrap()
     }
 
@@ -143,7 +143,7 @@ mod tests {
         fs::write(&other, "another size").unwrap();
         let mut recipe = Recipe { prompt: "a lake".into(), width: 8, height: 4, ..Recipe::default() };
         recipe.files.set(FileRole::Diffusion, &model);
-        recipe.loras = vec![Lora { path: "/nowhere/ink.safetensors".into(), strength: 0.5 }];
+        recipe.loras = vec![Lora::new("/nowhere/ink.safetensors".into(), 0.5)];
         let path = picture(folder.path(), &recipe);
 
         let known = |files: &[PathBuf]| read_opened_picture(&path, &KnownModels { files, cards: &[] }).unwrap();

@@ -95,7 +95,7 @@ impl Bench {
 
     fn picture(&mut self, job: JobId, index: u32, seed: i64) {
         let image = Arc::new(Rgb8::new(64, 64, vec![seed as u8; 64 * 64 * 3]).unwrap());
-        let info = PictureInfo { index, seed, cpu_math: None };
+        let info = PictureInfo { index, seed, cpu_math: None, merged_loras: false };
         self.engine.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image } });
     }
 

@@ -61,6 +61,7 @@ fn count_control(ui: &mut Ui, count: u32, is_automatic: bool, side: f32) -> Resp
     let visuals = ui.style().interact(&response);
     let is_near = response.hovered() || response.has_focus();
     ui.painter().rect_filled(rect, visuals.corner_radius, if is_near { palette.control_hover } else { palette.control });
+    ui.painter().rect_stroke(rect, visuals.corner_radius, Stroke::new(1.0, palette.edge), StrokeKind::Inside);
     if response.has_focus() {
         ui.painter().rect_stroke(rect, visuals.corner_radius, Stroke::new(1.5, palette.accent), StrokeKind::Inside);
     }

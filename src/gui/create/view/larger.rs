@@ -8,11 +8,15 @@ use crate::gui::create::larger::{upscalers, with_upscaler};
 use crate::gui::create::view::text_row::{numbers_text, text_row};
 use crate::gui::state::State;
 use crate::gui::widgets::{self, Scale, file_name, heading, optional_row, row, slider_row};
-use atelier_core::recipe::{Hires, LatentUpscaler, ROWS, Recipe, RedrawTiles, SHARE};
+use atelier_core::recipe::{Hires, LatentUpscaler, ROWS, Recipe, RedrawTiles, SHARE, Upscale};
 use atelier_core::sd_cli::numbers;
 use atelier_core::sentences::sentence;
 
 const LANCZOS: &str = "Lanczos";
+const NOTHING: &str = "Nothing";
+/// Side of an upscaler's tiles with which one's own begins, which is also the usual one.
+const USUAL_UPSCALER_TILE: u32 = 128;
+const UPSCALER_TILES: &str = "Side of the upscaler's tiles in pixels. Larger tiles are quicker and need more memory. Off: 128.";
 /// Side of a tile in pixels with which one's own begins.
 const USUAL_SIDE: u32 = 768;
 
@@ -80,6 +84,53 @@ pub(crate) fn larger_section(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
         (None, false) => {}
         (Some(_), true) => settings(ui, state, recipe),
     }
+    finish_rows(ui, state, recipe);
+}
+
+/// The name of an upscaler's file.
+fn upscaler_name(state: &State, path: &Path) -> String {
+    let known = upscalers(&state.shared).find(|(_, of)| *of == path).map(|(name, _)| name.to_owned());
+    known.unwrap_or_else(|| file_name(path))
+}
+
+/// Draws what is made of the finished picture, where there is a model for it.
+fn finish_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
+    if recipe.upscale.is_none() && upscalers(&state.shared).next().is_none() {
+        return;
+    }
+    row(ui, "Finish", |ui| {
+        let mut chosen = recipe.upscale.as_ref().map(|upscale| upscale.model.clone());
+        let before = chosen.clone();
+        let combo = ComboBox::from_id_salt("Finish")
+            .width(ui.available_width())
+            .truncate()
+            .icon(widgets::chevron)
+            .selected_text(chosen.as_deref().map_or_else(|| NOTHING.to_owned(), |path| upscaler_name(state, path)))
+            .show_ui(ui, |ui| {
+                ui.selectable_value(&mut chosen, None, NOTHING);
+                for (name, path) in upscalers(&state.shared) {
+                    ui.selectable_value(&mut chosen, Some(path.to_owned()), name);
+                }
+            });
+        let hover = "Upscale the finished picture by this model, to the model's own factor.";
+        combo.response.on_hover_text(hover).accessible_name("Finish");
+        if chosen != before {
+            // Whoever chooses a file of this machine agrees to it.
+            let kept = recipe.upscale.take();
+            recipe.upscale = chosen.map(|model| {
+                let by = Upscale { allow_pickle: true, ..Upscale::by(model) };
+                kept.map_or(by.clone(), |kept| Upscale { model: by.model, ..kept })
+            });
+        }
+    });
+    if let Some(upscale) = &mut recipe.upscale {
+        row(ui, "Repeats", |ui| {
+            let hover = "Times that the picture is upscaled. Each multiplies its width and height.";
+            ui.add(DragValue::new(&mut upscale.repeats).range(Upscale::REPEATS)).on_hover_text(hover).accessible_name("Repeats");
+        });
+        let (least, most) = Upscale::TILES.into_inner();
+        optional_row(ui, "Finish tiles", &mut upscale.tile_size, USUAL_UPSCALER_TILE, least..=most, 8.0, UPSCALER_TILES);
+    }
 }
 
 fn settings(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
@@ -100,10 +151,7 @@ fn settings(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     // Latents are those that the first pass made.
     let offers_latents = hires.latent.is_some() || (hires.tiles.is_none() && !upscales_init);
     row(ui, "Upscaler", |ui| {
-        let name_of = |path: &Path| {
-            let known = upscalers(&state.shared).find(|(_, of)| *of == path).map(|(name, _)| name.to_owned());
-            known.unwrap_or_else(|| file_name(path))
-        };
+        let name_of = |path: &Path| upscaler_name(state, path);
         let usual = |hires: &Hires| hires.latent.map_or(LANCZOS, LatentUpscaler::label).to_owned();
         let mut chosen: (Option<PathBuf>, Option<LatentUpscaler>) = (hires.upscaler.clone(), hires.latent);
         let combo = ComboBox::from_id_salt("Upscaler")
@@ -128,4 +176,8 @@ fn settings(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
         }
         hires.latent = chosen.1;
     });
+    if hires.upscaler.is_some() {
+        let (least, most) = Upscale::TILES.into_inner();
+        optional_row(ui, "Upscaler tiles", &mut hires.tile_size, USUAL_UPSCALER_TILE, least..=most, 8.0, UPSCALER_TILES);
+    }
 }

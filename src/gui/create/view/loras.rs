@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use eframe::egui::{
-    Align, Button, DragValue, Frame, Id, Label, Layout, Margin, Popup, PopupCloseBehavior, RichText, ScrollArea, Sense, Slider,
+    Align, Button, DragValue, Frame, Id, Label, Layout, Margin, Popup, PopupCloseBehavior, Response, RichText, ScrollArea, Sense, Slider,
     SliderClamping, TextEdit, Ui, UiBuilder, vec2,
 };
 
@@ -38,7 +38,8 @@ pub(crate) fn lora_chips(ui: &mut Ui, state: &State, recipe: &Recipe) {
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing = vec2(4.0, 4.0);
         let known = recipe.loras.iter().map(|lora| {
-            let words = format!("{} · {:.2}", lora_name(&lora.path), lora.strength);
+            let encoder = lora.encoder_strength.map(|strength| format!(" · words {strength:.2}")).unwrap_or_default();
+            let words = format!("{} · {:.2}{encoder}", lora_name(&lora.path), lora.strength);
             (words, palette.text, format!("LoRA: {}\nIts strength is set under LoRAs.", lora.path.display()))
         });
         let unknown = unknown.iter().map(|name| {
@@ -70,7 +71,7 @@ pub(crate) fn lora_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, comm
                 RowChange::Removed => removed = Some(at),
                 RowChange::Switched => switched = Some(at),
             }
-            strength_row(ui, lora, is_on);
+            strength_rows(ui, lora, is_on);
             if is_on {
                 words.extend(facts(ui, state, lora, prompt));
             }
@@ -138,21 +139,41 @@ fn name_row(ui: &mut Ui, state: &State, lora: &Lora, is_on: bool) -> RowChange {
     change
 }
 
-fn strength_row(ui: &mut Ui, lora: &mut Lora, is_on: bool) {
-    let name = format!("Strength of {}", lora_name(&lora.path));
-    let hover = "LoRA strength: 1 is normal, 0 is off. Double-click for 1.";
+/// Draws the strength, and that of text encoders where it is another one.
+fn strength_rows(ui: &mut Ui, lora: &mut Lora, is_on: bool) {
+    let name = lora_name(&lora.path);
+    let hover = "LoRA strength: 1 is normal, 0 is off. Double-click for 1. Right-click for a strength of its own in the text encoders.";
+    let menu = |lora: &mut Lora, ui: &mut Ui| {
+        let mut is_split = lora.encoder_strength.is_some();
+        if ui.checkbox(&mut is_split, "Words have a strength of their own").clicked() {
+            lora.encoder_strength = is_split.then_some(lora.strength);
+            ui.close();
+        }
+    };
+    strength_row(ui, &format!("Strength of {name}"), hover, &mut lora.strength, is_on).context_menu(|ui| menu(lora, ui));
+    if let Some(strength) = &mut lora.encoder_strength {
+        let hover =
+            "Strength in the text encoders: how much the LoRA changes what words mean. Right-click for the same strength everywhere.";
+        strength_row(ui, &format!("Strength of {name} in words"), hover, strength, is_on).context_menu(|ui| menu(lora, ui));
+    }
+}
+
+fn strength_row(ui: &mut Ui, name: &str, hover: &str, strength: &mut f32, is_on: bool) -> Response {
     ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
         if !is_on {
             ui.disable();
         }
-        let number = DragValue::new(&mut lora.strength).range(-4.0..=4.0).speed(0.01).fixed_decimals(2);
-        ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), number).on_hover_text(hover).accessible_name(name.as_str());
+        let number = DragValue::new(&mut *strength).range(-4.0..=4.0).speed(0.01).fixed_decimals(2);
+        ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), number).on_hover_text(hover).accessible_name(name);
         ui.spacing_mut().slider_width = (ui.available_width() - 8.0).max(40.0);
-        let slider = Slider::new(&mut lora.strength, -1.0..=2.0).show_value(false).step_by(0.05).clamping(SliderClamping::Never);
-        if widgets::slider(ui, slider).on_hover_text(hover).accessible_name(name.as_str()).double_clicked() {
-            lora.strength = 1.0;
+        let slider = Slider::new(&mut *strength, -1.0..=2.0).show_value(false).step_by(0.05).clamping(SliderClamping::Never);
+        let slider = widgets::slider(ui, slider).on_hover_text(hover).accessible_name(name);
+        if slider.double_clicked() {
+            *strength = 1.0;
         }
-    });
+        slider
+    })
+    .inner
 }
 
 /// Draws what is known of a LoRA: that it was made for other models, and the words that evoke what

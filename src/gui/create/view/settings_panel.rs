@@ -14,7 +14,6 @@ use crate::gui::canvas::command::without_prompt;
 use crate::gui::canvas::state::Intent;
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
-use crate::gui::create::panel_setting::{Fold, PANEL_SETTINGS};
 use crate::gui::create::view::count::count_button;
 use crate::gui::create::view::text_row::{numbers_text, text_row};
 use crate::gui::create::view::{embeddings, kept, larger, loras, model, prompt_history, size, steps, unknown_words};
@@ -31,10 +30,10 @@ use crate::gui::styles::view::style_row;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, setting_row, slider_row};
-use crate::settings::PreviewChoice;
+use crate::settings::{Fold, PreviewChoice};
 use atelier_core::recipe::{
-    CacheMode, FamilySetting, PredictionType, ROWS, Recipe, Rng, RulesError, SHARE, Sampler, Scheduler, SkipLayers, StepCache, TensorType,
-    VaeFormat, changed_settings, kept_seed,
+    CacheMode, FamilySetting, LoraMode, PredictionType, ROWS, Recipe, Rng, RulesError, SHARE, Sampler, Scheduler, SkipLayers, StepCache,
+    TensorType, VaeFormat, changed_settings, kept_seed,
 };
 use atelier_core::sd_cli::numbers;
 use atelier_core::sentences::sentence;
@@ -77,11 +76,6 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
     if state.create.wanted_setting.is_some() && !widgets::is_row_wanted(ui.ctx()) {
         commands.push(Command::SettingShown);
     }
-}
-
-/// True where a setting of this fold was asked for.
-fn is_wanted(state: &State, fold: Fold) -> bool {
-    state.create.wanted_setting.and_then(|number| PANEL_SETTINGS.get(number)).is_some_and(|it| it.fold == fold)
 }
 
 /// Draws the button that makes a picture, at the bottom of the side panel.
@@ -251,9 +245,13 @@ fn sampling(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
     ui.add_space(9.0);
     let hover = "Steps, guidance, sampler and seed.";
     let summary = sampling_summary(recipe);
-    let fold = widgets::fold(ui, "Sampling", &summary, true, is_wanted(state, Fold::Sampling), |ui| {
+    let is_open = state.create.open_folds.contains(&Fold::Sampling);
+    let (fold, is_pressed) = widgets::fold(ui, "Sampling", &summary, is_open, |ui| {
         ui.scope_builder(UiBuilder::new(), |ui| sampling_rows(ui, state, recipe, commands));
     });
+    if is_pressed {
+        commands.push(Command::SetFold(Fold::Sampling, !is_open));
+    }
     fold.header_response.on_hover_text(hover);
 }
 
@@ -407,6 +405,23 @@ fn rng_row(ui: &mut Ui, recipe: &mut Recipe) {
     });
 }
 
+fn lora_mode_row(ui: &mut Ui, recipe: &mut Recipe) {
+    let hover = "When LoRAs are applied. Merged into the weights they cost nothing in each step, and the model is read again for others. \
+                 Automatic merges them for many pictures. Both make slightly different pictures.";
+    row(ui, "LoRAs", |ui| {
+        let combo = ComboBox::from_id_salt("LoRAs")
+            .width(ui.available_width())
+            .icon(widgets::chevron)
+            .selected_text(recipe.lora_mode.label())
+            .show_ui(ui, |ui| {
+                for mode in LoraMode::ALL {
+                    ui.selectable_value(&mut recipe.lora_mode, *mode, mode.label());
+                }
+            });
+        combo.response.on_hover_text(hover).accessible_name("LoRAs");
+    });
+}
+
 fn prediction_row(ui: &mut Ui, recipe: &mut Recipe) {
     let hover = "What the model predicts. Some models of SDXL predict velocity, and their files do not say so.";
     let (value, name) = (&mut recipe.prediction, PredictionType::label);
@@ -522,7 +537,8 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
     ui.add_space(8.0);
     // What is set stays in sight.
     let uses = |setting: FamilySetting, is_set: bool| is_set || state.shared.uses(setting);
-    widgets::fold(ui, "More settings", "", false, is_wanted(state, Fold::More), |ui| {
+    let is_open = state.create.open_folds.contains(&Fold::More);
+    let (fold, is_pressed) = widgets::fold(ui, "More settings", "", is_open, |ui| {
         ui.scope_builder(UiBuilder::new(), |ui| {
             row(ui, "Previews", |ui| {
                 for choice in PreviewChoice::ALL {
@@ -556,6 +572,9 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
             rng_row(ui, recipe);
             let hover = "Random number generator of the noise that ancestral samplers add.";
             choice_row_or(ui, "Sampler noise", &mut recipe.sampler_rng, "As the noise", Rng::ALL, Rng::label, hover);
+            if !recipe.loras.is_empty() || recipe.lora_mode != LoraMode::Auto {
+                lora_mode_row(ui, recipe);
+            }
             optional_row(
                 ui,
                 "Threads",
@@ -586,21 +605,22 @@ fn more(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands
                 recipe.insists_on_flash_attention = recipe.flash_attention;
             }
         });
-    })
-    .header_response
-    .on_hover_text("Previews and advanced settings.");
-    let changed = changed_details(recipe);
+    });
+    if is_pressed {
+        commands.push(Command::SetFold(Fold::More, !is_open));
+    }
+    fold.header_response.on_hover_text("Previews and advanced settings.");
+    let changed = changed_details(recipe, &state.shared.usual_recipe());
     if !changed.is_empty() {
         let palette = theme::palette(ui);
         let words = format!("Changed: {}", changed.join(", "));
         ui.add(Label::new(RichText::new(words).size(theme::SMALL).color(palette.weak)).wrap())
-            .on_hover_text("These settings differ from the defaults.");
+            .on_hover_text("These settings differ from those that suit the model.");
     }
 }
 
-/// Names of the settings under "More settings" that are not the usual ones.
-fn changed_details(recipe: &Recipe) -> Vec<&'static str> {
-    let usual = Recipe::default();
+/// Names of the settings under "More settings" that are not the usual ones of the model.
+fn changed_details(recipe: &Recipe, usual: &Recipe) -> Vec<&'static str> {
     let details = Recipe {
         distilled_guidance: recipe.distilled_guidance,
         flow_shift: recipe.flow_shift,
@@ -626,6 +646,7 @@ fn changed_details(recipe: &Recipe) -> Vec<&'static str> {
         clip_skip: recipe.clip_skip,
         rng: recipe.rng,
         sampler_rng: recipe.sampler_rng,
+        lora_mode: recipe.lora_mode,
         memory_map: recipe.memory_map,
         threads: recipe.threads,
         vae_tiling: recipe.vae_tiling,
@@ -635,5 +656,5 @@ fn changed_details(recipe: &Recipe) -> Vec<&'static str> {
         vae_conv_scale: recipe.vae_conv_scale,
         ..usual.clone()
     };
-    changed_settings(&usual, &details)
+    changed_settings(usual, &details)
 }

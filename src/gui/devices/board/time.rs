@@ -2,7 +2,7 @@
 
 use atelier_core::format::seconds;
 use atelier_core::placement::{Phase, Placement, Prediction};
-use atelier_core::recipe::{PlacementText, Recipe};
+use atelier_core::recipe::{PlacementText, Recipe, StepShare};
 use atelier_core::time::{MissingRates, PhaseTime, TimePrediction};
 use atelier_engine::{Estimate, EstimateKey, Timings};
 use atelier_gallery::queue::Pace;
@@ -13,12 +13,18 @@ const SKIPPED: f64 = 0.05;
 /// Seconds of a picture from which on a model is too slow to be worked with.
 const TOO_SLOW_SECS: f64 = 600.0;
 
-/// Inputs of a prediction beside the devices: placement, estimate key, steps of the first and
-/// second pass.
-type TimeKey = (PlacementText, EstimateKey, [u32; 2]);
+/// Steps of the first and second pass: all, and those with a part of the work.
+type Steps = [[u32; 3]; 2];
+
+/// Inputs of a prediction beside the devices: placement, estimate key, steps.
+type TimeKey = (PlacementText, EstimateKey, Steps);
+
+fn steps_of(recipe: &Recipe) -> Steps {
+    [0, 1].map(|pass| [StepShare::All, StepShare::Control, StepShare::SkipLayers].map(|share| recipe.steps_with(share, pass)))
+}
 
 fn time_key(recipe: &Recipe) -> TimeKey {
-    (recipe.placement.clone(), EstimateKey::of(recipe), [0, 1].map(|pass| recipe.steps_until_end_of_pass(pass)))
+    (recipe.placement.clone(), EstimateKey::of(recipe), steps_of(recipe))
 }
 
 /// Times of pictures of the recipe, predicted and measured.
@@ -126,7 +132,7 @@ impl PictureTimes {
     /// Predicts the time where the steps of the recipe have changed, or anything else, which
     /// `is_recomputed` tells.
     pub(super) fn refresh(&mut self, recipe: &Recipe, is_recomputed: bool, inputs: Option<(&Estimate, &Placement, &Prediction)>) {
-        let steps = [0, 1].map(|pass| recipe.steps_until_end_of_pass(pass));
+        let steps = steps_of(recipe);
         let has_other_steps = self.predicted_for.as_ref().is_none_or(|(_, _, before)| *before != steps);
         if is_recomputed || has_other_steps {
             self.predicted = inputs.map(|(estimate, placement, prediction)| estimate.time(recipe, placement, prediction));

@@ -19,7 +19,7 @@ use atelier_gallery::queue::{JobState, PauseMode};
 use atelier_studio::queue::CrashAnswer;
 
 /// Width of the panel, in points.
-const WIDTH: f32 = 336.0;
+pub(crate) const WIDTH: f32 = 336.0;
 /// Space between two rows, in points.
 const GAP: f32 = 6.0;
 

@@ -82,7 +82,6 @@ fn the_keyboard_alone_finds_opens_and_closes() {
     assert!(studio.app().state.models.is_open && studio.sees("Recommended settings"));
     studio.press(Modifiers::NONE, Key::Escape);
     assert!(!studio.app().state.models.is_open);
-    studio.press(Modifiers::COMMAND, Key::Num1);
     studio.press(Modifiers::COMMAND, Key::F);
     assert_eq!(studio.app().state.shared.screen, Screen::Models);
     studio.harness.event(egui::Event::Text("esrgan".into()));
@@ -148,7 +147,7 @@ fn the_last_picture_of_a_model_lies_beside_the_words_of_its_card() {
     let mut recipe = ready();
     recipe.files = atelier_core::recipe::ModelFiles::default();
     recipe.files.set(FileRole::Diffusion, files.diffusion.clone());
-    let info = PictureInfo { index: 0, seed: 1, cpu_math: None };
+    let info = PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false };
     atelier_studio::results::store_picture(&home.path().join("Pictures"), &recipe, info, &[], &image(64, 90)).unwrap();
     let mut studio = open_view(home, "http://127.0.0.1:9");
     studio.until("the picture", |app| {

@@ -12,7 +12,7 @@ use super::*;
 use crate::device::{Device, DeviceKind};
 use crate::format::{GIB, memory_size};
 use crate::module_set::ModuleSet;
-use crate::recipe::{PlacementText, Recipe, TensorType};
+use crate::recipe::{PlacementText, Recipe, StepShare, TensorType};
 use crate::time::{
     ClassRate, DeviceRates, MachineRates, ModuleWork, NodeSize, PictureWork, TimeCorrections, WeightType, Work, WorkAmount, WorkClass,
     WorkKind,
@@ -56,7 +56,7 @@ impl Scenario {
         let work = |module: Module| {
             let mut work = Work::of_graphs(2, 0, 0);
             work.add_nodes(class, WorkAmount { nodes: 1, operations: 1_000_000 * position(module), bytes: 0 });
-            ModuleWork { module, phase: PhaseKind::Denoising, pass: 0, work, repetitions: 1 }
+            ModuleWork { module, phase: PhaseKind::Denoising, pass: 0, work, repetitions: 1, share: StepShare::All }
         };
         let rates = |speed: &f64| DeviceRates {
             classes: vec![ClassRate { class, per_sec: 1e6 * speed }],

@@ -16,8 +16,9 @@ use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{self, Alternative, Change, Module, ModuleNeeds, Needs, Reserve, WeightLocation};
 use atelier_core::recipe::{
-    CacheMode, ControlImage, FamilySetting, FileRole, Hires, InitImage, LatentUpscaler, Lora, ModelFiles, Person, PictureInfo,
-    PlacementText, PredictionType, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, TensorType, VaeFormat,
+    CacheMode, ControlImage, FamilySetting, FileRole, Hires, InitImage, LatentUpscaler, Lora, LoraMode, ModelFiles, Person, PictureInfo,
+    PlacementText, PredictionType, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend, SkipLayers, StepCache, StepShare, TensorType, Upscale,
+    VaeFormat,
 };
 use atelier_core::time::{
     ClassRate, DeviceRates, MachineRates, ModuleWork, NodeSize, PictureWork, TimeCorrection, TimeCorrections, WeightType, Work, WorkAmount,
@@ -126,6 +127,7 @@ fn recipe() -> Recipe {
             sigmas: vec![0.5, 0.0],
             latent: Some(LatentUpscaler::Bicubic),
             upscaler: Some("x4.safetensors".into()),
+            tile_size: Some(96),
             allow_pickle: true,
             tiles: Some(RedrawTiles::default()),
         }),
@@ -141,8 +143,10 @@ fn recipe() -> Recipe {
             style_strength: 33.0,
             id_embedding: Some("id_embeds.bin".into()),
         },
-        loras: vec![Lora { path: "ink.safetensors".into(), strength: -0.9 }],
-        disabled_loras: vec![Lora { path: "oil.safetensors".into(), strength: 0.2 }],
+        loras: vec![Lora { encoder_strength: Some(0.4), ..Lora::new("ink.safetensors".into(), -0.9) }],
+        lora_mode: LoraMode::Immediately,
+        upscale: Some(Upscale { repeats: 2, tile_size: Some(64), allow_pickle: true, ..Upscale::by("x4.pth".into()) }),
+        disabled_loras: vec![Lora::new("oil.safetensors".into(), 0.2)],
         embeddings: vec!["fog.safetensors".into()],
         placement: placement(),
         memory_map: true,
@@ -271,7 +275,8 @@ fn time() -> (PictureWork, MachineRates, TimeCorrections) {
     let class = WorkClass { kind: WorkKind::Product, weights: WeightType::Q4K, size: NodeSize::Large };
     let mut work = Work::of_graphs(1, 2, 3);
     work.add_nodes(class, WorkAmount { nodes: 4, operations: 5, bytes: 6 });
-    let modules = vec![ModuleWork { module: Module::Llm, phase: PhaseKind::Encoding, pass: 7, work, repetitions: 8 }];
+    let modules =
+        vec![ModuleWork { module: Module::Llm, phase: PhaseKind::Encoding, pass: 7, work, repetitions: 8, share: StepShare::All }];
     let rates = DeviceRates { classes: vec![ClassRate { class, per_sec: 1.5 }], graph_secs: 0.25, ..DeviceRates::default() };
     let devices = BTreeMap::from([("GPU0".into(), rates)]);
     let correction = TimeCorrection { device: "GPU0".into(), phase: PhaseKind::Encoding, factor: 1.25 };
@@ -373,7 +378,7 @@ fn events() -> Vec<Event> {
     );
     let levels = [LogLevel::Debug, LogLevel::Info, LogLevel::Warn, LogLevel::Error];
     assert_every_variant!(levels, LogLevel::Debug, LogLevel::Info, LogLevel::Warn, LogLevel::Error);
-    let info = PictureInfo { index: 1, seed: i64::MAX, cpu_math: None };
+    let info = PictureInfo { index: 1, seed: i64::MAX, cpu_math: None, merged_loras: false };
     let timings = Timings { load_secs: 0.125, encode_secs: 0.375, denoise_secs: 12.5, decode_secs: 0.001_953_125, total_secs: 1e9 };
     let ends: Vec<End> = [End::Done { pictures: vec![info], timings, notes: vec!["Hm.".into()] }, End::Cancelled]
         .into_iter()
@@ -474,7 +479,11 @@ fn frame(message: Event) -> Vec<u8> {
 #[test]
 fn pixels_travel_as_bytes_behind_the_header() {
     let image = image(300, 200);
-    let picture = Picture { info: PictureInfo { index: 0, seed: 1, cpu_math: None }, notes: Vec::new(), image: Arc::new(image.clone()) };
+    let picture = Picture {
+        info: PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false },
+        notes: Vec::new(),
+        image: Arc::new(image.clone()),
+    };
     let bytes = frame(Event::Picture { job: JOB, picture });
     assert!(bytes.ends_with(image.pixels()) && bytes.len() < image.pixels().len() + 300, "{} bytes", bytes.len());
 }
@@ -539,7 +548,7 @@ fn the_colours_of_a_picture_s_file_go_with_it() {
         from_print: None,
     };
     let image = Rgb8::new(1, 1, vec![1, 2, 3]).unwrap().with_fine(Some(fine)).unwrap();
-    let info = PictureInfo { index: 0, seed: 1, cpu_math: None };
+    let info = PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false };
     let event = Event::Picture { job: JobId(1), picture: Picture { info, notes: Vec::new(), image: Arc::new(image.clone()) } };
     let mut bytes = Vec::new();
     write(&mut bytes, event).unwrap();

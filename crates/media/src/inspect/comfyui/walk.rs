@@ -597,12 +597,13 @@ impl<'a> Walk<'a> {
                 }
                 _ => None,
             };
-            loras.extend(found.filter(|(name, _)| name != "None").map(|(name, strength)| PictureLora { name, hash: None, strength }));
+            loras.extend(found.filter(|(name, _)| name != "None").map(|(name, strength)| PictureLora::new(name, None, strength)));
         }
-        let model = loras.last().map(|lora| lora.strength);
-        for input in ["strength_clip", "lora_clip_strength"] {
-            // The same strength for both is the usual one.
-            self.take(id, input, |value| (decimal(value) == model && model.is_some()).then_some(()));
+        if let Some(lora) = loras.last_mut() {
+            for input in ["strength_clip", "lora_clip_strength"] {
+                lora.encoder_strength =
+                    self.take(id, input, decimal).filter(|strength| *strength != lora.strength).or(lora.encoder_strength);
+            }
         }
         loras
     }
@@ -646,8 +647,8 @@ impl<'a> Walk<'a> {
                         self.used.push((id, input));
                     }
                 } else if let Some((name, strength)) = self.lora(id, &name, &strengths.each_ref().map(String::as_str)) {
-                    self.take(id, &format!("clip_weight_{n}"), |value| (decimal(value) == Some(strength)).then_some(()));
-                    own.push(PictureLora { name, hash: None, strength });
+                    let encoder_strength = self.take(id, &format!("clip_weight_{n}"), decimal).filter(|it| *it != strength);
+                    own.push(PictureLora { encoder_strength, ..PictureLora::new(name, None, strength) });
                 }
             }
             loras.splice(0..0, own);

@@ -1,0 +1,84 @@
+//! When the changes of low-rank adapters are computed.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::Recipe;
+use super::sampling::{UnknownName, named_by_engine};
+
+named_by_engine! {
+    /// When the changes of low-rank adapters are computed.
+    LoraMode {
+        /// At run time for few pictures, merged for many.
+        Auto = "auto", "Automatic";
+        /// Merged into the weights of the diffusion module before the first step.
+        Immediately = "immediately", "Merge into weights";
+        /// Beside the weights, in each step.
+        AtRuntime = "at_runtime", "At run time";
+    }
+}
+
+impl LoraMode {
+    /// Pictures of a batch from which on merging is quicker: it reads and changes all weights of the
+    /// diffusion module once, and again for the pictures after the batch.
+    pub const MERGED_FROM: u32 = 4;
+
+    /// Without a choice of its own.
+    #[must_use]
+    pub const fn of(is_merged: bool) -> Self {
+        if is_merged { Self::Immediately } else { Self::AtRuntime }
+    }
+}
+
+impl Recipe {
+    /// True where the changes of LoRAs become a part of the diffusion module's weights. Those of few
+    /// bits are left alone: small changes would be rounded away. `has_few_bits`: the weights of the
+    /// model's files have.
+    #[must_use]
+    pub fn merges_loras(&self, has_few_bits: bool) -> bool {
+        if self.loras.is_empty() {
+            return false;
+        }
+        match self.lora_mode {
+            // Files that are mapped into memory cannot be changed there.
+            LoraMode::Immediately => !self.memory_map,
+            LoraMode::AtRuntime => false,
+            LoraMode::Auto => {
+                let stays = self.placement.max_vram.is_empty() && self.placement.params_backend.is_empty();
+                let is_plain = !has_few_bits && self.weight_type.is_none() && self.tensor_type_rules.is_empty();
+                // Earlier steps of a branch have other LoRAs.
+                let has_one_set = self.earlier_steps.is_empty();
+                self.batch_count >= LoraMode::MERGED_FROM && stays && is_plain && has_one_set && !self.memory_map
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recipe::{Lora, PlacementText, TensorType};
+
+    #[test]
+    fn loras_are_merged_for_many_pictures_where_nothing_is_lost() {
+        let many = Recipe { loras: vec![Lora::new("a".into(), 1.0)], batch_count: LoraMode::MERGED_FROM, ..Recipe::default() };
+        assert!(many.merges_loras(false));
+        assert!(!many.merges_loras(true), "few bits");
+        let offloaded = PlacementText { params_backend: "diffusion=cpu".into(), ..PlacementText::default() };
+        for other in [
+            Recipe { batch_count: LoraMode::MERGED_FROM - 1, ..many.clone() },
+            Recipe { loras: Vec::new(), ..many.clone() },
+            Recipe { lora_mode: LoraMode::AtRuntime, ..many.clone() },
+            Recipe { weight_type: Some(TensorType::Q8_0), ..many.clone() },
+            Recipe { memory_map: true, ..many.clone() },
+            Recipe { placement: offloaded.clone(), ..many.clone() },
+            Recipe { earlier_steps: many.steps_until(2, None), ..many.clone() },
+        ] {
+            assert!(!other.merges_loras(false), "{other:?}");
+        }
+        let one = Recipe { lora_mode: LoraMode::Immediately, batch_count: 1, placement: offloaded, ..many.clone() };
+        assert!(one.merges_loras(true) && !Recipe { memory_map: true, ..one }.merges_loras(true));
+    }
+}
