@@ -15,7 +15,9 @@ use crate::gui::canvas::tool::{Tool, ToolOptions};
 use crate::gui::canvas::work::{Analysis, DocumentNumber};
 use crate::gui::create::session::SessionPictureId;
 use crate::gui::saver::Saver;
-use atelier_core::canvas::{Document, DocumentContent, Layer, LayerId, LayerKind, LayerText, LayerTransform, PixelRect, Stroke, StrokePoint};
+use atelier_core::canvas::{
+    Document, DocumentContent, Layer, LayerId, LayerKind, LayerText, LayerTransform, PixelRect, Stroke, StrokePoint,
+};
 use atelier_core::paths::Paths;
 use atelier_core::recipe::ImageSource;
 use atelier_engine::JobId;

@@ -253,6 +253,12 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, layer: &Layer) {
         });
         response.dnd_set_drag_payload(layer.id);
         let look = Rect::from_center_size(place, vec2(LOOK_SIDE, LOOK_SIDE));
+        // The button has the name; its picture is taken hold of alike.
+        let on_look = ui.interact(look, ui.id().with("look"), Sense::CLICK | Sense::DRAG);
+        on_look.dnd_set_drag_payload(layer.id);
+        if on_look.clicked() {
+            commands.push(Command::SelectLayer(layer.id));
+        }
         ui.painter().rect_filled(look, 3.0, palette.control);
         if let Some(texture) = state.canvas.edited().and_then(|document| document.looks.layer(layer.id)) {
             ui.painter().image(
