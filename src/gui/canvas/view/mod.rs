@@ -20,7 +20,7 @@ use crate::gui::theme;
 /// Width of the rail of tools, in points.
 const RAIL_WIDTH: f32 = 38.0;
 /// Width of the panel of layers, in points.
-const LAYERS_WIDTH: f32 = 220.0;
+const LAYERS_WIDTH: f32 = 256.0;
 
 /// Draws the document with its tools.
 pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
