@@ -260,6 +260,7 @@ fn a_canvas_that_was_left_shows_what_was_painted_and_its_cell_leads_back() -> Re
     desktop.press("b")?;
     let area = canvas(&mut desktop)?;
     let middle = (area.x + area.width / 2, area.y + area.height / 2);
+    wait_for_colour(&mut desktop, "the picture", middle, is_grey)?;
     let is_ink = |colour: [u8; 3]| colour.iter().all(|value| *value < 60);
     desktop.drag((middle.0 - 60, middle.1), (middle.0 + 60, middle.1))?;
     desktop.move_to(area.x + 6, area.y + area.height - 6)?;

@@ -14,7 +14,6 @@ use crate::gui::shortcut::Shortcut;
 use crate::gui::state::State;
 use crate::gui::widgets::has_own_undo;
 use crate::gui::window_command::WindowCommand;
-use atelier_media::canvas_file::CANVAS_ENDING;
 
 use crate::gui::create::view::{filmstrip, progress, settings_panel, steps};
 use crate::gui::{
@@ -140,11 +139,6 @@ fn bar(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
 }
 
-/// True for a file that is named as canvases are.
-fn is_canvas(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(CANVAS_ENDING))
-}
-
 /// Draws what lies over all panels.
 fn dialogs(ui: &mut Ui, state: &State, commands: &mut Commands) {
     overlays::drop_hint(ui, state.shared.screen);
@@ -195,7 +189,7 @@ fn pasted_paths(text: &str) -> Vec<PathBuf> {
 pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     let dropped = ctx.input(|input| input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect::<Vec<_>>());
     // A canvas is opened, whatever view it is dropped on.
-    let (canvases, dropped): (Vec<_>, Vec<_>) = dropped.into_iter().partition(|path| is_canvas(path));
+    let (canvases, dropped): (Vec<_>, Vec<_>) = dropped.into_iter().partition(|path| canvas::files::is_canvas(path));
     for path in canvases {
         commands.push(canvas::Command::OpenFile(path));
     }

@@ -399,6 +399,8 @@ impl FeatureCommand for Command {
                 let can = below.is_some_and(|(below, above)| below.kind.is_like(&above.kind));
                 can.then_some(()).ok_or("There is no layer of the same type directly below.")
             }),
+            // It is meant for the canvas that is looked at.
+            Self::SetTool(_) if state.looked_at().is_some() => Ok(()),
             Self::SetTool(Tool::Brush | Tool::Mask | Tool::Frame) => {
                 let has_picture = document.is_some() || state.document.is_some() || state.shown.is_some();
                 has_picture.then_some(()).ok_or("There is no picture yet.")

@@ -1,6 +1,6 @@
 //! Canvases and files: saving, opening, exporting. Nothing here waits.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use atelier_media::canvas_file::CANVAS_ENDING;
 
@@ -19,6 +19,11 @@ pub(crate) fn save(state: &mut State, number: DocumentNumber, context: &mut Cont
         Some(path) => save_to(state, number, path, context),
         None => save_as(number, context),
     }
+}
+
+/// True for a file that is named as canvases are.
+pub(crate) fn is_canvas(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(CANVAS_ENDING))
 }
 
 /// Asks where to write a document.

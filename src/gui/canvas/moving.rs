@@ -1,6 +1,5 @@
 //! Moving, scaling and turning the current layer with the pointer.
 
-use crate::gui::canvas::state::OpenDocument;
 use atelier_core::canvas::{LayerId, LayerTransform, PixelRect, TileImage};
 
 /// Angles that turning snaps to with Shift, in radians.
@@ -44,20 +43,6 @@ pub struct LayerDrag {
 }
 
 impl LayerMove {
-    /// The move of a document's current layer that goes on, or a new one; `None` where the layer is
-    /// empty.
-    pub(crate) fn of(document: &OpenDocument) -> Option<Self> {
-        let version = document.document.version();
-        let layer = document.document.content().current_layer();
-        if let Some(moved) = document.moved.as_ref().filter(|it| it.layer == layer.id && it.version == version) {
-            return Some(moved.clone());
-        }
-        let known = document.looks.bounds(layer.id, version);
-        let bounds = known.unwrap_or_else(|| layer.pixels.pixel_bounds());
-        let by = LayerTransform::default();
-        (!bounds.is_empty()).then(|| Self { layer: layer.id, version, from: layer.pixels.clone(), bounds, by })
-    }
-
     /// Its corners in the document with a transform, clockwise from the left upper one.
     pub(crate) fn corners(&self, by: &LayerTransform) -> [(f32, f32); 4] {
         let (left, top, right, bottom) = (self.bounds.left, self.bounds.top, self.bounds.right(), self.bounds.bottom());

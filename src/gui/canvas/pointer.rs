@@ -120,7 +120,7 @@ fn press(
                 context.notice(LayerError::Locked.to_string());
                 None
             }
-            _ => LayerMove::of(document).filter(|_| document.pending_edits == 0).map(|before| {
+            _ => document.layer_move().filter(|_| document.pending_edits == 0).map(|before| {
                 let (grip, by) = (before.grip(here, reach), before.by);
                 Gesture::Move(Box::new(LayerDrag { grip, start: here, before, by }))
             }),

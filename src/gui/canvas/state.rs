@@ -15,7 +15,9 @@ use crate::gui::canvas::tool::{Tool, ToolOptions};
 use crate::gui::canvas::work::{Analysis, DocumentNumber};
 use crate::gui::create::session::SessionPictureId;
 use crate::gui::saver::Saver;
-use atelier_core::canvas::{Document, DocumentContent, Layer, LayerId, LayerKind, LayerText, PixelRect, Stroke, StrokePoint};
+use atelier_core::canvas::{
+    Document, DocumentContent, Layer, LayerId, LayerKind, LayerText, LayerTransform, PixelRect, Stroke, StrokePoint,
+};
 use atelier_core::paths::Paths;
 use atelier_core::recipe::ImageSource;
 use atelier_engine::JobId;
@@ -203,6 +205,18 @@ impl OpenDocument {
     pub fn text_of<'a>(&'a self, layer: &'a Layer) -> Option<&'a LayerText> {
         let wanted = self.wanted_text.as_ref().filter(|(id, _)| *id == layer.id).map(|(_, text)| text);
         layer.text.as_ref().map(|text| wanted.unwrap_or(text))
+    }
+
+    /// The move of the current layer that goes on, or a new one; `None` where the layer is empty.
+    pub(crate) fn layer_move(&self) -> Option<LayerMove> {
+        let version = self.document.version();
+        let layer = self.document.content().current_layer();
+        if let Some(moved) = self.moved.as_ref().filter(|it| it.layer == layer.id && it.version == version) {
+            return Some(moved.clone());
+        }
+        let bounds = self.looks.bounds(layer.id, version).unwrap_or_else(|| layer.pixels.pixel_bounds());
+        let by = LayerTransform::default();
+        (!bounds.is_empty()).then(|| LayerMove { layer: layer.id, version, from: layer.pixels.clone(), bounds, by })
     }
 
     /// The layer whose selection is grown, shrunk or softened: the current one where it selects a

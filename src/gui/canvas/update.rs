@@ -8,7 +8,7 @@ use crate::gui::canvas::command::{Command, DocumentAction};
 use crate::gui::canvas::documents::{self, change};
 use crate::gui::canvas::state::{Gesture, OpenDocument, ShownPicture, State};
 use crate::gui::canvas::work::DocumentNumber;
-use crate::gui::canvas::{autosave, candidates, files, generate, looks, pointer, recovery};
+use crate::gui::canvas::{autosave, candidates, files, generate, looks_update, pointer, recovery};
 use crate::gui::context::{Background, Context};
 use atelier_core::canvas::{BRUSH_SIZES, DocumentEdit, Ink, LayerChoice, LayerId, LayerKind, MAX_SELECTION_PX, PixelRect, Shape};
 use atelier_core::recipe::{ImageSource, Recipe};
@@ -228,7 +228,7 @@ pub(crate) fn refresh(
     }
     generate::refresh(state, context);
     autosave::refresh(state, context);
-    looks::refresh(state, context);
+    looks_update::refresh(state, context);
     refresh_surface(state, context);
 }
 

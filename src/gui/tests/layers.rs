@@ -54,6 +54,10 @@ fn layers_have_small_looks_and_are_dragged_to_another_place() {
     assert_eq!(names(&studio), ["Picture", "Layer 2"]);
     studio.press(Modifiers::COMMAND, Key::Z);
     assert_eq!(names(&studio), ["Layer 2", "Picture"]);
+    // The small look is part of the row.
+    let on_look = place(&studio, "Layer Picture").left_center() - egui::vec2(16.0, 0.0);
+    studio.drag_between(on_look, on_look);
+    assert_eq!(studio.content().current_layer().name, "Picture");
 }
 
 #[test]

@@ -178,10 +178,8 @@ impl TileImage {
             if share > 0.0 {
                 let pixel = self.pixel((left as i32).saturating_add(dx), (top as i32).saturating_add(dy));
                 let alpha = f32::from(pixel[3]) * share;
-                for channel in 0..3 {
-                    sum[channel] += f32::from(pixel[channel]) * alpha;
-                }
-                sum[3] += alpha;
+                let values = [pixel[0], pixel[1], pixel[2]].map(|value| f32::from(value) * alpha);
+                sum.iter_mut().zip(values.into_iter().chain([alpha])).for_each(|(sum, value)| *sum += value);
             }
         }
         sum

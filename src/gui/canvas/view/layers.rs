@@ -31,6 +31,7 @@ pub(crate) fn layers_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
     heading(ui, "Layers", |ui| {
         icon_button(ui, state, commands, Icon::Plus, Command::AddLayer(LayerKind::Paint));
         icon_button(ui, state, commands, Icon::Mask, Command::AddLayer(LayerKind::Mask));
+        icon_button(ui, state, commands, Icon::Text, Command::AddText);
         kinds_menu(ui, state, commands, &content.current_layer().kind);
         icon_button(ui, state, commands, Icon::Close, Command::ToggleLayers);
     });
@@ -252,6 +253,12 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, layer: &Layer) {
         });
         response.dnd_set_drag_payload(layer.id);
         let look = Rect::from_center_size(place, vec2(LOOK_SIDE, LOOK_SIDE));
+        // The button has the name; its picture is taken hold of alike.
+        let on_look = ui.interact(look, ui.id().with("look"), Sense::CLICK | Sense::DRAG);
+        on_look.dnd_set_drag_payload(layer.id);
+        if on_look.clicked() {
+            commands.push(Command::SelectLayer(layer.id));
+        }
         ui.painter().rect_filled(look, 3.0, palette.control);
         if let Some(texture) = state.canvas.edited().and_then(|document| document.looks.layer(layer.id)) {
             ui.painter().image(

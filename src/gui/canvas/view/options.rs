@@ -21,6 +21,8 @@ const WORD_WIDTH: f32 = 52.0;
 const WIDE: f32 = 970.0;
 const NARROW: f32 = 670.0;
 const NARROWEST: f32 = 350.0;
+/// Points from which on there is room for all that changes the mask.
+const ROOMY: f32 = 720.0;
 
 pub(crate) fn options_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let mut options = state.canvas.options;
@@ -115,7 +117,7 @@ fn selection(ui: &mut Ui, state: &State, commands: &mut Commands, options: &mut 
     ui.add(amount).on_hover_text(tip).accessible_name("Pixels of the edge");
     let narrow = [(Command::GrowMask, "+"), (Command::ShrinkMask, "−")];
     let wide = [(Command::FeatherMask, "Feather"), (Command::InvertMask, "Invert")];
-    for (command, words) in narrow.into_iter().chain(wide.into_iter().filter(|_| width >= WIDE)) {
+    for (command, words) in narrow.into_iter().chain(wide.into_iter().filter(|_| width >= ROOMY)) {
         let name = command.label();
         command_control(ui, state, commands, command, |ui| ui.button(words).accessible_name(name));
     }

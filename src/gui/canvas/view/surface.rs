@@ -8,7 +8,7 @@ use eframe::egui::{
 
 use super::bar::candidate_bar;
 use crate::gui::canvas::command::PointerInput;
-use crate::gui::canvas::moving::{Grip, LayerMove};
+use crate::gui::canvas::moving::Grip;
 use crate::gui::canvas::state::{Edges, Gesture, OpenDocument};
 use crate::gui::canvas::tool::Tool;
 use crate::gui::canvas::transform::Transform;
@@ -266,7 +266,7 @@ fn layer_handles(ui: &Ui, painter: &Painter, transform: Transform, document: &Op
     let palette = theme::palette(ui);
     let (layer, by) = match &document.gesture {
         Some(Gesture::Move(drag)) => (drag.before.clone(), drag.by),
-        _ => match LayerMove::of(document) {
+        _ => match document.layer_move() {
             Some(layer) => (layer.clone(), layer.by),
             None => return,
         },
@@ -325,7 +325,7 @@ fn cursor(ui: &Ui, painter: &Painter, state: &State, document: &OpenDocument, re
         }
         Tool::Move => {
             let pixel = transform.to_pixel(at);
-            let grip = LayerMove::of(document).map(|layer| layer.grip((pixel.x, pixel.y), REACH / transform.scale()));
+            let grip = document.layer_move().map(|layer| layer.grip((pixel.x, pixel.y), REACH / transform.scale()));
             ui.ctx().set_cursor_icon(match grip {
                 Some(Grip::Inside) => CursorIcon::Move,
                 Some(Grip::Corner(at)) if at % 2 == 0 => CursorIcon::ResizeNwSe,
