@@ -99,7 +99,7 @@ fn assert_only_the_part_changed<T: Debug + PartialEq>(plan: &AreaPlan, old: &[T]
 /// The start picture with opacity and sixteen bits of its own.
 fn fine_start() -> Rgb8 {
     let samples = (0..SIZE.0 * SIZE.1 * 4).map(|at| (at * 7919 % 65_521) as u16).collect();
-    let fine = FineColours { samples: Samples::Sixteen(samples), has_alpha: true, profile: None, is_beyond_srgb: false };
+    let fine = FineColours { samples: Samples::Sixteen(samples), has_alpha: true, profile: None, is_beyond_srgb: false, from_print: None };
     start().with_fine(Some(fine)).unwrap()
 }
 
@@ -131,7 +131,8 @@ fn a_mask_keeps_what_it_does_not_select_also_where_the_whole_picture_is_generate
     // As tools write it: a palette with transparency has eight bits and opacity.
     let samples: Vec<u8> =
         (0..width * height * 4).map(|at| if at % 4 == 3 { (at * 13 % 256) as u8 } else { (at * 31 % 251) as u8 }).collect();
-    let fine = FineColours { samples: Samples::Eight(samples.clone()), has_alpha: true, profile: None, is_beyond_srgb: false };
+    let fine =
+        FineColours { samples: Samples::Eight(samples.clone()), has_alpha: true, profile: None, is_beyond_srgb: false, from_print: None };
     // Black, half selected, white.
     let shares: Vec<u8> = (0..width * height).map(|at| [0, 128, 255][(at % width / 24) as usize]).collect();
     let mask = Rgb8::new(width, height, shares.iter().flat_map(|share| [*share; 3]).collect()).unwrap();

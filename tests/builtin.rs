@@ -5,9 +5,10 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use atelier_core::recipe::{Recipe, Rgb8};
+use atelier_core::recipe::{ImageSource, Recipe, Rgb8};
 use atelier_library::{Builtin, MANIFEST, check_files};
 use support::engine::Engine;
 
@@ -35,10 +36,18 @@ fn its_files_are_whole_small_and_all_that_is_there() {
     for entry in std::fs::read_dir(&folder).unwrap() {
         let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
-        let known = files.iter().any(|file| file.filename.as_str() == name) || [MANIFEST, "LICENSE", "README.md"].contains(&name.as_str());
+        let known = files.iter().any(|file| file.filename.as_str() == name)
+            || [MANIFEST, "LICENSE", "README.md", "examples", "words.txt"].contains(&name.as_str());
         assert!(known, "{name} is in the folder, and nobody needs it");
         bytes += entry.metadata().unwrap().len();
     }
+    let examples: BTreeSet<PathBuf> = builtin.example_files().collect();
+    for entry in std::fs::read_dir(folder.join("examples")).unwrap() {
+        let entry = entry.unwrap();
+        assert!(examples.contains(&entry.path()), "{} is no example", entry.path().display());
+        bytes += entry.metadata().unwrap().len();
+    }
+    assert!(examples.iter().all(|file| file.is_file()) && examples.len() == builtin.manifest().examples.len());
     assert!(bytes <= MAX_BYTES, "{bytes} bytes");
     assert!(folder.join("LICENSE").is_file() && builtin.manifest().licence.is_some());
 }
@@ -48,6 +57,26 @@ fn its_files_make_a_model_together_without_a_word_of_correction() {
     let (_, builtin) = shipped();
     let checked = check_files(builtin.files(), &[]).unwrap();
     assert_eq!((&checked.files, checked.notes), (builtin.files(), Vec::<String>::new()));
+}
+
+#[test]
+fn each_example_is_what_it_makes_of_that_prompt_and_seed() {
+    let (_, builtin) = shipped();
+    let engine = Engine::start();
+    for (example, file) in builtin.manifest().examples.iter().zip(builtin.example_files()) {
+        let mut recipe = Recipe::default();
+        builtin.apply(&mut recipe);
+        recipe = Recipe { prompt: example.prompt.clone(), seed: example.seed, threads: Some(2), ..recipe };
+        let said = engine.run(&recipe);
+        let [picture] = said.pictures().try_into().unwrap_or_else(|_| panic!("{:?}", said.end()));
+        let shown = atelier_media::read_image(&ImageSource::File(file)).unwrap();
+        assert_eq!((shown.width(), shown.height()), (picture.image.width(), picture.image.height()));
+        let squares = shown.pixels().iter().zip(picture.image.pixels()).map(|(one, two)| f64::from(one.abs_diff(*two)).powi(2));
+        let mean_square = squares.sum::<f64>() / shown.pixels().len() as f64;
+        let psnr_db = 10.0 * (255.0_f64.powi(2) / mean_square.max(1e-9)).log10();
+        // The file is compressed; another picture of the same words has less than 20.
+        assert!(psnr_db > 28.0, "{}: {psnr_db:.1} dB", example.prompt);
+    }
 }
 
 /// A prompt, without what the negative prompt names, as a picture of 128x128, once for each seed.

@@ -168,6 +168,19 @@ fn a_bad_model_is_a_sentence_and_exit_code_1() {
 /// the processor.
 #[cfg(target_os = "linux")]
 #[test]
+fn a_place_that_cannot_be_written_to_is_told_before_the_work() {
+    let home = home("no-place");
+    fs::create_dir_all(&home).unwrap();
+    fs::write(home.join("file"), b"").unwrap();
+    for place in ["file/picture.png", "file/new/picture.png"] {
+        let output = generate(&home, &["-o", home.join(place).to_str().unwrap()]).output().unwrap();
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{told}");
+        assert!(told.contains("could not be written to") && !told.contains("Sampling") && !told.contains("Loading"), "{told}");
+    }
+}
+
+#[test]
 fn too_little_ram_is_told_as_that() {
     let home = home("little-ram");
     let mut failed = 0;

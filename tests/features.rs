@@ -140,7 +140,7 @@ fn a_controlnet_of_sdxl_follows_the_control_picture_in_both_names() {
     assert_eq!([&plain, &one, &two].into_iter().collect::<HashSet<_>>().len(), 3);
     assert_eq!(run(&renamed, Some(1)), one);
     for path in [files.model, files.controlnet, renamed] {
-        std::fs::remove_file(path).unwrap();
+        fs::remove_file(path).unwrap();
     }
 }
 

@@ -181,6 +181,47 @@ fn create(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     end(desktop)
 }
 
+/// The first start: pictures of the built-in model.
+fn start(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
+    let session = Session::new(theme, size)?;
+    let mut desktop = session.open(&json!({}))?;
+    desktop.wait_for("cliffs above the sea at dawn", LONG)?;
+    shoot(&mut desktop, name)?;
+    end(desktop)
+}
+
+/// Four pictures side by side, one of them picked, and neighbours of another.
+fn sheet(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
+    let session = Session::new(theme, size)?;
+    let mut desktop = session.open(&json!({ "prompt": "a lake between mountains at dawn, pine trees", "seed": 21, "batch_count": 4 }))?;
+    desktop.press("ctrl+Return")?;
+    let cell = desktop.wait("the last picture", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Picture 4 of 4, seed")))?;
+    let (x, y) = cell.area.context("the picture has no place on the screen")?.centre();
+    // Off the prompt: keys mean the pictures.
+    desktop.click_beside_text(x, y)?;
+    desktop.wait_for("New details", LONG)?;
+    desktop.press("Escape")?;
+    command(&mut desktop, "Pick")?;
+    desktop.wait("the pick", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Picture 4 of 4, seed 24, picked")))?;
+    command(&mut desktop, "More like this")?;
+    desktop.wait("the neighbours", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Picture 8 of 8, seed")))?;
+    shoot(&mut desktop, name)?;
+    end(desktop)
+}
+
+/// The settings, folded and unfolded.
+fn folds(theme: &'static str, names: [&str; 2]) -> Result<()> {
+    let session = Session::new(theme, LARGE)?;
+    let mut desktop = session.open(&json!({ "prompt": "snowy mountains above a lake at sunset, pine trees", "seed": 4 }))?;
+    paint(&session, &mut desktop)?;
+    let [folded, unfolded] = names;
+    shoot(&mut desktop, unfolded)?;
+    desktop.click("Sampling")?;
+    desktop.wait("the fold", LONG, |desktop| Ok(desktop.find("Steps")?.is_none().then_some(())))?;
+    shoot(&mut desktop, folded)?;
+    end(desktop)
+}
+
 fn steps(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     let session = Session::new(theme, size)?;
     let mut desktop = session.open(&json!({ "prompt": "a sailing boat on a calm sea, pink twilight", "seed": 5 }))?;
@@ -350,6 +391,13 @@ fn compare(desktop: &mut Desktop) -> Result<()> {
 fn screens_of_create() -> Result<()> {
     create("dark", LARGE, "create-dark.png")?;
     create("light", SMALL, "create-light-small.png")?;
+    start("dark", LARGE, "start-dark.png")?;
+    start("light", SMALL, "start-light-small.png")?;
+    sheet("dark", LARGE, "sheet-dark.png")?;
+    sheet("light", LARGE, "sheet-light.png")?;
+    sheet("light", SMALL, "sheet-light-small.png")?;
+    folds("dark", ["settings-folded-dark.png", "settings-unfolded-dark.png"])?;
+    folds("light", ["settings-folded-light.png", "settings-unfolded-light.png"])?;
     steps("dark", LARGE, "steps-dark.png")?;
     steps("light", SMALL, "steps-light-small.png")?;
     live("dark", LARGE, "live-dark.png")?;

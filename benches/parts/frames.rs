@@ -163,7 +163,7 @@ pub(super) fn frames(files: &ModelFiles, view: Screen) -> Outcome<Vec<f64>> {
     harness.step();
     harness.key_press_modifiers(Modifiers::COMMAND, Key::Enter);
     let deadline = Instant::now() + LIMIT;
-    while harness.state().as_ref().is_none_or(|app| app.state().create.forming.is_none()) {
+    while harness.state().as_ref().is_none_or(|app| app.state().create.forming.first().is_none()) {
         harness.step();
         if Instant::now() > deadline {
             return Err("no preview came".into());

@@ -39,6 +39,7 @@ VIAddVersionKey "LegalCopyright" "MIT OR Apache-2.0"
 
 !define UNINSTALL_KEY "Software\Microsoft\Windows\CurrentVersion\Uninstall\Atelier"
 !define APPLICATION_KEY "Software\Classes\Applications\atelier.exe"
+!define CANVAS_KEY "Software\Classes\Atelier.Canvas"
 !define APP_PATH_KEY "Software\Microsoft\Windows\CurrentVersion\App Paths\atelier.exe"
 
 ; Makes sure that no file that is to be replaced is in use. Windows keeps the file of a running program from being written to.
@@ -117,9 +118,16 @@ Section
   ; "Open with" of the explorer.
   WriteRegStr HKCU "${APPLICATION_KEY}" "FriendlyAppName" "Atelier"
   WriteRegStr HKCU "${APPLICATION_KEY}\shell\open\command" "" '"$INSTDIR\atelier.exe" "%1"'
+  WriteRegStr HKCU "${APPLICATION_KEY}\SupportedTypes" ".atelier" ""
   WriteRegStr HKCU "${APPLICATION_KEY}\SupportedTypes" ".png" ""
   WriteRegStr HKCU "${APPLICATION_KEY}\SupportedTypes" ".safetensors" ""
   WriteRegStr HKCU "${APPLICATION_KEY}\SupportedTypes" ".gguf" ""
+  ; Canvases are Atelier's own files: a double click opens them.
+  WriteRegStr HKCU "${CANVAS_KEY}" "" "Atelier canvas"
+  WriteRegStr HKCU "${CANVAS_KEY}\DefaultIcon" "" "$INSTDIR\atelier.ico"
+  WriteRegStr HKCU "${CANVAS_KEY}\shell\open\command" "" '"$INSTDIR\atelier.exe" "%1"'
+  WriteRegStr HKCU "Software\Classes\.atelier\OpenWithProgids" "Atelier.Canvas" ""
+  WriteRegStr HKCU "Software\Classes\.atelier" "" "Atelier.Canvas"
 
   WriteRegStr HKCU "${UNINSTALL_KEY}" "DisplayName" "Atelier"
   WriteRegStr HKCU "${UNINSTALL_KEY}" "DisplayVersion" "${VERSION}"
@@ -143,6 +151,13 @@ Section Uninstall
   Delete "$SMPROGRAMS\Atelier.lnk"
   DeleteRegKey HKCU "${UNINSTALL_KEY}"
   DeleteRegKey HKCU "${APPLICATION_KEY}"
+  DeleteRegKey HKCU "${CANVAS_KEY}"
+  DeleteRegValue HKCU "Software\Classes\.atelier\OpenWithProgids" "Atelier.Canvas"
+  DeleteRegKey /ifempty HKCU "Software\Classes\.atelier\OpenWithProgids"
+  ReadRegStr $0 HKCU "Software\Classes\.atelier" ""
+  ${If} $0 == "Atelier.Canvas"
+    DeleteRegKey HKCU "Software\Classes\.atelier"
+  ${EndIf}
   DeleteRegKey HKCU "${APP_PATH_KEY}"
   DeleteRegKey HKCU "Software\Atelier"
 SectionEnd

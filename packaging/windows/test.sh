@@ -199,7 +199,7 @@ test_windows() {
     [ "$(code person wine "$installed_folder_windows\\uninstall.exe" /S)" = 0 ] || fail 'uninstalling failed'
     await 60 'files of the program are left' test ! -e "$installed_folder"
     [ ! -e "$user/AppData/Roaming/Microsoft/Windows/Start Menu/Programs/Atelier.lnk" ] || fail 'the shortcut is left'
-    ! query "$uninstall_key" && ! query Atelier && ! query 'Classes\Applications\atelier.exe' || fail 'the registry still names the program'
+    ! query "$uninstall_key" && ! query Atelier && ! query 'Classes\Applications\atelier.exe' && ! query 'Classes\Atelier.Canvas' || fail 'the registry still names the program'
     has_picture && [ -s "$drive/Bilder ü/图片.png" ] || fail 'pictures went with the program'
     (cd "$user" && find . -ipath '*atelier*' -type f) >"$results/windows-left.txt"
     grep -q settings.json "$results/windows-left.txt" || fail 'settings went with the program'

@@ -66,6 +66,11 @@ pub(super) fn run_job(
     for note in &notes {
         output.reporter.message(note);
     }
+    if let Err(error) = destination.check_place() {
+        output.reporter.finish();
+        output.reporter.message(&format!("error: {}", sentence(&error.to_string())));
+        return Exit::Failed;
+    }
     let id = match engine.submit(task) {
         Ok(id) => id,
         Err(busy) => {

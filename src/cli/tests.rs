@@ -341,12 +341,14 @@ fn ctrl_c_before_the_job_is_submitted_is_not_lost() {
 #[test]
 fn a_picture_that_cannot_be_kept_stops_the_job() {
     let home = tempfile::tempdir().unwrap();
-    std::fs::write(home.path().join("file"), "in the way").unwrap();
     let out = home.path().join("file/a.png");
     let args = [GENERATE, &["--json", "-b", "9", "-o", out.to_str().unwrap()]].concat();
-    let ran = run_with(home.path(), &args, &Arc::default(), |port| {
+    let in_the_way = home.path().join("file");
+    let ran = run_with(home.path(), &args, &Arc::default(), move |port| {
         let (job, _) = task(port);
         let flag = port.start(job).unwrap();
+        // After the place was tried.
+        std::fs::write(&in_the_way, "in the way").unwrap();
         port.send(Event::Begin { job, begin: begin(9) });
         port.send(Event::Picture { job, picture: picture(0) });
         until(|| flag.load(Ordering::Relaxed));

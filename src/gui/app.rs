@@ -16,8 +16,10 @@ use std::time::{Duration, Instant};
 use eframe::egui;
 
 use crate::gui::autosave::{Autosave, SettingsWrite};
+use crate::gui::canvas::state::ShownPicture;
 use crate::gui::command::{Command, Commands};
 use crate::gui::context::{Answer, Background, Context};
+use crate::gui::create::count::quick_count;
 use crate::gui::create::prompt_history::PromptHistory;
 use crate::gui::create::view::settings_panel;
 use crate::gui::due::{self, Due};
@@ -123,7 +125,12 @@ impl App {
     /// Hands a command to its feature.
     fn update_feature(&mut self, ctx: &egui::Context, command: Command) {
         match command {
-            Command::Create(it) => self.with(ctx, |features, context| create::update::update(features.create, it, context)),
+            Command::Create(it) => self.with(ctx, |features, context| {
+                if matches!(it, create::Command::Show(_)) {
+                    canvas::update::picture_chosen(features.canvas, context);
+                }
+                create::update::update(features.create, it, context);
+            }),
             Command::Devices(it) => self.with(ctx, |features, context| devices::update::update(features.devices, it, context)),
             Command::Models(it) => self.with(ctx, |features, context| models::update::update(features.models, it, context)),
             Command::Gallery(it) => self.with(ctx, |features, context| gallery::update::update(features.gallery, it, context)),
@@ -177,6 +184,8 @@ impl App {
                     pins: BTreeSet::default(),
                 }),
                 next,
+                counts_automatically: settings.counts_automatically,
+                quick_count: 1,
                 library: Arc::new(LibrarySnapshot { cards: builtin.iter().cloned().collect(), ..LibrarySnapshot::default() }),
                 unplaced: Vec::new(),
                 missing_files: BTreeSet::new(),
@@ -188,6 +197,7 @@ impl App {
                 dialog_open: false,
                 theme: settings.theme,
                 zoom: settings.zoom,
+                hides_side_panel: false,
             },
             notices: Notices::default(),
             closing: Closing::No,
@@ -327,7 +337,9 @@ impl App {
         self.with(ctx, |Features { canvas, create, devices, guides, live, models, gallery, memory, program, .. }, context| {
             let live_size_px = || live.shown_size_px().filter(|_| create.session.following());
             create.document_size_px = canvas.shown_size_px().or_else(live_size_px);
+            context.shared.quick_count = quick_count(devices.board.times.predicted(), context.shared.chosen_resident().is_some());
             create::pictures::refresh_textures(create, context);
+            create::pictures::request_examples(create, context);
             create::pictures::read_kept(create, models.is_known, context);
             create::update::refresh_files(create, context);
             guides::update::refresh(guides, context);
@@ -380,8 +392,17 @@ impl App {
     fn follow_picture(&mut self, ctx: &egui::Context) {
         let is_open = self.state.closing == Closing::No;
         self.with(ctx, |Features { canvas, create, live, .. }, context| {
-            let shown = create::update::shown_source(create);
-            canvas::update::refresh(canvas, shown, create.session.following(), context);
+            if canvas.edited().is_some() {
+                // It was made of the picture under the pointer.
+                create.session.choose_pointed();
+            }
+            let follows = create.session.following();
+            let shown = match live.shown().filter(|_| follows) {
+                // Before its first picture there is nothing that could be painted on.
+                Some(_) => live.shown_source(),
+                None => create::update::shown_source(create).map(|(id, source)| (ShownPicture::Session(id), source)),
+            };
+            canvas::update::refresh(canvas, shown, follows, create.shows_pixels(context.egui), context);
             if is_open {
                 live::update::refresh(live, canvas, create, context);
             }
@@ -414,7 +435,12 @@ impl App {
         let commands: Vec<Command> = commands.into_vec().into_iter().chain(late.into_vec()).collect();
         let has_changed = !commands.is_empty();
         for command in commands {
+            let points = matches!(command, Command::Create(create::Command::PointAt(Some(_))));
             self.update(&ctx, command);
+            if points {
+                // The next command means this picture.
+                self.follow_picture(&ctx);
+            }
         }
         if has_changed {
             // Not a frame later: the picture is waited for.
@@ -451,6 +477,9 @@ impl App {
     /// Carries out a command, where it can be done now.
     fn update(&mut self, ctx: &egui::Context, command: Command) {
         let command = command.redirected(&self.state);
+        if command.is_of_hidden_picture(&self.state) {
+            return self.with(ctx, |_, context| context.notice("This is a canvas. Choose a picture in the filmstrip for that."));
+        }
         if let Err(reason) = command.enabled(&self.state) {
             if [create::Command::Generate.into(), canvas::Command::Generate.into()].contains(&command) {
                 self.with(ctx, |_, context| context.notice(reason));
@@ -466,7 +495,16 @@ impl App {
     /// Carries out a command of the window itself.
     fn update_window(&mut self, ctx: &egui::Context, command: WindowCommand) {
         match command {
-            WindowCommand::SetScreen(screen) => self.state.shared.screen = screen,
+            WindowCommand::SetScreen(screen) => {
+                if self.state.shared.screen != screen {
+                    self.state.notices.clear();
+                }
+                self.state.shared.screen = screen;
+            }
+            // What it means depends on the view.
+            WindowCommand::Find => {}
+            WindowCommand::ToggleSidePanel => self.state.shared.hides_side_panel ^= true,
+            WindowCommand::Quit => ctx.send_viewport_cmd(egui::ViewportCommand::Close),
             WindowCommand::SetTheme(theme) => {
                 self.state.shared.theme = theme;
                 theme::set_theme(ctx, theme);
@@ -502,7 +540,7 @@ const OTHER_CHANGE: &str = "Change of settings";
 /// Origin of the changes that a command makes.
 fn cause_of(command: &Command) -> ChangeCause {
     match command {
-        Command::Create(create::Command::ChangeRecipe(_))
+        Command::Create(create::Command::ChangeRecipe(_) | create::Command::TypePrompt(_))
         | Command::Devices(devices::Command::SetText(_) | devices::Command::SetBudget(..)) => ChangeCause::Edit,
         other => ChangeCause::Step(other.label()),
     }
@@ -529,6 +567,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
             devices::requests::job_began(devices);
             create.last_seed = begin.seeds.first().copied().or(create.last_seed);
             if let Some(job) = context.shared.jobs.get_mut(job) {
+                canvas::update::job_began(canvas, job.id, &job.recipe);
                 job.begun = true;
                 job.progress.begin(begin);
             }
@@ -543,7 +582,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
                 job.progress.step(step);
             }
         }
-        Event::Preview { job, preview } => create::pictures::preview(create, job, preview, context),
+        Event::Preview { job, preview } => create::pictures::preview(create, job, preview),
         Event::Picture { job, picture } => {
             canvas::candidates::picture(canvas, job, &picture, context);
             create::pictures::picture(create, job, &picture, context);

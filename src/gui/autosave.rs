@@ -98,6 +98,7 @@ impl Autosave {
             placements: state.devices.saved_placements.clone(),
             servers: state.devices.servers.iter().map(|server| server.address.to_string()).collect(),
             preload: state.memory.preloading.enabled,
+            counts_automatically: state.shared.counts_automatically,
             reserve: state.memory.reserve,
             places_automatically: state.devices.board.automatic.is_on,
             cpu_math: state.memory.cpu_math,

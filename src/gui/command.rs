@@ -4,8 +4,9 @@
 //! A command owns its label, tooltip, shortcut and when it is enabled, so that buttons, menus and
 //! keys cannot drift apart. Its effect is in its feature's `update`; nothing here changes anything.
 
-use eframe::egui::Context;
+use eframe::egui::{Context, KeyboardShortcut};
 
+use crate::gui::create::command::PICTURE_KEYS;
 use crate::gui::create::panel_setting::PANEL_SETTINGS;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::gallery::command::PLAIN_KEYS;
@@ -98,10 +99,11 @@ impl Command {
     pub(crate) fn all() -> Vec<Self> {
         let keys = Self::keys().map(|(command, _)| command);
         let gallery = PLAIN_KEYS.iter().map(|(_, command)| Self::Gallery(command.clone()));
+        let pictures = PICTURE_KEYS.iter().map(|(.., command)| Self::Create(command.clone()));
         let window = WindowCommand::OFFERED.iter().copied().map(Self::Window);
         let mut all: Vec<Self> = Vec::new();
         let settings = (0..PANEL_SETTINGS.len()).map(|number| Self::Create(create::Command::ShowSetting(number)));
-        for command in keys.chain(gallery).chain(Self::offered_by_features()).chain(window).chain(settings) {
+        for command in keys.chain(pictures).chain(gallery).chain(Self::offered_by_features()).chain(window).chain(settings) {
             if !all.contains(&command) {
                 all.push(command);
             }
@@ -116,6 +118,20 @@ impl Command {
         screens.chain(window).chain(Self::keys_of_features())
     }
 
+    /// The part of the program that it belongs to.
+    #[must_use]
+    pub(crate) const fn group(&self) -> &'static str {
+        match self {
+            Self::Window(_) | Self::Palette(_) | Self::Program(_) => "Window",
+            Self::Create(_) | Self::Guides(_) | Self::Styles(_) | Self::Live(_) => "Create",
+            Self::Canvas(_) => "Canvas",
+            Self::Devices(_) | Self::Memory(_) => "Devices",
+            Self::Models(_) => "Models",
+            Self::Gallery(_) => "Gallery",
+            Self::Queue(_) => "Queue",
+        }
+    }
+
     /// Its key, where it has one.
     #[must_use]
     pub(crate) fn shortcut(&self) -> Option<Shortcut> {
@@ -128,6 +144,10 @@ impl Command {
         if let Some(shortcut) = self.shortcut() {
             return ctx.format_shortcut(&shortcut.keys);
         }
+        if let Self::Create(command) = self {
+            let key = PICTURE_KEYS.iter().find(|(.., it)| it == command);
+            return key.map(|(modifiers, key, _)| ctx.format_shortcut(&KeyboardShortcut::new(*modifiers, *key))).unwrap_or_default();
+        }
         let Self::Gallery(command) = self else { return String::new() };
         PLAIN_KEYS.iter().find(|(_, it)| it == command).map(|(key, _)| key.name().to_owned()).unwrap_or_default()
     }
@@ -136,13 +156,24 @@ impl Command {
     /// the picture follows, some mean that.
     #[must_use]
     pub(crate) fn redirected(self, state: &State) -> Self {
-        if state.shared.screen != Screen::Create {
-            return self;
-        }
+        let is_create = state.shared.screen == Screen::Create;
         match self {
-            Self::Create(create::Command::Generate) if state.live.is_on => return live::Command::Follow.into(),
+            Self::Window(WindowCommand::Find) => {
+                return match state.shared.screen {
+                    Screen::Models => models::Command::FocusSearch.into(),
+                    Screen::Gallery => gallery::Command::FocusSearch.into(),
+                    Screen::Create | Screen::Devices => palette::Command::Open.into(),
+                };
+            }
+            Self::Create(create::Command::Generate) if is_create && state.live.is_on => return live::Command::Follow.into(),
+            Self::Create(create::Command::Generate) if queue::view::is_standing(state) => return queue::Command::Resume.into(),
+            _ if !is_create => return self,
             Self::Canvas(canvas::Command::Accept) if state.live.has_result() => return live::Command::Accept.into(),
+            Self::Window(WindowCommand::Undo) if state.create.trash_is_last => return create::Command::BringBack.into(),
             _ => {}
+        }
+        if state.canvas.in_sight().is_some() && self == create::Command::SaveAs.into() {
+            return canvas::Command::Save.into();
         }
         if state.canvas.edited().is_none() {
             return self;
@@ -151,9 +182,17 @@ impl Command {
             Self::Window(WindowCommand::Undo) => canvas::Command::Undo.into(),
             Self::Window(WindowCommand::Redo) => canvas::Command::Redo.into(),
             Self::Create(create::Command::Generate) => canvas::Command::Generate.into(),
-            Self::Create(create::Command::SaveAs) => canvas::Command::Save.into(),
             other => other,
         }
+    }
+}
+
+impl Command {
+    /// True where it means the picture that Create shows, and a canvas is looked at in its place.
+    #[must_use]
+    pub(crate) fn is_of_hidden_picture(&self, state: &State) -> bool {
+        let is_of_picture = matches!(self, Self::Create(command) if create::Command::OF_PICTURE.contains(command));
+        is_of_picture && state.shared.screen == Screen::Create && state.canvas.looked_at().is_some()
     }
 }
 
@@ -185,7 +224,7 @@ mod tests {
             assert!(!keys.contains(&shortcut.keys), "{} shares its key", command.label());
             keys.push(shortcut.keys);
         }
-        assert_eq!(keys.len(), 71);
+        assert_eq!(keys.len(), 74);
     }
 
     #[test]

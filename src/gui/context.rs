@@ -44,7 +44,13 @@ pub(crate) struct Context<'a> {
 impl Context<'_> {
     /// Shows a short line for some seconds.
     pub(crate) fn notice(&mut self, text: impl Into<String>) {
-        self.notices.show(self.egui.time(), text);
+        self.notices.show(self.egui.time(), text, None);
+        self.egui.request_repaint();
+    }
+
+    /// Shows a short line for some seconds, with a button for this command.
+    pub(crate) fn offer(&mut self, text: impl Into<String>, command: impl Into<Command>) {
+        self.notices.show(self.egui.time(), text, Some(command.into()));
         self.egui.request_repaint();
     }
 

@@ -10,12 +10,16 @@ use eframe::egui::{self, CentralPanel, Context, Event, Frame, Margin, Panel, Pop
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::shared::{Closing, Screen};
+use crate::gui::shortcut::Shortcut;
 use crate::gui::state::State;
 use crate::gui::widgets::has_own_undo;
 use crate::gui::window_command::WindowCommand;
+use atelier_media::canvas_file::CANVAS_ENDING;
 
 use crate::gui::create::view::{filmstrip, progress, settings_panel, steps};
-use crate::gui::{canvas, create, devices, gallery, live, models, overlays, palette, program, queue, styles, theme, toolbar};
+use crate::gui::{
+    canvas, create, devices, due, gallery, live, models, overlays, palette, program, queue, styles, theme, toolbar, typed_letters,
+};
 
 /// Width of the panel on the left, in points.
 const SIDE_WIDTH: f32 = 344.0;
@@ -40,6 +44,9 @@ fn main_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
 }
 
+/// Height of the row below the pictures, in points.
+const BAR_HEIGHT: f32 = 32.0;
+
 /// Draws the whole window.
 pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
@@ -50,21 +57,23 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
             let whole = ui.available_rect_before_wrap();
             main_panel(ui, state, commands);
             overlays::error_card(ui, state, commands, whole);
-            overlays::notice(ui, state, whole);
+            overlays::notice(ui, state, commands, whole);
         });
         return dialogs(ui, state, commands);
     }
-    Panel::left("settings")
-        .resizable(false)
-        .exact_size(SIDE_WIDTH)
-        .show_separator_line(false)
-        .frame(Frame::new().fill(palette.panel))
-        .show(ui, |ui| {
-            if state.shared.screen == Screen::Devices {
-                settings_panel::generate_panel(ui, state, commands);
-            }
-            side_panel(ui, state, commands);
-        });
+    if !state.shared.hides_side_panel {
+        Panel::left("settings")
+            .resizable(false)
+            .exact_size(SIDE_WIDTH)
+            .show_separator_line(false)
+            .frame(Frame::new().fill(palette.panel))
+            .show(ui, |ui| {
+                if state.shared.screen == Screen::Devices {
+                    settings_panel::generate_panel(ui, state, commands);
+                }
+                side_panel(ui, state, commands);
+            });
+    }
     queue::view::panel(ui, state, commands);
     CentralPanel::no_frame().frame(Frame::new().fill(palette.canvas)).show(ui, |ui| {
         Panel::top("toolbar")
@@ -73,21 +82,25 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
             .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 12, top: 9, bottom: 7 }))
             .show(ui, |ui| toolbar::toolbar_panel(ui, state, commands));
         program::view::banner(ui, state, commands);
-        if !state.create.session.is_empty() && state.shared.screen == Screen::Create {
+        if state.shared.screen == Screen::Create {
+            // Both are always there: a picture keeps its size and place from its first preview on.
             Panel::bottom("filmstrip")
                 .resizable(false)
                 .show_separator_line(false)
                 .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 14, top: 2, bottom: 12 }))
-                .show(ui, |ui| filmstrip::filmstrip_panel(ui, state, commands));
-        }
-        if state.create.has_steps_panel() && state.shared.screen == Screen::Create {
-            Panel::bottom("steps")
+                .show(ui, |ui| {
+                    ui.set_min_height(filmstrip::SIDE);
+                    filmstrip::filmstrip_panel(ui, state, commands);
+                });
+            Panel::bottom("bar")
                 .resizable(false)
                 .show_separator_line(false)
-                .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 14, top: 2, bottom: 6 }))
-                .show(ui, |ui| steps::steps_panel(ui, state, commands));
-        }
-        if !state.shared.jobs.is_empty() {
+                .frame(Frame::new().fill(palette.canvas).inner_margin(Margin { left: 14, right: 14, top: 4, bottom: 6 }))
+                .show(ui, |ui| {
+                    ui.set_min_height(BAR_HEIGHT);
+                    bar(ui, state, commands);
+                });
+        } else if !state.shared.jobs.is_empty() {
             Panel::bottom("progress")
                 .resizable(false)
                 .show_separator_line(false)
@@ -105,20 +118,38 @@ pub(crate) fn window(ui: &mut Ui, state: &State, commands: &mut Commands) {
             let whole = ui.available_rect_before_wrap();
             main_panel(ui, state, commands);
             overlays::error_card(ui, state, commands, whole);
-            overlays::notice(ui, state, whole);
+            overlays::notice(ui, state, commands, whole);
         });
     });
     dialogs(ui, state, commands);
+}
+
+/// Draws what stands below the pictures: the steps of the one that a person looks at, else the
+/// progress of what is made.
+fn bar(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let looks_back = !state.create.session.following() && state.create.has_steps_panel();
+    if state.shared.jobs.is_empty() || looks_back {
+        steps::steps_panel(ui, state, commands);
+    } else {
+        progress::progress_panel(ui, state, commands);
+    }
+}
+
+/// True for a file that is named as canvases are.
+fn is_canvas(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(CANVAS_ENDING))
 }
 
 /// Draws what lies over all panels.
 fn dialogs(ui: &mut Ui, state: &State, commands: &mut Commands) {
     overlays::drop_hint(ui, state.shared.screen);
     create::view::dropped::dropped_card(ui, state, commands);
+    create::view::save_dialog::save_dialog(ui, state, commands);
     styles::view::style_dialog(ui, state, commands);
     styles::view::import_dialog(ui, state, commands);
     program::view::about(ui, state, commands);
     palette::view::palette(ui, state, commands);
+    palette::view::shortcut_sheet(ui, state, commands);
     if state.closing != Closing::No && state.closing != Closing::Now {
         overlays::closing_dialog(ui, state, commands);
     } else if state.asks_beside {
@@ -157,7 +188,12 @@ fn pasted_paths(text: &str) -> Vec<PathBuf> {
 
 /// Turns keys, dropped files and the system's "copy" into commands.
 pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
-    let dropped: Vec<_> = ctx.input(|input| input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect());
+    let dropped = ctx.input(|input| input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect::<Vec<_>>());
+    // A canvas is opened, whatever view it is dropped on.
+    let (canvases, dropped): (Vec<_>, Vec<_>) = dropped.into_iter().partition(|path| is_canvas(path));
+    for path in canvases {
+        commands.push(canvas::Command::OpenFile(path));
+    }
     if !dropped.is_empty() {
         commands.push(match state.shared.screen {
             Screen::Models => Command::Models(models::Command::AddPaths(dropped)),
@@ -169,10 +205,20 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     // A dialog or an open menu has its own keys.
     let of_views = create::view::has_dialog(state) || models::view::has_dialog(state) || gallery::view::has_dialog(state);
     let has_dialog = of_views || program::view::has_dialog(state) || palette::view::has_dialog(state) || styles::view::has_dialog(state);
-    if state.closing != Closing::No || state.asks_beside || has_dialog || Popup::is_any_open(ctx) {
+    let typing = ctx.text_edit_focused();
+    let is_elsewhere = state.closing != Closing::No || state.asks_beside || has_dialog || Popup::is_any_open(ctx);
+    let has_focus = typing || ctx.memory(egui::Memory::focused).is_some();
+    if is_elsewhere || has_focus || state.shared.screen != Screen::Create || state.canvas.edited().is_some() {
+        typed_letters::forget(ctx);
+    } else {
+        letters(ctx, state, commands);
+    }
+    if is_elsewhere {
         return;
     }
-    let typing = ctx.text_edit_focused();
+    // A field that is left by Escape is all that this press means. It has lost the keyboard by now.
+    let was_typing = ctx.data_mut(|data| std::mem::replace(data.get_temp_mut_or_default::<bool>(egui::Id::unique("typing")), typing));
+    let leaves_field = (typing || was_typing) && ctx.input(|input| input.key_pressed(egui::Key::Escape));
     let is_gallery = state.shared.screen == Screen::Gallery;
     if !typing && !is_gallery && ctx.input(|input| input.events.iter().any(|event| matches!(event, Event::Copy))) {
         commands.push(Command::Create(create::Command::CopyPicture));
@@ -183,18 +229,27 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     if is_gallery {
         gallery::view::keys(ctx, state, commands, typing);
     }
+    if !typing {
+        create::view::sheet::keys(ctx, state, commands);
+    }
+    let goes_back = state.shared.screen == Screen::Create && state.create.goes_back_to_sheet();
     for (command, shortcut) in Command::keys() {
         let free = shortcut.while_typing || (!typing && ctx.memory(egui::Memory::focused).is_none());
         let is_history = [WindowCommand::Undo, WindowCommand::Redo].iter().any(|it| command == (*it).into());
         if is_history && has_own_undo(ctx) {
             continue;
         }
-        if !free || (command == create::Command::Cancel.into() && command.enabled(state).is_err()) {
+        // A key without Ctrl means what is in sight.
+        let is_unseen = !shortcut.while_typing && state.shared.screen != Screen::Create && matches!(command, Command::Create(_));
+        if !free || is_unseen || (command == create::Command::Cancel.into() && (goes_back || command.enabled(state).is_err())) {
             continue;
         }
         // Going backwards through the controls is the same key with Shift.
         let is_tab = shortcut.keys.logical_key == egui::Key::Tab;
         if is_tab && (command.enabled(state).is_err() || ctx.input(|input| input.modifiers.shift)) {
+            continue;
+        }
+        if leaves_field && shortcut.keys.logical_key == egui::Key::Escape {
             continue;
         }
         if ctx.input_mut(|input| input.consume_shortcut(&shortcut.keys)) {
@@ -212,16 +267,41 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     if plain && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Equals)) {
         commands.push(Command::Create(create::Command::ZoomIn));
     }
-    if let Some(command) = escape(state)
+    if !leaves_field
+        && let Some(command) = escape(state)
         && ctx.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape))
     {
         commands.push(command);
     }
 }
 
-/// What Escape does where nothing forms that it could stop: it puts a message away, shows the
-/// panels again, or leaves the canvas.
+/// Puts typed words into the prompt, and carries out the commands of letters that are typed alone.
+fn letters(ctx: &Context, state: &State, commands: &mut Commands) {
+    let command_of = |modifiers, key| {
+        let is_it = |(command, shortcut): &(Command, Shortcut)| {
+            !shortcut.while_typing && shortcut.keys == egui::KeyboardShortcut::new(modifiers, key) && command.enabled(state).is_ok()
+        };
+        let of_pictures = || create::view::sheet::command_of(state, key, modifiers).map(Command::from);
+        Command::keys().find(is_it).map(|(command, _)| command).or_else(of_pictures)
+    };
+    let typed = typed_letters::take(ctx, |modifiers, key| command_of(modifiers, key).is_some());
+    if !typed.words.is_empty() {
+        commands.push(create::Command::TypePrompt(typed.words));
+    }
+    if let Some(command) = typed.key.and_then(|(modifiers, key)| command_of(modifiers, key)) {
+        commands.push(command);
+    }
+    if let Some(secs) = typed.wait_secs {
+        due::wake_in(ctx, secs);
+    }
+}
+
+/// What Escape does: it shows the sheet again; where nothing forms that it could stop, it puts a
+/// message away, shows the panels again, or leaves the canvas.
 fn escape(state: &State) -> Option<Command> {
+    if state.shared.screen == Screen::Create && state.shared.error.is_none() && state.create.goes_back_to_sheet() {
+        return Some(create::Command::BackToSheet.into());
+    }
     if !state.shared.jobs.is_empty() {
         return None;
     }
@@ -234,5 +314,5 @@ fn escape(state: &State) -> Option<Command> {
     if state.canvas.hides_panels {
         return Some(canvas::Command::HidePanels.into());
     }
-    state.canvas.edited().map(|_| canvas::Command::Leave.into())
+    state.canvas.in_sight().map(|_| canvas::Command::Leave.into())
 }

@@ -22,6 +22,8 @@ pub(crate) enum Icon {
     Unlocked,
     Swap,
     Reuse,
+    Settings,
+    Enlarge,
     Undo,
     Redo,
     Picture,
@@ -61,6 +63,11 @@ pub(crate) enum Icon {
     EyeClosed,
     Up,
     Down,
+    Star,
+    Variations,
+    Compare,
+    Trash,
+    Upscale,
 }
 
 impl Icon {
@@ -74,6 +81,8 @@ impl Icon {
             Self::Unlocked => Glyph::LockOpen,
             Self::Swap => Glyph::ArrowLeftRight,
             Self::Reuse => Glyph::RotateCcw,
+            Self::Settings => Glyph::SlidersHorizontal,
+            Self::Enlarge => Glyph::ZoomIn,
             Self::Undo => Glyph::Undo2,
             Self::Redo => Glyph::Redo2,
             Self::Picture => Glyph::Image,
@@ -113,6 +122,11 @@ impl Icon {
             Self::EyeClosed => Glyph::EyeOff,
             Self::Up => Glyph::ChevronUp,
             Self::Down => Glyph::ChevronDown,
+            Self::Star => Glyph::Star,
+            Self::Variations => Glyph::Grid2X2Plus,
+            Self::Compare => Glyph::Columns2,
+            Self::Trash => Glyph::Trash2,
+            Self::Upscale => Glyph::ImageUpscale,
         }
     }
 }

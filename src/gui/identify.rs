@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use atelier_core::recipe::FileRole;
+use atelier_media::canvas_file::CANVAS_ENDING;
 
 /// Kind of a file that was dropped, typed or chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub enum FileKind {
     Lora,
     Embedding,
     Picture,
+    /// A canvas that was saved.
+    Canvas,
     /// A model file, but nobody knows which part.
     Unknown,
     /// Neither a model nor a picture.
@@ -30,6 +33,7 @@ pub(crate) fn identify(path: &Path) -> FileKind {
     }
     match extension.as_str() {
         "png" | "jpg" | "jpeg" | "webp" => FileKind::Picture,
+        CANVAS_ENDING => FileKind::Canvas,
         "safetensors" | "gguf" | "ckpt" | "pth" | "pt" | "bin" | "sft" => match atelier_library::read_header(path) {
             Ok(header) => {
                 let kind = atelier_library::identify(&header);
@@ -124,6 +128,7 @@ mod tests {
         assert_eq!(identify(&make("ae.safetensors")), FileKind::Role(FileRole::Vae));
         assert_eq!(identify(&make("ink-lora.safetensors")), FileKind::Lora);
         assert_eq!(identify(&make("dreamy.safetensors")), FileKind::Unknown);
+        assert_eq!(identify(&make("my lake.ATELIER")), FileKind::Canvas);
         assert_eq!(identify(&make("letter.txt")), FileKind::Unsupported);
         assert_eq!(identify(folder.path()), FileKind::Missing);
     }

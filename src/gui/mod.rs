@@ -44,6 +44,7 @@ pub mod state;
 pub mod styles;
 pub mod theme;
 mod toolbar;
+mod typed_letters;
 mod typed_path;
 pub mod viewport;
 mod widgets;

@@ -1,5 +1,7 @@
 //! Short lines that go away by themselves.
 
+use crate::gui::command::Command;
+
 /// Seconds that a notice is shown.
 const NOTICE_SECS: f64 = 5.0;
 
@@ -14,8 +16,13 @@ impl Notices {
         self.0.as_ref()
     }
 
-    pub(crate) fn show(&mut self, now_secs: f64, text: impl Into<String>) {
-        self.0 = Some(Notice { text: text.into(), until_secs: now_secs + NOTICE_SECS });
+    pub(crate) fn show(&mut self, now_secs: f64, text: impl Into<String>, offer: Option<Command>) {
+        self.0 = Some(Notice { text: text.into(), until_secs: now_secs + NOTICE_SECS, offer });
+    }
+
+    /// Removes the line: what it spoke of is out of sight.
+    pub(crate) fn clear(&mut self) {
+        self.0 = None;
     }
 
     /// Removes a line whose time is over; else the seconds until it is.
@@ -35,4 +42,6 @@ pub struct Notice {
     pub text: String,
     /// When it goes away, in seconds of `egui`'s clock.
     pub until_secs: f64,
+    /// What can be done about it.
+    pub(crate) offer: Option<Command>,
 }

@@ -64,20 +64,31 @@ pub(crate) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, ca
     });
 }
 
-/// A short line at the upper edge of the canvas.
-pub(crate) fn notice(ui: &mut Ui, state: &State, canvas: Rect) {
+/// A short line at the lower edge of the view, where nothing is read or set; over it where a message
+/// is there.
+pub(crate) fn notice(ui: &mut Ui, state: &State, commands: &mut Commands, canvas: Rect) {
     let Some(notice) = state.notices.shown() else { return };
     let palette = theme::palette(ui);
     let width = (canvas.width() - 48.0).min(460.0);
+    let (at, pivot) = match &state.shared.error {
+        None => (canvas.center_bottom() - vec2(0.0, 10.0), Align2::CENTER_BOTTOM),
+        Some(_) => (canvas.center_top() + vec2(0.0, 10.0), Align2::CENTER_TOP),
+    };
     Area::new(Id::unique("notice"))
         .order(Order::Middle)
-        .interactable(false)
-        .fixed_pos(canvas.center_top() + vec2(0.0, 10.0))
-        .pivot(Align2::CENTER_TOP)
+        .interactable(notice.offer.is_some())
+        .fixed_pos(at)
+        .pivot(pivot)
+        .constrain(false)
         .show(ui.ctx(), |ui| {
             Frame::popup(ui.style()).inner_margin(Margin::symmetric(14, 8)).show(ui, |ui| {
                 ui.set_max_width(width);
-                ui.add(Label::new(RichText::new(&notice.text).color(palette.text)).wrap());
+                ui.horizontal(|ui| {
+                    ui.add(Label::new(RichText::new(&notice.text).color(palette.text)).wrap());
+                    if let Some(offer) = &notice.offer {
+                        command_button(ui, state, commands, offer.clone());
+                    }
+                });
             });
         });
 }

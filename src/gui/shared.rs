@@ -16,7 +16,7 @@ use crate::settings::{ThemeChoice, Zoom};
 use atelier_core::advice::Advice;
 use atelier_core::recipe::{CacheMode, FamilySetting, FileRole, ImageSource, ModelFiles, Person, Recipe};
 use atelier_engine::{JobId, Residency, Resident};
-use atelier_library::{Family, ModelCard, ModelKind, Role};
+use atelier_library::{Defaults, Family, ModelCard, ModelKind, Role};
 use atelier_studio::library_service::LibrarySnapshot;
 use atelier_studio::next_recipe::NextRecipe;
 use atelier_studio::queue::QueueSnapshot;
@@ -35,6 +35,10 @@ pub struct Shared {
     pub screen: Screen,
     /// The recipe of the next picture.
     pub next: NextRecipe,
+    /// As many pictures are made at once as are quick, whatever the recipe says.
+    pub counts_automatically: bool,
+    /// How many pictures are quick, as predicted.
+    pub quick_count: u32,
     /// Changes of these settings, to be undone.
     pub history: History,
     /// The library, among whose models a picture finds its own.
@@ -58,6 +62,8 @@ pub struct Shared {
     pub theme: ThemeChoice,
     /// Size of everything in the window.
     pub zoom: Zoom,
+    /// The panel at the left is put away.
+    pub hides_side_panel: bool,
 }
 
 impl Shared {
@@ -65,6 +71,12 @@ impl Shared {
     pub fn cards_with_file(&self, kind: ModelKind) -> impl Iterator<Item = (&ModelCard, &Path)> {
         let cards = self.library.cards.iter().filter(move |card| card.kind == kind);
         cards.filter_map(|card| Some((card, card.files.iter().find_map(|file| file.path.as_deref())?)))
+    }
+
+    /// How many pictures are made at once.
+    #[must_use]
+    pub const fn picture_count(&self) -> u32 {
+        if self.counts_automatically { self.quick_count } else { self.next.recipe.batch_count }
     }
 
     /// Whether left and right, top and bottom of the next picture continue each other.
@@ -76,12 +88,8 @@ impl Shared {
     /// The settings that suit the chosen model, all others as usual.
     #[must_use]
     pub fn usual_recipe(&self) -> Recipe {
-        let recipe = &self.next.recipe;
-        let builtin = self.next.builtin.as_ref().ok().filter(|builtin| builtin.is_in(recipe));
-        let of_card = || self.library.cards.iter().filter_map(|card| card.runnable.as_ref()).find(|it| it.files == recipe.files);
-        let defaults = builtin.map(|builtin| &builtin.manifest().defaults).or_else(|| Some(&of_card()?.defaults));
         let mut usual = Recipe::default();
-        if let Some(defaults) = defaults {
+        if let Some(defaults) = self.model_defaults() {
             defaults.apply(&mut usual);
         }
         usual
@@ -92,6 +100,15 @@ impl Shared {
     pub fn usual_size(&self) -> (u32, u32) {
         let usual = self.usual_recipe();
         (usual.width, usual.height)
+    }
+
+    /// Settings that suit the chosen model, where they are known.
+    #[must_use]
+    pub fn model_defaults(&self) -> Option<&Defaults> {
+        let recipe = &self.next.recipe;
+        let builtin = self.next.builtin.as_ref().ok().filter(|builtin| builtin.is_in(recipe));
+        let of_card = || self.library.cards.iter().filter_map(|card| card.runnable.as_ref()).find(|it| it.files == recipe.files);
+        builtin.map(|builtin| &builtin.manifest().defaults).or_else(|| Some(&of_card()?.defaults))
     }
 
     /// Family of the chosen model, where the library knows it.

@@ -38,15 +38,20 @@ mod live;
 mod memory;
 mod models;
 mod notes;
+mod open_canvases;
 mod program;
 mod queue;
 mod rates;
 mod recall;
+mod room;
+mod save_as;
 mod saving;
+mod sheet;
 mod steps;
 mod styles;
 mod times;
 mod trials;
+mod typing;
 
 /// Longest wait for a thread to answer; a machine that is busy may need it.
 const LONG: Duration = Duration::from_mins(1);
@@ -153,6 +158,23 @@ impl Studio {
         self.harness.run_ok();
     }
 
+    /// Replaces the text of the field of this name.
+    fn fill(&mut self, field: &str, text: &str) {
+        let is_field = |role| matches!(role, Role::TextInput | Role::PasswordInput);
+        self.harness.query_all_by_label(field).find(|it| is_field(it.accesskit_node().role())).unwrap().focus();
+        self.harness.run_ok();
+        self.press(Modifiers::COMMAND, Key::A);
+        self.harness.event(egui::Event::Text(text.into()));
+        self.harness.run_ok();
+    }
+
+    /// Clicks the first button whose name contains this.
+    fn click_first(&mut self, name: &str) {
+        let found = self.harness.query_all_by_label_contains(name).find(|it| it.accesskit_node().role() == Role::Button);
+        found.unwrap_or_else(|| panic!("there is no {name}")).click();
+        self.harness.run_ok();
+    }
+
     fn check(&mut self, label: &str) {
         self.harness.get_by_role_and_label(Role::CheckBox, label).click();
         self.harness.run_ok();
@@ -233,6 +255,29 @@ impl Studio {
         self.harness.step();
     }
 
+    /// Where the last frame has drawn a texture, the last of such places.
+    fn painted(&self, texture: &egui::TextureHandle) -> Option<egui::Rect> {
+        let is_it = |shape: &&egui::epaint::ClippedShape| shape.shape.texture_id() == texture.id();
+        let shapes = &self.harness.output().shapes;
+        shapes.iter().rev().find(is_it).map(|it| it.shape.visual_bounding_rect())
+    }
+
+    /// The next job of the engine, whatever it is to do; it is begun.
+    fn next_job(&mut self) -> (JobId, Task) {
+        let Some(Request::Job { job, task }) = self.next_run() else { panic!("another request") };
+        self.port.start(job).unwrap();
+        (job, task)
+    }
+
+    /// True where the last frame has drawn this text, as a whole or as a line's end.
+    fn paints(&self, text: &str) -> bool {
+        let is_it = |shape: &egui::epaint::ClippedShape| match &shape.shape {
+            egui::Shape::Text(it) => it.galley.text().contains(text),
+            _ => false,
+        };
+        self.harness.output().shapes.iter().any(is_it)
+    }
+
     fn window_commands(&self) -> Vec<egui::ViewportCommand> {
         self.harness.output().viewport_output.values().flat_map(|it| it.commands.clone()).collect()
     }
@@ -253,7 +298,13 @@ fn ready() -> Recipe {
 fn small_builtin(folder: &Path) -> Arc<Builtin> {
     let text = r#"{"id":"small","name":"Small","description":"Paints lakes.","files":[{"role":"diffusion","filename":"d"},
         {"role":"llm","filename":"l"},{"role":"tae","filename":"t"}],
-        "defaults":{"steps":6,"cfg":1.0,"width":128,"height":96,"flow_shift":3.0,"preview":"tae","negative_in_prompt":true}}"#;
+        "defaults":{"steps":6,"cfg":1.0,"width":128,"height":96,"flow_shift":3.0,"preview":"tae","negative_in_prompt":true},
+        "examples":[{"prompt":"a red sunset","seed":11,"picture":"examples/a.png"},
+        {"prompt":"golden dunes at dawn","seed":12,"picture":"examples/b.png"}]}"#;
+    std::fs::create_dir_all(folder.join("examples")).unwrap();
+    for name in ["a.png", "b.png"] {
+        std::fs::write(folder.join("examples").join(name), testkit::pictures::png(&[])).unwrap();
+    }
     for (name, text) in [("d", ""), ("l", ""), ("t", ""), (MANIFEST, text)] {
         std::fs::write(folder.join(name), text).unwrap();
     }

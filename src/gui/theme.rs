@@ -45,8 +45,10 @@ pub struct Palette {
     pub control: Color32,
     /// Buttons under the pointer.
     pub control_hover: Color32,
-    /// Lines round fields and cards.
+    /// Lines that part what is beside each other, and round cards.
     pub line: Color32,
+    /// Borders of controls and rails of sliders, without which nobody would see a control.
+    pub edge: Color32,
     /// Headings and what matters most.
     pub strong: Color32,
     /// Text.
@@ -61,6 +63,8 @@ pub struct Palette {
     pub on_accent: Color32,
     /// Behind selected text.
     pub selection: Color32,
+    /// Text about what is there and works.
+    pub good: Color32,
     /// Errors.
     pub error: Color32,
     /// Warnings.
@@ -91,6 +95,7 @@ const DARK: Palette = Palette {
     control: Color32::from_rgb(0x30, 0x30, 0x33),
     control_hover: Color32::from_rgb(0x3c, 0x3c, 0x40),
     line: Color32::from_rgb(0x38, 0x38, 0x3c),
+    edge: Color32::from_rgb(0x78, 0x78, 0x80),
     strong: Color32::from_rgb(0xf4, 0xf4, 0xf5),
     text: Color32::from_rgb(0xd6, 0xd6, 0xda),
     weak: Color32::from_rgb(0x9b, 0x9b, 0xa3),
@@ -98,6 +103,7 @@ const DARK: Palette = Palette {
     accent_hover: Color32::from_rgb(0x96, 0xa8, 0xff),
     on_accent: Color32::from_rgb(0x0d, 0x12, 0x2b),
     selection: Color32::from_rgb(0x3a, 0x45, 0x80),
+    good: Color32::from_rgb(0x46, 0xbd, 0xa6),
     error: Color32::from_rgb(0xff, 0x84, 0x78),
     warn: Color32::from_rgb(0xf0, 0xb9, 0x55),
     resident: Color32::from_rgb(0x6f, 0x86, 0xf5),
@@ -118,6 +124,7 @@ const LIGHT: Palette = Palette {
     control: Color32::from_rgb(0xe3, 0xe3, 0xe6),
     control_hover: Color32::from_rgb(0xd7, 0xd7, 0xdb),
     line: Color32::from_rgb(0xcf, 0xcf, 0xd4),
+    edge: Color32::from_rgb(0x7f, 0x7f, 0x87),
     strong: Color32::from_rgb(0x12, 0x12, 0x14),
     text: Color32::from_rgb(0x2c, 0x2c, 0x31),
     weak: Color32::from_rgb(0x5c, 0x5c, 0x65),
@@ -125,6 +132,7 @@ const LIGHT: Palette = Palette {
     accent_hover: Color32::from_rgb(0x2f, 0x45, 0xbd),
     on_accent: Color32::from_rgb(0xff, 0xff, 0xff),
     selection: Color32::from_rgb(0xc3, 0xcd, 0xff),
+    good: Color32::from_rgb(0x0b, 0x6f, 0x5e),
     error: Color32::from_rgb(0xb3, 0x26, 0x1e),
     warn: Color32::from_rgb(0x8a, 0x55, 0x00),
     resident: Color32::from_rgb(0x3d, 0x55, 0xd9),
@@ -240,10 +248,10 @@ fn visuals(theme: Theme, palette: Palette) -> Visuals {
     };
     visuals.widgets = style::Widgets {
         noninteractive: widget(palette.panel, palette.line, palette.text),
-        inactive: widget(palette.control, palette.line, palette.text),
-        hovered: widget(palette.control_hover, palette.control_hover, palette.strong),
+        inactive: widget(palette.control, palette.edge, palette.text),
+        hovered: widget(palette.control_hover, palette.text, palette.strong),
         active: widget(palette.control_hover, palette.accent, palette.strong),
-        open: widget(palette.control_hover, palette.control_hover, palette.strong),
+        open: widget(palette.control_hover, palette.edge, palette.strong),
     };
     visuals.selection = style::Selection { bg_fill: palette.selection, stroke: Stroke::new(1.0, palette.strong) };
     visuals.weak_text_color = Some(palette.weak);
@@ -325,6 +333,7 @@ mod tests {
             for ground in [palette.canvas, palette.panel, palette.raised, palette.field, palette.control] {
                 assert!(contrast(palette.text, ground) >= 7.0, "text on {ground:?}: {}", contrast(palette.text, ground));
                 assert!(contrast(palette.weak, ground) >= 4.5, "weak on {ground:?}: {}", contrast(palette.weak, ground));
+                assert!(contrast(palette.good, ground) >= 4.5, "what is there on {ground:?}: {}", contrast(palette.good, ground));
                 assert!(contrast(palette.error, ground) >= 4.5, "error on {ground:?}: {}", contrast(palette.error, ground));
                 assert!(contrast(palette.warn, ground) >= 4.5, "warning on {ground:?}: {}", contrast(palette.warn, ground));
             }
@@ -332,6 +341,24 @@ mod tests {
                 assert!(contrast(palette.on_accent, accent) >= 4.5, "on accent: {}", contrast(palette.on_accent, accent));
             }
             assert!(contrast(palette.strong, palette.selection) >= 4.5, "selection");
+        }
+    }
+
+    #[test]
+    fn every_control_stands_out_from_every_ground() {
+        let ctx = Context::default();
+        install(&ctx);
+        for (theme, palette) in [(Theme::Dark, DARK), (Theme::Light, LIGHT)] {
+            let widgets = ctx.style_of(theme).visuals.widgets.clone();
+            let borders = [widgets.inactive, widgets.hovered, widgets.active, widgets.open].map(|it| it.bg_stroke.color);
+            for ground in [palette.canvas, palette.panel, palette.raised, palette.field] {
+                for colour in borders.into_iter().chain([palette.edge, palette.accent]) {
+                    let contrast = contrast(colour, ground);
+                    assert!(contrast >= 3.0, "{theme:?}: {colour:?} on {ground:?}: {contrast}");
+                }
+            }
+            // The handle of a slider is as dark as its rail, and has a line of text's colour round it.
+            assert!(contrast(palette.text, palette.edge) >= 3.0, "{theme:?}: handle: {}", contrast(palette.text, palette.edge));
         }
     }
 

@@ -1,10 +1,11 @@
 //! The bar over the canvas: what is shown, what can be done with it, zoom and theme.
 
-use eframe::egui::{Align, Button, Frame, Label, Layout, RichText, Ui, vec2};
+use eframe::egui::{Align, Button, FontId, Frame, Label, Layout, Popup, RichText, Ui, vec2};
 
 use crate::gui::canvas;
 use crate::gui::command::{Command, Commands};
 use crate::gui::create;
+use crate::gui::create::larger::UpscaleMethod;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::models::queue as downloads;
@@ -14,75 +15,192 @@ use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::viewport::canvas_rect;
-use crate::gui::widgets::{bare_icon, command_control, icon_button};
+use crate::gui::widgets::{ROW_HEIGHT, bare_icon, coloured_icon, command_control, icon_button, menu_entry, sides};
 use crate::gui::window_command::WindowCommand;
 use crate::settings::ThemeChoice;
 use atelier_core::recipe::RecallPart;
+use atelier_gallery::queue::PauseMode;
 
-/// Points: below this width of the window the groups of buttons are closer together, and some
-/// buttons are left to keys and menus.
-const NARROW_WINDOW: f32 = 1100.0;
-/// Points: beside a panel in a small window the bar has the views alone; keys and menus do the
-/// rest.
-const MIN_TOOLS_WIDTH: f32 = 560.0;
+/// Space between two buttons, and round the line between two groups, in points.
+const SPACE: f32 = 2.0;
+const GAP: f32 = 7.0;
+/// Height of the bar, in points.
+const HEIGHT: f32 = 28.0;
+/// Width of the button with the zoom, in points.
+const PERCENT_WIDTH: f32 = 58.0;
 /// Points: a narrower title would be little more than an ellipsis.
 const MIN_TITLE_WIDTH: f32 = 90.0;
 
+/// A group of buttons. Where the bar has no room for all, the last ones of [`Group::ALL`] go into the
+/// menu of more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Group {
+    Picture,
+    History,
+    Program,
+    Zoom,
+}
+
+impl Group {
+    /// What is wanted most comes first.
+    const ALL: [Self; 4] = [Self::Picture, Self::History, Self::Program, Self::Zoom];
+    /// From left to right.
+    const IN_BAR: [Self; 4] = [Self::Picture, Self::History, Self::Zoom, Self::Program];
+
+    /// Its buttons, from left to right; none where it has no use.
+    fn tools(self, state: &State) -> Vec<(Icon, Command)> {
+        let is_create = state.shared.screen == Screen::Create;
+        match self {
+            Self::Picture if is_create && !state.create.session.is_empty() => vec![
+                (Icon::Enlarge, create::Command::Upscale(UpscaleMethod::Plain).into()),
+                (Icon::Settings, create::Command::Recall(RecallPart::All).into()),
+                (Icon::Picture, create::Command::StartFromShown.into()),
+                (Icon::Copy, create::Command::CopyPicture.into()),
+                (Icon::Save, create::Command::SaveAs.into()),
+            ],
+            Self::History if matches!(state.shared.screen, Screen::Create | Screen::Devices) => {
+                vec![(Icon::Undo, WindowCommand::Undo.into()), (Icon::Redo, WindowCommand::Redo.into())]
+            }
+            Self::Zoom if is_create && state.create.canvas_size_px().is_some() => vec![
+                (Icon::Minus, create::Command::ZoomOut.into()),
+                (Icon::Plus, create::Command::ZoomIn.into()),
+                (Icon::Fit, create::Command::ZoomFit.into()),
+            ],
+            Self::Program => {
+                let theme = match state.shared.theme {
+                    ThemeChoice::System => Icon::HalfMoon,
+                    ThemeChoice::Light => Icon::Sun,
+                    ThemeChoice::Dark => Icon::Moon,
+                };
+                vec![(Icon::Folder, create::Command::OpenFolder.into()), (theme, WindowCommand::SetTheme(state.shared.theme.next()).into())]
+            }
+            Self::Picture | Self::History | Self::Zoom => Vec::new(),
+        }
+    }
+
+    /// Width with the line before it, in points.
+    fn width(self, tools: usize) -> f32 {
+        let percent = if self == Self::Zoom { PERCENT_WIDTH + SPACE } else { 0.0 };
+        tools as f32 * (ROW_HEIGHT + SPACE) + percent + 2.0 * GAP + 1.0
+    }
+}
+
 pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let palette = theme::palette(ui);
-    let has_room = ui.available_width() >= MIN_TOOLS_WIDTH;
-    ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-        ui.spacing_mut().item_spacing.x = 2.0;
-        let icon = match state.shared.theme {
-            ThemeChoice::System => Icon::HalfMoon,
-            ThemeChoice::Light => Icon::Sun,
-            ThemeChoice::Dark => Icon::Moon,
-        };
-        menu_button(ui, state, commands);
-        icon_button(ui, state, commands, icon, WindowCommand::SetTheme(state.shared.theme.next()));
-        if !is_narrow(ui) {
-            icon_button(ui, state, commands, Icon::Folder, create::Command::OpenFolder);
-        }
-        queue_button(ui, state, commands);
-        coming_in(ui, state, commands);
-        if has_room && state.create.canvas_size_px().is_some() && state.shared.screen == Screen::Create {
-            gap(ui);
-            icon_button(ui, state, commands, Icon::Fit, create::Command::ZoomFit);
-            if !is_narrow(ui) {
-                icon_button(ui, state, commands, Icon::Plus, create::Command::ZoomIn);
+    let layout = Layout::left_to_right(Align::Center);
+    let size = vec2(ui.available_width(), HEIGHT);
+    ui.allocate_ui_with_layout(size, layout, |ui| {
+        ui.spacing_mut().item_spacing.x = SPACE;
+        let tabs: f32 = Screen::ALL.iter().map(|screen| TabWidth::of(ui, *screen).0 + SPACE).sum();
+        // The queue, and the menus.
+        let always = 3.0 * (ROW_HEIGHT + SPACE) + queue_words(state).map_or(0.0, |words| text_width(ui, &words) + SPACE);
+        let coming = downloads_words(state).map_or(0.0, |words| text_width(ui, &words) + 2.0 * (GAP + ui.spacing().button_padding.x));
+        let has_tabs = tabs + always + TAB_MARGIN <= size.x;
+        let tabs = if has_tabs { tabs + TAB_MARGIN } else { PERCENT_WIDTH + 2.0 * SPACE };
+        let mut room = size.x - tabs - always;
+        let shows_downloads = coming > 0.0 && coming <= room;
+        room -= if shows_downloads { coming } else { 0.0 };
+        let mut left_out = Vec::new();
+        for group in Group::ALL {
+            let width = group.width(group.tools(state).len());
+            if group.tools(state).is_empty() {
+                continue;
             }
-            let percent = canvas_rect(ui.ctx())
-                .zip(state.create.canvas_size_px())
-                .map_or(100.0, |(canvas, size)| state.create.view.scale(size, canvas) * ui.pixels_per_point() * 100.0);
-            command_control(ui, state, commands, create::Command::ZoomActual, |ui| {
-                let text = RichText::new(format!("{percent:.0} %")).color(palette.text);
-                let button = Button::new(text).frame_when_inactive(false).min_size(vec2(58.0, 26.0));
-                ui.add(button).accessible_name(create::Command::ZoomActual.label())
-            });
-            if !is_narrow(ui) {
-                icon_button(ui, state, commands, Icon::Minus, create::Command::ZoomOut);
+            if left_out.is_empty() && width <= room {
+                room -= width;
+            } else {
+                left_out.push(group);
             }
         }
-        if has_room && matches!(state.shared.screen, Screen::Create | Screen::Devices) {
-            gap(ui);
-            history_button(ui, state, commands, Icon::Redo, WindowCommand::Redo);
-            history_button(ui, state, commands, Icon::Undo, WindowCommand::Undo);
-        }
-        if has_room && !state.create.session.is_empty() && state.shared.screen == Screen::Create {
-            gap(ui);
-            icon_button(ui, state, commands, Icon::Save, create::Command::SaveAs);
-            icon_button(ui, state, commands, Icon::Copy, create::Command::CopyPicture);
-            icon_button(ui, state, commands, Icon::Picture, create::Command::StartFromShown);
-            icon_button(ui, state, commands, Icon::Reuse, create::Command::Recall(RecallPart::All));
-        }
-        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            screens(ui, state, commands);
+        let left = |ui: &mut Ui| {
+            if has_tabs {
+                screens(ui, state, commands)
+            } else {
+                screens_menu(ui, state, commands)
+            }
             ui.add_space(10.0);
             if state.shared.screen == Screen::Create && ui.available_width() > MIN_TITLE_WIDTH {
-                ui.add(Label::new(RichText::new(title(state)).color(palette.weak)).truncate());
+                ui.add(Label::new(RichText::new(title(state)).color(theme::palette(ui).weak)).truncate());
             }
-        });
+        };
+        let mut of_right = Commands::default();
+        let right = |ui: &mut Ui| {
+            ui.spacing_mut().item_spacing.x = SPACE;
+            for group in Group::IN_BAR.into_iter().filter(|group| *group != Group::Program && !left_out.contains(group)) {
+                group_of_buttons(ui, state, &mut of_right, group);
+            }
+            if shows_downloads {
+                coming_in(ui, state, &mut of_right);
+            }
+            gap(ui);
+            queue_button(ui, state, &mut of_right);
+            if !left_out.contains(&Group::Program) {
+                group_of_buttons(ui, state, &mut of_right, Group::Program);
+            }
+            if !left_out.is_empty() {
+                more_button(ui, state, &mut of_right, &left_out);
+            }
+            menu_button(ui, state, &mut of_right);
+        };
+        sides(ui, "toolbar", left, right);
+        for command in of_right.into_vec() {
+            commands.push(command);
+        }
     });
+}
+
+fn group_of_buttons(ui: &mut Ui, state: &State, commands: &mut Commands, group: Group) {
+    let tools = group.tools(state);
+    if tools.is_empty() {
+        return;
+    }
+    if group != Group::Program {
+        gap(ui);
+    }
+    for (icon, command) in tools {
+        match command {
+            Command::Window(command @ (WindowCommand::Undo | WindowCommand::Redo)) => history_button(ui, state, commands, icon, command),
+            command => {
+                let is_minus = icon == Icon::Minus;
+                icon_button(ui, state, commands, icon, command);
+                if is_minus {
+                    percent(ui, state, commands);
+                }
+            }
+        }
+    }
+}
+
+/// The zoom as a button: one pixel of the picture to one of the screen.
+fn percent(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    let percent = canvas_rect(ui.ctx())
+        .zip(state.create.canvas_size_px())
+        .map_or(100.0, |(canvas, size)| state.create.view.scale(size, canvas) * ui.pixels_per_point() * 100.0);
+    command_control(ui, state, commands, create::Command::ZoomActual, |ui| {
+        let text = RichText::new(format!("{percent:.0} %")).color(palette.text);
+        let button = Button::new(text).frame_when_inactive(false).min_size(vec2(PERCENT_WIDTH, ROW_HEIGHT));
+        ui.add(button).accessible_name(create::Command::ZoomActual.label())
+    });
+}
+
+/// The menu of the buttons that the bar has no room for.
+fn more_button(ui: &mut Ui, state: &State, commands: &mut Commands, groups: &[Group]) {
+    let button = bare_icon(ui, Icon::Dots, "More").on_hover_text("Commands that the bar has no room for.");
+    Popup::menu(&button).accessible_name("More").show(|ui| {
+        for (at, group) in groups.iter().enumerate() {
+            if at > 0 {
+                ui.separator();
+            }
+            for (_, command) in group.tools(state) {
+                menu_entry(ui, state, commands, command.redirected(state));
+            }
+        }
+    });
+}
+
+fn text_width(ui: &Ui, text: &str) -> f32 {
+    let font = FontId::proportional(theme::BODY);
+    ui.painter().layout_no_wrap(text.to_owned(), font, theme::palette(ui).text).size().x
 }
 
 /// A button for undo or redo; its tooltip names the change.
@@ -104,40 +222,67 @@ fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands, icon: Ico
     });
 }
 
-/// The button of the queue's panel, with the number of jobs that wait.
-fn queue_button(ui: &mut Ui, state: &State, commands: &mut Commands) {
+/// The words beside the queue's button: how many jobs wait, and that they do not run.
+fn queue_words(state: &State) -> Option<String> {
     let waiting = queue::view::waiting_count(state);
-    if waiting > 0 {
-        ui.label(RichText::new(waiting.to_string()).size(theme::SMALL).color(theme::palette(ui).weak));
+    if state.shared.queue.pause != PauseMode::No {
+        return Some(format!("{waiting} paused"));
     }
-    icon_button(ui, state, commands, Icon::List, queue::Command::Toggle);
+    (waiting > 0).then(|| waiting.to_string())
+}
+
+/// The button of the queue's panel.
+fn queue_button(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    let is_paused = state.shared.queue.pause != PauseMode::No;
+    if let Some(words) = queue_words(state) {
+        ui.label(RichText::new(words).size(theme::SMALL).color(if is_paused { palette.warn } else { palette.weak }));
+    }
+    command_control(ui, state, commands, queue::Command::Toggle, |ui| {
+        coloured_icon(ui, Icon::List, queue::Command::Toggle.label(), if is_paused { palette.warn } else { palette.text })
+    });
+}
+
+/// Progress of the downloads, where the view does not show it.
+fn downloads_words(state: &State) -> Option<String> {
+    downloads::summary(&state.models.queue).filter(|_| state.shared.screen != Screen::Models)?;
+    Some(
+        downloads::summary_fraction(&state.models.queue)
+            .map_or_else(|| "Downloads".to_owned(), |it| format!("Downloads {:.0} %", it * 100.0)),
+    )
 }
 
 /// Progress of the downloads, a button that leads to them.
 fn coming_in(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let Some(total) = downloads::summary(&state.models.queue).filter(|_| state.shared.screen != Screen::Models) else { return };
+    let (Some(words), Some(total)) = (downloads_words(state), downloads::summary(&state.models.queue)) else { return };
     gap(ui);
     let palette = theme::palette(ui);
-    let done = downloads::summary_fraction(&state.models.queue)
-        .map_or_else(|| "Downloads".to_owned(), |it| format!("Downloads {:.0} %", it * 100.0));
     command_control(ui, state, commands, WindowCommand::SetScreen(Screen::Models), |ui| {
-        let button = Button::new(RichText::new(done).color(palette.text)).frame_when_inactive(false);
+        let button = Button::new(RichText::new(words).color(palette.text)).frame_when_inactive(false);
         ui.add(button).on_hover_text(&total).accessible_name("Go to the downloads")
     });
+}
+
+/// Space that the frame of the tabs and what follows it take, in points.
+const TAB_MARGIN: f32 = 18.0;
+
+/// Width of the button of a view, in points.
+struct TabWidth(f32);
+
+impl TabWidth {
+    fn of(ui: &Ui, screen: Screen) -> Self {
+        Self(text_width(ui, screen.label()) + 2.0 * ui.spacing().button_padding.x)
+    }
 }
 
 /// The switch between the parts of the program.
 fn screens(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
-    Frame::new().fill(palette.field).stroke((1.0, palette.line)).corner_radius(theme::RADIUS + 1).inner_margin(2).show(ui, |ui| {
-        ui.spacing_mut().item_spacing.x = 2.0;
-        let is_narrow = is_narrow(ui);
-        if is_narrow {
-            ui.spacing_mut().button_padding.x = 5.0;
-        }
-        let width = if is_narrow { 0.0 } else { 66.0 };
+    Frame::new().fill(palette.field).stroke((1.0, palette.edge)).corner_radius(theme::RADIUS + 1).inner_margin(2).show(ui, |ui| {
+        ui.spacing_mut().item_spacing.x = SPACE;
         for screen in Screen::ALL.iter().copied() {
             let here = state.shared.screen == screen;
+            let width = TabWidth::of(ui, screen).0;
             command_control(ui, state, commands, WindowCommand::SetScreen(screen), |ui| {
                 let text = RichText::new(screen.label()).color(if here { palette.strong } else { palette.weak });
                 ui.add(Button::selectable(here, text).min_size(vec2(width, 22.0)))
@@ -146,31 +291,39 @@ fn screens(ui: &mut Ui, state: &State, commands: &mut Commands) {
     });
 }
 
-/// True where keys, wheel and menus stand for some buttons.
-fn is_narrow(ui: &Ui) -> bool {
-    ui.ctx().content_rect().width() < NARROW_WINDOW
+/// The switch between the parts of the program, where there is no room for a button each.
+fn screens_menu(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let here = state.shared.screen;
+    let button = ui.add(Button::new(here.label()).right_text("").min_size(vec2(PERCENT_WIDTH, ROW_HEIGHT)));
+    let button = button.on_hover_text("Go to another view.").accessible_name(format!("View: {}", here.label()));
+    Popup::menu(&button).accessible_name("Views").show(|ui| {
+        for screen in Screen::ALL.iter().copied().filter(|it| *it != here) {
+            menu_entry(ui, state, commands, WindowCommand::SetScreen(screen));
+        }
+    });
 }
 
 fn gap(ui: &mut Ui) {
-    let space = if is_narrow(ui) { 3.0 } else { 8.0 };
-    ui.add_space(space);
+    ui.add_space(GAP - SPACE);
     let palette = theme::palette(ui);
     let (rect, _) = ui.allocate_exact_size(vec2(1.0, 16.0), eframe::egui::Sense::hover());
     ui.painter().rect_filled(rect, 0.0, palette.line);
-    ui.add_space(space);
+    ui.add_space(GAP - SPACE);
 }
 
 /// Title of the canvas: size, seed and steps.
 fn title(state: &State) -> String {
-    if let Some(document) = state.canvas.edited() {
+    if let Some(document) = state.canvas.in_sight() {
         let content = document.document.content();
-        let name = document.file.as_ref().and_then(|path| path.file_stem()).map(|stem| stem.to_string_lossy().into_owned());
-        let size = format!("{} × {}", content.width(), content.height());
-        return format!("{} · {size}", name.as_deref().unwrap_or("Canvas"));
+        return format!("{} · {} × {}", document.name(), content.width(), content.height());
     }
-    if state.create.session.following()
-        && let Some(forming) = &state.create.forming
-    {
+    if let Some(live) = state.live.shown().filter(|_| state.create.session.following()) {
+        return format!("Live · {} × {}", live.width, live.height);
+    }
+    if state.create.shows_sheet() {
+        return format!("{} pictures", state.create.sheet.cells().len());
+    }
+    if let Some(forming) = state.create.forming_shown() {
         return format!("Generating · {} × {}", forming.width, forming.height);
     }
     state.create.session.shown().map_or_else(String::new, |picture| {

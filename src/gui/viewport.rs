@@ -2,10 +2,16 @@
 //!
 //! Invariant: the point of the picture under the pointer stays under it while zooming.
 
-use eframe::egui::{Context, CursorIcon, Id, Pos2, Rect, Response, Ui, Vec2, pos2};
+use eframe::egui::{
+    ColorImage, Context, CursorIcon, Id, Pos2, Rect, Response, TextureFilter, TextureHandle, TextureOptions, Ui, Vec2, pos2,
+};
 
 /// Smallest and largest scale, in points of the screen for a pixel of the picture.
 const SCALE_RANGE: (f32, f32) = (0.02, 32.0);
+/// Largest scale at which a small picture is shown whole: on a large screen it is more than a stamp.
+const MAX_FIT: f32 = 8.0;
+/// Pixels of the screen for a pixel of the picture up to which pictures are smooth.
+const SMOOTH_UP_TO: f32 = 4.0;
 /// Points of scrolling that zoom by a factor of e.
 const WHEEL: f32 = 280.0;
 /// Factor of one press of a zoom key.
@@ -14,7 +20,7 @@ pub(crate) const KEY_STEP: f32 = 1.25;
 /// Zoom and position of the canvas.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum View {
-    /// The whole picture, as large as fits; a small one is upscaled four times at most.
+    /// The whole picture, as large as fits and not larger than [`MAX_FIT`].
     #[default]
     Fit,
     /// At a scale of its own.
@@ -39,7 +45,7 @@ impl View {
         match self {
             Self::Fit => {
                 let room = canvas.size().max(Vec2::splat(1.0)) / size_px.max(Vec2::splat(1.0));
-                room.min_elem().min(4.0)
+                room.min_elem().min(MAX_FIT)
             }
             Self::Free { scale, .. } => scale,
         }
@@ -103,9 +109,36 @@ impl View {
     }
 }
 
+/// The largest rectangle of a picture's shape in the middle of another one.
+#[must_use]
+pub fn shape_within(rect: Rect, size_px: Vec2) -> Rect {
+    let size_px = size_px.max(Vec2::splat(1.0));
+    Rect::from_center_size(rect.center(), size_px * (rect.size() / size_px).min_elem())
+}
+
 /// The picture never leaves the middle of the canvas altogether, so that it cannot be lost.
 fn inside(point: Pos2, size_px: Vec2) -> Pos2 {
     pos2(point.x.clamp(0.0, size_px.x), point.y.clamp(0.0, size_px.y))
+}
+
+/// True where a pixel of the picture is so large on the screen that it is shown as a square instead
+/// of smoothly.
+#[must_use]
+pub fn shows_pixels(scale: f32, pixels_per_point: f32) -> bool {
+    scale * pixels_per_point > SMOOTH_UP_TO
+}
+
+/// How a picture is drawn, wherever it is drawn: smoothly, or with its pixels as squares.
+#[must_use]
+pub fn texture_options(shows_pixels: bool) -> TextureOptions {
+    let magnification = if shows_pixels { TextureFilter::Nearest } else { TextureFilter::Linear };
+    TextureOptions { mipmap_mode: Some(TextureFilter::Linear), magnification, ..TextureOptions::LINEAR }
+}
+
+/// Has a texture drawn otherwise from now on, without sending its pixels again.
+pub(crate) fn set_filter(texture: &TextureHandle, shows_pixels: bool) {
+    let nothing = ColorImage::new([0, 0], Vec::new());
+    texture.clone().set_partial([0, 0], nothing, texture_options(shows_pixels));
 }
 
 /// The rectangle in which the picture may be drawn, as of the last frame.
@@ -128,6 +161,16 @@ mod tests {
 
     fn canvas() -> Rect {
         Rect::from_min_size(pos2(100.0, 50.0), vec2(500.0, 500.0))
+    }
+
+    #[test]
+    fn a_picture_keeps_its_shape_within_another() {
+        let wide = Rect::from_min_size(pos2(10.0, 20.0), vec2(200.0, 100.0));
+        assert_eq!(shape_within(wide, vec2(64.0, 32.0)), wide, "of the same shape, whatever its pixels");
+        let tall = shape_within(wide, vec2(128.0, 192.0));
+        assert_eq!((tall.center(), tall.height()), (wide.center(), 100.0));
+        assert!((tall.width() / tall.height() - 128.0 / 192.0).abs() < 1e-4);
+        assert_eq!(shape_within(wide, vec2(400.0, 100.0)).size(), vec2(200.0, 50.0));
     }
 
     #[test]

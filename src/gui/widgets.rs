@@ -14,6 +14,8 @@ use crate::gui::theme;
 
 /// Width of the labels before controls, in points.
 const LABEL_WIDTH: f32 = 84.0;
+/// Width of a menu of a picture, in points.
+const MENU_WIDTH: f32 = 240.0;
 /// Width of the number beside a slider, in points.
 const NUMBER_WIDTH: f32 = 58.0;
 /// Height of a row, in points.
@@ -31,10 +33,16 @@ pub(crate) fn small(text: impl Into<String>, colour: egui::Color32) -> RichText 
 
 /// Modal dialog; true where the person closes it with Escape or a click beside it.
 pub(crate) fn modal(ui: &Ui, id: &str, add: impl FnOnce(&mut Ui)) -> bool {
+    wide_modal(ui, id, 380.0, add)
+}
+
+/// Modal dialog of this width in points; true where the person closes it with Escape or a click
+/// beside it.
+pub(crate) fn wide_modal(ui: &Ui, id: &str, width: f32, add: impl FnOnce(&mut Ui)) -> bool {
     let palette = theme::palette(ui);
     let frame = egui::Frame::popup(ui.style()).inner_margin(egui::Margin::same(20)).corner_radius(12);
     let shown = egui::Modal::new(egui::Id::unique(id)).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
-        ui.set_width(380.0);
+        ui.set_width(width);
         add(ui);
     });
     shown.should_close()
@@ -42,10 +50,10 @@ pub(crate) fn modal(ui: &Ui, id: &str, add: impl FnOnce(&mut Ui)) -> bool {
 
 /// The tooltip of a command, with its key.
 pub(crate) fn tooltip(ctx: &Context, command: &Command) -> String {
-    match command.shortcut() {
-        Some(shortcut) => format!("{}\n{}", command.tooltip(), ctx.format_shortcut(&shortcut.keys)),
-        None => command.tooltip().to_owned(),
-    }
+    let key = command.key_text(ctx);
+    // The gallery's own keys are in its sentences.
+    let is_said = matches!(command, Command::Gallery(_)) && command.shortcut().is_none();
+    if key.is_empty() || is_said { command.tooltip().to_owned() } else { format!("{}\n{key}", command.tooltip()) }
 }
 
 /// A button with the label of its command.
@@ -64,6 +72,11 @@ pub(crate) fn icon_button(ui: &mut Ui, state: &State, commands: &mut Commands, i
 
 /// An icon that can be pressed.
 pub(crate) fn bare_icon(ui: &mut Ui, icon: Icon, label: &str) -> Response {
+    coloured_icon(ui, icon, label, theme::palette(ui).text)
+}
+
+/// An icon of this colour that can be pressed.
+pub(crate) fn coloured_icon(ui: &mut Ui, icon: Icon, label: &str, colour: egui::Color32) -> Response {
     let (rect, response) = ui.allocate_exact_size(vec2(ROW_HEIGHT, ROW_HEIGHT), Sense::click());
     response.widget_info(|| WidgetInfo::labeled(Role::Button, ui.is_enabled(), label));
     let visuals = ui.style().interact(&response);
@@ -75,9 +88,37 @@ pub(crate) fn bare_icon(ui: &mut Ui, icon: Icon, label: &str) -> Response {
         let ring = Stroke::new(1.0, palette.accent);
         ui.painter().rect_stroke(rect, visuals.corner_radius, ring, egui::StrokeKind::Inside);
     }
-    let color = if response.hovered() { palette.strong } else { palette.text };
-    icons::paint(ui.painter(), rect, icon, color);
+    icons::paint(ui.painter(), rect, icon, if response.hovered() { palette.strong } else { colour });
     response
+}
+
+/// An icon on a button of this side, in points.
+pub(crate) fn square_icon(ui: &mut Ui, icon: Icon, label: &str, side: f32) -> Response {
+    let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::click());
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, ui.is_enabled(), label));
+    let (visuals, palette) = (ui.style().interact(&response), theme::palette(ui));
+    let is_near = response.hovered() || response.has_focus();
+    ui.painter().rect_filled(rect, visuals.corner_radius, if is_near { palette.control_hover } else { palette.control });
+    if response.has_focus() {
+        ui.painter().rect_stroke(rect, visuals.corner_radius, Stroke::new(1.5, palette.accent), egui::StrokeKind::Inside);
+    }
+    icons::paint(ui.painter(), rect, icon, if is_near { palette.strong } else { palette.text });
+    response
+}
+
+/// An entry of a menu: the label of its command, and its key at the right end. True once chosen,
+/// which closes the menu.
+pub(crate) fn menu_entry(ui: &mut Ui, state: &State, commands: &mut Commands, command: impl Into<Command>) -> bool {
+    let command = command.into();
+    let label = command.label();
+    let keys = RichText::new(command.key_text(ui.ctx())).size(theme::SMALL).color(theme::palette(ui).weak);
+    // A text at the right end keeps the label at the left.
+    let button = Button::new(label).right_text(keys).frame_when_inactive(false).min_size(vec2(MENU_WIDTH, ROW_HEIGHT));
+    let is_chosen = command_control(ui, state, commands, command, |ui| ui.add(button).accessible_name(label)).clicked();
+    if is_chosen {
+        ui.close();
+    }
+    is_chosen
 }
 
 /// A chip of words that a click takes away. For rows that wrap, which [`command_control`] does not
@@ -115,16 +156,53 @@ pub(crate) fn command_control(
     response
 }
 
-/// The heading of a group of controls, with room for a control at its right end.
+/// The heading of a group of controls, with room for controls at its right end.
 pub(crate) fn heading(ui: &mut Ui, text: &str, right: impl FnOnce(&mut Ui)) {
     ui.add_space(9.0);
     ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
-        ui.label(bold(text).color(theme::palette(ui).strong));
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        let title = |ui: &mut Ui| drop(ui.label(bold(text).color(theme::palette(ui).strong)));
+        sides(ui, text, title, |ui| {
             ui.spacing_mut().item_spacing.x = 2.0;
             right(ui);
         });
     });
+}
+
+/// Controls at the left and at the right end of a row, each from left to right, as the Tab key
+/// visits them. What is at the left has the room that is left.
+pub(crate) fn sides(ui: &mut Ui, salt: &str, left: impl FnOnce(&mut Ui), right: impl FnOnce(&mut Ui)) {
+    let id = ui.scope_id().with(("width at the right", salt));
+    let known = ui.data(|data| data.get_temp::<f32>(id)).unwrap_or_default();
+    let whole = ui.available_rect_before_wrap();
+    let middle = (whole.right() - known).max(whole.left());
+    let layout = Layout::left_to_right(Align::Center);
+    let (before, after) = whole.split_left_right_at_x(middle);
+    ui.scope_builder(egui::UiBuilder::new().max_rect(before).layout(layout).id_salt("left"), left);
+    let right = ui.scope_builder(egui::UiBuilder::new().max_rect(after).layout(layout).id_salt("right"), right).response;
+    let width = right.rect.width();
+    if (width - known).abs() > 0.5 {
+        ui.data_mut(|data| data.insert_temp(id, width));
+        ui.ctx().request_discard("the width at the right end of a row");
+    }
+}
+
+/// Brings the control that the keyboard came to into sight. To be called at the end of what scrolls.
+pub(crate) fn follow_focus(ui: &Ui) {
+    let id = ui.scope_id().with("focus in sight");
+    let focused = ui.memory(egui::Memory::focused);
+    let before = ui.data(|data| data.get_temp::<egui::Id>(id));
+    if focused == before {
+        return;
+    }
+    ui.data_mut(|data| match focused {
+        Some(focused) => drop(data.insert_temp(id, focused)),
+        None => data.remove::<egui::Id>(id),
+    });
+    let Some(response) = focused.and_then(|focused| ui.ctx().read_response(focused)) else { return };
+    let is_inside = ui.min_rect().contains(response.rect.center()) && response.layer_id == ui.layer_id();
+    if is_inside && !ui.clip_rect().contains_rect(response.rect) {
+        ui.scroll_to_rect(response.rect.expand(ROW_HEIGHT), None);
+    }
 }
 
 /// A row: a label of fixed width, and controls that are named after it.
@@ -228,6 +306,20 @@ pub(crate) struct Scale {
 
 pub(crate) const WHOLE: Scale = Scale { step: 1.0, decimals: 0, logarithmic: false };
 
+/// A slider whose rail is seen on every ground.
+pub(crate) fn slider(ui: &mut Ui, slider: Slider<'_>) -> Response {
+    let palette = theme::palette(ui);
+    ui.scope(|ui| {
+        let visuals = ui.visuals_mut();
+        visuals.selection.bg_fill = palette.accent;
+        visuals.widgets.inactive.bg_fill = palette.edge;
+        // The handle is as large as the row is high; a small one is easier to read.
+        ui.spacing_mut().interact_size.y = 15.0;
+        ui.add(slider)
+    })
+    .inner
+}
+
 /// A row with a slider and its number.
 pub(crate) fn slider_row<N: Numeric>(ui: &mut Ui, label: &str, value: &mut N, range: RangeInclusive<N>, scale: &Scale, hover: &str) {
     setting_row(ui, label, value, range.clone(), range, scale, hover);
@@ -247,19 +339,13 @@ pub(crate) fn setting_row<N: Numeric>(
     row(ui, label, |ui| {
         let wide = ui.available_width();
         ui.spacing_mut().slider_width = (wide - NUMBER_WIDTH - 12.0).max(40.0);
-        let accent = theme::palette(ui).accent;
         let before = value.to_f64();
         let slider = Slider::new(value, range)
             .show_value(false)
             .step_by(scale.step)
             .logarithmic(scale.logarithmic)
             .clamping(egui::SliderClamping::Edits);
-        ui.scope(|ui| {
-            ui.visuals_mut().selection.bg_fill = accent;
-            // The handle is as large as the row is high; a small one is easier to read.
-            ui.spacing_mut().interact_size.y = 15.0;
-            ui.add(slider).on_hover_text(hover).accessible_name(label);
-        });
+        self::slider(ui, slider).on_hover_text(hover).accessible_name(label);
         let speed = if scale.logarithmic { before.abs().max(1.0) * 0.01 } else { scale.step };
         ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
             let number =

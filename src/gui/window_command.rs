@@ -12,6 +12,8 @@ use crate::settings::{ThemeChoice, Zoom};
 pub(crate) enum WindowCommand {
     SetScreen(Screen),
     SetTheme(ThemeChoice),
+    /// Search what the view shows: models, pictures, else commands and settings.
+    Find,
     /// Undo the last change of the settings.
     Undo,
     /// Make the change again that was undone last.
@@ -26,6 +28,10 @@ pub(crate) enum WindowCommand {
     Smaller,
     /// Make everything in the window as large as the system has it.
     UsualSize,
+    /// Put the panel at the left away, or show it again.
+    ToggleSidePanel,
+    /// Close the window.
+    Quit,
     /// Stop the forming picture and close.
     StopAndClose,
     StayOpen,
@@ -47,6 +53,9 @@ impl WindowCommand {
         (Self::Redo, Shortcut::while_typing(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::Z)),
         (Self::Undo, Shortcut::while_typing(Modifiers::COMMAND, Key::Z)),
         (Self::Redo, Shortcut::while_typing(Modifiers::COMMAND, Key::Y)),
+        (Self::Find, Shortcut::while_typing(Modifiers::COMMAND, Key::F)),
+        (Self::ToggleSidePanel, Shortcut::while_typing(Modifiers::COMMAND, Key::B)),
+        (Self::Quit, Shortcut::while_typing(Modifiers::COMMAND, Key::Q)),
         (Self::Larger, Shortcut::while_typing(Modifiers::COMMAND, Key::Plus)),
         (Self::Smaller, Shortcut::while_typing(Modifiers::COMMAND, Key::Minus)),
         (Self::UsualSize, Shortcut::while_typing(Modifiers::COMMAND, Key::Num0)),
@@ -75,6 +84,7 @@ impl WindowCommand {
         match self {
             Self::SetScreen(screen) => (screen.label(), screen.tooltip()),
             Self::SetTheme(choice) => (choice.label(), choice.tooltip()),
+            Self::Find => ("Find", "Search the models, the pictures, or commands and settings: what is in sight."),
             Self::Undo => ("Undo", "Undo the last change of the settings."),
             Self::Redo => ("Redo", "Redo the last undone change."),
             Self::DismissError => ("Dismiss", "Dismiss this message."),
@@ -82,6 +92,8 @@ impl WindowCommand {
             Self::Larger => ("Larger", "Make text and controls larger."),
             Self::Smaller => ("Smaller", "Make text and controls smaller."),
             Self::UsualSize => ("Default size", "Use the system's size of text and controls."),
+            Self::ToggleSidePanel => ("Hide or show the settings", "Give the whole window to the pictures, or show the settings again."),
+            Self::Quit => ("Quit Atelier", "Close Atelier. What is being made continues next time."),
             Self::StopAndClose => ("Stop and close", "Stop the current picture and close Atelier. Finished pictures are kept."),
             Self::StayOpen => ("Keep going", "Keep Atelier open and finish the picture."),
             Self::SaveAndClose => ("Try again", "Save everything, then close Atelier."),
@@ -106,6 +118,9 @@ impl WindowCommand {
             Self::UsualSize => (shared.zoom != Zoom::default()).then_some(()).ok_or("Already the default size."),
             Self::SetScreen(_)
             | Self::SetTheme(_)
+            | Self::Find
+            | Self::Quit
+            | Self::ToggleSidePanel
             | Self::StopAndClose
             | Self::StayOpen
             | Self::SaveAndClose

@@ -67,7 +67,9 @@ pub fn load(path: &Path) -> LoadedSettings {
 /// # Errors
 /// Where this program cannot use them.
 pub fn look(path: &Path) -> Result<(Settings, Vec<String>), SettingsProblem> {
-    let Some(value) = read_settings_file(path)? else { return Ok(Default::default()) };
+    let Some(value) = read_settings_file(path)? else {
+        return Ok((Settings { counts_automatically: true, ..Settings::default() }, Vec::new()));
+    };
     parse(value).map_err(|error| SettingsProblem::Damaged { path: path.to_owned(), reason: error.to_string() })
 }
 
@@ -208,6 +210,7 @@ mod tests {
             places_automatically: false,
             servers: vec!["studio.local:50052".into()],
             preload: false,
+            counts_automatically: true,
             reserve: Reserve { percent: 20, most_bytes: 3 << 30 },
             cpu_math: Some(CpuMath::F32),
             updates: UpdateSettings { choice: UpdateChoice::Weekly, checked_secs: 1_790_000_000, seen: "1.2.3".parse().ok() },

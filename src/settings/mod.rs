@@ -42,6 +42,9 @@ pub struct Settings {
     pub builtin: bool,
     /// The settings of the next picture.
     pub recipe: Recipe,
+    /// As many pictures are made at once as are quick, whatever the recipe says. So at the first
+    /// start; a person who has settings keeps their number.
+    pub counts_automatically: bool,
     /// The modules that the planner leaves where they are; `None`: those that the placement's text
     /// names.
     pub pins: Option<BTreeSet<Module>>,

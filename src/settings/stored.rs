@@ -36,6 +36,8 @@ pub(super) struct StoredSettings {
     #[serde(default)]
     recipe: Option<Stored<LocalFile>>,
     #[serde(default)]
+    counts_automatically: bool,
+    #[serde(default)]
     pins: Option<Vec<String>>,
     #[serde(default)]
     placements: Vec<StoredPlacement>,
@@ -167,6 +169,7 @@ impl From<&Settings> for StoredSettings {
             place_automatically: Some(settings.places_automatically),
             servers: settings.servers.clone(),
             load_ahead: Some(settings.preload),
+            counts_automatically: settings.counts_automatically,
             reserve: Some(StoredReserve { percent: settings.reserve.percent, most_bytes: settings.reserve.most_bytes }),
             cpu_math: settings.cpu_math.map(|math| math.name().into()),
             updates: StoredUpdates::from(&settings.updates),
@@ -202,6 +205,7 @@ impl StoredSettings {
             places_automatically: stored.place_automatically.unwrap_or(true),
             servers: stored.servers,
             preload: stored.load_ahead.unwrap_or(true),
+            counts_automatically: stored.counts_automatically,
             reserve: stored
                 .reserve
                 .filter(|it| it.percent <= 100)

@@ -245,6 +245,17 @@ pub fn write_new_by_part(path: &Path, part: &str, bytes: &[u8]) -> io::Result<()
     Ok(())
 }
 
+/// Finds out whether a file can be written here, and leaves nothing behind. A folder that is missing
+/// is not made; the one in which it would be is tried.
+///
+/// # Errors
+/// The place cannot be written to.
+pub fn check_writable(path: &Path) -> io::Result<()> {
+    let there = folder_of(path).ancestors().find(|folder| folder.as_os_str().is_empty() || folder.exists());
+    let folder = there.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    part_builder(".atelier-", ".part", Readers::Owner).tempfile_in(folder).map(drop)
+}
+
 /// Maker of the temporary files that become others.
 fn part_builder<'a>(prefix: &'a str, suffix: &'a str, readers: Readers) -> tempfile::Builder<'a, 'a> {
     let mut builder = tempfile::Builder::new();
@@ -321,6 +332,18 @@ mod tests {
         write_atomic_bytes(&path, b"two").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(entries(path.parent().unwrap()), ["settings.json"]);
+    }
+
+    #[test]
+    fn a_place_is_tried_and_left_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        check_writable(&folder.path().join("a/b/picture.png")).unwrap();
+        assert_eq!(entries(folder.path()), [""; 0]);
+        fs::write(folder.path().join("file"), b"").unwrap();
+        assert!(check_writable(&folder.path().join("file/picture.png")).is_err());
+        assert!(check_writable(&folder.path().join("file/a/picture.png")).is_err());
+        assert_eq!(entries(folder.path()), ["file"]);
+        check_writable(Path::new("picture.png")).unwrap();
     }
 
     #[test]

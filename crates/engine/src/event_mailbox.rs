@@ -59,8 +59,9 @@ impl EventMailbox {
         }
         self.unread.update(|unread| {
             match event {
-                Event::Preview { job, .. } => {
-                    unread.retain(|it| !matches!(it, Event::Preview { job: other, .. } if *other == job));
+                Event::Preview { job, ref preview } => {
+                    // Several pictures of a job may form at the same time.
+                    unread.retain(|it| !is_preview_of(it, job, preview.picture));
                     if self.open.lock().contains(&job) {
                         // It is older than the end of its job and newer than most else: it is read
                         // first, after `Begin`.
@@ -91,9 +92,12 @@ impl EventMailbox {
                     unread.push_back(event);
                     self.open.lock().remove(&job);
                 }
+                Event::Picture { job, ref picture } => {
+                    unread.retain(|it| !is_preview_of(it, job, picture.info.index));
+                    unread.push_back(event);
+                }
                 Event::Begin { .. }
                 | Event::Phase { .. }
-                | Event::Picture { .. }
                 | Event::Estimated { .. }
                 | Event::Measured { .. }
                 | Event::Waiting { .. }
@@ -115,4 +119,9 @@ impl EventMailbox {
     pub(crate) fn next_within(&self, limit: Duration) -> Option<Event> {
         self.unread.next_within(limit)
     }
+}
+
+/// True for a preview of this picture of a job.
+fn is_preview_of(event: &Event, job: JobId, picture: u32) -> bool {
+    matches!(event, Event::Preview { job: of, preview } if (*of, preview.picture) == (job, picture))
 }

@@ -9,11 +9,16 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::manifest::{FaultyFile, MANIFEST, Manifest, ManifestError};
+use super::vocabulary::Vocabulary;
 use atelier_core::recipe::{ModelFiles, Recipe};
 
 /// The environment variable that names the folder of the built-in model; for tests, and for who
 /// keeps it elsewhere.
 pub const BUILTIN_VARIABLE: &str = "ATELIER_BUILTIN";
+/// The words that it was trained with, in a file of its folder, and the bytes of it that are looked
+/// at.
+const WORDS: &str = "words.txt";
+const MAX_WORDS_BYTES: usize = 1 << 16;
 /// The folder's name beside the program.
 const FOLDER: &str = "builtin-model";
 
@@ -23,6 +28,7 @@ pub struct Builtin {
     folder: PathBuf,
     manifest: Manifest,
     files: ModelFiles,
+    vocabulary: Vocabulary,
 }
 
 /// The built-in model cannot be used.
@@ -74,7 +80,22 @@ impl Builtin {
     pub fn open(folder: &Path) -> Result<Self, BuiltinError> {
         let manifest = Manifest::read(&folder.join(MANIFEST))?;
         let files = manifest.locate(folder)?;
-        Ok(Self { folder: folder.to_owned(), manifest, files })
+        // Without the list nothing is said about words.
+        let words = std::fs::read(folder.join(WORDS)).unwrap_or_default();
+        let words = words.get(..MAX_WORDS_BYTES.min(words.len())).unwrap_or_default();
+        let vocabulary = Vocabulary::parse(&String::from_utf8_lossy(words));
+        Ok(Self { folder: folder.to_owned(), manifest, files, vocabulary })
+    }
+
+    /// Words of a prompt that it was never trained with, in their order; the first ones.
+    #[must_use]
+    pub fn unknown_words(&self, prompt: &str) -> Vec<String> {
+        self.vocabulary.unknown_words(prompt)
+    }
+
+    /// The files of its example pictures, in the order of the manifest.
+    pub fn example_files(&self) -> impl Iterator<Item = PathBuf> {
+        self.manifest.examples.iter().map(|example| example.picture.in_folder(&self.folder))
     }
 
     /// Compares every file with its SHA-256. Reads all of them.

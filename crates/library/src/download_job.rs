@@ -50,6 +50,7 @@ pub fn parts_job(id: &str, name: &str, missing: &[Missing], models_root: &Path) 
         checked: None,
         work: None,
         recommended: false,
+        examples: Vec::new(),
         other: serde_json::Map::new(),
     };
     download_job(&parts, models_root)

@@ -4,12 +4,19 @@
 use atelier_core::time::{DeviceRates, NodeSize, WeightType, WorkClass, WorkKind};
 
 use super::catalogue::{Catalogue, WORKING_BYTES};
-use super::manifest::Manifest;
+use super::manifest::{Manifest, PictureOperations, Role};
+use atelier_core::recipe::FileRole;
 
 /// Models that are proposed.
 const MAX_CHOICES: usize = 3;
 /// Seconds of a picture within which a model is quick enough to be learned with.
 const QUICK_SECS: f64 = 60.0;
+/// Pixels of a token of a diffusion transformer: patches of 2 × 2 latents of 8 × 8 pixels each.
+const TOKEN_PIXELS: f64 = 256.0;
+/// Tokens of a prompt that is long.
+const PROMPT_TOKENS: f64 = 256.0;
+/// Million million operations with which a VAE of the usual kind decodes a picture of 1024 × 1024.
+const DECODE_OPERATIONS: f64 = 10.0;
 
 /// Memory and speed of a machine's own devices.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,11 +44,11 @@ impl Machine {
     }
 
     /// Seconds of a picture with the settings that suit a model, on the quickest device; `None`
-    /// where its work is not known, it does not fit, or nothing was measured. Only about: the exact
-    /// number comes with the model's files.
+    /// where its work cannot be told, it does not fit, or nothing was measured. Only about: the
+    /// exact number comes with the model's files.
     #[must_use]
-    pub fn picture_secs(&self, model: &Manifest) -> Option<f64> {
-        let (work, bytes) = (model.work?, model.bytes()?);
+    pub fn picture_secs(&self, model: &Manifest, catalogue: &Catalogue) -> Option<f64> {
+        let (work, bytes) = (about_work(model, catalogue)?, model.bytes()?);
         let steps = f64::from(model.defaults.steps.unwrap_or(20));
         let evaluations = if model.defaults.cfg.is_none_or(|cfg| cfg != 1.0) { 2.0 } else { 1.0 };
         let ram: u64 = self.devices.iter().filter(|it| it.is_ram).map(|it| it.memory_bytes).sum();
@@ -62,6 +69,59 @@ impl Machine {
     }
 }
 
+/// The work of a picture: as it was counted, else that of a counted model of the same family with
+/// as many parameters and pixels more or less, else what a transformer of this size does. Within a
+/// factor of two, which is enough to tell a minute from an hour.
+fn about_work(model: &Manifest, catalogue: &Catalogue) -> Option<PictureOperations> {
+    if model.work.is_some() {
+        return model.work;
+    }
+    let (parameters, pixels) = (diffusion_parameters(model)?, pixels(model)?);
+    let of_family = || catalogue.entries().iter().filter(|it| it.family.is_some() && it.family == model.family);
+    let counted = of_family().find_map(|it| Some((it.work?, diffusion_parameters(it)?, self::pixels(it)?)));
+    Some(match counted {
+        Some((work, its_parameters, its_pixels)) => PictureOperations {
+            encode: work.encode,
+            step: work.step * parameters / its_parameters * pixels / its_pixels,
+            decode: work.decode * pixels / its_pixels,
+        },
+        None => PictureOperations {
+            encode: 2.0 * encoder_parameters(model) * PROMPT_TOKENS / 1e12,
+            step: 2.0 * parameters * pixels / TOKEN_PIXELS / 1e12,
+            decode: DECODE_OPERATIONS * pixels / 1_048_576.0,
+        },
+    })
+}
+
+/// Pixels of a picture with the settings that suit a model.
+fn pixels(model: &Manifest) -> Option<f64> {
+    Some(f64::from(model.defaults.width?) * f64::from(model.defaults.height?))
+}
+
+/// Parameters of the diffusion module, or of the whole checkpoint.
+fn diffusion_parameters(model: &Manifest) -> Option<f64> {
+    parameters(model, |role| matches!(role, FileRole::Model | FileRole::Diffusion))
+}
+
+fn encoder_parameters(model: &Manifest) -> f64 {
+    parameters(model, |role| matches!(role, FileRole::Llm | FileRole::T5xxl | FileRole::ClipL | FileRole::ClipG)).unwrap_or(0.0)
+}
+
+/// Parameters of the files in these roles, by their bytes and the number type in their names;
+/// `None` where there is no such file, or its size is not known.
+fn parameters(model: &Manifest, counts: fn(FileRole) -> bool) -> Option<f64> {
+    let files = model.files.iter().filter(|it| matches!(it.role, Role::Part(role) if counts(role)));
+    let all: Option<f64> = files.map(|it| Some(it.bytes()? as f64 / bytes_per_parameter(it.filename.as_str()))).sum();
+    all.filter(|it| *it > 0.0)
+}
+
+/// Bytes of a parameter in a file of this name: published files name their number type.
+fn bytes_per_parameter(name: &str) -> f64 {
+    let name = name.to_lowercase();
+    let types = [("q2_k", 0.33), ("q3_k", 0.43), ("q4_", 0.6), ("q5_", 0.7), ("q6_k", 0.82), ("q8_0", 1.06), ("fp8", 1.0)];
+    types.iter().find(|(word, _)| name.contains(word)).map_or(2.0, |(_, bytes)| *bytes)
+}
+
 /// Three models, of different families: the best that fit among the quick ones, then the quickest
 /// of the others. Where nothing was measured, the best that fit; where fewer fit, the smallest of
 /// the others. Better is what is larger.
@@ -72,7 +132,8 @@ pub fn first_choices<'a>(catalogue: &'a Catalogue, machine: &Machine) -> Vec<&'a
     models.sort_by_key(|(bytes, _)| *bytes);
     let fitting = models.partition_point(|(bytes, _)| bytes.saturating_add(WORKING_BYTES) <= machine.memory_bytes());
     let (fit, large) = models.split_at(fitting);
-    let mut by_time: Vec<(f64, &Manifest)> = models.iter().filter_map(|(_, it)| Some((machine.picture_secs(it)?, *it))).collect();
+    let mut by_time: Vec<(f64, &Manifest)> =
+        models.iter().filter_map(|(_, it)| Some((machine.picture_secs(it, catalogue)?, *it))).collect();
     by_time.sort_by(|a, b| a.0.total_cmp(&b.0));
     let is_quick = |model: &&Manifest| by_time.iter().any(|(secs, it)| it.id == model.id && *secs <= QUICK_SECS);
     let best_first = || fit.iter().rev().chain(large).map(|(_, model)| *model);
@@ -137,6 +198,27 @@ mod tests {
         assert_eq!(middle[0], "flux.1-schnell", "the largest of those that take less than a minute: {middle:?}");
         // Half a minute more of copying at each step is no bargain.
         assert!(!ids(100.0, 8).contains(&"qwen-image".to_owned()));
+    }
+
+    #[test]
+    fn what_nobody_counted_is_told_within_a_factor_of_two_and_never_missing() {
+        let shipped = Catalogue::shipped();
+        let models = || shipped.entries().iter().filter(|it| diffusion_parameters(it).is_some());
+        // A checkpoint of a UNet does more with each pixel than with each parameter; all others are transformers.
+        let transformers = models().filter(|it| it.work.is_some() && it.files[0].role == Role::Part(FileRole::Diffusion));
+        for model in transformers {
+            let counted = model.work.unwrap();
+            let alone = Manifest { work: None, family: None, ..model.clone() };
+            let told = about_work(&alone, &shipped).unwrap();
+            assert!((0.5..2.0).contains(&(told.step / counted.step)), "{}: {} told, {} counted", model.id, told.step, counted.step);
+        }
+        assert!(models().count() > 20);
+        for model in models() {
+            assert!(about_work(model, &shipped).is_some_and(|it| it.step > 0.1), "{} has no time", model.id);
+        }
+        let step = |id: &str| about_work(shipped.find(id).as_ref().unwrap(), &shipped).unwrap().step;
+        assert!(step("sdxl-turbo") < step("sdxl") / 3.0, "a quarter of the pixels");
+        assert!((1.5..3.5).contains(&(step("flux.2-klein-9b") / step("flux.2-klein-4b"))));
     }
 
     #[test]

@@ -160,6 +160,38 @@ mod tests {
         assert_eq!(count(Family::Flux, &["text_encoders.t5xxl.transformer.encoder.embed_tokens.weight", "scaled_fp8"]), 0);
     }
 
+    /// Weights of the parts that models are made of, in the engine's names, which no family may lose
+    /// in silence.
+    const WEIGHTS: [&str; 6] = [
+        "model.diffusion_model.blocks.0.attention.gate.weight",
+        "model.diffusion_model.time_embedding.cond_proj.weight",
+        "first_stage_model.decoder.mid.block_3.conv1.weight",
+        "text_encoders.llm.model.layers.0.self_attn.sinks",
+        "control_model.input_hint_block.16.weight",
+        "extra",
+    ];
+
+    #[test]
+    fn every_family_is_silent_on_what_changes_nothing_in_it_and_on_nothing_else() {
+        for family in Family::ALL {
+            for row in &HARMLESS {
+                let name = match row.place {
+                    Beginning => format!("{}0.weight", row.text),
+                    End => format!("model.layers.0.{}", row.text.trim_start_matches('.')),
+                    Anywhere => format!("model.layers.0{}0", row.text),
+                };
+                let others = HARMLESS.iter().filter(|it| it.text != row.text).any(|it| it.has(family, &name));
+                let is_silent = others || row.families.is_empty() || row.families.contains(&family);
+                assert_eq!(left_out_note(family, &[name.clone()]).is_none(), is_silent, "{family:?}: {name}");
+            }
+            for name in WEIGHTS {
+                // T5 has a decoder that is no picture's.
+                let is_known = name.contains(".decoder.") && T5S.contains(&family);
+                assert_eq!(left_out_note(family, &[name.to_owned()]).is_none(), is_known, "{family:?}: {name}");
+            }
+        }
+    }
+
     #[test]
     fn what_a_module_was_trained_with_is_missed() {
         for name in

@@ -46,6 +46,7 @@ mod shards;
 mod sniff;
 mod usage;
 mod verify;
+mod vocabulary;
 
 #[cfg(test)]
 mod malformed_tests;
@@ -72,8 +73,8 @@ pub use kind::{FileKind, identify};
 pub use left_out::left_out_note;
 pub use link::{Link, check_probed_name};
 pub use manifest::{
-    Defaults, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, Packed, PictureOperations,
-    PreviewWay, Role, Sha256, Unpack, Variant, model_name,
+    Defaults, ExamplePicture, FaultyFile, FileName, HuggingFace, Licence, MANIFEST, Manifest, ManifestError, ModelFile, Origin, Packed,
+    PictureOperations, PreviewWay, Role, Sha256, Unpack, Variant, model_name,
 };
 pub use models::{Installed, Loose, Models, Runnable, installed};
 pub use naming::{lora_named, name_of};
@@ -81,3 +82,4 @@ pub use problem::Problem;
 pub use removal::{DownloadRecord, Removal, RemovalError, Stays, downloaded, to_trash};
 pub use usage::{FolderUse, ModelUse, Usage, usage};
 pub use verify::{Verdict, Verified};
+pub use vocabulary::Vocabulary;

@@ -37,6 +37,8 @@ pub(crate) const MAX_VALUES: usize = 1 << 17;
 /// Files of a model or of a variant, and variants of a model: each is compared with the others.
 const MAX_FILES: usize = 256;
 const MAX_VARIANTS: usize = 256;
+/// Example pictures of a model: a view shows them at once.
+const MAX_EXAMPLES: usize = 12;
 
 /// A model: its files, and the settings that suit it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -77,9 +79,24 @@ pub struct Manifest {
     /// True if it is a good first model, for those with the memory for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recommended: bool,
+    /// Pictures that it has made, to show what it is good at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<ExamplePicture>,
     /// Fields unknown to this version.
     #[serde(flatten)]
     pub other: Map<String, Value>,
+}
+
+/// A picture that a model has made with the settings that suit it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExamplePicture {
+    /// Its prompt.
+    #[serde(deserialize_with = "words")]
+    pub prompt: String,
+    /// Its seed.
+    pub seed: i64,
+    /// Its path in the model's folder.
+    pub picture: FileName,
 }
 
 /// Work of a picture, in million million floating point operations, at the size and with the prompt
@@ -218,6 +235,9 @@ impl Manifest {
             let line = if error.column() == 0 && !error.is_eof() { error.line().saturating_sub(1) } else { error.line() };
             wrong(line, what.to_owned())
         })?;
+        if manifest.examples.len() > MAX_EXAMPLES {
+            return Err(wrong(1, format!("it has {} examples, and {MAX_EXAMPLES} are read", manifest.examples.len())));
+        }
         if manifest.variants.len() > MAX_VARIANTS {
             return Err(wrong(1, format!("it has {} variants, and {MAX_VARIANTS} are read", manifest.variants.len())));
         }

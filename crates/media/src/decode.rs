@@ -12,14 +12,16 @@ use std::path::Path;
 
 use image::imageops::{self, FilterType};
 use image::metadata::Orientation;
-use image::{DynamicImage, GenericImageView, ImageBuffer, ImageDecoder, ImageFormat, ImageReader, Limits, Luma, Pixel, Rgb, RgbaImage};
+use image::{
+    DynamicImage, GenericImageView, ImageBuffer, ImageDecoder, ImageFormat, ImageReader, Limits, Luma, Pixel, Rgb, RgbImage, RgbaImage,
+};
 
 use super::PictureError;
 use super::inspect::{webp_exif, webp_profile};
-use super::profile::{MAX_PROFILE, Profile, grey_to_srgb};
-use super::strict_jpeg::decode_strictly;
+use super::profile::{MAX_PROFILE, Profile, grey_to_srgb, print_to_srgb, print_to_srgb_plainly};
+use super::strict_jpeg::{Jpeg, decode_strictly};
 use atelier_core::canvas::{AreaFill, Borders, Mask, StartFit, border_mask, extend_picture, fill_area};
-use atelier_core::recipe::{FineColours, ImageSource, Rgb8, Samples};
+use atelier_core::recipe::{FineColours, ImageSource, PrintConversion, Rgb8, Samples};
 
 /// The longest side of a picture in pixels.
 pub const MAX_SIDE: u32 = 16_384;
@@ -75,7 +77,8 @@ pub fn read_rgba_image(source: &ImageSource) -> Result<RgbaPixels, PictureError>
         }
         ImageSource::File(path) => {
             let decoded = decode(path)?;
-            let lost = decoded.colours().parts();
+            let mut lost = decoded.colours().parts();
+            lost.extend(decoded.from_print.map(|_| "CMYK colours".to_owned()));
             let image = decoded.into_srgb();
             if image.width() == 0 || image.height() == 0 {
                 return Err(PictureError::Empty);
@@ -209,13 +212,15 @@ pub(crate) struct Decoded {
     pub(crate) image: DynamicImage,
     /// Its ICC profile, of whatever kind.
     profile: Option<Vec<u8>>,
+    /// Where its file has colours of print, how they became the image's.
+    from_print: Option<PrintConversion>,
 }
 
 impl Decoded {
     /// Eight bits of sRGB.
     fn into_srgb(self) -> RgbaImage {
         let is_grey = matches!(self.image.color().channel_count(), 1 | 2);
-        let Self { image, profile } = self;
+        let Self { image, profile, from_print: _ } = self;
         let mut rgba = image.into_rgba8();
         let Some(profile) = profile else { return rgba };
         let mut colours: Vec<u8> = rgba.pixels().flat_map(|pixel| [pixel.0[0], pixel.0[1], pixel.0[2]]).collect();
@@ -241,13 +246,14 @@ impl Decoded {
         let colour = self.image.color();
         let is_deep = colour.bytes_per_pixel() > colour.channel_count();
         let read = self.profile.as_deref().and_then(Profile::read);
-        // Grey is brought to sRGB; of other colours, such as those of prints, the profile is lost.
+        // Grey is brought to sRGB; of other colours the profile is lost.
         let is_lost = self.profile.is_some() && read.is_none() && colour.has_color();
         FineColours {
             samples: if is_deep { Samples::Sixteen(Vec::new()) } else { Samples::Eight(Vec::new()) },
             has_alpha: false,
             is_beyond_srgb: is_lost || read.as_ref().is_some_and(|profile| profile.to_srgb().is_some()),
             profile: self.profile.clone().filter(|_| read.is_some()),
+            from_print: self.from_print,
         }
     }
 
@@ -255,7 +261,8 @@ impl Decoded {
     fn fine(&self) -> Option<FineColours> {
         let colours = self.colours();
         let is_deep = matches!(colours.samples, Samples::Sixteen(_));
-        if !is_deep && colours.profile.is_none() && !colours.is_beyond_srgb && !self.image.color().has_alpha() {
+        let is_more = colours.profile.is_some() || colours.is_beyond_srgb || colours.from_print.is_some();
+        if !is_deep && !is_more && !self.image.color().has_alpha() {
             return None;
         }
         let (samples, has_alpha) = if is_deep {
@@ -267,8 +274,7 @@ impl Decoded {
             let has_alpha = pixels.pixels().any(|pixel| pixel.0[3] < u8::MAX);
             (Samples::Eight(pixels.into_raw()), has_alpha)
         };
-        let is_fine = is_deep || has_alpha || colours.profile.is_some() || colours.is_beyond_srgb;
-        is_fine.then_some(FineColours { samples, has_alpha, ..colours })
+        (is_deep || has_alpha || is_more).then_some(FineColours { samples, has_alpha, ..colours })
     }
 }
 
@@ -278,16 +284,26 @@ pub(crate) fn decode(path: &Path) -> Result<Decoded, PictureError> {
         Some(ImageFormat::WebP) => webp_profile(path),
         _ => decoder.icc_profile().ok().flatten(),
     };
+    let mut profile = profile.filter(|bytes| bytes.len() <= MAX_PROFILE);
+    let mut from_print = None;
     let mut image = if format == Some(ImageFormat::Jpeg) {
         // It holds the file in memory, as the strict one will.
         drop(decoder);
         let bytes = fs::read(path).map_err(|error| PictureError::read(path, error))?;
-        decode_strictly(&bytes).map_err(|reason| PictureError::not_a_picture(path, reason))?
+        match decode_strictly(&bytes).map_err(|reason| PictureError::not_a_picture(path, reason))? {
+            Jpeg::Light(image) => image,
+            Jpeg::Inks { width, height, inks } => {
+                let by_profile = profile.take().and_then(|profile| print_to_srgb(&profile, &inks));
+                from_print = Some(if by_profile.is_some() { PrintConversion::Profile } else { PrintConversion::Plain });
+                let pixels = by_profile.unwrap_or_else(|| print_to_srgb_plainly(&inks));
+                RgbImage::from_raw(width, height, pixels).map(DynamicImage::ImageRgb8).ok_or(PictureError::Empty)?
+            }
+        }
     } else {
         DynamicImage::from_decoder(decoder).map_err(|error| refused(path, error))?
     };
     image.apply_orientation(orientation);
-    Ok(Decoded { image, profile: profile.filter(|bytes| bytes.len() <= MAX_PROFILE) })
+    Ok(Decoded { image, profile, from_print })
 }
 
 fn refused(path: &Path, error: image::ImageError) -> PictureError {

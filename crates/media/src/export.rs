@@ -34,6 +34,18 @@ pub enum ExportFormat {
 }
 
 impl ExportFormat {
+    /// The format that a file's ending asks for; `quality` is that of a JPEG.
+    #[must_use]
+    pub fn of_ending(path: &Path, quality: u8) -> Option<Self> {
+        let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+        match ending.as_str() {
+            "png" => Some(Self::Png),
+            "jpg" | "jpeg" | "jpe" | "jfif" => Some(Self::Jpeg { quality }),
+            "webp" => Some(Self::WebP),
+            _ => None,
+        }
+    }
+
     /// The ending of its files.
     #[must_use]
     pub const fn ending(self) -> &'static str {
@@ -71,6 +83,14 @@ pub fn export_bytes(source: &Path, format: ExportFormat, keeps_metadata: bool) -
     let image = read_fine_image(&ImageSource::File(source.to_owned()))?;
     let text = metadata.and_then(|it| it.parameters).filter(|text| text.len() <= MAX_EXIF_TEXT);
     encode_as(&image, format, text.as_deref())
+}
+
+/// The bytes of a picture that is in no file, without settings.
+///
+/// # Errors
+/// If it cannot be encoded: JPEG has a largest side.
+pub fn export_pixels(image: &Rgb8, format: ExportFormat) -> Result<Vec<u8>, PictureError> {
+    encode_as(image, format, None)
 }
 
 /// A picture in memory in this format; `parameters` is the text of A1111.

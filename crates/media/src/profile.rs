@@ -61,6 +61,29 @@ impl Conversion {
     }
 }
 
+/// Converts cyan, magenta, yellow and black (255 is all of an ink) by a profile of print to sRGB;
+/// `None` where it is no such profile.
+pub(crate) fn print_to_srgb(profile: &[u8], inks: &[u8]) -> Option<Vec<u8>> {
+    let profile = ColorProfile::new_from_slice(profile).ok().filter(|it| it.color_space == DataColorSpace::Cmyk)?;
+    // Four channels, whatever their names.
+    let conversion =
+        profile.create_transform_8bit(Layout::Rgba, &ColorProfile::new_srgb(), Layout::Rgb, TransformOptions::default()).ok()?;
+    let mut pixels = vec![0; inks.len() / 4 * 3];
+    for (from, to) in inks.chunks(BLOCK * 4).zip(pixels.chunks_mut(BLOCK * 3)) {
+        conversion.transform(from, to).ok()?;
+    }
+    Some(pixels)
+}
+
+/// Converts such inks as if each took its part of the light: a formula that knows no ink.
+pub(crate) fn print_to_srgb_plainly(inks: &[u8]) -> Vec<u8> {
+    let light = |ink: u8, black: u8| {
+        let product = u32::from(255 - ink) * u32::from(255 - black);
+        ((product + 127) / 255) as u8
+    };
+    inks.chunks_exact(4).flat_map(|inks| [0, 1, 2].map(|at| light(inks[at], inks[3]))).collect()
+}
+
 /// Converts grey pixels by a profile of grey to sRGB; `None` where it is no such profile.
 pub(crate) fn grey_to_srgb(profile: &[u8], grey: &[u8]) -> Option<Vec<u8>> {
     let profile = ColorProfile::new_from_slice(profile).ok().filter(|it| it.color_space == DataColorSpace::Gray)?;

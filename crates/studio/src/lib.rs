@@ -14,6 +14,7 @@ pub mod instance;
 pub mod library_service;
 pub mod log_text;
 pub mod logs;
+mod made_from;
 pub mod model_copy;
 pub mod next_recipe;
 pub mod opened_picture;

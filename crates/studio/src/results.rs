@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use atelier_core::paths;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{ImageSource, PictureInfo, Recipe, Rgb8};
 use atelier_engine::{JobId, Picture, Preview};
@@ -55,6 +56,18 @@ impl Destination {
         let batch = self.is_batch().then(|| index.batch_of(job));
         let warning = index.add(&path, None, self.parent(), batch).err();
         Ok(KeptPicture { path, warning })
+    }
+
+    /// Finds out before the work whether the pictures can be kept. Blocks.
+    ///
+    /// # Errors
+    /// Where they cannot.
+    pub fn check_place(&self) -> Result<(), PictureError> {
+        let path = match self {
+            Self::Folder { folder, .. } => folder.join("picture.png"),
+            Self::Named { path, .. } | Self::Upscaled { path, .. } => path.clone(),
+        };
+        paths::check_writable(&path).map_err(|source| PictureError::Write { path, source })
     }
 
     /// True where its job makes several pictures.

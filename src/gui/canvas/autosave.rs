@@ -1,7 +1,7 @@
 //! What is kept of a document by itself, so that it is there again after a crash. Nothing here
 //! waits.
 
-use crate::gui::canvas::state::{OpenDocument, State};
+use crate::gui::canvas::state::{KeptDocument, OpenDocument, State};
 use crate::gui::canvas::work::{self, DocumentNumber};
 use crate::gui::context::{Background, Context};
 use crate::gui::saver::{RETRY_SECS, SaveAttempt, SaveEnd};
@@ -15,8 +15,8 @@ const AUTOSAVE_SECS: f64 = 20.0;
 /// Autosaves the documents that have been changed for a while: called once a frame.
 pub(crate) fn refresh(state: &mut State, context: &Context<'_>) {
     for document in state.open_documents_mut().filter(|document| document.autosave.is_some()) {
-        let version = document.document.version();
-        if document.saver.is_due(context.egui, &version, AUTOSAVE_SECS) {
+        let kept = document.kept();
+        if document.saver.is_due(context.egui, &kept, AUTOSAVE_SECS) {
             autosave(document, context.background);
         }
     }
@@ -24,14 +24,15 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) {
 
 /// Autosaves the document now, where it has changed.
 pub(crate) fn autosave(document: &mut OpenDocument, background: &Background) {
-    let version = document.document.version();
-    let Some(path) = document.autosave.clone().filter(|_| document.saver.is_waiting(&version)) else { return };
-    let attempt = document.saver.begin(version);
+    let kept = document.kept();
+    let Some(path) = document.autosave.clone().filter(|_| document.saver.is_waiting(&kept)) else { return };
+    let home = kept.home.clone();
+    let attempt = document.saver.begin(kept);
     let content = document.document.content().clone();
     let number = document.number;
     background.run(
         Worker::Files,
-        move || work::autosave(&path, &content).inspect_err(|error| tracing::warn!("{error}")),
+        move || work::autosave(&path, &content, home.as_ref()).inspect_err(|error| tracing::warn!("{error}")),
         move |result, features, context| ended(features.canvas, number, attempt, result, context),
     );
 }
@@ -56,10 +57,10 @@ fn ended(state: &mut State, number: DocumentNumber, attempt: SaveAttempt, result
 
 /// Removes what was autosaved of a document.
 pub(crate) fn discard_autosave(document: &mut OpenDocument, context: &Context<'_>) {
-    let has_file = document.is_recovered || *document.saver.written() > 0 || document.saver.is_writing();
-    // Opened again, it is written anew.
-    document.saver.reset(0);
-    document.is_recovered = false;
+    let has_file = document.is_recovered || *document.saver.written() != KeptDocument::default() || document.saver.is_writing();
+    // Opened again, it is written anew; one of an earlier session also where nothing was changed.
+    let version = if document.is_recovered { u64::MAX } else { 0 };
+    document.saver.reset(KeptDocument { version, home: None });
     if let Some(path) = document.autosave.clone().filter(|_| has_file) {
         context.background.run_silently(Worker::Files, move || work::discard(&path));
     }

@@ -7,7 +7,7 @@ use eframe::egui::{Key, Modifiers};
 
 use crate::gui::canvas::state::State;
 use crate::gui::canvas::tool::{Tool, ToolOptions};
-use crate::gui::canvas::work::CanvasExport;
+use crate::gui::canvas::work::{CanvasExport, DocumentNumber};
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::shared::{Screen, Shared};
 use crate::gui::shortcut::Shortcut;
@@ -36,6 +36,37 @@ pub enum PointerInput {
     Release,
 }
 
+/// What can be done with an open document as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DocumentAction {
+    Save,
+    SaveAs,
+    Export(CanvasExport),
+    Close,
+}
+
+impl DocumentAction {
+    /// Those that the menu of an open document offers.
+    pub const OFFERED: [Self; 6] = [
+        Self::Save,
+        Self::SaveAs,
+        Self::Export(CanvasExport::Png),
+        Self::Export(CanvasExport::OpenRaster),
+        Self::Export(CanvasExport::Layers),
+        Self::Close,
+    ];
+
+    /// The command that does it with the document in sight.
+    const fn of_sight(self) -> Command {
+        match self {
+            Self::Save => Command::Save,
+            Self::SaveAs => Command::SaveAs,
+            Self::Export(form) => Command::Export(form),
+            Self::Close => Command::Close,
+        }
+    }
+}
+
 /// A command of the canvas.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
@@ -46,6 +77,10 @@ pub enum Command {
     Resume,
     /// Edit the next of the open documents.
     NextDocument,
+    /// Edit this open document.
+    ShowDocument(DocumentNumber),
+    /// Do something with an open document, whether it is in sight or not.
+    ForDocument(DocumentNumber, DocumentAction),
     /// Put the document away.
     Close,
     /// Open the document again that was put away last.
@@ -216,9 +251,13 @@ impl FeatureCommand for Command {
     fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::SetTool(tool) => tool.words(),
-            Self::Leave => ("Leave the canvas", "Return to pictures. The canvas is kept."),
+            Self::Leave => {
+                ("Leave the canvas", "Put the tools away and look at the picture; once more for other pictures. The canvas stays open.")
+            }
             Self::Resume => ("Go back to the canvas", "Continue with the canvas that you edited last."),
             Self::NextDocument => ("Next canvas", "Switch to the next open canvas."),
+            Self::ShowDocument(_) => ("Edit this canvas", "Go back to this open canvas."),
+            Self::ForDocument(_, action) => action.of_sight().words(),
             Self::Close => ("Close the canvas", "Close this canvas. You can reopen the canvas until Atelier is closed."),
             Self::Reopen => ("Reopen the closed canvas", "Reopen the canvas that was closed last, with its undo history."),
             Self::OpenBackup => ("Open the next canvas", "Open the newest canvas of an earlier session."),
@@ -294,6 +333,13 @@ impl FeatureCommand for Command {
         match self {
             Self::OpenBackup if state.recovery.waiting.is_empty() => return Err("There is no canvas of an earlier session."),
             Self::OpenBackup if state.recovery.reading.is_some() => return Err("A canvas is already being opened."),
+            Self::ForDocument(number, _) | Self::ShowDocument(number) if !state.open_documents().any(|it| it.number == *number) => {
+                return Err("This canvas is not open any more.");
+            }
+            Self::ForDocument(_, action) if *action != DocumentAction::Close && shared.dialog_open => {
+                return Err("A file dialog is already open.");
+            }
+            Self::OpenFile(_) | Self::ForDocument(..) | Self::ShowDocument(_) => return Ok(()),
             Self::FullScreen | Self::OpenBackup | Self::PutBackupsOff | Self::ShowBackups | Self::DismissBackups => return Ok(()),
             _ => {}
         }
@@ -302,6 +348,7 @@ impl FeatureCommand for Command {
         }
         let document = state.edited();
         let edited = document.ok_or(NONE);
+        let in_sight = state.in_sight().ok_or(NONE);
         let candidate = || edited.and_then(|it| it.shown_candidate.map(drop).ok_or("There is no candidate."));
         let no_dialog = || (!shared.dialog_open).then_some(()).ok_or("A file dialog is already open.");
         match self {
@@ -329,8 +376,8 @@ impl FeatureCommand for Command {
                 edited.and(Err("The picture is not seamless. Switch seamless tiling on first."))
             }
             Self::Open => no_dialog(),
-            Self::Save | Self::SaveAs | Self::Export(_) => edited.map(drop).and_then(|()| no_dialog()),
-            Self::OpenFile(_) => Ok(()),
+            Self::Save | Self::SaveAs | Self::Export(_) => in_sight.map(drop).and_then(|()| no_dialog()),
+            Self::Leave | Self::Close => in_sight.map(drop),
             Self::HidePanels => (document.is_some() || state.shown.is_some()).then_some(()).ok_or("There is no picture yet."),
             _ => edited.map(drop),
         }

@@ -1,11 +1,11 @@
 //! Documents: opened, put aside, gone back to, and put away.
 
 use crate::gui::canvas::autosave::{autosave, discard_autosave};
-use crate::gui::canvas::state::{OpenDocument, State};
+use crate::gui::canvas::state::{OpenDocument, ShownPicture, State};
 use crate::gui::canvas::tool::Tool;
+use crate::gui::canvas::work::DocumentNumber;
 use crate::gui::canvas::{pointer, work};
 use crate::gui::context::Context;
-use crate::gui::create::session::SessionPictureId;
 use crate::gui::shared::ErrorCard;
 use crate::gui::workers::Worker;
 use atelier_core::canvas::{Document, DocumentContent, LayerError, LayerKind, PixelRect};
@@ -24,6 +24,9 @@ pub(crate) fn take_tool(state: &mut State, tool: Tool, context: &mut Context<'_>
         prepare_layer(state, tool, context);
         return;
     }
+    if state.looked_at().is_some() {
+        return show(state, tool, context);
+    }
     let shown = state.shown.as_ref().map(|(id, _)| *id);
     let is_of_shown = |document: &OpenDocument| document.origin.is_none() || document.origin == shown;
     if state.document.as_ref().is_some_and(|document| shown.is_none() || document.origin == shown) {
@@ -36,13 +39,13 @@ pub(crate) fn take_tool(state: &mut State, tool: Tool, context: &mut Context<'_>
         return show(state, tool, context);
     }
     if let Some((id, source)) = state.shown.clone() {
-        state.opening = Some((Some(id), tool));
+        state.opening = Some((id, tool));
         context.run(
             Worker::Files,
             move || work::open_picture(&source),
             move |content, features, context| match content {
                 Ok((content, note)) => {
-                    opened(features.canvas, Some(id), content, context);
+                    opened(features.canvas, id, content, context);
                     if let Some(note) = note {
                         context.notice(note);
                     }
@@ -55,7 +58,7 @@ pub(crate) fn take_tool(state: &mut State, tool: Tool, context: &mut Context<'_>
 
 /// Shows the document in the place of the picture.
 pub(crate) fn show(state: &mut State, tool: Tool, context: &mut Context<'_>) {
-    state.is_editing = true;
+    (state.is_editing, state.is_looked_at) = (true, false);
     state.tool = tool;
     prepare_layer(state, tool, context);
 }
@@ -79,7 +82,8 @@ fn prepare_layer(state: &mut State, tool: Tool, context: &mut Context<'_>) {
             }
             change(document, context, |document| document.add_layer(LayerKind::Mask, "Mask", None).map(|_| PixelRect::default()));
         }
-        Tool::Brush if !content.current_layer().kind.is_picture() => {
+        // A layer of another kind was chosen to be painted on; a mask has a brush of its own.
+        Tool::Brush if content.current_layer().kind == LayerKind::Mask => {
             let paint = content.layers().iter().rev().find(|layer| layer.kind.is_picture() && !layer.locked && layer.visible);
             if let Some(id) = paint.map(|layer| layer.id) {
                 document.document.select_layer(id);
@@ -101,14 +105,31 @@ pub(crate) fn change(
     }
 }
 
+/// Has a layer added above the current one, with a tool in hand that paints on it.
+pub(crate) fn add_layer(state: &mut State, kind: LayerKind, context: &mut Context<'_>) {
+    let Some(document) = state.edited_mut() else { return };
+    let name = match kind {
+        LayerKind::Paint => format!("Layer {}", document.document.content().layers().len() + 1),
+        _ => kind.label().to_owned(),
+    };
+    let is_mask = kind == LayerKind::Mask;
+    change(document, context, |document| document.add_layer(kind, &name, None).map(|_| PixelRect::default()));
+    let paints = state.tool.fills() || matches!(state.tool, Tool::Brush | Tool::Mask | Tool::Eraser);
+    if is_mask {
+        state.tool = Tool::Mask;
+    } else if !paints || state.tool == Tool::Mask || state.tool == Tool::Eraser {
+        state.tool = Tool::Brush;
+    }
+}
+
 /// A picture or canvas could not be read.
 pub(crate) fn not_opened(state: &mut State, error: &PictureError, context: &mut Context<'_>) {
     state.opening = None;
     context.shared.error = Some(ErrorCard::new(error.to_string(), "The file may have been moved or deleted."));
 }
 
-/// A picture or canvas has been read.
-pub(crate) fn opened(state: &mut State, origin: Option<SessionPictureId>, content: DocumentContent, context: &mut Context<'_>) {
+/// A picture has been read.
+pub(crate) fn opened(state: &mut State, origin: ShownPicture, content: DocumentContent, context: &mut Context<'_>) {
     let tool = match state.opening.take() {
         Some((asked, tool)) if asked == origin => tool,
         // Something else was asked for meanwhile.
@@ -117,13 +138,23 @@ pub(crate) fn opened(state: &mut State, origin: Option<SessionPictureId>, conten
             return;
         }
     };
+    open_document(state, Some(origin), content, context);
+    show(state, tool, context);
+}
+
+/// Makes a content a document, in the place of the one that is edited.
+pub(crate) fn open_document<'a>(
+    state: &'a mut State,
+    origin: Option<ShownPicture>,
+    content: DocumentContent,
+    context: &mut Context<'_>,
+) -> &'a mut OpenDocument {
     park(state, context);
     state.options.suit(content.width().max(content.height()));
     let number = state.next_number;
     state.next_number += 1;
     let autosave = state.folder.as_ref().map(|folder| folder.join(format!("{:032x}.{CANVAS_ENDING}", rand::random::<u128>())));
-    state.document = Some(OpenDocument::new(number, content, origin, autosave));
-    show(state, tool, context);
+    state.document.insert(OpenDocument::new(number, content, origin, autosave))
 }
 
 /// Puts the document aside; what was changed is autosaved.
@@ -131,7 +162,7 @@ pub(crate) fn park(state: &mut State, context: &mut Context<'_>) {
     leave(state, context);
     if let Some(document) = state.document.take() {
         // One that was only looked at holds nothing of anybody's.
-        if document.document.version() > 0 || document.file.is_some() {
+        if document.document.version() > 0 || document.file.is_some() || document.is_recovered {
             state.parked.push(document.without_textures());
         }
     }
@@ -164,8 +195,29 @@ pub(crate) fn leave(state: &mut State, context: &mut Context<'_>) {
         }
         autosave(document, context.background);
     }
-    state.is_editing = false;
+    (state.is_editing, state.is_looked_at) = (false, false);
     state.renaming = None;
+}
+
+/// Shows the document as a picture, without its tools; one that is shown so already makes place for
+/// pictures.
+pub(crate) fn look_at(state: &mut State, context: &mut Context<'_>) {
+    let was_edited = state.edited().is_some();
+    leave(state, context);
+    state.is_looked_at = was_edited;
+}
+
+/// Goes on with this document.
+pub(crate) fn go_to(state: &mut State, number: DocumentNumber, context: &mut Context<'_>) {
+    let tool = state.tool;
+    if state.document.as_ref().is_some_and(|document| document.number == number) {
+        return show(state, tool, context);
+    }
+    let Some(at) = state.parked.iter().position(|document| document.number == number) else { return };
+    let document = state.parked.remove(at);
+    park(state, context);
+    state.document = Some(document);
+    show(state, tool, context);
 }
 
 /// Goes on with the next of the documents that were put aside.
@@ -179,20 +231,26 @@ pub(crate) fn next(state: &mut State, context: &mut Context<'_>) {
     show(state, state.tool, context);
 }
 
-/// Puts the document away.
-pub(crate) fn close(state: &mut State, context: &mut Context<'_>) {
-    state.is_editing = false;
-    state.renaming = None;
-    if let Some(mut document) = state.document.take() {
+/// Puts a document away.
+pub(crate) fn close(state: &mut State, number: DocumentNumber, context: &mut Context<'_>) {
+    let is_current = state.document.as_ref().is_some_and(|document| document.number == number);
+    let document = if is_current {
+        (state.is_editing, state.is_looked_at) = (false, false);
+        state.renaming = None;
+        let next = state.parked.pop();
+        std::mem::replace(&mut state.document, next)
+    } else {
+        state.parked.iter().position(|document| document.number == number).map(|at| state.parked.remove(at))
+    };
+    if let Some(mut document) = document {
         discard_autosave(&mut document, context);
-        if document.document.version() > 0 || document.file.is_some() {
+        if document.document.version() > 0 || document.file.is_some() || document.is_recovered {
             document.runs.clear();
             document.wanted_parts.clear();
             document.gesture = None;
             state.closed.push(document.without_textures());
         }
     }
-    state.document = state.parked.pop();
     limit_bytes(&mut state.parked, &mut state.closed, MAX_BYTES_ASIDE);
 }
 

@@ -6,30 +6,30 @@ use atelier_media::canvas_file::CANVAS_ENDING;
 
 use crate::gui::canvas::documents;
 use crate::gui::canvas::state::State;
-use crate::gui::canvas::work::{self, CanvasExport};
+use crate::gui::canvas::work::{self, CanvasExport, DocumentNumber};
 use crate::gui::context::Context;
 use crate::gui::dialog::FileDialog;
 use crate::gui::features::Features;
-use crate::gui::shared::ErrorCard;
+use crate::gui::shared::{ErrorCard, Screen};
 use crate::gui::workers::Worker;
 
-/// Writes the document to its file, or asks where to.
-pub(crate) fn save(state: &State, context: &mut Context<'_>) {
-    match state.edited().and_then(|document| document.file.clone()) {
-        Some(path) => save_to(state, path, context),
-        None => save_as(context),
+/// Writes a document to its file, or asks where to.
+pub(crate) fn save(state: &mut State, number: DocumentNumber, context: &mut Context<'_>) {
+    match state.open_document_mut(number).and_then(|document| document.file.clone()) {
+        Some(path) => save_to(state, number, path, context),
+        None => save_as(number, context),
     }
 }
 
-/// Asks where to write the document.
-pub(crate) fn save_as(context: &mut Context<'_>) {
+/// Asks where to write a document.
+pub(crate) fn save_as(number: DocumentNumber, context: &mut Context<'_>) {
     let dialog = FileDialog::target("Save canvas as", "Canvas.atelier").filter("Canvas", &[CANVAS_ENDING]);
-    choose(dialog, context, |path, features, context| save_to(features.canvas, path, context));
+    choose(dialog, context, move |path, features, context| save_to(features.canvas, number, path, context));
 }
 
-fn save_to(state: &State, path: PathBuf, context: &Context<'_>) {
-    let Some(document) = state.edited() else { return };
-    let (number, version, content) = (document.number, document.document.version(), document.document.content().clone());
+fn save_to(state: &mut State, number: DocumentNumber, path: PathBuf, context: &Context<'_>) {
+    let Some(document) = state.open_document_mut(number) else { return };
+    let (version, content) = (document.document.version(), document.document.content().clone());
     context.run(
         Worker::Files,
         move || work::save(&path, &content),
@@ -48,18 +48,18 @@ fn save_to(state: &State, path: PathBuf, context: &Context<'_>) {
     );
 }
 
-/// Asks where to export to.
-pub(crate) fn export(export: CanvasExport, context: &mut Context<'_>) {
+/// Asks where to export a document to.
+pub(crate) fn export(number: DocumentNumber, export: CanvasExport, context: &mut Context<'_>) {
     let dialog = match export {
         CanvasExport::Png => FileDialog::target("Export as PNG", "Canvas.png").filter("PNG picture", &["png"]),
         CanvasExport::OpenRaster => FileDialog::target("Export as OpenRaster", "Canvas.ora").filter("OpenRaster", &["ora"]),
         CanvasExport::Layers => FileDialog::folder("Choose the folder for the layers"),
     };
-    choose(dialog, context, move |path, features, context| export_to(features.canvas, export, path, context));
+    choose(dialog, context, move |path, features, context| export_to(features.canvas, number, export, path, context));
 }
 
-fn export_to(state: &State, export: CanvasExport, path: PathBuf, context: &Context<'_>) {
-    let Some(content) = state.edited().map(|document| document.document.content().clone()) else { return };
+fn export_to(state: &mut State, number: DocumentNumber, export: CanvasExport, path: PathBuf, context: &Context<'_>) {
+    let Some(content) = state.open_document_mut(number).map(|document| document.document.content().clone()) else { return };
     context.run(
         Worker::Files,
         move || work::export(export, &path, &content),
@@ -79,18 +79,22 @@ pub(crate) fn choose_canvas(context: &mut Context<'_>) {
     choose(dialog, context, |path, features, context| open(features.canvas, path, context));
 }
 
-/// Opens a canvas of a file.
-pub(crate) fn open(state: &mut State, path: PathBuf, context: &Context<'_>) {
-    state.opening = Some((None, state.tool));
+/// Opens a canvas of a file; one that is open already is shown.
+pub(crate) fn open(state: &mut State, path: PathBuf, context: &mut Context<'_>) {
+    context.shared.screen = Screen::Create;
+    let open = state.open_documents().find(|document| document.file.as_ref() == Some(&path)).map(|document| document.number);
+    if let Some(number) = open {
+        return documents::go_to(state, number, context);
+    }
     context.run(
         Worker::Files,
         move || (work::open(&path), path),
         |(content, path), features, context| match content {
             Ok(content) => {
-                documents::opened(features.canvas, None, content, context);
-                if let Some(document) = features.canvas.edited_mut() {
-                    document.file = Some(path);
-                }
+                let tool = features.canvas.tool;
+                let document = documents::open_document(features.canvas, None, content, context);
+                (document.file, document.version_in_file) = (Some(path), Some(document.document.version()));
+                documents::show(features.canvas, tool, context);
             }
             Err(error) => documents::not_opened(features.canvas, &error, context),
         },

@@ -8,6 +8,7 @@ pub mod command;
 mod documents;
 mod files;
 pub(crate) mod generate;
+pub mod looks;
 mod pointer;
 mod recovery;
 pub mod recovery_state;

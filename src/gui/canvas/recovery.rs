@@ -4,12 +4,13 @@
 use std::path::PathBuf;
 
 use crate::gui::canvas::documents;
-use crate::gui::canvas::state::{OpenDocument, State};
+use crate::gui::canvas::state::{KeptDocument, OpenDocument, State};
 use crate::gui::canvas::work;
 use crate::gui::context::Context;
 use crate::gui::shared::Screen;
 use crate::gui::workers::Worker;
 use atelier_core::canvas::DocumentContent;
+use atelier_media::canvas_file::CanvasHome;
 use atelier_studio::canvas_backups::Waiting;
 
 /// Looks for canvases of earlier sessions.
@@ -51,10 +52,10 @@ fn read_next(state: &mut State, by_itself: bool, context: &Context<'_>) {
 }
 
 /// A canvas of an earlier session was read, or not.
-fn read(state: &mut State, path: PathBuf, content: Result<DocumentContent, String>, context: &mut Context<'_>) {
+fn read(state: &mut State, path: PathBuf, content: Result<(DocumentContent, Option<CanvasHome>), String>, context: &mut Context<'_>) {
     let Some((_, by_itself)) = state.recovery.reading.take_if(|(reading, _)| *reading == path) else { return };
-    let content = match content {
-        Ok(content) => content,
+    let (content, home) = match content {
+        Ok(read) => read,
         Err(reason) => {
             state.recovery.problems.push((path, reason));
             return read_next(state, by_itself, context);
@@ -64,6 +65,10 @@ fn read(state: &mut State, path: PathBuf, content: Result<DocumentContent, Strin
     state.next_number += 1;
     let mut document = OpenDocument::new(number, content, None, Some(path));
     document.is_recovered = true;
+    if let Some(CanvasHome { file, is_unchanged }) = home.clone() {
+        (document.file, document.version_in_file) = (Some(file), is_unchanged.then_some(0));
+    }
+    document.saver.reset(KeptDocument { version: 0, home });
     if !by_itself {
         documents::park(state, context);
         state.document = Some(document);

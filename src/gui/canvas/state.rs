@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use eframe::egui::{Vec2, vec2};
 
 use crate::gui::canvas::candidate::{Candidate, CandidateRun, SeedUse};
+use crate::gui::canvas::looks::DocumentLooks;
 use crate::gui::canvas::recovery_state::Recovery;
 use crate::gui::canvas::surface::Surface;
 use crate::gui::canvas::tool::{Tool, ToolOptions};
@@ -15,6 +16,8 @@ use crate::gui::saver::Saver;
 use atelier_core::canvas::{Document, DocumentContent, LayerId, LayerKind, PixelRect, Stroke, StrokePoint};
 use atelier_core::paths::Paths;
 use atelier_core::recipe::ImageSource;
+use atelier_engine::JobId;
+use atelier_media::canvas_file::CanvasHome;
 
 /// State of the canvas.
 #[derive(Default)]
@@ -27,8 +30,10 @@ pub struct State {
     pub closed: Vec<OpenDocument>,
     /// True while the document is shown in the place of the picture.
     pub is_editing: bool,
+    /// The document is shown as a picture, without its tools: it was left.
+    pub is_looked_at: bool,
     /// The picture that Create shows.
-    pub shown: Option<(SessionPictureId, ImageSource)>,
+    pub shown: Option<(ShownPicture, ImageSource)>,
     pub tool: Tool,
     /// Settings of the tools.
     pub options: ToolOptions,
@@ -45,7 +50,7 @@ pub struct State {
     /// The layer whose name is being typed.
     pub renaming: Option<(LayerId, String)>,
     /// A picture or canvas is being read; it is edited with this tool.
-    pub(crate) opening: Option<(Option<SessionPictureId>, Tool)>,
+    pub(crate) opening: Option<(ShownPicture, Tool)>,
     /// Canvases of earlier sessions.
     pub recovery: Recovery,
     /// Folder of autosaved canvases; `None` keeps none.
@@ -58,10 +63,12 @@ pub struct OpenDocument {
     pub number: DocumentNumber,
     pub document: Document,
     /// The picture that it began with.
-    pub origin: Option<SessionPictureId>,
+    pub origin: Option<ShownPicture>,
     /// Its file, where the person has given it one.
     pub file: Option<PathBuf>,
     pub surface: Surface,
+    /// Small looks of it and of its layers.
+    pub looks: DocumentLooks,
     /// What the pointer is doing.
     pub gesture: Option<Gesture>,
     /// What would be generated, as of the version it names.
@@ -90,25 +97,37 @@ pub struct OpenDocument {
     pub(crate) last_point: Option<StrokePoint>,
     /// Its file in the folder of autosaves.
     pub(crate) autosave: Option<PathBuf>,
-    /// Which version is in that file.
-    pub(crate) saver: Saver<u64>,
+    /// What is in that file.
+    pub(crate) saver: Saver<KeptDocument>,
     /// The version that its own file holds; `None` where this window has not written it.
     pub(crate) version_in_file: Option<u64>,
 }
 
+/// A picture that Create shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShownPicture {
+    /// One of this session.
+    Session(SessionPictureId),
+    /// The live picture of this job.
+    Live(JobId),
+}
+
+/// What tells the states of an autosaved document apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct KeptDocument {
+    pub(crate) version: u64,
+    pub(crate) home: Option<CanvasHome>,
+}
+
 impl OpenDocument {
-    pub(crate) fn new(
-        number: DocumentNumber,
-        content: DocumentContent,
-        origin: Option<SessionPictureId>,
-        autosave: Option<PathBuf>,
-    ) -> Self {
+    pub(crate) fn new(number: DocumentNumber, content: DocumentContent, origin: Option<ShownPicture>, autosave: Option<PathBuf>) -> Self {
         Self {
             number,
             document: Document::new(content),
             origin,
             file: None,
             surface: Surface::default(),
+            looks: DocumentLooks::default(),
             gesture: None,
             analysis: None,
             crop: None,
@@ -123,7 +142,7 @@ impl OpenDocument {
             is_recovered: false,
             last_point: None,
             autosave,
-            saver: Saver::new(0),
+            saver: Saver::new(KeptDocument::default()),
             version_in_file: None,
         }
     }
@@ -133,10 +152,34 @@ impl OpenDocument {
         Self { surface: Surface::default(), ..self }
     }
 
-    /// True where something was painted that is in no file.
+    /// True where something was painted that is in no file, not even a backup.
     pub(crate) fn is_unsaved(&self) -> bool {
         let version = self.document.version();
-        self.saver.is_unsaved(&version) && self.version_in_file != Some(version)
+        self.saver.written().version != version && self.version_in_file != Some(version)
+    }
+
+    /// True where its own file does not hold what it is now; one without a file has something to be
+    /// saved once something was painted.
+    #[must_use]
+    pub fn has_changes(&self) -> bool {
+        let version = self.document.version();
+        self.version_in_file != Some(version) && (version > 0 || self.is_recovered)
+    }
+
+    /// Its file's name without the ending, where it has one.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let stem = self.file.as_ref().and_then(|file| file.file_stem());
+        stem.map_or_else(|| "Canvas".to_owned(), |stem| stem.to_string_lossy().into_owned())
+    }
+
+    /// What a backup of it holds now.
+    pub(crate) fn kept(&self) -> KeptDocument {
+        let version = self.document.version();
+        // A name that is no text cannot be written down.
+        let file = self.file.as_ref().filter(|file| file.to_str().is_some());
+        let home = |file: &PathBuf| CanvasHome { file: file.clone(), is_unchanged: self.version_in_file == Some(version) };
+        KeptDocument { version, home: file.map(home) }
     }
 
     /// The part that the model will see, where a part is generated.
@@ -309,10 +352,35 @@ impl State {
         self.document.iter_mut().chain(&mut self.parked)
     }
 
+    /// The document that is shown as a picture, because it was left.
+    #[must_use]
+    pub fn looked_at(&self) -> Option<&OpenDocument> {
+        self.document.as_ref().filter(|_| self.is_looked_at && !self.is_editing)
+    }
+
+    /// The document in sight, whether it is edited or only looked at.
+    #[must_use]
+    pub fn in_sight(&self) -> Option<&OpenDocument> {
+        self.edited().or_else(|| self.looked_at())
+    }
+
+    /// The document in sight, to be changed.
+    pub(crate) fn in_sight_mut(&mut self) -> Option<&mut OpenDocument> {
+        self.document.as_mut().filter(|_| self.is_editing || self.is_looked_at)
+    }
+
+    /// The open documents in the order in which they were opened.
+    #[must_use]
+    pub fn in_order(&self) -> Vec<&OpenDocument> {
+        let mut all: Vec<&OpenDocument> = self.open_documents().collect();
+        all.sort_by_key(|document| document.number);
+        all
+    }
+
     /// Size of the document that is shown, in pixels.
     #[must_use]
     pub fn shown_size_px(&self) -> Option<Vec2> {
-        self.edited().map(|it| vec2(it.document.content().width() as f32, it.document.content().height() as f32))
+        self.in_sight().map(|it| vec2(it.document.content().width() as f32, it.document.content().height() as f32))
     }
 
     /// What Generate does, where a document is shown.

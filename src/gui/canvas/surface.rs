@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use eframe::egui::{Color32, ColorImage, Context, TextureFilter, TextureHandle, TextureOptions};
+use eframe::egui::{Color32, ColorImage, Context, TextureHandle};
 
+use crate::gui::viewport;
 use atelier_core::canvas::{DocumentContent, LayerChoice, PixelRect, TILE_SIDE};
 
 /// Side of a texture in pixels.
@@ -22,6 +23,10 @@ pub struct Surface {
     textures: Vec<TextureHandle>,
     /// What is to be composed anew, by the tile's row and column.
     dirty: BTreeMap<(u32, u32), PixelRect>,
+    /// The layers that it shows.
+    choice: LayerChoice,
+    /// Its pixels are shown as squares.
+    shows_pixels: bool,
     /// Pixels that were sent so far.
     pub sent_pixels: u64,
 }
@@ -44,9 +49,21 @@ impl Surface {
         }
     }
 
+    /// Shows pixels as squares, or smoothly.
+    pub(crate) fn show_pixels(&mut self, shows_pixels: bool) {
+        if self.shows_pixels != shows_pixels {
+            self.shows_pixels = shows_pixels;
+            self.textures.iter().for_each(|texture| viewport::set_filter(texture, shows_pixels));
+        }
+    }
+
     /// Composes what has changed and sends it, for some milliseconds; the rest follows in the next
     /// frames. True once nothing is left.
-    pub(crate) fn refresh(&mut self, context: &Context, content: &DocumentContent) -> bool {
+    pub(crate) fn refresh(&mut self, context: &Context, content: &DocumentContent, choice: LayerChoice) -> bool {
+        if choice != self.choice {
+            self.choice = choice;
+            self.mark(PixelRect::of_size(self.width, self.height));
+        }
         if (self.width, self.height) != (content.width(), content.height()) {
             self.resize(context, content.width(), content.height());
         }
@@ -63,24 +80,25 @@ impl Surface {
     fn resize(&mut self, context: &Context, width: u32, height: u32) {
         (self.width, self.height) = (width, height);
         self.dirty.clear();
+        let options = viewport::texture_options(self.shows_pixels);
         self.textures = self
             .cells()
             .map(|cell| {
                 let blank = ColorImage::filled([cell.width as usize, cell.height as usize], Color32::TRANSPARENT);
-                context.load_texture("canvas", blank, options())
+                context.load_texture("canvas", blank, options)
             })
             .collect();
         self.mark(PixelRect::of_size(width, height));
     }
 
     fn send(&mut self, content: &DocumentContent, rect: PixelRect) {
-        let pixels = content.compose(rect, LayerChoice::Visible);
+        let pixels = content.compose(rect, self.choice);
         let image = ColorImage::from_rgba_unmultiplied([rect.width as usize, rect.height as usize], &pixels);
         let (column, row) = (rect.left as u32 / TEXTURE_SIDE, rect.top as u32 / TEXTURE_SIDE);
         let at = [(rect.left as u32 % TEXTURE_SIDE) as usize, (rect.top as u32 % TEXTURE_SIDE) as usize];
         let index = (row * self.width.div_ceil(TEXTURE_SIDE) + column) as usize;
         if let Some(texture) = self.textures.get_mut(index) {
-            texture.set_partial(at, image, options());
+            texture.set_partial(at, image, viewport::texture_options(self.shows_pixels));
             self.sent_pixels += rect.area();
         }
     }
@@ -104,10 +122,6 @@ impl Surface {
     }
 }
 
-fn options() -> TextureOptions {
-    TextureOptions { mipmap_mode: Some(TextureFilter::Linear), magnification: TextureFilter::Nearest, ..TextureOptions::LINEAR }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,15 +132,15 @@ mod tests {
         let context = Context::default();
         let content = DocumentContent::new("a", TileImage::new(1300, 700)).unwrap();
         let mut surface = Surface::default();
-        while !surface.refresh(&context, &content) {}
+        while !surface.refresh(&context, &content, LayerChoice::Visible) {}
         assert_eq!((surface.sent_pixels, surface.parts().count()), (1300 * 700, 2));
         let rect = PixelRect { left: 1000, top: 250, width: 40, height: 12 };
         surface.mark(rect);
         surface.mark(rect);
-        while !surface.refresh(&context, &content) {}
+        while !surface.refresh(&context, &content, LayerChoice::Visible) {}
         assert_eq!(surface.sent_pixels, 1300 * 700 + rect.area());
         surface.mark(PixelRect { left: -50, top: 690, width: 60, height: 60 });
-        while !surface.refresh(&context, &content) {}
+        while !surface.refresh(&context, &content, LayerChoice::Visible) {}
         assert_eq!(surface.sent_pixels, 1300 * 700 + rect.area() + 100);
     }
 }

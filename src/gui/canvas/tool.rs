@@ -125,7 +125,7 @@ impl ToolOptions {
         match self.strength {
             strength if strength < 0.35 => "Touch up",
             strength if strength < 0.65 => "Rework",
-            strength if strength < 0.95 => "New",
+            strength if strength < 0.95 => "Redraw",
             _ => "Replace",
         }
     }

@@ -4,14 +4,15 @@ use std::f32::consts::TAU;
 
 use eframe::egui::ViewportCommand;
 
-use crate::gui::canvas::command::Command;
+use crate::gui::canvas::command::{Command, DocumentAction};
 use crate::gui::canvas::documents::{self, change};
-use crate::gui::canvas::state::{Gesture, OpenDocument, State};
-use crate::gui::canvas::{autosave, candidates, files, generate, pointer, recovery};
+use crate::gui::canvas::state::{Gesture, OpenDocument, ShownPicture, State};
+use crate::gui::canvas::work::DocumentNumber;
+use crate::gui::canvas::{autosave, candidates, files, generate, looks, pointer, recovery};
 use crate::gui::context::{Background, Context};
-use crate::gui::create::session::SessionPictureId;
-use atelier_core::canvas::{BRUSH_SIZES, DocumentEdit, Ink, LayerId, LayerKind, PixelRect, Shape};
-use atelier_core::recipe::ImageSource;
+use atelier_core::canvas::{BRUSH_SIZES, DocumentEdit, Ink, LayerChoice, LayerId, LayerKind, PixelRect, Shape};
+use atelier_core::recipe::{ImageSource, Recipe};
+use atelier_engine::JobId;
 
 /// Factor of one press of a key for the size of the brush.
 const SIZE_STEP: f32 = 1.25;
@@ -27,12 +28,14 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::Leave => {
             let is_drawing = state.edited_mut().is_some_and(pointer::cancel);
             if !is_drawing {
-                documents::leave(state, context);
+                documents::look_at(state, context);
             }
         }
         Command::Resume => documents::show(state, state.tool, context),
         Command::NextDocument => documents::next(state, context),
-        Command::Close => documents::close(state, context),
+        Command::ShowDocument(number) => documents::go_to(state, number, context),
+        Command::Close => for_document(state, DocumentAction::Close, context),
+        Command::ForDocument(number, action) => document_action(state, number, action, context),
         Command::Reopen => documents::reopen(state, context),
         Command::OpenBackup => recovery::open_next(state, context),
         Command::PutBackupsOff => state.recovery.is_offered = false,
@@ -62,9 +65,10 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::GenerateRegions => generate::generate_regions(state, context),
         Command::Open => files::choose_canvas(context),
         Command::OpenFile(path) => files::open(state, path, context),
-        Command::Save => files::save(state, context),
-        Command::SaveAs => files::save_as(context),
-        Command::Export(form) => files::export(form, context),
+        Command::Save => for_document(state, DocumentAction::Save, context),
+        Command::SaveAs => for_document(state, DocumentAction::SaveAs, context),
+        Command::Export(form) => for_document(state, DocumentAction::Export(form), context),
+        Command::AddLayer(kind) => documents::add_layer(state, kind, context),
         Command::HidePanels => state.hides_panels = !state.hides_panels,
         Command::FullScreen => {
             let is_full = context.egui.input(|input| input.viewport().fullscreen) == Some(true);
@@ -79,6 +83,22 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
     refresh_surface(state, context);
 }
 
+/// Does something with the document in sight.
+fn for_document(state: &mut State, action: DocumentAction, context: &mut Context<'_>) {
+    if let Some(number) = state.in_sight().map(|document| document.number) {
+        document_action(state, number, action, context);
+    }
+}
+
+fn document_action(state: &mut State, number: DocumentNumber, action: DocumentAction, context: &mut Context<'_>) {
+    match action {
+        DocumentAction::Save => files::save(state, number, context),
+        DocumentAction::SaveAs => files::save_as(number, context),
+        DocumentAction::Export(form) => files::export(number, form, context),
+        DocumentAction::Close => documents::close(state, number, context),
+    }
+}
+
 /// Carries out a command that changes the document alone.
 fn update_document(document: &mut OpenDocument, command: Command, context: &mut Context<'_>) {
     let current = document.document.content().current();
@@ -90,13 +110,6 @@ fn update_document(document: &mut OpenDocument, command: Command, context: &mut 
             }
             let dirty = if command == Command::Undo { document.document.undo() } else { document.document.redo() };
             document.surface.mark(dirty.unwrap_or_default());
-        }
-        Command::AddLayer(kind) => {
-            let name = match kind {
-                LayerKind::Paint => format!("Layer {}", document.document.content().layers().len() + 1),
-                _ => kind.label().to_owned(),
-            };
-            change(document, context, |document| document.add_layer(kind, &name, None).map(|_| PixelRect::default()));
         }
         Command::SetKind(kind) => change(document, context, |document| document.set_kind(current, kind)),
         Command::SetWords(id, words) => change(document, context, |document| document.set_words(id, &words)),
@@ -161,26 +174,49 @@ fn move_layer(document: &mut OpenDocument, id: LayerId, by: isize, context: &mut
     }
 }
 
+/// Create shows a picture, because a person chose it or asked for it: the canvas makes place.
+pub(crate) fn picture_chosen(state: &mut State, context: &mut Context<'_>) {
+    documents::leave(state, context);
+}
+
+/// A job has begun: the picture of one that no canvas asked for is what a person waits for.
+pub(crate) fn job_began(state: &mut State, job: JobId, recipe: &Recipe) {
+    if !state.open_documents().any(|document| candidates::asked_for(document, job, recipe)) {
+        state.is_looked_at = false;
+    }
+}
+
 /// Follows what happened in other features and threads: called once a frame. `follows`: Create
-/// shows the newest picture.
-pub(crate) fn refresh(state: &mut State, shown: Option<(SessionPictureId, ImageSource)>, follows: bool, context: &mut Context<'_>) {
+/// shows the newest picture. `shows_pixels`: it is so near that pixels are squares.
+pub(crate) fn refresh(
+    state: &mut State,
+    shown: Option<(ShownPicture, ImageSource)>,
+    follows: bool,
+    shows_pixels: bool,
+    context: &mut Context<'_>,
+) {
     let before = std::mem::replace(&mut state.shown, shown);
-    let id = |shown: &Option<(SessionPictureId, ImageSource)>| shown.as_ref().map(|(id, _)| *id);
+    let id = |shown: &Option<(ShownPicture, ImageSource)>| shown.as_ref().map(|(id, _)| *id);
     // A person who chooses a picture wants to see it; one that was just made does not push the
     // canvas aside.
-    if state.is_editing && !follows && id(&before) != id(&state.shown) {
+    if state.in_sight().is_some() && !follows && id(&before) != id(&state.shown) {
         documents::leave(state, context);
+    }
+    if let Some(document) = state.in_sight_mut() {
+        document.surface.show_pixels(shows_pixels);
     }
     generate::refresh(state, context);
     autosave::refresh(state, context);
+    looks::refresh(state, context);
     refresh_surface(state, context);
 }
 
 /// Sends what has changed to the graphics card.
 fn refresh_surface(state: &mut State, context: &Context<'_>) {
-    if let Some(document) = state.edited_mut()
-        && !document.surface.refresh(context.egui, document.document.content())
-    {
+    // One that is looked at shows its picture, without masks and what else guides the model.
+    let choice = if state.is_editing { LayerChoice::Visible } else { LayerChoice::Picture };
+    let Some(document) = state.in_sight_mut() else { return };
+    if !document.surface.refresh(context.egui, document.document.content(), choice) {
         context.egui.request_repaint();
     }
 }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use eframe::egui::ColorImage;
 
+use crate::gui::canvas::looks::PreparedLooks;
 use crate::gui::pixels;
 use atelier_core::canvas::{
-    AreaSettings, Borders, DocumentContent, LayerId, Mask, ModelSizes, PixelRect, TileImage, borders_of, crop_picture, plan_crop,
-    plan_outpaint,
+    AreaSettings, Borders, DocumentContent, LayerChoice, LayerId, Mask, ModelSizes, PixelRect, TileImage, borders_of, crop_picture,
+    plan_crop, plan_outpaint,
 };
 use atelier_core::owner_only;
 use atelier_core::paths::{self, Paths};
@@ -17,7 +18,8 @@ use atelier_core::reading::ReadingMarks;
 use atelier_core::recipe::{ImageSource, Rgb8};
 use atelier_core::sentences::list;
 use atelier_media::canvas_file::{
-    CANVAS_ENDING, read_canvas, write_canvas, write_composition, write_layers, write_open_raster, write_private_canvas,
+    CANVAS_ENDING, CanvasHome, read_backup as read_canvas_backup, read_canvas, write_backup, write_canvas, write_composition, write_layers,
+    write_open_raster,
 };
 use atelier_media::{PictureError, RgbaPixels};
 use atelier_studio::canvas_backups::{self, Waiting};
@@ -187,6 +189,15 @@ pub(crate) fn analyse(basis: AnalysisBasis, content: &DocumentContent) -> Analys
     Analysis { basis, picture, mask: mask.map(Arc::new), mask_picture, masked, uncovered, crop, control, references, extension }
 }
 
+/// Small looks of a document and of its layers.
+pub(crate) fn small_looks(content: &DocumentContent) -> PreparedLooks {
+    let small = content.reduced(pixels::THUMBNAIL_PX as u32);
+    let size = [small.width() as usize, small.height() as usize];
+    let image = |pixels: &[u8]| ColorImage::from_rgba_unmultiplied(size, pixels);
+    let layers = small.layers().iter().map(|layer| (layer.id, image(&layer.pixels.read(small.bounds())))).collect();
+    PreparedLooks { whole: image(&small.compose(small.bounds(), LayerChoice::Picture)), layers }
+}
+
 /// Makes a picture the first layer of a document. The sentence is on what it loses there.
 pub(crate) fn open_picture(source: &ImageSource) -> Result<(DocumentContent, Option<String>), PictureError> {
     let RgbaPixels { width, height, samples, lost } = atelier_media::read_rgba_image(source)?;
@@ -222,12 +233,12 @@ pub(crate) fn export(export: CanvasExport, path: &Path, content: &DocumentConten
     }
 }
 
-/// Writes what is autosaved.
-pub(crate) fn autosave(path: &Path, content: &DocumentContent) -> Result<(), PictureError> {
+/// Writes what is autosaved, with the person's own file of it.
+pub(crate) fn autosave(path: &Path, content: &DocumentContent, home: Option<&CanvasHome>) -> Result<(), PictureError> {
     if let Some(folder) = path.parent() {
         owner_only::ensure_folder(folder).map_err(|source| PictureError::Write { path: folder.to_owned(), source })?;
     }
-    write_private_canvas(path, content)
+    write_backup(path, content, home)
 }
 
 /// Moves an autosaved canvas to the system's trash.
@@ -254,9 +265,9 @@ fn with_ending(path: &Path, ending: &str) -> PathBuf {
 }
 
 /// Reads a canvas that nobody asked for by name: one that ended the program is left out.
-pub(crate) fn read_backup(paths: &Paths, path: &Path) -> Result<DocumentContent, String> {
+pub(crate) fn read_backup(paths: &Paths, path: &Path) -> Result<(DocumentContent, Option<CanvasHome>), String> {
     let marks = ReadingMarks::open(&paths.reading_marks());
-    let read = marks.read(path, || read_canvas(path)).map_err(|error| error.to_string());
+    let read = marks.read(path, || read_canvas_backup(path)).map_err(|error| error.to_string());
     let content = read.and_then(|read| read.map_err(|error| error.cause()));
     content.inspect_err(|error| tracing::warn!("{} could not be read: {error}", path.display()))
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::gui::canvas;
 use crate::gui::context::Context;
 use crate::gui::create::work;
 use crate::gui::guides::update::start_from;
@@ -65,6 +66,7 @@ pub(crate) fn identified(files: Vec<(PathBuf, FileKind)>, context: &mut Context<
             }
             // A person who adds model files chose it among them.
             FileKind::Picture => start_from(ImageSource::File(path), context),
+            FileKind::Canvas => context.follow_up(canvas::Command::OpenFile(path)),
             FileKind::Unknown if context.shared.unplaced.contains(&path) => {}
             FileKind::Unknown => context.shared.unplaced.push(path),
             FileKind::Unsupported => lines.push(format!("{} is neither a model nor a picture.", name(&path))),

@@ -9,7 +9,9 @@ use eframe::egui::{ColorImage, Key, Modifiers};
 use crate::gui::create::dropped::DroppedUse;
 use crate::gui::create::larger::UpscaleMethod;
 use crate::gui::create::panel_setting::{PANEL_SETTINGS, PanelSetting};
+use crate::gui::create::saving::SaveDialog;
 use crate::gui::create::session::SessionPictureId;
+use crate::gui::create::sheet::Direction;
 use crate::gui::create::state::State;
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::shared::{Screen, Shared};
@@ -19,6 +21,7 @@ use crate::settings::PreviewChoice;
 use atelier_core::placement::Change;
 use atelier_core::recipe::{FileRole, ImageSource, RecallPart, Recipe};
 use atelier_engine::JobId;
+use atelier_gallery::PictureId;
 use atelier_studio::next_recipe::UnmetRequirement;
 
 /// A command of the Create view.
@@ -45,8 +48,12 @@ pub enum Command {
     ClearQueue,
     /// Put the cursor into the prompt.
     FocusPrompt,
+    /// Add these words to the prompt and go on there.
+    TypePrompt(String),
     /// Replace the recipe with an edited one.
     ChangeRecipe(Box<Recipe>),
+    /// Give every setting but prompt and model the value that suits the model.
+    ResetSettings,
     /// Exchange width and height.
     SwapSides,
     /// Show the setting with this number among [`PANEL_SETTINGS`].
@@ -57,8 +64,10 @@ pub enum Command {
     RollSeed,
     /// Keep the last seed, or draw a new one for each picture again.
     LockSeed,
-    /// Put this example into the prompt.
-    TryPrompt(&'static str),
+    /// Make the example picture of this index of the built-in model.
+    MakeExample(usize),
+    /// Make this many pictures at once; `None`: as many as are quick.
+    SetCount(Option<u32>),
     /// Make the built-in model the one in use.
     UseBuiltin,
     /// Go from the built-in model to the person's own files.
@@ -107,6 +116,30 @@ pub enum Command {
     Show(SessionPictureId),
     /// Show the forming picture, then the newest.
     Follow,
+    /// Mean this picture of the sheet, or none in particular.
+    PointAt(Option<SessionPictureId>),
+    /// Go to the next picture of the sheet in this direction, in so many columns.
+    GoInSheet(Direction, usize),
+    /// Show a picture of the sheet large.
+    Enlarge,
+    /// Show all pictures of the sheet again.
+    BackToSheet,
+    /// Pick the picture shown, or no longer.
+    TogglePick,
+    /// These pictures were picked in the gallery, or no longer.
+    NotePicks(Vec<PictureId>, bool),
+    /// Make neighbours of the picture shown in noise.
+    NearSeeds,
+    /// Make neighbours of the picture shown in words.
+    NearWords,
+    /// Mark the picture shown for comparing; compare it with the one that is marked.
+    CompareShown,
+    /// Move the picture shown to the trash.
+    Trash,
+    /// Take the picture back that went to the trash last.
+    BringBack,
+    /// What went to the trash here is no longer what went there last.
+    ForgetTrash,
     /// Show the picture made after this one.
     Newer,
     /// Show the picture made before this one.
@@ -143,6 +176,10 @@ pub enum Command {
     ReferenceShown,
     /// Write the picture shown to a file.
     SaveAs,
+    /// Change or close the dialog in which a place is typed, or a quality chosen.
+    SetSaveDialog(Option<Box<SaveDialog>>),
+    /// Write the picture as the dialog says.
+    Save,
     /// Put the picture shown on the clipboard.
     CopyPicture,
     /// Open the folder with the pictures.
@@ -160,7 +197,11 @@ pub enum Command {
 
 impl Command {
     /// What can be done with a picture, in the order of its menu.
-    pub const OF_PICTURE: [Self; 13] = [
+    pub const OF_PICTURE: [Self; 20] = [
+        Self::TogglePick,
+        Self::NearSeeds,
+        Self::NearWords,
+        Self::CompareShown,
         Self::Recall(RecallPart::All),
         Self::Recall(RecallPart::AllButSeed),
         Self::Recall(RecallPart::Prompt),
@@ -172,10 +213,28 @@ impl Command {
         Self::Upscale(UpscaleMethod::Plain),
         Self::Upscale(UpscaleMethod::Redraw),
         Self::Upscale(UpscaleMethod::Tiles),
+        Self::FinishDraft,
         Self::CopyPicture,
         Self::SaveAs,
+        Self::OpenFolder,
+        Self::Trash,
     ];
 }
+
+/// Keys that act on the pictures of this session while no canvas is shown and nothing else has the
+/// keyboard.
+pub(crate) const PICTURE_KEYS: &[(Modifiers, Key, Command)] = &[
+    (Modifiers::NONE, Key::Enter, Command::Enlarge),
+    // As in InvokeAI.
+    (Modifiers::NONE, Key::Period, Command::TogglePick),
+    (Modifiers::NONE, Key::V, Command::NearSeeds),
+    (Modifiers::SHIFT, Key::V, Command::NearWords),
+    (Modifiers::NONE, Key::X, Command::CompareShown),
+    (Modifiers::NONE, Key::Delete, Command::Trash),
+];
+
+/// Counts that are offered beside the button that makes pictures.
+pub(crate) const COUNTS: [u32; 4] = [1, 2, 4, 8];
 
 impl FeatureCommand for Command {
     type State = State;
@@ -214,6 +273,7 @@ impl FeatureCommand for Command {
     ];
 
     const OFFERED: &'static [Self] = &[
+        Self::ResetSettings,
         Self::UseBuiltin,
         Self::UseOwnFiles,
         Self::ClearQueue,
@@ -230,6 +290,13 @@ impl FeatureCommand for Command {
         Self::MakeDrafts(true),
         Self::MakeDrafts(false),
         Self::Upscale(UpscaleMethod::Tiles),
+        Self::BringBack,
+        Self::BackToSheet,
+        Self::SetCount(None),
+        Self::SetCount(Some(1)),
+        Self::SetCount(Some(2)),
+        Self::SetCount(Some(4)),
+        Self::SetCount(Some(8)),
     ];
 
     fn words(&self) -> (&'static str, &'static str) {
@@ -248,7 +315,11 @@ impl FeatureCommand for Command {
             Self::CancelJob(_) => ("Cancel", "Stop this picture. Finished pictures are kept, and other jobs continue."),
             Self::ClearQueue => ("Clear queue", "Remove all waiting pictures from the queue. The current picture continues."),
             Self::FocusPrompt => ("Go to the prompt", "Move the cursor to the prompt."),
+            Self::TypePrompt(_) => ("Type into the prompt", "Add these words to the prompt."),
             Self::ChangeRecipe(_) => ("Change settings", "Change the settings of the next picture."),
+            Self::ResetSettings => {
+                ("Reset the settings", "Use the recommended settings of this model. Prompt, model and devices stay. Ctrl+Z undoes it.")
+            }
             Self::SwapSides => ("Swap width and height", "Switch between portrait and landscape."),
             Self::ShowSetting(number) => PANEL_SETTINGS.get(*number).map_or(("", ""), PanelSetting::words),
             Self::SettingShown => ("Shown", "The setting is in sight."),
@@ -256,7 +327,27 @@ impl FeatureCommand for Command {
             Self::LockSeed => {
                 ("Keep this seed", "Lock the seed, so that only your changes matter. Unlocked, each picture gets a new seed.")
             }
-            Self::TryPrompt(example) => (example, "Insert these words into the prompt."),
+            Self::MakeExample(_) => ("Make this picture", "Make this picture with its own prompt and seed."),
+            Self::SetCount(None) => {
+                ("As many as are quick", "Make four pictures at once where they take less than ten seconds together, else one.")
+            }
+            Self::SetCount(Some(1)) => ("1 picture", "Make one picture at once (batch count)."),
+            Self::SetCount(Some(2)) => ("2 pictures", "Make two pictures at once (batch count)."),
+            Self::SetCount(Some(4)) => ("4 pictures", "Make four pictures at once (batch count)."),
+            Self::SetCount(Some(8)) => ("8 pictures", "Make eight pictures at once (batch count)."),
+            Self::SetCount(Some(_)) => ("Number of pictures", "Make so many pictures at once (batch count)."),
+            Self::PointAt(_) => ("Point at this picture", "Point at this picture."),
+            Self::GoInSheet(..) => ("Go to the next picture", "Go to the next picture in this direction. Use the arrow keys."),
+            Self::Enlarge => ("Show large", "Show this picture large. Escape goes back."),
+            Self::BackToSheet => ("Back to all pictures", "Show the pictures side by side again. Escape does the same."),
+            Self::TogglePick => ("Pick", "Star this picture: it stays when you generate again, and is picked in the gallery."),
+            Self::NotePicks(..) => ("Pick", "Star these pictures."),
+            Self::NearSeeds => ("More like this", "Make four variations of this picture, with noise near its own."),
+            Self::NearWords => ("More like this, in words", "Make variations of this picture that each stress other words of its prompt."),
+            Self::CompareShown => ("Compare", "Compare two pictures: choose this for one, then for the other."),
+            Self::Trash => ("Move to the trash", "Move this picture to the system's trash. Ctrl+Z takes it back."),
+            Self::BringBack => ("Bring back the last deleted picture", "Take back the picture that was last moved to the trash."),
+            Self::ForgetTrash => ("Keep in the trash", "Leave pictures in the trash."),
             Self::OlderPrompt => ("Older prompt", "Load the prompt of the previous picture."),
             Self::NewerPrompt => ("Newer prompt", "Load the next newer prompt."),
             Self::UsePrompt(_) => ("Use this prompt", "Load this prompt."),
@@ -329,9 +420,13 @@ impl FeatureCommand for Command {
             Self::Upscale(way) => way.words(),
             Self::OpenPicture(_) => ("Open", "Show this picture and load its settings."),
             Self::ReferenceShown => ("Use as reference", "Use this picture as a reference for the next one. Needs an edit model."),
-            Self::SaveAs => ("Save as…", "Save a copy of this picture. It is already in your pictures folder."),
+            Self::SaveAs => {
+                ("Save as…", "Save a copy of this picture as PNG, JPEG or WebP: the ending decides. It is already in your pictures folder.")
+            }
+            Self::SetSaveDialog(_) => ("Cancel", "Save nothing."),
+            Self::Save => ("Save", "Save the picture there."),
             Self::CopyPicture => ("Copy picture", "Copy this picture to the clipboard."),
-            Self::OpenFolder => ("Open pictures folder", "Open your pictures folder."),
+            Self::OpenFolder => ("Show in folder", "Show this picture's file in your pictures folder."),
             Self::ZoomIn => ("Zoom in", "Look closer."),
             Self::ZoomOut => ("Zoom out", "Look from farther away."),
             Self::ZoomFit => ("Fit to window", "Show the whole picture."),
@@ -362,18 +457,30 @@ impl FeatureCommand for Command {
                 state.session.shown().map(drop).ok_or("There is no picture yet.")?;
                 (!shared.dialog_open).then_some(()).ok_or("A file dialog is already open.")
             }
+            Self::Save => {
+                let dialog = state.save_dialog.as_ref().ok_or("There is no question.")?;
+                (!dialog.path.trim().is_empty()).then_some(()).ok_or("Type a place first.")
+            }
             Self::Recall(RecallPart::Model) => {
                 let picture = state.session.shown().ok_or("There is no picture yet.")?;
                 (!picture.recipe.files.is_empty()).then_some(()).ok_or("The model of this picture is not on this machine.")
             }
-            Self::Upscale(UpscaleMethod::Redraw | UpscaleMethod::Tiles) => {
+            Self::Upscale(UpscaleMethod::Redraw | UpscaleMethod::Tiles) | Self::NearSeeds | Self::NearWords => {
                 let picture = state.session.shown().ok_or("There is no picture yet.")?;
                 let has_model = !picture.recipe.files.is_empty() || !shared.next.recipe.files.is_empty();
                 has_model.then_some(()).ok_or("Choose a model first.")
             }
-            Self::Recall(_) | Self::StartFromShown | Self::CopyPicture | Self::Upscale(UpscaleMethod::Plain) => {
-                state.session.shown().map(drop).ok_or("There is no picture yet.")
-            }
+            Self::Recall(_)
+            | Self::StartFromShown
+            | Self::CopyPicture
+            | Self::Upscale(UpscaleMethod::Plain)
+            | Self::TogglePick
+            | Self::CompareShown
+            | Self::Trash => state.session.shown().map(drop).ok_or("There is no picture yet."),
+            Self::Enlarge => state.shows_sheet().then_some(()).ok_or("The picture is large already."),
+            Self::BackToSheet => state.goes_back_to_sheet().then_some(()).ok_or("There is one picture only."),
+            Self::BringBack => (!state.trashed.is_empty()).then_some(()).ok_or("No picture went to the trash."),
+            Self::GoInSheet(..) => state.sheet.is_several().then_some(()).ok_or("There is one picture only."),
             Self::UseDropped(DroppedUse::Settings) => {
                 let opened = state.dropped.as_ref().and_then(|dropped| dropped.opened.as_ref());
                 opened.map(drop).ok_or("This picture contains no settings.")
@@ -423,13 +530,20 @@ impl FeatureCommand for Command {
             | Self::GenerateOnceHere { .. }
             | Self::Follow
             | Self::FocusPrompt
+            | Self::TypePrompt(_)
             | Self::RepeatWithChange(..)
             | Self::ShowNotes(_)
             | Self::ShowStep(_)
             | Self::ChangeRecipe(_)
-            | Self::TryPrompt(_)
+            | Self::MakeExample(_)
+            | Self::SetCount(_)
+            | Self::PointAt(_)
+            | Self::NotePicks(..)
+            | Self::ForgetTrash
             | Self::SwapSides
+            | Self::ResetSettings
             | Self::SettingShown
+            | Self::SetSaveDialog(_)
             | Self::RollSeed
             | Self::LockSeed
             | Self::ClearFile(_)

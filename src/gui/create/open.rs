@@ -8,7 +8,7 @@ use crate::gui::context::Context;
 use crate::gui::create::added_files::identified;
 use crate::gui::create::dropped::{DroppedPictures, DroppedUse};
 use crate::gui::create::own_models::OwnModels;
-use crate::gui::create::pictures;
+use crate::gui::create::pictures::{self, Conversion};
 use crate::gui::create::state::State;
 use crate::gui::create::work::{self, Opened};
 use crate::gui::gallery;
@@ -58,7 +58,7 @@ fn use_settings(state: &mut State, path: PathBuf, picture: OpenedPicture, contex
     if is_own {
         let id = state.session.push_file(picture, path.clone());
         // The thumbnail; what the canvas shows it asks for itself.
-        pictures::load(id, path, context);
+        pictures::load(Conversion::whole(id), path, context);
         state.session.show(id);
     }
     context.notice(words);

@@ -61,7 +61,6 @@ panel_settings! {
     "Scheduler", Sampling, "scheduler", "Show the noise schedule: Karras, exponential, AYS, SGM uniform, beta.";
     "Seed", Sampling, "seed", "Show the seed of the noise, or draw it at random.";
     "Blend", Sampling, "second seed", "Show the variation seed (subseed) and its strength.";
-    "Pictures", Sampling, "number of pictures", "Show how many pictures are made (batch count, batch size).";
     "Previews", More, "previews", "Show how a picture is shown while it forms (live preview, TAESD).";
     "Distilled", More, if DistilledGuidance, "distilled guidance", "Show distilled guidance (Flux guidance, distilled CFG).";
     "Flow shift", More, if FlowShift, "flow shift", "Show the shift of flow models (ModelSamplingFlux, discrete flow shift).";

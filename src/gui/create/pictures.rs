@@ -4,19 +4,21 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use atelier_gallery::{PictureId, PictureSummary};
-use eframe::egui::{ColorImage, TextureFilter, TextureOptions};
+use atelier_gallery::{PictureFlag, PictureId, PictureSummary};
+use eframe::egui::{ColorImage, TextureOptions};
 
 use crate::gui::context::Context;
+use crate::gui::create::forming::{FormingPicture, Origin};
 use crate::gui::create::own_models::OwnModels;
 use crate::gui::create::session::{PictureFile, SessionPictureId};
-use crate::gui::create::state::{FormingPicture, State};
+use crate::gui::create::state::State;
 use crate::gui::create::steps::refresh_step;
 use crate::gui::create::work;
 use crate::gui::files::{self, FileError};
 use crate::gui::gallery;
 use crate::gui::pixels::{self, ScreenPreview};
 use crate::gui::shared::{ErrorCard, Shared};
+use crate::gui::viewport::{set_filter, texture_options};
 use crate::gui::workers::Worker;
 use atelier_core::advice::Advice;
 use atelier_core::paths::Paths;
@@ -26,84 +28,87 @@ use atelier_library::ModelKind;
 use atelier_media::Tool;
 use atelier_studio::gallery_service::GalleryRequest;
 use atelier_studio::opened_picture;
+use atelier_studio::queue::KeptPicture;
 use atelier_studio::results::Destination;
 
 /// LoRAs whose last pictures are shown.
 const MAX_LORAS: usize = 60;
+/// Longest side of a picture in a cell of the contact sheet, in pixels.
+const CELL_SIDE_PX: usize = 1024;
+/// Longest side of an example picture, in pixels.
+const EXAMPLE_SIDE_PX: usize = 512;
 /// Most thumbnails of files that are kept.
 const MAX_THUMBNAILS: usize = 48;
 
-/// Keeps the newest preview until it can be made ready for the screen. Of several pictures that
-/// form, one is shown.
-pub(crate) fn preview(state: &mut State, job: JobId, preview: Preview, context: &Context<'_>) {
+/// Keeps the newest preview of each picture until it can be made ready for the screen.
+pub(crate) fn preview(state: &mut State, job: JobId, preview: Preview) {
     state.step_previews.add(job, &preview);
-    if context.shared.jobs.running().is_some_and(|running| running.id == job) {
-        state.pending_preview = Some((job, preview));
-    }
+    state.forming.add_preview(job, preview);
 }
 
 /// A picture is finished: it is made ready for the screen, while the queue keeps it.
 pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context: &mut Context<'_>) {
     let recipe = context.shared.jobs.get_mut(job).map(|job| job.recipe.clone()).unwrap_or_default();
-    let id = show(state, recipe, picture, context);
-    state.being_kept.insert((job, picture.info.index), id);
+    let origin = (job, picture.info.index);
+    state.forming.finish(origin);
+    let id = show(state, recipe, picture, Some(origin), context);
+    state.being_kept.insert(origin, id);
     state.step_previews.finish(job, picture.info.index, id);
-    take_kept(state, job, picture.info.index, context);
-    drop_preview(state, job);
+    take_kept(state, origin, context);
 }
 
 /// Keeps a picture that no job of the queue made. `paths`: the person's folders; without any it is
 /// in no index.
 pub(crate) fn keep(state: &mut State, recipe: Recipe, picture: &Picture, paths: Option<Paths>, context: &mut Context<'_>) {
-    let id = show(state, recipe.clone(), picture, context);
+    let id = show(state, recipe.clone(), picture, None, context);
     let recipe = Recipe { width: picture.image.width(), height: picture.image.height(), ..recipe };
     let destination = Destination::Folder { folder: state.pictures_folder.clone(), recipe: Box::new(recipe) };
     let picture = picture.clone();
     context.run(
         Worker::Files,
         move || work::keep(&destination, &picture, paths),
-        move |result, features, context| stored(features.create, id, result, context),
+        move |result, features, context| stored(features.create, id, result, None, context),
     );
 }
 
 /// Adds a finished picture to those of the session, and has it made ready for the screen.
-fn show(state: &mut State, mut recipe: Recipe, picture: &Picture, context: &Context<'_>) -> SessionPictureId {
+fn show(state: &mut State, mut recipe: Recipe, picture: &Picture, origin: Option<Origin>, context: &Context<'_>) -> SessionPictureId {
     state.last_seed = Some(picture.info.seed);
     if !recipe.has_own_size() {
         (recipe.width, recipe.height) = (picture.image.width(), picture.image.height());
     }
     let id = state.session.push(recipe, picture.info, picture.notes.clone(), Arc::clone(&picture.image));
-    convert(id, Arc::clone(&picture.image), true, context);
-    if state.session.shown().is_some_and(|shown| shown.id == id) {
+    if let Some(origin) = origin {
+        state.sheet.finish(origin, id);
+    }
+    let conversion = Conversion { id, origin, wants_thumbnail: true, is_cell: state.shows_sheet() };
+    convert(conversion, Arc::clone(&picture.image), context);
+    if is_seen(state, id) {
         state.converting_picture = Some(id);
     }
     id
+}
+
+/// True where a picture is on the screen: alone, or in a cell of the sheet.
+fn is_seen(state: &State, id: SessionPictureId) -> bool {
+    if state.shows_sheet() { state.sheet.has(id) } else { state.session.shown().is_some_and(|shown| shown.id == id) }
 }
 
 /// A job has ended. A last preview stays until its picture is ready for the screen, so that nothing
 /// flickers.
 pub(crate) fn job_ended(state: &mut State, job: JobId, is_done: bool) {
     state.step_previews.end(job);
-    let picture_comes = is_done && state.converting_picture.is_some();
-    if !picture_comes && state.forming.as_ref().is_some_and(|forming| forming.job == job) {
-        state.forming = None;
+    if !is_done {
+        state.last_asked = None;
     }
-    drop_preview(state, job);
+    state.forming.end_job(job);
+    state.sheet.end_job(job);
 }
 
-fn drop_preview(state: &mut State, job: JobId) {
-    if state.pending_preview.as_ref().is_some_and(|(of, _)| *of == job) {
-        state.pending_preview = None;
-    }
-}
-
-/// Asks for the full picture that is shown, where the graphics card does not have it, and for the
+/// Asks for the pictures that are shown, where the graphics card does not have them, and for the
 /// newest preview.
 pub(crate) fn refresh_textures(state: &mut State, context: &mut Context<'_>) {
-    if !state.is_converting_preview
-        && let Some((job, preview)) = state.pending_preview.take()
-    {
-        state.is_converting_preview = true;
+    if let Some((job, preview)) = state.forming.next_preview() {
         context.run(
             Worker::Pixels,
             move || ScreenPreview::of(&preview),
@@ -111,48 +116,75 @@ pub(crate) fn refresh_textures(state: &mut State, context: &mut Context<'_>) {
         );
     }
     refresh_step(state, context);
+    refresh_filter(state, context);
     if state.converting_picture.is_some() {
         return;
     }
-    let Some(picture) = state.session.shown() else { return };
-    if state.session.texture(picture.id).is_some() {
-        return;
-    }
+    let is_cell = state.shows_sheet();
+    let wanted = if is_cell {
+        state.sheet.pictures().find(|id| state.session.texture(*id).is_none() && has_pixels(state, *id))
+    } else {
+        let shown = state.session.shown().map(|picture| picture.id);
+        shown.filter(|id| !state.session.has_whole_texture(*id) && has_pixels(state, *id))
+    };
+    let Some(picture) = wanted.and_then(|id| state.session.get(id)) else { return };
+    let conversion = Conversion { id: picture.id, origin: None, wants_thumbnail: picture.thumbnail.is_none(), is_cell };
     match (&picture.pixels, &picture.stored) {
-        (Some(pixels), _) => convert(picture.id, Arc::clone(pixels), picture.thumbnail.is_none(), context),
-        (None, PictureFile::At(path)) => load(picture.id, path.clone(), context),
+        (Some(pixels), _) => convert(conversion, Arc::clone(pixels), context),
+        (None, PictureFile::At(path)) => load(conversion, path.clone(), context),
         (None, PictureFile::Writing | PictureFile::Failed) => return,
     }
-    state.converting_picture = Some(picture.id);
+    state.converting_picture = Some(conversion.id);
+}
+
+/// True where the pixels of a picture are in memory or in a file.
+fn has_pixels(state: &State, id: SessionPictureId) -> bool {
+    state.session.get(id).is_some_and(|picture| picture.pixels.is_some() || matches!(picture.stored, PictureFile::At(_)))
+}
+
+/// Draws the picture shown as the canvas would: smoothly, or with its pixels as squares.
+fn refresh_filter(state: &mut State, context: &Context<'_>) {
+    let texture = state.session.shown().and_then(|picture| state.session.texture(picture.id));
+    let Some(texture) = texture else { return };
+    let wanted = (texture.id(), state.shows_pixels(context.egui));
+    if state.filtered != Some(wanted) {
+        set_filter(texture, wanted.1);
+    }
+    state.filtered = Some(wanted);
 }
 
 /// The queue has kept a picture, or could not. It may say so before the engine's own picture is
 /// read.
-pub(crate) fn kept(state: &mut State, job: JobId, index: u32, result: Result<PathBuf, Advice>, context: &mut Context<'_>) {
-    state.kept.insert((job, index), result);
-    take_kept(state, job, index, context);
+pub(crate) fn kept(state: &mut State, origin: Origin, result: Result<KeptPicture, Advice>, context: &mut Context<'_>) {
+    state.kept.insert(origin, result);
+    take_kept(state, origin, context);
 }
 
 /// Notes the file of a picture of which both the pixels and the file have come.
-fn take_kept(state: &mut State, job: JobId, index: u32, context: &mut Context<'_>) {
-    let key = (job, index);
-    if !(state.kept.contains_key(&key) && state.being_kept.contains_key(&key)) {
+fn take_kept(state: &mut State, origin: Origin, context: &mut Context<'_>) {
+    if !(state.kept.contains_key(&origin) && state.being_kept.contains_key(&origin)) {
         return;
     }
-    let (Some(result), Some(id)) = (state.kept.remove(&key), state.being_kept.remove(&key)) else { return };
+    let (Some(result), Some(id)) = (state.kept.remove(&origin), state.being_kept.remove(&origin)) else { return };
     if result.is_err() {
         // One that waits for room on the disk is kept later.
-        state.being_kept.insert(key, id);
+        state.being_kept.insert(origin, id);
     }
-    stored(state, id, result, context);
+    let number = result.as_ref().ok().map(|kept| kept.id);
+    stored(state, id, result.map(|kept| kept.path), number, context);
 }
 
-/// A picture was written to a file, or could not be.
-fn stored(state: &mut State, id: SessionPictureId, result: Result<PathBuf, Advice>, context: &mut Context<'_>) {
+/// A picture was written to a file, or could not be. `number`: in the gallery.
+fn stored(state: &mut State, id: SessionPictureId, result: Result<PathBuf, Advice>, number: Option<PictureId>, context: &mut Context<'_>) {
     let Some(picture) = state.session.get_mut(id) else { return };
     match result {
         Ok(path) => {
             picture.stored = PictureFile::At(path);
+            picture.kept = number;
+            if picture.is_picked {
+                // It was picked before it had a number.
+                context.follow_up(gallery::Command::FlagOf(number.into_iter().collect(), Some(PictureFlag::Pick)));
+            }
             state.session.make_room();
             if let Some(gallery) = context.gallery {
                 gallery.send(GalleryRequest::Refresh);
@@ -178,7 +210,7 @@ pub(crate) fn read_kept(state: &mut State, is_listed: bool, context: &Context<'_
             },
             |pictures, features, _| {
                 for (picture, summary) in pictures {
-                    features.create.session.push_kept(picture, summary.path, summary.id);
+                    features.create.session.push_kept(picture, summary);
                 }
             },
         );
@@ -190,27 +222,45 @@ pub(crate) fn wanted_thumbnails(state: &State, gallery: &gallery::State, shared:
     let loras = shared.library.cards.iter().filter(|card| card.kind == ModelKind::Lora).filter_map(|card| gallery.latest_of_card(card));
     let used = shared.next.recipe.loras.iter().filter_map(|lora| gallery.latest_of_lora(&lora.path.file_stem()?.to_string_lossy()));
     let loras = used.chain(loras).take(MAX_LORAS);
-    loras.chain(state.session.iter().filter_map(|it| it.kept)).collect()
+    loras.chain(state.session.iter().filter(|it| it.thumbnail.is_none()).filter_map(|it| it.kept)).collect()
+}
+
+/// What is made of a picture for the screen.
+#[derive(Clone, Copy)]
+pub(crate) struct Conversion {
+    pub(crate) id: SessionPictureId,
+    /// The forming picture whose place it takes.
+    origin: Option<Origin>,
+    wants_thumbnail: bool,
+    /// As large as a cell of the contact sheet needs; else as large as it is.
+    is_cell: bool,
+}
+
+impl Conversion {
+    /// The whole picture, with a thumbnail.
+    pub(crate) const fn whole(id: SessionPictureId) -> Self {
+        Self { id, origin: None, wants_thumbnail: true, is_cell: false }
+    }
 }
 
 /// Reads a picture of the session back, and has it made ready for the screen.
-pub(crate) fn load(id: SessionPictureId, path: PathBuf, context: &Context<'_>) {
+pub(crate) fn load(conversion: Conversion, path: PathBuf, context: &Context<'_>) {
     context.run(
         Worker::Files,
         move || files::read_picture(&path),
-        move |result, features, context| loaded(features.create, id, result, context),
+        move |result, features, context| loaded(features.create, conversion, result, context),
     );
 }
 
-fn loaded(state: &mut State, id: SessionPictureId, result: Result<Rgb8, FileError>, context: &mut Context<'_>) {
+fn loaded(state: &mut State, conversion: Conversion, result: Result<Rgb8, FileError>, context: &mut Context<'_>) {
     match result {
         Ok(pixels) => {
-            let has_no_thumbnail = state.session.get(id).is_some_and(|picture| picture.thumbnail.is_none());
-            convert(id, Arc::new(pixels), has_no_thumbnail, context);
+            let wants_thumbnail = state.session.get(conversion.id).is_some_and(|picture| picture.thumbnail.is_none());
+            convert(Conversion { wants_thumbnail, ..conversion }, Arc::new(pixels), context);
         }
         Err(error) => {
             state.converting_picture = None;
-            if let Some(picture) = state.session.get_mut(id) {
+            if let Some(picture) = state.session.get_mut(conversion.id) {
                 picture.stored = PictureFile::Failed;
             }
             context.shared.error =
@@ -221,16 +271,26 @@ fn loaded(state: &mut State, id: SessionPictureId, result: Result<Rgb8, FileErro
 
 /// Has a finished picture made ready for the screen, with the thumbnail of the filmstrip where that
 /// is wanted.
-fn convert(id: SessionPictureId, picture: Arc<Rgb8>, wants_thumbnail: bool, context: &Context<'_>) {
-    let max_side_px = context.egui.input(|input| input.max_texture_side);
+fn convert(conversion: Conversion, picture: Arc<Rgb8>, context: &Context<'_>) {
+    let most_px = context.egui.input(|input| input.max_texture_side);
+    let max_side_px = if conversion.is_cell { most_px.min(CELL_SIDE_PX) } else { most_px };
+    let longest_px = picture.width().max(picture.height()) as usize;
+    let is_whole = !conversion.is_cell || longest_px <= max_side_px;
     context.run(
         Worker::Pixels,
-        move || (pixels::to_screen(&picture, max_side_px), wants_thumbnail.then(|| pixels::thumbnail(&picture))),
-        move |(full, thumbnail), features, context| picture_ready(features.create, id, full, thumbnail, context),
+        move || (pixels::to_screen(&picture, max_side_px), conversion.wants_thumbnail.then(|| pixels::thumbnail(&picture))),
+        move |(look, thumbnail), features, context| picture_ready(features.create, conversion, (look, is_whole), thumbnail, context),
     );
 }
 
-fn picture_ready(state: &mut State, id: SessionPictureId, full: ColorImage, thumbnail: Option<ColorImage>, context: &Context<'_>) {
+fn picture_ready(
+    state: &mut State,
+    conversion: Conversion,
+    (look, is_whole): (ColorImage, bool),
+    thumbnail: Option<ColorImage>,
+    context: &Context<'_>,
+) {
+    let Conversion { id, origin, .. } = conversion;
     if state.converting_picture == Some(id) {
         state.converting_picture = None;
     }
@@ -239,38 +299,59 @@ fn picture_ready(state: &mut State, id: SessionPictureId, full: ColorImage, thum
     {
         picture.thumbnail = Some(context.egui.load_texture("thumbnail", look, TextureOptions::LINEAR));
     }
-    if state.session.shown().is_some_and(|shown| shown.id == id) {
-        let options = TextureOptions { mipmap_mode: Some(TextureFilter::Linear), ..TextureOptions::LINEAR };
-        let texture = context.egui.load_texture("picture", full, options);
-        state.session.keep_texture(id, texture);
+    if is_seen(state, id) && (is_whole || !state.session.has_whole_texture(id)) {
+        let texture = context.egui.load_texture("picture", look, texture_options(false));
+        let State { session, sheet, .. } = state;
+        session.keep_texture(id, texture, is_whole, |of| sheet.has(of));
     }
-    // The finished picture takes the place of its preview; a next one of the batch brings a new
-    // preview.
-    if state.session.iter().next().is_some_and(|newest| newest.id == id) {
-        state.forming = None;
+    // The finished picture takes the place of its preview.
+    if let Some(origin) = origin {
+        state.forming.replace(origin);
     }
 }
 
 /// A preview is ready for the screen.
 fn preview_ready(state: &mut State, job: JobId, preview: ScreenPreview, context: &mut Context<'_>) {
-    let ScreenPreview { picture, place, image } = preview;
-    state.is_converting_preview = false;
+    let ScreenPreview { picture: index, place, image } = preview;
+    state.forming.converting = None;
     let Some(running) = context.shared.jobs.get_mut(job) else { return };
-    let made = state.session.iter().next().is_some_and(|newest| running.progress.seed(picture) == Some(newest.info.seed));
-    if made {
+    if !state.forming.takes((job, index)) {
         return;
     }
     let (width, height) = running.progress.size_px().unwrap_or((image.size[0] as u32, image.size[1] as u32));
-    match &mut state.forming {
-        Some(forming) if forming.job == job => {
-            forming.texture.set(image, TextureOptions::LINEAR);
-            (forming.width, forming.height, forming.place) = (width, height, place);
-        }
-        forming => {
-            let texture = context.egui.load_texture("forming", image, TextureOptions::LINEAR);
-            *forming = Some(FormingPicture { job, texture, width, height, place });
-        }
+    if let Some(forming) = state.forming.get_mut((job, index)) {
+        forming.texture.set(image, TextureOptions::LINEAR);
+        (forming.width, forming.height, forming.place) = (width, height, place);
+    } else {
+        let texture = context.egui.load_texture("forming", image, TextureOptions::LINEAR);
+        state.forming.show(FormingPicture { job, index, texture, width, height, place });
     }
+}
+
+/// Has the example pictures of the built-in model read, once they are wanted.
+pub(crate) fn request_examples(state: &mut State, context: &Context<'_>) {
+    let is_empty = state.session.is_empty() && context.shared.next.uses_builtin();
+    if state.asked_for_examples || !is_empty {
+        return;
+    }
+    let Ok(builtin) = &context.shared.next.builtin else { return };
+    state.asked_for_examples = true;
+    let files: Vec<PathBuf> = builtin.example_files().collect();
+    context.run(
+        Worker::Files,
+        move || {
+            // All of them or none: each stands beside its prompt.
+            let read = |path: &PathBuf| files::read_picture(path).map(|picture| pixels::to_screen(&picture, EXAMPLE_SIDE_PX));
+            files.iter().map(read).collect::<Result<Vec<_>, _>>()
+        },
+        |looks, features, context| match looks {
+            Ok(looks) => {
+                let texture = |look| context.egui.load_texture("example", look, TextureOptions::LINEAR);
+                features.create.examples = looks.into_iter().map(texture).collect();
+            }
+            Err(error) => tracing::warn!("the example pictures were not read: {error}"),
+        },
+    );
 }
 
 /// Has the thumbnail of a picture file read.

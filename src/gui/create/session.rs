@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use atelier_gallery::PictureId;
+use atelier_gallery::{PictureFlag, PictureId, PictureSummary};
 use eframe::egui::TextureHandle;
 
 use atelier_core::picture_note::{PictureNote, used_recipe};
@@ -18,7 +18,7 @@ use atelier_studio::opened_picture::OpenedPicture;
 const MAX_PICTURES: usize = 500;
 /// Bytes of pixels that are kept in memory; older pictures are read again from their files.
 const MAX_BYTES: usize = 256 << 20;
-/// Pictures whose full size is kept on the graphics card.
+/// Pictures that are kept on the graphics card, beside those of the contact sheet.
 const MAX_TEXTURES: usize = 3;
 
 /// Number of a picture, unique in this session and rising.
@@ -43,8 +43,10 @@ pub struct SessionPicture {
     /// Texture of the filmstrip; `None` until it is converted, and for pictures whose thumbnail the
     /// gallery has.
     pub thumbnail: Option<TextureHandle>,
-    /// Its number in the gallery, where it was made before this session.
+    /// Its number in the gallery, once it is there.
     pub kept: Option<PictureId>,
+    /// The person has picked it.
+    pub is_picked: bool,
 }
 
 impl SessionPicture {
@@ -69,13 +71,24 @@ pub enum PictureFile {
     Failed,
 }
 
+/// A picture on the graphics card.
+struct PictureTexture {
+    of: SessionPictureId,
+    texture: TextureHandle,
+    /// It has all pixels that the graphics card takes; else it is as large as a cell of the contact
+    /// sheet needs.
+    is_whole: bool,
+}
+
 /// The pictures of this session, newest first.
 #[derive(Default)]
 pub struct Session {
     pictures: VecDeque<SessionPicture>,
     /// `None` follows what forms, then the newest.
     selected: Option<SessionPictureId>,
-    textures: VecDeque<(SessionPictureId, TextureHandle)>,
+    /// The picture under the pointer, which commands mean before any other.
+    pointed: Option<SessionPictureId>,
+    textures: VecDeque<PictureTexture>,
     next_id: u64,
 }
 
@@ -99,6 +112,7 @@ impl Session {
             stored: PictureFile::Writing,
             thumbnail: None,
             kept: None,
+            is_picked: false,
         });
         self.make_room();
         id
@@ -112,15 +126,26 @@ impl Session {
         let id = SessionPictureId(self.next_id);
         self.next_id += 1;
         let stored = PictureFile::At(path);
-        let picture = SessionPicture { id, recipe, info, notes, width, height, pixels: None, stored, thumbnail: None, kept: None };
-        self.pictures.push_front(picture);
+        self.pictures.push_front(SessionPicture {
+            id,
+            recipe,
+            info,
+            notes,
+            width,
+            height,
+            pixels: None,
+            stored,
+            thumbnail: None,
+            kept: None,
+            is_picked: false,
+        });
         self.make_room();
         id
     }
 
     /// Adds a picture of an earlier session behind all others, unless it is here already.
-    pub fn push_kept(&mut self, picture: OpenedPicture, path: PathBuf, kept: PictureId) {
-        let stored = PictureFile::At(path);
+    pub fn push_kept(&mut self, picture: OpenedPicture, of: PictureSummary) {
+        let stored = PictureFile::At(of.path);
         if self.pictures.len() >= MAX_PICTURES || self.pictures.iter().any(|it| it.stored == stored) {
             return;
         }
@@ -128,8 +153,19 @@ impl Session {
         let OpenedPicture { info, notes, width, height, .. } = picture;
         let id = SessionPictureId(self.next_id);
         self.next_id += 1;
-        let kept = Some(kept);
-        self.pictures.push_back(SessionPicture { id, recipe, info, notes, width, height, pixels: None, stored, thumbnail: None, kept });
+        self.pictures.push_back(SessionPicture {
+            id,
+            recipe,
+            info,
+            notes,
+            width,
+            height,
+            pixels: None,
+            stored,
+            thumbnail: None,
+            kept: Some(of.id),
+            is_picked: of.flag == Some(PictureFlag::Pick),
+        });
     }
 
     /// Drops old pictures and pixels beyond the bounds, if they are on the disk.
@@ -137,9 +173,7 @@ impl Session {
         while self.pictures.len() > MAX_PICTURES && matches!(self.pictures.back().map(|it| &it.stored), Some(PictureFile::At(_))) {
             self.pictures.pop_back();
         }
-        if self.selected.is_some_and(|id| self.get(id).is_none()) {
-            self.selected = None;
-        }
+        self.forget_missing();
         let mut bytes = 0;
         for picture in &mut self.pictures {
             let Some(pixels) = &picture.pixels else { continue };
@@ -148,6 +182,26 @@ impl Session {
                 picture.pixels = None;
             }
         }
+    }
+
+    fn forget_missing(&mut self) {
+        let is_here = |id: &SessionPictureId| self.pictures.iter().any(|it| it.id == *id);
+        let (selected, pointed) = (self.selected.filter(is_here), self.pointed.filter(is_here));
+        (self.selected, self.pointed) = (selected, pointed);
+    }
+
+    /// Takes a picture out, and says where it stood.
+    pub fn remove(&mut self, id: SessionPictureId) -> Option<(usize, SessionPicture)> {
+        let at = self.pictures.iter().position(|it| it.id == id)?;
+        let picture = self.pictures.remove(at)?;
+        self.textures.retain(|it| it.of != id);
+        self.forget_missing();
+        Some((at, picture))
+    }
+
+    /// Puts a picture that was taken out back to where it stood.
+    pub fn put_back(&mut self, at: usize, picture: SessionPicture) {
+        self.pictures.insert(at.min(self.pictures.len()), picture);
     }
 
     /// Newest first.
@@ -185,20 +239,48 @@ impl Session {
 
     /// Shows what forms, then the newest.
     pub fn follow(&mut self) {
-        self.selected = None;
+        (self.selected, self.pointed) = (None, None);
+    }
+
+    /// The chosen picture.
+    #[must_use]
+    pub fn selected(&self) -> Option<SessionPictureId> {
+        self.selected
+    }
+
+    /// The pointer is over this picture, or over none.
+    pub fn point_at(&mut self, id: Option<SessionPictureId>) {
+        self.pointed = id.filter(|id| self.get(*id).is_some());
+    }
+
+    /// The picture under the pointer.
+    #[must_use]
+    pub fn pointed(&self) -> Option<SessionPictureId> {
+        self.pointed
+    }
+
+    /// The picture that commands mean: under the pointer, or chosen.
+    #[must_use]
+    pub fn meant(&self) -> Option<SessionPictureId> {
+        self.pointed.or(self.selected)
+    }
+
+    /// The picture under the pointer is the chosen one from now on.
+    pub fn choose_pointed(&mut self) {
+        self.selected = self.pointed.take().or(self.selected);
     }
 
     /// Shows this picture, where it is still here.
     pub fn show(&mut self, id: SessionPictureId) {
         if self.get(id).is_some() {
-            self.selected = Some(id);
+            (self.selected, self.pointed) = (Some(id), None);
         }
     }
 
-    /// The picture that is shown: the chosen one, else the newest.
+    /// The picture that is shown: the one under the pointer, else the chosen one, else the newest.
     #[must_use]
     pub fn shown(&self) -> Option<&SessionPicture> {
-        self.selected.map_or_else(|| self.pictures.front(), |id| self.get(id))
+        self.meant().map_or_else(|| self.pictures.front(), |id| self.get(id))
     }
 
     fn shown_at(&self) -> Option<usize> {
@@ -224,17 +306,34 @@ impl Session {
         self.pictures.iter().filter(|it| it.stored == PictureFile::Writing).count()
     }
 
-    /// The full picture on the graphics card, where it is there.
+    /// The picture on the graphics card, where it is there.
     #[must_use]
     pub fn texture(&self, id: SessionPictureId) -> Option<&TextureHandle> {
-        self.textures.iter().find(|(of, _)| *of == id).map(|(_, texture)| texture)
+        self.textures.iter().find(|it| it.of == id).map(|it| &it.texture)
     }
 
-    /// Keeps the full picture on the graphics card, and lets the oldest of those there go.
-    pub fn keep_texture(&mut self, id: SessionPictureId, texture: TextureHandle) {
-        self.textures.retain(|(of, _)| *of != id);
-        self.textures.push_front((id, texture));
-        self.textures.truncate(MAX_TEXTURES);
+    /// True where all of the picture is on the graphics card.
+    #[must_use]
+    pub(crate) fn has_whole_texture(&self, id: SessionPictureId) -> bool {
+        self.textures.iter().any(|it| it.of == id && it.is_whole)
+    }
+
+    /// Keeps a picture on the graphics card, and lets the oldest of those there go that are not
+    /// `wanted`.
+    pub(crate) fn keep_texture(
+        &mut self,
+        id: SessionPictureId,
+        texture: TextureHandle,
+        is_whole: bool,
+        wanted: impl Fn(SessionPictureId) -> bool,
+    ) {
+        self.textures.retain(|it| it.of != id);
+        self.textures.push_front(PictureTexture { of: id, texture, is_whole });
+        let mut others = 0;
+        self.textures.retain(|it| {
+            others += usize::from(!wanted(it.of));
+            wanted(it.of) || others <= MAX_TEXTURES
+        });
     }
 }
 
@@ -242,6 +341,7 @@ impl Session {
 mod tests {
     use super::*;
     use atelier_core::recipe::PartialRecipe;
+    use atelier_gallery::{FileHash, PictureKind, PictureState};
     use atelier_media::Tool;
 
     fn push(session: &mut Session, seed: i64, side: u32) -> SessionPictureId {
@@ -279,10 +379,50 @@ mod tests {
             width: 1,
             height: 1,
         };
-        session.push_kept(opened(), "b.png".into(), PictureId(9));
-        session.push_kept(opened(), "a.png".into(), PictureId(8));
+        let summary = |id: i64, path: &str| PictureSummary {
+            id: PictureId(id),
+            path: path.into(),
+            file_hash: FileHash([0; 16]),
+            bytes: 1,
+            width: 1,
+            height: 1,
+            state: PictureState::Here,
+            kind: PictureKind::Kept,
+            tool: Some(Tool::Atelier),
+            rating: 0,
+            flag: None,
+            created_ms: 0,
+            prompt_start: String::new(),
+        };
+        session.push_kept(opened(), summary(9, "b.png"));
+        session.push_kept(opened(), summary(8, "a.png"));
         assert_eq!(session.iter().map(|it| it.kept).collect::<Vec<_>>(), [None, Some(PictureId(8))]);
         assert_eq!(session.shown().unwrap().id, newest);
+    }
+
+    #[test]
+    fn a_picture_that_comes_back_stands_where_it_was() {
+        let mut session = Session::default();
+        let ids: Vec<_> = (0..3).map(|seed| push(&mut session, seed, 1)).collect();
+        session.show(ids[1]);
+        let (at, gone) = session.remove(ids[1]).unwrap();
+        assert!(session.following() && session.len() == 2 && session.remove(ids[1]).is_none());
+        session.put_back(at, gone);
+        assert!(session.iter().map(|it| it.id).eq(ids.iter().rev().copied()));
+    }
+
+    #[test]
+    fn the_picture_under_the_pointer_is_meant_and_nothing_else_changes() {
+        let mut session = Session::default();
+        let ids: Vec<_> = (0..3).map(|seed| push(&mut session, seed, 1)).collect();
+        session.point_at(Some(ids[0]));
+        assert!(session.following());
+        assert_eq!(session.shown().unwrap().id, ids[0]);
+        session.point_at(None);
+        assert_eq!(session.shown().unwrap().id, ids[2]);
+        session.point_at(Some(ids[1]));
+        session.choose_pointed();
+        assert_eq!((session.selected(), session.shown().unwrap().id), (Some(ids[1]), ids[1]));
     }
 
     #[test]

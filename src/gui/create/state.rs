@@ -6,26 +6,40 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use atelier_gallery::PictureSummary;
-use eframe::egui::{TextureHandle, Vec2, vec2};
+use eframe::egui::{Context, TextureHandle, TextureId, Vec2, vec2};
 
 use crate::gui::create::dropped::DroppedPictures;
+use crate::gui::create::forming::{FormingPicture, FormingPictures, Origin};
 use crate::gui::create::prompt_history::PromptHistory;
-use crate::gui::create::session::{Session, SessionPictureId};
+use crate::gui::create::saving::SaveDialog;
+use crate::gui::create::session::{Session, SessionPicture, SessionPictureId};
+use crate::gui::create::sheet::Sheet;
 use crate::gui::create::step_previews::{ShownStep, StepPreviews};
 use crate::gui::shared::Shared;
-use crate::gui::viewport::View;
+use crate::gui::viewport::{View, canvas_rect, shows_pixels};
 use crate::settings::PreviewChoice;
 use atelier_core::advice::Advice;
-use atelier_core::canvas::PixelRect;
-use atelier_engine::{JobId, Preview, PreviewOptions};
+use atelier_core::recipe::Recipe;
+use atelier_engine::PreviewOptions;
 use atelier_library::{Builtin, PreviewWay};
+use atelier_studio::queue::KeptPicture;
 
 /// State of the Create view.
 pub struct State {
     /// The pictures of this session.
     pub session: Session,
-    /// The forming picture as it looks now.
-    pub forming: Option<FormingPicture>,
+    /// The pictures that form, as they look now.
+    pub forming: FormingPictures,
+    /// The pictures that are shown side by side.
+    pub sheet: Sheet,
+    /// Pictures that went to the trash last, and where they stood.
+    pub(crate) trashed: Vec<(usize, SessionPicture)>,
+    /// Undo takes the last picture back from the trash: nothing was changed since.
+    pub(crate) trash_is_last: bool,
+    /// Looks of the example pictures of the built-in model, once they have been read.
+    pub examples: Vec<TextureHandle>,
+    /// The examples have been asked for.
+    pub(crate) asked_for_examples: bool,
     /// Size in pixels of the document or live picture that is shown in the place of a picture.
     pub document_size_px: Option<Vec2>,
     /// Zoom and position of the canvas.
@@ -34,6 +48,8 @@ pub struct State {
     pub preview: PreviewChoice,
     /// The seed that was used last, to be kept on demand.
     pub last_seed: Option<i64>,
+    /// The recipe with a seed of its own that was asked for last; `None` once its picture failed.
+    pub(crate) last_asked: Option<AskedRecipe>,
     /// Notes on the picture shown are readable; else its mark alone is.
     pub shows_notes: bool,
     /// Folder of finished pictures.
@@ -46,6 +62,8 @@ pub struct State {
     pub lora_search: String,
     /// Pictures that wait for the person to say what they are for.
     pub dropped: Option<DroppedPictures>,
+    /// The dialog in which a place for a picture is typed, or its quality chosen.
+    pub save_dialog: Option<Box<SaveDialog>>,
     /// The path that is being typed, where the field for it is open.
     pub typed_path: Option<String>,
     /// Thumbnails of the start picture and the mask, by file.
@@ -59,19 +77,25 @@ pub struct State {
     /// The step that is shown in the place of its picture; without effect while another picture is
     /// shown.
     pub shown_step: Option<ShownStep>,
-    /// The newest preview that is not yet ready for the screen.
-    pub(crate) pending_preview: Option<(JobId, Preview)>,
     /// Pictures that the queue is keeping, by the engine's job and the index in it.
-    pub(crate) being_kept: BTreeMap<(JobId, u32), SessionPictureId>,
+    pub(crate) being_kept: BTreeMap<Origin, SessionPictureId>,
     /// Files of pictures whose pixels have not come yet.
-    pub(crate) kept: BTreeMap<(JobId, u32), Result<PathBuf, Advice>>,
-    pub(crate) is_converting_preview: bool,
+    pub(crate) kept: BTreeMap<Origin, Result<KeptPicture, Advice>>,
     pub(crate) converting_picture: Option<SessionPictureId>,
     /// Pictures of earlier sessions that are read once the library knows where models are.
     pub(crate) unread_pictures: Vec<PictureSummary>,
     /// Files of the recipe when the disk was last checked for them.
     pub(crate) checked_files: Vec<PathBuf>,
     pub(crate) requested_thumbnails: BTreeSet<PathBuf>,
+    /// The texture of the picture shown, and whether its pixels are squares.
+    pub(crate) filtered: Option<(TextureId, bool)>,
+}
+
+/// A recipe of the panel that was asked for.
+pub(crate) struct AskedRecipe {
+    pub(crate) recipe: Recipe,
+    /// The first seed after those of its pictures.
+    pub(crate) next_seed: i64,
 }
 
 impl State {
@@ -80,31 +104,37 @@ impl State {
     pub fn new(preview: PreviewChoice, pictures_folder: PathBuf) -> Self {
         Self {
             session: Session::default(),
-            forming: None,
+            forming: FormingPictures::default(),
+            sheet: Sheet::default(),
+            trashed: Vec::new(),
+            trash_is_last: false,
+            examples: Vec::new(),
+            asked_for_examples: false,
             document_size_px: None,
             view: View::default(),
             preview,
             last_seed: None,
+            last_asked: None,
             shows_notes: true,
             pictures_folder,
             prompts: PromptHistory::default(),
             wanted_setting: None,
             lora_search: String::new(),
             dropped: None,
+            save_dialog: None,
             typed_path: None,
             thumbnails: Vec::new(),
             focus_dialog: false,
             focus_prompt: true,
             step_previews: StepPreviews::default(),
             shown_step: None,
-            pending_preview: None,
             being_kept: BTreeMap::new(),
             kept: BTreeMap::new(),
-            is_converting_preview: false,
             converting_picture: None,
             unread_pictures: Vec::new(),
             checked_files: Vec::new(),
             requested_thumbnails: BTreeSet::new(),
+            filtered: None,
         }
     }
 
@@ -121,18 +151,45 @@ impl State {
         }
     }
 
-    /// The size, in pixels, of what the canvas shows.
+    /// The forming picture that is shown: where the person follows what is made, the first.
+    #[must_use]
+    pub fn forming_shown(&self) -> Option<&FormingPicture> {
+        self.forming.first().filter(|_| self.session.following())
+    }
+
+    /// True where the pictures of the sheet are shown side by side.
+    #[must_use]
+    pub fn shows_sheet(&self) -> bool {
+        let is_in_sheet = self.session.selected().is_none_or(|id| self.sheet.has(id));
+        self.sheet.is_several() && !self.sheet.is_large && self.document_size_px.is_none() && is_in_sheet
+    }
+
+    /// True where one picture is shown large in the place of the sheet.
+    #[must_use]
+    pub fn goes_back_to_sheet(&self) -> bool {
+        self.sheet.is_several() && !self.shows_sheet() && self.document_size_px.is_none()
+    }
+
+    /// The size, in pixels, of what the canvas shows as one picture.
     #[must_use]
     pub fn canvas_size_px(&self) -> Option<Vec2> {
         if self.document_size_px.is_some() {
             return self.document_size_px;
         }
-        if self.session.following()
-            && let Some(forming) = &self.forming
-        {
+        if self.shows_sheet() {
+            return None;
+        }
+        if let Some(forming) = self.forming_shown() {
             return Some(vec2(forming.width as f32, forming.height as f32));
         }
         self.session.shown().map(|picture| vec2(picture.width as f32, picture.height as f32))
+    }
+
+    /// True where what the canvas shows is so near that its pixels are squares.
+    #[must_use]
+    pub(crate) fn shows_pixels(&self, ctx: &Context) -> bool {
+        let scale = canvas_rect(ctx).zip(self.canvas_size_px()).map(|(canvas, size)| self.view.scale(size, canvas));
+        scale.is_some_and(|scale| shows_pixels(scale, ctx.pixels_per_point()))
     }
 
     /// The thumbnail of this file, once it has been read.
@@ -140,19 +197,6 @@ impl State {
     pub fn thumbnail(&self, path: &Path) -> Option<&TextureHandle> {
         self.thumbnails.iter().find(|(of, _)| of == path).map(|(_, texture)| texture)
     }
-}
-
-/// The forming picture as it looks now.
-pub struct FormingPicture {
-    pub job: JobId,
-    /// Its pixels; often smaller than the picture will be.
-    pub texture: TextureHandle,
-    /// Width of the picture in pixels.
-    pub width: u32,
-    /// Height of the picture in pixels.
-    pub height: u32,
-    /// The part of the picture that the texture shows; `None`: the whole.
-    pub place: Option<PixelRect>,
 }
 
 impl PreviewChoice {

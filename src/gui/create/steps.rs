@@ -18,7 +18,7 @@ impl State {
     /// The picture shown, where it is no canvas and none that forms.
     #[must_use]
     pub fn finished_picture_shown(&self) -> Option<&SessionPicture> {
-        let is_other = self.document_size_px.is_some() || (self.session.following() && self.forming.is_some());
+        let is_other = self.document_size_px.is_some() || self.shows_sheet() || self.forming_shown().is_some();
         if is_other { None } else { self.session.shown() }
     }
 

@@ -15,28 +15,53 @@ use crate::gui::create::larger;
 use crate::gui::create::open;
 use crate::gui::create::panel_setting::PANEL_SETTINGS;
 use crate::gui::create::pictures;
+use crate::gui::create::saving;
 use crate::gui::create::session::{PictureFile, SessionPictureId};
-use crate::gui::create::state::State;
+use crate::gui::create::sheet_update;
+use crate::gui::create::state::{AskedRecipe, State};
 use crate::gui::create::steps;
-use crate::gui::create::work::{self, SavedPicture};
+use crate::gui::create::view::settings_panel;
+use crate::gui::create::work;
 use crate::gui::dialog::FileDialog;
 use crate::gui::guides::update::start_from;
 use crate::gui::pixels;
-use crate::gui::shared::{ErrorCard, Screen, random_seed};
+use crate::gui::queue;
+use crate::gui::shared::{Screen, random_seed};
 use crate::gui::typed_path::parse_path;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
 use crate::gui::widgets;
 use crate::gui::workers::Worker;
 use atelier_core::recipe::{FileRole, ImageSource, ModelFiles, Person, Recipe, SeedBlend};
 use atelier_engine::JobId;
-use atelier_gallery::queue::{Lane, NewJob};
+use atelier_gallery::queue::{Lane, NewJob, PauseMode};
 use atelier_studio::queue::QueueRequest;
 
 /// Carries out a command.
 pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<'_>) {
+    if matches!(command, Command::ChangeRecipe(_) | Command::Generate | Command::GenerateWith(_) | Command::Recall(_)) {
+        state.trash_is_last = false;
+    }
     match command {
-        Command::Generate => generate(state, context.shared.next.recipe.clone(), context),
-        Command::Enqueue => add_job(state, context.shared.next.recipe.clone(), Lane::Batch, context),
+        Command::Generate => {
+            let recipe = next_recipe(state, context);
+            generate(state, recipe, context);
+        }
+        Command::Enqueue => {
+            let recipe = next_recipe(state, context);
+            add_job(state, recipe, Lane::Batch, context);
+        }
+        Command::MakeExample(index) => {
+            let example = context.shared.next.builtin.as_ref().ok().and_then(|builtin| builtin.manifest().examples.get(index).cloned());
+            if let Some(example) = example {
+                context.shared.next.recipe.prompt = example.prompt;
+                let recipe = Recipe { seed: example.seed, batch_count: 1, ..context.shared.next.recipe.clone() };
+                generate(state, recipe, context);
+            }
+        }
+        Command::SetCount(count) => {
+            context.shared.counts_automatically = count.is_none();
+            context.shared.next.recipe.batch_count = count.unwrap_or(1);
+        }
         Command::GenerateOnceHere { name, label } => {
             // Files that go with the current model mean nothing to the one that is awaited.
             let recipe = Recipe {
@@ -60,6 +85,15 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::CancelJob(id) => cancel(id, context),
         Command::ClearQueue => context.queue.send(QueueRequest::CancelWaiting),
         Command::FocusPrompt => state.focus_prompt = true,
+        Command::TypePrompt(words) => {
+            let prompt = &mut context.shared.next.recipe.prompt;
+            if !prompt.is_empty() && !prompt.ends_with(char::is_whitespace) {
+                prompt.push_str(if prompt.ends_with(',') { " " } else { ", " });
+            }
+            prompt.push_str(&words);
+            settings_panel::put_caret_at_end(context.egui, prompt);
+            state.focus_prompt = true;
+        }
         Command::ChangeRecipe(recipe) => {
             let is_prompt = recipe.prompt != context.shared.next.recipe.prompt;
             context.shared.next.recipe = *recipe;
@@ -67,6 +101,15 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             if is_prompt {
                 context.shared.next.take_prompt_loras();
             }
+        }
+        Command::ResetSettings => {
+            let before = context.shared.next.recipe.clone();
+            let Recipe { prompt, negative_prompt, files, placement, .. } = before;
+            let mut recipe = Recipe { prompt, negative_prompt, files, placement, ..Recipe::default() };
+            if let Some(defaults) = context.shared.model_defaults() {
+                defaults.apply(&mut recipe);
+            }
+            context.shared.next.recipe = recipe;
         }
         Command::SwapSides => {
             let recipe = &mut context.shared.next.recipe;
@@ -85,10 +128,6 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             let seed = &mut context.shared.next.recipe.seed;
             // The seed that a person wants to keep is that of the picture in sight.
             *seed = if *seed < 0 { state.last_seed.unwrap_or_else(random_seed) } else { -1 };
-        }
-        Command::TryPrompt(example) => {
-            example.clone_into(&mut context.shared.next.recipe.prompt);
-            state.focus_prompt = true;
         }
         Command::UseBuiltin => context.shared.next.use_builtin(),
         Command::UseOwnFiles => context.shared.next.use_own_files(),
@@ -149,18 +188,31 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::UseEmbedding(path) => context.shared.next.use_embedding(path),
         Command::SearchLoras(text) => state.lora_search = text,
         Command::SetPreview(choice) => state.preview = choice,
-        Command::Show(id) => state.session.show(id),
-        Command::Follow => state.session.follow(),
-        Command::Newer => {
-            if let Some(id) = state.session.newer() {
-                state.session.show(id);
-            }
+        Command::Show(id) => show(state, Some(id)),
+        Command::Follow => follow(state),
+        Command::Newer => show(state, state.session.newer()),
+        Command::Older => show(state, state.session.older()),
+        Command::PointAt(id) => state.session.point_at(id),
+        Command::GoInSheet(direction, columns) => sheet_update::go(state, direction, columns),
+        Command::Enlarge => {
+            state.session.choose_pointed();
+            state.sheet.is_large = true;
+            state.view = View::Fit;
         }
-        Command::Older => {
-            if let Some(id) = state.session.older() {
-                state.session.show(id);
+        Command::BackToSheet => {
+            if state.session.selected().is_some_and(|id| !state.sheet.has(id)) {
+                state.session.follow();
             }
+            state.sheet.is_large = false;
         }
+        Command::TogglePick => sheet_update::toggle_pick(state, context),
+        Command::NotePicks(numbers, is_picked) => sheet_update::note_picks(state, &numbers, is_picked),
+        Command::NearSeeds => sheet_update::make_near(state, sheet_update::near_seeds, context),
+        Command::NearWords => sheet_update::make_near(state, |recipe| recipe.near_words(sheet_update::NEIGHBOURS), context),
+        Command::CompareShown => sheet_update::compare(state, context),
+        Command::Trash => sheet_update::trash(state, context),
+        Command::BringBack => sheet_update::bring_back(state, context),
+        Command::ForgetTrash => state.trashed.clear(),
         Command::Recall(part) => {
             if let Some(picture) = state.session.shown() {
                 let settings = picture.settings();
@@ -212,11 +264,16 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::StartFromShown => start_from_shown(state, context),
         Command::Upscale(way) => {
             if let (Some(picture), Some(image)) = (state.session.shown(), shown_image(state)) {
-                let recipe = larger::upscaling(&picture.recipe, image, way, context.shared);
-                context.shared.error = None;
-                let job = new_job(state, recipe, Lane::Interactive, context);
-                context.queue.send(QueueRequest::Add(Box::new(job)));
-                state.session.follow();
+                let (id, recipe) = (picture.id, larger::upscaling(&picture.recipe, image, way, context.shared));
+                if state.shows_sheet() {
+                    sheet_update::add_beside(state, recipe, id, context);
+                } else {
+                    context.shared.error = None;
+                    let job = new_job(state, recipe, Lane::Interactive, context);
+                    context.queue.send(QueueRequest::Add(Box::new(job)));
+                    follow(state);
+                }
+                context.offer(way.words().1, queue::Command::CancelNewest);
             }
         }
         Command::OpenPicture(path) => open::open(vec![path], false, context),
@@ -226,12 +283,9 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 context.notice("This picture is a reference of the next one.");
             }
         }
-        Command::SaveAs => {
-            if let Some(id) = state.session.shown().map(|picture| picture.id) {
-                let dialog = FileDialog::target("Save picture as", file_name(state, id)).filter("PNG picture", &["png"]);
-                choose_one(dialog, context, move |path, features, context| save_as(features.create, id, path, context));
-            }
-        }
+        Command::SaveAs => saving::ask(state, context),
+        Command::SetSaveDialog(dialog) => state.save_dialog = dialog,
+        Command::Save => saving::save(state, context),
         Command::CopyPicture => copy_picture(state, context),
         Command::OpenFolder => {
             let file = state.session.shown().and_then(|picture| match &picture.stored {
@@ -257,11 +311,44 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
 fn generate(state: &mut State, recipe: Recipe, context: &mut Context<'_>) {
     let lane = if recipe.batch_count > 1 { Lane::Batch } else { Lane::Interactive };
     context.shared.error = None;
-    state.session.follow();
+    follow(state);
     add_job(state, recipe, lane, context);
 }
 
+/// Shows what is made now.
+fn follow(state: &mut State) {
+    state.session.follow();
+    state.sheet.follow();
+}
+
+/// Shows this picture large.
+fn show(state: &mut State, id: Option<SessionPictureId>) {
+    if let Some(id) = id {
+        state.session.show(id);
+        state.sheet.is_large = true;
+    }
+}
+
+/// The recipe of the panel, with the number of pictures. A seed that is kept goes on to the next one
+/// where the same picture was asked for just before: a second copy of it is of no use.
+fn next_recipe(state: &mut State, context: &mut Context<'_>) -> Recipe {
+    let recipe = Recipe { batch_count: context.shared.picture_count(), ..context.shared.next.recipe.clone() };
+    if recipe.seed < 0 {
+        return recipe;
+    }
+    let seed = state.last_asked.as_ref().filter(|asked| asked.recipe == recipe).map_or(recipe.seed, |asked| asked.next_seed);
+    if seed != recipe.seed {
+        context.notice(format!("This picture was asked for already: the next one has seed {seed}."));
+    }
+    let next_seed = seed.checked_add(i64::from(recipe.batch_count.max(1))).unwrap_or_default();
+    state.last_asked = Some(AskedRecipe { recipe: recipe.clone(), next_seed });
+    Recipe { seed, ..recipe }
+}
+
 fn add_job(state: &mut State, recipe: Recipe, lane: Lane, context: &mut Context<'_>) {
+    if context.shared.queue.pause != PauseMode::No {
+        context.notice("The queue is paused: this picture waits until you resume it.");
+    }
     context.shared.next.recent_recipes.remember(&recipe);
     state.prompts.remember(&recipe.prompt);
     let job = new_job(state, recipe, lane, context);
@@ -279,16 +366,6 @@ fn cancel(id: JobId, context: &mut Context<'_>) {
         job.stopping = true;
     }
     context.engine.cancel(id);
-}
-
-/// The file name proposed for a picture: the first words of its prompt and its seed.
-fn file_name(state: &State, id: SessionPictureId) -> String {
-    state.session.get(id).map_or_else(String::new, |picture| {
-        let words: String = picture.recipe.prompt.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
-        let words: Vec<_> = words.split_whitespace().take(6).collect();
-        let words = if words.is_empty() { "picture".into() } else { words.join(" ") };
-        format!("{} {}.png", words.chars().take(48).collect::<String>(), picture.info.seed)
-    })
 }
 
 /// Two files that want each other's role change places.
@@ -365,24 +442,4 @@ pub(crate) fn refresh_files(state: &mut State, context: &mut Context<'_>) {
     for path in files.filter(is_wanted).cloned().collect::<BTreeSet<_>>() {
         pictures::request_thumbnail(state, path, context);
     }
-}
-
-fn save_as(state: &State, id: SessionPictureId, target: PathBuf, context: &mut Context<'_>) {
-    let Some(picture) = state.session.get(id) else { return };
-    let kept = match &picture.stored {
-        PictureFile::At(path) => Some(path.clone()),
-        PictureFile::Writing | PictureFile::Failed => None,
-    };
-    let (recipe, notes, pixels) = (picture.recipe.clone(), picture.notes.clone(), picture.pixels.clone());
-    let picture = SavedPicture { kept, recipe, notes, pixels };
-    context.run(
-        Worker::Files,
-        move || work::save_as(&target, &picture),
-        |saved, _, context| match saved {
-            Ok(path) => context.notice(format!("Saved as {}", path.display())),
-            Err(error) => {
-                context.shared.error = Some(ErrorCard::new(error.to_string(), "Choose another folder, or free some disk space."));
-            }
-        },
-    );
 }

@@ -1,7 +1,6 @@
 //! Work of the Create view for the worker of files. All of it blocks; nothing here knows the state
 //! or draws.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +13,7 @@ use atelier_core::picture_note::PictureNote;
 use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 use atelier_engine::Picture;
 use atelier_library::diffusers_files;
+use atelier_media::{ExportFormat, export_bytes, export_pixels};
 use atelier_studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
 use atelier_studio::picture_index::PictureIndex;
 use atelier_studio::results::{self, Destination};
@@ -79,33 +79,50 @@ pub(crate) struct SavedPicture {
     pub(crate) pixels: Option<Arc<Rgb8>>,
 }
 
-/// Writes a picture to this file, or beside it with the ending of a PNG, and returns the file.
-pub(crate) fn save_as(target: &Path, picture: &SavedPicture) -> Result<PathBuf, FileError> {
-    // The file is a PNG, so its name ends so.
-    let target = if target.extension().is_some_and(|it| it.eq_ignore_ascii_case("png")) {
+/// Result of saving a picture where the person wants it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SaveResult {
+    Saved(PathBuf),
+    /// There is a file of this name, and nobody said that it may go.
+    Exists(PathBuf),
+}
+
+/// Writes a picture to this file in the format of its ending; as a PNG, with the ending of one,
+/// where it has no ending of a picture. `quality`: of a JPEG, 1 to 100. `replaces`: a file of exactly
+/// this name goes.
+pub(crate) fn save_as(target: &Path, picture: &SavedPicture, quality: u8, replaces: bool) -> Result<SaveResult, FileError> {
+    let format = ExportFormat::of_ending(target, quality);
+    let target = if format.is_some() {
         target.to_owned()
     } else {
         let mut name = target.as_os_str().to_owned();
         name.push(".png");
         PathBuf::from(name)
     };
+    if !(replaces && format.is_some()) && target.exists() {
+        return Ok(SaveResult::Exists(target));
+    }
     let SavedPicture { kept, recipe, notes, pixels } = picture;
     let failed = |source: io::Error| FileError::Write { path: target.clone(), source };
-    match (kept.as_ref().map(fs::read), pixels) {
+    let format = format.unwrap_or(ExportFormat::Png);
+    let bytes = match (kept, pixels) {
         // The kept file knows most about itself.
-        (Some(Ok(png)), _) => paths::write_atomic_bytes(&target, &png).map_err(failed)?,
-        (_, Some(pixels)) => {
+        (Some(kept), _) if kept.is_file() => export_bytes(kept, format, true)?,
+        (_, Some(pixels)) if format == ExportFormat::Png => {
             let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None, merged_loras: false };
-            results::write_picture(&target, recipe, info, notes, pixels)?;
+            results::encode_picture(recipe, info, notes, pixels)?
         }
-        (Some(Err(error)), None) => return Err(failed(error)),
-        (None, None) => return Err(failed(io::Error::other("the picture is no longer in memory"))),
-    }
-    Ok(target)
+        (_, Some(pixels)) => export_pixels(pixels, format)?,
+        (_, None) => return Err(failed(io::Error::other("the picture is no longer in memory"))),
+    };
+    paths::write_atomic_bytes(&target, &bytes).map_err(failed)?;
+    Ok(SaveResult::Saved(target))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::gui::files::read_picture;
 
@@ -118,16 +135,65 @@ mod tests {
         SavedPicture { kept: Some(kept.to_owned()), recipe: Recipe::default(), notes: Vec::new(), pixels: pixels.map(Arc::new) }
     }
 
-    #[test]
-    fn saving_as_keeps_what_the_picture_knows_and_names_it_a_png() {
+    /// A picture in its folder, and that folder.
+    fn kept() -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let info = PictureInfo { index: 0, seed: 42, cpu_math: None, merged_loras: false };
-        let kept = results::store_picture(folder.path(), &Recipe::default(), info, &[], &picture(8)).unwrap();
-        let file = save_as(&folder.path().join("mine.jpg"), &saved(&kept, None)).unwrap();
-        assert_eq!(file.file_name().unwrap(), "mine.jpg.png");
-        assert_eq!(fs::read(&file).unwrap(), fs::read(&kept).unwrap());
+        let recipe = Recipe { prompt: "a lake at dawn".into(), ..Recipe::default() };
+        let kept = results::store_picture(folder.path(), &recipe, info, &[], &picture(8)).unwrap();
+        (folder, kept)
+    }
+
+    fn saved_at(result: Result<SaveResult, FileError>) -> PathBuf {
+        match result.unwrap() {
+            SaveResult::Saved(path) => path,
+            SaveResult::Exists(path) => panic!("{} is there", path.display()),
+        }
+    }
+
+    #[test]
+    fn the_ending_decides_what_a_picture_is_saved_as() {
+        let (folder, kept) = kept();
+        let save = |name: &str| saved_at(save_as(&folder.path().join(name), &saved(&kept, None), 80, false));
+        assert_eq!(fs::read(save("mine.PNG")).unwrap(), fs::read(&kept).unwrap(), "with all that it knows");
+        for (name, begins) in [("a.jpg", &b"\xff\xd8\xff"[..]), ("b.JPEG", b"\xff\xd8\xff"), ("c.webp", b"RIFF")] {
+            let file = save(name);
+            assert_eq!(file.file_name().unwrap(), name);
+            assert!(fs::read(&file).unwrap().starts_with(begins), "{name}");
+            assert_eq!(read_picture(&file).unwrap().width(), 8);
+        }
+        assert_eq!(save("no ending").file_name().unwrap(), "no ending.png");
+        assert_eq!(save("v1.5").file_name().unwrap(), "v1.5.png", "a point in a name is no ending");
+        let read = String::from_utf8_lossy(&fs::read(folder.path().join("c.webp")).unwrap()).replace('\0', "");
+        assert!(read.contains("a lake at dawn"), "the settings stay with it");
+    }
+
+    #[test]
+    fn a_better_jpeg_is_larger_and_a_file_that_is_there_is_asked_about() {
+        let (folder, kept) = kept();
+        let target = folder.path().join("out.jpg");
+        let size = |quality| {
+            let file = saved_at(save_as(&target, &saved(&kept, Some(picture(8))), quality, true));
+            fs::metadata(file).unwrap().len()
+        };
+        assert!(size(10) < size(95));
+        let before = fs::read(&target).unwrap();
+        assert_eq!(save_as(&target, &saved(&kept, None), 50, false).unwrap(), SaveResult::Exists(target.clone()));
+        assert_eq!(fs::read(&target).unwrap(), before);
+        fs::write(folder.path().join("own.png"), "mine").unwrap();
+        let own = save_as(&folder.path().join("own"), &saved(&kept, None), 50, true).unwrap();
+        assert_eq!(own, SaveResult::Exists(folder.path().join("own.png")), "nobody was asked about this name");
+    }
+
+    #[test]
+    fn a_picture_that_is_in_no_file_can_be_saved_in_each_format() {
+        let folder = tempfile::tempdir().unwrap();
         let gone = folder.path().join("gone.png");
-        let again = save_as(&folder.path().join("again.png"), &saved(&gone, Some(picture(8)))).unwrap();
-        assert_eq!(read_picture(&again).unwrap(), picture(8));
+        for name in ["again.png", "again.webp", "again.jpg"] {
+            let file = saved_at(save_as(&folder.path().join(name), &saved(&gone, Some(picture(8))), 90, false));
+            assert_eq!(read_picture(&file).unwrap().width(), 8);
+        }
+        assert_eq!(read_picture(&folder.path().join("again.png")).unwrap(), picture(8));
+        assert!(save_as(&folder.path().join("none.png"), &saved(&gone, None), 90, false).is_err());
     }
 }

@@ -11,7 +11,7 @@ use crate::gui::create::larger::UpscaleMethod;
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::gallery::compare::CompareMode;
 use crate::gui::gallery::state::{Dialog, Mode, State};
-use crate::gui::shared::Shared;
+use crate::gui::shared::{Screen, Shared};
 use crate::gui::viewport::View;
 use atelier_studio::gallery_service::ExportFormat;
 
@@ -51,6 +51,8 @@ pub enum Command {
     ToggleActualSize,
     /// Compare the two selected pictures.
     Compare,
+    /// Compare these two pictures, and go back to this screen afterwards.
+    CompareFrom(Screen, PictureId, PictureId),
     /// Set the way to compare.
     SetCompareMode(CompareMode),
     /// Exchange the two pictures that are compared.
@@ -61,6 +63,8 @@ pub enum Command {
     Rate(u8),
     /// Pick, reject, or neither.
     Flag(Option<PictureFlag>),
+    /// Pick these pictures, reject them, or neither.
+    FlagOf(Vec<PictureId>, Option<PictureFlag>),
     /// Text of the field for a new tag.
     EditTag(String),
     /// Add the typed tag.
@@ -117,6 +121,7 @@ impl FeatureCommand for Command {
     type State = State;
 
     const OFFERED: &'static [Self] = &[
+        Self::FocusSearch,
         Self::ShowAll,
         Self::SelectAll,
         Self::SelectNone,
@@ -154,7 +159,7 @@ impl FeatureCommand for Command {
             Self::CloseLook => ("Back to the pictures", "Go back to all pictures. Press Escape."),
             Self::SetView(_) => ("Move the picture", "Scroll to zoom, drag to move, double-click for the actual size."),
             Self::ToggleActualSize => ("Actual size", "Show one picture pixel per screen pixel, or the whole picture. Press Z."),
-            Self::Compare => ("Compare", "Compare two pictures and their settings. Press C."),
+            Self::Compare | Self::CompareFrom(..) => ("Compare", "Compare two pictures and their settings. Press C."),
             Self::SetCompareMode(mode) => (mode.label(), mode.tooltip()),
             Self::SwapCompared => ("Swap", "Swap the two pictures. Press X."),
             Self::SetDivider(_) => ("Divider", "Drag, or move it with the arrow keys."),
@@ -164,9 +169,11 @@ impl FeatureCommand for Command {
             Self::Rate(3) => ("Three stars", "Rate with three stars. Press 3."),
             Self::Rate(4) => ("Four stars", "Rate with four stars. Press 4."),
             Self::Rate(_) => ("Five stars", "Rate with five stars. Press 5."),
-            Self::Flag(Some(PictureFlag::Pick)) => ("Pick", "Mark as picked. Press P."),
-            Self::Flag(Some(PictureFlag::Reject)) => ("Reject", "Mark as rejected. The file is kept. Press X."),
-            Self::Flag(None) => ("No mark", "Remove the mark. Press U."),
+            Self::Flag(Some(PictureFlag::Pick)) | Self::FlagOf(_, Some(PictureFlag::Pick)) => ("Pick", "Mark as picked. Press P."),
+            Self::Flag(Some(PictureFlag::Reject)) | Self::FlagOf(_, Some(PictureFlag::Reject)) => {
+                ("Reject", "Mark as rejected. The file is kept. Press X.")
+            }
+            Self::Flag(None) | Self::FlagOf(_, None) => ("No mark", "Remove the mark. Press U."),
             Self::EditTag(_) => ("New tag", "A tag for these pictures. Press Enter to add it."),
             Self::AddTag => ("Add tag", "Add this tag to the pictures."),
             Self::RemoveTag(_) => ("Remove tag", "Remove this tag from the pictures."),
@@ -247,7 +254,9 @@ impl FeatureCommand for Command {
                 Some(Dialog::Export(..)) | None => Err("There is no question."),
             },
             Self::ChooseExportFolder | Self::AddFolder => require(!shared.dialog_open, "A file dialog is already open."),
-            Self::FocusSearch
+            Self::CompareFrom(..)
+            | Self::FlagOf(..)
+            | Self::FocusSearch
             | Self::SetSearch(_)
             | Self::RemoveCondition(_)
             | Self::SetOrder(_)

@@ -15,6 +15,7 @@ use eframe::egui::TextureHandle;
 use crate::gui::create::larger::Remake;
 use crate::gui::gallery::compare::CompareMode;
 use crate::gui::gallery::thumbnails::Thumbnails;
+use crate::gui::screen::Screen;
 use crate::gui::viewport::View;
 use atelier_studio::gallery_service::{Export, ExportFormat, Found, Mark, Overview, Search};
 
@@ -50,6 +51,8 @@ pub struct State {
     pub visible: (usize, usize),
     /// What the main panel shows.
     pub mode: Mode,
+    /// The screen that asked for the comparison, to which one goes back.
+    pub came_from: Option<Screen>,
     /// Everything known of the picture under the cursor, and of pictures that are compared.
     pub details: HashMap<PictureId, Box<PictureDetails>>,
     /// Pixels on the graphics card, of pictures that are looked at or compared; `Err` is a
@@ -170,6 +173,7 @@ impl Default for State {
             tag_text: String::new(),
             note_text: None,
             can_restore: false,
+            came_from: None,
             focus_search: false,
             focus_cursor: false,
             was_on_screen: false,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use atelier_core::recipe::{ImageSource, RecallPart, Rgb8};
-use atelier_gallery::{PictureId, PictureState, PictureSummary};
+use atelier_gallery::{PictureFlag, PictureId, PictureState, PictureSummary};
 use eframe::egui::{ColorImage, TextureOptions};
 
 use crate::gui::clipboard;
@@ -38,6 +38,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::FocusSearch => {
             state.mode = Mode::Grid;
             state.focus_search = true;
+            context.shared.screen = Screen::Gallery;
         }
         Command::SetSearch(text) => {
             state.search.text = text;
@@ -97,6 +98,9 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::CloseLook => {
             state.mode = Mode::Grid;
             state.focus_cursor = true;
+            if let Some(screen) = state.came_from.take() {
+                context.follow_up(WindowCommand::SetScreen(screen));
+            }
         }
         Command::SetView(view) => set_view(state, view),
         Command::ToggleActualSize => toggle_actual_size(state, context),
@@ -104,13 +108,24 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             if let Some((first, second)) = state.pair() {
                 let mode = CompareMode::default();
                 state.mode = Mode::Compare(Comparison { first, second, mode, view: View::Fit, divider: 0.5 });
+                state.came_from = None;
             }
+        }
+        Command::CompareFrom(screen, first, second) => {
+            let mode = CompareMode::default();
+            state.mode = Mode::Compare(Comparison { first, second, mode, view: View::Fit, divider: 0.5 });
+            state.came_from = Some(screen);
+            context.follow_up(WindowCommand::SetScreen(Screen::Gallery));
         }
         Command::SetCompareMode(mode) => with_comparison(state, |it| it.mode = mode),
         Command::SwapCompared => with_comparison(state, |it| std::mem::swap(&mut it.first, &mut it.second)),
         Command::SetDivider(divider) => with_comparison(state, |it| it.divider = divider.clamp(0.0, 1.0)),
         Command::Rate(stars) => mark(state, Mark::Rating(stars), context),
-        Command::Flag(flag) => mark(state, Mark::Flag(flag), context),
+        Command::Flag(flag) => {
+            context.follow_up(create::Command::NotePicks(state.targets(), flag == Some(PictureFlag::Pick)));
+            mark(state, Mark::Flag(flag), context);
+        }
+        Command::FlagOf(ids, flag) => send_mark(state, ids, Mark::Flag(flag), context),
         Command::EditTag(text) => state.tag_text = text,
         Command::AddTag => {
             let tag = std::mem::take(&mut state.tag_text).trim().to_owned();
@@ -125,6 +140,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
             let targets = state.targets();
             if !targets.is_empty() {
                 send(GalleryRequest::Trash(targets), context);
+                context.follow_up(create::Command::ForgetTrash);
             }
         }
         Command::Restore => send(GalleryRequest::RestoreTrashed, context),

@@ -208,7 +208,7 @@ fn start_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Co
 
 /// Draws how a start picture of another shape is brought to the size.
 fn fit_row(ui: &mut Ui, fit: &mut StartFit) {
-    widgets::row(ui, "Other shape", |ui| {
+    widgets::row(ui, "Resize", |ui| {
         for (choice, words, hover) in [
             (StartFit::Crop, "Crop", "Crop what is outside the new shape."),
             (StartFit::Fit, "Fit", "Keep the whole picture, and fill the rest with blurred borders."),

@@ -7,7 +7,7 @@ use eframe::egui::{ColorImage, TextureOptions};
 
 use crate::gui::canvas::work::{self, CandidateBase, DocumentNumber, PreparedCandidate};
 use crate::gui::context::Context;
-use crate::gui::create::state::FormingPicture;
+use crate::gui::create::forming::FormingPicture;
 use crate::gui::live::state::{FinishedPicture, LiveRun, Look, Pending, State};
 use crate::gui::pixels::ScreenPreview;
 use crate::gui::shared::ErrorCard;
@@ -123,6 +123,9 @@ fn preview_ready(state: &mut State, job: JobId, preview: ScreenPreview, context:
     let size = finished.as_ref().map(|it| (it.picture.image.width(), it.picture.image.height()));
     let size = size.or_else(|| run.and_then(|run| run.progress.size_px())).unwrap_or((image.size[0] as u32, image.size[1] as u32));
     show(state, job, document, (image, size, place), context);
+    if let Some(finished) = &finished {
+        state.last_finished = Some(Rgb8::clone(&finished.picture.image));
+    }
     if let Some(look) = &mut state.look {
         look.result = finished.map(|finished| (finished, None));
     }
@@ -161,7 +164,7 @@ fn show(
         }
         None => context.egui.load_texture("live", image, TextureOptions::LINEAR),
     };
-    state.look = Some(Look { picture: FormingPicture { job, texture, width, height, place }, document, result: None });
+    state.look = Some(Look { picture: FormingPicture { job, index: 0, texture, width, height, place }, document, result: None });
 }
 
 impl LiveRun {

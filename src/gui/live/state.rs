@@ -4,14 +4,14 @@ use atelier_core::paths::Paths;
 use eframe::egui::{Vec2, vec2};
 
 use crate::gui::canvas::command::without_prompt;
-use crate::gui::canvas::state::Part;
+use crate::gui::canvas::state::{Part, ShownPicture};
 use crate::gui::canvas::work::{CandidateBase, DocumentNumber};
+use crate::gui::create::forming::FormingPicture;
 use crate::gui::create::progress::Progress;
-use crate::gui::create::state::FormingPicture;
 use crate::gui::live::follower::Follower;
 use crate::gui::shared::Shared;
 use atelier_core::canvas::{AreaSettings, PixelRect, TileImage};
-use atelier_core::recipe::Recipe;
+use atelier_core::recipe::{ImageSource, Recipe, Rgb8};
 use atelier_engine::{JobId, Picture, Preview};
 use atelier_studio::next_recipe::UnmetRequirement;
 
@@ -30,6 +30,8 @@ pub struct State {
     pub(crate) seed: Option<i64>,
     pub(crate) run: Option<LiveRun>,
     pub(crate) look: Option<Look>,
+    /// The last picture that was finished where no canvas was followed.
+    pub(crate) last_finished: Option<Rgb8>,
     /// The job whose looks are shown; `None` where a stroke has made them old.
     pub(crate) shown_job: Option<JobId>,
     /// The newest preview or picture that is not yet ready for the screen.
@@ -124,6 +126,16 @@ impl State {
     #[must_use]
     pub fn shown_over(&self, document: DocumentNumber) -> Option<&FormingPicture> {
         self.look.as_ref().filter(|look| look.document == Some(document)).map(|look| &look.picture)
+    }
+
+    /// The live picture as something to paint on, where no canvas is followed: while the next one
+    /// forms, the one before.
+    #[must_use]
+    pub(crate) fn shown_source(&self) -> Option<(ShownPicture, ImageSource)> {
+        let look = self.look.as_ref().filter(|look| look.document.is_none() && !self.follows_canvas)?;
+        let finished = look.result.as_ref().map(|(finished, _)| Rgb8::clone(&finished.picture.image));
+        let pixels = finished.or_else(|| self.last_finished.clone())?;
+        Some((ShownPicture::Live(look.picture.job), ImageSource::Pixels(pixels)))
     }
 
     /// Size in pixels of the live picture, where no canvas is followed.

@@ -3,16 +3,13 @@
 
 use std::path::PathBuf;
 
-use atelier_core::recipe::TensorType;
-use atelier_downloads::Status;
-use atelier_library::{Availability, ModelKind};
-use eframe::egui::{Key, Modifiers};
-
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::models::filter::{Filter, Sort};
 use crate::gui::models::state::State;
 use crate::gui::shared::Shared;
-use crate::gui::shortcut::Shortcut;
+use atelier_core::recipe::TensorType;
+use atelier_downloads::Status;
+use atelier_library::{Availability, ModelKind};
 use atelier_studio::library_service::{DownloadsState, FileCheck, TokenState};
 
 /// A command of the Models view.
@@ -42,6 +39,10 @@ pub enum Command {
     DownloadAndGenerate(String),
     /// Download the missing files of this model.
     DownloadMissing(String),
+    /// Begin the large download that was asked about.
+    ConfirmDownload,
+    /// Close the question about a large download.
+    CancelSize,
     /// Use files and settings of this model for the next picture.
     Use(String),
     Pause(String),
@@ -127,9 +128,8 @@ pub enum Command {
 impl FeatureCommand for Command {
     type State = State;
 
-    const KEYS: &'static [(Self, Shortcut)] = &[(Self::FocusSearch, Shortcut::while_typing(Modifiers::COMMAND, Key::F))];
-
     const OFFERED: &'static [Self] = &[
+        Self::FocusSearch,
         Self::ShowAll,
         Self::PauseAll,
         Self::ResumeAll,
@@ -158,6 +158,8 @@ impl FeatureCommand for Command {
                 ("Download and generate", "Download this model, then generate your picture. The job waits in the queue.")
             }
             Self::DownloadMissing(_) => ("Get what is missing", "Download the missing files of this model."),
+            Self::ConfirmDownload => ("Start the download", "Download it. The download can be paused, and resumes after an interruption."),
+            Self::CancelSize => ("Not now", "Download nothing."),
             Self::Use(_) => ("Use", "Use this model with its recommended settings, and go to Create. Your prompt is kept."),
             Self::Pause(_) => ("Pause", "Pause this download. Downloaded data is kept."),
             Self::Resume(_) => ("Resume", "Resume this download."),
@@ -253,6 +255,7 @@ impl FeatureCommand for Command {
             Self::PauseAll => require(state.queue.iter().any(|it| is_open(&it.status)), "Nothing is downloading."),
             Self::ResumeAll => require(state.queue.iter().any(|it| matches!(it.status, Status::Paused(_))), "Nothing is paused."),
             Self::AcceptLicence | Self::DeclineLicence => require(state.licence_prompt.is_some(), "There is no question."),
+            Self::ConfirmDownload | Self::CancelSize => require(state.size_prompt.is_some(), "There is no question."),
             Self::ConfirmDelete | Self::CancelDelete => require(state.removal.is_some(), "There is no question."),
             Self::Delete(id) => require(card(id)?.downloaded, "Atelier deletes only models that it downloaded."),
             Self::CopyModel(id) => {

@@ -99,7 +99,9 @@ pub struct PictureTime {
 }
 
 impl PictureTime {
-    fn secs(self) -> f64 {
+    /// Seconds.
+    #[must_use]
+    pub fn secs(self) -> f64 {
         self.millis as f64 / 1000.0
     }
 
@@ -109,15 +111,29 @@ impl PictureTime {
         is_too_slow(self.secs())
     }
 
-    /// Words on a card: "about 6 s here at 1024 × 1024".
+    /// Words on a card: "about 6 s a picture here".
     #[must_use]
     pub fn words(self) -> String {
-        let (secs, (width, height)) = (seconds(self.secs()), self.size_px);
-        if self.is_too_slow() {
-            format!("about {secs}: too slow for this machine")
-        } else {
-            format!("about {secs} here at {width} × {height}")
-        }
+        let slow = if self.is_too_slow() { ": too slow" } else { "" };
+        format!("about {} a picture here{slow}", about(self.secs()))
+    }
+
+    /// A sentence of it, with the size of the picture.
+    #[must_use]
+    pub fn sentence(self) -> String {
+        let (width, height) = self.size_px;
+        let slow = if self.is_too_slow() { ", which is too slow to work with" } else { "" };
+        format!("A picture of {width} × {height} takes about {} here{slow}.", about(self.secs()))
+    }
+}
+
+/// A duration as one says it of something that is not known exactly: no seconds beside minutes.
+fn about(secs: f64) -> String {
+    match secs {
+        ..10.0 => seconds(secs),
+        10.0..90.0 => format!("{:.0} s", (secs / 5.0).round() * 5.0),
+        90.0..5400.0 => format!("{:.0} min", secs / 60.0),
+        _ => format!("{:.0} h", secs / 3600.0),
     }
 }
 
@@ -311,9 +327,16 @@ mod tests {
             let time = FitPrediction::predict(&devices, &estimate, &recipe).unwrap().time?;
             Some((time.words(), time.is_too_slow()))
         };
-        assert_eq!(words(1000.0, 4), Some(("about 6 s here at 1024 × 1024".into(), false)));
-        assert_eq!(words(2.0, 4), Some(("about 50 min 0 s: too slow for this machine".into(), true)));
+        assert_eq!(words(1000.0, 4), Some(("about 6 s a picture here".into(), false)));
+        assert_eq!(words(2.0, 4), Some(("about 50 min a picture here: too slow".into(), true)));
         assert_eq!(words(1000.0, 60), None, "it does not run");
+    }
+
+    #[test]
+    fn what_is_about_has_no_seconds_beside_minutes() {
+        assert_eq!([0.02, 6.0, 43.0, 240.0, 2997.0, 9000.0].map(about), ["under 0.1 s", "6 s", "45 s", "4 min", "50 min", "2 h"]);
+        let time = PictureTime { millis: 240_000, size_px: (1024, 768) };
+        assert_eq!(time.sentence(), "A picture of 1024 × 768 takes about 4 min here.");
     }
 
     #[test]

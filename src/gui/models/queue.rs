@@ -47,6 +47,25 @@ pub fn summary(entries: &[JobSnapshot]) -> Option<String> {
     Some(format!("{}: {}", count(open().count()), pace(bytes, total, rate, secs)))
 }
 
+/// How long a download of so many bytes takes: at the rate of those that run, else at one that
+/// people know from their contract.
+#[must_use]
+pub(crate) fn time_needed(bytes: u64, entries: &[JobSnapshot]) -> String {
+    let rate: f64 = entries.iter().filter(|it| it.status == Status::Running).map(|it| it.progress.rate).sum();
+    let secs = |rate: f64| (bytes as f64 / rate).ceil() as u64;
+    if rate >= 1.0 {
+        format!("About {} at the {}/s of now.", time(secs(rate)), file_size(rate as u64))
+    } else {
+        format!("About {} at 100 Mbit/s, {} at 20 Mbit/s.", time(secs(12.5e6)), time(secs(2.5e6)))
+    }
+}
+
+/// The disk has no room for a download.
+#[must_use]
+pub(crate) fn no_room(bytes: u64, free_bytes: u64) -> String {
+    format!("Only {} of disk space are free: {} are missing.", file_size(free_bytes), file_size(bytes.saturating_sub(free_bytes)))
+}
+
 /// Completed part of a download, from 0 to 1; `None` while its size is unknown.
 #[must_use]
 pub fn fraction(entry: &JobSnapshot) -> Option<f32> {
@@ -118,6 +137,14 @@ mod tests {
         assert_eq!(summary(&both).unwrap(), "2 downloads: 5.0 MB of 20.0 MB · 1.0 MB/s · 15 s left");
         assert_eq!(summary_fraction(&both), Some(0.25));
         assert_eq!(summary(&[entry(Status::Paused(PauseReason::ByPerson), 1, 0.0)]).unwrap(), "1 download standing still");
+    }
+
+    #[test]
+    fn a_large_download_says_its_time_at_the_rate_of_those_that_run() {
+        assert_eq!(time_needed(18_000_000_000, &[]), "About 24 min at 100 Mbit/s, 2 h at 20 Mbit/s.");
+        let running = [entry(Status::Running, 0, 5e6), entry(Status::Waiting, 0, 9e9)];
+        assert_eq!(time_needed(3_000_000_000, &running), "About 10 min at the 5.0 MB/s of now.");
+        assert_eq!(no_room(5_000_000_000, 4_000_000_000), "Only 4.0 GB of disk space are free: 1.0 GB are missing.");
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! network, threads, drawing.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
@@ -36,6 +36,8 @@ pub struct State {
     pub sort: Sort,
     /// Indices into the library's cards of those that are shown, in their order.
     pub shown: Vec<usize>,
+    /// Ids of the cards that are shown, in their order.
+    shown_ids: Vec<String>,
     /// Number of recommended first models at the start of `shown`; zero once the person has a
     /// model.
     pub starter_count: usize,
@@ -58,6 +60,11 @@ pub struct State {
     pub token_text: String,
     /// The open licence prompt.
     pub licence_prompt: Option<LicencePrompt>,
+    /// The open question before a large download.
+    pub size_prompt: Option<SizePrompt>,
+    /// Name in the catalogue and name on the screen of the model whose download, once it was
+    /// agreed to, is followed by a picture.
+    pub(crate) generates_with: Option<(String, String)>,
     /// Ids of models whose licence was accepted since the last snapshot that says so.
     pub accepted: BTreeSet<String>,
     /// The open confirmation of a deletion.
@@ -92,6 +99,25 @@ pub struct State {
     resident_files: Vec<PathBuf>,
     queued_ids: Vec<String>,
     is_dirty: bool,
+    /// What the order on the screen was made from; while it stays, cards keep their places.
+    order: Option<Order>,
+    /// The library was read to its end once.
+    was_complete: bool,
+}
+
+/// What the order of the cards is made from, beside the cards themselves.
+#[derive(Clone, Debug, PartialEq)]
+struct Order {
+    search: String,
+    filter: Filter,
+    sort: Sort,
+    memory: Option<MachineMemory>,
+    starter_ids: Vec<String>,
+    /// It is known how long pictures take here.
+    is_timed: bool,
+    /// The folders were listed, and read to their end.
+    is_known: bool,
+    was_complete: bool,
 }
 
 /// The Hugging Face page: search results, or the files of one repository.
@@ -116,6 +142,30 @@ pub struct LicencePrompt {
     pub licence: Licence,
     /// Action that follows acceptance.
     pub next: LicensedAction,
+}
+
+/// Question before a download that takes long and much space.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SizePrompt {
+    /// Display name of what is downloaded.
+    pub name: String,
+    pub bytes: u64,
+    /// Bytes that are free in the folder of downloaded models; `None` until the disk has answered.
+    pub free_bytes: Option<u64>,
+    /// Time of a picture with it on this machine.
+    pub time: Option<PictureTime>,
+    pub(crate) download: Download,
+}
+
+/// What is downloaded.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Download {
+    /// The catalogue's model of this name: `id` or `id:variant`.
+    Model(String),
+    /// What this loose model lacks.
+    Missing(String),
+    /// A file of this repository.
+    HubFile(String, HubFile),
 }
 
 /// Action that needs an accepted licence.
@@ -204,10 +254,27 @@ impl State {
         self.predictions.get(&card.id).map_or_else(|| status.fit.by_size(), |it| &it.sentence)
     }
 
-    /// Predicted time of a picture with a model.
+    /// Predicted time of a picture with a model: the engine's where its files are here, else about
+    /// what models of its family take.
     #[must_use]
     pub fn picture_time(&self, card: &ModelCard) -> Option<PictureTime> {
-        self.predictions.get(&card.id)?.time
+        if let Some(prediction) = self.predictions.get(&card.id) {
+            return prediction.time;
+        }
+        let secs = self.library.about_secs.get(&card.id)?;
+        Some(PictureTime { millis: (secs * 1000.0) as u64, size_px: card.defaults.width.zip(card.defaults.height)? })
+    }
+
+    /// The name of a card; where others have it too, with the folder or file that tells them apart.
+    #[must_use]
+    pub fn telling_name(&self, card: &ModelCard) -> String {
+        let path = |card: &ModelCard| card.files.iter().find_map(|file| file.path.clone());
+        let others = self.library.cards.iter().filter(|it| it.id != card.id && it.name == card.name);
+        let (Some(own), false) = (path(card), others.clone().next().is_none()) else { return card.name.clone() };
+        let folder = |path: &Path| path.parent().and_then(Path::file_name).map(|it| it.to_string_lossy().into_owned());
+        let mut same_folder = others.filter_map(path).filter(|it| folder(it) == folder(&own));
+        let part = if same_folder.next().is_some() { own.file_name().map(|it| it.to_string_lossy().into_owned()) } else { folder(&own) };
+        part.map_or_else(|| card.name.clone(), |part| format!("{} ({part})", card.name))
     }
 
     /// Has the next [`Self::refresh`] recompute the shown cards.
@@ -234,22 +301,66 @@ impl State {
             is_queued: card.job_ids.iter().any(|id| self.queued_ids.contains(id)),
         });
         self.statuses = statuses.collect();
+        let before = std::mem::take(&mut self.shown_ids);
         self.shown = visible_cards(&self.library.cards, &self.statuses, &self.search, &self.filter, self.sort);
-        self.starter_count = 0;
-        if self.has_no_models() && self.shows_all() && self.sort == Sort::FitsFirst {
-            self.put_starters_first();
+        self.was_complete |= self.library.complete;
+        let order = Order {
+            search: self.search.clone(),
+            filter: self.filter.clone(),
+            sort: self.sort,
+            memory,
+            starter_ids: self.library.starter_ids.clone(),
+            is_timed: !self.library.about_secs.is_empty(),
+            is_known: self.is_known,
+            was_complete: self.was_complete,
+        };
+        if self.order.as_ref() == Some(&order) {
+            self.keep_places(&before);
+        } else {
+            self.order = Some(order);
+            self.starter_count = 0;
+            if self.has_no_models() && self.shows_all() && self.sort == Sort::FitsFirst {
+                self.put_starters_first();
+            }
         }
+        self.shown_ids = self.shown.iter().filter_map(|at| Some(self.library.cards.get(*at)?.id.clone())).collect();
         if self.selected.as_deref().is_some_and(|id| self.card(id).is_none()) {
             (self.selected, self.is_open) = (None, false);
         }
         true
     }
 
+    /// Has the next [`Self::refresh`] order the cards anew: the person asks for an order, or was
+    /// elsewhere.
+    pub fn forget_places(&mut self) {
+        (self.order, self.is_dirty) = (None, true);
+    }
+
+    /// Puts the cards that were shown before back where they were; new ones stand behind those that
+    /// the order puts before them.
+    fn keep_places(&mut self, before: &[String]) {
+        let cards = &self.library.cards;
+        let index: BTreeMap<&str, usize> = self.shown.iter().filter_map(|at| Some((cards.get(*at)?.id.as_str(), *at))).collect();
+        let starters = before.iter().take(self.starter_count).filter(|id| index.contains_key(id.as_str())).count();
+        let mut places: Vec<usize> = before.iter().filter_map(|id| index.get(id.as_str()).copied()).collect();
+        let known: BTreeSet<usize> = places.iter().copied().collect();
+        for (nth, at) in self.shown.iter().enumerate().filter(|(_, at)| !known.contains(at)) {
+            let previous = nth.checked_sub(1).and_then(|it| self.shown.get(it));
+            let place = previous.and_then(|it| places.iter().position(|other| other == it)).map_or(0, |it| it + 1);
+            places.insert(place.max(starters), *at);
+        }
+        (self.shown, self.starter_count) = (places, starters);
+    }
+
+    /// The built-in model, then the recommended ones, the quickest first.
     fn put_starters_first(&mut self) {
         let library = Arc::clone(&self.library);
+        let mut by_time: Vec<&String> = library.starter_ids.iter().collect();
+        let secs = |id: &String| library.about_secs.get(id).copied().unwrap_or(f64::INFINITY);
+        by_time.sort_by(|one, other| secs(one).total_cmp(&secs(other)));
         let rank = |at: &usize| {
             let card = library.cards.get(*at)?;
-            let recommended = || library.starter_ids.iter().position(|it| *it == card.id).map(|it| it + 1);
+            let recommended = || by_time.iter().position(|it| **it == card.id).map(|it| it + 1);
             if card.availability == Availability::BuiltIn { Some(0) } else { recommended() }
         };
         self.shown.sort_by_key(|at| rank(at).unwrap_or(usize::MAX));
@@ -372,6 +483,41 @@ pub(crate) mod tests {
         let memory = Some(MachineMemory { gpu_bytes: None, ram_bytes: 1 << 40 });
         assert!(state.refresh(memory, &Residency::default()));
         assert_eq!(state.status("m3").fit, FitLevel::Fits);
+    }
+
+    #[test]
+    fn cards_keep_their_places_until_an_order_is_asked_for() {
+        let mut state = state();
+        let ids = |state: &State| -> Vec<String> { state.shown.iter().map(|at| state.library.cards[*at].id.clone()).collect() };
+        let before = ids(&state);
+        // One is being downloaded, another is here now, a third is new and a fourth is gone.
+        let mut cards = state.library.cards.clone();
+        cards[4].availability = Availability::OnDisk;
+        cards.remove(1);
+        cards.push(card("m9", "Model 2b", Some(1)));
+        state.set_queue(vec![JobSnapshot {
+            id: "m3".into(),
+            name: "Model 3".into(),
+            status: atelier_downloads::Status::Running,
+            progress: atelier_downloads::Progress::default(),
+        }]);
+        state.set_library(Arc::new(LibrarySnapshot { cards, listed: true, ..LibrarySnapshot::default() }));
+        assert!(state.refresh(None, &Residency::default()));
+        assert_eq!((before.join(" ").as_str(), ids(&state).join(" ").as_str()), ("m0 m1 m2 m3 m4", "m0 m2 m9 m3 m4"));
+        state.forget_places();
+        assert!(state.refresh(None, &Residency::default()));
+        assert_eq!(ids(&state).join(" "), "m3 m4 m0 m2 m9", "what is here or comes in goes first");
+    }
+
+    #[test]
+    fn the_quickest_first_models_come_first() {
+        let mut state = State::new(None, true);
+        let cards = ["slow", "quick", "other"].map(|id| card(id, id, Some(1))).into();
+        let about_secs = [("slow".to_owned(), 90.0), ("quick".to_owned(), 9.0)].into();
+        let starter_ids = vec!["slow".into(), "quick".into()];
+        state.set_library(Arc::new(LibrarySnapshot { cards, listed: true, about_secs, starter_ids, ..LibrarySnapshot::default() }));
+        assert!(state.refresh(None, &Residency::default()));
+        assert_eq!((state.shown.as_slice(), state.starter_count), ([1, 0, 2].as_slice(), 2));
     }
 
     #[test]

@@ -21,13 +21,18 @@ use crate::gui::features::Features;
 use crate::gui::models::command::Command;
 use crate::gui::models::filter::Filter;
 use crate::gui::models::fit::{MachineMemory, machine};
-use crate::gui::models::state::{CopyDialog, CopyProgress, HubPage, LicencePrompt, LicensedAction, RunningCopy, State};
+use crate::gui::models::state::{
+    CopyDialog, CopyProgress, Download, HubPage, LicencePrompt, LicensedAction, RunningCopy, SizePrompt, State,
+};
 use crate::gui::shared::Screen;
 use crate::gui::typed_path::parse_path;
 use crate::gui::workers::Worker;
 use atelier_studio::library_service::{AssembledModel, FileCheck, LibraryEvent, LibraryRequest};
 use atelier_studio::model_copy;
 use atelier_studio::queue::QueueRequest;
+
+/// Downloads of more bytes are asked about: a slip of the hand must not cost an hour of the line.
+const LARGE_BYTES: u64 = 2_000_000_000;
 
 /// Recomputes the shown cards after a change, and tells the service about this machine.
 pub(crate) fn refresh(state: &mut State, board: &Board, context: &Context<'_>) {
@@ -42,8 +47,12 @@ pub(crate) fn refresh(state: &mut State, board: &Board, context: &Context<'_>) {
             send(context, LibraryRequest::SetMachine(Box::new(machine)));
         }
     }
-    state.refresh(memory, &context.shared.residency);
     let is_on_screen = context.shared.screen == Screen::Models;
+    // Under the pointer nothing moves; who comes back finds the cards in order.
+    if is_on_screen && !state.was_on_screen {
+        state.forget_places();
+    }
+    state.refresh(memory, &context.shared.residency);
     if is_on_screen && !state.was_on_screen {
         send(context, LibraryRequest::ReloadSettings);
     }
@@ -202,14 +211,24 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::ChooseVariant(id, variant) => {
             state.chosen_variants.insert(id, variant);
         }
-        Command::Download(id) => download(state, &id, context),
-        Command::DownloadAndGenerate(id) => {
-            if let Some((name, label)) = state.card(&id).map(|card| (state.download_name(card), card.name.clone())) {
-                context.follow_up(create::Command::GenerateOnceHere { name, label });
-            }
+        Command::Download(id) => {
+            state.generates_with = None;
             download(state, &id, context);
         }
-        Command::DownloadMissing(id) => download_missing(state, id, context),
+        Command::DownloadAndGenerate(id) => {
+            state.generates_with = state.card(&id).map(|card| (state.download_name(card), card.name.clone()));
+            download(state, &id, context);
+        }
+        Command::DownloadMissing(id) => {
+            state.generates_with = None;
+            download_missing(state, id, context);
+        }
+        Command::ConfirmDownload => {
+            if let Some(prompt) = state.size_prompt.take() {
+                begin_download(state, prompt.download, context);
+            }
+        }
+        Command::CancelSize => state.size_prompt = None,
         Command::Use(id) => use_model(state, &id, context),
         Command::Pause(id) => send(context, LibraryRequest::PauseDownload(id)),
         Command::Resume(id) | Command::Retry(id) => send(context, LibraryRequest::ResumeDownload(id)),
@@ -301,7 +320,9 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::DownloadHubFile(at) => {
             let file = state.hub.files.as_ref().and_then(|it| it.as_ref().ok()?.get(at)).cloned();
             if let (Some(repo), Some(file)) = (state.hub.repository.clone(), file) {
-                send(context, LibraryRequest::DownloadHubFile(repo, file));
+                let (name, bytes) = (file.path.clone(), Some(file.size));
+                state.generates_with = None;
+                ask_for_space(state, name, bytes, Download::HubFile(repo, file), context);
             }
         }
         Command::CloseHub => state.hub = HubPage::default(),
@@ -368,20 +389,65 @@ fn open_licence_prompt(state: &mut State, card: &ModelCard, next: LicensedAction
     true
 }
 
-fn download(state: &mut State, id: &str, context: &Context<'_>) {
+fn download(state: &mut State, id: &str, context: &mut Context<'_>) {
     let Some(card) = state.card(id).cloned() else { return };
     let name = state.download_name(&card);
     if !open_licence_prompt(state, &card, LicensedAction::Download(name.clone())) {
-        send(context, LibraryRequest::Download(name));
+        download_named(state, name, context);
     }
 }
 
+/// Downloads the model of this name, once its size was agreed to.
+fn download_named(state: &mut State, name: String, context: &mut Context<'_>) {
+    let id = name.split_once(':').map_or(name.as_str(), |(id, _)| id);
+    let card = state.card(id);
+    let bytes = card.and_then(|card| state.variant(card).map_or(card.bytes, |it| it.bytes));
+    let label = card.map_or_else(|| name.clone(), |card| card.name.clone());
+    ask_for_space(state, label, bytes, Download::Model(name), context);
+}
+
 /// Missing files are under the licence of the catalogue's model that has them.
-fn download_missing(state: &mut State, id: String, context: &Context<'_>) {
+fn download_missing(state: &mut State, id: String, context: &mut Context<'_>) {
     let sources = state.card(&id).into_iter().flat_map(|it| &it.missing).filter_map(|it| state.card(it.offered_with()?));
     let unaccepted = sources.into_iter().find(|it| state.needs_licence_prompt(it)).cloned();
     if !unaccepted.is_some_and(|card| open_licence_prompt(state, &card, LicensedAction::DownloadMissing(id.clone()))) {
-        send(context, LibraryRequest::DownloadMissing(id));
+        let (name, bytes) = state.card(&id).map_or((id.clone(), None), |card| (card.name.clone(), card.missing_bytes()));
+        ask_for_space(state, name, bytes, Download::Missing(id), context);
+    }
+}
+
+/// Begins a download, after a question where it is a large one.
+fn ask_for_space(state: &mut State, name: String, bytes: Option<u64>, download: Download, context: &mut Context<'_>) {
+    let Some(bytes) = bytes.filter(|it| *it > LARGE_BYTES) else { return begin_download(state, download, context) };
+    let time = match &download {
+        Download::Model(id) => state.card(id.split_once(':').map_or(id, |(id, _)| id)).and_then(|card| state.picture_time(card)),
+        Download::Missing(id) => state.card(id).and_then(|card| state.picture_time(card)),
+        Download::HubFile(..) => None,
+    };
+    state.size_prompt = Some(SizePrompt { name, bytes, free_bytes: None, time, download });
+    let root = state.library.settings.models_root.clone();
+    context.run(
+        Worker::Files,
+        move || atelier_downloads::free_bytes(&root).ok(),
+        |free, features, _| {
+            if let Some(prompt) = &mut features.models.size_prompt {
+                prompt.free_bytes = free;
+            }
+        },
+    );
+}
+
+fn begin_download(state: &mut State, download: Download, context: &mut Context<'_>) {
+    send(
+        context,
+        match download {
+            Download::Model(name) => LibraryRequest::Download(name),
+            Download::Missing(id) => LibraryRequest::DownloadMissing(id),
+            Download::HubFile(repo, file) => LibraryRequest::DownloadHubFile(repo, file),
+        },
+    );
+    if let Some((name, label)) = state.generates_with.take() {
+        context.follow_up(create::Command::GenerateOnceHere { name, label });
     }
 }
 
@@ -415,7 +481,7 @@ fn accept_licence(state: &mut State, context: &mut Context<'_>) {
     // accepted.
     state.accepted.insert(prompt.id.clone());
     match prompt.next {
-        LicensedAction::Download(name) => send(context, LibraryRequest::Download(name)),
+        LicensedAction::Download(name) => download_named(state, name, context),
         LicensedAction::DownloadMissing(id) => download_missing(state, id, context),
         LicensedAction::Use => use_model(state, &prompt.id, context),
     }

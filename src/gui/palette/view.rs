@@ -1,20 +1,82 @@
 //! The command palette.
 
-use eframe::egui::{Align, Button, Id, Key, Layout, RichText, ScrollArea, TextEdit, Ui, vec2};
+use eframe::egui::{Align, Button, Id, Key, Label, Layout, RichText, ScrollArea, TextEdit, Ui, vec2};
 
-use crate::gui::command::{self, Commands};
+use crate::gui::command::Commands;
 use crate::gui::feature_command::FeatureCommand as _;
-use crate::gui::palette::Command;
+use crate::gui::palette::search::{self, Found};
+use crate::gui::palette::{Command, shortcuts};
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{self, ROW_HEIGHT, line_edit_with_undo};
+use crate::gui::widgets::{self, ROW_HEIGHT, bold, line_edit_with_undo};
 
 /// Height of the list, in points.
 const LIST_HEIGHT: f32 = 320.0;
+/// Width of a column of the list of keys and of the keys in it, and what the window keeps around the
+/// list, in points.
+const COLUMN_WIDTH: f32 = 300.0;
+const KEYS_WIDTH: f32 = 96.0;
+const SHEET_MARGIN: f32 = 150.0;
 
 /// True while it is open.
 pub(crate) fn has_dialog(state: &State) -> bool {
-    state.palette.is_open
+    state.palette.is_open || state.palette.shows_shortcuts
+}
+
+/// Draws the list of keys, where it is open.
+pub(crate) fn shortcut_sheet(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    if !state.palette.shows_shortcuts {
+        return;
+    }
+    let palette = theme::palette(ui);
+    let window = ui.ctx().content_rect().size();
+    let columns = ((window.x - SHEET_MARGIN) / COLUMN_WIDTH).floor().clamp(1.0, 3.0);
+    let closes = widgets::wide_modal(ui, "keyboard shortcuts", columns * COLUMN_WIDTH, |ui| {
+        ui.label(bold("Keyboard shortcuts").size(theme::TITLE).color(palette.strong));
+        ui.add_space(4.0);
+        ScrollArea::vertical().max_height(window.y - SHEET_MARGIN).auto_shrink([false, true]).show(ui, |ui| {
+            let groups = shortcuts::groups(ui.ctx());
+            let lines: usize = groups.iter().map(|group| group.keys.len() + 2).sum();
+            let mut rest = groups.into_iter().peekable();
+            ui.horizontal_top(|ui| {
+                while rest.peek().is_some() {
+                    ui.vertical(|ui| {
+                        ui.set_width(COLUMN_WIDTH - ui.spacing().item_spacing.x);
+                        let mut filled = 0;
+                        while let Some(group) = rest.next_if(|_| (filled as f32) < lines as f32 / columns) {
+                            filled += group.keys.len() + 2;
+                            shortcut_group(ui, &group);
+                        }
+                    });
+                }
+            });
+        });
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            let response = widgets::command_button(ui, state, commands, Command::ShowShortcuts(false));
+            if ui.memory(eframe::egui::Memory::focused).is_none() {
+                response.request_focus();
+            }
+        });
+    });
+    if closes {
+        commands.push(Command::ShowShortcuts(false));
+    }
+}
+
+fn shortcut_group(ui: &mut Ui, group: &shortcuts::KeyGroup) {
+    let palette = theme::palette(ui);
+    ui.label(bold(group.name).color(palette.strong));
+    for (keys, words) in &group.keys {
+        ui.horizontal(|ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            ui.allocate_ui_with_layout(vec2(KEYS_WIDTH, 0.0), Layout::left_to_right(Align::Center), |ui| {
+                ui.set_min_width(KEYS_WIDTH);
+                ui.add(Label::new(RichText::new(keys).size(theme::SMALL).color(palette.strong)).truncate());
+            });
+            ui.add(Label::new(RichText::new(*words).size(theme::SMALL).color(palette.text)).wrap());
+        });
+    }
+    ui.add_space(8.0);
 }
 
 /// Draws it, where it is open.
@@ -22,7 +84,7 @@ pub(crate) fn palette(ui: &mut Ui, state: &State, commands: &mut Commands) {
     if !state.palette.is_open {
         return;
     }
-    let found = found(state, &state.palette.search);
+    let found = search::found(state, &state.palette.search);
     let chosen = state.palette.chosen.min(found.len().saturating_sub(1));
     let (up, down, enter) = ui.input_mut(|input| {
         let mut key = |key| input.consume_key(eframe::egui::Modifiers::NONE, key);
@@ -32,7 +94,7 @@ pub(crate) fn palette(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let step = if down { 1 } else { found.len().saturating_sub(1) };
         commands.push(Command::Choose((chosen + step) % found.len().max(1)));
     }
-    let mut run = found.get(chosen).filter(|_| enter).cloned();
+    let mut run = found.get(chosen).filter(|_| enter).map(|it| it.index);
     let closes = widgets::modal(ui, "command palette", |ui| {
         let mut search = state.palette.search.clone();
         let wide = ui.available_width();
@@ -48,9 +110,9 @@ pub(crate) fn palette(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.add_space(4.0);
         ScrollArea::vertical().id_salt("commands").max_height(LIST_HEIGHT).auto_shrink([false, false]).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 1.0;
-            for (at, command) in found.iter().enumerate() {
-                if row(ui, state, command, at == chosen, up || down) {
-                    run = Some(command.clone());
+            for (at, found) in found.iter().enumerate() {
+                if row(ui, state, found, at == chosen, up || down) {
+                    run = Some(found.index);
                 }
             }
             if found.is_empty() {
@@ -58,22 +120,22 @@ pub(crate) fn palette(ui: &mut Ui, state: &State, commands: &mut Commands) {
             }
         });
     });
-    if let Some(command) = run {
-        commands.push(Command::Close);
-        commands.push(command);
+    if let Some(index) = run {
+        commands.push(Command::Run(index));
     } else if closes {
         commands.push(Command::Close);
     }
 }
 
 /// A command with its key; true where it was clicked.
-fn row(ui: &mut Ui, state: &State, command: &command::Command, is_chosen: bool, follows: bool) -> bool {
+fn row(ui: &mut Ui, state: &State, found: &Found, is_chosen: bool, follows: bool) -> bool {
     let palette = theme::palette(ui);
+    let Found { command, name, .. } = found;
     let enabled = command.enabled(state);
     let key = command.key_text(ui.ctx());
     let colour = if enabled.is_ok() { palette.text } else { palette.weak };
     ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
-        let button = Button::selectable(is_chosen, RichText::new(command.label()).color(colour))
+        let button = Button::selectable(is_chosen, RichText::new(name).color(colour))
             .right_text(RichText::new(key).size(theme::SMALL).color(palette.weak))
             .truncate()
             .min_size(vec2(ui.available_width(), ROW_HEIGHT - 2.0));
@@ -81,27 +143,11 @@ fn row(ui: &mut Ui, state: &State, command: &command::Command, is_chosen: bool, 
             Ok(()) => command.tooltip().to_owned(),
             Err(reason) => format!("{}\n{reason}", command.tooltip()),
         };
-        let response = ui.add(button).on_hover_text(hover).accessible_name(command.label());
+        let response = ui.add(button).on_hover_text(hover).accessible_name(name);
         if is_chosen && follows {
             response.scroll_to_me(None);
         }
         response.clicked() && enabled.is_ok()
     })
     .inner
-}
-
-/// The commands whose words hold every word of the search; those whose names begin so come first,
-/// and those that can be done now.
-fn found(state: &State, search: &str) -> Vec<command::Command> {
-    let words: Vec<String> = search.split_whitespace().map(str::to_lowercase).collect();
-    let rank = |command: &command::Command| {
-        let label = command.label().to_lowercase();
-        let begins = words.first().is_none_or(|word| label.split_whitespace().any(|part| part.starts_with(word.as_str())));
-        let holds = |text: &str| words.iter().all(|word| text.contains(word.as_str()));
-        let is_match = holds(&label) || holds(&format!("{label} {}", command.tooltip().to_lowercase()));
-        is_match.then_some((command.enabled(state).is_err(), !begins, !holds(&label)))
-    };
-    let mut found: Vec<_> = command::Command::all().into_iter().filter_map(|command| Some((rank(&command)?, command))).collect();
-    found.sort_by_key(|(rank, command)| (*rank, command.label()));
-    found.into_iter().map(|(_, command)| command).collect()
 }

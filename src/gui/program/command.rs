@@ -2,12 +2,9 @@
 
 use std::path::PathBuf;
 
-use eframe::egui::{Key, Modifiers};
-
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::program::state::State;
 use crate::gui::shared::Shared;
-use crate::gui::shortcut::Shortcut;
 
 /// A folder that About names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,9 +44,8 @@ pub enum Command {
 impl FeatureCommand for Command {
     type State = State;
 
-    const KEYS: &'static [(Self, Shortcut)] = &[(Self::OpenAbout, Shortcut::while_typing(Modifiers::NONE, Key::F1))];
-
-    const OFFERED: &'static [Self] = &[Self::ShowLicences, Self::ShowCrashReport, Self::CheckForUpdates, Self::OpenReleasePage];
+    const OFFERED: &'static [Self] =
+        &[Self::OpenAbout, Self::ShowLicences, Self::ShowCrashReport, Self::CheckForUpdates, Self::OpenReleasePage];
 
     fn words(&self) -> (&'static str, &'static str) {
         match self {

@@ -21,6 +21,8 @@ pub enum Command {
     PauseNow,
     Resume,
     Cancel(QueuedJobId),
+    /// Cancel the job that was added last.
+    CancelNewest,
     CancelAll,
     /// Cancel every job that waits.
     CancelWaiting,
@@ -60,6 +62,7 @@ impl FeatureCommand for Command {
             Self::PauseNow => ("Pause now", "Stop the current picture. It restarts from its first step when the queue resumes."),
             Self::Resume => ("Resume", "Resume the queue."),
             Self::Cancel(_) => ("Cancel", "Remove this job from the queue. Its finished pictures are kept."),
+            Self::CancelNewest => ("Cancel", "Remove the job that was added last."),
             Self::CancelAll => ("Cancel all", "Cancel running and waiting jobs. Finished pictures are kept."),
             Self::CancelWaiting => ("Cancel waiting", "Cancel all waiting jobs. The current job continues."),
             Self::ForgetEnded => ("Clear ended", "Remove ended jobs from this list. Their pictures are kept."),
@@ -89,6 +92,7 @@ impl FeatureCommand for Command {
             Self::PauseNow => is(queue.pause != PauseMode::Now, "The queue is paused."),
             Self::Resume => is(queue.pause != PauseMode::No, "The queue is not paused."),
             Self::Cancel(id) => is(queue.row(*id).is_some_and(|row| !row.job.state.is_ended()), "Already finished."),
+            Self::CancelNewest => is(queue.newest().is_some(), "Already finished."),
             Self::CancelAll => is(has(&[JobState::Waiting, JobState::Running, JobState::Held]), "Nothing runs or waits."),
             Self::CancelWaiting => is(queue.waiting().next().is_some(), "Nothing waits."),
             Self::ForgetEnded => is(has(&[JobState::Done, JobState::Failed, JobState::Cancelled]), "Nothing has ended."),

@@ -45,6 +45,10 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::PauseNow => QueueRequest::SetPause(PauseMode::Now),
         Command::Resume => QueueRequest::SetPause(PauseMode::No),
         Command::Cancel(id) => QueueRequest::Cancel(id),
+        Command::CancelNewest => match context.shared.queue.newest() {
+            Some(row) => QueueRequest::Cancel(row.job.id),
+            None => return,
+        },
         Command::CancelAll => QueueRequest::CancelAll,
         Command::CancelWaiting => QueueRequest::CancelWaiting,
         Command::ForgetEnded => QueueRequest::ForgetEnded,
@@ -68,12 +72,16 @@ pub(crate) fn queue_event(state: &mut State, create: &mut create::State, event: 
             }
             context.shared.queue = snapshot;
         }
-        QueueEvent::Submitted { engine_job, recipe, .. } => context.shared.jobs.push(engine_job, *recipe),
+        QueueEvent::Submitted { engine_job, job, recipe } => {
+            create::sheet_update::job_begins(create, (job, engine_job), &recipe);
+            context.shared.jobs.push(engine_job, *recipe);
+        }
         QueueEvent::NotSubmitted { engine_job, reason } => {
             context.shared.jobs.remove(engine_job);
+            create.sheet.end_job(engine_job);
             context.shared.error = Some(ErrorCard::new("This picture could not be started.", format!("Sorry: {reason}.")));
         }
-        QueueEvent::PictureKept { engine_job, index, result } => create::pictures::kept(create, engine_job, index, result, context),
+        QueueEvent::PictureKept { engine_job, index, result } => create::pictures::kept(create, (engine_job, index), result, context),
         QueueEvent::Ended(job) => ended(&job, context),
         QueueEvent::Problem(advice) | QueueEvent::Notice(advice) => context.shared.error = Some(ErrorCard::of(advice)),
     }

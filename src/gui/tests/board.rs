@@ -196,6 +196,16 @@ fn a_card_dragged_to_a_device_runs_there_and_takes_its_weights_along() {
 }
 
 #[test]
+fn the_whole_of_a_column_takes_a_card() {
+    for below in [-40.0, 200.0, 420.0] {
+        let mut studio = open_board(5);
+        let from = studio.center_of("Text encoder runs on");
+        studio.drag(from, pos2(studio.column_x("GPU1"), from.y + below));
+        assert_eq!(studio.assignment(Module::Llm), Assignment::at("GPU1"), "dropped {below} points below its row");
+    }
+}
+
+#[test]
 fn one_gesture_lets_a_module_run_on_a_gpu_with_its_weights_in_ram() {
     let mut studio = open_board(5);
     let from = studio.center_of("Diffusion runs on");

@@ -48,7 +48,7 @@ impl Studio {
     }
 
     /// The place on the screen of a pixel of the document.
-    fn on_screen(&self, x: f32, y: f32) -> egui::Pos2 {
+    pub(super) fn on_screen(&self, x: f32, y: f32) -> egui::Pos2 {
         let state = &self.app().state;
         let rect = state.create.view.rect(state.canvas.shown_size_px().unwrap(), canvas_rect(&self.harness.ctx).unwrap());
         rect.min + egui::vec2(x, y) / state.canvas.shown_size_px().unwrap() * rect.size()
@@ -61,7 +61,7 @@ impl Studio {
     }
 
     /// Waits until edits on other threads are done and it is known what would be generated.
-    fn settle_canvas(&mut self) {
+    pub(super) fn settle_canvas(&mut self) {
         self.until("the edits", |app| {
             app.state.canvas.edited().is_some_and(|document| document.pending_edits == 0 && document.current_analysis().is_some())
         });
@@ -405,7 +405,7 @@ fn how_a_part_is_generated_can_be_set_and_taken_back() {
     assert_eq!((area.context, area.fill, area.seam_correction), (4.0, Some(AreaFill::Neutral), false));
     assert!(area.feather.is_some());
     studio.click("Inpainting settings");
-    studio.click("As usual");
+    studio.click("Reset");
     assert_eq!(studio.app().state.canvas.options.area, AreaSettings::default());
 }
 

@@ -18,6 +18,21 @@ fn a_typed_prompt_and_ctrl_enter_reach_the_engine() {
 }
 
 #[test]
+fn a_prompt_of_a_megabyte_is_typed_shown_and_generated() {
+    let long = "word sky, (((".repeat(1_000_000 / 13);
+    let mut studio = Studio::open(Recipe { prompt: String::new(), ..ready() });
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text(&long);
+    studio.harness.run_ok();
+    assert_eq!(studio.app().state.shared.next.recipe.prompt.len(), long.len(), "nothing is cut behind a person's back");
+    let (job, recipe, _) = studio.generate();
+    assert!(recipe.prompt.chars().count() >= atelier_core::recipe::ROWS.prompt.limits);
+    studio.begin(job, vec![7]);
+    studio.picture(job, 0, 7);
+    studio.done(job);
+    assert_eq!(studio.app().state.create.session.len(), 1);
+}
+
+#[test]
 fn words_to_leave_out_get_the_guidance_that_they_need_with_one_click() {
     let mut studio = Studio::open(Recipe { guidance: 1.0, ..ready() });
     assert!(!studio.sees("No effect"), "nothing is to be left out");
@@ -47,13 +62,12 @@ fn pictures_that_form_at_the_same_time_have_a_line_each_and_one_is_shown() {
     let preview = |shade| Preview { picture: 0, step: 1, place: None, image: image(8, shade) };
     studio.port.send(Event::Preview { job: second, preview: preview(2) });
     studio.port.send(Event::Preview { job: first, preview: preview(1) });
-    studio.until("the preview", |app| app.state.create.forming.is_some());
-    assert_eq!(studio.app().state.create.forming.as_ref().unwrap().job, first);
+    studio.until("the preview", |app| app.state.create.forming.first().is_some_and(|it| it.job == first));
     studio.click("Cancel a castle");
     assert!(cancel.load(Ordering::Relaxed) && studio.sees("a castle · Stopping"));
     studio.port.send(Event::End { job: second, end: End::Cancelled });
     studio.harness.run_ok();
-    assert!(studio.app().state.create.forming.is_some() && !studio.sees("a castle · "));
+    assert!(studio.app().state.create.forming.first().is_some() && !studio.sees("a castle · "));
 }
 
 #[test]
@@ -63,8 +77,8 @@ fn a_preview_of_a_part_is_known_by_its_place() {
     studio.begin(job, vec![1]);
     let place = Some(PixelRect { left: 16, top: 8, width: 32, height: 24 });
     studio.port.send(Event::Preview { job, preview: Preview { picture: 0, step: 1, place, image: image(8, 3) } });
-    studio.until("the preview", |app| app.state.create.forming.is_some());
-    let forming = studio.app().state.create.forming.as_ref().unwrap();
+    studio.until("the preview", |app| app.state.create.forming.first().is_some());
+    let forming = studio.app().state.create.forming.first().unwrap();
     assert_eq!((forming.place, forming.width, forming.height), (place, 64, 64));
 }
 
@@ -99,16 +113,18 @@ fn at_the_first_start_the_built_in_model_is_chosen_by_its_name_and_paints_at_onc
     let (mut studio, builtin, _folder) = studio_with_builtin(Settings::default());
     assert!(studio.sees("Built-in") && studio.sees("Small"));
     assert!(!studio.sees("Diffusion"), "it is one thing, not three files");
-    assert!(studio.sees("Write a prompt and press Generate."));
+    assert!(studio.sees("Write a prompt and press Generate"));
     assert!(!studio.harness.get_by_role_and_label(Role::Button, "Generate").accesskit_node().is_disabled());
 
-    let example = "golden dunes at dawn under a pale pink sky";
+    let example = "golden dunes at dawn";
+    studio.until("the examples", |app| !app.state.create.examples.is_empty());
     studio.click(example);
     assert_eq!(studio.app().state.shared.next.recipe.prompt, example);
-    studio.press(Modifiers::COMMAND, Key::Enter);
     let Some(Request::Job { task: Task::Generate { recipe, preview }, .. }) = studio.next_run() else { panic!("another request") };
     assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.guidance, recipe.width, recipe.height), (example, 6, 1.0, 128, 96));
     assert_eq!((&recipe.files, preview), (builtin.files(), PreviewOptions::Adaptive));
+    assert_eq!((recipe.seed, recipe.batch_count), (12, 1), "the picture that was shown");
+    assert_eq!(studio.app().state.shared.next.recipe.seed, -1, "the next picture is another one");
     studio.harness.check_accessibility();
 }
 
@@ -240,7 +256,7 @@ fn a_picture_forms_before_ones_eyes_and_is_kept() {
 
     studio.port.send(Event::Step { job, step: Step { picture: 0, done: 2, total: 4, fraction: 0.0, step_secs: 0.5 } });
     studio.port.send(Event::Preview { job, preview: Preview { picture: 0, step: 2, place: None, image: image(8, 9) } });
-    studio.until("the preview", |app| app.state.create.forming.is_some());
+    studio.until("the preview", |app| app.state.create.forming.first().is_some());
     assert!(studio.sees("Step 3 of 4"));
     assert!(studio.sees("0.5 s a step"));
     assert!(studio.sees("Generating · 64 × 64"), "a small preview is shown at the size of the picture");
@@ -249,7 +265,7 @@ fn a_picture_forms_before_ones_eyes_and_is_kept() {
 
     studio.picture(job, 0, 77);
     studio.done(job);
-    assert!(studio.app().state.create.forming.is_none());
+    assert!(studio.app().state.create.forming.first().is_none());
     assert!(studio.sees("64 × 64 · seed 77"));
     assert!(studio.harness.query_by_role_and_label(Role::Image, "Picture, 64 by 64 pixels").is_some());
     let PictureFile::At(path) = &studio.app().state.create.session.shown().unwrap().stored else { panic!("it is not kept") };
@@ -311,7 +327,7 @@ fn a_batch_shows_each_picture_and_the_filmstrip_gives_settings_back() {
     assert!(studio.sees("Picture 2 of 2"));
     studio.picture(job, 1, 6);
     studio.done(job);
-    assert!(studio.sees("seed 6 ·"));
+    assert!(studio.sees("2 pictures"));
 
     studio.click("Picture 1, seed 5");
     studio.until("the first picture", |app| app.state.create.converting_picture.is_none());
@@ -343,7 +359,7 @@ fn what_one_looks_at_stays_until_the_next_picture_is_asked_for() {
 
 #[test]
 fn the_seed_is_kept_rolled_typed_and_let_go() {
-    let mut studio = Studio::open(ready());
+    let mut studio = Studio::sized(ready(), [1440.0, 1100.0]);
     studio.make(4711);
     studio.click("Keep this seed");
     assert_eq!(studio.app().state.shared.next.recipe.seed, 4711, "the last one is kept");
@@ -692,7 +708,9 @@ fn a_picture_whose_pixels_are_on_their_way_is_no_empty_canvas() {
     let mut studio = Studio::open(ready());
     assert!(studio.sees("Ready to generate"));
     let info = PictureInfo { index: 0, seed: 7, cpu_math: None, merged_loras: false };
-    studio.app_mut().state.create.session.push(ready(), info, Vec::new(), image(64, 9));
+    let id = studio.app_mut().state.create.session.push(ready(), info, Vec::new(), image(64, 9));
+    // They are on their way, and do not come in this test.
+    studio.app_mut().state.create.converting_picture = Some(id);
     studio.harness.step();
     let session = &studio.app().state.create.session;
     assert!(session.shown().is_some_and(|it| session.texture(it.id).is_none() && it.thumbnail.is_none()), "nothing to draw yet");
@@ -731,4 +749,32 @@ fn a_folded_part_of_the_panel_says_what_is_in_it() {
     assert!(studio.sees("Sampling: Euler, 8 steps, guidance 1"));
     assert!(studio.harness.query_by_role_and_label(Role::Slider, "Guidance").is_none());
     studio.harness.check_accessibility();
+}
+
+#[test]
+fn words_that_the_built_in_model_never_met_are_told_and_lead_to_other_models() {
+    let folder = tempfile::tempdir().unwrap();
+    small_builtin(folder.path());
+    std::fs::write(folder.path().join("words.txt"), "a lake at dawn on mountain").unwrap();
+    let builtin = Arc::new(Builtin::open(folder.path()).unwrap());
+    let mut recipe = Recipe { prompt: "mountains at dawn".into(), ..Recipe::default() };
+    builtin.apply(&mut recipe);
+    let mut studio = Studio::with(Settings { recipe, builtin: true, ..Settings::default() }, Ok(builtin), [1440.0, 900.0]);
+    assert!(!studio.sees("does not know"));
+    studio.app_mut().state.shared.next.recipe.prompt = "portrait of a fisherman on a lake, 夕焼け".into();
+    studio.harness.run_ok();
+    assert!(studio.sees("Small does not know: portrait, fisherman, 夕焼け."));
+    studio.harness.check_accessibility();
+    // A size far beyond what it paints well.
+    assert!(!studio.sees("works best at"));
+    studio.app_mut().state.shared.next.recipe.width = 1024;
+    studio.harness.run_ok();
+    assert!(studio.sees("This model works best at about 128 × 96."));
+    studio.click("Find a model that does");
+    assert_eq!(studio.app().state.shared.screen, crate::gui::shared::Screen::Models);
+    // Other models know more, and nothing is known of their words.
+    studio.press(Modifiers::COMMAND, Key::Num1);
+    studio.app_mut().state.shared.next.recipe = Recipe { prompt: "portrait".into(), ..ready() };
+    studio.harness.run_ok();
+    assert!(!studio.sees("does not know"));
 }

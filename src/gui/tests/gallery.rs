@@ -160,6 +160,27 @@ fn two_pictures_are_compared_with_the_settings_that_differ() {
 }
 
 #[test]
+fn pictures_of_two_shapes_are_compared_without_a_change_of_shape() {
+    let mut studio = open_gallery(&["a wide lake", "a lake that is higher"]);
+    studio.press(Modifiers::COMMAND, Key::A);
+    studio.press(Modifiers::NONE, Key::C);
+    studio.until("both", |app| app.state.gallery.pixels.len() == 2 && app.state.gallery.details.len() == 2);
+    for mode in [Key::Num1, Key::Num2] {
+        studio.harness.key_press_modifiers(Modifiers::NONE, mode);
+        studio.harness.step();
+        studio.harness.step();
+        let mut shapes = Vec::new();
+        for picture in studio.app().state.gallery.pixels.values().flatten() {
+            let painted = studio.painted(&picture.texture).unwrap().size();
+            let expected = picture.width as f32 / picture.height as f32;
+            assert!((painted.x / painted.y - expected).abs() < 0.01, "{painted:?} for {expected}");
+            shapes.push(expected);
+        }
+        assert!((shapes[0] - shapes[1]).abs() > 0.1);
+    }
+}
+
+#[test]
 fn enter_takes_the_settings_and_i_starts_from_the_picture() {
     let mut studio = open_gallery(&["a red fox in snow"]);
     studio.press(Modifiers::NONE, Key::Home);

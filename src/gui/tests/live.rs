@@ -70,7 +70,7 @@ impl Studio {
 
     /// Number of pictures of this session; the gallery may find those of the folder a second time.
     fn session_pictures(&self) -> usize {
-        self.app().state.create.session.iter().filter(|picture| picture.kept.is_none()).count()
+        self.app().state.create.session.len()
     }
 
     fn layers(&self) -> usize {

@@ -112,21 +112,4 @@ impl Studio {
     fn availability(&self, id: &str) -> Option<Availability> {
         self.app().state.models.card(id).map(|it| it.availability)
     }
-
-    /// Replaces the text of the field of this name.
-    fn fill(&mut self, field: &str, text: &str) {
-        let is_field = |role| matches!(role, Role::TextInput | Role::PasswordInput);
-        self.harness.query_all_by_label(field).find(|it| is_field(it.accesskit_node().role())).unwrap().focus();
-        self.harness.run_ok();
-        self.press(Modifiers::COMMAND, Key::A);
-        self.harness.event(egui::Event::Text(text.into()));
-        self.harness.run_ok();
-    }
-
-    /// Clicks the first button whose name contains this.
-    fn click_first(&mut self, name: &str) {
-        let found = self.harness.query_all_by_label_contains(name).find(|it| it.accesskit_node().role() == Role::Button);
-        found.unwrap_or_else(|| panic!("there is no {name}")).click();
-        self.harness.run_ok();
-    }
 }

@@ -165,6 +165,84 @@ fn the_queue_pauses_behind_the_picture_and_goes_on() {
 }
 
 #[test]
+fn a_queue_that_stands_still_is_seen_and_resumed_where_pictures_are_asked_for() {
+    let mut studio = Studio::open(ready());
+    studio.press(Modifiers::COMMAND, Key::J);
+    studio.click("Pause");
+    studio.until("the pause", |app| app.state.shared.queue.pause == PauseMode::AfterPicture);
+    assert!(!studio.sees("paused after this picture") && studio.sees("paused"), "nothing forms");
+    studio.click("Hide the queue");
+    assert!(studio.sees("0 paused"), "also while the panel is closed");
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    studio.until("the job", |app| app.state.shared.queue.rows.len() == 1);
+    assert!(studio.sees("This picture waits until you resume it") || studio.sees("this picture waits until you resume it"));
+    assert!(studio.sees("1 paused"));
+    studio.click("Resume (1 waiting)");
+    studio.until("the pause's end", |app| app.state.shared.queue.pause == PauseMode::No);
+    let (job, ..) = studio.take();
+    // The same by its key.
+    studio.begin(job, vec![1]);
+    studio.press(Modifiers::COMMAND, Key::J);
+    studio.click("Pause");
+    studio.picture(job, 0, 1);
+    studio.done(job);
+    studio.press(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::Enter);
+    studio.until("the second", |app| app.state.shared.queue.rows.iter().any(|row| row.job.state == JobState::Waiting));
+    studio.press(Modifiers::COMMAND, Key::Enter);
+    studio.until("the pause's end", |app| app.state.shared.queue.pause == PauseMode::No);
+    assert_eq!(studio.app().state.shared.queue.rows.len(), 2, "nothing was added");
+}
+
+#[test]
+fn a_kept_seed_goes_on_where_the_same_picture_is_asked_for_again() {
+    let mut studio = Studio::open(Recipe { seed: 42, ..ready() });
+    for _ in 0..20 {
+        studio.press(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::Enter);
+    }
+    studio.until("the jobs", |app| app.state.shared.queue.rows.len() == 20);
+    let mut seeds: Vec<i64> = studio.app().state.shared.queue.rows.iter().map(|row| row.job.recipe.seed).collect();
+    seeds.sort_unstable();
+    assert_eq!(seeds, (42..62).collect::<Vec<_>>());
+    assert_eq!(studio.app().state.shared.next.recipe.seed, 42, "what is kept stays");
+    assert!(studio.sees("the next one has seed 61"));
+    // Another picture begins with the kept seed, and a batch takes as many as it has pictures.
+    studio.app_mut().state.shared.next.recipe.batch_count = 3;
+    for _ in 0..2 {
+        studio.press(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::Enter);
+    }
+    studio.until("the batches", |app| app.state.shared.queue.rows.len() == 22);
+    let batches = studio.app().state.shared.queue.rows.iter().filter(|row| row.job.recipe.batch_count == 3);
+    assert_eq!(batches.map(|row| row.job.recipe.seed).collect::<Vec<_>>(), [42, 45]);
+}
+
+#[test]
+fn a_picture_that_failed_is_tried_again_with_its_seed() {
+    let mut studio = Studio::open(Recipe { seed: 42, ..ready() });
+    let (job, recipe, _) = studio.generate();
+    assert_eq!(recipe.seed, 42);
+    studio.port.send(Event::End { job, end: End::Cancelled });
+    studio.until("the end", |app| app.state.shared.jobs.is_empty());
+    assert_eq!(studio.generate().1.seed, 42);
+}
+
+#[test]
+fn a_row_says_first_when_its_picture_is_ready_and_ended_ones_go_with_a_click() {
+    let (mut studio, job) = waiting(&["one"]);
+    let mut snapshot = QueueSnapshot { rows: studio.app().state.shared.queue.rows.clone(), ..QueueSnapshot::default() };
+    snapshot.rows[1].ends_in_secs = Some(20.0);
+    snapshot.rows[1].job.model = "Atelier Landscapes".into();
+    studio.app_mut().state.shared.queue = Arc::new(snapshot);
+    studio.harness.run_ok();
+    let line = studio.harness.get_by_label_contains("Atelier Landscapes").accesskit_node().label().unwrap_or_default();
+    assert!(line.starts_with("ready in about "), "{line}");
+    assert!(!studio.sees("Clear ended"), "nothing has ended");
+    studio.port.send(Event::End { job, end: End::Cancelled });
+    studio.until("the end", |app| app.state.shared.queue.rows.iter().any(|row| row.job.state.is_ended()));
+    studio.click("Clear ended");
+    until_prompts(&mut studio, &["one"]);
+}
+
+#[test]
 fn one_long_job_and_the_model_order_are_told_and_can_be_switched_off() {
     let (mut studio, _) = waiting(&["one"]);
     studio.harness.get_by_label("All jobs").click();

@@ -20,7 +20,7 @@ fn finish_with_steps(mut studio: Studio, steps: &[u32], place: Option<PixelRect>
     for step in steps {
         let preview = Preview { picture: 0, step: *step, place, image: image(8, *step as u8) };
         studio.port.send(Event::Preview { job, preview });
-        studio.until("the preview", |app| app.state.create.forming.is_some());
+        studio.until("the preview", |app| app.state.create.forming.first().is_some());
     }
     studio.picture(job, 0, 7);
     studio.done(job);
@@ -107,7 +107,7 @@ fn a_picture_without_previews_has_no_slider_and_neither_has_the_one_that_forms()
     let (job, ..) = studio.generate();
     studio.begin(job, vec![8]);
     studio.port.send(Event::Preview { job, preview: Preview { picture: 0, step: 1, place: None, image: image(8, 9) } });
-    studio.until("the preview", |app| app.state.create.forming.is_some());
+    studio.until("the preview", |app| app.state.create.forming.first().is_some());
     assert!(studio.harness.query_by_role_and_label(Role::Slider, SLIDER).is_none());
 }
 

@@ -6,9 +6,10 @@ use super::{Layer, LayerId, LayerKind, Mask, PixelRect};
 use crate::recipe::Rgb8;
 
 /// The layers that are composed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LayerChoice {
     /// All that are visible: what the canvas shows.
+    #[default]
     Visible,
     /// The visible ones that are part of the picture.
     Picture,

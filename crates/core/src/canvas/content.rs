@@ -127,6 +127,20 @@ impl DocumentContent {
         Ok(Self { width, height, layers: layers.collect(), current: self.current })
     }
 
+    /// The same layers so small that the longest side has at most so many pixels: what small looks
+    /// are made from, in little time whatever the size.
+    #[must_use]
+    pub fn reduced(&self, longest_side: u32) -> Self {
+        let longest = self.width.max(self.height);
+        if longest <= longest_side {
+            return self.clone();
+        }
+        let side = |side: u32| (u64::from(side) * u64::from(longest_side) / u64::from(longest)).max(1) as u32;
+        let (width, height) = (side(self.width), side(self.height));
+        let layers = self.layers.iter().map(|layer| Layer { pixels: layer.pixels.reduced(width, height), ..layer.clone() });
+        Self { width, height, layers: layers.collect(), current: self.current }
+    }
+
     /// The rectangle outside which this looks like `other`; whole tiles.
     #[must_use]
     pub(super) fn difference(&self, other: &Self) -> PixelRect {

@@ -10,6 +10,8 @@ use crate::recipe::Rgb8;
 
 /// Side of a tile in pixels.
 pub const TILE_SIDE: u32 = 256;
+/// Most pixels a side of which one of a small look is the mean.
+const LOOK_SAMPLES: u64 = 4;
 /// Bytes of a tile.
 pub(super) const TILE_BYTES: usize = (TILE_SIDE * TILE_SIDE * 4) as usize;
 
@@ -239,6 +241,46 @@ impl TileImage {
         image
     }
 
+    /// The same pixels in another size, for a small look: each is the mean of at most
+    /// four a side of those that it stands for, so that a large picture takes no longer.
+    #[must_use]
+    pub fn reduced(&self, width: u32, height: u32) -> Self {
+        let mut image = Self::new(width, height);
+        if width == 0 || height == 0 || self.content_bounds().is_empty() {
+            return image;
+        }
+        let places = |at: u32, side: u32, own: u32| {
+            let (from, to) = (at as u64 * u64::from(own) / u64::from(side), (u64::from(at) + 1) * u64::from(own) / u64::from(side));
+            let length = to.saturating_sub(from).max(1);
+            let count = length.min(LOOK_SAMPLES);
+            (0..count).map(move |n| (from + (2 * n + 1) * length / (2 * count)).min(u64::from(own) - 1) as i32)
+        };
+        image.change(image.bounds(), true, |left, y, run| {
+            for (x, target) in (left..).zip(run.chunks_exact_mut(4)) {
+                let (mut sums, mut alphas, mut count) = ([0_u32; 3], 0_u32, 0_u32);
+                for from_y in places(y, height, self.height) {
+                    for from_x in places(x, width, self.width) {
+                        let pixel = self.pixel(from_x, from_y);
+                        let alpha = u32::from(pixel[3]);
+                        for (sum, value) in sums.iter_mut().zip(pixel) {
+                            *sum += u32::from(value) * alpha;
+                        }
+                        alphas += alpha;
+                        count += 1;
+                    }
+                }
+                if let Some(half) = Some(alphas / 2).filter(|_| alphas > 0) {
+                    for (value, sum) in target.iter_mut().zip(sums) {
+                        *value = ((sum + half) / alphas) as u8;
+                    }
+                    target[3] = ((alphas + count / 2) / count) as u8;
+                }
+            }
+        });
+        image.drop_blank_tiles();
+        image
+    }
+
     /// Drops the tiles without a pixel that is not transparent.
     pub fn drop_blank_tiles(&mut self) {
         for tile in Arc::make_mut(&mut self.tiles) {
@@ -349,6 +391,17 @@ mod tests {
         let tiles: usize = parts.iter().map(|part| (part.width.div_ceil(TILE_SIDE) * part.height.div_ceil(TILE_SIDE)) as usize).sum();
         assert_eq!(tiles * TILE_BYTES, image.bytes());
         assert_eq!(TileImage::new(5, 5).content_parts(), []);
+    }
+
+    #[test]
+    fn a_small_look_has_the_mean_of_what_it_stands_for() {
+        let mut image = TileImage::new(800, 400);
+        fill(&mut image, PixelRect::of_size(400, 400), 200);
+        let small = image.reduced(8, 4);
+        assert_eq!((small.width(), small.height(), small.pixel(3, 3), small.pixel(4, 0)), (8, 4, [200; 4], [0; 4]));
+        assert_eq!(image.reduced(1, 1).pixel(0, 0), [200, 200, 200, 100], "half of it is transparent");
+        assert_eq!(TileImage::new(3, 3).reduced(0, 2).width(), 0);
+        assert_eq!(image.reduced(1600, 800).pixel(799, 0), [200; 4]);
     }
 
     #[test]

@@ -15,6 +15,18 @@ pub struct FineColours {
     pub profile: Option<Vec<u8>>,
     /// True where a profile says other colours than sRGB, also one that is not kept.
     pub is_beyond_srgb: bool,
+    /// Where the file has colours of print (CMYK), how they became red, green and blue.
+    #[serde(default)]
+    pub from_print: Option<PrintConversion>,
+}
+
+/// How colours of print became red, green and blue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PrintConversion {
+    /// By the picture's profile, which says what the inks look like.
+    Profile,
+    /// By a plain formula: nothing says which inks they are.
+    Plain,
 }
 
 /// Samples of eight or sixteen bits.
@@ -53,6 +65,18 @@ impl Samples {
 }
 
 impl FineColours {
+    /// What became of colours of print, in a sentence; `None` where there were none.
+    #[must_use]
+    pub const fn print_note(&self) -> Option<&'static str> {
+        match self.from_print {
+            None => None,
+            Some(PrintConversion::Profile) => Some("The start picture's CMYK colours were converted to RGB by its colour profile."),
+            Some(PrintConversion::Plain) => Some(
+                "The start picture's CMYK colours were converted to RGB without a colour profile, as it has none that can be read: they may look different elsewhere.",
+            ),
+        }
+    }
+
     /// What it has, in words.
     #[must_use]
     pub fn parts(&self) -> Vec<String> {

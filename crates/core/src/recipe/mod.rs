@@ -31,13 +31,14 @@ mod step_cache;
 mod step_share;
 mod tensor_type;
 mod upscale;
+mod variations;
 
 pub use control::{ControlImage, Preprocessor};
 pub use earlier_steps::EarlierSteps;
 pub use embedding_words::{add_words, embedding_word, names_embedding, replace_embedding_words, without_embedding};
 pub use family_setting::FamilySetting;
 pub use files::{FileRole, ModelFiles};
-pub use fine::{FineColours, Samples};
+pub use fine::{FineColours, PrintConversion, Samples};
 pub use form::{FileForm, LocalFile, StoredFile, bare_name};
 pub use hires::{Hires, LatentUpscaler, RedrawTiles};
 pub use image::{ImageSource, Rgb8};

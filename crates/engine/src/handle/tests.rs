@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use super::*;
 use crate::engine_end::NextQuery;
 use crate::event_mailbox::MAX_LOG_LINES;
-use crate::protocol::{End, LogLevel, Preview, PreviewOptions, Step, wire};
-use atelier_core::recipe::{Recipe, Rgb8};
+use crate::protocol::{End, LogLevel, Picture, Preview, PreviewOptions, Step, wire};
+use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 
 /// Longer than anything here takes on the slowest machine.
 const LONG: Duration = Duration::from_mins(1);
@@ -73,6 +73,25 @@ fn a_slow_reader_gets_the_newest_preview_and_step_and_every_end() {
     assert_eq!(events[1], step(job, 9));
     assert_eq!(events.len(), 2 + MAX_LOG_LINES);
     assert!(matches!(&events[2], Event::Log { text, .. } if *text == MAX_LOG_LINES.to_string()));
+}
+
+#[test]
+fn pictures_of_a_job_that_form_beside_each_other_keep_a_preview_each_until_they_are_finished() {
+    let (handle, end) = channel(|| {});
+    let job = handle.submit(task()).unwrap();
+    let of = |picture: u32, step: u32| {
+        let Event::Preview { job, preview } = preview(job, step) else { panic!("no preview") };
+        Event::Preview { job, preview: Preview { picture, ..preview } }
+    };
+    for step in 1..=3 {
+        end.send(of(0, step));
+        end.send(of(1, step));
+    }
+    let image = Arc::new(Rgb8::new(1, 1, vec![0; 3]).unwrap());
+    let info = PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false };
+    end.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image } });
+    let events = drain(&handle);
+    assert!(matches!(&events[..], [first, Event::Picture { .. }] if *first == of(1, 3)), "{events:?}");
 }
 
 #[test]

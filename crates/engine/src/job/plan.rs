@@ -2,6 +2,8 @@
 //!
 //! Here is checked everything that the engine would answer with an assert.
 
+use std::cell::Cell;
+
 use super::area::{AreaJob, largest_work, start_of};
 use super::checks::{check_reference, hires_size, is_tiled, redraw_tiles, snapped, snapped_size, vae_tile_side};
 use super::embeddings::Embeddings;
@@ -19,7 +21,7 @@ use atelier_core::canvas::{Mask, PixelRect, StartFit};
 use atelier_core::device::Device;
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{Change, Module, PlacementError};
-use atelier_core::recipe::{FileRole, FineColours, Hires, ImageSource, LoraMode, Recipe, Rgb8, Scheduler, seed_after};
+use atelier_core::recipe::{FineColours, Hires, ImageSource, LoraMode, Recipe, Rgb8, Scheduler, seed_after};
 use atelier_core::sentences;
 use atelier_library::{Adapters, Checked, Family};
 use atelier_media::{fit_image, image_size, read_fine_image, read_image, read_mask};
@@ -119,8 +121,13 @@ pub(super) fn prepare(
     notes.extend(weights_note(&recipe).map(PictureNote::changed));
     recipe.check_person_word().map_err(Failure::from)?;
     let read = |source: &ImageSource| read_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."));
-    let read_fine =
-        |source: &ImageSource| read_fine_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."));
+    // Whichever way reads the start picture.
+    let print_note = Cell::new(None);
+    let read_fine = |source: &ImageSource| {
+        let read = read_fine_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."))?;
+        print_note.set(read.fine().and_then(FineColours::print_note));
+        Ok::<_, JobError>(read)
+    };
     let area = part_of(&recipe, family, read_fine)?;
     if let Some(work) = area.as_ref().and_then(|area| largest_work(&area.plans)) {
         (recipe.width, recipe.height) = work;
@@ -202,6 +209,7 @@ pub(super) fn prepare(
         let read = recipe.mask.as_ref().map(|mask| read_mask(mask, width, height, recipe.start_fit)).transpose();
         mask = read.map_err(|error| JobError::new(error.to_string(), "Choose another mask."))?;
     }
+    notes.extend(print_note.get().map(PictureNote::changed));
     let control = recipe.control.as_ref().map(|control| read_control(control, base)).transpose().map_err(Failure::from)?;
     if control.is_some() && !reads_control && !recipe.has_control_net() {
         return Err(JobError::new("A control picture needs a ControlNet.", "Choose a ControlNet file, or remove the control picture."));
@@ -336,8 +344,7 @@ fn drop_latent_upscaler(recipe: &mut Recipe, has_pictures: bool) -> Option<Strin
 
 /// What is said where weights are letters to a language model.
 fn weights_note(recipe: &Recipe) -> Option<&'static str> {
-    let reads_brackets = [FileRole::ClipL, FileRole::ClipG, FileRole::T5xxl].iter().any(|role| recipe.files.get(*role).is_some());
-    if recipe.files.get(FileRole::Llm).is_none() || reads_brackets {
+    if recipe.reads_weights() {
         return None;
     }
     let has_weight = |prompt: &str| {

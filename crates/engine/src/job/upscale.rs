@@ -16,7 +16,7 @@ use atelier_core::canvas::StartFit;
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{Module, PlacementError};
-use atelier_core::recipe::{FileRole, Hires, ImageSource, PictureInfo, Rgb8, Samples};
+use atelier_core::recipe::{FileRole, FineColours, Hires, ImageSource, PictureInfo, Rgb8, Samples};
 use atelier_library::Fault;
 use atelier_media::{PictureError, fit_image, keep_upscaled, own_colours, read_fine_image};
 
@@ -61,7 +61,8 @@ pub(super) fn upscale(
     let image = read_fine_image(params.image).map_err(unreadable)?;
     let size = params.scale.map(|scale| scale.size((image.width(), image.height())));
     let (width, height) = size.unwrap_or((image.width(), image.height()));
-    let changed: Vec<String> = params.notes.iter().cloned().chain(fewer_bits_note(&image)).collect();
+    let print_note = image.fine().and_then(FineColours::print_note).map(str::to_owned);
+    let changed: Vec<String> = params.notes.iter().cloned().chain(fewer_bits_note(&image)).chain(print_note).collect();
     let placed = if params.model.is_some() { placement.upscaler_notes(&devices) } else { Vec::new() };
     let notes = [placed, changed.clone()].concat();
     monitor.send(Event::Begin { job, begin: Begin { width, height, steps: 0, seeds: vec![params.seed], notes } });

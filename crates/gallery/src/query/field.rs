@@ -147,6 +147,10 @@ pub(super) fn parse_term(term: &str) -> Result<Condition, String> {
     let (name, rest) = term.split_at(letters);
     let operator = OPERATORS.into_iter().find(|(text, _)| rest.starts_with(text));
     let Some((text, operator)) = operator.filter(|_| !name.is_empty()) else {
+        // Who types a day means it; in quotes it is a word.
+        if let Some(day) = ["today", "yesterday"].into_iter().find(|day| term.eq_ignore_ascii_case(day)) {
+            return parse_term(&format!("on:{day}"));
+        }
         return words(Operator::Is, term, TextColumns::Any);
     };
     let name = name.to_ascii_lowercase();

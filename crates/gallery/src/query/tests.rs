@@ -94,6 +94,8 @@ fn times_are_spans_days_months_and_years() {
         ("since:yesterday", Period::Since(Moment::DaysBeforeToday(1))),
         ("before:2026-11-20", Period::Before(date(2026, 11, 20))),
         ("before:2w", Period::Before(Moment::Ago(2, TimeUnit::Week))),
+        ("today", Period::During(Moment::DaysBeforeToday(0), TimeUnit::Day)),
+        ("Yesterday", Period::During(Moment::DaysBeforeToday(1), TimeUnit::Day)),
         ("on:today", Period::During(Moment::DaysBeforeToday(0), TimeUnit::Day)),
         ("on:2026-11", Period::During(date(2026, 11, 1), TimeUnit::Month)),
         ("on:2026", Period::During(date(2026, 1, 1), TimeUnit::Year)),

@@ -25,7 +25,7 @@ pub(super) use layout::same_folder;
 pub use layout::{Folder, Hint, Layout};
 pub use scanner::{ScanResult, Scanner, ScannerOptions};
 pub(super) use walk::modified;
-pub use walk::{FileEntry, Walk, is_model_file, walk};
+pub use walk::{FileEntry, Walk, has_model_ending, is_model_file, walk};
 
 use super::manifest::Role;
 use atelier_core::recipe::FileRole;

@@ -143,10 +143,15 @@ impl Walker<'_> {
 /// True if a file of this name can be a model.
 #[must_use]
 pub fn is_model_file(path: &Path) -> bool {
-    const ENDINGS: [&str; 7] = ["safetensors", "sft", "gguf", "ckpt", "pt", "pth", "bin"];
-    let has_ending = path.extension().is_some_and(|it| ENDINGS.iter().any(|ending| it.eq_ignore_ascii_case(ending)));
     // Of a model in several files the first one stands for all.
-    has_ending && !shards::is_later(path)
+    has_model_ending(path) && !shards::is_later(path)
+}
+
+/// True if a file of this name can be a model, or a part of one.
+#[must_use]
+pub fn has_model_ending(path: &Path) -> bool {
+    const ENDINGS: [&str; 7] = ["safetensors", "sft", "gguf", "ckpt", "pt", "pth", "bin"];
+    path.extension().is_some_and(|it| ENDINGS.iter().any(|ending| it.eq_ignore_ascii_case(ending)))
 }
 
 /// When a file was changed, in nanoseconds since 1970.

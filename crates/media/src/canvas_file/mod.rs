@@ -17,8 +17,9 @@ mod tests;
 mod write;
 
 pub use export::{write_composition, write_layers, write_open_raster};
-pub use read::read_canvas;
-pub use write::{write_canvas, write_private_canvas};
+pub use read::{read_backup, read_canvas};
+pub use stored::CanvasHome;
+pub use write::{write_backup, write_canvas};
 
 /// The ending of Atelier's own files.
 pub const CANVAS_ENDING: &str = "atelier";

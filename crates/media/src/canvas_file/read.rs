@@ -12,7 +12,7 @@ use atelier_core::canvas::{DocumentContent, Layer, LayerId, LayerKind, PixelRect
 
 use super::layer_png::{put_row, read_png};
 use super::limits::{MAX_CONTENTS_BYTES, MAX_FILE_BYTES, MAX_LIST_BYTES, MAX_TEXT, check_list, check_pixel_bytes, max_picture_bytes};
-use super::stored::{LIST_NAME, StoredCanvas, picture_name};
+use super::stored::{CanvasHome, LIST_NAME, StoredCanvas, picture_name};
 use crate::PictureError;
 
 /// Reads a canvas.
@@ -20,6 +20,18 @@ use crate::PictureError;
 /// # Errors
 /// If the file cannot be read, is no canvas, or a damaged one.
 pub fn read_canvas(path: &Path) -> Result<DocumentContent, PictureError> {
+    read(path).map(|(content, _)| content)
+}
+
+/// Reads a backup of a canvas, with the person's own file of it.
+///
+/// # Errors
+/// If the file cannot be read, is no canvas, or a damaged one.
+pub fn read_backup(path: &Path) -> Result<(DocumentContent, Option<CanvasHome>), PictureError> {
+    read(path)
+}
+
+fn read(path: &Path) -> Result<(DocumentContent, Option<CanvasHome>), PictureError> {
     let file = fs::metadata(path).map_err(|error| PictureError::read(path, error))?;
     let refused = |reason: String| PictureError::NotACanvas { path: path.to_path_buf(), reason };
     if !file.is_file() {
@@ -29,7 +41,7 @@ pub fn read_canvas(path: &Path) -> Result<DocumentContent, PictureError> {
     read_archive(&mut file).map_err(refused)
 }
 
-fn read_archive(file: &mut File) -> Result<DocumentContent, String> {
+fn read_archive(file: &mut File) -> Result<(DocumentContent, Option<CanvasHome>), String> {
     let mut archive = Archive::open(file)?;
     let (width, height) = (archive.list.width, archive.list.height);
     let mut layers = Vec::with_capacity(archive.list.layers.len());
@@ -46,7 +58,8 @@ fn read_archive(file: &mut File) -> Result<DocumentContent, String> {
         let layer = Layer::new(LayerId(0), it.kind.clone(), it.name.as_str(), pixels);
         layers.push(Layer { visible: it.visible, opacity: it.opacity, locked: it.locked, ..layer });
     }
-    DocumentContent::of_layers(layers, archive.list.current).map_err(|error| error.to_string())
+    let content = DocumentContent::of_layers(layers, archive.list.current).map_err(|error| error.to_string())?;
+    Ok((content, archive.list.home))
 }
 
 /// Reads the canvas in a file with every check of [`read_canvas`] and compares it with what was to

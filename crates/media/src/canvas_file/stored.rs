@@ -1,5 +1,7 @@
 //! What `canvas.json` holds.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use atelier_core::canvas::{LayerKind, PixelRect};
@@ -21,6 +23,18 @@ pub(super) struct StoredCanvas {
     pub(super) current: usize,
     /// From the bottom.
     pub(super) layers: Vec<StoredLayer>,
+    /// Of a backup: the person's own file of it. In no file that is the person's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) home: Option<CanvasHome>,
+}
+
+/// The person's own file of a canvas, as its backup knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CanvasHome {
+    /// The file.
+    pub file: PathBuf,
+    /// The file holds the same as the backup.
+    pub is_unchanged: bool,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]

@@ -227,7 +227,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.atelier");
         let content = dotted(width, height, &layers);
-        write_private_canvas(&path, &content).unwrap();
+        write_backup(&path, &content, None).unwrap();
         prop_assert!(is_same(&read_canvas(&path).unwrap(), &content));
     }
 }
@@ -285,13 +285,27 @@ fn a_canvas_that_is_too_large_is_refused_in_a_sentence() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
+#[test]
+fn a_backup_knows_the_persons_own_file_and_no_other_file_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.atelier");
+    let home = CanvasHome { file: "/home/ann/Vögel & Bäume.atelier".into(), is_unchanged: true };
+    write_backup(&path, &canvas(), Some(&home)).unwrap();
+    let (content, read) = read_backup(&path).unwrap();
+    assert!(is_same(&content, &canvas()) && read == Some(home));
+    write_canvas(&path, &canvas()).unwrap();
+    assert_eq!(read_backup(&path).unwrap().1, None);
+    let bytes = fs::read(&path).unwrap();
+    assert!(!bytes.windows(4).any(|part| part == b"home"));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_backup_is_its_owners_alone() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.atelier");
-    write_private_canvas(&path, &canvas()).unwrap();
+    write_backup(&path, &canvas(), None).unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 }
 

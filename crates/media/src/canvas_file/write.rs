@@ -13,7 +13,7 @@ use atelier_core::paths;
 use super::layer_png::write_png;
 use super::limits::{MAX_PIXEL_BYTES, check_list, check_list_bytes, check_pixel_bytes};
 use super::read::compare;
-use super::stored::{FORMAT, FORMAT_OF_ONE_PICTURE, LIST_NAME, StoredCanvas, StoredLayer, picture_name};
+use super::stored::{CanvasHome, FORMAT, FORMAT_OF_ONE_PICTURE, LIST_NAME, StoredCanvas, StoredLayer, picture_name};
 use crate::PictureError;
 
 /// A layer has one picture, also of what lies empty between its pixels, where all layers then take
@@ -29,20 +29,25 @@ type WriteWhole<'a> = dyn Fn(&Path, &mut dyn FnMut(&mut File) -> io::Result<()>)
 /// # Errors
 /// If it cannot be written, or is too large.
 pub fn write_canvas(path: &Path, content: &DocumentContent) -> Result<(), PictureError> {
-    write_canvas_by(path, content, &|path, write| paths::write_atomic(path, write))
+    write_canvas_by(path, content, None, &|path, write| paths::write_atomic(path, write))
 }
 
-/// [`write_canvas`] for a file that nobody but its owner may read: it holds prompts, and the person
-/// did not choose its place.
+/// [`write_canvas`] for a file that nobody but its owner may read: it holds prompts and the name of
+/// the person's own file, and the person did not choose its place.
 ///
 /// # Errors
 /// If it cannot be written, or is too large.
-pub fn write_private_canvas(path: &Path, content: &DocumentContent) -> Result<(), PictureError> {
-    write_canvas_by(path, content, &|path, write| paths::write_private_with(path, write))
+pub fn write_backup(path: &Path, content: &DocumentContent, home: Option<&CanvasHome>) -> Result<(), PictureError> {
+    write_canvas_by(path, content, home, &|path, write| paths::write_private_with(path, write))
 }
 
-fn write_canvas_by(path: &Path, content: &DocumentContent, write_whole: &WriteWhole<'_>) -> Result<(), PictureError> {
-    let list = list(content);
+fn write_canvas_by(
+    path: &Path,
+    content: &DocumentContent,
+    home: Option<&CanvasHome>,
+    write_whole: &WriteWhole<'_>,
+) -> Result<(), PictureError> {
+    let list = StoredCanvas { home: home.cloned(), ..list(content) };
     let text = fitting(content, &list).map_err(|reason| PictureError::CanvasTooLarge { path: path.to_path_buf(), reason })?;
     let written = write_whole(path, &mut |file| {
         pack(file, |zip| {
@@ -78,7 +83,7 @@ fn list(content: &DocumentContent) -> StoredCanvas {
     let layers: Vec<StoredLayer> = layers.collect();
     let current = content.layers().iter().position(|layer| layer.id == content.current()).unwrap_or(0);
     let format = if is_sparse { FORMAT } else { FORMAT_OF_ONE_PICTURE };
-    StoredCanvas { format, width: content.width(), height: content.height(), current, layers }
+    StoredCanvas { format, width: content.width(), height: content.height(), current, layers, home: None }
 }
 
 /// The list as text, where all of the canvas fits in a file.

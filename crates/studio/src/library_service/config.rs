@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use atelier_downloads::Token;
+use atelier_library::disk::has_model_ending;
 use atelier_library::{Catalogue, LibraryConfig, LibraryConfigError, Models};
 
 use super::message::Message;
@@ -39,8 +40,11 @@ impl Worker {
 
     /// Uses a folder, or the one that a file is in, where it is. A YAML file is a list of folders.
     pub(super) fn add_folder(&mut self, path: &Path) {
-        let is_list = path.extension().is_some_and(|it| it.eq_ignore_ascii_case("yaml") || it.eq_ignore_ascii_case("yml"));
-        let folder = if path.is_file() && !is_list { path.parent().unwrap_or(path) } else { path };
+        if path.is_file() && !is_list(path) && !has_model_ending(path) {
+            self.notice(format!("{} is no model file. Add the folder where your models are.", path.display()));
+            return;
+        }
+        let folder = if path.is_file() && !is_list(path) { path.parent().unwrap_or(path) } else { path };
         let is_known = self.scan.folders.iter().flat_map(|it| &it.roots).any(|(root, _)| folder.starts_with(root));
         if is_known {
             self.notice(format!("{} is already in the library.", path.display()));
@@ -144,4 +148,9 @@ impl Worker {
         self.with_downloads(|it| it.set_token(token));
         self.publish();
     }
+}
+
+/// True for a list of folders, as `ComfyUI` has it.
+fn is_list(path: &Path) -> bool {
+    path.extension().is_some_and(|it| it.eq_ignore_ascii_case("yaml") || it.eq_ignore_ascii_case("yml"))
 }

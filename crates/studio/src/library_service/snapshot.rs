@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use atelier_core::paths::Paths;
 use atelier_library::disk::{FileStatus, Layout, ScanResult};
-use atelier_library::{LibraryConfig, Machine, ModelCard, Models, Sha256, Usage, first_choices, model_cards};
+use atelier_library::{LibraryConfig, Machine, Manifest, ModelCard, Models, Sha256, Usage, first_choices, model_cards};
 
 /// Upper bound of the problems in a snapshot.
 const MAX_PROBLEMS: usize = 50;
@@ -28,6 +28,9 @@ pub struct LibrarySnapshot {
     pub complete: bool,
     /// Ids of recommended first models for this machine, the best first.
     pub starter_ids: Vec<String>,
+    /// About how many seconds this machine takes for a picture with each model of the catalogue,
+    /// by its id, once its devices were measured.
+    pub about_secs: BTreeMap<String, f64>,
     /// Bytes on disk of all model files, once counted.
     pub total_bytes: Option<u64>,
     /// Settings of the library.
@@ -102,7 +105,12 @@ impl LibrarySnapshot {
             FileStatus::Unread | FileStatus::Known(_) | FileStatus::Pickle => None,
         });
         let problems = inputs.problems.iter().chain(&inputs.models.problems).chain(&inputs.scan.problems).cloned();
-        let starters = inputs.machine.map(|machine| first_choices(&inputs.models.catalogue, machine)).unwrap_or_default();
+        let catalogue = &inputs.models.catalogue;
+        let starters = inputs.machine.map(|machine| first_choices(catalogue, machine)).unwrap_or_default();
+        let secs = |machine: &Machine| {
+            let of_entry = |it: &Manifest| Some((it.id.clone(), machine.picture_secs(it, catalogue)?));
+            catalogue.entries().iter().filter_map(of_entry).collect()
+        };
         Self {
             families: families(&cards),
             folders: folders(inputs.scan),
@@ -110,6 +118,7 @@ impl LibrarySnapshot {
             listed: inputs.scan.listed,
             complete: inputs.scan.complete,
             starter_ids: starters.into_iter().map(|it| it.id.clone()).collect(),
+            about_secs: inputs.machine.map(secs).unwrap_or_default(),
             total_bytes: inputs.usage.map(|it| it.total),
             settings: LibrarySettings {
                 models_root: inputs.config.models_root(inputs.paths),

@@ -17,6 +17,7 @@ use atelier_media::{MissingFile, PictureSettings, StoredRecipe, Tool, read_setti
 pub use foreign::SettingLine;
 pub use models::{KnownModels, MissingModel, ModelRemedy};
 
+use crate::made_from;
 use foreign::Translation;
 
 /// A picture file with settings.
@@ -58,7 +59,7 @@ impl OpenedPicture {
 }
 
 /// Reads a picture file with settings; `None` where it has none, or cannot be read. Pictures that
-/// the recipe starts from are looked for beside the file. Blocks.
+/// the recipe starts from are looked for beside the file, and where they are kept for it. Blocks.
 #[must_use]
 pub fn read_opened_picture(path: &Path, known: &KnownModels<'_>) -> Option<OpenedPicture> {
     let mut settings = read_settings(path).ok()?;
@@ -85,7 +86,7 @@ fn own(stored: StoredRecipe, from: &PictureSettings, path: &Path, known: &KnownM
     let is_it = |path: &Path, bytes: u64| fs::metadata(path).is_ok_and(|file| file.is_file() && (bytes == 0 || file.len() == bytes));
     let name = stored.model().map(str::to_owned);
     let restored = stored.into_recipe(|need, name, bytes| match need {
-        RequiredFile::Image | RequiredFile::IdEmbedding => Some(folder.join(name)).filter(|path| is_it(path, bytes)),
+        RequiredFile::Image | RequiredFile::IdEmbedding => made_from::find(folder, name, |path| is_it(path, bytes)),
         RequiredFile::File(_) | RequiredFile::Lora | RequiredFile::Embedding => {
             known.files.iter().find(|path| path.file_name().is_some_and(|it| it == name) && is_it(path, bytes)).cloned()
         }

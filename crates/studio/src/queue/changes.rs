@@ -120,8 +120,9 @@ impl Worker {
     fn keep(&mut self, unkept: &mut UnkeptPicture) -> Result<(), GalleryError> {
         let Some(job) = self.database.job(unkept.id)? else { return Ok(()) };
         let (engine_job, index) = (unkept.engine_job, unkept.picture.info.index);
-        match keep_picture(&mut self.database, &job, unkept.index, &unkept.picture) {
-            Ok(path) => self.events.send(QueueEvent::PictureKept { engine_job, index, result: Ok(path) }),
+        let sources = self.sources();
+        match keep_picture(&mut self.database, &job, unkept.index, &unkept.picture, &sources) {
+            Ok(kept) => self.events.send(QueueEvent::PictureKept { engine_job, index, result: Ok(kept) }),
             Err(KeepError { advice, error: Some(error) }) => {
                 if !std::mem::replace(&mut unkept.is_told, true) {
                     self.events.send(QueueEvent::PictureKept { engine_job, index, result: Err(advice) });

@@ -2,7 +2,7 @@
 //! order.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::Path;
 
 use atelier_core::advice::Advice;
 use atelier_core::paths::write_new_by_part;
@@ -13,7 +13,9 @@ use atelier_gallery::queue::{PictureReservation, QueuedJob};
 use atelier_gallery::{Database, GalleryError};
 use atelier_media::picture_file_names;
 
+use crate::made_from;
 use crate::picture_index::add_own_folder;
+use crate::queue::message::KeptPicture;
 use crate::results;
 
 /// A picture was not kept.
@@ -47,13 +49,19 @@ impl KeepError {
     }
 }
 
-/// Keeps a picture of a job in the job's folder and returns its file. `index`: in the whole job.
-/// Blocks.
+/// Keeps a picture of a job in the job's folder, with what it was made from. `index`: in the whole
+/// job; `sources`: the folder of pictures that were in no file. Blocks.
 ///
 /// # Errors
 /// If the file or its row cannot be written; the picture is in no file then, or in one that the
 /// next start finds.
-pub(super) fn keep_picture(database: &mut Database, job: &QueuedJob, index: u32, picture: &Picture) -> Result<PathBuf, KeepError> {
+pub(super) fn keep_picture(
+    database: &mut Database,
+    job: &QueuedJob,
+    index: u32,
+    picture: &Picture,
+    sources: &Path,
+) -> Result<KeptPicture, KeepError> {
     // An earlier try may have written the file, and found no room for its row.
     if let Some(reservation) = database.written_picture(job.id, index).map_err(KeepError::of)? {
         return record(database, &reservation);
@@ -65,6 +73,9 @@ pub(super) fn keep_picture(database: &mut Database, job: &QueuedJob, index: u32,
         results::encode_picture(&recipe, info, &picture.notes, &picture.image).map_err(|error| KeepError::new(&error.to_string()))?;
     if let Err(error) = add_own_folder(database, &job.folder) {
         tracing::warn!("{} is not a folder of the gallery: {error}", job.folder.display());
+    }
+    if let Err(error) = made_from::keep(&recipe, sources, &job.folder) {
+        tracing::warn!("what a picture was made from is not kept in {}: {error}", job.folder.display());
     }
     for name in picture_file_names(&recipe.prompt, info.seed) {
         let path = job.folder.join(name);
@@ -87,12 +98,12 @@ pub(super) fn keep_picture(database: &mut Database, job: &QueuedJob, index: u32,
 }
 
 /// Records a picture whose file is written.
-fn record(database: &mut Database, reservation: &PictureReservation) -> Result<PathBuf, KeepError> {
-    database.record_job_picture(reservation).map_err(KeepError::of)?;
+fn record(database: &mut Database, reservation: &PictureReservation) -> Result<KeptPicture, KeepError> {
+    let id = database.record_job_picture(reservation).map_err(KeepError::of)?;
     // What the file does not tell is also written beside the pictures; the next picture tries
     // again.
     if let Err(error) = database.write_journals() {
         tracing::warn!("the gallery's journals were not written: {error}");
     }
-    Ok(reservation.path.clone())
+    Ok(KeptPicture { path: reservation.path.clone(), id })
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 use atelier_core::advice::Advice;
 use atelier_core::recipe::Recipe;
 use atelier_engine::{Event, JobId};
+use atelier_gallery::PictureId;
 use atelier_gallery::queue::{JobState, NewJob, Pace, PauseMode, QueuedJob, QueuedJobId};
 
 /// Request to the queue.
@@ -87,14 +88,23 @@ pub enum QueueEvent {
         engine_job: JobId,
         /// Index of the picture in the engine's job.
         index: u32,
-        /// Its file, or the reason why there is none.
-        result: Result<PathBuf, Advice>,
+        /// Its file and number, or the reason why there is none.
+        result: Result<KeptPicture, Advice>,
     },
     Ended(EndedJob),
     /// Something went wrong that is about no single picture.
     Problem(Advice),
     /// Something that a person is to know; nothing is lost.
     Notice(Advice),
+}
+
+/// A picture that was kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptPicture {
+    /// Its file.
+    pub path: PathBuf,
+    /// Its number in the gallery.
+    pub id: PictureId,
 }
 
 /// A job that ended.
@@ -146,6 +156,12 @@ impl QueueSnapshot {
     /// The rows that wait: the engine is not at them.
     pub fn waiting(&self) -> impl Iterator<Item = &QueueRow> {
         self.rows.iter().filter(|row| row.is_waiting)
+    }
+
+    /// The job that was added last, of those that have not ended.
+    #[must_use]
+    pub fn newest(&self) -> Option<&QueueRow> {
+        self.rows.iter().filter(|row| !row.job.state.is_ended()).max_by_key(|row| row.job.id)
     }
 
     /// The jobs about which a person is to be asked.

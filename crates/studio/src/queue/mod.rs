@@ -38,7 +38,7 @@ use atelier_engine::{Event, Handle};
 
 pub use listing::{QueueListing, list_jobs, settle_queue};
 use message::Message;
-pub use message::{CrashAnswer, EndedJob, QueueEvent, QueueRequest, QueueRow, QueueSnapshot, WaitReason};
+pub use message::{CrashAnswer, EndedJob, KeptPicture, QueueEvent, QueueRequest, QueueRow, QueueSnapshot, WaitReason};
 pub use model_lookup::ModelLookup;
 pub use options::{CrashedJobs, QueueOptions};
 use worker::Worker;

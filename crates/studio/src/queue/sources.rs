@@ -9,6 +9,8 @@ use std::time::Duration;
 use atelier_core::recipe::{ImageSource, Recipe};
 use atelier_media::{Metadata, PictureError, write_picture};
 
+use crate::made_from;
+
 /// Gives every picture of a recipe a file, in this folder. Blocks.
 ///
 /// # Errors
@@ -16,7 +18,8 @@ use atelier_media::{Metadata, PictureError, write_picture};
 pub(super) fn write_pixels(recipe: &mut Recipe, folder: &Path) -> Result<(), PictureError> {
     for source in recipe.pictures_mut() {
         if let ImageSource::Pixels(pixels) = source {
-            let path = folder.join(format!("{:032x}.png", rand::random::<u128>()));
+            let path = folder.join(made_from::file_name(pixels));
+            // One that is there is written anew: its age says that it is needed.
             write_picture(&path, pixels, &Metadata::default())?;
             *source = ImageSource::File(path);
         }

@@ -146,6 +146,29 @@ fn a_job_is_made_kept_and_done_and_its_seconds_predict_the_next_one() {
 }
 
 #[test]
+fn a_prompt_of_a_megabyte_is_queued_kept_over_a_restart_and_made() {
+    let prompt = "word sky, (((".repeat(1_000_000 / 13);
+    let mut bench = Bench::open();
+    bench.service.send(QueueRequest::SetPause(PauseMode::AfterPicture));
+    let id = bench.add(&prompt, Lane::Batch, 1);
+    let folder = Arc::clone(&bench.folder);
+    drop(bench);
+    let mut bench = Bench::at(folder, |options| options);
+    bench.until("the row", |snapshot| snapshot.row(id).is_some());
+    let kept = bench.snapshot.row(id).unwrap().job.recipe.prompt.clone();
+    let limit = atelier_core::recipe::ROWS.prompt.limits;
+    assert!(kept.chars().count() >= limit && prompt.starts_with(&kept), "{} characters", kept.chars().count());
+    bench.service.send(QueueRequest::SetPause(PauseMode::No));
+    let (job, recipe, _) = bench.take();
+    assert!(recipe.prompt.chars().count() >= limit);
+    bench.begin(job, &[7]);
+    bench.picture(job, 0, 7);
+    bench.done(job);
+    bench.until_state(id, JobState::Done);
+    assert_eq!(bench.files(), 1);
+}
+
+#[test]
 fn one_job_stands_at_the_engines_door_and_the_others_can_be_put_in_another_order() {
     let mut bench = Bench::open();
     let [first, second, third] = ["a", "b", "c"].map(|prompt| bench.add(prompt, Lane::Batch, 1));

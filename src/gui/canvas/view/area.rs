@@ -24,7 +24,7 @@ pub(super) fn area_button(ui: &mut Ui, area: &mut AreaSettings) {
         ui.set_width(WIDTH);
         let scale = Scale { step: 0.1, decimals: 1, logarithmic: false };
         let hover = "How much of the picture the model sees around the masked part: more fits in better, less gives finer detail.";
-        slider_row(ui, "Surroundings", &mut area.context, AreaSettings::CONTEXT_RANGE.0..=MAX_CONTEXT, &scale, hover);
+        slider_row(ui, "Context", &mut area.context, AreaSettings::CONTEXT_RANGE.0..=MAX_CONTEXT, &scale, hover);
         feather_row(ui, &mut area.feather);
         fill_rows(ui, &mut area.fill);
         ui.checkbox(&mut area.soft_mask, "Change the edge less than the middle")
@@ -32,7 +32,7 @@ pub(super) fn area_button(ui: &mut Ui, area: &mut AreaSettings) {
         ui.checkbox(&mut area.seam_correction, "Match the colours around")
             .on_hover_text("Match the colours of the result to the surrounding picture.");
         let usual = AreaSettings::default();
-        let reset = Button::new("As usual").min_size(vec2(0.0, ROW_HEIGHT));
+        let reset = Button::new("Reset").min_size(vec2(0.0, ROW_HEIGHT));
         if ui.add_enabled(*area != usual, reset).on_hover_text("Reset these settings.").clicked() {
             *area = usual;
         }

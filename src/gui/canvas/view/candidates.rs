@@ -15,8 +15,6 @@ const SIDE: f32 = 52.0;
 pub(crate) fn candidates_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let Some(document) = state.canvas.edited() else { return };
     ui.horizontal(|ui| {
-        theme::accented(ui, |ui| command_button(ui, state, commands, Command::Accept));
-        command_button(ui, state, commands, Command::Discard);
         command_button(ui, state, commands, Command::DiscardAll);
         ScrollArea::horizontal().id_salt("candidates scroll").auto_shrink([false, true]).show(ui, |ui| {
             ui.horizontal(|ui| {

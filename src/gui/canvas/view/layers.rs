@@ -8,7 +8,7 @@ use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{ROW_HEIGHT, bare_icon, command_button, command_control, heading, icon_button, line_edit_with_undo};
+use crate::gui::widgets::{self, ROW_HEIGHT, bare_icon, command_button, command_control, heading, icon_button, line_edit_with_undo};
 use atelier_core::canvas::{Layer, LayerKind};
 
 /// Height of the words of a region and their button, in points.
@@ -18,10 +18,10 @@ pub(crate) fn layers_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
     let Some(document) = state.canvas.edited() else { return };
     let content = document.document.content();
     heading(ui, "Layers", |ui| {
-        icon_button(ui, state, commands, Icon::Close, Command::ToggleLayers);
-        kinds_menu(ui, state, commands, &content.current_layer().kind);
-        icon_button(ui, state, commands, Icon::Mask, Command::AddLayer(LayerKind::Mask));
         icon_button(ui, state, commands, Icon::Plus, Command::AddLayer(LayerKind::Paint));
+        icon_button(ui, state, commands, Icon::Mask, Command::AddLayer(LayerKind::Mask));
+        kinds_menu(ui, state, commands, &content.current_layer().kind);
+        icon_button(ui, state, commands, Icon::Close, Command::ToggleLayers);
     });
     ScrollArea::vertical()
         .id_salt("layers scroll")
@@ -38,10 +38,8 @@ pub(crate) fn layers_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
     ui.horizontal(|ui| {
         let palette = theme::palette(ui);
         ui.label(RichText::new("Opacity").size(theme::SMALL).color(palette.weak));
-        ui.visuals_mut().selection.bg_fill = palette.accent;
-        ui.spacing_mut().interact_size.y = 15.0;
         let command = Command::SetOpacity(current.id, (opacity * 255.0) as u8);
-        let response = ui.add(Slider::new(&mut opacity, 0.0..=1.0).show_value(false));
+        let response = widgets::slider(ui, Slider::new(&mut opacity, 0.0..=1.0).show_value(false));
         let response = response.on_hover_text(command.tooltip()).accessible_name(command.label());
         if response.changed() {
             commands.push(Command::SetOpacity(current.id, (opacity * 255.0).round() as u8));

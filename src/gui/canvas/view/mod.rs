@@ -1,11 +1,15 @@
 //! The panels of the canvas.
 
 mod area;
+mod bar;
 mod candidates;
 mod layers;
+mod look;
 mod options;
 mod rail;
 mod surface;
+
+pub(crate) use look::look_panel;
 
 use eframe::egui::{CentralPanel, Frame, Margin, Panel, Ui};
 

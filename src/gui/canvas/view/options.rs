@@ -8,16 +8,18 @@ use crate::gui::canvas::tool::{Tool, ToolOptions};
 use crate::gui::command::Commands;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::ROW_HEIGHT;
+use crate::gui::widgets::{self, ROW_HEIGHT};
 use atelier_core::canvas::BRUSH_SIZES;
 
 /// Width of a slider, in points.
 const SLIDER_WIDTH: f32 = 72.0;
 /// Width of the words for a strength, in points.
 const WORD_WIDTH: f32 = 52.0;
-/// Points below which opacity and smoothing have no room, and below which hardness has none either.
-const NARROW: f32 = 600.0;
-const NARROWEST: f32 = 470.0;
+/// Points below which strength and area have a row of their own, below which opacity and smoothing
+/// have no room, and below which hardness has none either.
+const WIDE: f32 = 970.0;
+const NARROW: f32 = 670.0;
+const NARROWEST: f32 = 350.0;
 
 pub(crate) fn options_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let mut options = state.canvas.options;
@@ -43,11 +45,20 @@ pub(crate) fn options_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
             let words = format!("{} × {} · drag a border", content.width(), content.height());
             ui.add(Label::new(RichText::new(words).color(theme::palette(ui).weak)).truncate());
         }
-        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+        if width >= WIDE {
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                area_button(ui, &mut options.area);
+                strength(ui, &mut options);
+            });
+        }
+    });
+    if width < WIDE {
+        ui.allocate_ui_with_layout(vec2(width, ROW_HEIGHT), Layout::right_to_left(Align::Center), |ui| {
+            ui.spacing_mut().item_spacing.x = 6.0;
             area_button(ui, &mut options.area);
             strength(ui, &mut options);
         });
-    });
+    }
     if options != state.canvas.options {
         commands.push(Command::SetOptions(Box::new(options)));
     }
@@ -93,17 +104,14 @@ fn slider(ui: &mut Ui, label: &str, value: &mut f32, range: std::ops::RangeInclu
 }
 
 fn bare_slider(ui: &mut Ui, label: &str, value: &mut f32, range: std::ops::RangeInclusive<f32>, logarithmic: bool, tip: &str) {
-    let palette = theme::palette(ui);
     ui.scope(|ui| {
-        ui.visuals_mut().selection.bg_fill = palette.accent;
         ui.spacing_mut().slider_width = SLIDER_WIDTH;
-        ui.spacing_mut().interact_size.y = 15.0;
         let slider = Slider::new(value, range)
             .step_by(if logarithmic { 1.0 } else { 0.01 })
             .show_value(false)
             .logarithmic(logarithmic)
             .clamping(SliderClamping::Edits);
-        ui.add(slider).on_hover_text(tip).accessible_name(label);
+        widgets::slider(ui, slider).on_hover_text(tip).accessible_name(label);
     });
 }
 

@@ -6,10 +6,12 @@ use eframe::egui::{
     Ui, WidgetInfo, pos2,
 };
 
+use super::bar::candidate_bar;
 use crate::gui::canvas::command::PointerInput;
 use crate::gui::canvas::state::{Edges, Gesture, OpenDocument};
 use crate::gui::canvas::tool::Tool;
 use crate::gui::canvas::transform::Transform;
+use crate::gui::canvas::work::CanvasExport;
 use crate::gui::canvas::{Command, candidates};
 use crate::gui::command::Commands;
 use crate::gui::create;
@@ -19,7 +21,7 @@ use crate::gui::{theme, widgets};
 use atelier_core::canvas::{PixelRect, StrokePoint};
 
 /// Space round the whole document, in points.
-const MARGIN: f32 = 14.0;
+pub(super) const MARGIN: f32 = 14.0;
 /// How near the pointer must be to a border to take it, in points.
 const REACH: f32 = 10.0;
 /// Points of scrolling that zoom by a factor of e.
@@ -74,7 +76,12 @@ pub(crate) fn surface_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         commands.push(Command::Pointer(inputs));
     }
     cursor(ui, &painter, state, document, &response, transform, is_panning);
-    menu(state, commands, &response);
+    let changes = [Command::Undo, Command::Redo, Command::MaskAll, Command::InvertMask, Command::Flip, Command::Leave];
+    menu(state, commands, &response, &changes);
+    if document.gesture.is_none() {
+        let drawn = Rect::from_points(&corners(transform, document.document.content().bounds()));
+        candidate_bar(ui, state, commands, document, drawn, room);
+    }
 }
 
 /// How far the copies of the document lie from it, itself among them, in pixels.
@@ -90,7 +97,7 @@ fn copies(state: &State, bounds: PixelRect) -> Vec<(i32, i32)> {
 
 /// The part that forms of this document, and its look.
 fn forming(state: &State, document: &OpenDocument) -> Option<(PixelRect, TextureId)> {
-    let forming = state.create.forming.as_ref()?;
+    let forming = state.create.forming.first()?;
     let job = state.shared.jobs.iter().find(|job| job.id == forming.job)?;
     let place = forming.place.unwrap_or_else(|| document.document.content().bounds());
     candidates::asked_for(document, job.id, &job.recipe).then(|| (place, forming.texture.id()))
@@ -153,7 +160,7 @@ fn pointer(ui: &Ui, response: &Response, transform: Transform, is_panning: bool,
 }
 
 /// A part of the document, as it lies on the screen.
-fn quad(painter: &Painter, transform: Transform, rect: PixelRect, texture: TextureId, uv: Rect) {
+pub(super) fn quad(painter: &Painter, transform: Transform, rect: PixelRect, texture: TextureId, uv: Rect) {
     let (left, top, right, bottom) = (rect.left as f32, rect.top as f32, rect.right() as f32, rect.bottom() as f32);
     let mut mesh = Mesh::with_texture(texture);
     let corners =
@@ -166,12 +173,12 @@ fn quad(painter: &Painter, transform: Transform, rect: PixelRect, texture: Textu
 }
 
 /// The ground under what has no pixels.
-fn ground(ui: &Ui, painter: &Painter, transform: Transform, bounds: PixelRect) {
+pub(super) fn ground(ui: &Ui, painter: &Painter, transform: Transform, bounds: PixelRect) {
     let palette = theme::palette(ui);
     painter.add(Shape::convex_polygon(corners(transform, bounds), palette.control, Stroke::new(1.0, palette.line)));
 }
 
-fn corners(transform: Transform, rect: PixelRect) -> Vec<Pos2> {
+pub(super) fn corners(transform: Transform, rect: PixelRect) -> Vec<Pos2> {
     let (left, top, right, bottom) = (rect.left as f32, rect.top as f32, rect.right() as f32, rect.bottom() as f32);
     [(left, top), (right, top), (right, bottom), (left, bottom)].map(|(x, y)| transform.to_screen(pos2(x, y))).to_vec()
 }
@@ -259,18 +266,17 @@ fn cursor(ui: &Ui, painter: &Painter, state: &State, document: &OpenDocument, re
     }
 }
 
-fn menu(state: &State, commands: &mut Commands, response: &Response) {
+/// The menu of the document: these commands, then those of the document as a whole.
+pub(super) fn menu(state: &State, commands: &mut Commands, response: &Response, first: &[Command]) {
     response.context_menu(|ui| {
-        for command in [Command::Undo, Command::Redo, Command::MaskAll, Command::InvertMask, Command::Save, Command::Flip, Command::Leave] {
-            if widgets::command_button(ui, state, commands, command).clicked() {
+        let whole = [Command::Save, Command::Export(CanvasExport::Png), Command::Export(CanvasExport::OpenRaster), Command::Close];
+        let mut entry = |ui: &mut Ui, command: &Command| {
+            if widgets::command_button(ui, state, commands, command.clone()).clicked() {
                 ui.close();
             }
-        }
-        let export = crate::gui::canvas::work::CanvasExport::OpenRaster;
-        for command in [Command::Export(crate::gui::canvas::work::CanvasExport::Png), Command::Export(export), Command::Close] {
-            if widgets::command_button(ui, state, commands, command).clicked() {
-                ui.close();
-            }
-        }
+        };
+        first.iter().for_each(|command| entry(ui, command));
+        ui.separator();
+        whole.iter().for_each(|command| entry(ui, command));
     });
 }

@@ -10,8 +10,9 @@ use crate::gui::canvas;
 use crate::gui::canvas::tool::Tool;
 use crate::gui::command::{self, Commands};
 use crate::gui::create::Command;
-use crate::gui::create::state::FormingPicture;
-use crate::gui::create::view::notes;
+use crate::gui::create::forming::FormingPicture;
+use crate::gui::create::session::SessionPictureId;
+use crate::gui::create::view::{examples, menu, notes, sheet};
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
@@ -24,17 +25,15 @@ use atelier_studio::next_recipe::UnmetRequirement;
 const MARGIN: f32 = 14.0;
 /// How near the pointer must be to the picture's border to take it, in points.
 const BORDER: f32 = 5.0;
-/// Prompts that the built-in model paints well.
-const EXAMPLES: [&str; 4] = [
-    "a red sunset over snowy mountains, a lake, pine trees",
-    "a sailing boat on a golden sea at sunrise",
-    "golden dunes at dawn under a pale pink sky",
-    "cliffs above the sea at dawn",
-];
-
 pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     if state.canvas.edited().is_some() {
         return canvas::view::canvas_panel(ui, state, commands);
+    }
+    if state.canvas.looked_at().is_some() {
+        return canvas::view::look_panel(ui, state, commands);
+    }
+    if state.create.shows_sheet() {
+        return sheet::sheet_panel(ui, state, commands);
     }
     let whole = ui.available_rect_before_wrap();
     let room = whole.shrink(MARGIN);
@@ -61,7 +60,7 @@ pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
             if view != state.create.view && !takes_border {
                 commands.push(Command::SetView(view));
             }
-            menu(state, commands, &response);
+            picture_menu(state, commands, &response, None);
             notes::notes_panel(ui, state, commands, whole);
         }
         // A finished picture whose pixels are on their way to the graphics card.
@@ -90,7 +89,7 @@ fn border(ui: &Ui, state: &State, commands: &mut Commands, response: &Response, 
 
 /// The live or forming picture, where it is what is shown.
 fn forming(state: &State) -> Option<&FormingPicture> {
-    state.live.shown().or(state.create.forming.as_ref()).filter(|_| state.create.session.following())
+    state.live.shown().or(state.create.forming.first()).filter(|_| state.create.session.following())
 }
 
 /// Where a part of a picture of this size in pixels lies, of which the whole is drawn here.
@@ -116,25 +115,34 @@ fn shown(state: &State) -> Option<(TextureId, Pos2)> {
     Some((texture.id(), all))
 }
 
-fn menu(state: &State, commands: &mut Commands, response: &Response) {
+/// What can be done with a picture, on a right click. `of`: the picture that is meant; `None`: the
+/// one shown.
+pub(super) fn picture_menu(state: &State, commands: &mut Commands, response: &Response, of: Option<SessionPictureId>) {
     response.context_menu(|ui| {
+        let mut chosen = Commands::default();
+        menu::picture_entries(ui, state, &mut chosen);
         let tools = [Tool::Brush, Tool::Mask, Tool::Frame].map(|tool| canvas::Command::SetTool(tool).into());
-        let of_view = [Command::OpenFolder, Command::ZoomFit, Command::ZoomActual];
-        let of_picture = Command::OF_PICTURE.into_iter().chain(of_view).map(command::Command::from);
-        for command in tools.into_iter().chain(of_picture) {
-            if command_button(ui, state, commands, command).clicked() {
-                ui.close();
-            }
+        menu::more_entries(ui, state, &mut chosen, tools);
+        if of.is_none() {
+            menu::more_entries(ui, state, &mut chosen, [Command::ZoomFit, Command::ZoomActual].map(command::Command::from));
+        }
+        let chosen = chosen.into_vec();
+        if !chosen.is_empty() {
+            commands.push(Command::PointAt(of));
+        }
+        for command in chosen {
+            commands.push(command);
         }
     });
 }
 
 /// Next step for the person, in the middle of an empty canvas.
 fn empty(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) {
+    if examples::examples_panel(ui, state, commands, whole) {
+        return;
+    }
     let palette = theme::palette(ui);
-    let examples = state.shared.next.uses_builtin() && state.shared.jobs.is_empty() && !state.live.is_running();
-    let size = vec2(whole.width().min(420.0), if examples { 190.0 + 36.0 * EXAMPLES.len() as f32 } else { 190.0 });
-    let area = Rect::from_center_size(whole.center(), size);
+    let area = Rect::from_center_size(whole.center(), vec2(whole.width().min(420.0), 190.0));
     ui.scope_builder(UiBuilder::new().max_rect(area).layout(Layout::top_down(Align::Center)), |ui| {
         let (rect, _) = ui.allocate_exact_size(vec2(48.0, 48.0), Sense::hover());
         ui.painter().rect_filled(rect, 12.0, palette.raised);
@@ -146,12 +154,6 @@ fn empty(ui: &mut Ui, state: &State, commands: &mut Commands, whole: Rect) {
         if state.shared.next.recipe.files.is_empty() && state.shared.jobs.is_empty() {
             ui.add_space(6.0);
             theme::accented(ui, |ui| command_button(ui, state, commands, Command::AddFiles));
-        }
-        if examples {
-            ui.add_space(6.0);
-            for example in EXAMPLES {
-                command_button(ui, state, commands, Command::TryPrompt(example));
-            }
         }
     });
 }

@@ -5,19 +5,28 @@ use eframe::egui::{Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, TextureHan
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::session::{PictureFile, SessionPicture};
-use crate::gui::create::view::notes;
+use crate::gui::create::view::canvas_cells::canvas_cells;
+use crate::gui::create::view::{menu, notes};
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
-use crate::gui::widgets::command_button;
 use crate::gui::{icons, theme, widgets};
 
 /// Side of a small look, in points.
-const SIDE: f32 = 72.0;
+pub(crate) const SIDE: f32 = 72.0;
 const GAP: f32 = 6.0;
 
-/// Draws the filmstrip. Only what is in sight is drawn.
+/// Draws the filmstrip: the open canvases, then the pictures.
 pub(crate) fn filmstrip_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let forming = state.create.forming.as_ref().map(|forming| &forming.texture);
+    ui.horizontal(|ui| {
+        ui.spacing_mut().item_spacing.x = GAP;
+        canvas_cells(ui, state, commands, SIDE);
+        picture_cells(ui, state, commands);
+    });
+}
+
+/// Draws the pictures. Only what is in sight is drawn.
+fn picture_cells(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let forming = state.create.forming.first().map(|forming| &forming.texture);
     let tiles = state.create.session.len() + usize::from(forming.is_some());
     ScrollArea::horizontal().id_salt("filmstrip scroll").auto_shrink([false, true]).show_viewport(ui, |ui, viewport| {
         let total = tiles as f32 * (SIDE + GAP) - GAP;
@@ -44,8 +53,8 @@ pub(crate) fn filmstrip_panel(ui: &mut Ui, state: &State, commands: &mut Command
 }
 
 fn picture_tile(ui: &mut Ui, rect: Rect, picture: &SessionPicture, state: &State, commands: &mut Commands) {
-    let follows_forming = state.create.session.following() && state.create.forming.is_some();
-    let chosen = !follows_forming && state.create.session.shown().is_some_and(|shown| shown.id == picture.id);
+    let is_other = state.create.forming_shown().is_some() || state.canvas.in_sight().is_some();
+    let chosen = !is_other && state.create.session.shown().is_some_and(|shown| shown.id == picture.id);
     let mut name = format!("Picture {}, seed {}", picture.id.0 + 1, picture.info.seed);
     if !picture.notes.is_empty() {
         name.extend(["\n", &notes::lines(picture)]);
@@ -100,12 +109,11 @@ fn tile(
     let response = response.on_hover_text(format!("{name}\nRight-click for a menu."));
     if let Command::Show(id) = command {
         response.context_menu(|ui| {
-            for action in Command::OF_PICTURE {
-                if command_button(ui, state, &mut Commands::default(), action.clone()).clicked() {
-                    commands.push(Command::Show(id));
-                    commands.push(action);
-                    ui.close();
-                }
+            let mut chosen = Commands::default();
+            menu::picture_entries(ui, state, &mut chosen);
+            for action in chosen.into_vec() {
+                commands.push(Command::Show(id));
+                commands.push(action);
             }
         });
     }

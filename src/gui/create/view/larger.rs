@@ -70,7 +70,7 @@ fn size_rows(ui: &mut Ui, hires: &mut Hires, first: (u32, u32)) {
 /// Draws the switch of the second pass, and its settings where it is on.
 pub(crate) fn larger_section(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     let mut is_on = recipe.hires.is_some();
-    heading(ui, "Larger", |ui| {
+    heading(ui, "Upscale", |ui| {
         ui.checkbox(&mut is_on, "")
             .on_hover_text("Upscale each picture and regenerate its details at the larger size (hires fix).")
             .accessible_name("Upscale each picture");
@@ -139,7 +139,7 @@ fn settings(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     size_rows(ui, hires, first);
     let hundredth = Scale { step: 0.01, decimals: 2, logarithmic: false };
     let hover = "Denoising strength of the second pass: 0 only upscales, 0.3 to 0.5 adds detail, more changes the picture.";
-    slider_row(ui, "Refine", &mut hires.strength, SHARE, &hundredth, hover);
+    slider_row(ui, "Denoise", &mut hires.strength, SHARE, &hundredth, hover);
     let hover = "Steps of the second pass. Off: as many as the picture has.";
     optional_row(ui, "Steps", &mut hires.steps, 20, ROWS.steps.limits, 0.2, hover);
     let hover = "Noise levels of the second pass, separated by commas, in place of its schedule, strength and steps.";

@@ -166,10 +166,8 @@ fn strength_row(ui: &mut Ui, name: &str, hover: &str, strength: &mut f32, is_on:
         let number = DragValue::new(&mut *strength).range(-4.0..=4.0).speed(0.01).fixed_decimals(2);
         ui.add_sized(vec2(NUMBER_WIDTH, ROW_HEIGHT), number).on_hover_text(hover).accessible_name(name);
         ui.spacing_mut().slider_width = (ui.available_width() - 8.0).max(40.0);
-        ui.spacing_mut().interact_size.y = 15.0;
-        ui.visuals_mut().selection.bg_fill = theme::palette(ui).accent;
         let slider = Slider::new(&mut *strength, -1.0..=2.0).show_value(false).step_by(0.05).clamping(SliderClamping::Never);
-        let slider = ui.add(slider).on_hover_text(hover).accessible_name(name);
+        let slider = widgets::slider(ui, slider).on_hover_text(hover).accessible_name(name);
         if slider.double_clicked() {
             *strength = 1.0;
         }

@@ -1,24 +1,32 @@
 //! The panels of the Create view.
 
 pub(crate) mod canvas;
+mod canvas_cells;
+mod count;
 pub(crate) mod dropped;
 pub(crate) mod embeddings;
+mod examples;
 pub(crate) mod filmstrip;
+mod kept;
 pub(crate) mod larger;
 pub(crate) mod loras;
+mod menu;
 pub(crate) mod model;
 pub(crate) mod notes;
 pub(crate) mod progress;
 pub(crate) mod prompt_history;
+pub(crate) mod save_dialog;
 pub(crate) mod settings_panel;
+pub(crate) mod sheet;
 pub(crate) mod size;
 pub(crate) mod steps;
 mod text_row;
+mod unknown_words;
 
 pub(crate) use canvas::canvas_panel as main_panel;
 pub(crate) use settings_panel::settings_panel as side_panel;
 
 /// True while a dialog of this view is open.
 pub(crate) fn has_dialog(state: &crate::gui::state::State) -> bool {
-    state.create.dropped.is_some()
+    state.create.dropped.is_some() || state.create.save_dialog.is_some()
 }

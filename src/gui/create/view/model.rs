@@ -23,9 +23,9 @@ const LINE: f32 = 17.0;
 /// Draws the files of the model.
 pub(crate) fn model_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
     heading(ui, "Model", |ui| {
-        icon_button(ui, state, commands, Icon::Plus, Command::AddFiles);
         let next = if state.create.typed_path.is_some() { None } else { Some(String::new()) };
         icon_button(ui, state, commands, Icon::Pencil, Command::TypePath(next));
+        icon_button(ui, state, commands, Icon::Plus, Command::AddFiles);
     });
     if state.shared.next.uses_builtin() {
         builtin(ui, state, commands);

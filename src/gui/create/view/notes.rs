@@ -34,7 +34,7 @@ pub(crate) fn lines(picture: &SessionPicture) -> String {
 /// Draws the notes on the picture shown, in the upper left corner of the canvas; or their mark
 /// alone.
 pub(crate) fn notes_panel(ui: &mut Ui, state: &State, commands: &mut Commands, canvas: Rect) {
-    let is_forming = state.create.forming.is_some() || state.live.shown().is_some();
+    let is_forming = state.create.forming.first().is_some() || state.live.shown().is_some();
     let follows_forming = state.create.session.following() && is_forming;
     let Some(picture) = state.create.session.shown().filter(|picture| !picture.notes.is_empty() && !follows_forming) else { return };
     let palette = theme::palette(ui);

@@ -15,8 +15,9 @@ use crate::gui::canvas::state::Intent;
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::panel_setting::{Fold, PANEL_SETTINGS};
+use crate::gui::create::view::count::count_button;
 use crate::gui::create::view::text_row::{numbers_text, text_row};
-use crate::gui::create::view::{embeddings, larger, loras, model, prompt_history, size, steps};
+use crate::gui::create::view::{embeddings, kept, larger, loras, model, prompt_history, size, steps, unknown_words};
 use crate::gui::devices;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::guides::view::{control_steps_rows, guides_section};
@@ -55,6 +56,7 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
         Frame::new().inner_margin(margin).show(ui, |ui| {
             prompts(ui, state, &mut recipe, commands);
+            unknown_words::unknown_words_line(ui, state, commands);
             style_row(ui, state, commands);
             loras::lora_chips(ui, state, &recipe);
             steps::earlier_steps_row(ui, state, commands);
@@ -67,6 +69,7 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
             embeddings::embedding_section(ui, state, &mut recipe, commands);
             more(ui, state, &mut recipe, commands);
         });
+        widgets::follow_focus(ui);
     });
     if recipe != state.shared.next.recipe {
         commands.push(Command::ChangeRecipe(Box::new(recipe)));
@@ -107,36 +110,44 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
         ui.add(Label::new(RichText::new(failure).color(palette.warn)).wrap());
     }
     devices::view::time_line(ui, state);
+    kept::kept_row(ui, state, commands);
     let queueing = !state.shared.jobs.is_empty();
     let wide = ui.available_width();
     ui.horizontal(|ui| {
         let gap = ui.spacing().item_spacing.x;
         let has_switch = state.shared.screen == Screen::Create;
-        let switch_width = if has_switch { GENERATE_HEIGHT + gap } else { 0.0 };
-        let cancel_width = if queueing { 84.0 + gap } else { 0.0 };
+        let switch_width = GENERATE_HEIGHT + gap + if has_switch { GENERATE_HEIGHT + gap } else { 0.0 };
+        let cancel_width = if queueing { GENERATE_HEIGHT + gap } else { 0.0 };
         let command = crate::gui::command::Command::from(Command::Generate).redirected(state);
         let ready = command.enabled(state).is_ok();
         let intent = state.canvas.intent().filter(|_| has_switch && !state.live.is_on);
-        let label = intent.map_or(command.label(), Intent::label);
+        let label = intent.map_or(command.label(), Intent::label).to_owned();
+        let label = if queue::view::is_standing(state) && !(has_switch && state.live.is_on) {
+            format!("{} ({} waiting)", command.label(), queue::view::waiting_count(state))
+        } else {
+            label
+        };
         let keys = crate::gui::command::Command::from(Command::Generate)
             .shortcut()
             .map(|it| ui.ctx().format_shortcut(&it.keys))
             .unwrap_or_default();
         command_control(ui, state, commands, command, |ui| {
             let quiet = if ready { palette.on_accent } else { palette.weak };
-            let button = Button::new(bold(label).size(theme::TITLE)).min_size(vec2(wide - cancel_width - switch_width, GENERATE_HEIGHT));
+            let button = Button::new(bold(&label).size(theme::TITLE)).min_size(vec2(wide - cancel_width - switch_width, GENERATE_HEIGHT));
             let keys = RichText::new(keys).color(quiet).size(theme::SMALL);
-            // Beside two buttons the words alone have room.
-            let button = if queueing && has_switch { button } else { button.right_text(keys) };
+            // Beside three buttons, and where they are many, the words alone have room.
+            let has_room = !(queueing && has_switch) && intent.is_none();
+            let button = if has_room { button.right_text(keys) } else { button.truncate() };
             let response = if ready { theme::accented(ui, |ui| ui.add(button)) } else { ui.add(button) };
             response.accessible_name(label)
         });
+        count_button(ui, state, commands, GENERATE_HEIGHT);
         if has_switch {
             live::view::switch(ui, state, commands, GENERATE_HEIGHT);
         }
         if queueing {
             command_control(ui, state, commands, Command::Cancel, |ui| {
-                ui.add(Button::new(Command::Cancel.label()).min_size(vec2(cancel_width - gap, GENERATE_HEIGHT)))
+                widgets::square_icon(ui, Icon::Close, Command::Cancel.label(), GENERATE_HEIGHT)
             });
         }
     });
@@ -153,6 +164,13 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
     }
 }
 
+/// What an empty prompt shows: words that the model paints well.
+fn example_prompt(state: &State) -> String {
+    let builtin = state.shared.next.builtin.as_ref().ok().filter(|_| state.shared.next.uses_builtin());
+    let example = builtin.and_then(|it| it.manifest().examples.first());
+    format!("{}…", example.map_or("A lighthouse at dusk, oil on canvas", |it| it.prompt.as_str()))
+}
+
 fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     heading(ui, "Prompt", |ui| prompt_history::history_button(ui, state, commands));
     let id = Id::unique("prompt");
@@ -160,7 +178,7 @@ fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comma
     text_box(ui, "prompt scroll", 170.0, |ui| {
         let edit = TextEdit::multiline(&mut recipe.prompt)
             .id(id)
-            .hint_text("A lighthouse at dusk, oil on canvas…")
+            .hint_text(example_prompt(state))
             .desired_rows(5)
             .desired_width(f32::INFINITY)
             .margin(Margin::symmetric(10, 8));
@@ -212,12 +230,17 @@ pub(crate) fn text_restored(ctx: &Context, prompt: (&str, &str), negative: (&str
     }
 }
 
+/// Puts the caret behind the last word of the prompt.
+pub(crate) fn put_caret_at_end(ctx: &Context, prompt: &str) {
+    let id = Id::unique("prompt");
+    let mut edit = TextEditState::load(ctx, id).unwrap_or_default();
+    edit.cursor.set_char_range(Some(CCursorRange::one(CCursor::new(prompt.chars().count()))));
+    edit.store(ctx, id);
+}
+
 /// A text field that grows with its text up to a height, then scrolls.
 fn text_box(ui: &mut Ui, salt: &str, most: f32, add: impl FnOnce(&mut Ui)) {
-    let line = theme::palette(ui).line;
     ui.scope(|ui| {
-        ui.visuals_mut().widgets.inactive.bg_stroke.color = line;
-        ui.visuals_mut().widgets.hovered.bg_stroke.color = line;
         let accent = theme::palette(ui).accent;
         ui.visuals_mut().selection.stroke.color = accent;
         ScrollArea::vertical().id_salt(salt).max_height(most).auto_shrink([false, true]).show(ui, add);
@@ -236,12 +259,11 @@ fn sampling(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comm
 
 /// "Euler, 8 steps, guidance 1".
 fn sampling_summary(recipe: &Recipe) -> String {
-    let Recipe { steps, guidance, batch_count, .. } = recipe;
+    let Recipe { steps, guidance, .. } = recipe;
     let mut parts: Vec<String> = recipe.sampler.iter().map(|it| it.label().to_owned()).collect();
     parts.extend(recipe.scheduler.iter().map(|it| it.label().to_owned()));
     parts.extend([format!("{steps} {}", if *steps == 1 { "step" } else { "steps" }), format!("guidance {guidance}")]);
     parts.extend((recipe.seed >= 0).then(|| format!("seed {}", recipe.seed)));
-    parts.extend((*batch_count > 1).then(|| format!("{batch_count} pictures")));
     parts.join(", ")
 }
 
@@ -270,8 +292,6 @@ fn sampling_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut
     choice_row(ui, "Scheduler", &mut recipe.scheduler, Scheduler::ALL, Scheduler::label, "Noise schedule.");
     seed_row(ui, state, recipe, commands);
     blend_rows(ui, state, recipe, commands);
-    let hover = "How many pictures to make. Each gets the next seed.";
-    setting_row(ui, "Pictures", &mut recipe.batch_count, 1..=16, ROWS.batch_count.limits, &WHOLE, hover);
 }
 
 fn choice_row<T: Copy + PartialEq>(ui: &mut Ui, label: &str, value: &mut Option<T>, all: &[T], name: fn(T) -> &'static str, hover: &str) {

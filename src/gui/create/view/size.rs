@@ -7,7 +7,7 @@ use crate::gui::create::Command;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{Scale, heading, icon_button, setting_row};
+use crate::gui::widgets::{self, Scale, heading, icon_button, setting_row};
 use atelier_core::recipe::{ROWS, Recipe};
 
 /// Sizes are multiples of this, in pixels; the engine snaps further where a model wants it.
@@ -41,6 +41,17 @@ pub(crate) fn size_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, comm
     if recipe.height != before.1 {
         recipe.height = snapped(recipe.height);
     }
+    let usual = state.shared.usual_size();
+    if state.shared.model_defaults().is_some() && is_too_large((recipe.width, recipe.height), usual) {
+        let words = format!("This model works best at about {} × {}. Make the picture there, then upscale it.", usual.0, usual.1);
+        ui.add(egui::Label::new(widgets::small(words, theme::palette(ui).warn)).wrap());
+    }
+}
+
+/// Whether a model that paints well at the usual size loses the whole of a picture of this size.
+fn is_too_large(size: (u32, u32), usual: (u32, u32)) -> bool {
+    let pixels = |(width, height): (u32, u32)| u64::from(width) * u64::from(height);
+    pixels(size) > 4 * pixels(usual)
 }
 
 fn shape_button(ui: &mut Ui, recipe: &mut Recipe, shape: (u32, u32), chosen: bool, width: f32) {

@@ -6,53 +6,57 @@ use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{command_button, removable_chip};
+use crate::gui::widgets::{self, command_button, removable_chip};
 
 /// Width of the words beside the slider, in points.
 const WORDS_WIDTH: f32 = 96.0;
 /// Width of the buttons behind it, in points.
 const BUTTONS_WIDTH: f32 = 224.0;
+/// Width of the button that shows what is made now, in points.
+const FOLLOW_WIDTH: f32 = 160.0;
 
-/// Draws the slider through the steps of the picture shown, where there are some to look at.
+/// Draws the slider through the steps of the picture shown, where there are some to look at, and
+/// what finishes a draft.
 pub(crate) fn steps_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    draft_row(ui, state, commands);
-    let Some((_, steps)) = state.create.picture_with_steps() else { return };
-    let palette = theme::palette(ui);
-    let before = state.create.step_in_sight().map_or(steps, |shown| shown.step);
-    ui.horizontal(|ui| {
-        let (wide, gap) = (ui.available_width(), ui.spacing().item_spacing.x);
-        let words = RichText::new(format!("Step {before} of {steps}")).color(palette.weak);
-        ui.scope(|ui| {
-            ui.set_width(WORDS_WIDTH);
-            ui.label(words);
-        });
-        let mut step = before;
-        ui.spacing_mut().slider_width = (wide - WORDS_WIDTH - BUTTONS_WIDTH - 3.0 * gap).max(80.0);
-        ui.scope(|ui| {
-            ui.visuals_mut().selection.bg_fill = palette.accent;
-            ui.visuals_mut().widgets.inactive.bg_fill = palette.line;
-            ui.spacing_mut().interact_size.y = 15.0;
-            ui.add(Slider::new(&mut step, 1..=steps).show_value(false).step_by(1.0))
-                .on_hover_text("Show the steps of this picture. Use the arrow keys to move between steps.")
-                .accessible_name("Step of this picture");
-        });
-        if step != before {
-            commands.push(Command::ShowStep(step));
+    ui.horizontal_centered(|ui| {
+        draft_controls(ui, state, commands);
+        slider(ui, state, commands);
+        if !state.shared.jobs.is_empty() {
+            command_button(ui, state, commands, Command::Follow);
         }
-        command_button(ui, state, commands, Command::GoOnFromStep);
-        command_button(ui, state, commands, Command::RerollFromStep);
     });
 }
 
+fn slider(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let Some((_, steps)) = state.create.picture_with_steps() else { return };
+    let palette = theme::palette(ui);
+    let before = state.create.step_in_sight().map_or(steps, |shown| shown.step);
+    let (wide, gap) = (ui.available_width(), ui.spacing().item_spacing.x);
+    let words = RichText::new(format!("Step {before} of {steps}")).color(palette.weak);
+    ui.scope(|ui| {
+        ui.set_width(WORDS_WIDTH);
+        ui.label(words);
+    });
+    let mut step = before;
+    let follow_width = if state.shared.jobs.is_empty() { 0.0 } else { FOLLOW_WIDTH };
+    ui.spacing_mut().slider_width = (wide - WORDS_WIDTH - BUTTONS_WIDTH - follow_width - 4.0 * gap).max(80.0);
+    widgets::slider(ui, Slider::new(&mut step, 1..=steps).show_value(false).step_by(1.0))
+        .on_hover_text("Show the steps of this picture. Use the arrow keys to move between steps.")
+        .accessible_name("Step of this picture");
+    if step != before {
+        commands.push(Command::ShowStep(step));
+    }
+    command_button(ui, state, commands, Command::GoOnFromStep);
+    command_button(ui, state, commands, Command::RerollFromStep);
+}
+
 /// Draws what a draft is, and the button that finishes it.
-fn draft_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
+fn draft_controls(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let Some(recipe) = state.create.finished_picture_shown().map(|picture| &picture.recipe) else { return };
     let Some(step) = recipe.draft_step() else { return };
     let words = format!("A draft: step {step} of {}", recipe.steps_in_pass(0));
-    ui.horizontal(|ui| {
-        ui.label(RichText::new(words).color(theme::palette(ui).weak));
-        command_button(ui, state, commands, Command::FinishDraft);
-    });
+    ui.label(RichText::new(words).color(theme::palette(ui).weak));
+    command_button(ui, state, commands, Command::FinishDraft);
 }
 
 /// Draws what the next picture takes from an earlier one.

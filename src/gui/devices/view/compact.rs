@@ -105,10 +105,10 @@ pub(crate) fn time_line(ui: &mut Ui, state: &State) {
     let recipe = &state.shared.next.recipe;
     let upscales = recipe.hires.as_ref().is_some_and(|hires| hires.upscaler.is_some());
     let is_loaded = state.shared.chosen_resident().is_some();
-    let words = time_sentence(time, recipe.batch_count, is_loaded, upscales);
+    let words = time_sentence(time, state.shared.picture_count(), is_loaded, upscales);
     let color = if is_too_slow(time.loaded_secs()) { palette.warn } else { palette.weak };
     let hover = format!("Predicted from measurements on this machine. {}", details(time));
-    ui.add(Label::new(RichText::new(words).color(color)).truncate()).on_hover_text(hover);
+    ui.add(Label::new(RichText::new(words).color(color)).wrap()).on_hover_text(hover);
 }
 
 /// Seconds of each phase of a picture.

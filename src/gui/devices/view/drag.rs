@@ -35,17 +35,19 @@ pub(crate) fn start_drag(response: &eframe::egui::Response, module: Module, part
     }
 }
 
-/// Drop zones of the dragged card, each with its outcome.
+/// Drop zones of the dragged card, each with its outcome. A whole column takes the card, as its first
+/// zone does where the pointer is beside all.
 pub(crate) fn drop_zones(ui: &mut Ui, board: &Board, commands: &mut Commands, grid: &Grid, row: usize, dragged: &DraggedCard) {
     let palette = theme::palette(ui);
     let parts: &[CardPart] = if dragged.part == CardPart::Runtime { &[CardPart::Runtime, CardPart::Weights] } else { &[CardPart::Weights] };
     let (pointer, released) = ui.input(|input| (input.pointer.latest_pos(), input.pointer.any_released()));
+    let over = pointer.filter(|pointer| ui.clip_rect().contains(*pointer)).and_then(|pointer| grid.place_at(pointer, row, parts));
     for (location, _) in &grid.columns {
         for part in parts {
             let Some(rect) = grid.rect(location, row, *part) else { continue };
             let card_move = CardMove { module: dragged.module, part: *part, to: location.clone() };
             let outcome = board.outcome(&card_move);
-            let pointed = pointer.is_some_and(|pointer| rect.expand(2.0).contains(pointer) && ui.clip_rect().contains(pointer));
+            let pointed = over.as_ref() == Some(&(location, *part));
             let what = if *part == CardPart::Runtime { "Run here" } else { "Weights here" };
             let (words, color) = match outcome {
                 MoveOutcome::Unchanged => (String::new(), palette.weak),

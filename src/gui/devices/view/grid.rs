@@ -1,6 +1,6 @@
 //! Positions of the board's columns and rows.
 
-use eframe::egui::{Rect, pos2, vec2};
+use eframe::egui::{Pos2, Rect, pos2, vec2};
 
 use crate::gui::devices::board::CardPart;
 use crate::gui::devices::view::card_paint::{RUNTIME_HEIGHT, WEIGHTS_HEIGHT};
@@ -42,5 +42,14 @@ impl Grid {
             CardPart::Weights => (top + RUNTIME_HEIGHT + PART_GAP, WEIGHTS_HEIGHT),
         };
         Some(Rect::from_min_size(pos2(column.left() + 8.0, top), vec2(column.width() - 16.0, height)))
+    }
+
+    /// The column under a point, and the half of a row in it that is there; the first one of these
+    /// halves where none is.
+    pub(crate) fn place_at(&self, point: Pos2, row: usize, parts: &[CardPart]) -> Option<(&WeightLocation, CardPart)> {
+        let (location, _) = self.columns.iter().find(|(_, column)| column.x_range().contains(point.x))?;
+        let is_there = |part: &&CardPart| self.rect(location, row, **part).is_some_and(|rect| rect.expand(2.0).contains(point));
+        let part = parts.iter().find(is_there).or(parts.first())?;
+        Some((location, *part))
     }
 }

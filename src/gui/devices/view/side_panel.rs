@@ -32,6 +32,7 @@ pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
             saved_placements(ui, state, commands);
             servers::servers(ui, state, commands);
         });
+        widgets::follow_focus(ui);
     });
 }
 
@@ -59,7 +60,7 @@ fn fit_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
         None => line(ui, Icon::Dots, palette.weak, "Estimating memory…"),
         Some(prediction) if prediction.fits() => {
             let words = if board.estimate_pending { "Estimating memory again…" } else { "Everything fits." };
-            line(ui, Icon::Check, palette.compute, words);
+            line(ui, Icon::Check, palette.good, words);
         }
         Some(_) => {
             for (device, phase, bytes) in board.shortfalls() {

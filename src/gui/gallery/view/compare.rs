@@ -62,7 +62,15 @@ fn bar(ui: &mut Ui, state: &State, commands: &mut Commands, comparison: &Compari
     });
 }
 
-/// Size in pixels that both are drawn at: the first one's.
+/// Draws one of the two and returns where it is. Both have the first one's zoom and position, and
+/// each its own shape.
+fn draw(ui: &Ui, picture: &LargePicture, first: &LargePicture, view: View, clip: Rect, room: Rect) -> Rect {
+    let rect = viewport::shape_within(view.rect(size(first), room), size(picture));
+    look::draw(ui, picture, rect, clip);
+    rect
+}
+
+/// Size in pixels.
 fn size(picture: &LargePicture) -> eframe::egui::Vec2 {
     vec2(picture.width as f32, picture.height as f32)
 }
@@ -85,8 +93,8 @@ fn slider(ui: &Ui, commands: &mut Commands, comparison: &Comparison, first: &Lar
     let shown = comparison.view.rect(size, room).intersect(whole);
     let x = shown.left() + shown.width() * comparison.divider;
     let (left, right) = (Rect::from_min_max(whole.min, pos2(x, whole.bottom())), Rect::from_min_max(pos2(x, whole.top()), whole.max));
-    look::draw(ui, first, comparison.view, size, left, room, 1.0);
-    look::draw(ui, second, comparison.view, size, right, room, 1.0);
+    draw(ui, first, first, comparison.view, left, room);
+    draw(ui, second, first, comparison.view, right, room);
     let palette = theme::palette(ui);
     let handle = Rect::from_center_size(pos2(x, whole.center().y), vec2(18.0, whole.height()));
     let response = ui.interact(handle, Id::unique("gallery divider"), Sense::drag());
@@ -109,9 +117,8 @@ fn side_by_side(ui: &Ui, commands: &mut Commands, comparison: &Comparison, first
     for (rect, picture, name) in [(left, first, "First"), (right, second, "Second")] {
         interact(ui, commands, name, comparison, first, rect);
         let room = rect.shrink(MARGIN);
-        // Both have the first one's size, so that zoom and position mean the same in both.
-        look::draw(ui, picture, comparison.view, size(first), rect, room, 1.0);
-        caption(ui, name, comparison.view.rect(size(first), room).intersect(rect), Align2::LEFT_TOP);
+        let drawn = draw(ui, picture, first, comparison.view, rect, room);
+        caption(ui, name, drawn.intersect(rect), Align2::LEFT_TOP);
     }
 }
 
@@ -121,8 +128,8 @@ fn blink(ui: &Ui, commands: &mut Commands, comparison: &Comparison, first: &Larg
     let is_second = is_held || (time / BLINK_SECS) as u64 % 2 == 1;
     let (picture, name) = if is_second { (second, "Second") } else { (first, "First") };
     let room = whole.shrink(MARGIN);
-    look::draw(ui, picture, comparison.view, size(first), whole, room, 1.0);
-    caption(ui, name, comparison.view.rect(size(first), room).intersect(whole), Align2::LEFT_TOP);
+    let drawn = draw(ui, picture, first, comparison.view, whole, room);
+    caption(ui, name, drawn.intersect(whole), Align2::LEFT_TOP);
     let left = BLINK_SECS - time % BLINK_SECS;
     due::wake_in(ui.ctx(), left);
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use atelier_core::recipe::RecallPart;
+use atelier_gallery::PictureFlag;
 use eframe::egui::{
     Align, Button, Context, CursorIcon, DragAndDrop, Id, Layout as UiLayout, Pos2, Rect, RichText, ScrollArea, Sense, Stroke, StrokeKind,
     Ui, UiBuilder, pos2, vec2,
@@ -18,7 +19,7 @@ use crate::gui::gallery::view::cell;
 use crate::gui::icons::{self, Icon};
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{ROW_HEIGHT, bold, command_button, command_control};
+use crate::gui::widgets::{self, ROW_HEIGHT, bold, command_button, command_control};
 use atelier_studio::gallery_service::ExportFormat;
 
 /// Space round the grid, in points.
@@ -151,9 +152,14 @@ pub(super) fn menu(ui: &mut Ui, state: &State, commands: &mut Commands) {
         entry(ui, state, commands, command);
     }
     ui.separator();
-    for command in
-        [It::Upscale(UpscaleMethod::Plain), It::Upscale(UpscaleMethod::Redraw), It::Upscale(UpscaleMethod::Tiles), It::FinishDrafts]
-    {
+    for way in [UpscaleMethod::Plain, UpscaleMethod::Redraw, UpscaleMethod::Tiles] {
+        entry(ui, state, commands, It::Upscale(way));
+    }
+    if It::FinishDrafts.enabled(&state.gallery, &state.shared).is_ok() {
+        entry(ui, state, commands, It::FinishDrafts);
+    }
+    ui.separator();
+    for command in [It::Rate(5), It::Rate(0), It::Flag(Some(PictureFlag::Pick)), It::Flag(Some(PictureFlag::Reject)), It::Flag(None)] {
         entry(ui, state, commands, command);
     }
     ui.separator();
@@ -163,9 +169,7 @@ pub(super) fn menu(ui: &mut Ui, state: &State, commands: &mut Commands) {
 }
 
 fn entry(ui: &mut Ui, state: &State, commands: &mut Commands, command: gallery::Command) {
-    if command_button(ui, state, commands, command).clicked() {
-        ui.close();
-    }
+    widgets::menu_entry(ui, state, commands, command);
 }
 
 /// The line over the grid: totals, what can be done with the selection, size of the cells.
@@ -178,12 +182,8 @@ fn bar(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let mut side = view.cell_side;
         ui.spacing_mut().slider_width = 96.0;
         let hover = It::SetCellSide(0.0);
-        ui.scope(|ui| {
-            ui.visuals_mut().selection.bg_fill = palette.accent;
-            ui.spacing_mut().interact_size.y = 15.0;
-            let slider = eframe::egui::Slider::new(&mut side, SIDES).show_value(false).logarithmic(true);
-            ui.add(slider).on_hover_text(hover.tooltip()).accessible_name(hover.label());
-        });
+        let slider = eframe::egui::Slider::new(&mut side, SIDES).show_value(false).logarithmic(true);
+        widgets::slider(ui, slider).on_hover_text(hover.tooltip()).accessible_name(hover.label());
         if (side - view.cell_side).abs() > f32::EPSILON {
             commands.push(Command::Gallery(It::SetCellSide(side)));
         }

@@ -1,6 +1,6 @@
 //! Large look: one picture with zoom and position.
 
-use eframe::egui::{Align, Align2, FontId, Id, Label, Layout, Rect, RichText, Role, Sense, Ui, Vec2, WidgetInfo, pos2, vec2};
+use eframe::egui::{Align, Align2, FontId, Id, Label, Layout, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::gallery;
@@ -28,7 +28,7 @@ pub(super) fn look_panel(ui: &mut Ui, state: &State, commands: &mut Commands, vi
             let size = vec2(picture.width as f32, picture.height as f32);
             let name = format!("Picture, {} by {} pixels", picture.width, picture.height);
             response.widget_info(|| WidgetInfo::labeled(Role::Image, true, &name));
-            draw(ui, picture, view, size, whole, room, 1.0);
+            draw(ui, picture, view.rect(size, room), whole);
             let next = view.after(ui, &response, size, room);
             if next != view {
                 commands.push(Command::Gallery(gallery::Command::SetView(next)));
@@ -46,10 +46,10 @@ pub(super) fn look_panel(ui: &mut Ui, state: &State, commands: &mut Commands, vi
     response.context_menu(|ui| grid::menu(ui, state, commands));
 }
 
-/// Draws a picture, as opaque as given (0 to 1).
-pub(super) fn draw(ui: &Ui, picture: &LargePicture, view: View, size: Vec2, clip: Rect, room: Rect, opacity: f32) {
+/// Draws a picture so that it fills this rectangle.
+pub(super) fn draw(ui: &Ui, picture: &LargePicture, rect: Rect, clip: Rect) {
     let uv = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
-    ui.painter_at(clip).image(picture.texture.id(), view.rect(size, room), uv, theme::UNTINTED.gamma_multiply(opacity));
+    ui.painter_at(clip).image(picture.texture.id(), rect, uv, theme::UNTINTED);
 }
 
 /// The line over the picture: the way back, its place, its name.

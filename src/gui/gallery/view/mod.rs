@@ -83,7 +83,6 @@ fn with_command_key(view: &gallery::State, key: Key, modifiers: Modifiers) -> Op
     match key {
         Key::Z if view.can_restore => Some(gallery::Command::Restore),
         Key::A => Some(gallery::Command::SelectAll),
-        Key::F => Some(gallery::Command::FocusSearch),
         _ => None,
     }
 }

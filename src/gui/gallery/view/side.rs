@@ -41,6 +41,7 @@ pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
             details::details_section(ui, state, commands);
             folders(ui, state, commands);
         });
+        widgets::follow_focus(ui);
     });
 }
 
@@ -178,8 +179,8 @@ fn kept_searches(ui: &mut Ui, state: &State, commands: &mut Commands) {
 fn folders(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
     heading(ui, "Folders", |ui| {
-        icon_button(ui, state, commands, Icon::Reuse, gallery::Command::Rescan);
         icon_button(ui, state, commands, Icon::Plus, gallery::Command::AddFolder);
+        icon_button(ui, state, commands, Icon::Reuse, gallery::Command::Rescan);
     });
     for folder in &state.gallery.overview.folders {
         ui.horizontal(|ui| {

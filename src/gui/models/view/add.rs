@@ -62,8 +62,8 @@ pub(crate) fn folders_section(ui: &mut Ui, state: &State, commands: &mut Command
     let palette = theme::palette(ui);
     let library = &state.models.library;
     heading(ui, "Folders", |ui| {
-        icon_button(ui, state, commands, Icon::Reuse, Command::Models(models::Command::Rescan));
         icon_button(ui, state, commands, Icon::Plus, Command::Models(models::Command::ChooseFolder));
+        icon_button(ui, state, commands, Icon::Reuse, Command::Models(models::Command::Rescan));
     });
     for folder in &library.folders {
         folder_row(ui, state, commands, folder);

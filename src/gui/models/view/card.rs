@@ -61,29 +61,35 @@ pub(crate) fn card(ui: &mut Ui, state: &State, commands: &mut Commands, card: &M
     ui.allocate_ui_with_layout(vec2(ui.available_width(), 18.0), Layout::right_to_left(Align::Center), |ui| {
         state_chip(ui, card, status, download, &palette);
         ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-            ui.add(Label::new(widgets::bold(&card.name).size(theme::BODY).color(palette.strong)).truncate());
+            ui.add(Label::new(widgets::bold(view.telling_name(card)).size(theme::BODY).color(palette.strong)).truncate());
         });
     });
     let picture = state.gallery.latest_of_card(card).and_then(|id| state.gallery.thumbnails.get(id));
+    let bottom = Rect::from_min_max(pos2(rect.left() + INSIDE, rect.bottom() - 36.0), pos2(rect.right() - 9.0, rect.bottom() - 8.0));
+    // Between the name and the lowest line, and beside the picture.
+    let mut words = Rect::from_min_max(pos2(rect.left() + INSIDE, ui.cursor().top()), pos2(rect.right() - INSIDE, bottom.top()));
     if let Some(texture) = picture {
         let corner = pos2(rect.right() - INSIDE - PICTURE_SIDE, rect.top() + INSIDE + 22.0);
         let at = Rect::from_min_size(corner, vec2(PICTURE_SIDE, PICTURE_SIDE));
         widgets::paint_square(ui, texture, at);
-        ui.interact(at, id(&card.id).with("picture"), Sense::hover()).on_hover_text("The last picture made with this model");
-        ui.set_max_width(rect.width() - 2.0 * INSIDE - PICTURE_SIDE - 8.0);
+        let shown = ui.interact(at, id(&card.id).with("picture"), Sense::hover());
+        shown.widget_info(|| WidgetInfo::labeled(Role::Image, true, format!("Last picture of {}", card.name)));
+        shown.on_hover_text("The last picture made with this model");
+        words.max.x = at.left() - 8.0;
     }
-    ui.add(Label::new(small(facts_line(card), palette.text)).truncate());
-    match download {
-        Some(download) => {
-            let failed = matches!(download.status, Status::Failed(_));
-            ui.add(Label::new(small(queue::status_line(download), if failed { palette.error } else { palette.weak })).truncate())
-                .on_hover_text(queue::status_line(download));
-            ui.add_space(5.0);
-            downloads::bar(ui, download, &card.name);
+    ui.scope_builder(UiBuilder::new().max_rect(words).layout(Layout::top_down(Align::LEFT)), |ui| {
+        ui.add(Label::new(small(facts_line(card), palette.text)).truncate());
+        match download {
+            Some(download) => {
+                let failed = matches!(download.status, Status::Failed(_));
+                ui.add(Label::new(small(queue::status_line(download), if failed { palette.error } else { palette.weak })).truncate())
+                    .on_hover_text(queue::status_line(download));
+                ui.add_space(5.0);
+                downloads::bar(ui, download, &card.name);
+            }
+            None => description(ui, card, &palette),
         }
-        None => description(ui, card, &palette),
-    }
-    let bottom = Rect::from_min_max(pos2(rect.left() + INSIDE, rect.bottom() - 36.0), pos2(rect.right() - 9.0, rect.bottom() - 8.0));
+    });
     ui.scope_builder(UiBuilder::new().max_rect(bottom).layout(Layout::right_to_left(Align::Center)), |ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
         action(ui, state, commands, card, download);
@@ -98,7 +104,7 @@ pub(crate) fn card(ui: &mut Ui, state: &State, commands: &mut Commands, card: &M
 /// Accessible name of the card.
 fn accessible_text(state: &State, card: &ModelCard, status: CardStatus, download: Option<&JobSnapshot>) -> String {
     let word = download.map_or(card.availability.label(), |it| queue::status_word(&it.status));
-    let mut words = vec![card.name.clone(), word.to_owned()];
+    let mut words = vec![state.models.telling_name(card), word.to_owned()];
     if status.in_memory {
         words.push("in memory".into());
     }
@@ -125,7 +131,7 @@ fn state_chip(ui: &mut Ui, card: &ModelCard, status: CardStatus, download: Optio
         (queue::status_word(&download.status), colour, "In the download queue.")
     } else {
         let colour = match card.availability {
-            Availability::BuiltIn | Availability::OnDisk | Availability::InPlace => palette.compute,
+            Availability::BuiltIn | Availability::OnDisk | Availability::InPlace => palette.good,
             Availability::Incomplete => palette.warn,
             Availability::Damaged => palette.error,
             Availability::Catalogue | Availability::Listed => palette.weak,
@@ -189,7 +195,7 @@ fn fit_line(ui: &mut Ui, state: &State, card: &ModelCard, status: CardStatus, pa
             None => status.fit.label(state.models.memory).to_owned(),
         };
         let hover = match time {
-            Some(_) => format!("{words}. {}", state.models.fit_sentence(card, status)),
+            Some(time) => format!("{} {}", time.sentence(), state.models.fit_sentence(card, status)),
             None => state.models.fit_sentence(card, status).to_owned(),
         };
         ui.add(Label::new(small(words, palette.text)).truncate()).on_hover_text(hover);

@@ -38,7 +38,7 @@ fn name_of(command: &models::Command, of: &str) -> String {
 /// Colour of a fit level.
 pub(super) fn colour_of(fit: FitLevel, palette: &Palette) -> Color32 {
     match fit {
-        FitLevel::Fits => palette.compute,
+        FitLevel::Fits => palette.good,
         FitLevel::Tight => palette.warn,
         FitLevel::TooBig => palette.error,
         FitLevel::Unknown => palette.weak,

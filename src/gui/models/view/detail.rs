@@ -36,6 +36,7 @@ pub(crate) fn detail_panel(ui: &mut Ui, state: &State, commands: &mut Commands, 
             licence(ui, state, commands, model);
             disk_section(ui, state, commands, model);
         });
+        widgets::follow_focus(ui);
     });
 }
 
@@ -73,10 +74,10 @@ fn head(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) 
         ui.label(RichText::new(words).color(colour_of(status.fit, &palette))).on_hover_text(state.models.fit_sentence(model, status));
         if let Some(predictions) = state.models.predictions.get(&model.id) {
             ui.add(Label::new(small(&predictions.sentence, palette.text)).wrap());
-            if let Some(time) = predictions.time {
-                let colour = if time.is_too_slow() { palette.warn } else { palette.text };
-                ui.add(Label::new(small(format!("A picture takes {}.", time.words()), colour)).wrap());
-            }
+        }
+        if let Some(time) = state.models.picture_time(model) {
+            let colour = if time.is_too_slow() { palette.warn } else { palette.text };
+            ui.add(Label::new(small(time.sentence(), colour)).wrap());
         }
     }
     if model.is_estimate {
@@ -172,7 +173,7 @@ fn files(ui: &mut Ui, state: &State, model: &ModelCard) {
     for file in &model.files {
         let coming = download.and_then(|it| it.progress.files.iter().find(|it| it.name == file.name));
         let (words, colour) = match (coming.map(|it| (it.stage, it.bytes, it.total)), &file.path) {
-            (Some((Stage::Done, ..)), _) | (None, Some(_)) => ("here".to_owned(), palette.compute),
+            (Some((Stage::Done, ..)), _) | (None, Some(_)) => ("here".to_owned(), palette.good),
             (Some((Stage::Loading, bytes, Some(total))), _) if total > 0 => {
                 (format!("{} %", (bytes as f64 / total as f64 * 100.0).floor()), palette.accent)
             }
@@ -303,7 +304,7 @@ fn disk_section(ui: &mut Ui, state: &State, commands: &mut Commands, model: &Mod
         }
         Some(FileCheck::Done(files)) => {
             for file in files {
-                let colour = if file.is_right { palette.compute } else { palette.error };
+                let colour = if file.is_right { palette.good } else { palette.error };
                 ui.add(Label::new(small(format!("{}: {}", file.name, file.words), colour)).wrap());
             }
         }

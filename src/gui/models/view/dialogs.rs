@@ -5,7 +5,7 @@ use eframe::egui::{Align, Label, Layout, RichText, ScrollArea, Ui};
 use crate::gui::command::{Command, Commands};
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::models;
-use crate::gui::models::{LicensedAction, TokenState};
+use crate::gui::models::{LicensedAction, TokenState, queue};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bold, command_button, modal, small};
@@ -44,6 +44,39 @@ pub(crate) fn licence_prompt(ui: &mut Ui, state: &State, commands: &mut Commands
     });
     if modal {
         commands.push(Command::Models(models::Command::DeclineLicence));
+    }
+}
+
+/// Question before a large download: what it takes of the disk and of the line, and how long a
+/// picture takes with what comes.
+pub(crate) fn size_prompt(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let Some(prompt) = &state.models.size_prompt else { return };
+    let palette = theme::palette(ui);
+    let modal = modal(ui, "download size", |ui| {
+        let words = format!("Download {} for {}?", file_size(prompt.bytes), prompt.name);
+        ui.add(Label::new(bold(words).size(theme::TITLE).color(palette.strong)).wrap());
+        ui.add(Label::new(RichText::new(queue::time_needed(prompt.bytes, &state.models.queue)).color(palette.text)).wrap());
+        if let Some(free) = prompt.free_bytes {
+            let fits = free > prompt.bytes;
+            let left = if fits {
+                format!("{} of disk space stay free.", file_size(free - prompt.bytes))
+            } else {
+                queue::no_room(prompt.bytes, free)
+            };
+            ui.add(Label::new(RichText::new(left).color(if fits { palette.text } else { palette.warn })).wrap());
+        }
+        if let Some(time) = prompt.time {
+            let colour = if time.is_too_slow() { palette.warn } else { palette.text };
+            ui.add(Label::new(RichText::new(time.sentence()).color(colour)).wrap());
+        }
+        ui.add_space(8.0);
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Models(models::Command::ConfirmDownload)));
+            command_button(ui, state, commands, Command::Models(models::Command::CancelSize));
+        });
+    });
+    if modal {
+        commands.push(Command::Models(models::Command::CancelSize));
     }
 }
 

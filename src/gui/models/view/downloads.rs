@@ -73,8 +73,8 @@ pub(crate) fn downloads_section(ui: &mut Ui, state: &State, commands: &mut Comma
     let view = &state.models;
     heading(ui, "Downloads", |ui| {
         if !view.queue.is_empty() {
-            icon_button(ui, state, commands, Icon::Play, Command::Models(models::Command::ResumeAll));
             icon_button(ui, state, commands, Icon::Pause, Command::Models(models::Command::PauseAll));
+            icon_button(ui, state, commands, Icon::Play, Command::Models(models::Command::ResumeAll));
         }
     });
     if let DownloadsState::Refused(why) = &view.downloads {

@@ -1,11 +1,13 @@
 //! Grid of cards; only visible rows are drawn.
 
-use eframe::egui::{Align, Layout, Rect, RichText, ScrollArea, Ui, UiBuilder, pos2, vec2};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use eframe::egui::{Align, Id, InputState, Layout, Rect, RichText, ScrollArea, Ui, UiBuilder, pos2, vec2};
 
 use crate::gui::command::{Command, Commands};
-use crate::gui::models;
 use crate::gui::models::view::card;
 use crate::gui::models::view::controls::{EDGE, columns_id, named_button};
+use crate::gui::models::{self, MachineMemory};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bold, command_button};
@@ -33,6 +35,35 @@ impl Row {
     }
 }
 
+/// Seconds within which two clicks are one double click.
+const DOUBLE_CLICK_SECS: f64 = 0.5;
+
+/// The last two presses over the grid, the newest first: when, and how the cards lay then.
+#[derive(Clone, Copy, Debug, Default)]
+struct Presses([Option<(f64, u64)>; 2]);
+
+impl Presses {
+    fn add(&mut self, now_secs: f64, layout: u64) {
+        self.0 = [Some((now_secs, layout)), self.0[0]];
+    }
+
+    /// True where the second click of a double click falls on what has come under the pointer after
+    /// the first.
+    fn is_slip(&self) -> bool {
+        matches!(self.0, [Some((now, here)), Some((before, there))] if now - before < DOUBLE_CLICK_SECS && here != there)
+    }
+}
+
+/// A number for how the cards lie.
+fn layout_of(state: &State, columns: usize) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (columns, state.models.starter_count).hash(&mut hasher);
+    for at in &state.models.shown {
+        state.models.library.cards.get(*at).map(|it| &it.id).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
 /// The grid, below a line with its totals.
 pub(crate) fn grid_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let palette = theme::palette(ui);
@@ -52,9 +83,12 @@ pub(crate) fn grid_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let columns = (((inner_width + GAP) / (MIN_CARD_WIDTH + GAP)).floor() as usize).max(1);
     let width = ((inner_width - GAP * (columns - 1) as f32) / columns as f32).floor();
     ui.data_mut(|data| data.insert_temp(columns_id(), columns));
+    let is_slip = note_presses(ui, state, columns);
+    let mut dropped = Commands::default();
+    let commands_of_cards = if is_slip { &mut dropped } else { &mut *commands };
     let rows = rows(state, columns);
     let total: f32 = rows.iter().map(Row::height).sum();
-    ScrollArea::vertical().id_salt("models scroll").auto_shrink([false, false]).show_viewport(ui, |ui, seen| {
+    let scroll = ScrollArea::vertical().id_salt("models scroll").auto_shrink([false, false]).show_viewport(ui, |ui, seen| {
         ui.set_height(total + EDGE);
         let origin = ui.max_rect().min;
         let mut top = 0.0;
@@ -73,14 +107,28 @@ pub(crate) fn grid_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
                 ui.scroll_to_rect(at, None);
             }
             if scrolls_here || (bottom > seen.top() && top < seen.bottom()) {
-                draw(ui, state, commands, row, pos2(origin.x + EDGE, origin.y + top), width, inner_width);
+                draw(ui, state, commands_of_cards, row, pos2(origin.x + EDGE, origin.y + top), width, inner_width);
             }
             top = bottom;
         }
-        if on_screen != view.visible {
-            commands.push(Command::Models(models::Command::SetVisible(on_screen.0, on_screen.1)));
-        }
+        on_screen
     });
+    if scroll.inner != view.visible {
+        commands.push(Command::Models(models::Command::SetVisible(scroll.inner.0, scroll.inner.1)));
+    }
+}
+
+/// Takes note of where the cards are when the pointer is pressed; true while a click is a slip.
+fn note_presses(ui: &Ui, state: &State, columns: usize) -> bool {
+    let pointer = |input: &InputState| (input.time, input.pointer.primary_pressed(), input.pointer.any_down() || input.pointer.any_click());
+    let (now, is_pressed, is_click) = ui.input(pointer);
+    let id = Id::unique("presses over the models");
+    let mut presses = ui.data(|data| data.get_temp::<Presses>(id)).unwrap_or_default();
+    if is_pressed {
+        presses.add(now, layout_of(state, columns));
+        ui.data_mut(|data| data.insert_temp(id, presses));
+    }
+    is_click && presses.is_slip()
 }
 
 fn summary(state: &State) -> String {
@@ -117,7 +165,11 @@ fn rows(state: &State, columns: usize) -> Vec<Row> {
         rows
     };
     if view.starter_count > 0 {
-        rows.push(Row::Heading("Good first models for this machine".into()));
+        let machine = match view.memory {
+            Some(MachineMemory { gpu_bytes: None, .. }) => "Good first models for this machine without a graphics card, the quickest first",
+            _ => "Good first models for this machine, the quickest first",
+        };
+        rows.push(Row::Heading(machine.into()));
         rows.extend(cards(0, view.starter_count));
         rows.push(Row::Heading("All other models".into()));
     }
@@ -175,4 +227,23 @@ fn empty_grid(ui: &mut Ui, state: &State, commands: &mut Commands) {
             }
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_click_of_a_double_click_is_dead_where_the_cards_have_moved() {
+        let mut presses = Presses::default();
+        assert!(!presses.is_slip());
+        presses.add(1.0, 7);
+        assert!(!presses.is_slip());
+        presses.add(1.2, 7);
+        assert!(!presses.is_slip(), "nothing has moved");
+        presses.add(1.4, 8);
+        assert!(presses.is_slip());
+        presses.add(3.0, 9);
+        assert!(!presses.is_slip(), "that is another click");
+    }
 }

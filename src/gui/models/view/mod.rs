@@ -52,13 +52,16 @@ pub(crate) fn main_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         grid::grid_panel(ui, state, commands);
     }
     dialogs::licence_prompt(ui, state, commands);
+    dialogs::size_prompt(ui, state, commands);
     dialogs::removal(ui, state, commands);
     dialogs::copy(ui, state, commands);
 }
 
 /// True while a dialog of this view is open, which then has the keys.
 pub(crate) fn has_dialog(state: &State) -> bool {
-    state.shared.screen == Screen::Models && (state.models.licence_prompt.is_some() || state.models.removal.is_some())
+    let view = &state.models;
+    let has_question = view.licence_prompt.is_some() || view.size_prompt.is_some() || view.removal.is_some() || view.copy_dialog.is_some();
+    state.shared.screen == Screen::Models && has_question
 }
 
 /// Turns keys of this view into commands: arrows between cards, "/" to search, Escape to close the

@@ -11,6 +11,7 @@ use crate::gui::models::{Filter, FitFilter, ModelKind, Sort, StateFilter};
 use crate::gui::state::State;
 use crate::gui::widgets;
 use crate::gui::widgets::{icon_button, row};
+use crate::gui::window_command::WindowCommand;
 
 /// Space between the panel's edge and its controls, in points.
 const EDGE: i8 = 16;
@@ -25,6 +26,7 @@ pub(crate) fn side_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
             add::folders_section(ui, state, commands);
             add::settings_section(ui, state, commands);
         });
+        widgets::follow_focus(ui);
     });
 }
 
@@ -54,7 +56,7 @@ fn search(ui: &mut Ui, state: &State, commands: &mut Commands) {
 }
 
 fn shortcut(ui: &Ui) -> String {
-    Command::Models(models::Command::FocusSearch).shortcut().map_or_else(String::new, |it| ui.ctx().format_shortcut(&it.keys))
+    Command::Window(WindowCommand::Find).shortcut().map_or_else(String::new, |it| ui.ctx().format_shortcut(&it.keys))
 }
 
 fn filters(ui: &mut Ui, state: &State, commands: &mut Commands) {

@@ -5,11 +5,11 @@ use eframe::egui::{Align, Button, Layout, Popup, PopupCloseBehavior, RichText, U
 use crate::gui::command::{Command, Commands};
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
-use crate::gui::program;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{ROW_HEIGHT, bare_icon, command_control, icon_button};
 use crate::gui::window_command::WindowCommand;
+use crate::gui::{palette, program};
 use atelier_studio::updates::UpdateChoice;
 
 /// Width of the menu, in points.
@@ -18,14 +18,20 @@ const NAME: &str = "Menu";
 
 /// The button that opens the menu.
 pub(crate) fn menu_button(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let button = bare_icon(ui, Icon::Menu, NAME).on_hover_text("Text size, updates and information about Atelier.");
+    let button = bare_icon(ui, Icon::Menu, NAME).on_hover_text("Text size, keys, updates and information about Atelier.");
     // A size is often pressed several times.
     Popup::menu(&button).close_behavior(PopupCloseBehavior::CloseOnClickOutside).accessible_name(NAME).show(|ui| {
         ui.set_width(WIDTH);
         size(ui, state, commands);
         ui.separator();
+        if entry(ui, state, commands, WindowCommand::ToggleSidePanel) {
+            ui.close();
+        }
         if state.program.updates.feed.is_some() {
             updates(ui, state, commands);
+        }
+        if entry(ui, state, commands, palette::Command::ShowShortcuts(true)) {
+            ui.close();
         }
         if entry(ui, state, commands, program::Command::OpenAbout) {
             ui.close();

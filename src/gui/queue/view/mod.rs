@@ -43,12 +43,12 @@ fn header(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let queue = &state.shared.queue;
     let age_secs = queue.at.elapsed().as_secs_f64();
     heading(ui, "Queue", |ui| {
-        command_control(ui, state, commands, Command::Toggle, |ui| crate::gui::widgets::bare_icon(ui, Icon::Close, "Hide the queue"));
         if queue.pause == PauseMode::No {
             icon_button(ui, state, commands, Icon::Pause, Command::Pause);
         } else {
             icon_button(ui, state, commands, Icon::Play, Command::Resume);
         }
+        command_control(ui, state, commands, Command::Toggle, |ui| crate::gui::widgets::bare_icon(ui, Icon::Close, "Hide the queue"));
     });
     let summary = words::summary(queue, age_secs);
     ui.add(Label::new(RichText::new(summary).size(theme::SMALL).color(palette.text)).wrap());
@@ -56,19 +56,20 @@ fn header(ui: &mut Ui, state: &State, commands: &mut Commands) {
         due::animate(ui.ctx(), 1.0);
     }
     CollapsingHeader::new("All jobs").icon(crate::gui::widgets::fold_chevron).show(ui, |ui| {
-        for row in [[Command::PauseNow, Command::CancelWaiting], [Command::CancelAll, Command::ForgetEnded]] {
-            ui.horizontal(|ui| {
-                for command in row {
-                    command_button(ui, state, commands, command);
-                }
-            });
-        }
+        ui.horizontal_wrapped(|ui| {
+            for command in [Command::PauseNow, Command::CancelWaiting, Command::CancelAll] {
+                command_button(ui, state, commands, command);
+            }
+        });
         let mut follows = queue.follows_model;
         let follow = Command::FollowModel(!follows);
         if ui.checkbox(&mut follows, follow.label()).on_hover_text(follow.tooltip()).changed() {
             commands.push(follow);
         }
     });
+    if Command::ForgetEnded.enabled(&state.queue, &state.shared).is_ok() {
+        command_button(ui, state, commands, Command::ForgetEnded);
+    }
     ui.add_space(4.0);
 }
 
@@ -146,6 +147,11 @@ fn last_place(ui: &mut Ui, commands: &mut Commands) {
     if let Some(dragged) = response.dnd_release_payload::<row::DraggedJob>() {
         commands.push(Command::Move(dragged.0, None));
     }
+}
+
+/// True where jobs wait, and none of them begins before the queue is resumed.
+pub(crate) fn is_standing(state: &State) -> bool {
+    state.shared.queue.pause != PauseMode::No && state.shared.jobs.is_empty() && waiting_count(state) > 0
 }
 
 /// True where a job waits for its turn and the panel is closed: the bar's button says so.

@@ -114,7 +114,7 @@ fn contents(ui: &mut Ui, state: &State, commands: &mut Commands, row: &QueueRow,
 
 /// The forming picture, or the last one that was kept in this session.
 fn picture<'a>(state: &'a State, row: &QueueRow) -> Option<&'a TextureHandle> {
-    let forming = state.create.forming.as_ref().filter(|forming| Some(forming.job) == row.engine_job);
+    let forming = row.engine_job.and_then(|job| state.create.forming.of_job(job));
     let kept = || {
         let last = row.job.pictures.last()?;
         let is_it = |stored: &PictureFile| matches!(stored, PictureFile::At(path) if *path == last.path);

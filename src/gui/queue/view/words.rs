@@ -32,18 +32,18 @@ pub(super) fn status(row: &QueueRow, running: Option<&EngineJob>) -> String {
     format!("{words}{}{moved}", of_pictures())
 }
 
-/// Model, device and time left of a job.
+/// Time left, device and model of a job: where the room is short the model goes first.
 #[must_use]
 pub(super) fn details(row: &QueueRow, age_secs: f64) -> String {
     let mut parts = Vec::new();
-    if !row.job.model.is_empty() {
-        parts.push(row.job.model.clone());
+    if let Some(secs) = row.ends_in_secs {
+        parts.push(format!("ready in about {}", left(secs - age_secs)));
     }
     if let Some(device) = &row.job.device {
         parts.push(format!("on {device}"));
     }
-    if let Some(secs) = row.ends_in_secs {
-        parts.push(format!("ready in about {}", left(secs - age_secs)));
+    if !row.job.model.is_empty() {
+        parts.push(row.job.model.clone());
     }
     parts.join(" · ")
 }
@@ -63,10 +63,11 @@ pub(super) fn summary(queue: &QueueSnapshot, age_secs: f64) -> String {
         words.push_str(&left(secs - age_secs));
         words.push_str(" left");
     }
+    let runs = queue.rows.iter().any(|row| row.job.state == JobState::Running);
     match queue.pause {
         PauseMode::No => {}
-        PauseMode::AfterPicture => words += " · paused after this picture",
-        PauseMode::Now => words += " · paused",
+        PauseMode::AfterPicture if runs => words += " · paused after this picture",
+        PauseMode::AfterPicture | PauseMode::Now => words += " · paused",
     }
     words
 }

@@ -1,6 +1,7 @@
 //! Search, filters, cards, details, and use of a model.
 
 use super::*;
+use crate::gui::models::ModelCard;
 use atelier_core::time::{ClassRate, DeviceRates, NodeSize, WeightType, WorkClass, WorkKind};
 use atelier_engine::{MeasuredDevice, MeasuredRates, Query};
 
@@ -120,7 +121,9 @@ fn models_on_this_machine_say_whether_they_fit_as_the_engine_predicts() {
     studio.port.send(Event::Estimated { recipe: asked, estimate: Ok(times::timed_estimate(&[&cpu, &gpu])) });
     studio.until("the time", |app| app.state.models.predictions["aurora"].time.is_some());
     // Encode 1, five steps of 0.5, decode 2.
-    assert!(studio.sees("tight, weights in RAM, about 5.5 s here at 512 × 512") && studio.sees("A picture takes about 5.5 s here"));
+    assert!(
+        studio.sees("tight, weights in RAM, about 5.5 s a picture here") && studio.sees("A picture of 512 × 512 takes about 5.5 s here.")
+    );
     studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 16), device(DeviceKind::Gpu, 16)]));
     studio.until("the other card", |app| app.state.models.predictions["aurora"].level == FitLevel::Fits);
     studio.port.send(Event::Devices(vec![device(DeviceKind::Cpu, 4)]));
@@ -139,6 +142,34 @@ fn slow_processor() -> MeasuredDevice {
 }
 
 #[test]
+fn the_last_picture_of_a_model_lies_beside_the_words_of_its_card() {
+    let home = home();
+    let files = install(home.path(), "mine");
+    let mut recipe = ready();
+    recipe.files = atelier_core::recipe::ModelFiles::default();
+    recipe.files.set(FileRole::Diffusion, files.diffusion.clone());
+    let info = PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false };
+    atelier_studio::results::store_picture(&home.path().join("Pictures"), &recipe, info, &[], &image(64, 90)).unwrap();
+    let mut studio = open_view(home, "http://127.0.0.1:9");
+    studio.until("the picture", |app| {
+        let gallery = &app.state.gallery;
+        let latest = app.state.models.card("mine").and_then(|card| gallery.latest_of_card(card));
+        latest.is_some_and(|id| gallery.thumbnails.get(id).is_some())
+    });
+    let picture = studio.harness.get_by_role_and_label(Role::Image, "Last picture of Mine").rect();
+    let card = studio.harness.query_all_by_label_contains("Mine, ").find(|it| it.accesskit_node().role() == Role::Button).unwrap().rect();
+    assert!(card.contains_rect(picture));
+    let words = studio.harness.query_all_by_role(Role::Label).filter(|it| card.contains(it.rect().center()));
+    let mut count = 0;
+    for label in words {
+        let common = label.rect().intersect(picture);
+        assert!(!common.is_positive(), "{:?} lies under the picture", label.accesskit_node().label());
+        count += 1;
+    }
+    assert!(count >= 3, "{count}");
+}
+
+#[test]
 fn who_has_nothing_sees_the_built_in_model_and_three_first_choices() {
     let (folder, model) = (home(), home());
     let library = library(folder.path(), "http://127.0.0.1:9");
@@ -154,6 +185,15 @@ fn who_has_nothing_sees_the_built_in_model_and_three_first_choices() {
     // Measured, and slow: the quickest go first.
     studio.port.send(Event::Rates { devices: vec![slow_processor()], is_measuring: false });
     studio.until("other first choices", |app| first(app).as_deref() == Some("sd1.5"));
+    // Also what is not on this disk says how long it takes, and the quickest stand first.
+    let view = &studio.app().state.models;
+    let of_starter = |at: &usize| view.picture_time(&view.library.cards[*at]).map(|it| it.millis);
+    let times: Vec<u64> = view.shown.iter().take(view.starter_count).filter_map(of_starter).collect();
+    assert!(times.is_sorted() && times.len() == 3, "{times:?}");
+    assert!(studio.sees("without a graphics card, the quickest first") && studio.sees("a picture here: too slow"));
+    let untimed = |card: &&ModelCard| card.kind == ModelKind::Model && studio.app().state.models.picture_time(card).is_none();
+    let without: Vec<_> = view.library.cards.iter().filter(untimed).map(|card| (&card.name, view.status(&card.id).fit)).collect();
+    assert!(without.iter().all(|(name, fit)| *name == "Small" || *fit >= FitLevel::Tight), "{without:?}");
     studio.click("Use Small");
     assert!(studio.app().state.shared.screen == Screen::Create && studio.app().state.shared.next.uses_builtin());
 }

@@ -41,6 +41,53 @@ fn a_download_is_seen_from_its_first_byte_to_its_last_and_can_be_taken_away_agai
 }
 
 #[test]
+fn cards_stay_where_they_are_while_one_is_downloaded() {
+    let (server, home) = (Server::start(), home());
+    for id in ["aurora", "zephyr"] {
+        server.file(&format!("/{id}"), &[1; 5000], [Fault::Hold(10)]);
+    }
+    write_catalogue(home.path(), &serde_json::json!([entry(&server, "aurora", "Aurora"), entry(&server, "zephyr", "Zephyr")]));
+    let mut studio = open_view(home, &server.url);
+    let names = |studio: &Studio| studio.card_names().into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let before = names(&studio);
+    assert!(before.iter().position(|it| it == "Zephyr") > Some(1));
+    studio.click("Download Zephyr");
+    studio.until("the download", |app| app.state.models.queue.len() == 1);
+    assert_eq!(names(&studio), before, "the pointer is still where it was pressed");
+    studio.press(Modifiers::COMMAND, Key::Num1);
+    studio.press(Modifiers::COMMAND, Key::Num3);
+    assert_eq!(names(&studio)[0], "Zephyr", "who comes back finds what comes in first");
+    server.release();
+    studio.until("the end", |app| app.state.models.card("zephyr").is_some_and(|it| it.availability == Availability::OnDisk));
+}
+
+#[test]
+fn a_large_download_asks_once_with_time_and_space() {
+    let (server, home) = (Server::start(), home());
+    let mut large = entry(&server, "aurora", "Aurora");
+    large["files"][0]["size"] = 3_000_000_000_u64.into();
+    write_catalogue(home.path(), &serde_json::json!([large]));
+    let mut studio = open_view(home, &server.url);
+    studio.click("Download Aurora");
+    assert!(studio.app().state.models.queue.is_empty() && studio.sees("Download 3.0 GB for Aurora?"));
+    assert!(studio.sees("About 4 min at 100 Mbit/s, 20 min at 20 Mbit/s."));
+    studio.until("the disk", |app| app.state.models.size_prompt.as_ref().is_some_and(|it| it.free_bytes.is_some()));
+    assert!(studio.sees("of disk space"));
+    studio.harness.check_accessibility();
+    studio.click("Not now");
+    assert!(studio.app().state.models.size_prompt.is_none() && studio.app().state.models.queue.is_empty());
+    // No picture waits for a download that was not wanted.
+    studio.click_first("Aurora, catalogue, ");
+    studio.click("Download and generate with Aurora");
+    studio.press(Modifiers::NONE, Key::Escape);
+    assert!(studio.app().state.models.size_prompt.is_none() && studio.app().state.shared.queue.rows.is_empty());
+    studio.click("Download and generate with Aurora");
+    studio.click("Start the download");
+    studio.until("the download", |app| app.state.models.queue.len() == 1 && app.state.shared.queue.rows.len() == 1);
+    assert!(studio.app().state.models.size_prompt.is_none(), "it is asked once");
+}
+
+#[test]
 fn a_failed_download_says_why_and_can_be_tried_again() {
     let (server, home) = (Server::start(), home());
     server.file("/aurora", b"whole", [Fault::Status(404, Vec::new())]);

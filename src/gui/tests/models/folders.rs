@@ -27,6 +27,43 @@ fn a_link_that_is_dropped_or_typed_is_downloaded_and_a_folder_is_used_where_it_i
 }
 
 #[test]
+fn a_file_that_is_no_model_adds_nothing() {
+    let home = home();
+    let mut studio = open_view(home, "http://127.0.0.1:9");
+    let folder = studio.folder.path().join("papers");
+    fs::create_dir_all(&folder).unwrap();
+    for name in ["notes.txt", "photo.jpg", "no ending"] {
+        fs::write(folder.join(name), "words").unwrap();
+        studio.fill("Add a model", folder.join(name).to_str().unwrap());
+        studio.click("Add a model: Add");
+        studio.until("the sentence", |app| app.state.notices.shown().is_some_and(|it| it.text.contains(name)));
+        assert!(studio.sees("is no model file"));
+    }
+    assert!(LibraryConfig::read(&Paths::beneath(studio.folder.path()).library_file()).unwrap_or_default().folders.is_empty());
+}
+
+#[test]
+fn models_of_one_name_are_told_apart_by_their_folders() {
+    let home = home();
+    let mut studio = open_view(home, "http://127.0.0.1:9");
+    for folder in ["first", "second"] {
+        let loose = studio.folder.path().join("both").join(folder);
+        fs::create_dir_all(&loose).unwrap();
+        tiny::lora(&loose, &tiny::Options::default()).unwrap();
+        studio.fill("Add a model", loose.to_str().unwrap());
+        studio.click("Add a model: Add");
+        studio.until("the folder", |app| app.state.models.library.folders.iter().any(|it| !it.is_own && it.path.ends_with(folder)));
+    }
+    studio.until("both", |app| app.state.models.library.cards.iter().filter(|it| it.kind == ModelKind::Lora).count() == 2);
+    let view = &studio.app().state.models;
+    let mut names: Vec<String> =
+        view.library.cards.iter().filter(|it| it.kind == ModelKind::Lora).map(|it| view.telling_name(it)).collect();
+    names.sort();
+    assert!(names[0].ends_with(" (first)") && names[1].ends_with(" (second)"), "{names:?}");
+    assert!(studio.sees(&names[0]) && studio.sees(&names[1]));
+}
+
+#[test]
 fn what_came_by_a_link_is_checked_and_deleted_like_every_download() {
     let (server, home) = (Server::start(), home());
     let (made, models) = (tempfile::tempdir().unwrap(), Paths::beneath(home.path()).models);

@@ -540,8 +540,13 @@ fn sizes_are_checked_before_memory_is_taken_for_them() {
 #[test]
 fn the_colours_of_a_picture_s_file_go_with_it() {
     use atelier_core::recipe::{FineColours, Samples};
-    let fine =
-        FineColours { samples: Samples::Sixteen(vec![1, 2, 3, 65_535]), has_alpha: true, profile: Some(vec![7; 9]), is_beyond_srgb: true };
+    let fine = FineColours {
+        samples: Samples::Sixteen(vec![1, 2, 3, 65_535]),
+        has_alpha: true,
+        profile: Some(vec![7; 9]),
+        is_beyond_srgb: true,
+        from_print: None,
+    };
     let image = Rgb8::new(1, 1, vec![1, 2, 3]).unwrap().with_fine(Some(fine)).unwrap();
     let info = PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false };
     let event = Event::Picture { job: JobId(1), picture: Picture { info, notes: Vec::new(), image: Arc::new(image.clone()) } };

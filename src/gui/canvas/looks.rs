@@ -1,0 +1,71 @@
+//! Small looks of documents and their layers: made on another thread whenever nothing is being
+//! drawn. Nothing here waits.
+
+use eframe::egui::{ColorImage, TextureHandle, TextureOptions};
+
+use crate::gui::canvas::state::{Gesture, OpenDocument, State};
+use crate::gui::canvas::work::{self, DocumentNumber};
+use crate::gui::context::Context;
+use crate::gui::workers::Worker;
+use atelier_core::canvas::LayerId;
+
+/// Small looks of a document.
+#[derive(Default)]
+pub struct DocumentLooks {
+    /// The picture that it composes; `None` until it is made.
+    pub whole: Option<TextureHandle>,
+    layers: Vec<(LayerId, TextureHandle)>,
+    /// The version that they show.
+    version: Option<u64>,
+    is_making: bool,
+}
+
+impl DocumentLooks {
+    /// The small look of a layer, once it is made.
+    #[must_use]
+    pub fn layer(&self, id: LayerId) -> Option<&TextureHandle> {
+        self.layers.iter().find(|(of, _)| *of == id).map(|(_, texture)| texture)
+    }
+}
+
+/// Small looks, ready for the screen.
+pub(crate) struct PreparedLooks {
+    pub(crate) whole: ColorImage,
+    pub(crate) layers: Vec<(LayerId, ColorImage)>,
+}
+
+/// Has small looks made of the documents that have changed: called once a frame.
+pub(crate) fn refresh(state: &mut State, context: &Context<'_>) {
+    for document in state.open_documents_mut() {
+        let version = document.document.version();
+        let is_drawing = matches!(document.gesture, Some(Gesture::Stroke(_)));
+        if document.looks.is_making || document.looks.version == Some(version) || is_drawing || document.pending_edits > 0 {
+            continue;
+        }
+        document.looks.is_making = true;
+        let (number, content) = (document.number, document.document.content().clone());
+        context.run(
+            Worker::Pixels,
+            move || work::small_looks(&content),
+            move |looks, features, context| made(features.canvas, number, version, looks, context),
+        );
+    }
+}
+
+fn made(state: &mut State, number: DocumentNumber, version: u64, made: PreparedLooks, context: &Context<'_>) {
+    // One that was put away meanwhile has none.
+    let Some(OpenDocument { looks, .. }) = state.open_document_mut(number) else { return };
+    let texture = |before: Option<TextureHandle>, image: ColorImage| match before {
+        Some(mut texture) => {
+            texture.set(image, TextureOptions::LINEAR);
+            texture
+        }
+        None => context.egui.load_texture("canvas look", image, TextureOptions::LINEAR),
+    };
+    looks.whole = Some(texture(looks.whole.take(), made.whole));
+    let mut before = std::mem::take(&mut looks.layers);
+    let mut take = |id: LayerId| before.iter().position(|(of, _)| *of == id).map(|at| before.swap_remove(at).1);
+    looks.layers = made.layers.into_iter().map(|(id, image)| (id, texture(take(id), image))).collect();
+    (looks.version, looks.is_making) = (Some(version), false);
+    context.egui.request_repaint();
+}

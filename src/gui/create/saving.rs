@@ -1,0 +1,178 @@
+//! Saving the picture shown somewhere else: the ending of the name decides the format. Where the
+//! system has no file dialog, a person types the place. Nothing here waits.
+
+use std::path::{Path, PathBuf};
+
+use crate::gui::context::Context;
+use crate::gui::create::session::{PictureFile, SessionPictureId};
+use crate::gui::create::state::State;
+use crate::gui::create::work::{self, SaveResult, SavedPicture};
+use crate::gui::dialog::FileDialog;
+use crate::gui::features::Features;
+use crate::gui::shared::ErrorCard;
+use crate::gui::typed_path::parse_path;
+use crate::gui::workers::Worker;
+use atelier_media::ExportFormat;
+
+/// Quality of a JPEG.
+pub const MIN_QUALITY: u8 = 1;
+pub const MAX_QUALITY: u8 = 100;
+const USUAL_QUALITY: u8 = 90;
+
+/// Dialog in which a place is typed, or the quality of a JPEG chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SaveDialog {
+    /// The picture.
+    pub id: SessionPictureId,
+    /// The place; what is no whole path is in the folder of pictures.
+    pub path: String,
+    /// The place is typed here; else it was chosen in the system's dialog.
+    pub is_typed: bool,
+    /// Of a JPEG.
+    pub quality: u8,
+    /// The file that may be replaced: the person was asked about it.
+    pub replaced: Option<PathBuf>,
+}
+
+impl SaveDialog {
+    fn format(&self) -> Option<ExportFormat> {
+        ExportFormat::of_ending(Path::new(self.path.trim()), self.quality)
+    }
+
+    /// The ending of the format that the place asks for; `None` where its name has none of a
+    /// picture.
+    #[must_use]
+    pub fn ending(&self) -> Option<&'static str> {
+        self.format().map(ExportFormat::ending)
+    }
+
+    /// The place is that of a JPEG.
+    #[must_use]
+    pub fn has_quality(&self) -> bool {
+        matches!(self.format(), Some(ExportFormat::Jpeg { .. }))
+    }
+
+    /// There is a file at the place that was typed.
+    #[must_use]
+    pub fn is_replacing(&self) -> bool {
+        self.is_typed && self.replaced.is_some()
+    }
+
+    /// Another place.
+    #[must_use]
+    pub fn with_path(&self, path: String) -> Self {
+        Self { path, replaced: None, ..self.clone() }
+    }
+
+    /// The same place with the ending of each format, and the format's name.
+    #[must_use]
+    pub fn in_each_format(&self) -> [(&'static str, Self); 3] {
+        let formats = [("PNG", ExportFormat::Png), ("JPEG", ExportFormat::Jpeg { quality: self.quality }), ("WebP", ExportFormat::WebP)];
+        formats.map(|(name, format)| (name, self.with_format(format)))
+    }
+
+    fn with_format(&self, format: ExportFormat) -> Self {
+        let path = Path::new(self.path.trim());
+        let path = if self.format().is_some() {
+            path.with_extension(format.ending())
+        } else {
+            format!("{}.{}", path.display(), format.ending()).into()
+        };
+        self.with_path(path.display().to_string())
+    }
+}
+
+/// Asks where the picture shown goes.
+pub(super) fn ask(state: &State, context: &mut Context<'_>) {
+    let Some(id) = state.session.shown().map(|picture| picture.id) else { return };
+    let dialog = FileDialog::target("Save picture as", file_name(state, id))
+        .filter("PNG picture", &["png"])
+        .filter("JPEG picture", &["jpg", "jpeg"])
+        .filter("WebP picture", &["webp"]);
+    let without = |features: Features<'_>, _: &mut Context<'_>| {
+        let state = features.create;
+        if let Some(id) = state.session.shown().map(|picture| picture.id) {
+            let path = state.pictures_folder.join(file_name(state, id)).display().to_string();
+            let replaced = None;
+            state.save_dialog = Some(Box::new(SaveDialog { id, path, is_typed: true, quality: USUAL_QUALITY, replaced }));
+            state.focus_dialog = true;
+        }
+    };
+    context.choose(dialog, without, move |paths, features, context| {
+        let Some(path) = paths.into_iter().next() else { return };
+        // The system's dialog has asked about a file that is there.
+        let replaced = Some(path.clone());
+        let dialog = SaveDialog { id, path: path.display().to_string(), is_typed: false, quality: USUAL_QUALITY, replaced };
+        if dialog.has_quality() {
+            features.create.save_dialog = Some(Box::new(dialog));
+        } else {
+            write(features.create, &dialog, path, context);
+        }
+    });
+}
+
+/// Saves as the dialog says.
+pub(super) fn save(state: &mut State, context: &mut Context<'_>) {
+    let Some(dialog) = state.save_dialog.take() else { return };
+    let target = state.pictures_folder.join(parse_path(Path::new(&dialog.path)));
+    write(state, &dialog, target, context);
+}
+
+fn write(state: &State, dialog: &SaveDialog, target: PathBuf, context: &mut Context<'_>) {
+    let Some(picture) = state.session.get(dialog.id) else { return };
+    let kept = match &picture.stored {
+        PictureFile::At(path) => Some(path.clone()),
+        PictureFile::Writing | PictureFile::Failed => None,
+    };
+    let (recipe, notes, pixels) = (picture.recipe.clone(), picture.notes.clone(), picture.pixels.clone());
+    let picture = SavedPicture { kept, recipe, notes, pixels };
+    let (quality, replaces) = (dialog.quality, dialog.replaced.as_ref() == Some(&target));
+    let dialog = dialog.clone();
+    context.run(
+        Worker::Files,
+        move || work::save_as(&target, &picture, quality, replaces),
+        move |saved, features, context| match saved {
+            Ok(SaveResult::Saved(path)) => context.notice(format!("Saved as {}", path.display())),
+            Ok(SaveResult::Exists(path)) => {
+                let asked = SaveDialog { path: path.display().to_string(), is_typed: true, replaced: Some(path), ..dialog };
+                features.create.save_dialog = Some(Box::new(asked));
+                features.create.focus_dialog = true;
+            }
+            Err(error) => {
+                context.shared.error = Some(ErrorCard::new(error.to_string(), "Choose another folder, or free some disk space."));
+            }
+        },
+    );
+}
+
+/// The file name proposed for a picture: the first words of its prompt and its seed.
+fn file_name(state: &State, id: SessionPictureId) -> String {
+    state.session.get(id).map_or_else(String::new, |picture| {
+        let words: String = picture.recipe.prompt.chars().map(|c| if c.is_alphanumeric() { c } else { ' ' }).collect();
+        let words: Vec<_> = words.split_whitespace().take(6).collect();
+        let words = if words.is_empty() { "picture".into() } else { words.join(" ") };
+        format!("{} {}.png", words.chars().take(48).collect::<String>(), picture.info.seed)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_buttons_of_the_formats_change_the_ending_alone() {
+        let dialog = |path: &str| SaveDialog {
+            id: SessionPictureId(1),
+            path: path.into(),
+            is_typed: true,
+            quality: 90,
+            replaced: Some(PathBuf::from(path)),
+        };
+        let jpeg = ExportFormat::Jpeg { quality: 90 };
+        for (before, after) in [("/a/b 1.5.png", "/a/b 1.5.jpg"), ("/a/b 1.5", "/a/b 1.5.jpg"), (" c.webp ", "c.jpg"), ("c.jpg", "c.jpg")] {
+            let changed = dialog(before).with_format(jpeg);
+            assert_eq!((changed.path.as_str(), changed.format(), &changed.replaced), (after, Some(jpeg), &None));
+        }
+        assert_eq!(dialog("c").format(), None);
+    }
+}

@@ -1,0 +1,77 @@
+//! How many pictures are made at once: beside the button that makes them.
+
+use eframe::egui::{Align2, DragValue, Popup, Response, RichText, Role, Sense, Stroke, StrokeKind, TextStyle, Ui, WidgetInfo, vec2};
+
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
+use crate::gui::create::command::COUNTS;
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets::{command_button, command_control};
+use atelier_core::recipe::ROWS;
+
+/// Width of the list of counts, in points.
+const MENU_WIDTH: f32 = 190.0;
+
+/// Draws the count, which opens the list of counts.
+pub(crate) fn count_button(ui: &mut Ui, state: &State, commands: &mut Commands, side: f32) {
+    let count = state.shared.picture_count();
+    let button = count_control(ui, count, state.shared.counts_automatically, side);
+    let hover = if state.shared.counts_automatically {
+        "How many pictures to make at once: four where they take less than ten seconds together. Each gets the next seed."
+    } else {
+        "How many pictures to make at once. Each gets the next seed."
+    };
+    let button = button.on_hover_text(hover);
+    Popup::menu(&button).accessible_name("Number of pictures").show(|ui| {
+        ui.set_width(MENU_WIDTH);
+        for count in [None].into_iter().chain(COUNTS.map(Some)) {
+            let is_chosen =
+                if state.shared.counts_automatically { count.is_none() } else { count == Some(state.shared.next.recipe.batch_count) };
+            let command = Command::SetCount(count);
+            let pressed = if is_chosen {
+                let label = crate::gui::command::Command::from(command.clone()).label();
+                command_control(ui, state, commands, command, |ui| ui.selectable_label(true, label))
+            } else {
+                command_button(ui, state, commands, command)
+            };
+            if pressed.clicked() {
+                ui.close();
+            }
+        }
+        ui.separator();
+        ui.horizontal(|ui| {
+            ui.label(RichText::new("Other").color(theme::palette(ui).weak));
+            let mut own = state.shared.picture_count();
+            let field = DragValue::new(&mut own).range(ROWS.batch_count.limits);
+            let field = ui.add(field).on_hover_text("Number of pictures (batch count).");
+            if field.accessible_name("Other number of pictures").changed() {
+                commands.push(Command::SetCount(Some(own)));
+            }
+        });
+    });
+}
+
+fn count_control(ui: &mut Ui, count: u32, is_automatic: bool, side: f32) -> Response {
+    let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::click());
+    let words =
+        if is_automatic { format!("Number of pictures: {count}, chosen by itself") } else { format!("Number of pictures: {count}") };
+    response.widget_info(|| WidgetInfo::labeled(Role::Button, ui.is_enabled(), &words));
+    let palette = theme::palette(ui);
+    let visuals = ui.style().interact(&response);
+    let is_near = response.hovered() || response.has_focus();
+    ui.painter().rect_filled(rect, visuals.corner_radius, if is_near { palette.control_hover } else { palette.control });
+    if response.has_focus() {
+        ui.painter().rect_stroke(rect, visuals.corner_radius, Stroke::new(1.5, palette.accent), StrokeKind::Inside);
+    }
+    let colour = if is_near { palette.strong } else { palette.text };
+    let text = |words: String, style: TextStyle, down: f32, colour| {
+        let font = style.resolve(ui.style());
+        ui.painter().text(rect.center() + vec2(0.0, down), Align2::CENTER_CENTER, words, font, colour);
+    };
+    text(format!("× {count}"), TextStyle::Body, if is_automatic { -6.0 } else { 0.0 }, colour);
+    if is_automatic {
+        text("auto".to_owned(), TextStyle::Small, 9.0, palette.weak);
+    }
+    response
+}

@@ -1,0 +1,29 @@
+//! What the next picture keeps of an earlier one, over the button that makes it: a seed, a picture to
+//! start from. A click takes each away.
+
+use eframe::egui::Ui;
+
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
+use crate::gui::guides;
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets::removable_chip;
+
+pub(super) fn kept_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let recipe = &state.shared.next.recipe;
+    let starts = recipe.init.is_some() && state.canvas.edited().is_none();
+    if recipe.seed < 0 && !starts {
+        return;
+    }
+    let colour = theme::palette(ui).text;
+    ui.horizontal_wrapped(|ui| {
+        ui.spacing_mut().item_spacing.x = 4.0;
+        if recipe.seed >= 0 {
+            removable_chip(ui, commands, &format!("Seed {}", recipe.seed), colour, Command::LockSeed);
+        }
+        if starts {
+            removable_chip(ui, commands, "Start picture", colour, guides::Command::ClearStart);
+        }
+    });
+}

@@ -1,0 +1,41 @@
+//! The menu of a picture: what can be done with it, in groups.
+
+use eframe::egui::Ui;
+
+use crate::gui::command::{self, Commands};
+use crate::gui::create::Command;
+use crate::gui::state::State;
+use crate::gui::widgets::menu_entry;
+
+/// Draws the entries of a picture. Those that were chosen go into `commands`.
+pub(super) fn picture_entries(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let mut before = None;
+    let is_draft = state.create.session.shown().is_some_and(|it| it.recipe.draft_step().is_some());
+    for command in Command::OF_PICTURE.into_iter().filter(|it| is_draft || *it != Command::FinishDraft) {
+        let group = group(&command);
+        if before.replace(group).is_some_and(|before| before != group) {
+            ui.separator();
+        }
+        menu_entry(ui, state, commands, command);
+    }
+}
+
+/// Draws these entries below a line.
+pub(super) fn more_entries(ui: &mut Ui, state: &State, commands: &mut Commands, entries: impl IntoIterator<Item = command::Command>) {
+    ui.separator();
+    for command in entries {
+        menu_entry(ui, state, commands, command);
+    }
+}
+
+/// Number of the group of an entry; neighbours of one number have no line between them.
+const fn group(command: &Command) -> u8 {
+    match command {
+        Command::Recall(_) => 1,
+        Command::StartFromShown | Command::ReferenceShown => 2,
+        Command::Upscale(_) | Command::FinishDraft => 3,
+        Command::CopyPicture | Command::SaveAs | Command::OpenFolder => 4,
+        Command::Trash => 5,
+        _ => 0,
+    }
+}

@@ -1,0 +1,73 @@
+//! The dialog that saves a picture elsewhere: where the system has no file dialog the place is typed
+//! here, and a JPEG has a quality.
+
+use eframe::egui::{Align, Id, Key, Label, Layout, Modifiers, RichText, TextEdit, Ui};
+
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
+use crate::gui::create::saving::{MAX_QUALITY, MIN_QUALITY, SaveDialog};
+use crate::gui::feature_command::FeatureCommand as _;
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets::{self, WHOLE, bold, command_button, line_edit_with_undo, slider_row};
+
+pub(crate) fn save_dialog(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    let Some(dialog) = state.create.save_dialog.as_deref() else { return };
+    let mut edited = dialog.clone();
+    let enters = ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Enter));
+    let closes = widgets::modal(ui, "save picture", |ui| {
+        let palette = theme::palette(ui);
+        ui.add(Label::new(bold("Save a copy of this picture").size(theme::TITLE).color(palette.strong)).wrap());
+        if dialog.is_typed {
+            place(ui, state, &mut edited);
+        } else {
+            ui.add(Label::new(RichText::new(&dialog.path).color(palette.text)).wrap());
+        }
+        if edited.has_quality() {
+            let hover = "Quality of the JPEG: more looks better and makes a larger file.";
+            slider_row(ui, "Quality", &mut edited.quality, MIN_QUALITY..=MAX_QUALITY, &WHOLE, hover);
+        }
+        if edited.is_replacing() {
+            ui.add(Label::new(RichText::new("There is a file with this name. Saving replaces it.").color(palette.warn)).wrap());
+        }
+        ui.add_space(8.0);
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Save));
+            command_button(ui, state, commands, Command::SetSaveDialog(None));
+        });
+    });
+    if closes {
+        commands.push(Command::SetSaveDialog(None));
+        return;
+    }
+    if edited != *dialog {
+        commands.push(Command::SetSaveDialog(Some(Box::new(edited))));
+    }
+    if enters && Command::Save.enabled(&state.create, &state.shared).is_ok() {
+        commands.push(Command::Save);
+    }
+}
+
+/// The field for the place, and the formats, of which the ending says the chosen one.
+fn place(ui: &mut Ui, state: &State, dialog: &mut SaveDialog) {
+    let mut path = dialog.path.clone();
+    let wide = ui.available_width();
+    let edit = TextEdit::singleline(&mut path).id(Id::unique("path to save")).hint_text("Folder and name of the file");
+    let field = line_edit_with_undo(ui, wide, edit)
+        .on_hover_text("Where the copy goes. The ending decides the format: png, jpg or webp.")
+        .accessible_name("Path of the copy");
+    if state.create.focus_dialog {
+        field.request_focus();
+    }
+    if path != dialog.path {
+        *dialog = dialog.with_path(path);
+    }
+    ui.horizontal(|ui| {
+        for (name, of_format) in dialog.in_each_format() {
+            let is_chosen = of_format.ending() == dialog.ending();
+            if ui.selectable_label(is_chosen, name).on_hover_text("Save in this format.").clicked() {
+                *dialog = of_format;
+            }
+        }
+    });
+}

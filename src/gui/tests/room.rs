@@ -1,0 +1,195 @@
+//! Room: nothing lies on something else or is cut off, at sizes from a small laptop's to a large
+//! screen's; the Tab key goes from left to right and what has the keyboard is in sight.
+
+use crate::gui::screen::Screen;
+use crate::gui::tests::*;
+
+const SIZES: [[f32; 2]; 5] = [[1440.0, 900.0], [1024.0, 700.0], [900.0, 1400.0], [640.0, 480.0], [3840.0, 2160.0]];
+/// Where the bar ends, in points.
+const BAR_BOTTOM: f32 = 46.0;
+
+/// A window with a picture, the queue open or not, and text of this size in percent.
+fn busy(size: [f32; 2], is_queue_open: bool, zoom_percent: u32) -> Studio {
+    let zoom = 100.0 / zoom_percent as f32;
+    let mut studio = Studio::sized(ready(), [size[0] * zoom, size[1] * zoom]);
+    studio.make(7);
+    if is_queue_open {
+        studio.press(Modifiers::COMMAND, Key::J);
+    }
+    studio
+}
+
+/// Buttons whose middle is in this rectangle.
+fn buttons_in(studio: &Studio, area: egui::Rect) -> Vec<(String, egui::Rect)> {
+    let found = studio.harness.query_all_by_role(Role::Button);
+    let named = found.map(|node| (node.accesskit_node().label().unwrap_or_default(), node.rect()));
+    named.filter(|(_, rect)| area.contains(rect.center())).collect()
+}
+
+fn assert_apart(buttons: &[(String, egui::Rect)], what: &str) {
+    for (at, (name, rect)) in buttons.iter().enumerate() {
+        for (other, its) in &buttons[..at] {
+            let common = rect.intersect(*its);
+            assert!(
+                !common.is_positive() || common.width() < 1.0 || common.height() < 1.0,
+                "{what}: {name} {rect:?} lies on {other} {its:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_bar_has_room_at_five_sizes_in_every_view_with_and_without_the_queue() {
+    for size in SIZES {
+        for is_queue_open in [false, true] {
+            // The panels leave nothing for the bar.
+            if is_queue_open && size[0] < 900.0 {
+                continue;
+            }
+            for zoom in [100, 150] {
+                if zoom == 150 && size[0] < 1000.0 {
+                    continue;
+                }
+                let mut studio = busy(size, is_queue_open, zoom);
+                for screen in Screen::ALL {
+                    studio.press(Modifiers::COMMAND, screen.shortcut().keys.logical_key);
+                    let what = format!("{size:?}, queue {is_queue_open}, {zoom} %, {}", screen.label());
+                    let window = studio.harness.ctx.content_rect();
+                    let bar = egui::Rect::from_min_max(egui::pos2(344.0, 0.0), egui::pos2(window.right(), BAR_BOTTOM));
+                    let buttons = buttons_in(&studio, bar);
+                    assert!(buttons.iter().any(|(name, _)| name == "Menu"), "{what}");
+                    let leads: Vec<_> = buttons.iter().map(|(name, _)| name.as_str()).collect();
+                    let has_tabs = Screen::ALL.iter().all(|it| leads.contains(&it.label()));
+                    assert!(has_tabs || leads.iter().any(|it| it.starts_with("View: ")), "{what}: {leads:?}");
+                    assert_apart(&buttons, &what);
+                    for (name, rect) in &buttons {
+                        assert!(bar.expand(1.0).contains_rect(*rect), "{what}: {name} is cut off: {rect:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_bar_has_no_room_for_is_in_its_menu() {
+    let mut studio = busy([900.0, 1400.0], true, 100);
+    assert!(studio.harness.query_by_role_and_label(Role::Button, "Fit to window").is_none());
+    studio.click("More");
+    for words in ["Fit to window", "Zoom in"] {
+        assert!(studio.harness.query_by_role_and_label(Role::Button, words).is_some(), "{words}");
+    }
+    let mut studio = busy([640.0, 480.0], false, 100);
+    let view =
+        studio.harness.query_all_by_role(Role::Button).find(|it| it.accesskit_node().label().is_some_and(|it| it.starts_with("View: ")));
+    view.unwrap().click();
+    studio.harness.run_ok();
+    studio.click("Gallery");
+    assert_eq!(studio.app().state.shared.screen, Screen::Gallery);
+}
+
+#[test]
+fn the_settings_fold_away_for_the_picture() {
+    let mut studio = busy([1024.0, 700.0], false, 150);
+    let width = |studio: &Studio| crate::gui::viewport::canvas_rect(&studio.harness.ctx).unwrap().width();
+    let before = width(&studio);
+    studio.press(Modifiers::COMMAND, Key::B);
+    assert!(studio.harness.query_by_role_and_label(Role::MultilineTextInput, "Prompt").is_none());
+    assert!((width(&studio) - before - 344.0).abs() < 1.0);
+    studio.press(Modifiers::COMMAND, Key::B);
+    assert!(studio.harness.query_by_role_and_label(Role::MultilineTextInput, "Prompt").is_some());
+}
+
+#[test]
+fn the_button_that_makes_pictures_is_whole_at_five_sizes() {
+    for size in SIZES {
+        for files in 0..4 {
+            let mut recipe = ready();
+            let roles = [FileRole::Vae, FileRole::ClipL, FileRole::T5xxl];
+            for role in roles.into_iter().take(files) {
+                recipe.files.set(role, format!("/models/a model with a long name for the part {role:?}.safetensors"));
+            }
+            let mut studio = Studio::sized(recipe, size);
+            studio.harness.run_ok();
+            let button = studio.harness.get_by_role_and_label(Role::Button, "Generate").rect();
+            let window = studio.harness.ctx.content_rect();
+            assert!(window.contains_rect(button), "{size:?} with {files} files: {button:?}");
+            assert!(button.height() >= 26.0, "{button:?}");
+        }
+    }
+}
+
+#[test]
+fn the_options_of_a_brush_have_room_at_five_sizes() {
+    for size in SIZES {
+        let mut studio = busy(size, false, 100);
+        studio.press(Modifiers::NONE, Key::B);
+        studio.until("the canvas", |app| app.state.canvas.edited().is_some());
+        for key in [Key::B, Key::M, Key::E] {
+            studio.press(Modifiers::NONE, key);
+            let window = studio.harness.ctx.content_rect();
+            let sliders: Vec<_> = ["Size", "Hardness", "Opacity", "Smoothing", "Strength"]
+                .into_iter()
+                .filter_map(|name| {
+                    let node = studio.harness.query_all_by_role_and_label(Role::Slider, name).find(|it| it.rect().left() > 344.0)?;
+                    Some((name.to_owned(), node.rect()))
+                })
+                .collect();
+            assert!(sliders.iter().any(|(name, _)| name == "Size") && sliders.iter().any(|(name, _)| name == "Strength"), "{size:?}");
+            assert_apart(&sliders, &format!("{size:?} {key:?}"));
+            for (name, slider) in &sliders {
+                assert!(window.contains_rect(*slider), "{size:?}: {name} is cut off: {slider:?}");
+                // The words before a slider are its own.
+                for words in ["Size", "Hardness", "Opacity", "Smoothing", "Strength"] {
+                    for label in studio.harness.query_all_by_role_and_label(Role::Label, words).filter(|it| it.rect().left() > 344.0) {
+                        let common = label.rect().intersect(*slider);
+                        assert!(!common.is_positive() || common.width() < 1.0, "{size:?}: {words} lies on {name}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_tab_key_never_leaves_what_is_in_sight() {
+    let mut studio = Studio::open(ready());
+    studio.make(7);
+    studio.press(Modifiers::COMMAND, Key::L);
+    let mut visited = Vec::new();
+    for stop in 0..90 {
+        studio.press(Modifiers::NONE, Key::Tab);
+        for _ in 0..4 {
+            studio.harness.run_ok();
+        }
+        let Some(focused) = studio.harness.ctx.memory(egui::Memory::focused) else { continue };
+        let Some(response) = studio.harness.ctx.read_response(focused) else { continue };
+        let (all, seen) = (response.rect.area(), response.interact_rect.area());
+        assert!(seen > 0.8 * all, "stop {stop}: {:?} of {:?} is in sight", response.interact_rect, response.rect);
+        visited.push(response.rect);
+    }
+    assert!(visited.len() > 60, "{}", visited.len());
+}
+
+#[test]
+fn the_tab_key_visits_the_bar_and_headings_from_left_to_right() {
+    let mut studio = busy([1440.0, 900.0], false, 100);
+    studio.harness.get_by_role_and_label(Role::Button, "Create").focus();
+    studio.harness.run_ok();
+    let focused = |studio: &Studio| {
+        let id = studio.harness.ctx.memory(egui::Memory::focused)?;
+        studio.harness.ctx.read_response(id).map(|it| it.rect)
+    };
+    let mut before = focused(&studio).unwrap();
+    let mut stops = 0;
+    loop {
+        studio.press(Modifiers::NONE, Key::Tab);
+        let Some(rect) = focused(&studio) else { break };
+        if rect.center().y > BAR_BOTTOM {
+            break;
+        }
+        assert!(rect.left() >= before.left(), "{rect:?} after {before:?}");
+        (before, stops) = (rect, stops + 1);
+    }
+    assert!(stops >= 10, "{stops}");
+}

@@ -1,0 +1,73 @@
+//! Saving the picture shown somewhere else, where the system has no file dialog.
+
+use crate::gui::create::saving::SaveDialog;
+use crate::gui::tests::*;
+
+impl Studio {
+    /// Opens the dialog as it is where the system has none.
+    fn ask_where_to_save(&mut self) {
+        let create = &mut self.app_mut().state.create;
+        let id = create.session.shown().unwrap().id;
+        let path = create.pictures_folder.join("a lake 7.png").display().to_string();
+        create.save_dialog = Some(Box::new(SaveDialog { id, path, is_typed: true, quality: 90, replaced: None }));
+        create.focus_dialog = true;
+        self.harness.run_ok();
+    }
+
+    fn is_saving(&self) -> bool {
+        self.app().state.create.save_dialog.is_some()
+    }
+}
+
+#[test]
+fn a_picture_is_saved_where_it_is_typed_and_as_its_ending_says() {
+    let mut studio = Studio::open(ready());
+    studio.make(7);
+    let folder = tempfile::tempdir().unwrap();
+    for (name, begins) in [("out.jpg", &b"\xff\xd8\xff"[..]), ("out.webp", b"RIFF"), ("out.PNG", b"\x89PNG"), ("a.b", b"\x89PNG")] {
+        studio.ask_where_to_save();
+        assert!(studio.sees("Save a copy of this picture"));
+        let path = folder.path().join(name);
+        studio.fill("Path of the copy", &path.display().to_string());
+        assert_eq!(studio.sees("Quality"), name == "out.jpg");
+        studio.harness.check_accessibility();
+        studio.press(Modifiers::NONE, Key::Enter);
+        studio.until_notice("Saved as");
+        assert!(!studio.is_saving());
+        let path = if name == "a.b" { folder.path().join("a.b.png") } else { path };
+        assert!(std::fs::read(&path).unwrap().starts_with(begins), "{name}");
+    }
+}
+
+#[test]
+fn the_formats_are_a_click_away_and_a_file_that_is_there_is_asked_about() {
+    let mut studio = Studio::open(ready());
+    studio.make(7);
+    studio.ask_where_to_save();
+    studio.click("JPEG");
+    let target = studio.app().state.create.pictures_folder.join("a lake 7.jpg");
+    std::fs::write(&target, "mine").unwrap();
+    studio.click("Save");
+    studio.until("the question", |app| app.state.create.save_dialog.as_ref().is_some_and(|it| it.is_replacing()));
+    assert!(studio.sees("There is a file with this name.") && std::fs::read(&target).unwrap() == b"mine");
+    studio.click("Cancel");
+    assert!(!studio.is_saving() && std::fs::read(&target).unwrap() == b"mine");
+
+    studio.ask_where_to_save();
+    studio.fill("Path of the copy", "a lake 7.jpg");
+    studio.click("Save");
+    studio.until("the question", |app| app.state.create.save_dialog.as_ref().is_some_and(|it| it.is_replacing()));
+    // Another name is another file.
+    studio.click("WebP");
+    assert!(!studio.sees("There is a file with this name."));
+    studio.click("JPEG");
+    studio.click("Save");
+    studio.until("the question again", |app| app.state.create.save_dialog.as_ref().is_some_and(|it| it.is_replacing()));
+    studio.click("Save");
+    studio.until_notice("Saved as");
+    assert!(std::fs::read(&target).unwrap().starts_with(b"\xff\xd8\xff"), "it is in the folder of pictures");
+    // Keys are the dialog's while it is open.
+    studio.ask_where_to_save();
+    studio.press(Modifiers::NONE, Key::Escape);
+    assert!(!studio.is_saving());
+}

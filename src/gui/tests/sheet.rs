@@ -1,0 +1,263 @@
+//! The contact sheet, used as a person uses it: pictures side by side, what is done with each, and
+//! how many are made at once.
+
+use crate::gui::gallery;
+use crate::gui::shared::Screen;
+use crate::gui::tests::*;
+use atelier_core::recipe::SeedBlend;
+
+/// The window with a sheet of this many finished pictures, of the seeds from 11 on.
+fn studio(count: u32) -> Studio {
+    let mut studio = Studio::open(Recipe { batch_count: count, ..ready() });
+    let (job, ..) = studio.generate();
+    fill(&mut studio, job, count, 11);
+    studio
+}
+
+fn fill(studio: &mut Studio, job: JobId, count: u32, first_seed: i64) {
+    studio.begin(job, (0..count).map(|index| first_seed + i64::from(index)).collect());
+    for index in 0..count {
+        studio.picture(job, index, first_seed + i64::from(index));
+    }
+    studio.done(job);
+    studio.until("all on the screen", |app| {
+        let create = &app.state.create;
+        create.forming.first().is_none() && create.sheet.pictures().all(|id| create.session.texture(id).is_some())
+    });
+    let focused = studio.harness.ctx.memory(egui::Memory::focused);
+    studio.harness.ctx.memory_mut(|memory| focused.into_iter().for_each(|id| memory.surrender_focus(id)));
+    studio.harness.run_ok();
+}
+
+fn cell(studio: &Studio, name: &str) -> egui::Rect {
+    studio.harness.get_by_role_and_label(Role::Button, name).rect()
+}
+
+fn point_at(studio: &mut Studio, name: &str) {
+    let at = cell(studio, name).left_top() + egui::vec2(30.0, 30.0);
+    studio.harness.hover_at(at);
+    studio.harness.run_ok();
+}
+
+/// Runs frames until the queue has begun a job and its pictures have places.
+fn until_cells(studio: &mut Studio, count: usize) {
+    studio.until("the places", |app| app.state.create.sheet.cells().len() == count);
+}
+
+/// The button of this name that lies on a cell; the toolbar has some of them too.
+fn click_on(studio: &mut Studio, cell_name: &str, label: &str) {
+    let place = cell(studio, cell_name);
+    let of_cell = studio.harness.get_all_by_role_and_label(Role::Button, label).find(|it| place.contains_rect(it.rect()));
+    of_cell.expect("the button").click();
+    studio.harness.run_ok();
+}
+
+fn has_cell(studio: &Studio, name: &str) -> bool {
+    studio.harness.query_by_role_and_label(Role::Button, name).is_some()
+}
+
+#[test]
+fn the_pictures_of_a_job_form_side_by_side_in_places_that_stay() {
+    let mut studio = Studio::open(Recipe { batch_count: 4, ..ready() });
+    let (job, ..) = studio.generate();
+    until_cells(&mut studio, 4);
+    assert!(has_cell(&studio, "Picture 1 of 4, waiting"), "places are there before anything forms");
+    studio.begin(job, vec![5, 6, 7, 8]);
+    let places: Vec<_> = (1..=4).map(|at| cell(&studio, &format!("Picture {at} of 4, waiting"))).collect();
+    for (picture, shade) in [(0, 3), (2, 4)] {
+        studio.port.send(Event::Preview { job, preview: Preview { picture, step: 1, place: None, image: image(8, shade) } });
+    }
+    studio.until("both previews", |app| [0, 2].iter().all(|index| app.state.create.forming.get((job, *index)).is_some()));
+    assert_eq!(cell(&studio, "Picture 1 of 4, forming"), places[0]);
+    assert_eq!(cell(&studio, "Picture 3 of 4, forming"), places[2]);
+    for (index, seed) in [(0, 5), (1, 6), (2, 7), (3, 8)] {
+        studio.picture(job, index, seed);
+    }
+    studio.done(job);
+    for (at, seed) in [(1, 5), (2, 6), (3, 7), (4, 8)] {
+        assert_eq!(cell(&studio, &format!("Picture {at} of 4, seed {seed}")), places[at - 1]);
+    }
+    assert!(studio.sees("4 pictures"));
+    studio.harness.check_accessibility();
+}
+
+#[test]
+fn a_picture_keeps_its_size_and_place_from_its_first_preview_on() {
+    let mut studio = Studio::open(ready());
+    let place = |studio: &Studio| studio.harness.get_by_role_and_label(Role::Image, "Picture, 64 by 64 pixels").rect();
+    let (job, ..) = studio.generate();
+    studio.begin(job, vec![1]);
+    studio.port.send(Event::Preview { job, preview: Preview { picture: 0, step: 1, place: None, image: image(8, 9) } });
+    studio.until("the preview", |app| app.state.create.forming.first().is_some());
+    let forming = place(&studio);
+    studio.picture(job, 0, 1);
+    assert_eq!(place(&studio), forming, "finished, and in the filmstrip");
+    studio.done(job);
+    assert_eq!(place(&studio), forming, "with its steps below it");
+    let (job, ..) = studio.generate();
+    studio.begin(job, vec![2]);
+    assert_eq!(place(&studio), forming, "while the next one forms");
+}
+
+#[test]
+fn enter_shows_one_large_and_escape_goes_back_without_stopping_anything() {
+    let mut studio = studio(2);
+    studio.press(Modifiers::NONE, Key::ArrowRight);
+    studio.press(Modifiers::NONE, Key::ArrowRight);
+    studio.press(Modifiers::NONE, Key::Enter);
+    assert!(studio.sees("seed 12 ·") && !has_cell(&studio, "Picture 1 of 2, seed 11"));
+    studio.press(Modifiers::NONE, Key::ArrowLeft);
+    assert!(studio.sees("seed 11 ·"), "arrows go through the large ones too");
+    let (job, ..) = {
+        studio.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::Enter);
+        studio.take()
+    };
+    studio.begin(job, vec![40, 41]);
+    studio.press(Modifiers::NONE, Key::Escape);
+    assert!(has_cell(&studio, "Picture 1 of 2, seed 11"), "who looks at pictures keeps them");
+    assert!(studio.app().state.shared.jobs.running().is_some_and(|it| !it.stopping));
+    studio.click("Show the current picture");
+    assert!(has_cell(&studio, "Picture 2 of 2, waiting"));
+    studio.press(Modifiers::NONE, Key::Escape);
+    assert!(studio.app().state.shared.jobs.running().is_some_and(|it| it.stopping), "now Escape means the job");
+}
+
+#[test]
+fn what_is_picked_stays_on_the_sheet_and_the_rest_goes_to_the_strip() {
+    let mut studio = studio(3);
+    point_at(&mut studio, "Picture 2 of 3, seed 12");
+    studio.press(Modifiers::NONE, Key::Period);
+    assert!(has_cell(&studio, "Picture 2 of 3, seed 12, picked"));
+    let number = studio.app().state.create.session.meant().and_then(|id| studio.app().state.create.session.get(id)?.kept).unwrap();
+    studio.until("the mark", |app| app.state.gallery.unwritten_marks.is_empty());
+    studio.press(Modifiers::COMMAND, Key::Num4);
+    studio.until("the gallery", |app| {
+        app.state.gallery.summaries.get(&number).is_some_and(|it| it.flag == Some(atelier_gallery::PictureFlag::Pick))
+    });
+    studio.press(Modifiers::COMMAND, Key::Num1);
+    let (job, ..) = studio.generate();
+    studio.begin(job, vec![21, 22, 23]);
+    assert!(has_cell(&studio, "Picture 1 of 4, seed 12, picked") && has_cell(&studio, "Picture 4 of 4, waiting"));
+    assert!(has_cell(&studio, "Picture 1, seed 11"), "it is in the strip");
+}
+
+#[test]
+fn more_like_this_makes_neighbours_beside_it() {
+    let mut studio = studio(2);
+    point_at(&mut studio, "Picture 1 of 2, seed 11");
+    studio.press(Modifiers::NONE, Key::V);
+    let (job, recipe, _) = studio.take();
+    assert_eq!((recipe.seed_blend, recipe.batch_count, recipe.prompt.as_str()), (Some(SeedBlend { seed: 11, amount: 0.8 }), 4, "a lake"));
+    until_cells(&mut studio, 6);
+    assert!(has_cell(&studio, "Picture 1 of 6, seed 11") && has_cell(&studio, "Picture 6 of 6, waiting"));
+    fill(&mut studio, job, 4, 100);
+    assert!(has_cell(&studio, "Picture 6 of 6, seed 103"));
+    point_at(&mut studio, "Picture 1 of 6, seed 11");
+    studio.press(Modifiers::SHIFT, Key::V);
+    let (_, recipe, _) = studio.take();
+    assert_eq!((recipe.prompt.as_str(), recipe.seed, recipe.batch_count), ("a (lake:1.3)", 11, 1));
+}
+
+#[test]
+fn an_upscaled_picture_and_one_that_is_painted_on_are_the_one_under_the_pointer() {
+    let mut studio = studio(2);
+    point_at(&mut studio, "Picture 1 of 2, seed 11");
+    click_on(&mut studio, "Picture 1 of 2, seed 11", "Upscale 2×");
+    let (job, recipe, _) = studio.take();
+    assert!(recipe.hires.is_some() && recipe.seed == 11);
+    until_cells(&mut studio, 3);
+    assert!(has_cell(&studio, "Picture 3 of 3, waiting"));
+    fill(&mut studio, job, 1, 11);
+    point_at(&mut studio, "Picture 1 of 3, seed 11");
+    let painted = studio.app().state.create.session.meant().unwrap();
+    studio.press(Modifiers::NONE, Key::B);
+    studio.until("the canvas", |app| app.state.canvas.edited().is_some());
+    assert_eq!(studio.app().state.create.session.shown().unwrap().id, painted);
+    // Out of the canvas, and away from what it shows.
+    studio.press(Modifiers::NONE, Key::Escape);
+    studio.press(Modifiers::NONE, Key::Escape);
+    assert!(has_cell(&studio, "Picture 1 of 3, seed 11"), "the others are still there");
+}
+
+#[test]
+fn two_are_compared_and_one_comes_back_to_them() {
+    let mut studio = studio(3);
+    point_at(&mut studio, "Picture 1 of 3, seed 11");
+    studio.press(Modifiers::NONE, Key::X);
+    assert!(studio.sees("Now point at another picture"));
+    point_at(&mut studio, "Picture 3 of 3, seed 13");
+    studio.press(Modifiers::NONE, Key::X);
+    studio.until("the comparison", |app| {
+        let gallery::state::Mode::Compare(comparison) = &app.state.gallery.mode else { return false };
+        [comparison.first, comparison.second].iter().all(|id| app.state.gallery.pixels.get(id).is_some_and(Result::is_ok))
+    });
+    assert_eq!(studio.app().state.shared.screen, Screen::Gallery);
+    studio.press(Modifiers::NONE, Key::Escape);
+    assert_eq!(studio.app().state.shared.screen, Screen::Create);
+    assert!(has_cell(&studio, "Picture 3 of 3, seed 13"));
+}
+
+#[test]
+fn keys_of_pictures_leave_text_and_other_screens_alone() {
+    let mut studio = studio(2);
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").focus();
+    studio.harness.run_ok();
+    point_at(&mut studio, "Picture 1 of 2, seed 11");
+    studio.press(Modifiers::NONE, Key::Delete);
+    studio.press(Modifiers::NONE, Key::V);
+    assert_eq!((studio.app().state.create.session.len(), studio.app().state.shared.jobs.is_empty()), (2, true));
+    studio.press(Modifiers::COMMAND, Key::Num2);
+    studio.press(Modifiers::NONE, Key::Delete);
+    assert_eq!(studio.app().state.create.session.len(), 2);
+}
+
+#[test]
+fn the_count_beside_the_button_is_what_is_made() {
+    let mut studio = Studio::open(ready());
+    studio.click("Number of pictures: 1");
+    studio.click("4 pictures");
+    let (job, recipe, _) = studio.generate();
+    assert_eq!(recipe.batch_count, 4);
+    studio.done(job);
+    studio.click("Number of pictures: 4");
+    studio.click("As many as are quick");
+    assert!(studio.app().settings().counts_automatically && has_cell(&studio, "Number of pictures: 1, chosen by itself"));
+    assert_eq!(studio.generate().1.batch_count, 1, "nobody knows how long they take");
+    // So it is at the first start, and not where somebody has settings.
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("settings.json");
+    assert!(settings::load(&path).settings.counts_automatically);
+    settings::save(&path, &Settings::default()).unwrap();
+    assert!(!settings::load(&path).settings.counts_automatically);
+}
+
+#[test]
+fn cells_are_reached_and_used_from_the_keyboard() {
+    let mut studio = studio(2);
+    studio.harness.get_by_role_and_label(Role::Button, "Picture 2 of 2, seed 12").focus();
+    studio.harness.run_ok();
+    let place = cell(&studio, "Picture 2 of 2, seed 12");
+    let is_on_it = |label| studio.harness.get_all_by_role_and_label(Role::Button, label).any(|it| place.contains_rect(it.rect()));
+    assert!(is_on_it("Upscale 2×") && is_on_it("Pick"), "its buttons are there");
+    studio.press(Modifiers::NONE, Key::Period);
+    assert!(has_cell(&studio, "Picture 2 of 2, seed 12, picked"));
+    studio.press(Modifiers::NONE, Key::Enter);
+    assert!(studio.sees("seed 12 ·"));
+}
+
+#[test]
+fn a_deleted_picture_goes_to_the_trash_and_comes_back() {
+    let mut studio = studio(2);
+    point_at(&mut studio, "Picture 1 of 2, seed 11");
+    let id = studio.app().state.create.session.meant().unwrap();
+    let PictureFile::At(path) = studio.app().state.create.session.get(id).unwrap().stored.clone() else { panic!("it is not kept") };
+    studio.press(Modifiers::NONE, Key::Delete);
+    studio.until("the trash", |_| !path.exists());
+    assert!(studio.sees("seed 12 ·"), "the other one is alone");
+    studio.press(Modifiers::COMMAND, Key::Z);
+    studio.until("the picture", |_| path.is_file());
+    assert!(studio.sees("seed 11 ·") && studio.app().state.create.session.len() == 2);
+    let before = studio.app().state.create.session.len();
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!(studio.app().state.create.session.len(), before, "undo means settings again");
+}
