@@ -171,7 +171,7 @@ impl Command {
                 };
             }
             Self::Create(create::Command::Generate) if is_create && state.live.is_on => return live::Command::Follow.into(),
-            Self::Create(create::Command::Generate) if queue::view::is_standing(state) => return queue::Command::Resume.into(),
+            Self::Create(create::Command::Generate) if state.shared.is_queue_standing() => return queue::Command::Resume.into(),
             _ if !is_create => return self,
             Self::Canvas(canvas::Command::Accept) if state.live.has_result() => return live::Command::Accept.into(),
             Self::Window(WindowCommand::Undo) if state.create.trash_is_last => return create::Command::BringBack.into(),

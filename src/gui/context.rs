@@ -15,7 +15,7 @@ use crate::gui::dialog::{self, Choice, FileDialog};
 use crate::gui::features::Features;
 use crate::gui::files::{self, FileError};
 use crate::gui::history::ChangeCause;
-use crate::gui::notices::Notices;
+use crate::gui::notices::{Notices, Offer};
 use crate::gui::shared::{ErrorCard, Shared};
 use crate::gui::workers::{Worker, Workers};
 use atelier_engine::{Busy, Handle};
@@ -48,9 +48,9 @@ impl Context<'_> {
         self.egui.request_repaint();
     }
 
-    /// Shows a short line for some seconds, with a button for this command.
-    pub(crate) fn offer(&mut self, text: impl Into<String>, command: impl Into<Command>) {
-        self.notices.show(self.egui.time(), text, Some(command.into()));
+    /// Shows a short line for some seconds, with a button.
+    pub(crate) fn offer(&mut self, text: impl Into<String>, offer: Offer) {
+        self.notices.show(self.egui.time(), text, Some(offer));
         self.egui.request_repaint();
     }
 

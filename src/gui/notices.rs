@@ -1,7 +1,5 @@
 //! Short lines that go away by themselves.
 
-use crate::gui::command::Command;
-
 /// Seconds that a notice is shown.
 const NOTICE_SECS: f64 = 5.0;
 
@@ -16,7 +14,7 @@ impl Notices {
         self.0.as_ref()
     }
 
-    pub(crate) fn show(&mut self, now_secs: f64, text: impl Into<String>, offer: Option<Command>) {
+    pub(crate) fn show(&mut self, now_secs: f64, text: impl Into<String>, offer: Option<Offer>) {
         self.0 = Some(Notice { text: text.into(), until_secs: now_secs + NOTICE_SECS, offer });
     }
 
@@ -43,5 +41,12 @@ pub struct Notice {
     /// When it goes away, in seconds of `egui`'s clock.
     pub until_secs: f64,
     /// What can be done about it.
-    pub(crate) offer: Option<Command>,
+    pub offer: Option<Offer>,
+}
+
+/// Something that can be done about what a line says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// Cancel the job that was added last.
+    CancelNewestJob,
 }

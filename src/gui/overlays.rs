@@ -10,6 +10,8 @@ use crate::gui::devices;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons;
 use crate::gui::icons::Icon;
+use crate::gui::notices::Offer;
+use crate::gui::queue;
 use crate::gui::shared::{Closing, Screen};
 use crate::gui::state::State;
 use crate::gui::theme;
@@ -85,8 +87,10 @@ pub(crate) fn notice(ui: &mut Ui, state: &State, commands: &mut Commands, canvas
                 ui.set_max_width(width);
                 ui.horizontal(|ui| {
                     ui.add(Label::new(RichText::new(&notice.text).color(palette.text)).wrap());
-                    if let Some(offer) = &notice.offer {
-                        command_button(ui, state, commands, offer.clone());
+                    if let Some(offer) = notice.offer {
+                        match offer {
+                            Offer::CancelNewestJob => command_button(ui, state, commands, queue::Command::CancelNewest),
+                        };
                     }
                 });
             });

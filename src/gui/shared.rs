@@ -16,6 +16,7 @@ use crate::settings::{ThemeChoice, Zoom};
 use atelier_core::advice::Advice;
 use atelier_core::recipe::{CacheMode, FamilySetting, FileRole, ImageSource, ModelFiles, Person, Recipe};
 use atelier_engine::{JobId, Residency, Resident};
+use atelier_gallery::queue::{JobState, PauseMode};
 use atelier_library::{Defaults, Family, ModelCard, ModelKind, Role};
 use atelier_studio::library_service::LibrarySnapshot;
 use atelier_studio::next_recipe::NextRecipe;
@@ -93,6 +94,18 @@ impl Shared {
             defaults.apply(&mut usual);
         }
         usual
+    }
+
+    /// Number of jobs that wait for their turn.
+    #[must_use]
+    pub fn waiting_count(&self) -> usize {
+        self.queue.waiting().filter(|row| row.job.state != JobState::Held).count()
+    }
+
+    /// True where jobs wait, and none of them begins before the queue is resumed.
+    #[must_use]
+    pub fn is_queue_standing(&self) -> bool {
+        self.queue.pause != PauseMode::No && self.jobs.is_empty() && self.waiting_count() > 0
     }
 
     /// Width and height in pixels that suit the chosen model.

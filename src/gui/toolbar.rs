@@ -226,7 +226,7 @@ fn history_button(ui: &mut Ui, state: &State, commands: &mut Commands, icon: Ico
 
 /// The words beside the queue's button: how many jobs wait, and that they do not run.
 fn queue_words(state: &State) -> Option<String> {
-    let waiting = queue::view::waiting_count(state);
+    let waiting = state.shared.waiting_count();
     if state.shared.queue.pause != PauseMode::No {
         return Some(format!("{waiting} paused"));
     }

@@ -241,10 +241,11 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_means_the_defaults() {
+    fn a_missing_file_means_the_defaults_of_a_first_start() {
         let folder = tempfile::tempdir().unwrap();
         let loaded = load(&folder.path().join("settings.json"));
-        assert!(loaded.settings == Settings::default() && loaded.problem.is_none() && !loaded.is_left_alone);
+        let first = Settings { counts_automatically: true, open_folds: BTreeSet::new(), ..Settings::default() };
+        assert!(loaded.settings == first && loaded.problem.is_none() && !loaded.is_left_alone);
     }
 
     #[test]

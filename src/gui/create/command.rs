@@ -9,7 +9,7 @@ use eframe::egui::{ColorImage, Key, Modifiers};
 use crate::gui::create::dropped::DroppedUse;
 use crate::gui::create::larger::UpscaleMethod;
 use crate::gui::create::panel_setting::{PANEL_SETTINGS, PanelSetting};
-use crate::gui::create::saving::SaveDialog;
+use crate::gui::create::save_dialog::SaveDialog;
 use crate::gui::create::session::SessionPictureId;
 use crate::gui::create::sheet::Direction;
 use crate::gui::create::state::State;

@@ -11,7 +11,7 @@ use eframe::egui::{Context, TextureHandle, TextureId, Vec2, vec2};
 use crate::gui::create::dropped::DroppedPictures;
 use crate::gui::create::forming::{FormingPicture, FormingPictures, Origin};
 use crate::gui::create::prompt_history::PromptHistory;
-use crate::gui::create::saving::SaveDialog;
+use crate::gui::create::save_dialog::SaveDialog;
 use crate::gui::create::session::{Session, SessionPicture, SessionPictureId};
 use crate::gui::create::sheet::Sheet;
 use crate::gui::create::step_previews::{ShownStep, StepPreviews};

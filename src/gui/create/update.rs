@@ -24,8 +24,8 @@ use crate::gui::create::view::settings_panel;
 use crate::gui::create::work;
 use crate::gui::dialog::FileDialog;
 use crate::gui::guides::update::start_from;
+use crate::gui::notices::Offer;
 use crate::gui::pixels;
-use crate::gui::queue;
 use crate::gui::shared::{Screen, random_seed};
 use crate::gui::typed_path::parse_path;
 use crate::gui::viewport::{KEY_STEP, View, canvas_rect};
@@ -276,7 +276,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                     context.queue.send(QueueRequest::Add(Box::new(job)));
                     follow(state);
                 }
-                context.offer(way.words().1, queue::Command::CancelNewest);
+                context.offer(way.words().1, Offer::CancelNewestJob);
             }
         }
         Command::OpenPicture(path) => open::open(vec![path], false, context),

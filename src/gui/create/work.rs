@@ -172,11 +172,11 @@ mod tests {
     fn a_better_jpeg_is_larger_and_a_file_that_is_there_is_asked_about() {
         let (folder, kept) = kept();
         let target = folder.path().join("out.jpg");
-        let size = |quality| {
+        let bytes_at = |quality| {
             let file = saved_at(save_as(&target, &saved(&kept, Some(picture(8))), quality, true));
             fs::metadata(file).unwrap().len()
         };
-        assert!(size(10) < size(95));
+        assert!(bytes_at(10) < bytes_at(95));
         let before = fs::read(&target).unwrap();
         assert_eq!(save_as(&target, &saved(&kept, None), 50, false).unwrap(), SaveResult::Exists(target.clone()));
         assert_eq!(fs::read(&target).unwrap(), before);

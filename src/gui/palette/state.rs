@@ -1,7 +1,5 @@
 //! State of the command palette and of the list of keys.
 
-use crate::gui::command::Command;
-
 /// Commands that are remembered.
 const MAX_RECENT: usize = 5;
 
@@ -13,15 +11,15 @@ pub struct State {
     pub search: String,
     /// Index of the chosen command among those found.
     pub chosen: usize,
-    /// Commands that were run from here, the last one first.
-    pub(crate) recent: Vec<Command>,
+    /// Indices among all commands of those that were run from here, the last one first.
+    pub recent: Vec<usize>,
     /// The list of keys is shown.
     pub shows_shortcuts: bool,
 }
 
 impl State {
-    /// Takes note that a command was run.
-    pub(crate) fn remember(&mut self, command: Command) {
+    /// Takes note that the command of this index was run.
+    pub(crate) fn remember(&mut self, command: usize) {
         self.recent.retain(|it| *it != command);
         self.recent.insert(0, command);
         self.recent.truncate(MAX_RECENT);

@@ -1,6 +1,6 @@
 //! Saving the picture shown somewhere else, where the system has no file dialog.
 
-use crate::gui::create::saving::SaveDialog;
+use crate::gui::create::save_dialog::SaveDialog;
 use crate::gui::tests::*;
 
 impl Studio {

@@ -2,7 +2,7 @@
 //! of keys, the palette's words.
 
 use super::gallery::open_gallery;
-use crate::gui::command::Command;
+use crate::gui::notices::Offer;
 use crate::gui::palette::search::found;
 use crate::gui::screen::Screen;
 use crate::gui::tests::*;
@@ -106,8 +106,8 @@ fn keys_of_a_picture_do_nothing_where_it_is_not_shown() {
 fn an_enlargement_can_be_taken_back_at_once_and_what_is_kept_is_seen() {
     let mut studio = looking();
     studio.press(Modifiers::NONE, Key::U);
-    let offer = studio.app().state.notices.shown().and_then(|it| it.offer.clone());
-    assert_eq!(offer.as_ref().map(Command::label), Some("Cancel"));
+    let offer = studio.app().state.notices.shown().and_then(|it| it.offer);
+    assert_eq!(offer, Some(Offer::CancelNewestJob));
     studio.until("the job", |app| app.state.shared.queue.newest().is_some());
     let (job, ..) = studio.next_job();
     let found = studio.harness.query_all_by_role_and_label(Role::Button, "Cancel").last().unwrap().rect().center();
@@ -270,11 +270,8 @@ fn a_notice_goes_with_the_view_that_it_is_about() {
 #[test]
 fn quit_closes_the_window_as_its_button_does() {
     let mut studio = Studio::open(ready());
-    studio.harness.key_press_modifiers(Modifiers::COMMAND, Key::Q);
-    // A frame for each event.
-    let closes = (0..8).any(|_| {
-        studio.harness.step();
-        studio.window_commands().contains(&egui::ViewportCommand::Close)
-    });
-    assert!(closes);
+    let modifiers = Modifiers::COMMAND;
+    studio.harness.input_mut().events.push(egui::Event::Key { key: Key::Q, physical_key: None, pressed: true, repeat: false, modifiers });
+    studio.harness.step();
+    assert!(studio.window_commands().contains(&egui::ViewportCommand::Close));
 }

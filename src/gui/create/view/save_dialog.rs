@@ -5,7 +5,7 @@ use eframe::egui::{Align, Id, Key, Label, Layout, Modifiers, RichText, TextEdit,
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
-use crate::gui::create::saving::{MAX_QUALITY, MIN_QUALITY, SaveDialog};
+use crate::gui::create::save_dialog::{MAX_QUALITY, MIN_QUALITY, SaveDialog};
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::state::State;
 use crate::gui::theme;

@@ -23,7 +23,6 @@ use crate::gui::guides::view::{control_steps_rows, guides_section};
 use crate::gui::history::caret_after_change;
 use crate::gui::icons::Icon;
 use crate::gui::live;
-use crate::gui::queue;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::styles::view::style_row;
@@ -116,8 +115,8 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
         let ready = command.enabled(state).is_ok();
         let intent = state.canvas.intent().filter(|_| has_switch && !state.live.is_on);
         let label = intent.map_or(command.label(), Intent::label).to_owned();
-        let label = if queue::view::is_standing(state) && !(has_switch && state.live.is_on) {
-            format!("{} ({} waiting)", command.label(), queue::view::waiting_count(state))
+        let label = if state.shared.is_queue_standing() && !(has_switch && state.live.is_on) {
+            format!("{} ({} waiting)", command.label(), state.shared.waiting_count())
         } else {
             label
         };
@@ -145,7 +144,7 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
             });
         }
     });
-    let waiting = queue::view::waiting_count(state);
+    let waiting = state.shared.waiting_count();
     if waiting > 0 {
         ui.horizontal(|ui| {
             ui.label(RichText::new(format!("{waiting} waiting in the queue")).color(palette.weak));

@@ -15,7 +15,7 @@ use crate::gui::queue::command::Command;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bold, command_button, command_control, heading, icon_button};
-use atelier_gallery::queue::{JobState, PauseMode};
+use atelier_gallery::queue::PauseMode;
 use atelier_studio::queue::CrashAnswer;
 
 /// Width of the panel, in points.
@@ -147,14 +147,4 @@ fn last_place(ui: &mut Ui, commands: &mut Commands) {
     if let Some(dragged) = response.dnd_release_payload::<row::DraggedJob>() {
         commands.push(Command::Move(dragged.0, None));
     }
-}
-
-/// True where jobs wait, and none of them begins before the queue is resumed.
-pub(crate) fn is_standing(state: &State) -> bool {
-    state.shared.queue.pause != PauseMode::No && state.shared.jobs.is_empty() && waiting_count(state) > 0
-}
-
-/// True where a job waits for its turn and the panel is closed: the bar's button says so.
-pub(crate) fn waiting_count(state: &State) -> usize {
-    state.shared.queue.waiting().filter(|row| row.job.state != JobState::Held).count()
 }
