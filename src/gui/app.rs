@@ -563,7 +563,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
         Event::Server { server, added } => devices::requests::server_answered(devices, &server, added, context),
         Event::Estimated { recipe, estimate } if models.fit_queries.is_pending(&recipe) => models::update::estimated(models, estimate.ok()),
         Event::Estimated { recipe, estimate } => devices::requests::estimated(devices, &recipe, estimate, context),
-        Event::Measured { job, peaks, copies } => devices::requests::job_measured(devices, job, (peaks, copies), context),
+        Event::Measured { job, peaks, copies, .. } => devices::requests::job_measured(devices, job, (peaks, copies), context),
         Event::Rates { devices: measured, is_measuring } => {
             devices::requests::rates_measured(devices, is_measuring);
             models::update::rates_measured(models, &measured);

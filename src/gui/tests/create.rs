@@ -121,7 +121,7 @@ fn at_the_first_start_the_built_in_model_is_chosen_by_its_name_and_paints_at_onc
     studio.click(example);
     assert_eq!(studio.app().state.shared.next.recipe.prompt, example);
     studio.press(Modifiers::COMMAND, Key::Enter);
-    let Some(Request::Job { task: Task::Generate { recipe, preview }, .. }) = studio.next_run() else { panic!("another request") };
+    let Some(Request::Job { task: Task::Generate { recipe, preview, .. }, .. }) = studio.next_run() else { panic!("another request") };
     assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.guidance, recipe.width, recipe.height), (example, 6, 1.0, 128, 96));
     assert_eq!((&recipe.files, preview), (builtin.files(), PreviewOptions::Adaptive));
     studio.harness.check_accessibility();
