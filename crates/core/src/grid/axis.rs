@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::GridError;
 use super::setting::SettingName;
-use super::values::values;
+use super::values::{Ranges, values};
 use crate::recipe::{Lora, Part, Recipe};
 
 /// Finds files by the names that people type.
@@ -151,7 +151,12 @@ fn setting_axis(name: &str, list: &str, base: &Recipe) -> Result<Axis, GridError
         setting.recipe_with(base, &label)?;
         Ok(AxisValue { change: AxisChange::Setting { setting: setting.clone(), text: label.clone() }, label })
     };
-    let values = values(list, !has_words)?.into_iter().map(read).collect::<Result<_, GridError>>()?;
+    let ranges = match (has_words, setting.takes_fractions(base)) {
+        (true, _) => Ranges::Never,
+        (false, true) => Ranges::Real,
+        (false, false) => Ranges::Whole,
+    };
+    let values = values(list, ranges)?.into_iter().map(read).collect::<Result<_, GridError>>()?;
     Ok(Axis { name: setting.label.clone(), values })
 }
 
@@ -167,7 +172,7 @@ fn size_axis(list: &str) -> Result<Axis, GridError> {
         }
         Ok(AxisValue { label: format!("{width} x {height}"), change: AxisChange::Part { part: Part::Size, from: Box::new(from) } })
     };
-    Ok(Axis { name: "size".to_owned(), values: values(list, false)?.into_iter().map(read).collect::<Result<_, GridError>>()? })
+    Ok(Axis { name: "size".to_owned(), values: values(list, Ranges::Never)?.into_iter().map(read).collect::<Result<_, GridError>>()? })
 }
 
 fn file_axis(name: &str, list: &str, change: impl Fn(&str) -> Result<AxisChange, String>) -> Result<Axis, GridError> {
@@ -175,7 +180,7 @@ fn file_axis(name: &str, list: &str, change: impl Fn(&str) -> Result<AxisChange,
         let change = change(&text).map_err(GridError)?;
         Ok(AxisValue { label: stem(&text), change })
     };
-    Ok(Axis { name: name.to_owned(), values: values(list, false)?.into_iter().map(read).collect::<Result<_, GridError>>()? })
+    Ok(Axis { name: name.to_owned(), values: values(list, Ranges::Never)?.into_iter().map(read).collect::<Result<_, GridError>>()? })
 }
 
 /// A file's name without folders and extension; a name stays as it is.
@@ -195,13 +200,13 @@ fn strength_axis(lora: &str, list: &str, base: &Recipe, files: &dyn AxisFiles) -
         let strength = strength.ok_or_else(|| GridError::new(format!("\"{label}\" is no strength; use {least} to {most}")))?;
         Ok(AxisValue { label, change: AxisChange::LoraStrength { path: path.clone(), strength } })
     };
-    let values = values(list, true)?.into_iter().map(read).collect::<Result<_, GridError>>()?;
+    let values = values(list, Ranges::Real)?.into_iter().map(read).collect::<Result<_, GridError>>()?;
     Ok(Axis { name: stem(lora), values })
 }
 
 /// Words that the prompt has, and others in their place.
 fn words_axis(list: &str, base: &Recipe) -> Result<Axis, GridError> {
-    let words = values(list, false)?;
+    let words = values(list, Ranges::Never)?;
     let from = words.first().cloned().unwrap_or_default();
     check_words(&from, base)?;
     let value = |to: String| AxisValue { label: to.clone(), change: AxisChange::Words { from: from.clone(), to } };

@@ -10,10 +10,12 @@ pub(super) struct Sharing {
     pub(super) model: usize,
     /// LoRAs and what else the encodings of its texts depend on.
     pub(super) encoder: usize,
-    /// Its texts.
-    pub(super) texts: Vec<usize>,
+    /// The texts of its first pass.
+    first_texts: Vec<usize>,
     /// Its steps.
     pub(super) steps: usize,
+    /// All of its texts.
+    pub(super) texts: Vec<usize>,
 }
 
 /// The steps of a recipe: those of its first pass, which can be kept, and those after.
@@ -58,7 +60,7 @@ pub(super) fn sharings(cells: &[Cell]) -> Vec<Sharing> {
         let encoder = encoders.of((files, how, recipe.loras.clone(), recipe.embeddings.clone(), recipe.clip_skip, shown));
         let (prompt, negative) = recipe.model_prompts();
         let negative = recipe.uses_guidance().then(|| negative.to_owned());
-        let mut own: Vec<usize> = Vec::new();
+        let (mut own, mut first_texts) = (Vec::<usize>::new(), Vec::new());
         for size in sizes.into_iter().flatten() {
             for text in [Some(&prompt), negative.as_ref()].into_iter().flatten() {
                 let number = texts.of((encoder, size, text.clone()));
@@ -66,10 +68,13 @@ pub(super) fn sharings(cells: &[Cell]) -> Vec<Sharing> {
                     own.push(number);
                 }
             }
+            if first_texts.is_empty() {
+                first_texts.clone_from(&own);
+            }
         }
         let begins_like = Recipe { last_step: None, ..recipe.only(Affects::Steps) };
         let begin = all_steps.of((model, begins_like, (recipe.width, recipe.height), recipe.mask.clone(), recipe.reference_images.clone()));
-        Sharing { model, encoder, texts: own, steps: begin }
+        Sharing { model, encoder, first_texts, steps: begin, texts: own }
     };
     cells.iter().map(number).collect()
 }

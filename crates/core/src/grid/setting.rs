@@ -63,8 +63,17 @@ impl SettingName {
         Some(Self { key, part: part.map(str::to_owned), label })
     }
 
+    /// True where a number need not be whole.
+    pub(super) fn takes_fractions(&self, base: &Recipe) -> bool {
+        self.read(base, "0.5").is_ok()
+    }
+
     /// A recipe that has this value of the setting, and of all others the usual one.
     pub(super) fn recipe_with(&self, base: &Recipe, text: &str) -> Result<Recipe, GridError> {
+        self.within_limits(self.read(base, text)?, text)
+    }
+
+    fn read(&self, base: &Recipe, text: &str) -> Result<Recipe, GridError> {
         let mut reason = None;
         for value in candidates(self.key, self.part.is_none(), text) {
             let value = match &self.part {
@@ -73,7 +82,7 @@ impl SettingName {
             };
             let field = Map::from_iter([(self.key.to_owned(), value)]);
             match serde_json::from_value::<Recipe>(Value::Object(field)) {
-                Ok(recipe) => return self.within_limits(recipe, text),
+                Ok(recipe) => return Ok(recipe),
                 Err(error) => reason = reason.or(Some(error)),
             }
         }

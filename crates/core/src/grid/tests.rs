@@ -94,7 +94,8 @@ fn every_kind_of_axis_changes_what_it_names() {
 #[test]
 fn axes_may_change_parts_of_the_same_setting() {
     let cells = recipes(&["hires.scale=1.5,3", "hires.strength=0.2,0.4"]);
-    let parts: Vec<(f32, f32)> = cells.iter().map(|recipe| recipe.hires.as_ref().map(|hires| (hires.scale, hires.strength)).unwrap()).collect();
+    let parts: Vec<(f32, f32)> =
+        cells.iter().map(|recipe| recipe.hires.as_ref().map(|hires| (hires.scale, hires.strength)).unwrap()).collect();
     assert_eq!(parts, [(1.5, 0.2), (3.0, 0.2), (1.5, 0.4), (3.0, 0.4)]);
 }
 

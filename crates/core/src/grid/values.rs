@@ -5,12 +5,21 @@ use super::GridError;
 /// Values of an axis: more are no comparison.
 const MAX_VALUES: usize = 200;
 
+/// Which numbers ranges have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ranges {
+    /// There are none: what looks like one is text.
+    Never,
+    Whole,
+    Real,
+}
+
 /// The values of a text: separated by commas outside of quotes and brackets; in quotes as they are.
 /// `1..4` are whole numbers, `0..1/5` five numbers from 0 to 1, `10..50+20` every twentieth.
-pub(super) fn values(text: &str, has_ranges: bool) -> Result<Vec<String>, GridError> {
+pub(super) fn values(text: &str, ranges: Ranges) -> Result<Vec<String>, GridError> {
     let mut all = Vec::new();
     for part in split(text) {
-        match range(&part).filter(|_| has_ranges) {
+        match range(&part, ranges == Ranges::Whole).filter(|_| ranges != Ranges::Never) {
             Some(numbers) => all.extend(numbers?),
             None if part.is_empty() => {}
             None => all.push(unquoted(&part)),
@@ -60,15 +69,13 @@ fn unquoted(part: &str) -> String {
 }
 
 /// The numbers of a range; `None` where the text is none.
-fn range(text: &str) -> Option<Result<Vec<String>, GridError>> {
+fn range(text: &str, whole: bool) -> Option<Result<Vec<String>, GridError>> {
     let (from, rest) = text.split_once("..")?;
     let (to, count, step) = match (rest.split_once('/'), rest.split_once('+')) {
         (Some((to, count)), _) => (to, Some(count.trim().parse::<usize>().ok()?), None),
         (None, Some((to, step))) => (to, None, Some(step.trim().parse::<f64>().ok()?)),
         (None, None) => (rest, None, None),
     };
-    let is_whole = |text: &str| text.trim().parse::<i64>().is_ok();
-    let whole = is_whole(from) && is_whole(to) && step.is_none_or(|step| step.fract() == 0.0);
     let (from, to) = (from.trim().parse::<f64>().ok()?, to.trim().parse::<f64>().ok()?);
     if !(from.is_finite() && to.is_finite()) {
         return None;
@@ -112,41 +119,42 @@ mod tests {
 
     #[test]
     fn lists_and_ranges_are_read_as_they_are_meant() {
-        let read = |text: &str| values(text, true).unwrap().join(" ");
+        let read = |text: &str| values(text, Ranges::Real).unwrap().join(" ");
         for (text, expected) in [
             ("4,8,16", "4 8 16"),
-            ("1..20/5", "1 6 11 15 20"),
+            ("1..20/5", "1 5.75 10.5 15.25 20"),
             ("1..4", "1 2 3 4"),
             ("4..1", "4 3 2 1"),
             ("10..50+20", "10 30 50"),
             ("0..1/5", "0 0.25 0.5 0.75 1"),
             ("-1..1/3", "-1 0 1"),
             ("0.5..2+0.5", "0.5 1 1.5 2"),
-            ("1..2/9, 7", "1 2 7"),
             ("euler, heun ,", "euler heun"),
             ("1..x", "1..x"),
         ] {
             assert_eq!(read(text), expected, "{text}");
         }
-        assert_eq!(values("\"a lake, still\", (a, b:1.2),{\"scale\":2,\"steps\":3}", true).unwrap().len(), 3);
-        assert_eq!(values("a (dog, cat", false).unwrap(), ["a (dog", "cat"]);
-        assert_eq!(values("1..4", false).unwrap(), ["1..4"], "words are no range");
+        assert_eq!(values("1..20/5", Ranges::Whole).unwrap().join(" "), "1 6 11 15 20");
+        assert_eq!(values("1..2/9, 7", Ranges::Whole).unwrap().join(" "), "1 2 7");
+        assert_eq!(values("\"a lake, still\", (a, b:1.2),{\"scale\":2,\"steps\":3}", Ranges::Real).unwrap().len(), 3);
+        assert_eq!(values("a (dog, cat", Ranges::Never).unwrap(), ["a (dog", "cat"]);
+        assert_eq!(values("1..4", Ranges::Never).unwrap(), ["1..4"], "words are no range");
         for wrong in ["", " , ", "1..1000000", "1..2/1", "1..2+0", "1..9/100000"] {
-            assert!(values(wrong, true).is_err(), "{wrong}");
+            assert!(values(wrong, Ranges::Real).is_err(), "{wrong}");
         }
     }
 
     proptest! {
         #[test]
-        fn any_text_is_read_without_fault_and_bounded(text in ".{0,120}", has_ranges in any::<bool>()) {
-            if let Ok(values) = values(&text, has_ranges) {
+        fn any_text_is_read_without_fault_and_bounded(text in ".{0,120}", is_whole in any::<bool>()) {
+            if let Ok(values) = values(&text, if is_whole { Ranges::Whole } else { Ranges::Real }) {
                 prop_assert!(!values.is_empty() && values.len() <= MAX_VALUES);
             }
         }
 
         #[test]
         fn a_range_has_its_ends_and_goes_one_way(from in -1000_i32..1000, to in -1000_i32..1000, count in 2_usize..50) {
-            let numbers: Vec<i32> = values(&format!("{from}..{to}/{count}"), true).unwrap().iter().map(|it| it.parse().unwrap()).collect();
+            let numbers: Vec<i32> = values(&format!("{from}..{to}/{count}"), Ranges::Whole).unwrap().iter().map(|it| it.parse().unwrap()).collect();
             prop_assert_eq!((numbers.first(), numbers.last()), (Some(&from), Some(&to)));
             prop_assert!(numbers.is_sorted() || numbers.is_sorted_by(|a, b| a >= b));
         }
