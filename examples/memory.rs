@@ -81,7 +81,7 @@ fn estimate(engine: &Handle, recipe: &Recipe) -> Outcome<Duration> {
 }
 
 fn picture(engine: &Handle, recipe: Recipe) -> Outcome<Vec<Peak>> {
-    engine.submit(Task::Generate { recipe: Box::new(recipe), preview: PreviewOptions::Off })?;
+    engine.submit(Task::Generate { recipe: Box::new(recipe), preview: PreviewOptions::Off, shares_steps: false })?;
     let mut found = Vec::new();
     loop {
         match engine.next_within(LIMIT).ok_or("no picture")? {

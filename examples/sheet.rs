@@ -73,7 +73,7 @@ fn main() -> Outcome<()> {
 
 /// A picture of this recipe, and how many seconds it took.
 fn make(engine: &Handle, recipe: Recipe) -> Outcome<(Arc<Rgb8>, f64)> {
-    engine.submit(Task::Generate { recipe: Box::new(recipe), preview: PreviewOptions::Off })?;
+    engine.submit(Task::Generate { recipe: Box::new(recipe), preview: PreviewOptions::Off, shares_steps: false })?;
     let mut made = None;
     loop {
         match engine.next_within(LIMIT).ok_or("the engine is silent")? {

@@ -197,11 +197,11 @@ fn settings_of_the_part_change_what_is_under_the_mask() {
 fn a_preview_says_where_it_lies() {
     let recipe = area_recipe(0.8);
     let preview = PreviewOptions::Projection { every: 1 };
-    let said = Engine::start().run_task(Task::Generate { recipe: Box::new(recipe.clone()), preview });
+    let said = Engine::start().run_task(Task::Generate { recipe: Box::new(recipe.clone()), preview, shares_steps: false });
     let places: Vec<_> = said.previews().iter().map(|preview| preview.place).collect();
     assert!(!places.is_empty());
     assert!(places.iter().all(|place| *place == Some(plan(&recipe).crop)), "{places:?}");
-    let whole = Engine::start().run_task(Task::Generate { recipe: Box::new(support::recipe()), preview });
+    let whole = Engine::start().run_task(Task::Generate { recipe: Box::new(support::recipe()), preview, shares_steps: false });
     assert!(whole.previews().iter().all(|preview| preview.place.is_none()));
 }
 

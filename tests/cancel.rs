@@ -86,7 +86,10 @@ impl Engine {
 
     fn submit(&self, recipe: &Recipe, gate: Option<(Moment, Then)>) -> JobId {
         let mut state = self.state.0.lock().unwrap();
-        let job = self.handle.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Off }).unwrap();
+        let job = self
+            .handle
+            .submit(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Off, shares_steps: false })
+            .unwrap();
         state.gate = gate.map(|(moment, then)| (job, moment, then)).or(state.gate.take());
         job
     }

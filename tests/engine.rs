@@ -156,7 +156,8 @@ fn columns(pixels: &[u8], range: std::ops::Range<usize>) -> Vec<u8> {
 #[test]
 fn previews_arrive_while_denoising_by_either_way() {
     let engine = Engine::start();
-    let preview = |preview| engine.run_task(Task::Generate { recipe: Box::new(Recipe { steps: 4, ..recipe() }), preview });
+    let preview =
+        |preview| engine.run_task(Task::Generate { recipe: Box::new(Recipe { steps: 4, ..recipe() }), preview, shares_steps: false });
     let said = preview(PreviewOptions::Projection { every: 1 });
     let shown: Vec<_> = said.previews();
     assert_eq!(shown.iter().map(|preview| preview.step).collect::<Vec<_>>(), [1, 2, 3, 4]);
@@ -179,7 +180,7 @@ fn previews_arrive_while_denoising_by_either_way() {
 fn thrifty_previews_begin_small_leave_the_last_step_out_and_change_nothing() {
     let engine = Engine::start();
     let recipe = Recipe { steps: 12, width: 128, height: 128, ..recipe() };
-    let run = |preview| engine.run_task(Task::Generate { recipe: Box::new(recipe.clone()), preview });
+    let run = |preview| engine.run_task(Task::Generate { recipe: Box::new(recipe.clone()), preview, shares_steps: false });
     let plain = run(PreviewOptions::Off);
     for _ in 0..2 {
         let said = run(PreviewOptions::Adaptive);
@@ -191,7 +192,7 @@ fn thrifty_previews_begin_small_leave_the_last_step_out_and_change_nothing() {
         assert_eq!(said.pixels(), plain.pixels(), "looking on changes nothing");
     }
     let fresh = Engine::start();
-    let said = fresh.run_task(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Adaptive });
+    let said = fresh.run_task(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Adaptive, shares_steps: false });
     let first = said.previews()[0];
     assert_eq!((first.step, first.image.width()), (1, 64), "what it costs is not known yet");
     let fine = run(PreviewOptions::TinyAutoencoder { every: 6 });
@@ -451,7 +452,7 @@ fn the_devices_are_listed_with_their_memory() {
 fn jobs_wait_their_turn_and_one_cancelled_while_waiting_never_starts() {
     let engine = Engine::start();
     let handle = engine.handle();
-    let task = |seed| Task::Generate { recipe: Box::new(Recipe { seed, ..recipe() }), preview: PreviewOptions::Off };
+    let task = |seed| Task::Generate { recipe: Box::new(Recipe { seed, ..recipe() }), preview: PreviewOptions::Off, shares_steps: false };
     let jobs = [handle.submit(task(1)).unwrap(), handle.submit(task(2)).unwrap(), handle.submit(task(3)).unwrap()];
     handle.cancel(jobs[1]);
     let events = engine.until_ends(3);

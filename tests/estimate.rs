@@ -331,7 +331,8 @@ fn estimates_and_devices_are_answered_while_a_picture_is_made() {
     let alone = alone();
     let recipe = Recipe { steps: 200, ..on("cpu", "", "") };
     let handle = alone.engine.handle();
-    let job = handle.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Off }).unwrap();
+    let job =
+        handle.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Off, shares_steps: false }).unwrap();
     let mut seen = Vec::new();
     let mut answers = 0;
     while answers < 3 {

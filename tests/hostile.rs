@@ -288,6 +288,7 @@ impl Specimens<'_> {
                     ..Recipe::default()
                 }),
                 preview: PreviewOptions::Off,
+                shares_steps: false,
             },
         };
         if let Task::Generate { recipe, .. } = &task {

@@ -16,6 +16,7 @@ fn fifty_jobs_do_not_grow_the_memory() {
         let said = engine.run_task(Task::Generate {
             recipe: Box::new(Recipe { prompt: format!("picture {}", n % 5), seed: n, steps: 2, ..recipe() }),
             preview: PreviewOptions::Projection { every: 1 },
+            shares_steps: false,
         });
         assert!(matches!(said.end(), End::Done { .. }));
     };

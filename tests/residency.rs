@@ -290,7 +290,13 @@ impl Held {
     }
 
     fn submit(&self, recipe: &Recipe) -> JobId {
-        self.handle.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Projection { every: 1 } }).unwrap()
+        self.handle
+            .submit(Task::Generate {
+                recipe: Box::new(recipe.clone()),
+                preview: PreviewOptions::Projection { every: 1 },
+                shares_steps: false,
+            })
+            .unwrap()
     }
 
     fn until_ends(&self, ends: usize) -> Vec<Event> {

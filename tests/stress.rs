@@ -92,7 +92,11 @@ impl Engine {
     }
 
     fn submit(&self, asked: &Asked, cancel_after: Option<u32>) {
-        let task = Task::Generate { recipe: Box::new(asked.recipe.clone()), preview: PreviewOptions::Projection { every: 1 } };
+        let task = Task::Generate {
+            recipe: Box::new(asked.recipe.clone()),
+            preview: PreviewOptions::Projection { every: 1 },
+            shares_steps: false,
+        };
         // Held, so that no news come before the job is known.
         let mut news = self.news.0.lock().unwrap();
         let job = self.handle.submit(task).unwrap();

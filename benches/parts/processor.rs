@@ -195,7 +195,7 @@ pub(super) fn part(part: &str, folder: &Path) -> Outcome<()> {
     recipe.steps = if phase == "step" { 3 } else { 1 };
     recipe.prompt = "a lake".into();
     let engine = start(|| {});
-    engine.submit(Task::Generate { recipe: Box::new(recipe), preview: PreviewOptions::Off })?;
+    engine.submit(Task::Generate { recipe: Box::new(recipe), preview: PreviewOptions::Off, shares_steps: false })?;
     let (mut last, mut done, mut steps) = (None, 0, Vec::new());
     let decode = loop {
         match engine.next_within(LIMIT).ok_or("the engine does not answer")? {

@@ -96,7 +96,7 @@ fn switches(model: &Model, other: &ModelFiles, engine: &Handle, cold: f64) -> Ou
 /// From the request to the end of the job, as a caller sees it.
 fn picture(engine: &Handle, recipe: &Recipe) -> Outcome<f64> {
     let begun = Instant::now();
-    engine.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Off })?;
+    engine.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Off, shares_steps: false })?;
     loop {
         match engine.next_within(LIMIT) {
             Some(Event::End { end: End::Done { .. }, .. }) => return Ok(begun.elapsed().as_secs_f64()),
@@ -111,7 +111,7 @@ fn picture(engine: &Handle, recipe: &Recipe) -> Outcome<f64> {
 fn preview(engine: &Handle, recipe: &Recipe) -> Outcome<f64> {
     let begun = Instant::now();
     let preview = PreviewOptions::Projection { every: 1 };
-    engine.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview })?;
+    engine.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview, shares_steps: false })?;
     let mut shown = None;
     loop {
         match engine.next_within(LIMIT).ok_or("the engine does not answer")? {
@@ -125,7 +125,7 @@ fn preview(engine: &Handle, recipe: &Recipe) -> Outcome<f64> {
 /// Seconds from a cancel in the first step until the job has ended.
 fn cancel(engine: &Handle, recipe: &Recipe) -> Outcome<f64> {
     let recipe = Recipe { steps: recipe.steps.max(50), ..recipe.clone() };
-    let job = engine.submit(Task::Generate { recipe: Box::new(recipe), preview: PreviewOptions::Off })?;
+    let job = engine.submit(Task::Generate { recipe: Box::new(recipe), preview: PreviewOptions::Off, shares_steps: false })?;
     let mut pressed = None;
     loop {
         match engine.next_within(LIMIT).ok_or("the engine does not answer")? {

@@ -147,7 +147,7 @@ fn jump_across(picture: &Rgb8, by: i32) -> f64 {
 
 /// The picture of a recipe.
 fn picture(engine: &Handle, recipe: &Recipe) -> Outcome<Rgb8> {
-    engine.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Off })?;
+    engine.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Off, shares_steps: false })?;
     let mut made = None;
     loop {
         match engine.next_within(LIMIT).ok_or("the engine does not answer")? {

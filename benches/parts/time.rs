@@ -296,7 +296,7 @@ pub(super) fn picture(engine: &Handle, recipe: &Recipe, seed: usize) -> Outcome<
     let recipe = Recipe { prompt, negative_prompt, seed: seed as i64, ..recipe.clone() };
     // As the window does; the engine learns from pictures whose work it has counted.
     estimate(engine, &recipe)?;
-    engine.submit(Task::Generate { recipe: Box::new(recipe), preview: PreviewOptions::Off })?;
+    engine.submit(Task::Generate { recipe: Box::new(recipe), preview: PreviewOptions::Off, shares_steps: false })?;
     let end = wait(engine, |event| if let Event::End { end, .. } = event { Some(end) } else { None })?;
     match end {
         End::Done { timings, .. } => Ok(timings),

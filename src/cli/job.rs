@@ -2,10 +2,12 @@
 //! reported as it happens.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::exit::Exit;
+use super::flags::ReportFlags;
 use super::interrupt::Interrupt;
 use super::job_progress::{JobProgress, summary};
 use super::json::Line;
@@ -13,6 +15,7 @@ use super::printer::Printer;
 use super::reporter::Reporter;
 use super::resolve::ResolvedJob;
 use atelier_core::picture_note::PictureNote;
+use atelier_core::recipe::Rgb8;
 use atelier_core::sentences::sentence;
 use atelier_engine::{End, Event, Failure, Handle, JobId, LogLevel};
 use atelier_studio::picture_index::PictureIndex;
@@ -25,16 +28,30 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 pub(super) struct JobOutput<'a> {
     pub(super) printer: Printer<'a>,
     pub(super) reporter: Box<dyn Reporter + 'a>,
-    pub(super) verbose: bool,
+    verbose: bool,
     /// What was copied is printed.
-    pub(super) profiles_streaming: bool,
+    profiles_streaming: bool,
     /// Nobody reads standard output any more. The pictures are made all the same.
-    pub(super) is_closed: bool,
+    is_closed: bool,
+    /// The picture that was kept last.
+    pub(super) last_kept: Option<Arc<Rgb8>>,
+}
+
+impl<'a> JobOutput<'a> {
+    pub(super) const fn new(printer: Printer<'a>, reporter: Box<dyn Reporter + 'a>, report: &ReportFlags) -> Self {
+        let (verbose, profiles_streaming) = (report.verbose, report.stream_profile);
+        Self { printer, reporter, verbose, profiles_streaming, is_closed: false, last_kept: None }
+    }
 }
 
 impl JobOutput<'_> {
     fn json(&mut self, line: &Line) {
         self.print(|printer| printer.json(line));
+    }
+
+    /// Prints the path of a picture.
+    pub(super) fn path(&mut self, path: &Path) {
+        self.print(|printer| printer.path(path));
     }
 
     /// Prints while the reporter's bar is out of the way.
@@ -128,7 +145,8 @@ pub(super) fn run_job(
                         output.reporter.message(&note.sentence);
                     }
                     output.json(&Line::picture(job, &picture, &path));
-                    output.print(|printer| printer.path(&path));
+                    output.path(&path);
+                    output.last_kept = Some(Arc::clone(&picture.image));
                     if let Some(sentence) = warning {
                         output.reporter.message(&format!("warning: {sentence}"));
                     }
@@ -147,7 +165,7 @@ pub(super) fn run_job(
                     output.json(&Line::log(level, text));
                 }
             }
-            Event::Measured { job, peaks, copies } => {
+            Event::Measured { job, peaks, copies, .. } => {
                 if output.profiles_streaming {
                     for its in &copies {
                         output.reporter.message(&its.words());

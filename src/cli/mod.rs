@@ -1,4 +1,4 @@
-//! The command line: `atelier generate`, `upscale`, `plan`, `inspect`, `queue`, `models`,
+//! The command line: `atelier generate`, `grid`, `upscale`, `plan`, `inspect`, `queue`, `models`,
 //! `gallery`, `devices`, `doctor` and `serve-device`.
 //!
 //! Flags are parsed first (`flags`) and resolved second (`resolve`); then one job runs to its end
@@ -12,6 +12,7 @@ mod doctor;
 mod exit;
 mod flags;
 mod gallery;
+mod grid;
 mod inspect;
 mod interrupt;
 mod job;
@@ -38,8 +39,8 @@ use clap::{CommandFactory, Parser};
 
 use exit::Exit;
 pub use flags::{
-    Command, DevicesFlags, DoctorFlags, GalleryFlags, GenerateFlags, InspectFlags, ModelsFlags, PlanFlags, QueueFlags, ServeFlags,
-    UpscaleFlags,
+    Command, DevicesFlags, DoctorFlags, GalleryFlags, GenerateFlags, GridFlags, InspectFlags, ModelsFlags, PlanFlags, QueueFlags,
+    ServeFlags, UpscaleFlags,
 };
 use flags::{CommonFlags, ServerFlags};
 use interrupt::{Interrupt, Press};
@@ -275,6 +276,15 @@ where
             let job = with_lookup(&flags.common, &paths, &builtin, |lookup| resolve::generate(&flags, &paths, lookup));
             (job, flags.common.servers, flags.report, flags.paths, !flags.no_auto_placement)
         }
+        Command::Grid(flags) => {
+            let resolved = with_lookup(&flags.common, &paths, &builtin, |lookup| grid::resolve(&flags, lookup));
+            return match resolved {
+                Ok(sheet) => {
+                    grid::run(*flags, sheet, start(), grid::GridEnv { out, err, terminal, paths: paths().ok(), interrupt, listen })
+                }
+                Err(error) => refused(&error, err.as_mut()),
+            };
+        }
         Command::Upscale(flags) => {
             let find = |name: &str| models::find_upscaler(name, &flags.library, &paths);
             let pickles = || models::allows_pickles(&paths);
@@ -319,7 +329,7 @@ where
     let mut reporter = if report.json { quiet_reporter(err) } else { reporter(err, terminal) };
     reporter.update(&ProgressLine::new("Starting"));
     let printer = Printer::new(out, report.json).with_null(path_flags.null);
-    let mut output = JobOutput { printer, reporter, verbose: report.verbose, profiles_streaming: report.stream_profile, is_closed: false };
+    let mut output = JobOutput::new(printer, reporter, &report);
     if let Err(error) = listen(&interrupt) {
         output.reporter.message(&format!("warning: Ctrl-C will end the program immediately: {error}"));
     }

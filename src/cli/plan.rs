@@ -9,10 +9,12 @@ use indicatif::HumanBytes;
 use super::devices;
 use super::flags::PlanFlags;
 use super::json::{Fit, Line, Plan, PlanFix, Predicted};
+use atelier_core::device::Device;
 use atelier_core::format::seconds;
 use atelier_core::placement::{self, AutomaticPlacement, DeviceCapacity, ModuleSet, Placement, PlanError, PlanRequest};
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_core::sentences::{list, sentence};
+use atelier_core::time::TimePrediction;
 use atelier_engine::{Estimate, Event, Handle};
 
 /// Longest wait for an estimate: headers of a large model on a slow disk take a while to read.
@@ -105,6 +107,31 @@ fn placed(
     let Some(AutomaticPlacement { placement, note }) = automatic.filter(|it| it.placement != plan.placement) else { return Ok(plan) };
     let prediction = placement::Prediction::of(&placement, &estimate.needs, capacities)?;
     Ok(placement::Plan { placement, prediction, reasons: note.into_iter().collect(), ..plan })
+}
+
+/// Predicted time of a picture where its recipe places it; `None` where devices were not measured.
+pub(super) fn predicted_time(recipe: &Recipe, listed: &[Device], handle: &Handle) -> anyhow::Result<Option<TimePrediction>> {
+    let estimate = query_estimate(recipe, handle)?;
+    let slack = |name: &str| estimate.slack_bytes.get(name).copied().unwrap_or(0);
+    let capacities: Vec<DeviceCapacity> = listed.iter().map(|device| DeviceCapacity::for_planning(device, slack(&device.name))).collect();
+    let mut placement = Placement::parse(&recipe.placement, listed)?;
+    if recipe.placement == PlacementText::default() {
+        let pins = placement::pins(&recipe.placement, listed)?;
+        let request = PlanRequest {
+            capacities: &capacities,
+            needs: &estimate.needs,
+            pins: &pins,
+            budgets: &placement.budgets,
+            stream_layers: placement.stream_layers,
+            time: Some(estimate.plan_time()),
+            alternatives: &estimate.alternatives,
+        };
+        if let Some(automatic) = placement::automatic(&request, None)? {
+            placement = automatic.placement;
+        }
+    }
+    let prediction = placement::Prediction::of(&placement, &estimate.needs, &capacities)?;
+    Ok(estimate.time(recipe, &placement, &prediction).ok())
 }
 
 fn query_estimate(recipe: &Recipe, handle: &Handle) -> anyhow::Result<Estimate> {
@@ -219,9 +246,9 @@ fn flags(it: &Predicted) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use atelier_core::device::{Device, DeviceKind};
+    use atelier_core::device::DeviceKind;
     use atelier_core::placement::PhaseKind;
-    use atelier_core::time::{PhaseTime, TimePrediction};
+    use atelier_core::time::PhaseTime;
 
     fn predicted_with(time: Option<&TimePrediction>, unmeasured: &[&str]) -> Predicted {
         let device = Device {

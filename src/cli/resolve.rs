@@ -8,8 +8,8 @@ mod person;
 use std::path::{Path, PathBuf};
 
 use super::flags::{
-    CommonFlags, DeviceFlags, GenerateFlags, HiresFlags, LikeFlags, ModelFlags, ModuleDeviceFlags, PictureFlags, PlanFlags, PreviewMethod,
-    QueueAddFlags, UpscaleFlags, is_model_name,
+    CommonFlags, DeviceFlags, GenerateFlags, GridFlags, HiresFlags, LikeFlags, ModelFlags, ModuleDeviceFlags, PictureFlags, PlanFlags,
+    PreviewMethod, QueueAddFlags, UpscaleFlags, is_model_name,
 };
 use super::models::find_embeddings;
 use super::usage_error::UsageError;
@@ -74,7 +74,7 @@ pub(super) fn generate(
         (Some(_), PreviewMethod::Proj) => PreviewOptions::Projection { every },
         (Some(_), PreviewMethod::Tae) => PreviewOptions::TinyAutoencoder { every },
     };
-    let task = Task::Generate { recipe: Box::new(recipe), preview };
+    let task = Task::Generate { recipe: Box::new(recipe), preview, shares_steps: false };
     Ok(ResolvedJob { task, destination, previews: flags.preview.clone(), model, notes: unsupported })
 }
 
@@ -180,6 +180,14 @@ pub(super) fn queued(
         check_complete(&recipe)?;
         recipe.check_person_word().map_err(UsageError::Person)?;
     }
+    Ok((recipe, notes, name))
+}
+
+/// The recipe that a sheet begins with, what could not be taken over, and the name of its model.
+pub(super) fn of_sheet(flags: &GridFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
+    let (recipe, notes, name) = recipe_like(&flags.like, &flags.picture(), &flags.common, lookup)?;
+    check_complete(&recipe)?;
+    recipe.check_person_word().map_err(UsageError::Person)?;
     Ok((recipe, notes, name))
 }
 

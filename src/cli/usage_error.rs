@@ -33,6 +33,8 @@ pub(super) enum UsageError {
     OnlyOfAPart(&'static str),
     #[error("{0}")]
     WithoutEffect(&'static str),
+    #[error("{0}")]
+    Sheet(String),
     #[error(transparent)]
     Placement(#[from] PlacementError),
     #[error(transparent)]

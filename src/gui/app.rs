@@ -33,7 +33,7 @@ use crate::gui::shared::{Closing, ErrorCard, Jobs, Screen, Shared};
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Worker};
-use crate::gui::{canvas, create, devices, frame, gallery, guides, live, memory, models, palette, program, queue, styles, theme};
+use crate::gui::{canvas, create, devices, frame, gallery, guides, live, memory, models, overlays, palette, program, queue, styles, theme};
 use crate::settings::{self, Settings, Zoom};
 use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
@@ -368,7 +368,7 @@ impl App {
         if let Some(write) = self.autosave.refresh(ctx, &self.state) {
             self.write_settings(write);
         }
-        if let Some(secs) = self.state.notices.expire(ctx.time()) {
+        if let Some(secs) = self.state.notices.expire(ctx.time(), overlays::is_notice_pointed_at(ctx)) {
             due::wake_in(ctx, secs);
         }
     }
@@ -603,7 +603,7 @@ fn engine_event(features: Features<'_>, event: Event, context: &mut Context<'_>)
         Event::Server { server, added } => devices::requests::server_answered(devices, &server, added, context),
         Event::Estimated { recipe, estimate } if models.fit_queries.is_pending(&recipe) => models::update::estimated(models, estimate.ok()),
         Event::Estimated { recipe, estimate } => devices::requests::estimated(devices, &recipe, estimate, context),
-        Event::Measured { job, peaks, copies } => devices::requests::job_measured(devices, job, (peaks, copies), context),
+        Event::Measured { job, peaks, copies, .. } => devices::requests::job_measured(devices, job, (peaks, copies), context),
         Event::Rates { devices: measured, is_measuring } => {
             devices::requests::rates_measured(devices, is_measuring);
             models::update::rates_measured(models, &measured);

@@ -97,7 +97,7 @@ impl From<WindowCommand> for Command {
 impl Command {
     /// Every command that needs nothing more to be said: those with a key first.
     pub(crate) fn all() -> Vec<Self> {
-        let keys = Self::keys().map(|(command, _)| command);
+        let keys = Self::with_keys().map(|(command, _)| command);
         let gallery = PLAIN_KEYS.iter().map(|(_, command)| Self::Gallery(command.clone()));
         let pictures = PICTURE_KEYS.iter().map(|(.., command)| Self::Create(command.clone()));
         let window = WindowCommand::OFFERED.iter().copied().map(Self::Window);
@@ -111,11 +111,16 @@ impl Command {
         all
     }
 
-    /// Every command that has a key. Those with more modifiers come before those with fewer.
-    pub(crate) fn keys() -> impl Iterator<Item = (Self, Shortcut)> {
+    /// Every command that has a key, in the order of the program.
+    fn with_keys() -> impl Iterator<Item = (Self, Shortcut)> + Clone {
         let screens = Screen::ALL.iter().map(|screen| (WindowCommand::SetScreen(*screen).into(), screen.shortcut()));
         let window = WindowCommand::KEYS.iter().map(|(command, key)| (Self::Window(*command), *key));
-        let all = screens.chain(window).chain(Self::keys_of_features());
+        screens.chain(window).chain(Self::keys_of_features())
+    }
+
+    /// Every command that has a key. Those with more modifiers come before those with fewer.
+    pub(crate) fn keys() -> impl Iterator<Item = (Self, Shortcut)> {
+        let all = Self::with_keys();
         let has_several = |(_, shortcut): &(Self, Shortcut)| {
             let Modifiers { alt, ctrl, shift, command, .. } = shortcut.keys.modifiers;
             shift && (alt || ctrl || command)

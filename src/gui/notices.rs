@@ -2,6 +2,8 @@
 
 /// Seconds that a notice is shown.
 const NOTICE_SECS: f64 = 5.0;
+/// Seconds that an offer stays after the pointer has left it.
+const LEFT_SECS: f64 = 1.0;
 
 /// Short lines that go away by themselves; the newest is shown.
 #[derive(Debug, Default)]
@@ -23,8 +25,12 @@ impl Notices {
         self.0 = None;
     }
 
-    /// Removes a line whose time is over; else the seconds until it is.
-    pub(crate) fn expire(&mut self, now_secs: f64) -> Option<f64> {
+    /// Removes a line whose time is over; else the seconds until it is. An offer that is pointed at
+    /// stays.
+    pub(crate) fn expire(&mut self, now_secs: f64, is_pointed_at: bool) -> Option<f64> {
+        if let Some(notice) = self.0.as_mut().filter(|notice| is_pointed_at && notice.offer.is_some()) {
+            notice.until_secs = notice.until_secs.max(now_secs + LEFT_SECS);
+        }
         let left = self.0.as_ref()?.until_secs - now_secs;
         if left <= 0.0 {
             self.0 = None;

@@ -2,7 +2,7 @@
 //! before closing.
 
 use eframe::egui::{
-    Align, Align2, Area, CollapsingHeader, Frame, Id, Label, Layout, Margin, Modal, Order, Rect, RichText, ScrollArea, Ui, UiBuilder, vec2,
+    Align, Align2, Area, CollapsingHeader, Context, Frame, Id, Label, Layout, Margin, Modal, Order, Rect, RichText, ScrollArea, Ui, UiBuilder, vec2,
 };
 
 use crate::gui::command::Commands;
@@ -70,13 +70,14 @@ pub(crate) fn error_card(ui: &mut Ui, state: &State, commands: &mut Commands, ca
 /// is there.
 pub(crate) fn notice(ui: &mut Ui, state: &State, commands: &mut Commands, canvas: Rect) {
     let Some(notice) = state.notices.shown() else { return };
+    let pointer = ui.ctx().pointer_hover_pos();
     let palette = theme::palette(ui);
     let width = (canvas.width() - 48.0).min(460.0);
     let (at, pivot) = match &state.shared.error {
         None => (canvas.center_bottom() - vec2(0.0, 10.0), Align2::CENTER_BOTTOM),
         Some(_) => (canvas.center_top() + vec2(0.0, 10.0), Align2::CENTER_TOP),
     };
-    Area::new(Id::unique("notice"))
+    let area = Area::new(Id::unique("notice"))
         .order(Order::Middle)
         .interactable(notice.offer.is_some())
         .fixed_pos(at)
@@ -95,6 +96,17 @@ pub(crate) fn notice(ui: &mut Ui, state: &State, commands: &mut Commands, canvas
                 });
             });
         });
+    let is_pointed_at = pointer.is_some_and(|at| area.response.rect.contains(at));
+    ui.ctx().data_mut(|data| data.insert_temp(pointed_at_id(), is_pointed_at));
+}
+
+/// True where the pointer was over the line of the last frame.
+pub(crate) fn is_notice_pointed_at(ctx: &Context) -> bool {
+    ctx.data(|data| data.get_temp(pointed_at_id())).unwrap_or(false)
+}
+
+fn pointed_at_id() -> Id {
+    Id::unique("notice is pointed at")
 }
 
 /// Effect of a drop, shown while files are dragged over the window.

@@ -76,7 +76,7 @@ impl Engine {
     }
 
     pub(crate) fn run(&self, recipe: &Recipe) -> Said {
-        self.run_task(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Off })
+        self.run_task(Task::Generate { recipe: Box::new(recipe.clone()), preview: PreviewOptions::Off, shares_steps: false })
     }
 
     pub(crate) fn run_task(&self, task: Task) -> Said {

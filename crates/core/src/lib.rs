@@ -13,6 +13,7 @@ pub mod canvas;
 pub mod cpu_math;
 pub mod device;
 pub mod format;
+pub mod grid;
 pub mod json;
 pub mod mailbox;
 pub mod module;

@@ -23,6 +23,7 @@ pub mod preloading;
 pub mod queue;
 pub mod results;
 pub mod settings_file;
+pub mod sheet;
 pub mod styles;
 pub mod terminal;
 mod termination;

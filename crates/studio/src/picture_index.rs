@@ -16,13 +16,26 @@ pub struct PictureIndex {
     warning: Option<String>,
     /// The job that a batch number was given to last.
     last_batch: Option<(JobId, i64)>,
+    /// The number of a group of jobs, whose pictures have it.
+    group: Option<i64>,
 }
 
 impl PictureIndex {
     /// The index of the person with these folders; without any, nothing is added.
     #[must_use]
     pub const fn new(paths: Option<Paths>) -> Self {
-        Self { paths, database: None, warning: None, last_batch: None }
+        Self { paths, database: None, warning: None, last_batch: None, group: None }
+    }
+
+    /// Makes the pictures that are added from now on one group, whatever job they are of.
+    pub fn begin_group(&mut self) {
+        self.group = Some(now_ms());
+    }
+
+    /// The number of that group.
+    #[must_use]
+    pub const fn group(&self) -> Option<i64> {
+        self.group
     }
 
     /// Number for the pictures of a job: the time at which its first one is kept, so that no two

@@ -53,7 +53,7 @@ impl Destination {
     /// If the file cannot be written.
     pub fn keep(&self, picture: &Picture, job: JobId, index: &mut PictureIndex) -> Result<KeptPicture, PictureError> {
         let path = self.write(picture)?;
-        let batch = self.is_batch().then(|| index.batch_of(job));
+        let batch = index.group().or_else(|| self.is_batch().then(|| index.batch_of(job)));
         let warning = index.add(&path, None, self.parent(), batch).err();
         Ok(KeptPicture { path, warning })
     }

@@ -88,7 +88,7 @@ impl Trials {
         // of tokens is that of the person's words.
         let prompt = format!("{} {}", self.pictures, self.recipe.prompt);
         let recipe = Recipe { prompt, placement: trial.placement.clone(), ..self.recipe.clone() };
-        Some(Task::Generate { recipe: Box::new(recipe), preview: PreviewOptions::Off })
+        Some(Task::Generate { recipe: Box::new(recipe), preview: PreviewOptions::Off, shares_steps: false })
     }
 
     /// The task was submitted under this number; `None`: it was refused, and everything that is

@@ -11,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 mod area;
 mod gallery;
+mod grid;
 mod guidance;
 mod hires;
 mod library;
@@ -21,6 +22,7 @@ mod steps;
 pub(super) use area::AreaFlags;
 pub use gallery::GalleryFlags;
 pub(super) use gallery::{Format, GalleryCommand, Verdict};
+pub use grid::GridFlags;
 pub(super) use guidance::{FamilyFlags, GuidanceFlags};
 pub(super) use hires::HiresFlags;
 pub use library::ModelsFlags;
@@ -91,6 +93,10 @@ pub enum Command {
     /// settings.
     #[command(args_override_self = true)]
     Generate(Box<GenerateFlags>),
+    /// Compare settings: a sheet of pictures that differ along one to three axes. What it will take
+    /// is said before it begins.
+    #[command(args_override_self = true)]
+    Grid(Box<GridFlags>),
     /// Upscale a picture with an ESRGAN model.
     #[command(args_override_self = true)]
     Upscale(Box<UpscaleFlags>),
@@ -129,6 +135,7 @@ impl Command {
         match self {
             Self::Generate(flags) => flags.paths.null && !flags.report.json,
             Self::Upscale(flags) => flags.paths.null && !flags.report.json,
+            Self::Grid(flags) => flags.paths.null && !flags.report.json,
             Self::Queue(flags) => flags.command.paths().null && !flags.json,
             Self::Gallery(flags) => flags.command.paths().null && !flags.json,
             Self::Plan(_) | Self::Inspect(_) | Self::Models(_) | Self::Devices(_) | Self::Doctor(_) | Self::ServeDevice(_) => false,

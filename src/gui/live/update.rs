@@ -130,7 +130,7 @@ fn begin(state: &mut State, source: Source, canvas: &canvas::State, create: &cre
         None => (source.recipe, None),
     };
     let preview = create.preview_options(context.shared);
-    match context.engine.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview }) {
+    match context.engine.submit(Task::Generate { recipe: Box::new(recipe.clone()), preview, shares_steps: false }) {
         Ok(job) => {
             state.shown_job = Some(job);
             let is_awaited = !context.shared.jobs.is_empty();

@@ -578,7 +578,7 @@ fn what_was_measured_stands_beside_what_was_predicted_and_what_stays_is_not_coun
     };
     let peaks = vec![peak(placement::Phase::Load, 102), peak(placement::Phase::Denoise, 109), peak(placement::Phase::Decode, 108)];
     let copies = vec![Copies { module: Module::Diffusion, bytes: 3 * GIB, count: 24, waited_secs: 0.4, hidden_secs: 2.0 }];
-    studio.port.send(Event::Measured { job, peaks, copies });
+    studio.port.send(Event::Measured { job, peaks, copies, evaluations: 0 });
     studio.done(job);
     assert!(studio.sees("Weights of the diffusion module: 3.0 GiB in 24 copies, 0.4 s waited, 2 s copied beside computing."));
     assert!(studio.sees("GPU0 denoise: 10.9 GiB, measured 10.9 GiB"));

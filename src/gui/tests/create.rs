@@ -120,7 +120,7 @@ fn at_the_first_start_the_built_in_model_is_chosen_by_its_name_and_paints_at_onc
     studio.until("the examples", |app| !app.state.create.examples.is_empty());
     studio.click(example);
     assert_eq!(studio.app().state.shared.next.recipe.prompt, example);
-    let Some(Request::Job { task: Task::Generate { recipe, preview }, .. }) = studio.next_run() else { panic!("another request") };
+    let Some(Request::Job { task: Task::Generate { recipe, preview, .. }, .. }) = studio.next_run() else { panic!("another request") };
     assert_eq!((recipe.prompt.as_str(), recipe.steps, recipe.guidance, recipe.width, recipe.height), (example, 6, 1.0, 128, 96));
     assert_eq!((&recipe.files, preview), (builtin.files(), PreviewOptions::Adaptive));
     assert_eq!((recipe.seed, recipe.batch_count), (12, 1), "the picture that was shown");

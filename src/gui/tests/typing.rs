@@ -47,6 +47,7 @@ fn looking() -> Studio {
     let mut studio = Studio::open(Recipe { prompt: String::new(), ..ready() });
     studio.app_mut().state.shared.next.recipe.prompt = "a lake".into();
     studio.make(7);
+    studio.until("the end", |app| app.state.shared.queue.rows.iter().all(|row| row.job.state.is_ended()));
     studio.leave_field();
     studio
 }
@@ -108,11 +109,11 @@ fn an_enlargement_can_be_taken_back_at_once_and_what_is_kept_is_seen() {
     studio.press(Modifiers::NONE, Key::U);
     let offer = studio.app().state.notices.shown().and_then(|it| it.offer);
     assert_eq!(offer, Some(Offer::CancelNewestJob));
-    studio.until("the job", |app| app.state.shared.queue.newest().is_some());
-    let (job, ..) = studio.next_job();
+    // An offer that is pointed at stays.
     let found = studio.harness.query_all_by_role_and_label(Role::Button, "Cancel").last().unwrap().rect().center();
     studio.harness.hover_at(found);
-    studio.harness.run_ok();
+    studio.until("the job", |app| app.state.shared.queue.newest().is_some());
+    let (job, ..) = studio.next_job();
     studio.harness.query_all_by_role_and_label(Role::Button, "Cancel").last().unwrap().click();
     studio.harness.run_ok();
     studio.until("the stop", |app| {

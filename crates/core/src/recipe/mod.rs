@@ -51,7 +51,7 @@ pub use recall::RecallPart;
 pub use sampling::{CacheMode, PredictionType, Rng, SHARE, Sampler, Scheduler, UnknownName, VaeFormat};
 pub use seed_blend::{SeedBlend, kept_seed, seed_after};
 pub use setting::{Reader, Setting};
-pub use settings::{Affects, PartialRecipe, ROWS, Recipe, Row, Rows, Stored, changed_settings};
+pub use settings::{Affects, PartialRecipe, ROWS, Recipe, Row, Rows, SETTING_NAMES, Stored, changed_settings};
 pub use skip_layers::SkipLayers;
 pub use step_cache::StepCache;
 pub use step_share::StepShare;

@@ -105,6 +105,25 @@ macro_rules! settings {
                 Self { $($field: if [$(Affects::$affects),*].contains(&effect) { self.$field.clone() } else { $usual },)* }
             }
 
+            /// Takes one setting over from another recipe, by its key in files; false where none is
+            /// called so.
+            pub fn take_setting(&mut self, key: &str, from: &Self) -> bool {
+                match key {
+                    $(stringify!($field) => self.$field.clone_from(&from.$field),)*
+                    _ => return false,
+                }
+                true
+            }
+
+            /// A setting as files have it, by its key; `None` where none is called so.
+            #[must_use]
+            pub fn setting_value(&self, key: &str) -> Option<Value> {
+                match key {
+                    $(stringify!($field) => serde_json::to_value(&self.$field).ok(),)*
+                    _ => None,
+                }
+            }
+
             /// Takes these parts over from another recipe.
             pub fn take_parts(&mut self, from: &Self, parts: &[Part]) {
                 $(if parts.contains(&Part::$part) {
@@ -124,6 +143,9 @@ macro_rules! settings {
         pub const ROWS: Rows = Rows {
             $($field: Row { limits: limits!($($limits)?), help: concat!($($help),+) },)*
         };
+
+        /// Key and name of each setting, in the order of the rows.
+        pub const SETTING_NAMES: &[(&str, &str)] = &[$((stringify!($field), $name)),*];
 
         /// Names of the settings in which the recipes differ, in the order of the rows.
         #[must_use]

@@ -191,6 +191,7 @@ impl Context {
 
     /// Generates one image. `preview` asks for no more than the model's files can decode. Waits for
     /// other calls of the context and of those that share its modules, unless it is cancelled.
+    #[cfg(test)]
     pub(crate) fn generate(
         &self,
         params: &GenerateParams<'_>,

@@ -62,7 +62,6 @@ impl StepRecords {
     }
 
     /// Evaluations of the sampler that the image computed; the others were replayed.
-    #[cfg(test)]
     pub(crate) fn computed(&self) -> u64 {
         self.counts().computed
     }

@@ -16,7 +16,7 @@ use atelier_core::recipe::{PictureInfo, Recipe, Rgb8};
 const LONG: Duration = Duration::from_mins(1);
 
 fn task() -> Task {
-    Task::Generate { recipe: Box::new(Recipe::default()), preview: PreviewOptions::Off }
+    Task::Generate { recipe: Box::new(Recipe::default()), preview: PreviewOptions::Off, shares_steps: false }
 }
 
 fn preview(job: JobId, step: u32) -> Event {

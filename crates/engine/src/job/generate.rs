@@ -50,6 +50,8 @@ pub(super) struct Generator<'a> {
     pub(super) plan: &'a GenerationPlan,
     pub(super) preview: PreviewOptions,
     pub(super) shard: &'a BatchShard,
+    /// Steps that are kept of a picture that began in the same way are not computed again.
+    pub(super) shares_steps: bool,
     pub(super) monitor: &'a JobMonitor,
     /// The monitor's, or those that decorate it.
     pub(super) callbacks: &'a dyn JobCallbacks,
@@ -320,12 +322,14 @@ impl<'a> Generator<'a> {
     /// An image that may begin with steps of an earlier one, or be a draft. Its steps are kept for
     /// branches of it.
     fn image_of_steps(&self, session: &mut Session<'a>, input: &ImageInput<'_>) -> Result<Image, JobError> {
-        let first = self.first_steps(session, input)?;
-        let steps = StepsParams { shows_last_step: true, ..first.params(input.recipe.last_step, MAX_BYTES_OF_PICTURE) };
-        let (image, records) = self.call(session, input, Some(&steps))?;
-        if let Some(records) = records {
-            self.engine.cache.steps().insert(self.steps_key(input), &Arc::new(records));
+        let mut first = self.first_steps(session, input)?;
+        // A step cache goes by the steps before.
+        if self.shares_steps && input.recipe.earlier_steps.is_empty() && input.recipe.step_cache.is_none() {
+            first.replay = self.engine.cache.steps().get_same(&self.steps_key(input), &self.shard.computes_by());
         }
+        let steps = StepsParams { shows_last_step: true, ..first.params(input.recipe.last_step, MAX_BYTES_OF_PICTURE) };
+        let (image, records) = self.call(session, input, &steps)?;
+        self.engine.cache.steps().insert(self.steps_key(input), self.shard.computes_by(), &Arc::new(records));
         image.ok_or_else(|| JobError::new("The engine generated no picture.", "Generate again."))
     }
 
@@ -362,9 +366,9 @@ impl<'a> Generator<'a> {
         let first = self.first_steps(session, input)?;
         // However large: without them there is no branch.
         let steps = first.params(Some(until), u64::MAX);
-        let (_, records) = self.call(session, input, Some(&steps))?;
-        let records = Arc::new(records.ok_or_else(|| JobError::new("The engine kept no steps.", "Generate again."))?);
-        self.engine.cache.steps().insert(key, &records);
+        let (_, records) = self.call(session, input, &steps)?;
+        let records = Arc::new(records);
+        self.engine.cache.steps().insert(key, self.shard.computes_by(), &records);
         Ok(records)
     }
 
@@ -412,7 +416,8 @@ impl<'a> Generator<'a> {
 
     /// An image of the context.
     fn image(&self, session: &mut Session<'a>, input: &ImageInput<'_>) -> Result<Image, JobError> {
-        let (image, _) = self.call(session, input, None)?;
+        let first = FirstSteps::default();
+        let (image, _) = self.call(session, input, &first.params(None, 0))?;
         image.ok_or_else(|| JobError::new("The engine generated no picture.", "Generate again."))
     }
 
@@ -423,8 +428,8 @@ impl<'a> Generator<'a> {
         &self,
         session: &mut Session<'a>,
         input: &ImageInput<'_>,
-        steps: Option<&StepsParams<'_>>,
-    ) -> Result<(Option<Image>, Option<StepRecords>), JobError> {
+        steps: &StepsParams<'_>,
+    ) -> Result<(Option<Image>, StepRecords), JobError> {
         let Self { plan, preview, monitor, callbacks, .. } = *self;
         let lora_key = lora_key(&input.recipe.loras);
         loop {
@@ -446,17 +451,12 @@ impl<'a> Generator<'a> {
                 adapters: &plan.adapters,
                 embeddings: &plan.embeddings,
             };
-            let result = match steps {
-                Some(steps) => {
-                    let with_steps = leased.context().generate_with_steps(&params, steps, preview, callbacks);
-                    with_steps.map(|(pixels, records)| (pixels, Some(records)))
-                }
-                None => leased.context().generate(&params, preview, callbacks).map(|pixels| (Some(pixels), None)),
-            };
+            let result = leased.context().generate_with_steps(&params, steps, preview, callbacks);
             monitor.add_peaks(ffi::last_peaks());
             monitor.add_copies(&ffi::last_copies());
             let error = match result {
                 Ok((pixels, records)) => {
+                    monitor.add_evaluations(records.computed());
                     session.leased = Some(leased);
                     let has_missing_numbers = ffi::last_missing_numbers() > 0;
                     let image = pixels.map(|pixels| Image { is_flat: is_flat(&pixels), pixels, has_missing_numbers });

@@ -67,7 +67,7 @@ pub(crate) fn run(
             };
             upscale(engine, job, &params, placement, &monitor)
         }
-        Task::Generate { recipe, preview } => generate(engine, job, recipe, placement, *preview, &monitor),
+        Task::Generate { recipe, preview, shares_steps } => generate(engine, job, recipe, placement, (*preview, *shares_steps), &monitor),
         Task::Upscale { image, model, allow_pickle, placement: _, threads } => {
             let (model, allow_pickle, threads) = (Some(model.as_path()), *allow_pickle, *threads);
             let params = UpscaleParams { image, model, allow_pickle, threads, scale: None, seed: 0, notes: Vec::new() };
@@ -96,7 +96,7 @@ pub(crate) fn run(
         engine.history.record(recipe, &peaks, &devices, &overhead);
     }
     if !peaks.is_empty() {
-        monitor.send(Event::Measured { job, peaks, copies: monitor.copies() });
+        monitor.send(Event::Measured { job, peaks, copies: monitor.copies(), evaluations: monitor.evaluations() });
     }
     end
 }
@@ -107,7 +107,7 @@ fn generate(
     job: JobId,
     recipe: &Recipe,
     placement: Result<ResolvedPlacement, PlacementError>,
-    preview: PreviewOptions,
+    (preview, shares_steps): (PreviewOptions, bool),
     monitor: &JobMonitor,
 ) -> Result<End, JobError> {
     let mut plan = prepare(engine, recipe, placement)?;
@@ -119,7 +119,7 @@ fn generate(
     }
     monitor.send(Event::Begin { job, begin: plan.begin.clone() });
     monitor.send(Event::Devices(plan.devices.clone()));
-    let JobOutput { pictures, notes } = pictures(engine, job, &plan, preview, monitor)?;
+    let JobOutput { pictures, notes } = pictures(engine, job, &plan, (preview, shares_steps), monitor)?;
     let timings = monitor.timings();
     correct_times(engine, recipe, &plan, &timings, monitor.cancel());
     Ok(End::Done { pictures, timings, notes })
@@ -129,12 +129,12 @@ fn pictures(
     engine: &EngineState,
     job: JobId,
     plan: &GenerationPlan,
-    preview: PreviewOptions,
+    (preview, shares_steps): (PreviewOptions, bool),
     monitor: &JobMonitor,
 ) -> Result<JobOutput, JobError> {
     let Some(shard) = plan.shards.first() else { unreachable!("there is one context at least") };
     let preview = preview.supported(plan.recipe.files.get(FileRole::Taesd).is_some());
-    let generator = Generator { engine, job, plan, preview, shard, monitor, callbacks: monitor };
+    let generator = Generator { engine, job, plan, preview, shard, shares_steps, monitor, callbacks: monitor };
     if plan.shards.len() > 1 {
         return batch::generate(&generator);
     }

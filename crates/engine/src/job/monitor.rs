@@ -53,6 +53,8 @@ struct State {
     /// Peak bytes of each device in each phase.
     peaks: BTreeMap<(String, placement::Phase), u64>,
     copies: BTreeMap<Module, Copies>,
+    /// Of the diffusion module.
+    evaluations: u64,
     prediction: Option<Prediction>,
     /// Bytes of other models on each device when the job began.
     others: BTreeMap<String, u64>,
@@ -84,6 +86,7 @@ impl JobMonitor {
             log: VecDeque::new(),
             peaks: BTreeMap::new(),
             copies: BTreeMap::new(),
+            evaluations: 0,
             prediction: None,
             others: BTreeMap::new(),
         };
@@ -104,6 +107,7 @@ impl JobMonitor {
             *peak = (*bytes).max(*peak);
         }
         state.add_copies(&shard.copies.values().copied().collect::<Vec<_>>());
+        state.evaluations += shard.evaluations;
         state.log.extend(shard.log.iter().cloned());
         for (device, bytes) in &shard.others {
             // To one shard the other's model is another model; to the job it is its own.
@@ -168,6 +172,15 @@ impl JobMonitor {
             let peak = all.entry((device, placement::Phase::from(phase))).or_default();
             *peak = bytes.max(*peak);
         }
+    }
+
+    /// Adds evaluations of the diffusion module that were computed.
+    pub(super) fn add_evaluations(&self, count: u64) {
+        self.lock().evaluations += count;
+    }
+
+    pub(super) fn evaluations(&self) -> u64 {
+        self.lock().evaluations
     }
 
     /// Adds what one image copied.

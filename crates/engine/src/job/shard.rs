@@ -62,6 +62,12 @@ impl BatchShard {
         Some(cpu_math()).filter(|&math| self.runs_on().contains("CPU") && math != CpuMath::Exact)
     }
 
+    /// Devices and arithmetic of its modules, as a text: equal ones make equal bytes.
+    pub(super) fn computes_by(&self) -> String {
+        let modules = Module::ALL.map(|module| format!("{module:?} {}", self.placement.assignment(module).runs_on));
+        format!("{} {:?}", modules.join(", "), self.cpu_math())
+    }
+
     /// Looks up the bytes that a job like this one took.
     pub(super) fn recall(&mut self, engine: &EngineState, recipe: &Recipe) {
         self.measured = engine.history.measured_bytes(&Recipe { placement: self.text.clone(), ..recipe.clone() });

@@ -82,6 +82,10 @@ pub enum Event {
         /// By module, for all pictures of the job together; without modules of which nothing was
         /// copied.
         copies: Vec<Copies>,
+        /// Evaluations of the diffusion module that samplers asked for and that were computed; of
+        /// kept steps none is.
+        #[serde(default)]
+        evaluations: u64,
     },
     /// A job waits for memory that models of other jobs use.
     Waiting {

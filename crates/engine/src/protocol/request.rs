@@ -89,6 +89,10 @@ pub enum Task {
         recipe: Box<Recipe>,
         /// Previews while a picture forms.
         preview: PreviewOptions,
+        /// Steps that a picture before had in common with this one are taken from there where they
+        /// are kept: the bytes are the same, and the time is not that of a whole picture.
+        #[serde(default)]
+        shares_steps: bool,
     },
     /// Upscale a picture with an ESRGAN model.
     Upscale {

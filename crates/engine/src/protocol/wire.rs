@@ -152,7 +152,7 @@ impl Message for Request {
             Self::Job { job: _, task: Task::Upscale { image, model: _, allow_pickle: _, placement: _, threads: _ } } => {
                 visit_source(image, visit);
             }
-            Self::Job { job: _, task: Task::Generate { recipe, preview: _ } }
+            Self::Job { job: _, task: Task::Generate { recipe, preview: _, shares_steps: _ } }
             | Self::Query(Query::Estimate(recipe))
             | Self::Control(Control::Preload(Some(recipe))) => visit_recipe(recipe, visit),
             Self::Query(Query::Devices)

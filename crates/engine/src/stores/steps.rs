@@ -106,6 +106,8 @@ pub(crate) struct StepStore<T = StepRecords> {
 
 struct PictureSteps<T> {
     key: StepsKey,
+    /// Who computed them; equal texts have equal bytes.
+    computed_by: String,
     /// The number of whole steps.
     steps: u32,
     bytes: u64,
@@ -119,9 +121,10 @@ impl<T> Default for StepStore<T> {
 }
 
 impl StepStore {
-    /// Keeps the records of a picture.
-    pub(crate) fn insert(&self, key: StepsKey, records: &Arc<StepRecords>) {
-        self.insert_sized(PictureSteps { key, steps: records.steps(), bytes: records.bytes(), records: Arc::clone(records) });
+    /// Keeps the records of a picture, which these devices computed.
+    pub(crate) fn insert(&self, key: StepsKey, computed_by: String, records: &Arc<StepRecords>) {
+        let (steps, bytes) = (records.steps(), records.bytes());
+        self.insert_sized(PictureSteps { key, computed_by, steps, bytes, records: Arc::clone(records) });
     }
 }
 
@@ -134,6 +137,12 @@ impl<T> StepStore<T> {
         let records = Arc::clone(&picture.records);
         pictures.push_back(picture);
         Some(records)
+    }
+
+    /// Records of a picture that were computed so, and the number of their steps.
+    pub(crate) fn get_same(&self, key: &StepsKey, computed_by: &str) -> Option<(Arc<T>, u32)> {
+        let steps = self.pictures.lock().iter().find(|it| it.key == *key && it.computed_by == computed_by)?.steps;
+        self.get(key, steps).map(|records| (records, steps))
     }
 
     /// Keeps a picture in the place of one of the same key with fewer steps.
@@ -166,7 +175,7 @@ mod tests {
         StepsInput { size: (512, 512), init: None, mask: None, area: None, references: &[], control: None, person: &[] };
 
     fn picture(number: u8, steps: u32, bytes: u64) -> PictureSteps<u8> {
-        PictureSteps { key: StepsKey::of_number(number), steps, bytes, records: Arc::new(number) }
+        PictureSteps { key: StepsKey::of_number(number), computed_by: "CPU".into(), steps, bytes, records: Arc::new(number) }
     }
 
     #[test]
@@ -209,6 +218,16 @@ mod tests {
         store.insert_sized(picture(2, 2, 1));
         assert!(store.get(&StepsKey::of_number(2), 6).is_some());
         assert_eq!(store.pictures.lock().len(), 1);
+    }
+
+    #[test]
+    fn steps_of_other_arithmetic_are_not_the_same() {
+        let store = StepStore::default();
+        store.insert_sized(picture(1, 3, 1));
+        let key = StepsKey::of_number(1);
+        assert_eq!(store.get_same(&key, "CPU").map(|(_, steps)| steps), Some(3));
+        assert!(store.get_same(&key, "GPU0").is_none() && store.get_same(&StepsKey::of_number(2), "CPU").is_none());
+        assert!(store.get(&key, 3).is_some(), "a branch takes them all the same");
     }
 
     #[test]

@@ -424,7 +424,7 @@ impl Worker {
         *passed = if moved_up { *passed + 1 } else { 0 };
         let (events, active) = (&self.events, &mut self.active);
         let mut engine_job = None;
-        let submitted = self.engine.submit_announced(Task::Generate { recipe: Box::new(recipe), preview }, |number| {
+        let submitted = self.engine.submit_announced(Task::Generate { recipe: Box::new(recipe), preview, shares_steps: false }, |number| {
             engine_job = Some(number);
             active.insert(number, ActiveJob::new(id, pictures));
             events.send(QueueEvent::Submitted { engine_job: number, job: id, recipe: Box::new(wanted) });

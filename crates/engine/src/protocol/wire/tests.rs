@@ -160,7 +160,7 @@ fn tasks() -> Vec<Task> {
     assert_every_variant!(previews, Off, Projection { .. }, TinyAutoencoder { .. }, Adaptive);
     let sources = [ImageSource::File("in.png".into()), ImageSource::Pixels(image(5, 4))];
     assert_every_variant!(sources, ImageSource::File(_), ImageSource::Pixels(_));
-    let generate = previews.map(|preview| Task::Generate { recipe: Box::new(recipe()), preview });
+    let generate = previews.map(|preview| Task::Generate { recipe: Box::new(recipe()), preview, shares_steps: false });
     let upscale =
         sources.map(|image| Task::Upscale { image, model: "esrgan.pth".into(), allow_pickle: true, placement: placement(), threads: None });
     let tasks: Vec<Task> = generate.into_iter().chain(upscale).collect();
@@ -406,6 +406,7 @@ fn events() -> Vec<Event> {
             job,
             peaks: peaks.into(),
             copies: vec![Copies { module: Module::T5, bytes: 1, count: 2, waited_secs: 0.5, hidden_secs: 0.25 }],
+            evaluations: 40,
         },
         Event::Waiting { job, behind: vec!["another".into()] },
         Event::Residency(residency()),

@@ -1,0 +1,233 @@
+//! An axis: what differs from column to column, row to row or page to page.
+
+use std::path::{Path, PathBuf};
+
+use super::GridError;
+use super::setting::SettingName;
+use super::values::{Ranges, values};
+use crate::recipe::{Lora, Part, Recipe};
+
+/// Finds files by the names that people type.
+pub trait AxisFiles {
+    /// A recipe with a model of this name or path, and what belongs to it.
+    ///
+    /// # Errors
+    /// A clause with the next step.
+    fn model(&self, name: &str) -> Result<Recipe, String>;
+
+    /// The file of a LoRA of this name or path.
+    ///
+    /// # Errors
+    /// A clause with the next step.
+    fn lora(&self, name: &str) -> Result<PathBuf, String>;
+}
+
+/// What differs, and its values.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Axis {
+    /// Its name, as it is shown.
+    pub name: String,
+    /// Its values, in order.
+    pub values: Vec<AxisValue>,
+}
+
+/// A value of an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AxisValue {
+    /// As it is shown.
+    pub label: String,
+    change: AxisChange,
+}
+
+/// What a value makes of a recipe.
+#[derive(Clone, Debug, PartialEq)]
+enum AxisChange {
+    /// A setting, or a part of one, has the value that this text means.
+    Setting { setting: SettingName, text: String },
+    /// A part of the settings has the values of this recipe.
+    Part { part: Part, from: Box<Recipe> },
+    /// A LoRA is used, with the strength that it has or 1; `None`: no other one.
+    Lora(Option<PathBuf>),
+    /// A LoRA has this strength.
+    LoraStrength { path: PathBuf, strength: f32 },
+    /// Words stand in the place of others, in the prompt and the negative prompt.
+    Words { from: String, to: String },
+}
+
+impl Axis {
+    /// Reads an axis: `steps=4,8,16`, `cfg=1..7/4`, `sampler=euler,heun`, `size=512x512,768x512`,
+    /// `model=a,b`, `lora=ink,none`, `lora:ink=0.5,1`, `words=lake,hill` (those that come first are
+    /// replaced), or `{day|night}`, a choice that the prompt has.
+    ///
+    /// # Errors
+    /// What is not understood, or is not there.
+    pub fn read(text: &str, base: &Recipe, files: &dyn AxisFiles) -> Result<Self, GridError> {
+        let trimmed = text.trim();
+        if let Some(choice) = trimmed.strip_prefix('{').and_then(|text| text.strip_suffix('}')) {
+            return choice_axis(trimmed, choice, base);
+        }
+        let Some((name, list)) = trimmed.split_once('=') else {
+            return Err(GridError::new(format!("\"{text}\" is no axis; write a name, an equals sign and values, as in steps=4,8,16")));
+        };
+        let (name, list) = (name.trim(), list.trim());
+        match name.to_lowercase().as_str() {
+            "words" | "prompt_words" | "replace" => words_axis(list, base),
+            "size" => size_axis(list),
+            "model" | "checkpoint" => {
+                let from = |name: &str| files.model(name).map(|recipe| AxisChange::Part { part: Part::Model, from: Box::new(recipe) });
+                file_axis("model", list, from)
+            }
+            "lora" => {
+                let from = |name: &str| match name.to_lowercase().as_str() {
+                    "none" => Ok(AxisChange::Lora(None)),
+                    _ => files.lora(name).map(|path| AxisChange::Lora(Some(path))),
+                };
+                file_axis("LoRA", list, from)
+            }
+            _ => match name.split_once(':').filter(|(kind, _)| kind.eq_ignore_ascii_case("lora")) {
+                Some((_, lora)) => strength_axis(lora.trim(), list, base, files),
+                None => setting_axis(name, list, base),
+            },
+        }
+    }
+
+    /// True where both change the same thing.
+    #[must_use]
+    pub fn changes_like(&self, other: &Self) -> bool {
+        match (self.words(), other.words()) {
+            (Some(own), Some(others)) => own == others,
+            _ => self.name.eq_ignore_ascii_case(&other.name),
+        }
+    }
+
+    /// The words that are replaced.
+    fn words(&self) -> Option<&str> {
+        match &self.values.first()?.change {
+            AxisChange::Words { from, .. } => Some(from),
+            _ => None,
+        }
+    }
+}
+
+impl AxisValue {
+    /// Gives a recipe this value.
+    pub fn apply(&self, recipe: &mut Recipe) {
+        match &self.change {
+            AxisChange::Setting { setting, text } => {
+                // It was read once; another axis may have changed another part of the same setting.
+                if let Ok(from) = setting.recipe_with(recipe, text) {
+                    recipe.take_setting(setting.key, &from);
+                }
+            }
+            AxisChange::Part { part, from } => recipe.take_parts(from, &[*part]),
+            AxisChange::Lora(None) => {}
+            AxisChange::Lora(Some(path)) => {
+                if !recipe.loras.iter().any(|lora| lora.path == *path) {
+                    recipe.loras.push(Lora { path: path.clone(), strength: 1.0 });
+                }
+            }
+            AxisChange::LoraStrength { path, strength } => match recipe.loras.iter_mut().find(|lora| lora.path == *path) {
+                Some(lora) => lora.strength = *strength,
+                None => recipe.loras.push(Lora { path: path.clone(), strength: *strength }),
+            },
+            AxisChange::Words { from, to } => {
+                for text in [&mut recipe.prompt, &mut recipe.negative_prompt] {
+                    *text = text.replace(from.as_str(), to);
+                }
+            }
+        }
+    }
+}
+
+fn setting_axis(name: &str, list: &str, base: &Recipe) -> Result<Axis, GridError> {
+    let Some(setting) = SettingName::find(name) else {
+        let names = super::axis_names();
+        let closest = names.iter().find(|it| it.starts_with(&name.to_lowercase()) || name.to_lowercase().starts_with(**it));
+        let advice = closest.map_or_else(|| "use the name of a setting, such as steps".to_owned(), |name| format!("did you mean {name}?"));
+        return Err(GridError::new(format!("no setting is called \"{name}\"; {advice}")));
+    };
+    let has_words = matches!(setting.key, "prompt" | "negative_prompt" | "sampler_arguments");
+    let read = |label: String| {
+        setting.recipe_with(base, &label)?;
+        Ok(AxisValue { change: AxisChange::Setting { setting: setting.clone(), text: label.clone() }, label })
+    };
+    let ranges = match (has_words, setting.takes_fractions(base)) {
+        (true, _) => Ranges::Never,
+        (false, true) => Ranges::Real,
+        (false, false) => Ranges::Whole,
+    };
+    let values = values(list, ranges)?.into_iter().map(read).collect::<Result<_, GridError>>()?;
+    Ok(Axis { name: setting.label.clone(), values })
+}
+
+fn size_axis(list: &str) -> Result<Axis, GridError> {
+    let read = |label: String| {
+        let sides = label.to_lowercase().replace('×', "x");
+        let size = sides.split_once('x').and_then(|(width, height)| Some((width.trim().parse().ok()?, height.trim().parse().ok()?)));
+        let wrong = || GridError::new(format!("\"{label}\" is no size; write width and height, as in 768x512"));
+        let (width, height) = size.ok_or_else(wrong)?;
+        let from = Recipe { width, height, ..Recipe::default() };
+        if !from.clone().clamp().is_empty() {
+            return Err(wrong());
+        }
+        Ok(AxisValue { label: format!("{width} x {height}"), change: AxisChange::Part { part: Part::Size, from: Box::new(from) } })
+    };
+    Ok(Axis { name: "size".to_owned(), values: values(list, Ranges::Never)?.into_iter().map(read).collect::<Result<_, GridError>>()? })
+}
+
+fn file_axis(name: &str, list: &str, change: impl Fn(&str) -> Result<AxisChange, String>) -> Result<Axis, GridError> {
+    let read = |text: String| {
+        let change = change(&text).map_err(GridError)?;
+        Ok(AxisValue { label: stem(&text), change })
+    };
+    Ok(Axis { name: name.to_owned(), values: values(list, Ranges::Never)?.into_iter().map(read).collect::<Result<_, GridError>>()? })
+}
+
+/// A file's name without folders and extension; a name stays as it is.
+fn stem(text: &str) -> String {
+    let path = Path::new(text);
+    let is_file = path.extension().is_some_and(|it| matches!(it.to_str(), Some("safetensors" | "gguf" | "ckpt" | "pt" | "sft")));
+    let name = if is_file { path.file_stem() } else { path.file_name() };
+    name.map_or_else(|| text.to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+fn strength_axis(lora: &str, list: &str, base: &Recipe, files: &dyn AxisFiles) -> Result<Axis, GridError> {
+    let own = base.loras.iter().find(|own| own.path.file_stem().is_some_and(|name| name.eq_ignore_ascii_case(lora)));
+    let path = own.map_or_else(|| files.lora(lora).map_err(GridError), |own| Ok(own.path.clone()))?;
+    let read = |label: String| {
+        let strength = label.parse::<f32>().ok().filter(|strength| Lora::STRENGTHS.contains(strength));
+        let (least, most) = (Lora::STRENGTHS.start(), Lora::STRENGTHS.end());
+        let strength = strength.ok_or_else(|| GridError::new(format!("\"{label}\" is no strength; use {least} to {most}")))?;
+        Ok(AxisValue { label, change: AxisChange::LoraStrength { path: path.clone(), strength } })
+    };
+    let values = values(list, Ranges::Real)?.into_iter().map(read).collect::<Result<_, GridError>>()?;
+    Ok(Axis { name: stem(lora), values })
+}
+
+/// Words that the prompt has, and others in their place.
+fn words_axis(list: &str, base: &Recipe) -> Result<Axis, GridError> {
+    let words = values(list, Ranges::Never)?;
+    let from = words.first().cloned().unwrap_or_default();
+    check_words(&from, base)?;
+    let value = |to: String| AxisValue { label: to.clone(), change: AxisChange::Words { from: from.clone(), to } };
+    Ok(Axis { name: "words".to_owned(), values: words.into_iter().map(value).collect() })
+}
+
+/// A choice that stands in the prompt.
+fn choice_axis(whole: &str, choice: &str, base: &Recipe) -> Result<Axis, GridError> {
+    check_words(whole, base)?;
+    let value = |to: &str| AxisValue {
+        label: if to.trim().is_empty() { "none".to_owned() } else { to.trim().to_owned() },
+        change: AxisChange::Words { from: whole.to_owned(), to: to.trim().to_owned() },
+    };
+    let values: Vec<_> = choice.split('|').map(value).collect();
+    if values.len() < 2 {
+        return Err(GridError::new("a choice needs two words at least; write {day|night} in the prompt"));
+    }
+    Ok(Axis { name: "words".to_owned(), values })
+}
+
+fn check_words(from: &str, base: &Recipe) -> Result<(), GridError> {
+    let is_there = [&base.prompt, &base.negative_prompt].iter().any(|text| text.contains(from));
+    if is_there { Ok(()) } else { Err(GridError::new(format!("\"{from}\" is not in the prompt; begin with words that are"))) }
+}

@@ -1,0 +1,92 @@
+//! What a sheet will cost.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use super::order::{evaluations, sharings, steps};
+use super::{Cell, Grid};
+use crate::format::seconds;
+use crate::recipe::Recipe;
+
+/// Predicted seconds of a picture, as if it were made alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CellTime {
+    /// Opening its model.
+    pub load_secs: f64,
+    /// Encoding its texts.
+    pub encode_secs: f64,
+    /// All of its steps.
+    pub denoise_secs: f64,
+    /// Everything else.
+    pub other_secs: f64,
+}
+
+/// What a sheet will cost.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Forecast {
+    /// Number of pictures.
+    pub pictures: usize,
+    /// Times that a model is opened, where none is open yet.
+    pub loads: usize,
+    /// Texts that are encoded, where none is known yet.
+    pub encodings: usize,
+    /// Evaluations of the diffusion module that are computed.
+    pub evaluations: u64,
+    /// Those that are taken from cells before.
+    pub kept_evaluations: u64,
+    /// Seconds; `None` where the devices were not measured.
+    pub secs: Option<f64>,
+}
+
+impl Grid {
+    /// What these cells will cost together. `time`: what a picture of a recipe takes alone; `None`
+    /// where that is not known.
+    pub fn forecast(cells: &[Cell], mut time: impl FnMut(&Recipe) -> Option<CellTime>) -> Forecast {
+        let mut forecast = Forecast { secs: Some(0.0), ..Forecast::default() };
+        let sharings = sharings(cells);
+        let (mut models, mut texts, mut kept) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::<usize, u32>::new());
+        for index in Self::order(cells) {
+            let (Some(cell), Some(sharing)) = (cells.get(index), sharings.get(index)) else { continue };
+            let recipe = &cell.recipe;
+            let is_opened = models.insert(sharing.model);
+            let encoded = sharing.texts.iter().filter(|text| texts.insert(**text)).count();
+            let (first, later) = steps(recipe);
+            let known = kept.get(&sharing.steps).copied().unwrap_or(0).min(first);
+            let most = kept.entry(sharing.steps).or_default();
+            *most = first.max(*most);
+            // A draft stops before its last step.
+            let (is_whole, is_known) = (recipe.draft_step().is_none(), known == first);
+            let all = evaluations(recipe, first, is_whole) + evaluations(recipe, later, true);
+            let reused = evaluations(recipe, known, is_whole && is_known);
+            forecast.pictures += 1;
+            forecast.loads += usize::from(is_opened);
+            forecast.encodings += encoded;
+            forecast.evaluations += all - reused;
+            forecast.kept_evaluations += reused;
+            let own = time(recipe).map(|time| {
+                let part = |count: u64, of: u64| if of == 0 { 0.0 } else { count as f64 / of as f64 };
+                let encode = time.encode_secs * part(encoded as u64, sharing.texts.len() as u64);
+                let load = if is_opened { time.load_secs } else { 0.0 };
+                load + encode + time.denoise_secs * part(all - reused, all) + time.other_secs
+            });
+            forecast.secs = forecast.secs.zip(own).map(|(before, own)| before + own);
+        }
+        forecast
+    }
+}
+
+impl fmt::Display for Forecast {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
+        write!(f, "{}", count(self.pictures, "picture", "pictures"))?;
+        if let Some(secs) = self.secs {
+            write!(f, ", {}", seconds(secs))?;
+        }
+        let encodings = count(self.encodings, "text encoding", "text encodings");
+        write!(f, ", {encodings}, {}", count(self.loads, "model load", "model loads"))?;
+        if self.kept_evaluations > 0 {
+            write!(f, ", {} of {} steps are kept", self.kept_evaluations, self.kept_evaluations + self.evaluations)?;
+        }
+        Ok(())
+    }
+}

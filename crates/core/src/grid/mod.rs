@@ -1,0 +1,121 @@
+//! Sheets of pictures that differ along axes ("X/Y/Z"): the recipe of each cell, the order in which
+//! they cost least, and what they will cost.
+//!
+//! Invariants: a cell's recipe is that of the picture made alone; cells that share a model, a text
+//! or steps follow each other; pure, so files are found by the caller ([`AxisFiles`]).
+
+mod axis;
+mod forecast;
+mod order;
+mod setting;
+mod values;
+
+use std::fmt;
+
+use crate::recipe::Recipe;
+
+pub use axis::{Axis, AxisFiles, AxisValue};
+pub use forecast::{CellTime, Forecast};
+pub use setting::axis_names;
+
+/// Axes of a sheet: columns, rows, pages.
+pub const MAX_AXES: usize = 3;
+/// Cells of a sheet: more are seen by nobody.
+pub const MAX_CELLS: usize = 1000;
+
+/// Why there is no sheet, as a clause with the next step after a semicolon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GridError(String);
+
+impl GridError {
+    fn new(clause: impl Into<String>) -> Self {
+        Self(clause.into())
+    }
+}
+
+impl std::error::Error for GridError {}
+
+impl fmt::Display for GridError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A sheet: a recipe, and what differs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    base: Recipe,
+    axes: Vec<Axis>,
+}
+
+/// A picture of a sheet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// Its column, row and page, from 0.
+    pub at: [usize; MAX_AXES],
+    /// Its recipe, of one picture.
+    pub recipe: Recipe,
+}
+
+impl Grid {
+    /// A sheet of one picture a cell. Its seed must be known: cells of different noise compare
+    /// nothing.
+    ///
+    /// # Errors
+    /// No axis, too many, two of the same thing, or too many cells.
+    pub fn new(base: Recipe, axes: Vec<Axis>) -> Result<Self, GridError> {
+        if axes.is_empty() || axes.len() > MAX_AXES {
+            return Err(GridError::new(format!("a sheet has 1 to {MAX_AXES} axes; name at least one")));
+        }
+        for (index, axis) in axes.iter().enumerate() {
+            if axes.iter().take(index).any(|other| other.changes_like(axis)) {
+                return Err(GridError::new(format!("two axes change the {}; leave one out", axis.name)));
+            }
+        }
+        let cells = axes.iter().map(|axis| axis.values.len()).fold(1_usize, usize::saturating_mul);
+        if cells > MAX_CELLS {
+            return Err(GridError::new(format!("a sheet has {MAX_CELLS} cells at most, and this one {cells}; use fewer values")));
+        }
+        Ok(Self { base: Recipe { batch_count: 1, ..base }, axes })
+    }
+
+    /// The axes: columns, rows, pages.
+    #[must_use]
+    pub fn axes(&self) -> &[Axis] {
+        &self.axes
+    }
+
+    /// Number of columns, rows and pages.
+    #[must_use]
+    pub fn size(&self) -> [usize; MAX_AXES] {
+        [0, 1, 2].map(|index| self.axes.get(index).map_or(1, |axis| axis.values.len()))
+    }
+
+    /// Every cell: row by row, page by page.
+    #[must_use]
+    pub fn cells(&self) -> Vec<Cell> {
+        let [columns, rows, pages] = self.size();
+        let places = (0..pages).flat_map(|z| (0..rows).flat_map(move |y| (0..columns).map(move |x| [x, y, z])));
+        places.map(|at| Cell { at, recipe: self.recipe(at) }).collect()
+    }
+
+    fn recipe(&self, at: [usize; MAX_AXES]) -> Recipe {
+        let mut recipe = self.base.clone();
+        for (axis, index) in self.axes.iter().zip(at) {
+            if let Some(value) = axis.values.get(index) {
+                value.apply(&mut recipe);
+            }
+        }
+        recipe
+    }
+
+    /// What a cell differs in, by axis: "steps 8, sampler heun".
+    #[must_use]
+    pub fn caption(&self, at: [usize; MAX_AXES]) -> String {
+        let parts = self.axes.iter().zip(at).filter_map(|(axis, index)| Some(format!("{} {}", axis.name, axis.values.get(index)?.label)));
+        parts.collect::<Vec<_>>().join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests;

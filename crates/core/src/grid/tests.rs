@@ -1,0 +1,207 @@
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::recipe::{Affects, FileRole, Hires, ImageSource, InitImage, Lora, Sampler, Scheduler};
+
+/// Models and LoRAs whose names begin with a small letter.
+struct Known;
+
+impl AxisFiles for Known {
+    fn model(&self, name: &str) -> Result<Recipe, String> {
+        let mut recipe = Recipe { steps: 99, negative_in_prompt: name == "odd", ..Recipe::default() };
+        recipe.files.set(FileRole::Model, format!("/models/{name}.gguf"));
+        Ok(recipe).filter(name)
+    }
+
+    fn lora(&self, name: &str) -> Result<PathBuf, String> {
+        Ok(Path::new("/loras").join(format!("{name}.safetensors"))).filter(name)
+    }
+}
+
+trait Filter<T> {
+    fn filter(self, name: &str) -> Result<T, String>;
+}
+
+impl<T> Filter<T> for Result<T, String> {
+    fn filter(self, name: &str) -> Self {
+        if name.starts_with(char::is_lowercase) { self } else { Err(format!("there is no {name}; choose another")) }
+    }
+}
+
+fn base() -> Recipe {
+    let mut recipe = Recipe { prompt: "a lake at {day|night}, a lake".into(), seed: 7, batch_count: 4, ..Recipe::default() };
+    recipe.files.set(FileRole::Model, "/models/a.gguf");
+    recipe.loras = vec![Lora { path: "/loras/Ink.safetensors".into(), strength: 0.8 }];
+    recipe
+}
+
+fn axis(text: &str) -> Axis {
+    Axis::read(text, &base(), &Known).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn recipes(axes: &[&str]) -> Vec<Recipe> {
+    grid(axes).cells().into_iter().map(|cell| cell.recipe).collect()
+}
+
+fn grid(axes: &[&str]) -> Grid {
+    Grid::new(base(), axes.iter().map(|text| axis(text)).collect()).unwrap()
+}
+
+#[test]
+fn a_cell_is_the_recipe_of_the_picture_alone() {
+    let grid = grid(&["steps=4,8", "sampler=euler,Heun", "seed=1..3"]);
+    assert_eq!(grid.size(), [2, 2, 3]);
+    let cells = grid.cells();
+    assert_eq!(cells.len(), 12);
+    let own = Recipe { batch_count: 1, ..base() };
+    assert_eq!(cells[0].recipe, Recipe { steps: 4, sampler: Some(Sampler::Euler), seed: 1, ..own.clone() });
+    assert_eq!(cells[11].recipe, Recipe { steps: 8, sampler: Some(Sampler::Heun), seed: 3, ..own });
+    assert_eq!((cells[1].at, cells[2].at, cells[4].at), ([1, 0, 0], [0, 1, 0], [0, 0, 1]));
+    assert_eq!(grid.caption([1, 1, 2]), "steps 8, sampler Heun, seed 3");
+}
+
+#[test]
+fn every_kind_of_axis_changes_what_it_names() {
+    let one = |text: &str, index: usize| recipes(&[text])[index].clone();
+    assert_eq!(one("cfg=1..7/4", 3).guidance, 7.0);
+    assert_eq!(one("Distilled guidance = 2.5", 0).distilled_guidance, 2.5);
+    assert_eq!(one("schedule=karras,none", 0).scheduler, Some(Scheduler::Karras));
+    assert_eq!(one("schedule=karras,none", 1).scheduler, None);
+    assert_eq!((one("size=768x512", 0).width, one("size=768×512", 0).height), (768, 512));
+    assert_eq!(one("flash-attention=on,off", 1).flash_attention, false);
+    assert_eq!(one("clip_skip=1,2", 1).clip_skip, Some(2));
+    assert_eq!(one("upscale=1.5,2", 0).hires.unwrap().scale, 1.5);
+    assert_eq!(one("placement=gpu0,cpu", 1).placement.backend, "cpu");
+    assert_eq!(one("threads=2", 0).threads, Some(2));
+    assert_eq!(one("variation=0..1/3", 1).seed_blend.unwrap().amount, 0.5);
+    assert_eq!(one("prompt=\"a hill, still\",a sea", 0).prompt, "a hill, still");
+    assert_eq!(one("negative=fog", 0).negative_prompt, "fog");
+    assert_eq!(one("hires={\"scale\":3,\"strength\":0.5},null", 0).hires, Some(Hires { scale: 3.0, strength: 0.5, ..Hires::default() }));
+    assert_eq!(one("lora:ink=0.2,1", 0).loras, [Lora { path: "/loras/Ink.safetensors".into(), strength: 0.2 }]);
+    assert_eq!(one("lora=paint,none", 0).loras.len(), 2);
+    assert_eq!(one("lora=paint,none", 1).loras, base().loras);
+    assert_eq!(one("lora:paint=0.5", 0).loras[1], Lora { path: "/loras/paint.safetensors".into(), strength: 0.5 });
+    let odd = one("model=b,odd", 1);
+    assert_eq!((odd.files.main(), odd.negative_in_prompt, odd.steps), (Some(Path::new("/models/odd.gguf")), true, base().steps));
+    assert_eq!(one("words=a lake,a hill", 1).prompt, "a hill at {day|night}, a hill");
+    assert_eq!(one("{day|night}", 1).prompt, "a lake at night, a lake");
+    assert_eq!(recipes(&["{day|night}", "words=lake,hill"])[3].prompt, "a hill at night, a hill");
+}
+
+#[test]
+fn axes_may_change_parts_of_the_same_setting() {
+    let cells = recipes(&["hires.scale=1.5,3", "hires.strength=0.2,0.4"]);
+    let parts: Vec<(f32, f32)> =
+        cells.iter().map(|recipe| recipe.hires.as_ref().map(|hires| (hires.scale, hires.strength)).unwrap()).collect();
+    assert_eq!(parts, [(1.5, 0.2), (3.0, 0.2), (1.5, 0.4), (3.0, 0.4)]);
+}
+
+#[test]
+fn what_makes_no_sense_is_a_clause_with_what_to_do() {
+    let read = |text: &str| Axis::read(text, &base(), &Known).map(|axis| axis.name).unwrap_err().to_string();
+    for (text, part) in [
+        ("steps", "write a name"),
+        ("steps=", "needs values"),
+        ("steps=many", "cannot be \"many\""),
+        ("steps=0", "cannot be 0"),
+        ("steps=1..9000+1", "larger step"),
+        ("stepz=4", "no setting is called"),
+        ("step=4", "did you mean steps?"),
+        ("sampler=fast", "cannot be \"fast\""),
+        ("seed=-1", "random seed"),
+        ("size=big", "is no size"),
+        ("size=1x1", "is no size"),
+        ("strength=0.5", "choose one first"),
+        ("hires.size=2", "has no part"),
+        ("batch_count=2", "no setting"),
+        ("model=Gone", "there is no Gone"),
+        ("lora:ink=99", "is no strength"),
+        ("words=sea,hill", "is not in the prompt"),
+        ("{sun|moon}", "is not in the prompt"),
+        ("{day}", "is not in the prompt"),
+    ] {
+        let told = read(text);
+        assert!(told.contains(part) && (told.contains(';') || text.starts_with("step=")), "{text}: {told}");
+    }
+    let new = |axes: &[&str]| Grid::new(base(), axes.iter().map(|text| axis(text)).collect()).unwrap_err().to_string();
+    assert!(new(&[]).contains("at least one") && new(&["steps=1", "cfg=1", "seed=1", "eta=1"]).contains("1 to 3 axes"));
+    assert!(new(&["cfg=1,2", "guidance=3"]).contains("two axes change the guidance"));
+    assert!(new(&["seed=1..100", "steps=1..100"]).contains("1000 cells at most, and this one 10000"));
+}
+
+#[test]
+fn a_part_of_a_start_picture_differs_where_there_is_one() {
+    let init = Some(InitImage { image: ImageSource::File("/a.png".into()), strength: 0.75 });
+    let with = Recipe { init, ..base() };
+    let axis = Axis::read("denoise=0.2,0.9", &with, &Known).unwrap();
+    let cells = Grid::new(with, vec![axis]).unwrap().cells();
+    let strengths: Vec<f32> = cells.iter().map(|cell| cell.recipe.init.as_ref().unwrap().strength).collect();
+    assert_eq!(strengths, [0.2, 0.9]);
+}
+
+fn none(_: &Recipe) -> Option<CellTime> {
+    None
+}
+
+#[test]
+fn a_forecast_counts_what_differs_alone() {
+    let cells = grid(&["steps=4,8,16", "{day|night}", "model=a,b,c,d"]).cells();
+    let told = Grid::forecast(&cells, |_| Some(CellTime { load_secs: 10.0, encode_secs: 2.0, denoise_secs: 3.0, other_secs: 1.0 }));
+    // Two prompts and one negative prompt for each model.
+    let expected =
+        Forecast { pictures: 24, loads: 4, encodings: 12, evaluations: 8 * 28, kept_evaluations: 0, secs: Some(40.0 + 12.0 + 96.0) };
+    assert_eq!(told, expected);
+    assert_eq!(told.to_string(), "24 pictures, 2 min 28 s, 12 text encodings, 4 model loads");
+    assert_eq!(Grid::forecast(&cells[..1], none).to_string(), "1 picture, 2 text encodings, 1 model load");
+}
+
+#[test]
+fn steps_that_cells_have_in_common_are_counted_once() {
+    let cells = grid(&["upscale=1.5,2,3", "vae_tiling=on,off"]).cells();
+    let told = Grid::forecast(&cells, none);
+    // Twenty steps, and twenty more of each second pass, for which the texts are read in another size.
+    assert_eq!((told.evaluations, told.kept_evaluations, told.encodings), (20 + 6 * 20, 5 * 20, 2 * 4));
+    assert!(told.to_string().ends_with("100 of 240 steps are kept"), "{told}");
+    let drafts = Grid::forecast(&grid(&["last_step=5,10,none", "sampler=heun"]).cells(), none);
+    assert_eq!((drafts.evaluations, drafts.kept_evaluations), (39, 30), "the whole picture is made first");
+}
+
+const AXES: [&str; 9] = [
+    "steps=4,8,16",
+    "model=a,b",
+    "{day|night}",
+    "words=lake,hill",
+    "cfg=1,4",
+    "lora:ink=0.5,1",
+    "seed=1..3",
+    "upscale=1.5,2",
+    "size=512x512,768x512",
+];
+
+proptest! {
+    #[test]
+    fn cells_that_share_a_model_a_text_or_steps_follow_each_other(
+        axes in proptest::sample::subsequence(AXES.to_vec(), 1..=3), struck in proptest::collection::btree_set(0_usize..24, 0..9),
+    ) {
+        let all = grid(&axes).cells();
+        let cells: Vec<Cell> = all.into_iter().enumerate().filter(|(index, _)| !struck.contains(index)).map(|(_, cell)| cell).collect();
+        let order = Grid::order(&cells);
+        prop_assert_eq!(order.iter().copied().collect::<BTreeSet<_>>().len(), cells.len());
+        let runs = |key: &dyn Fn(&Recipe) -> String| {
+            let keys: Vec<String> = order.iter().map(|index| key(&cells[*index].recipe)).collect();
+            let changes = keys.windows(2).filter(|pair| pair[0] != pair[1]).count() + usize::from(!keys.is_empty());
+            (changes, keys.into_iter().collect::<BTreeSet<_>>().len())
+        };
+        let (model_runs, models) = runs(&|recipe| format!("{:?}", recipe.only(Affects::Opening)));
+        prop_assert_eq!(model_runs, models);
+        let (step_runs, steps) = runs(&|recipe| format!("{:?} {}", recipe.only(Affects::Steps), recipe.width));
+        prop_assert_eq!(step_runs, steps);
+        let forecast = Grid::forecast(&cells, none);
+        prop_assert_eq!((forecast.pictures, forecast.loads), (cells.len(), models));
+        let alone: u64 = cells.iter().map(|cell| Grid::forecast(std::slice::from_ref(cell), none).evaluations).sum();
+        prop_assert_eq!(forecast.evaluations + forecast.kept_evaluations, alone);
+    }
+}

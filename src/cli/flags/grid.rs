@@ -1,0 +1,92 @@
+//! The flags of `atelier grid`.
+
+#![allow(clippy::doc_markdown, reason = "the documentation of a flag is its help text, in which backticks would show")]
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{CommonFlags, DEVICES, LikeFlags, OUTPUT, PICTURE, PathFlags, PictureFlags, ReportFlags, suits, whole_seed};
+use atelier_core::recipe::{ROWS, Recipe};
+
+const AXES: &str = "Axes";
+
+/// Flags of `grid`.
+#[derive(Debug, Args)]
+pub struct GridFlags {
+    /// Columns: a setting and its values, as in steps=4,8,16 or cfg=1..7/4 (four values from 1 to
+    /// 7) or seed=1..9+2 (every second). Any setting of a recipe, and its parts (hires.strength);
+    /// size=512x512,768x512; model=A,B; lora=A,none; lora:A=0.5,1; words=lake,hill (the first words
+    /// of the prompt become the others); or a choice of the prompt: {day|night}
+    #[arg(long, short = 'x', value_name = "AXIS", required = true, help_heading = AXES)]
+    pub(in crate::cli) x: String,
+    /// Rows
+    #[arg(long, short = 'y', value_name = "AXIS", help_heading = AXES)]
+    pub(in crate::cli) y: Option<String>,
+    /// Pages, one below the other
+    #[arg(long, short = 'z', value_name = "AXIS", requires = "y", help_heading = AXES)]
+    pub(in crate::cli) z: Option<String>,
+    /// Leave out this cell: column, row and page, from 1, as in 2,1; may be repeated
+    #[arg(long, value_name = "X,Y[,Z]", value_parser = cell, help_heading = AXES)]
+    pub(in crate::cli) without: Vec<[usize; 3]>,
+    /// Print what the sheet will take, and exit
+    #[arg(long, help_heading = AXES)]
+    pub(in crate::cli) dry_run: bool,
+    /// Prompt: what the pictures show. <lora:NAME:STRENGTH> adds a LoRA
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "like", help_heading = PICTURE)]
+    prompt: Option<String>,
+    #[command(flatten)]
+    pub(in crate::cli) like: LikeFlags,
+    /// Negative prompt: what the pictures do not show
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
+    negative_prompt: Option<String>,
+    #[arg(short = 'W', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.width, Recipe::default().width))]
+    width: Option<u32>,
+    #[arg(short = 'H', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.height, Recipe::default().height))]
+    height: Option<u32>,
+    /// Seed of all pictures. Negative or absent: one is drawn for all of them
+    #[arg(short, long, value_name = "N", value_parser = whole_seed, allow_negative_numbers = true, help_heading = PICTURE)]
+    seed: Option<i64>,
+    #[command(flatten)]
+    pub(in crate::cli) common: CommonFlags,
+    /// The sheet's PNG file; the pictures are kept beside it [default: your pictures folder, with
+    /// generated names]
+    #[arg(short, long, value_name = "FILE", help_heading = OUTPUT)]
+    pub(in crate::cli) output: Option<PathBuf>,
+    /// Without a placement, use the first GPU even if another placement is faster or fits better
+    #[arg(long, help_heading = DEVICES)]
+    pub(in crate::cli) no_auto_placement: bool,
+    #[command(flatten)]
+    pub(in crate::cli) report: ReportFlags,
+    #[command(flatten)]
+    pub(in crate::cli) paths: PathFlags,
+}
+
+impl GridFlags {
+    /// The flags about the picture, as `generate` has them.
+    pub(in crate::cli) fn picture(&self) -> PictureFlags {
+        PictureFlags {
+            prompt: self.prompt.clone(),
+            negative_prompt: self.negative_prompt.clone(),
+            width: self.width,
+            height: self.height,
+            seed: self.seed,
+            batch_count: 1,
+        }
+    }
+
+    /// The texts of the axes.
+    pub(in crate::cli) fn axes(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.x).chain(&self.y).chain(&self.z).map(String::as_str)
+    }
+}
+
+fn cell(text: &str) -> Result<[usize; 3], String> {
+    let numbers: Option<Vec<usize>> = text.split(',').map(|part| part.trim().parse::<usize>().ok()?.checked_sub(1)).collect();
+    match numbers.as_deref() {
+        Some([x]) => Ok([*x, 0, 0]),
+        Some([x, y]) => Ok([*x, *y, 0]),
+        Some([x, y, z]) => Ok([*x, *y, *z]),
+        _ => Err("write column and row, from 1, as in 2,1".to_owned()),
+    }
+}
