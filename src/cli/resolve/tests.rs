@@ -58,6 +58,7 @@ fn job_beside(args: &[&str], builtin: impl Fn() -> Result<Builtin, BuiltinError>
         Command::Plan(_)
         | Command::Inspect(_)
         | Command::Queue(_)
+        | Command::Grid(_)
         | Command::Models(_)
         | Command::Gallery(_)
         | Command::Devices(_)

@@ -123,12 +123,12 @@ impl AxisValue {
             AxisChange::Lora(None) => {}
             AxisChange::Lora(Some(path)) => {
                 if !recipe.loras.iter().any(|lora| lora.path == *path) {
-                    recipe.loras.push(Lora { path: path.clone(), strength: 1.0 });
+                    recipe.loras.push(Lora::new(path.clone(), 1.0));
                 }
             }
             AxisChange::LoraStrength { path, strength } => match recipe.loras.iter_mut().find(|lora| lora.path == *path) {
                 Some(lora) => lora.strength = *strength,
-                None => recipe.loras.push(Lora { path: path.clone(), strength: *strength }),
+                None => recipe.loras.push(Lora::new(path.clone(), *strength)),
             },
             AxisChange::Words { from, to } => {
                 for text in [&mut recipe.prompt, &mut recipe.negative_prompt] {

@@ -34,7 +34,7 @@ impl<T> Filter<T> for Result<T, String> {
 fn base() -> Recipe {
     let mut recipe = Recipe { prompt: "a lake at {day|night}, a lake".into(), seed: 7, batch_count: 4, ..Recipe::default() };
     recipe.files.set(FileRole::Model, "/models/a.gguf");
-    recipe.loras = vec![Lora { path: "/loras/Ink.safetensors".into(), strength: 0.8 }];
+    recipe.loras = vec![Lora::new("/loras/Ink.safetensors".into(), 0.8)];
     recipe
 }
 
@@ -80,10 +80,10 @@ fn every_kind_of_axis_changes_what_it_names() {
     assert_eq!(one("prompt=\"a hill, still\",a sea", 0).prompt, "a hill, still");
     assert_eq!(one("negative=fog", 0).negative_prompt, "fog");
     assert_eq!(one("hires={\"scale\":3,\"strength\":0.5},null", 0).hires, Some(Hires { scale: 3.0, strength: 0.5, ..Hires::default() }));
-    assert_eq!(one("lora:ink=0.2,1", 0).loras, [Lora { path: "/loras/Ink.safetensors".into(), strength: 0.2 }]);
+    assert_eq!(one("lora:ink=0.2,1", 0).loras, [Lora::new("/loras/Ink.safetensors".into(), 0.2)]);
     assert_eq!(one("lora=paint,none", 0).loras.len(), 2);
     assert_eq!(one("lora=paint,none", 1).loras, base().loras);
-    assert_eq!(one("lora:paint=0.5", 0).loras[1], Lora { path: "/loras/paint.safetensors".into(), strength: 0.5 });
+    assert_eq!(one("lora:paint=0.5", 0).loras[1], Lora::new("/loras/paint.safetensors".into(), 0.5));
     let odd = one("model=b,odd", 1);
     assert_eq!((odd.files.main(), odd.negative_in_prompt, odd.steps), (Some(Path::new("/models/odd.gguf")), true, base().steps));
     assert_eq!(one("words=a lake,a hill", 1).prompt, "a hill at {day|night}, a hill");
