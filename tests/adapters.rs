@@ -100,7 +100,9 @@ fn every_kind_can_be_merged_into_the_weights_and_taken_out_again() {
     let module = base.get(FileRole::Diffusion).unwrap().to_owned();
     for kind in AdapterKind::ALL {
         let written = zimage(&folder(&format!("adapters-merging-{kind:?}")), &module, kind, NAMES[1].1).unwrap();
-        for (place, placement, batch_count) in places() {
+        // Where a model runs is nothing to the sum.
+        let places = places().into_iter().filter(|(place, ..)| kind == AdapterKind::Lora || *place == "CPU");
+        for (place, placement, batch_count) in places {
             let run_at = |strength: f32, files: &ModelFiles| {
                 let loras = if strength == 0.0 { Vec::new() } else { vec![Lora::new(written.adapter.clone(), strength)] };
                 let lora_mode = LoraMode::Immediately;

@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 use atelier_core::device::Device;
 use atelier_core::placement::{Change, DeviceCapacity, DevicePrediction, Module, Phase, PhaseKind, Placement, Prediction};
 use atelier_core::recipe::{
-    CacheMode, ControlImage, FileRole, Hires, ImageSource, InitImage, ModelFiles, Person, PlacementText, Recipe, RedrawTiles, Rgb8,
-    SkipLayers, StepCache, TensorType,
+    CacheMode, ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, LoraMode, ModelFiles, Person, PlacementText, Recipe,
+    RedrawTiles, Rgb8, SkipLayers, StepCache, TensorType,
 };
 use atelier_engine::{Cause, End, Estimate, Event, JobPhase, PreviewOptions, Task};
-use support::alone::{Alone, deep};
+use support::alone::{Alone, deep, deep_options};
 use support::engine::Said;
 use support::{folder, recipe, resident_bytes};
 use testkit::{families, tiny};
@@ -63,6 +63,10 @@ impl Check for Alone {
             let mut recipe = Recipe { prompt: recipe.prompt.replace("a lake", prompt), negative_prompt, ..recipe.clone() };
             if let Some(init) = recipe.init.as_mut().filter(|_| prompt == "a hill") {
                 init.image = ImageSource::Pixels(Rgb8::new(64, 64, vec![9; 64 * 64 * 3]).unwrap());
+            }
+            // The engine encodes it too.
+            if let Some(control) = recipe.control.as_mut().filter(|_| prompt == "a hill") {
+                control.image = ImageSource::Pixels(Rgb8::new(64, 64, vec![9; 64 * 64 * 3]).unwrap());
             }
             let said = self.engine.run(&recipe);
             assert!(matches!(said.end(), End::Done { .. }), "{what}: {:?}", said.end());
@@ -142,6 +146,20 @@ fn flags_and_pictures_to_start_from_are_part_of_it() {
     let in_tiles = Recipe { width: 272, height: 272, steps: 1, vae_tiling: true, ..plain };
     alone.check(&Recipe { vae_tile_size: Some(12), vae_tile_overlap: Some(0.25), ..in_tiles.clone() });
     alone.check(&in_tiles);
+}
+
+#[test]
+fn a_lora_is_part_of_it_beside_the_weights_and_in_them() {
+    let alone = alone();
+    let loras = vec![Lora::new(tiny::lora(&folder("estimated-lora"), &deep_options()).unwrap(), 1.0)];
+    for (backend, params) in [("GPU0", ""), ("GPU0", "cpu")] {
+        let at_runtime = Recipe { loras: loras.clone(), lora_mode: LoraMode::AtRuntime, ..on(backend, params, "") };
+        let merged = Recipe { lora_mode: LoraMode::Immediately, ..at_runtime.clone() };
+        let beside = |recipe: &Recipe| alone.engine.estimate(recipe).unwrap().needs.modules[&Module::Diffusion].lora_bytes;
+        assert!(beside(&at_runtime) > 0);
+        assert_eq!(beside(&merged), 0);
+        alone.check(&merged);
+    }
 }
 
 /// Files of a `ControlNet` and its model.

@@ -52,9 +52,17 @@ fn the_same_command_line_makes_the_same_bytes() {
     cases.push([&second_pass[..3], &["--hires-sigmas", "0.6,0.3,0"]].concat());
     cases.push(vec!["--hires", "--hires-width", "128", "--hires-height", "96", "--hires-steps", "3"]);
     let lora_folder = lora.parent().unwrap().to_str().unwrap();
-    // Atelier never adds a LoRA to the weights themselves, which sd-cli does by itself and which
-    // rounds otherwise; and it takes the space before a tag with it, which is a token.
-    cases.push(vec!["--lora-apply-mode", "at_runtime", "--lora-model-dir", lora_folder, "-p", "<lora:tiny-lora:0.7>a lake"]);
+    // Atelier takes the space before a tag with it, which is a token.
+    for mode in ["at_runtime", "immediately"] {
+        cases.push(vec!["--lora-apply-mode", mode, "--lora-model-dir", lora_folder, "-p", "<lora:tiny-lora:0.7>a lake"]);
+    }
+    let upscaler = tiny::upscaler(&folder, 2, 1).unwrap();
+    let upscaled = ["--upscale-model", upscaler.to_str().unwrap()];
+    for further in [&[][..], &["--upscale-repeats", "2"], &["--upscale-repeats", "2", "--upscale-tile-size", "48"]] {
+        cases.push([&upscaled[..], further].concat());
+    }
+    cases.push(vec!["-W", "256", "-H", "256", "--vae-tiling", "--vae-relative-tile-size", "0.5x0.5"]);
+    cases.push(vec!["-W", "256", "-H", "256", "--vae-tiling", "--vae-tile-size", "8x8", "--vae-tile-overlap", "0.25"]);
     let mut different = Vec::new();
     for case in &cases {
         let mut arguments: Vec<String> = Vec::new();

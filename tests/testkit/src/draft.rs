@@ -159,6 +159,8 @@ pub struct Draft {
     tensors: Vec<Entry>,
     /// Seed of the damage to the header's bytes.
     damage: Option<u64>,
+    /// Its longest file.
+    max_file: u64,
 }
 
 impl Draft {
@@ -180,7 +182,12 @@ impl Draft {
             data: if is_hole(&it.name) { Vec::new() } else { it.bytes(1) },
         });
         let metadata = metadata.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        Self { container, metadata, tensors: tensors.collect(), damage: None }
+        Self { container, metadata, tensors: tensors.collect(), damage: None, max_file: MAX_FILE }
+    }
+
+    /// The same, written as a whole though it is a large file, most of it holes.
+    pub(crate) fn whole(self) -> Self {
+        Self { max_file: 16 << 30, ..self }
     }
 
     /// Gives all tensors other names; their weights stay.
@@ -411,7 +418,7 @@ impl Draft {
         let mut position = header.len() as u64;
         for tensor in &self.tensors {
             let length = tensor.byte_len().unwrap_or(tensor.data.len() as u64);
-            let Some(end) = position.checked_add(length).and_then(|it| it.checked_next_multiple_of(alignment)).filter(|it| *it < MAX_FILE)
+            let Some(end) = position.checked_add(length).and_then(|it| it.checked_next_multiple_of(alignment)).filter(|it| *it < self.max_file)
             else {
                 break;
             };

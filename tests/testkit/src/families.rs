@@ -256,7 +256,7 @@ pub fn controlled_sdxl(dir: &Path) -> io::Result<ControlledFiles> {
     model.text_encoder("conditioner.embedders.0.transformer.text_model");
     model.clip_g();
     let is_hole = |name: &str| !UNET.iter().any(|start| name.starts_with(start));
-    Draft::with_holes(Container::Safetensors, &model.0, &[], is_hole).write(&files.model)?;
+    Draft::with_holes(Container::Safetensors, &model.0, &[], is_hole).whole().write(&files.model)?;
     let [controlnet, _] = sdxl_controlnets();
     controlnet.write(&files.controlnet)?;
     write_safetensors(&files.taesd, &autoencoder_tensors(4), 1, true)?;
@@ -301,7 +301,7 @@ pub fn ideogram4() -> Vec<(&'static str, Part)> {
         }
     }
     encoder.vector("model.norm.weight", WIDTH, Kind::F32, 1.0);
-    let llm = Draft::with_holes(Container::Safetensors, &encoder, &[], |name| !name.contains("norm"));
+    let llm = Draft::with_holes(Container::Safetensors, &encoder, &[], |name| !name.contains("norm")).whole();
     let mut autoencoder = autoencoder_tensors(32);
     for block in ["decoder.layers.2", "decoder.layers.3", "decoder.layers.4", "encoder.layers.11", "encoder.layers.12", "encoder.layers.13"]
     {
@@ -359,7 +359,7 @@ pub fn ideogram4_module(bias: f32) -> Draft {
         it.vector(format!("layers.0.{name}.weight"), length, Kind::F32, 1.0);
     }
     const FILLED: [&str; 3] = ["input_proj.", "final_layer.linear.", "norm"];
-    Draft::with_holes(Container::Safetensors, &it, &[], |name| !FILLED.iter().any(|part| name.contains(part)))
+    Draft::with_holes(Container::Safetensors, &it, &[], |name| !FILLED.iter().any(|part| name.contains(part))).whole()
 }
 
 /// The `ControlNet` of [`controlled_sd15`] as diffusers names its tensors.
@@ -373,7 +373,7 @@ pub fn sd15_controlnet_of_diffusers() -> Draft {
 /// A `ControlNet` of SDXL, in the first names and as diffusers names its tensors.
 #[must_use]
 pub fn sdxl_controlnets() -> [Draft; 2] {
-    let first = controlnet(&Unet::SDXL);
+    let first = controlnet(&Unet::SDXL).whole();
     let mut renamed = first.clone();
     renamed.rename_all(diffusers_controlnet_name);
     [first, renamed]

@@ -131,7 +131,7 @@ impl Recipe {
     #[must_use]
     pub fn sampler_argument(&self, name: &str) -> Option<f32> {
         let pairs = self.sampler_arguments.split(',').filter_map(|pair| pair.split_once('='));
-        pairs.filter(|(own, _)| own.trim() == name).last().and_then(|(_, value)| value.trim().parse().ok())
+        pairs.filter(|(own, _)| own.trim() == name).next_back().and_then(|(_, value)| value.trim().parse().ok())
     }
 
     /// True where the init image itself is upscaled, in place of a picture that is generated first.

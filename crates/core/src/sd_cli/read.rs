@@ -262,7 +262,7 @@ fn action(name: &str) -> Option<Action> {
         "-v" | "--verbose" | "--color" | "--convert-name" | "--preview-noisy" | "--metadata-raw" | "--metadata-brief"
         | "--metadata-all" | "-h" | "--help" => Flag(|_| {}),
         "--disable-image-metadata" => Flag(|it| {
-            it.leave_out(&["--disable-image-metadata"], "pictures keep their settings; atelier gallery export --strip leaves them out")
+            it.leave_out(&["--disable-image-metadata"], "pictures keep their settings; atelier gallery export --strip leaves them out");
         }),
         // Of what is left out it must be known whether a value follows: else the value would be read
         // as a file or an option.

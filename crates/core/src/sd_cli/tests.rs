@@ -226,8 +226,9 @@ fn a_second_pass_is_as_sd_cli_has_it() {
         let written = write(&recipe);
         assert_eq!((written.left_out.len(), pasted(&written.line).recipe.hires), (0, recipe.hires), "{}", written.line);
     }
-    let recipe = Recipe { hires: Some(Hires { upscaler: Some("/up/x2.gguf".into()), ..Hires::default() }), ..Recipe::default() };
+    let recipe = Recipe { hires: Some(Hires { upscaler: Some("/up/x2.safetensors".into()), ..Hires::default() }), ..Recipe::default() };
     let written = write(&recipe);
+    assert!(written.line.contains("--hires-upscalers-dir /up --hires-upscaler x2 "), "without its ending: {}", written.line);
     assert_eq!((written.left_out.len(), pasted(&written.line).recipe.hires), (1, recipe.hires));
 }
 

@@ -219,7 +219,8 @@ impl Builder {
                 if let Some(folder) = path.parent() {
                     self.path("--hires-upscalers-dir", if folder.as_os_str().is_empty() { Path::new(HERE) } else { folder });
                 }
-                self.path("--hires-upscaler", Path::new(path.file_name().unwrap_or_default()));
+                // It refuses a name with an ending.
+                self.path("--hires-upscaler", Path::new(path.file_stem().unwrap_or_default()));
                 self.optional("--hires-upscale-tile-size", hires.tile_size);
             }
             (None, Some(latent)) => self.option("--hires-upscaler", &latent),
