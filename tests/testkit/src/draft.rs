@@ -418,7 +418,8 @@ impl Draft {
         let mut position = header.len() as u64;
         for tensor in &self.tensors {
             let length = tensor.byte_len().unwrap_or(tensor.data.len() as u64);
-            let Some(end) = position.checked_add(length).and_then(|it| it.checked_next_multiple_of(alignment)).filter(|it| *it < self.max_file)
+            let Some(end) =
+                position.checked_add(length).and_then(|it| it.checked_next_multiple_of(alignment)).filter(|it| *it < self.max_file)
             else {
                 break;
             };

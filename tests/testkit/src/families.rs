@@ -318,6 +318,7 @@ pub fn ideogram4() -> Vec<(&'static str, Part)> {
 #[must_use]
 pub fn ideogram4_module(bias: f32) -> Draft {
     const WIDTH: usize = 4608;
+    const FILLED: [&str; 3] = ["input_proj.", "final_layer.linear.", "norm"];
     let mut it = Tensors::default();
     let linear = |it: &mut Tensors, name: &str, rows: usize, columns: usize, bias: Option<f32>| {
         it.weight(format!("{name}.weight"), &[rows, columns], Kind::F16, 1.0);
@@ -358,7 +359,6 @@ pub fn ideogram4_module(bias: f32) -> Draft {
     ] {
         it.vector(format!("layers.0.{name}.weight"), length, Kind::F32, 1.0);
     }
-    const FILLED: [&str; 3] = ["input_proj.", "final_layer.linear.", "norm"];
     Draft::with_holes(Container::Safetensors, &it, &[], |name| !FILLED.iter().any(|part| name.contains(part))).whole()
 }
 

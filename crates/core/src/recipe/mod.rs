@@ -130,8 +130,8 @@ impl Recipe {
     /// The number of one of the sampler's further arguments; the last one counts.
     #[must_use]
     pub fn sampler_argument(&self, name: &str) -> Option<f32> {
-        let pairs = self.sampler_arguments.split(',').filter_map(|pair| pair.split_once('='));
-        pairs.filter(|(own, _)| own.trim() == name).next_back().and_then(|(_, value)| value.trim().parse().ok())
+        let mut pairs = self.sampler_arguments.split(',').filter_map(|pair| pair.split_once('='));
+        pairs.rfind(|(own, _)| own.trim() == name).and_then(|(_, value)| value.trim().parse().ok())
     }
 
     /// True where the init image itself is upscaled, in place of a picture that is generated first.
