@@ -95,12 +95,12 @@ mod tests {
 
     #[test]
     fn what_lies_over_a_border_comes_to_lie_in_the_middle() {
-        let over = mask(20, 8, |x, y| (x >= 17 || x < 3) && (2..4).contains(&y));
+        let over = mask(20, 8, |x, y| !(3..17).contains(&x) && (2..4).contains(&y));
         let shift = wrap_shift(&over, [true, false]);
         assert_eq!(shift, (10, 0));
         assert_eq!(rolled_mask(&over, shift).bounds(), Some(PixelRect { left: 7, top: 2, width: 6, height: 2 }));
         assert_eq!(wrap_shift(&over, [false, false]), (0, 0));
-        let both = mask(20, 8, |x, y| (x >= 17 || x < 3) && (y >= 7 || y < 1));
+        let both = mask(20, 8, |x, y| !(3..17).contains(&x) && !(1..7).contains(&y));
         let bounds = rolled_mask(&both, wrap_shift(&both, [true; 2])).bounds();
         assert_eq!(bounds, Some(PixelRect { left: 7, top: 3, width: 6, height: 2 }));
         for all in [mask(20, 8, |_, _| true), mask(20, 8, |_, _| false)] {
