@@ -4,7 +4,7 @@
 //! A command owns its label, tooltip, shortcut and when it is enabled, so that buttons, menus and
 //! keys cannot drift apart. Its effect is in its feature's `update`; nothing here changes anything.
 
-use eframe::egui::{Context, KeyboardShortcut, Modifiers};
+use eframe::egui::{Context, Key, KeyboardShortcut, Modifiers};
 
 use crate::gui::create::command::PICTURE_KEYS;
 use crate::gui::create::panel_setting::PANEL_SETTINGS;
@@ -152,11 +152,11 @@ impl Command {
     #[must_use]
     pub(crate) fn key_text(&self, ctx: &Context) -> String {
         if let Some(shortcut) = self.shortcut() {
-            return ctx.format_shortcut(&shortcut.keys);
+            return keys_text(ctx, &shortcut.keys);
         }
         if let Self::Create(command) = self {
             let key = PICTURE_KEYS.iter().find(|(.., it)| it == command);
-            return key.map(|(modifiers, key, _)| ctx.format_shortcut(&KeyboardShortcut::new(*modifiers, *key))).unwrap_or_default();
+            return key.map(|(modifiers, key, _)| keys_text(ctx, &KeyboardShortcut::new(*modifiers, *key))).unwrap_or_default();
         }
         let Self::Gallery(command) = self else { return String::new() };
         PLAIN_KEYS.iter().find(|(_, it)| it == command).map(|(key, _)| key.name().to_owned()).unwrap_or_default()
@@ -206,6 +206,18 @@ impl Command {
     }
 }
 
+/// Keys in words, with signs as they are on the keyboard.
+#[must_use]
+pub(crate) fn keys_text(ctx: &Context, keys: &KeyboardShortcut) -> String {
+    let (name, sign) = (keys.logical_key.name(), keys.logical_key.symbol_or_name());
+    let text = ctx.format_shortcut(keys);
+    // The signs of arrows are in no font of ours.
+    if matches!(keys.logical_key, Key::ArrowUp | Key::ArrowDown | Key::ArrowLeft | Key::ArrowRight) {
+        return text;
+    }
+    text.strip_suffix(name).map_or_else(|| text.clone(), |before| format!("{before}{sign}"))
+}
+
 /// The commands of one frame, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Commands(Vec<Command>);
@@ -225,7 +237,6 @@ impl Commands {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eframe::egui::Key;
 
     #[test]
     fn no_key_is_used_twice() {

@@ -25,7 +25,7 @@ use atelier_gallery::queue::PauseMode;
 const SPACE: f32 = 2.0;
 const GAP: f32 = 7.0;
 /// Height of the bar, in points.
-const HEIGHT: f32 = 28.0;
+const HEIGHT: f32 = 32.0;
 /// Width of the button with the zoom, in points.
 const PERCENT_WIDTH: f32 = 58.0;
 /// Points: a narrower title would be little more than an ellipsis.

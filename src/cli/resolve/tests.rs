@@ -299,7 +299,7 @@ fn every_flag_reaches_the_recipe() {
         "--embedding",
         "fog.safetensors",
         "--lora",
-        "a:0.5:0.25",
+        "a:0.25:0.5",
         "--lora",
         "b",
         "-n",

@@ -15,7 +15,8 @@ const LIST_HEIGHT: f32 = 320.0;
 /// Width of a column of the list of keys and of the keys in it, and what the window keeps around the
 /// list, in points.
 const COLUMN_WIDTH: f32 = 300.0;
-const KEYS_WIDTH: f32 = 96.0;
+const KEYS_WIDTH: f32 = 104.0;
+const LINE_HEIGHT: f32 = 16.0;
 const SHEET_MARGIN: f32 = 150.0;
 
 /// True while it is open.
@@ -35,18 +36,14 @@ pub(crate) fn shortcut_sheet(ui: &mut Ui, state: &State, commands: &mut Commands
         ui.label(bold("Keyboard shortcuts").size(theme::TITLE).color(palette.strong));
         ui.add_space(4.0);
         ScrollArea::vertical().max_height(window.y - SHEET_MARGIN).auto_shrink([false, true]).show(ui, |ui| {
-            let groups = shortcuts::groups(ui.ctx());
-            let lines: usize = groups.iter().map(|group| group.keys.len() + 2).sum();
-            let mut rest = groups.into_iter().peekable();
+            ui.spacing_mut().item_spacing.y = 3.0;
+            let lines = shortcut_lines(&shortcuts::groups(ui.ctx()));
+            let of_column = lines.len().div_ceil(columns as usize).max(1);
             ui.horizontal_top(|ui| {
-                while rest.peek().is_some() {
+                for column in lines.chunks(of_column) {
                     ui.vertical(|ui| {
                         ui.set_width(COLUMN_WIDTH - ui.spacing().item_spacing.x);
-                        let mut filled = 0;
-                        while let Some(group) = rest.next_if(|_| (filled as f32) < lines as f32 / columns) {
-                            filled += group.keys.len() + 2;
-                            shortcut_group(ui, &group);
-                        }
+                        column.iter().for_each(|line| shortcut_line(ui, line));
                     });
                 }
             });
@@ -63,20 +60,32 @@ pub(crate) fn shortcut_sheet(ui: &mut Ui, state: &State, commands: &mut Commands
     }
 }
 
-fn shortcut_group(ui: &mut Ui, group: &shortcuts::KeyGroup) {
+/// A line of the list of keys: a heading, or keys and what they do.
+enum ShortcutLine {
+    Heading(&'static str),
+    Keys(String, &'static str),
+}
+
+fn shortcut_lines(groups: &[shortcuts::KeyGroup]) -> Vec<ShortcutLine> {
+    let of_group = |group: &shortcuts::KeyGroup| {
+        let keys: Vec<_> = group.keys.iter().map(|(keys, words)| ShortcutLine::Keys(keys.clone(), words)).collect();
+        [ShortcutLine::Heading(group.name)].into_iter().chain(keys)
+    };
+    groups.iter().flat_map(of_group).collect()
+}
+
+fn shortcut_line(ui: &mut Ui, line: &ShortcutLine) {
     let palette = theme::palette(ui);
-    ui.label(bold(group.name).color(palette.strong));
-    for (keys, words) in &group.keys {
-        ui.horizontal(|ui| {
-            ui.spacing_mut().item_spacing.y = 0.0;
-            ui.allocate_ui_with_layout(vec2(KEYS_WIDTH, 0.0), Layout::left_to_right(Align::Center), |ui| {
+    ui.allocate_ui_with_layout(vec2(ui.available_width(), LINE_HEIGHT), Layout::left_to_right(Align::Center), |ui| match line {
+        ShortcutLine::Heading(name) => drop(ui.label(bold(*name).color(palette.strong))),
+        ShortcutLine::Keys(keys, words) => {
+            ui.allocate_ui_with_layout(vec2(KEYS_WIDTH, LINE_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
                 ui.set_min_width(KEYS_WIDTH);
                 ui.add(Label::new(RichText::new(keys).size(theme::SMALL).color(palette.strong)).truncate());
             });
-            ui.add(Label::new(RichText::new(*words).size(theme::SMALL).color(palette.text)).wrap());
-        });
-    }
-    ui.add_space(8.0);
+            ui.add(Label::new(RichText::new(*words).size(theme::SMALL).color(palette.text)).truncate()).on_hover_text(*words);
+        }
+    });
 }
 
 /// Draws it, where it is open.

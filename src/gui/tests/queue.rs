@@ -199,7 +199,7 @@ fn a_kept_seed_goes_on_where_the_same_picture_is_asked_for_again() {
     for _ in 0..20 {
         studio.press(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::Enter);
     }
-    assert!(studio.sees("the next one has seed 61"));
+    assert!(studio.app().state.notices.shown().is_some_and(|it| it.text.contains("the next one has seed 61")));
     studio.until("the jobs", |app| app.state.shared.queue.rows.len() == 20);
     let mut seeds: Vec<i64> = studio.app().state.shared.queue.rows.iter().map(|row| row.job.recipe.seed).collect();
     seeds.sort_unstable();

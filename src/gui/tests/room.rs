@@ -6,7 +6,7 @@ use crate::gui::tests::*;
 
 const SIZES: [[f32; 2]; 5] = [[1440.0, 900.0], [1024.0, 700.0], [900.0, 1400.0], [640.0, 480.0], [3840.0, 2160.0]];
 /// Where the bar ends, in points.
-const BAR_BOTTOM: f32 = 46.0;
+const BAR_BOTTOM: f32 = 49.0;
 
 /// A window with a picture, the queue open or not, and text of this size in percent.
 fn busy(size: [f32; 2], is_queue_open: bool, zoom_percent: u32) -> Studio {

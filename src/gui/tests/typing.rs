@@ -47,7 +47,7 @@ fn looking() -> Studio {
     let mut studio = Studio::open(Recipe { prompt: String::new(), ..ready() });
     studio.app_mut().state.shared.next.recipe.prompt = "a lake".into();
     studio.make(7);
-    studio.until("the end", |app| app.state.shared.queue.rows.iter().all(|row| row.job.state.is_ended()));
+    studio.until("the end of the job", |app| app.state.shared.queue.rows.iter().all(|row| row.job.state.is_ended()));
     studio.leave_field();
     studio
 }
@@ -64,7 +64,7 @@ fn a_sentence_that_is_typed_over_a_picture_is_text_and_nothing_else() {
         assert_eq!(studio.app().state.shared.next.recipe, expected);
         assert!(studio.is_typing(), "what follows goes there too");
         assert!(studio.app().state.canvas.edited().is_none());
-        assert_eq!(studio.app().state.shared.queue.rows.iter().filter(|row| !row.job.state.is_ended()).count(), 0, "{sentence}");
+        assert_eq!(studio.app().state.shared.queue.rows.len(), 1, "{sentence}: nothing else was asked for");
         for _ in 0..sentence.len() {
             if studio.app().state.shared.next.recipe.prompt != "a lake" {
                 studio.press(Modifiers::COMMAND, Key::Z);

@@ -129,7 +129,7 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
             let button = Button::new(bold(&label).size(theme::TITLE)).min_size(vec2(wide - cancel_width - switch_width, GENERATE_HEIGHT));
             let keys = RichText::new(keys).color(quiet).size(theme::SMALL);
             // Beside three buttons, and where they are many, the words alone have room.
-            let has_room = !(queueing && has_switch) && intent.is_none();
+            let has_room = !(queueing && has_switch) && intent.is_none() && !state.shared.is_queue_standing();
             let button = if has_room { button.right_text(keys) } else { button.truncate() };
             let response = if ready { theme::accented(ui, |ui| ui.add(button)) } else { ui.add(button) };
             response.accessible_name(label)

@@ -166,10 +166,11 @@ fn rows(state: &State, columns: usize) -> Vec<Row> {
     };
     if view.starter_count > 0 {
         let machine = match view.memory {
-            Some(MachineMemory { gpu_bytes: None, .. }) => "Good first models for this machine without a graphics card, the quickest first",
-            _ => "Good first models for this machine, the quickest first",
+            Some(MachineMemory { gpu_bytes: None, .. }) => "Good first models for this machine without a graphics card",
+            _ => "Good first models for this machine",
         };
-        rows.push(Row::Heading(machine.into()));
+        let order = if view.library.about_secs.is_empty() { "" } else { ", the quickest first" };
+        rows.push(Row::Heading(format!("{machine}{order}")));
         rows.extend(cards(0, view.starter_count));
         rows.push(Row::Heading("All other models".into()));
     }
