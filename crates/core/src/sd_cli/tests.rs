@@ -72,6 +72,7 @@ fn a_whole_command_becomes_a_recipe() {
         reference_images: vec![image("a.png"), image("b.png")],
         control: Some(ControlImage::with_strength(image("c.png"), 0.9)),
         loras: vec![Lora::new("/loras/ink.safetensors".into(), 0.8)],
+        lora_mode: LoraMode::AtRuntime,
         placement: PlacementText {
             backend: "te=cpu".into(),
             params_backend: "*=cpu,te=disk".into(),
