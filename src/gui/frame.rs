@@ -15,7 +15,7 @@ use crate::gui::widgets::has_own_undo;
 use crate::gui::window_command::WindowCommand;
 
 use crate::gui::create::view::{filmstrip, progress, settings_panel, steps};
-use crate::gui::{canvas, create, devices, gallery, live, models, overlays, palette, program, queue, styles, theme, toolbar};
+use crate::gui::{canvas, create, devices, gallery, grid, live, models, overlays, palette, program, queue, styles, theme, toolbar};
 
 /// Width of the panel on the left, in points.
 const SIDE_WIDTH: f32 = 344.0;
@@ -118,6 +118,7 @@ fn dialogs(ui: &mut Ui, state: &State, commands: &mut Commands) {
     styles::view::style_dialog(ui, state, commands);
     styles::view::import_dialog(ui, state, commands);
     program::view::about(ui, state, commands);
+    grid::view::grid(ui, state, commands);
     palette::view::palette(ui, state, commands);
     if state.closing != Closing::No && state.closing != Closing::Now {
         overlays::closing_dialog(ui, state, commands);
@@ -168,6 +169,7 @@ pub(crate) fn keys(ctx: &Context, state: &State, commands: &mut Commands) {
     pasted(ctx, state.shared.screen, commands);
     // A dialog or an open menu has its own keys.
     let of_views = create::view::has_dialog(state) || models::view::has_dialog(state) || gallery::view::has_dialog(state);
+    let of_views = of_views || grid::view::has_dialog(state);
     let has_dialog = of_views || program::view::has_dialog(state) || palette::view::has_dialog(state) || styles::view::has_dialog(state);
     if state.closing != Closing::No || state.asks_beside || has_dialog || Popup::is_any_open(ctx) {
         return;

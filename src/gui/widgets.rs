@@ -134,7 +134,11 @@ pub(crate) fn row<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -
             .allocate_ui_with_layout(vec2(LABEL_WIDTH, ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
                 ui.set_min_width(LABEL_WIDTH);
                 ui.spacing_mut().item_spacing.x = 0.0;
-                ui.add(egui::Label::new(RichText::new(label).color(theme::palette(ui).weak)).truncate())
+                let name = egui::Label::new(RichText::new(label).color(theme::palette(ui).weak)).truncate();
+                match AXES_OF_ROWS.iter().find(|(row, _)| *row == label) {
+                    Some((_, axis)) => axis_label(ui, name, axis),
+                    None => ui.add(name),
+                }
             })
             .inner;
         ui.spacing_mut().item_spacing.x = 6.0;
@@ -147,6 +151,48 @@ pub(crate) fn row<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -
     let (first, inner) = drawn.inner;
     show_wanted(ui, label, drawn.response.rect, first);
     inner
+}
+
+/// Rows whose settings can be an axis of a sheet, with the names of those.
+const AXES_OF_ROWS: [(&str, &str); 16] = [
+    ("Steps", "steps"),
+    ("Guidance", "guidance"),
+    ("Sampler", "sampler"),
+    ("Scheduler", "scheduler"),
+    ("Seed", "seed"),
+    ("Blend", "seed_blend.amount"),
+    ("Distilled", "distilled_guidance"),
+    ("Flow shift", "flow_shift"),
+    ("Eta", "eta"),
+    ("CLIP skip", "clip_skip"),
+    ("Image CFG", "image_guidance"),
+    ("Step shift", "timestep_shift"),
+    ("Noise", "rng"),
+    ("Threads", "threads"),
+    ("Attention", "flash_attention"),
+    ("Size", "size"),
+];
+
+fn axis_id() -> egui::Id {
+    egui::Id::unique("axis of a sheet")
+}
+
+/// The name of a row whose menu puts its setting on an axis.
+fn axis_label(ui: &mut Ui, name: egui::Label, axis: &str) -> Response {
+    // Only by the second button: it is no stop of the keyboard.
+    let response = ui.add(name.sense(Sense::CLICK));
+    response.context_menu(|ui| {
+        if ui.button("Put on X axis").on_hover_text("Compare pictures that differ in this setting.").clicked() {
+            ui.data_mut(|data| data.insert_temp(axis_id(), format!("{axis}=")));
+            ui.close();
+        }
+    });
+    response
+}
+
+/// The axis that the menu of a row asked for since the last call.
+pub(crate) fn take_axis(ui: &Ui) -> Option<String> {
+    ui.data_mut(|data| data.remove_temp::<String>(axis_id()))
 }
 
 /// The row that was asked for: marked until a key or a button is pressed.
