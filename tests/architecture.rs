@@ -348,7 +348,13 @@ const RULES: &[Rule] = &[
     },
     Rule {
         says: "a recipe, a device, a placement and a pasted command are worked out without touching the system",
-        within: &["crates/core/src/recipe", "crates/core/src/device", "crates/core/src/placement/", "crates/core/src/sd_cli/"],
+        within: &[
+            "crates/core/src/recipe",
+            "crates/core/src/grid/",
+            "crates/core/src/device",
+            "crates/core/src/placement/",
+            "crates/core/src/sd_cli/",
+        ],
         except: &[],
         forbids: Forbidden::Paths(SYSTEM),
         bad: "fn f() { std::fs::read(path); }",
@@ -356,7 +362,13 @@ const RULES: &[Rule] = &[
     },
     Rule {
         says: "a recipe, a device, a placement and a pasted command know nobody who uses them",
-        within: &["crates/core/src/recipe", "crates/core/src/device", "crates/core/src/placement/", "crates/core/src/sd_cli/"],
+        within: &[
+            "crates/core/src/recipe",
+            "crates/core/src/grid/",
+            "crates/core/src/device",
+            "crates/core/src/placement/",
+            "crates/core/src/sd_cli/",
+        ],
         except: &[],
         forbids: Forbidden::Paths(&[
             "atelier_engine",

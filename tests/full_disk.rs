@@ -80,7 +80,16 @@ fn database(home: &Path) -> Database {
 fn add(home: &Path, prompt: &str, steps: u32) -> QueuedJobId {
     let recipe = Recipe { steps, prompt: prompt.into(), ..support::recipe() };
     let folder = Paths::beneath(home).pictures;
-    let new = NewJob { recipe, lane: Lane::Batch, folder, model: "tiny".into(), wanted_model: None, device: None, preview: String::new() };
+    let new = NewJob {
+        recipe,
+        lane: Lane::Batch,
+        folder,
+        model: "tiny".into(),
+        wanted_model: None,
+        device: None,
+        preview: String::new(),
+        group: None,
+    };
     database(home).add_job(&new).unwrap()
 }
 

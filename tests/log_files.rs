@@ -46,6 +46,7 @@ fn job(paths: &Paths) -> NewJob {
         wanted_model: None,
         device: None,
         preview: String::new(),
+        group: None,
     }
 }
 

@@ -102,7 +102,16 @@ fn fifty_kills_lose_no_job_and_make_no_picture_twice() {
             let seed = ids.len() as i64 * 100;
             let recipe = Recipe { steps: 1, seed, batch_count, prompt: format!("picture {}", ids.len()), ..support::recipe() };
             let (folder, lane) = (paths.pictures.clone(), if next(&mut state, 4) == 0 { Lane::Interactive } else { Lane::Batch });
-            let new = NewJob { recipe, lane, folder, model: "tiny".into(), wanted_model: None, device: None, preview: String::new() };
+            let new = NewJob {
+                recipe,
+                lane,
+                folder,
+                model: "tiny".into(),
+                wanted_model: None,
+                device: None,
+                preview: String::new(),
+                group: None,
+            };
             ids.push(database.add_job(&new).unwrap());
         }
         let mut child = run(home.path());

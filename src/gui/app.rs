@@ -33,7 +33,7 @@ use crate::gui::shared::{Closing, ErrorCard, Jobs, Screen, Shared};
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Worker};
-use crate::gui::{canvas, create, devices, frame, gallery, guides, live, memory, models, overlays, palette, program, queue, styles, theme};
+use crate::gui::{canvas, create, devices, frame, gallery, grid, guides, live, memory, models, overlays, palette, program, queue, styles, theme};
 use crate::settings::{self, Settings, Zoom};
 use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
@@ -106,6 +106,7 @@ impl App {
             models: &mut self.state.models,
             gallery: &mut self.state.gallery,
             canvas: &mut self.state.canvas,
+            grid: &mut self.state.grid,
             guides: &mut self.state.guides,
             styles: &mut self.state.styles,
             live: &mut self.state.live,
@@ -135,6 +136,7 @@ impl App {
             Command::Models(it) => self.with(ctx, |features, context| models::update::update(features.models, it, context)),
             Command::Gallery(it) => self.with(ctx, |features, context| gallery::update::update(features.gallery, it, context)),
             Command::Canvas(it) => self.with(ctx, |features, context| canvas::update::update(features.canvas, it, context)),
+            Command::Grid(it) => self.with(ctx, |features, context| grid::update::update(features, it, context)),
             Command::Guides(it) => self.with(ctx, |features, context| guides::update::update(features.guides, it, context)),
             Command::Styles(it) => {
                 self.with(ctx, |features, context| styles::update::update(features.styles, features.create, it, context));
@@ -215,6 +217,7 @@ impl App {
                 None => canvas::State::new(options.paths.clone()),
                 Some(beside) => canvas::State::beside(beside.backups.as_ref().map(|own| own.path().to_owned())),
             },
+            grid: grid::State::default(),
             guides: guides::State::default(),
             styles: styles::State { folder: options.paths.as_ref().map(Paths::styles), ..styles::State::default() },
             live: live::State::new(options.paths.clone()),
@@ -335,7 +338,7 @@ impl App {
             self.with(ctx, |_, context| create::open::open(files, false, context));
         }
         self.follow_picture(ctx);
-        self.with(ctx, |Features { canvas, create, devices, guides, live, models, gallery, memory, program, .. }, context| {
+        self.with(ctx, |Features { canvas, create, devices, grid, guides, live, models, gallery, memory, program, .. }, context| {
             let live_size_px = || live.shown_size_px().filter(|_| create.session.following());
             create.document_size_px = canvas.shown_size_px().or_else(live_size_px);
             context.shared.quick_count = quick_count(devices.board.times.predicted(), context.shared.chosen_resident().is_some());
@@ -343,6 +346,7 @@ impl App {
             create::pictures::request_examples(create, context);
             create::pictures::read_kept(create, models.is_known, context);
             create::update::refresh_files(create, context);
+            grid::update::refresh(grid, create, context);
             guides::update::refresh(guides, context);
             if devices::requests::refresh(devices, context) {
                 // The newest question takes the place of others.

@@ -14,7 +14,7 @@ use crate::gui::screen::Screen;
 use crate::gui::shortcut::Shortcut;
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
-use crate::gui::{canvas, create, devices, gallery, guides, live, memory, models, palette, program, queue, styles};
+use crate::gui::{canvas, create, devices, gallery, grid, guides, live, memory, models, palette, program, queue, styles};
 
 /// A command to the window.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +24,7 @@ pub(crate) enum Command {
     Models(models::Command),
     Gallery(gallery::Command),
     Canvas(canvas::Command),
+    Grid(grid::Command),
     Guides(guides::Command),
     Styles(styles::Command),
     Live(live::Command),
@@ -86,7 +87,7 @@ macro_rules! features {
     };
 }
 
-features!(Create create, Devices devices, Models models, Gallery gallery, Canvas canvas, Guides guides, Styles styles, Live live, Memory memory, Palette palette, Program program, Queue queue);
+features!(Create create, Devices devices, Models models, Gallery gallery, Canvas canvas, Grid grid, Guides guides, Styles styles, Live live, Memory memory, Palette palette, Program program, Queue queue);
 
 impl From<WindowCommand> for Command {
     fn from(command: WindowCommand) -> Self {

@@ -2,7 +2,7 @@
 //! that it concerns.
 
 use crate::gui::autosave::Autosave;
-use crate::gui::{canvas, create, devices, gallery, guides, live, memory, models, palette, program, queue, styles};
+use crate::gui::{canvas, create, devices, gallery, grid, guides, live, memory, models, palette, program, queue, styles};
 
 /// The features' own state, each on its own.
 pub(crate) struct Features<'a> {
@@ -11,6 +11,7 @@ pub(crate) struct Features<'a> {
     pub(crate) models: &'a mut models::State,
     pub(crate) gallery: &'a mut gallery::State,
     pub(crate) canvas: &'a mut canvas::State,
+    pub(crate) grid: &'a mut grid::State,
     pub(crate) guides: &'a mut guides::State,
     pub(crate) styles: &'a mut styles::State,
     pub(crate) live: &'a mut live::State,

@@ -20,6 +20,7 @@ mod features;
 pub mod files;
 mod frame;
 pub mod gallery;
+pub mod grid;
 pub mod guides;
 mod history;
 mod icons;

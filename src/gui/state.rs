@@ -4,7 +4,7 @@
 
 use crate::gui::notices::Notices;
 use crate::gui::shared::{Closing, Shared};
-use crate::gui::{canvas, create, devices, gallery, guides, live, memory, models, palette, program, queue, styles};
+use crate::gui::{canvas, create, devices, gallery, grid, guides, live, memory, models, palette, program, queue, styles};
 
 /// The state of the window. A new view or section has its state here, its commands in
 /// [`crate::gui::command::Command`], and its place in the frame loop ([`crate::gui::app`]); the
@@ -30,6 +30,8 @@ pub struct State {
     pub gallery: gallery::State,
     /// Canvases: layers, regions and strokes.
     pub canvas: canvas::State,
+    /// Sheets of pictures that differ along axes.
+    pub grid: grid::State,
     /// Guides of the next picture.
     pub guides: guides::State,
     /// Settings under names.

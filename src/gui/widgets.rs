@@ -212,7 +212,11 @@ pub(crate) fn row<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -
             .allocate_ui_with_layout(vec2(LABEL_WIDTH, ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
                 ui.set_min_width(LABEL_WIDTH);
                 ui.spacing_mut().item_spacing.x = 0.0;
-                ui.add(egui::Label::new(RichText::new(label).color(theme::palette(ui).weak)).truncate())
+                let name = egui::Label::new(RichText::new(label).color(theme::palette(ui).weak)).truncate();
+                match AXES_OF_ROWS.iter().find(|(row, _)| *row == label) {
+                    Some((_, axis)) => axis_label(ui, name, axis),
+                    None => ui.add(name),
+                }
             })
             .inner;
         ui.spacing_mut().item_spacing.x = 6.0;
@@ -225,6 +229,48 @@ pub(crate) fn row<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -
     let (first, inner) = drawn.inner;
     show_wanted(ui, label, drawn.response.rect, first);
     inner
+}
+
+/// Rows whose settings can be an axis of a sheet, with the names of those.
+const AXES_OF_ROWS: [(&str, &str); 16] = [
+    ("Steps", "steps"),
+    ("Guidance", "guidance"),
+    ("Sampler", "sampler"),
+    ("Scheduler", "scheduler"),
+    ("Seed", "seed"),
+    ("Blend", "seed_blend.amount"),
+    ("Distilled", "distilled_guidance"),
+    ("Flow shift", "flow_shift"),
+    ("Eta", "eta"),
+    ("CLIP skip", "clip_skip"),
+    ("Image CFG", "image_guidance"),
+    ("Step shift", "timestep_shift"),
+    ("Noise", "rng"),
+    ("Threads", "threads"),
+    ("Attention", "flash_attention"),
+    ("Size", "size"),
+];
+
+fn axis_id() -> egui::Id {
+    egui::Id::unique("axis of a sheet")
+}
+
+/// The name of a row whose menu puts its setting on an axis.
+fn axis_label(ui: &mut Ui, name: egui::Label, axis: &str) -> Response {
+    // Only by the second button: it is no stop of the keyboard.
+    let response = ui.add(name.sense(Sense::CLICK));
+    response.context_menu(|ui| {
+        if ui.button("Put on X axis").on_hover_text("Compare pictures that differ in this setting.").clicked() {
+            ui.data_mut(|data| data.insert_temp(axis_id(), format!("{axis}=")));
+            ui.close();
+        }
+    });
+    response
+}
+
+/// The axis that the menu of a row asked for since the last call.
+pub(crate) fn take_axis(ui: &Ui) -> Option<String> {
+    ui.data_mut(|data| data.remove_temp::<String>(axis_id()))
 }
 
 /// The row that was asked for: marked until a key or a button is pressed.
@@ -276,11 +322,29 @@ pub(crate) fn fold<R>(
     is_open: bool,
     add: impl FnOnce(&mut Ui) -> R,
 ) -> (egui::CollapsingResponse<R>, bool) {
-    let words = if is_open || summary.is_empty() { title.to_owned() } else { format!("{title}: {summary}") };
+    let words = if is_open || summary.is_empty() { title.to_owned() } else { summed_up(ui, title, summary) };
     let header = egui::CollapsingHeader::new(bold(words)).id_salt(title).open(Some(is_open)).icon(fold_chevron);
     let fold = header.show_unindented(ui, add);
     let is_pressed = fold.header_response.clicked();
     (fold, is_pressed)
+}
+
+/// A title and as many parts of its summary, divided by commas, as have room.
+fn summed_up(ui: &Ui, title: &str, summary: &str) -> String {
+    /// Width of the sign of a fold and of what stands beside it, in points.
+    const SIGN: f32 = 28.0;
+    let room = ui.available_width() - SIGN;
+    let fits = |words: &str| {
+        let text = egui::WidgetText::from(bold(words));
+        text.into_galley(ui, Some(egui::TextWrapMode::Extend), f32::INFINITY, egui::TextStyle::Button).size().x <= room
+    };
+    let parts: Vec<&str> = summary.split(", ").collect();
+    let all = format!("{title}: {summary}");
+    if fits(&all) {
+        return all;
+    }
+    let some = (1..parts.len()).rev().map(|count| format!("{title}: {}…", parts[..count].join(", "))).find(|words| fits(words));
+    some.unwrap_or_else(|| title.to_owned())
 }
 
 /// Scale of a slider.

@@ -49,7 +49,16 @@ pub(super) fn add(
     let model = name.or_else(of_files).unwrap_or_default();
     let lane = if flags.first { Lane::Interactive } else { Lane::Batch };
     let wanted_model = missing.map(|entry| entry.id);
-    let job = NewJob { recipe, lane, folder, model, wanted_model: wanted_model.clone(), device: flags.pin.clone(), preview: String::new() };
+    let job = NewJob {
+        recipe,
+        lane,
+        folder,
+        model,
+        wanted_model: wanted_model.clone(),
+        device: flags.pin.clone(),
+        preview: String::new(),
+        group: None,
+    };
     let id = open(paths, err)?.add_job(&job)?;
     printer.json(&report::added(id, wanted_model.as_deref(), &notes))?;
     for note in &notes {

@@ -187,6 +187,7 @@ fn jobs_and_their_ends_steer_no_terminal() {
             wanted_model: None,
             device: Some(all()),
             preview: String::new(),
+            group: None,
         };
         let id = database.add_job(&new).unwrap();
         assert!(database.start_job(id).unwrap());

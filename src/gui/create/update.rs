@@ -358,10 +358,10 @@ fn add_job(state: &mut State, recipe: Recipe, lane: Lane, context: &mut Context<
     context.queue.send(QueueRequest::Add(Box::new(job)));
 }
 
-pub(super) fn new_job(state: &State, recipe: Recipe, lane: Lane, context: &Context<'_>) -> NewJob {
+pub(crate) fn new_job(state: &State, recipe: Recipe, lane: Lane, context: &Context<'_>) -> NewJob {
     let preview = serde_json::to_string(&state.preview_options(context.shared)).unwrap_or_default();
     let model = context.shared.next.model_name(&recipe.files);
-    NewJob { recipe, lane, folder: state.pictures_folder.clone(), model, wanted_model: None, device: None, preview }
+    NewJob { recipe, lane, folder: state.pictures_folder.clone(), model, wanted_model: None, device: None, preview, group: None }
 }
 
 fn cancel(id: JobId, context: &mut Context<'_>) {

@@ -266,6 +266,7 @@ fn after_a_kill_one_question_is_asked_and_what_waited_is_there() {
         wanted_model: None,
         device: None,
         preview: String::new(),
+        group: None,
     };
     let (met, _next) = (database.add_job(&job("a ship")).unwrap(), database.add_job(&job("a harbour")).unwrap());
     database.start_job(met).unwrap();
@@ -290,7 +291,8 @@ fn two_hundred_waiting_jobs_draw_the_rows_that_can_be_seen() {
     for n in 0..200 {
         let recipe = Recipe { prompt: format!("picture {n}"), ..ready() };
         let (folder, model) = (folder.path().join("Pictures"), "sd15".to_owned());
-        let job = NewJob { recipe, lane: Lane::Batch, folder, model, wanted_model: None, device: None, preview: String::new() };
+        let job =
+            NewJob { recipe, lane: Lane::Batch, folder, model, wanted_model: None, device: None, preview: String::new(), group: None };
         database.add_job(&job).unwrap();
     }
     drop(database);

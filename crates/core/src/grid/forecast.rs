@@ -51,7 +51,8 @@ impl Grid {
             let is_opened = models.insert(sharing.model);
             let encoded = sharing.texts.iter().filter(|text| texts.insert(**text)).count();
             let (first, later) = steps(recipe);
-            let known = kept.get(&sharing.steps).copied().unwrap_or(0).min(first);
+            let has_own = recipe.draft_step().is_some() || !recipe.earlier_steps.is_empty() || recipe.step_cache.is_some();
+            let known = if has_own { 0 } else { kept.get(&sharing.steps).copied().unwrap_or(0).min(first) };
             let most = kept.entry(sharing.steps).or_default();
             *most = first.max(*most);
             // A draft stops before its last step.

@@ -99,13 +99,12 @@ impl<T: PartialEq> Numbers<T> {
 
 impl Grid {
     /// Indices of these cells in the order in which they cost least: a model is opened once, a text
-    /// is encoded once, and cells with the same steps follow each other, the one with the most steps
-    /// first.
+    /// is encoded once, and cells with the same steps follow each other, drafts first.
     #[must_use]
     pub fn order(cells: &[Cell]) -> Vec<usize> {
         let sharings = sharings(cells);
         let mut order: Vec<usize> = (0..cells.len()).collect();
-        order.sort_by_key(|index| (sharings.get(*index), cells.get(*index).map(|cell| std::cmp::Reverse(steps(&cell.recipe).0)), *index));
+        order.sort_by_key(|index| (sharings.get(*index), cells.get(*index).map(|cell| steps(&cell.recipe).0), *index));
         order
     }
 }

@@ -141,10 +141,10 @@ fn candidates(key: &str, is_whole: bool, text: &str) -> Vec<Value> {
     }
     let lower = text.to_lowercase();
     let named = match key {
-        "sampler" => text.parse::<Sampler>().ok().map(|it| it.key()),
-        "scheduler" => text.parse::<Scheduler>().ok().map(|it| it.key()),
-        "prediction" => text.parse::<PredictionType>().ok().map(|it| it.key()),
-        "rng" | "sampler_rng" => text.parse::<Rng>().ok().map(|it| it.key()),
+        "sampler" => text.parse::<Sampler>().ok().map(Sampler::key),
+        "scheduler" => text.parse::<Scheduler>().ok().map(Scheduler::key),
+        "prediction" => text.parse::<PredictionType>().ok().map(PredictionType::key),
+        "rng" | "sampler_rng" => text.parse::<Rng>().ok().map(Rng::key),
         _ => None,
     };
     let mut all: Vec<Value> = named.map(words).into_iter().collect();

@@ -323,8 +323,9 @@ impl<'a> Generator<'a> {
     /// branches of it.
     fn image_of_steps(&self, session: &mut Session<'a>, input: &ImageInput<'_>) -> Result<Image, JobError> {
         let mut first = self.first_steps(session, input)?;
-        // A step cache goes by the steps before.
-        if self.shares_steps && input.recipe.earlier_steps.is_empty() && input.recipe.step_cache.is_none() {
+        // A step cache goes by the steps before; a draft shows the estimate that it computes.
+        let Recipe { earlier_steps, step_cache, last_step, .. } = input.recipe;
+        if self.shares_steps && earlier_steps.is_empty() && step_cache.is_none() && last_step.is_none() {
             first.replay = self.engine.cache.steps().get_same(&self.steps_key(input), &self.shard.computes_by());
         }
         let steps = StepsParams { shows_last_step: true, ..first.params(input.recipe.last_step, MAX_BYTES_OF_PICTURE) };

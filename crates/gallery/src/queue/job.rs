@@ -122,6 +122,9 @@ pub struct NewJob {
     pub device: Option<String>,
     /// Preview of its forming pictures, in the caller's words.
     pub preview: String,
+    /// The group of jobs that it was added with: their pictures are one batch, and take steps that
+    /// they have in common from each other. Milliseconds since 1970.
+    pub group: Option<i64>,
 }
 
 /// A picture that a job has made and kept.
@@ -167,6 +170,8 @@ pub struct QueuedJob {
     pub device: Option<String>,
     /// Preview of its forming pictures, in the caller's words.
     pub preview: String,
+    /// The group of jobs that it was added with.
+    pub group: Option<i64>,
     /// Its kept pictures, by index.
     pub pictures: Vec<JobPicture>,
     /// Seed of the first picture, once it is drawn.

@@ -49,6 +49,8 @@ struct JournaledJob {
     wanted_model: Option<String>,
     device: Option<String>,
     preview: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<i64>,
     first_seed: Option<i64>,
     crashes: u32,
     reason: Option<String>,
@@ -150,7 +152,7 @@ fn ids(connection: &Connection, query: &str) -> Result<Vec<i64>, GalleryError> {
 
 fn line_of(connection: &Connection, id: i64) -> Result<Line, GalleryError> {
     let query = "SELECT state, lane, order_key, recipe, folder, model, wanted_model, device, preview, first_seed, crashes, reason, is_placed, \
-        created_ms FROM job WHERE id = ?1 AND state IN ('waiting', 'running', 'held')";
+        created_ms, group_ms FROM job WHERE id = ?1 AND state IN ('waiting', 'running', 'held')";
     let job = connection.prepare_cached(query)?.query_row([id], |row| {
         Ok(JournaledJob {
             is_held: row.get::<_, String>(0)? == JobState::Held.key(),
@@ -162,6 +164,7 @@ fn line_of(connection: &Connection, id: i64) -> Result<Line, GalleryError> {
             wanted_model: row.get(6)?,
             device: row.get(7)?,
             preview: row.get(8)?,
+            group: row.get(14)?,
             first_seed: row.get(9)?,
             crashes: row.get(10)?,
             reason: row.get(11)?,
@@ -215,7 +218,7 @@ impl LostJobs {
             let state = if job.is_held { JobState::Held } else { JobState::Waiting };
             transaction.execute(
                 "INSERT INTO job (id, state, lane, order_key, recipe, folder, model, wanted_model, device, preview, first_seed, crashes,
-                 reason, is_placed, created_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                 reason, is_placed, created_ms, group_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
                 params![
                     id,
                     state.key(),
@@ -231,7 +234,8 @@ impl LostJobs {
                     job.crashes,
                     job.reason,
                     job.is_placed,
-                    job.created_ms
+                    job.created_ms,
+                    job.group
                 ],
             )?;
             let id = QueuedJobId(transaction.last_insert_rowid());

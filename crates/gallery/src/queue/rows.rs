@@ -16,7 +16,7 @@ const MAX_LISTED: i64 = 50;
 /// pictures stay.
 pub(super) const MAX_ENDED: i64 = 1000;
 
-const COLUMNS: &str = "id, state, lane, recipe, folder, model, wanted_model, device, preview, first_seed, attempts, crashes, resumes, \
+const COLUMNS: &str = "id, state, lane, recipe, folder, model, wanted_model, device, preview, group_ms, first_seed, attempts, crashes, resumes, \
      progress_picture, progress_step, progress_steps, reason, is_moved_up, is_placed, cancel_requested, created_ms, began_ms, ended_ms";
 
 impl Database {
@@ -29,9 +29,9 @@ impl Database {
         let folder = path_text(&job.folder)?;
         self.change_jobs(|transaction| {
             transaction.execute(
-                "INSERT INTO job (state, lane, order_key, recipe, folder, model, wanted_model, device, preview, created_ms)
-                 VALUES ('waiting', ?1, (SELECT coalesce(max(order_key), 0) + 1 FROM job WHERE lane = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-                params![job.lane.number(), recipe, folder, job.model, job.wanted_model, job.device, job.preview, now_ms()],
+                "INSERT INTO job (state, lane, order_key, recipe, folder, model, wanted_model, device, preview, group_ms, created_ms)
+                 VALUES ('waiting', ?1, (SELECT coalesce(max(order_key), 0) + 1 FROM job WHERE lane = ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                params![job.lane.number(), recipe, folder, job.model, job.wanted_model, job.device, job.preview, job.group, now_ms()],
             )?;
             Ok(QueuedJobId(transaction.last_insert_rowid()))
         })
@@ -183,6 +183,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<QueuedJob> {
         wanted_model: row.get("wanted_model")?,
         device: row.get("device")?,
         preview: row.get("preview")?,
+        group: row.get("group_ms")?,
         pictures: Vec::new(),
         first_seed: row.get("first_seed")?,
         attempts: row.get("attempts")?,

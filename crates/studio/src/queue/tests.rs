@@ -48,7 +48,8 @@ impl Bench {
         let mut recipe = Recipe { prompt: prompt.into(), batch_count: pictures, ..Recipe::default() };
         recipe.files.set(FileRole::Model, "/a.gguf");
         let folder = self.folder.path().join("Pictures");
-        let mut job = NewJob { recipe, lane, folder, model: "a".into(), wanted_model: None, device: None, preview: String::new() };
+        let mut job =
+            NewJob { recipe, lane, folder, model: "a".into(), wanted_model: None, device: None, preview: String::new(), group: None };
         change(&mut job);
         self.service.send(QueueRequest::Add(Box::new(job)));
         self.until("the new job", |snapshot| known(snapshot) > last);

@@ -156,9 +156,9 @@ impl Worker {
         let waiting = self.database.jobs()?.into_iter().filter(|job| matches!(job.state, JobState::Waiting | JobState::Held));
         let before = std::mem::replace(&mut self.database, database);
         for job in waiting {
-            let QueuedJob { recipe, lane, folder, model, wanted_model, device, preview, .. } = job;
+            let QueuedJob { recipe, lane, folder, model, wanted_model, device, preview, group, .. } = job;
             let recipe = Arc::unwrap_or_clone(recipe);
-            let job = NewJob { recipe, lane, folder, model, wanted_model, device, preview };
+            let job = NewJob { recipe, lane, folder, model, wanted_model, device, preview, group };
             self.changes.push_back(Change::Request(Box::new(QueueRequest::Add(Box::new(job)))));
         }
         drop(before);
@@ -422,9 +422,10 @@ impl Worker {
         }
         let passed = self.moved_up.entry(device).or_default();
         *passed = if moved_up { *passed + 1 } else { 0 };
+        let shares_steps = job.group.is_some();
         let (events, active) = (&self.events, &mut self.active);
         let mut engine_job = None;
-        let submitted = self.engine.submit_announced(Task::Generate { recipe: Box::new(recipe), preview, shares_steps: false }, |number| {
+        let submitted = self.engine.submit_announced(Task::Generate { recipe: Box::new(recipe), preview, shares_steps }, |number| {
             engine_job = Some(number);
             active.insert(number, ActiveJob::new(id, pictures));
             events.send(QueueEvent::Submitted { engine_job: number, job: id, recipe: Box::new(wanted) });

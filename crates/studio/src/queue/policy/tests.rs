@@ -22,6 +22,7 @@ pub(in crate::queue) fn job(id: i64, model_name: &str) -> QueuedJob {
         wanted_model: None,
         device: None,
         preview: String::new(),
+        group: None,
         pictures: Vec::new(),
         first_seed: None,
         attempts: 0,

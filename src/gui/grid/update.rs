@@ -1,0 +1,182 @@
+//! Effects of the commands of sheets. Nothing here waits.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::gui::context::Context;
+use crate::gui::create;
+use crate::gui::create::choose::choose_one;
+use crate::gui::devices::board::Board;
+use crate::gui::dialog::FileDialog;
+use crate::gui::features::Features;
+use crate::gui::grid::command::Command;
+use crate::gui::grid::state::{Draft, Plan, Sheet, State};
+use crate::gui::shared::{ErrorCard, Shared, random_seed};
+use crate::gui::workers::Worker;
+use atelier_core::grid::{Axis, AxisFiles, Cell, CellTime, Grid, MAX_AXES};
+use atelier_core::recipe::{ImageSource, Recipe};
+use atelier_core::sentences::sentence;
+use atelier_gallery::now_ms;
+use atelier_gallery::queue::{Lane, NewJob};
+use atelier_library::ModelKind;
+use atelier_studio::queue::QueueRequest;
+use atelier_studio::sheet::{draw_sheet, keep_sheet};
+
+/// Carries out a command.
+pub(crate) fn update(features: Features<'_>, command: Command, context: &mut Context<'_>) {
+    let Features { grid: state, create, devices, .. } = features;
+    match command {
+        Command::Open(axis) => {
+            let mut axes: [String; MAX_AXES] = state.draft.take().map(|draft| draft.axes).unwrap_or_default();
+            let free = axes.iter().position(|text| text.trim().is_empty()).unwrap_or(0);
+            if let Some(text) = axes.get_mut(free).filter(|_| !axis.is_empty()) {
+                *text = axis;
+            }
+            let seed = Some(context.shared.next.recipe.seed).filter(|seed| *seed >= 0);
+            let seed = seed.or(create.last_seed).unwrap_or_else(random_seed);
+            let draft = Draft { axes, struck: Default::default(), seed, plan: Err(String::new()), wants_focus: true };
+            state.draft = Some(planned(draft, context.shared, &devices.board));
+        }
+        Command::Edit(axes) => {
+            if let Some(draft) = state.draft.take() {
+                let draft = Draft { axes: *axes, struck: Default::default(), wants_focus: false, ..draft };
+                state.draft = Some(planned(draft, context.shared, &devices.board));
+            }
+        }
+        Command::Strike(at) => {
+            if let Some(mut draft) = state.draft.take() {
+                if !draft.struck.remove(&at) {
+                    draft.struck.insert(at);
+                }
+                state.draft = Some(planned(draft, context.shared, &devices.board));
+            }
+        }
+        Command::Make => make(state, create, context),
+        Command::Close => state.draft = None,
+        Command::Show(shows) => state.shows_sheet = shows,
+        Command::UseCell(at) => {
+            if let Some(cell) = state.sheet.as_ref().and_then(|sheet| sheet.cell(at)) {
+                context.name_change("Use a cell's settings");
+                let batch_count = context.shared.next.recipe.batch_count;
+                context.shared.next.recipe = Recipe { batch_count, ..cell.recipe.clone() };
+                context.notice("The settings of this cell are set.");
+            }
+        }
+        Command::CancelCell(at) => {
+            if let Some(id) = state.sheet.as_ref().and_then(|sheet| sheet.job(at)) {
+                context.queue.send(QueueRequest::Cancel(id));
+            }
+        }
+        Command::Export => {
+            let Some(sheet) = state.sheet.clone() else { return };
+            let dialog = FileDialog::target("Export sheet as", "sheet.png").filter("PNG picture", &["png"]);
+            choose_one(dialog, context, move |path, _, context| export(sheet, path, context));
+        }
+    }
+}
+
+/// Models and LoRAs of the library by their names.
+struct Library<'a>(&'a Shared);
+
+impl AxisFiles for Library<'_> {
+    fn model(&self, name: &str) -> Result<Recipe, String> {
+        let cards = || self.0.library.cards.iter().filter(|card| card.kind == ModelKind::Model);
+        let found = cards().find(|card| card.name.eq_ignore_ascii_case(name)).and_then(|card| card.runnable.as_ref());
+        let runnable = found.ok_or_else(|| format!("no model is called \"{name}\"; use a name of the library"))?;
+        let mut recipe = Recipe::default();
+        runnable.apply(&mut recipe);
+        Ok(recipe)
+    }
+
+    fn lora(&self, name: &str) -> Result<PathBuf, String> {
+        let is_it = |path: &std::path::Path| path.file_stem().is_some_and(|stem| stem.eq_ignore_ascii_case(name));
+        let mut cards = self.0.cards_with_file(ModelKind::Lora);
+        let found = cards.find(|(card, path)| card.name.eq_ignore_ascii_case(name) || is_it(path));
+        found.map(|(_, path)| path.to_owned()).ok_or_else(|| format!("no LoRA is called \"{name}\"; use a name of the library"))
+    }
+}
+
+/// The draft with its plan.
+fn planned(draft: Draft, shared: &Shared, board: &Board) -> Draft {
+    let seed = draft.seed;
+    let base = Recipe { seed, ..shared.next.recipe.clone() };
+    let axes = draft.axes.iter().filter(|text| !text.trim().is_empty());
+    let axes = axes.map(|text| Axis::read(text, &base, &Library(shared))).collect::<Result<Vec<_>, _>>();
+    let grid = axes.and_then(|axes| Grid::new(base.clone(), axes));
+    let plan = grid.map_err(|error| sentence(&error.to_string())).map(|grid| {
+        let cells: Vec<Cell> = grid.cells().into_iter().filter(|cell| !draft.struck.contains(&cell.at)).collect();
+        let forecast = Grid::forecast(&cells, |recipe| time_of(recipe, &base, board));
+        Plan { grid, cells, forecast }
+    });
+    Draft { plan, ..draft }
+}
+
+/// Predicted time of a cell, from that of the current settings: of another model nothing is known.
+fn time_of(recipe: &Recipe, base: &Recipe, board: &Board) -> Option<CellTime> {
+    let time = board.times.predicted().filter(|_| recipe.files == base.files && recipe.placement == base.placement)?;
+    let pixels = |recipe: &Recipe| {
+        let (width, height) = recipe.final_size();
+        f64::from(width) * f64::from(height)
+    };
+    let share = pixels(recipe) / pixels(base).max(1.0);
+    let guided = |recipe: &Recipe| if recipe.uses_guidance() { 2.0 } else { 1.0 };
+    let evaluations = |recipe: &Recipe| recipe.sampler.map_or(1, |sampler| sampler.evaluations()) * recipe.steps;
+    let work = |recipe: &Recipe| guided(recipe) * f64::from(evaluations(recipe).max(1));
+    Some(CellTime {
+        load_secs: time.load_secs,
+        encode_secs: time.encode_secs,
+        denoise_secs: time.denoise_secs * share * work(recipe) / work(base),
+        other_secs: (time.decode_secs + time.upscale_secs) * share,
+    })
+}
+
+/// Adds the cells to the queue as one group.
+fn make(state: &mut State, create: &mut create::State, context: &mut Context<'_>) {
+    let Some(Draft { plan: Ok(Plan { grid, cells, .. }), .. }) = state.draft.take() else { return };
+    let group = now_ms();
+    let cells: Vec<Cell> = Grid::order(&cells).into_iter().filter_map(|index| cells.get(index).cloned()).collect();
+    context.shared.error = None;
+    for cell in &cells {
+        let job = create::update::new_job(create, cell.recipe.clone(), Lane::Batch, context);
+        context.queue.send(QueueRequest::Add(Box::new(NewJob { group: Some(group), ..job })));
+    }
+    context.notice(format!("A sheet of {} pictures is in the queue.", cells.len()));
+    state.sheet = Some(Sheet { grid, cells, group, jobs: Vec::new(), pictures: Default::default() });
+    state.shows_sheet = true;
+}
+
+/// Notes which jobs are whose, and what they made.
+pub(crate) fn refresh(state: &mut State, create: &mut create::State, context: &Context<'_>) {
+    let Some(sheet) = &mut state.sheet else { return };
+    if sheet.pictures.len() == sheet.cells.len() {
+        return;
+    }
+    let queue = Arc::clone(&context.shared.queue);
+    let mut rows: Vec<_> = queue.rows.iter().filter(|row| row.job.group == Some(sheet.group)).collect();
+    rows.sort_by_key(|row| row.job.id);
+    for row in rows {
+        if sheet.jobs.last().is_none_or(|last| row.job.id > *last) && sheet.jobs.len() < sheet.cells.len() {
+            sheet.jobs.push(row.job.id);
+        }
+        let cell = sheet.jobs.iter().position(|id| *id == row.job.id).and_then(|index| sheet.cells.get(index));
+        if let (Some(cell), Some(picture)) = (cell, row.job.pictures.first())
+            && sheet.pictures.insert(cell.at, picture.path.clone()).is_none()
+        {
+            create::pictures::request_thumbnail(create, picture.path.clone(), context);
+        }
+    }
+}
+
+fn export(sheet: Sheet, path: PathBuf, context: &Context<'_>) {
+    let work = move || {
+        let read = |path: &PathBuf| atelier_media::read_image(&ImageSource::File(path.clone())).ok().map(Arc::new);
+        let pictures = sheet.pictures.iter().filter_map(|(at, path)| Some((*at, read(path)?))).collect();
+        let drawn = draw_sheet(&sheet.grid, &pictures)?;
+        let folder = path.parent().unwrap_or(&path).to_owned();
+        keep_sheet(&drawn, &folder, Some(&path), "", &mut Default::default())
+    };
+    context.run(Worker::Files, work, |kept, _, context| match kept {
+        Ok(path) => context.notice(format!("The sheet is saved as {}.", path.display())),
+        Err(error) => context.shared.error = Some(ErrorCard::new(sentence(&error.to_string()), "Choose another folder.")),
+    });
+}

@@ -1,0 +1,180 @@
+//! The dialog that plans a sheet, and the sheet.
+
+use eframe::egui::{
+    Align, Button, Frame, Grid as Table, Id, Image, Label, Layout, Margin, Modal, RichText, ScrollArea, TextEdit, Ui, load::SizedTexture,
+    vec2,
+};
+
+use crate::gui::command::Commands;
+use crate::gui::grid::command::Command;
+use crate::gui::grid::state::{Draft, Place, Plan, Sheet};
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets::{self, bold, command_button, command_control, line_edit_with_undo, small};
+use atelier_core::grid::{Grid, MAX_AXES};
+use atelier_gallery::queue::JobState;
+
+/// Width of the dialog, and most height of its cells, in points.
+const DIALOG_WIDTH: f32 = 460.0;
+const CELLS_HEIGHT: f32 = 180.0;
+/// Side of a picture of the sheet, in points.
+const PICTURE: f32 = 132.0;
+/// Cells that the dialog offers to leave out.
+const MAX_STRUCK: usize = 200;
+const NAMES: [&str; MAX_AXES] = ["X axis", "Y axis", "Z axis"];
+const HINTS: [&str; MAX_AXES] = ["steps=4,8,16", "sampler=euler,heun", "cfg=1..7/4"];
+
+/// True while a dialog is open.
+pub(crate) fn has_dialog(state: &State) -> bool {
+    state.grid.draft.is_some() || state.grid.shows_sheet
+}
+
+/// Draws the dialog or the sheet, where it is open.
+pub(crate) fn grid(ui: &mut Ui, state: &State, commands: &mut Commands) {
+    if let Some(axis) = widgets::take_axis(ui) {
+        commands.push(Command::Open(axis));
+    }
+    if let Some(draft) = &state.grid.draft {
+        dialog(ui, state, draft, commands);
+    } else if let Some(sheet) = state.grid.sheet.as_ref().filter(|_| state.grid.shows_sheet) {
+        sheet_view(ui, state, sheet, commands);
+    }
+}
+
+fn dialog(ui: &mut Ui, state: &State, draft: &Draft, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    let frame = Frame::popup(ui.style()).inner_margin(Margin::same(20)).corner_radius(12);
+    let mut axes = draft.axes.clone();
+    let modal = Modal::new(Id::unique("compare settings")).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
+        ui.set_width(DIALOG_WIDTH);
+        ui.label(bold("Compare settings").size(theme::TITLE).color(palette.strong));
+        let words = "Columns, rows and pages: a setting and its values, such as steps=4,8,16, cfg=1..7/4, size=512x512,768x512, lora:ink=0.5,1, \
+                     words=lake,hill, or a choice of the prompt: {day|night}.";
+        ui.add(Label::new(small(words, palette.weak)).wrap());
+        for ((text, name), hint) in axes.iter_mut().zip(NAMES).zip(HINTS) {
+            widgets::row(ui, name, |ui| {
+                let width = ui.available_width();
+                let edit = TextEdit::singleline(text).hint_text(hint).id(Id::unique(name));
+                let response = line_edit_with_undo(ui, width, edit).on_hover_text("What differs, and its values.").accessible_name(name);
+                if draft.wants_focus && name == NAMES[0] {
+                    response.request_focus();
+                }
+            });
+        }
+        ui.add_space(4.0);
+        match &draft.plan {
+            Ok(plan) => {
+                ui.add(Label::new(RichText::new(plan.forecast.to_string()).color(palette.text)).wrap());
+                cells(ui, state, draft, plan, commands);
+            }
+            Err(_) if axes.iter().all(|text| text.trim().is_empty()) => {}
+            Err(reason) => {
+                ui.add(Label::new(RichText::new(reason).color(palette.warn)).wrap());
+            }
+        }
+        ui.add_space(8.0);
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            theme::accented(ui, |ui| command_button(ui, state, commands, Command::Make));
+            command_button(ui, state, commands, Command::Close);
+        });
+    });
+    if axes != draft.axes {
+        commands.push(Command::Edit(Box::new(axes)));
+    }
+    if modal.should_close() {
+        commands.push(Command::Close);
+    }
+}
+
+/// The cells, of which some can be left out.
+fn cells(ui: &mut Ui, state: &State, draft: &Draft, plan: &Plan, commands: &mut Commands) {
+    ScrollArea::vertical().id_salt("cells").max_height(CELLS_HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
+        for cell in plan.grid.cells().iter().take(MAX_STRUCK) {
+            let is_made = !draft.struck.contains(&cell.at);
+            let words = plan.grid.caption(cell.at);
+            command_control(ui, state, commands, Command::Strike(cell.at), |ui| {
+                ui.checkbox(&mut is_made.clone(), words).on_hover_text("Cells without a mark are not made.")
+            });
+        }
+    });
+}
+
+fn sheet_view(ui: &mut Ui, state: &State, sheet: &Sheet, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    let frame = Frame::popup(ui.style()).inner_margin(Margin::same(20)).corner_radius(12);
+    let space = ui.ctx().content_rect().size() - vec2(96.0, 180.0);
+    let modal = Modal::new(Id::unique("sheet")).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
+        ui.set_max_width(space.x);
+        let words = format!("{} of {} pictures", sheet.pictures.len(), sheet.cells.len());
+        ui.label(bold("Sheet").size(theme::TITLE).color(palette.strong));
+        ui.label(small(words, palette.weak));
+        ScrollArea::both().id_salt("sheet").max_height(space.y).auto_shrink([true, true]).show(ui, |ui| {
+            for page in 0..sheet.grid.size()[2] {
+                page_of(ui, state, sheet, page, commands);
+            }
+        });
+        ui.add_space(8.0);
+        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+            command_button(ui, state, commands, Command::Show(false));
+            command_button(ui, state, commands, Command::Export);
+        });
+    });
+    if modal.should_close() {
+        commands.push(Command::Show(false));
+    }
+}
+
+fn page_of(ui: &mut Ui, state: &State, sheet: &Sheet, page: usize, commands: &mut Commands) {
+    let palette = theme::palette(ui);
+    let [columns, rows, _] = sheet.grid.size();
+    if let Some(name) = name_of(&sheet.grid, 2, page) {
+        ui.label(bold(name).color(palette.text));
+    }
+    Table::new(("page", page)).spacing(vec2(6.0, 6.0)).show(ui, |ui| {
+        ui.label("");
+        for x in 0..columns {
+            ui.label(small(name_of(&sheet.grid, 0, x).unwrap_or_default(), palette.text));
+        }
+        ui.end_row();
+        for y in 0..rows {
+            ui.label(small(name_of(&sheet.grid, 1, y).unwrap_or_default(), palette.text));
+            for x in 0..columns {
+                cell(ui, state, sheet, [x, y, page], commands);
+            }
+            ui.end_row();
+        }
+    });
+}
+
+fn name_of(grid: &Grid, axis: usize, value: usize) -> Option<String> {
+    let axis = grid.axes().get(axis)?;
+    Some(format!("{} {}", axis.name, axis.values.get(value)?.label))
+}
+
+fn cell(ui: &mut Ui, state: &State, sheet: &Sheet, at: Place, commands: &mut Commands) {
+    let side = vec2(PICTURE, PICTURE);
+    let caption = sheet.grid.caption(at);
+    if sheet.cell(at).is_none() {
+        ui.add_sized(side, Label::new(small("left out", theme::palette(ui).weak)));
+        return;
+    }
+    let texture = sheet.pictures.get(&at).and_then(|path| state.create.thumbnail(path));
+    if let Some(texture) = texture {
+        let image = Image::from_texture(SizedTexture::from_handle(texture)).fit_to_exact_size(side);
+        let button = Button::image(image).min_size(side);
+        command_control(ui, state, commands, Command::UseCell(at), |ui| ui.add(button).accessible_name(caption.as_str()));
+        return;
+    }
+    let row = sheet.job(at).and_then(|id| state.shared.queue.row(id));
+    let words = match row.map(|row| row.job.state) {
+        _ if sheet.pictures.contains_key(&at) => "…",
+        Some(JobState::Running) => "forming",
+        Some(JobState::Cancelled) => "struck out",
+        Some(JobState::Failed) => "failed",
+        Some(JobState::Held) => "held",
+        Some(JobState::Waiting | JobState::Done) | None => "waits",
+    };
+    let name = format!("{caption}: {words}");
+    let button = Button::new(small(words, theme::palette(ui).weak)).min_size(side);
+    command_control(ui, state, commands, Command::CancelCell(at), |ui| ui.add_sized(side, button).accessible_name(name.as_str()));
+}
