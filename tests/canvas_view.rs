@@ -83,7 +83,8 @@ fn start_with(home: &Path, files: &[&Path]) -> Result<Desktop> {
 
 /// The place of the canvas on the screen, once it is there.
 fn canvas(desktop: &mut Desktop) -> Result<Area> {
-    let found = desktop.wait("the canvas", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Canvas, ")))?;
+    let found = desktop
+        .wait("the canvas", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Canvas, ") && it.name.ends_with(" pixels")))?;
     found.area.context("the canvas has no place on the screen")
 }
 

@@ -162,7 +162,8 @@ fn open_canvas(desktop: &mut Desktop, picture: Area, key: &str) -> Result<Area> 
     let (x, y) = picture.centre();
     desktop.click_beside_text(x, y)?;
     desktop.press(key)?;
-    let found = desktop.wait("the canvas", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Canvas, ")))?;
+    let found = desktop
+        .wait("the canvas", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("Canvas, ") && it.name.ends_with(" pixels")))?;
     found.area.context("the canvas has no place on the screen")
 }
 
