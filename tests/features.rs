@@ -138,56 +138,6 @@ fn a_controlnet_acts_in_the_steps_that_it_is_given() {
     assert_eq!(pixels(&branch), last);
 }
 
-/// The files are mapped, so that what is zero in them takes no memory.
-#[test]
-fn a_controlnet_of_sdxl_follows_the_control_picture_in_both_names() {
-    let it = alone();
-    let dir = folder("controlled-sdxl");
-    let files = families::controlled_sdxl(&dir).unwrap();
-    let renamed = dir.join("diffusers.safetensors");
-    families::sdxl_controlnets()[1].write(&renamed).unwrap();
-    let run = |controlnet: &Path, seed: Option<usize>| {
-        let files =
-            [(FileRole::Model, files.model.as_path()), (FileRole::Taesd, files.taesd.as_path()), (FileRole::Controlnet, controlnet)];
-        let control = seed.map(|seed| ControlImage::with_strength(picture(64, 64, seed), 1.0));
-        let files = files.into_iter().map(|(role, path)| (role, path.to_owned())).collect();
-        it.run(&Recipe { files, steps: 1, memory_map: true, placement: placed("all=cpu", ""), control, ..recipe() }).pixels().to_vec()
-    };
-    let (plain, one, two) = (run(&files.controlnet, None), run(&files.controlnet, Some(1)), run(&files.controlnet, Some(2)));
-    assert_eq!([&plain, &one, &two].into_iter().collect::<HashSet<_>>().len(), 3);
-    assert_eq!(run(&renamed, Some(1)), one);
-    for path in [files.model, files.controlnet, renamed] {
-        fs::remove_file(path).unwrap();
-    }
-}
-
-/// The files are mapped, so that what is zero in them takes no memory.
-#[test]
-fn a_second_diffusion_module_of_ideogram_says_what_the_first_is_guided_away_from() {
-    let it = alone();
-    let dir = folder("ideogram");
-    let files = written(families::ideogram4(), &dir);
-    let second = |name: &str, bias: f32| {
-        let path = dir.join(name);
-        families::ideogram4_module(bias).write(&path).unwrap();
-        path
-    };
-    let seconds = [second("second.safetensors", 0.25), second("other.safetensors", -0.25)];
-    let run = |second: Option<&Path>, guidance: f32| {
-        let mut files = files.clone();
-        if let Some(second) = second {
-            files.set(FileRole::UncondDiffusion, second);
-        }
-        it.run(&Recipe { files, steps: 2, guidance, memory_map: true, placement: placed("all=cpu", ""), ..recipe() }).pixels().to_vec()
-    };
-    let (plain, guided) = (run(None, 1.0), run(None, 3.0));
-    let [one, other] = [&seconds[0], &seconds[1]].map(|path| run(Some(path), 3.0));
-    assert_eq!([&plain, &guided, &one, &other].into_iter().collect::<HashSet<_>>().len(), 4);
-    assert_eq!(run(Some(&seconds[0]), 3.0), one);
-    assert_eq!(run(Some(&seconds[0]), 1.0), plain, "nothing is guided");
-    fs::remove_dir_all(dir).unwrap();
-}
-
 /// What a depth estimator writes is grey, of 8 or 16 bits; nothing is made of it first.
 #[test]
 fn a_depth_map_is_used_as_it_is() {
