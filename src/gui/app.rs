@@ -33,7 +33,9 @@ use crate::gui::shared::{Closing, ErrorCard, Jobs, Screen, Shared};
 use crate::gui::state::State;
 use crate::gui::window_command::WindowCommand;
 use crate::gui::workers::{Wake, Worker};
-use crate::gui::{canvas, create, devices, frame, gallery, grid, guides, live, memory, models, overlays, palette, program, queue, styles, theme};
+use crate::gui::{
+    canvas, create, devices, frame, gallery, grid, guides, live, memory, models, overlays, palette, program, queue, styles, theme,
+};
 use crate::settings::{self, Settings, Zoom};
 use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;

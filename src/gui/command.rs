@@ -134,7 +134,7 @@ impl Command {
     pub(crate) const fn group(&self) -> &'static str {
         match self {
             Self::Window(_) | Self::Palette(_) | Self::Program(_) => "Window",
-            Self::Create(_) | Self::Guides(_) | Self::Styles(_) | Self::Live(_) => "Create",
+            Self::Create(_) | Self::Grid(_) | Self::Guides(_) | Self::Styles(_) | Self::Live(_) => "Create",
             Self::Canvas(_) => "Canvas",
             Self::Devices(_) | Self::Memory(_) => "Devices",
             Self::Models(_) => "Models",

@@ -2,7 +2,8 @@
 //! before closing.
 
 use eframe::egui::{
-    Align, Align2, Area, CollapsingHeader, Context, Frame, Id, Label, Layout, Margin, Modal, Order, Rect, RichText, ScrollArea, Ui, UiBuilder, vec2,
+    Align, Align2, Area, CollapsingHeader, Context, Frame, Id, Label, Layout, Margin, Modal, Order, Rect, RichText, ScrollArea, Ui,
+    UiBuilder, vec2,
 };
 
 use crate::gui::command::Commands;

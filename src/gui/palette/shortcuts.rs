@@ -61,7 +61,7 @@ mod tests {
         let listed: usize = groups.iter().map(|group| group.keys.len()).sum();
         assert_eq!(listed, Command::keys().count() + PLAIN_KEYS.len() + PICTURE_KEYS.len() + OTHER_KEYS.len());
         for (command, shortcut) in Command::keys() {
-            let keys = keys_text(ctx, &shortcut.keys);
+            let keys = keys_text(&ctx, &shortcut.keys);
             let is_listed =
                 groups.iter().any(|group| group.name == command.group() && group.keys.contains(&(keys.clone(), command.label())));
             assert!(is_listed, "{keys} {}", command.label());
