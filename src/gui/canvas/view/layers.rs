@@ -254,7 +254,7 @@ fn row(ui: &mut Ui, state: &State, commands: &mut Commands, layer: &Layer) {
         response.dnd_set_drag_payload(layer.id);
         let look = Rect::from_center_size(place, vec2(LOOK_SIDE, LOOK_SIDE));
         // The button has the name; its picture is taken hold of alike.
-        let on_look = ui.interact(look, ui.id().with("look"), Sense::CLICK | Sense::DRAG);
+        let on_look = ui.interact(look, ui.scope_id().with("look"), Sense::CLICK | Sense::DRAG);
         on_look.dnd_set_drag_payload(layer.id);
         if on_look.clicked() {
             commands.push(Command::SelectLayer(layer.id));
