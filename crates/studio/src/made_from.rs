@@ -3,6 +3,7 @@
 //!
 //! A name follows from the pixels, so pictures that began alike share one file.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,8 +24,11 @@ pub(crate) fn file_name(pixels: &Rgb8) -> String {
         hash.update(side.to_le_bytes());
     }
     hash.update(pixels.pixels());
-    let digits: String = hash.finalize().iter().take(NAME_BYTES).map(|byte| format!("{byte:02x}")).collect();
-    format!("{digits}.png")
+    let digits = hash.finalize().iter().take(NAME_BYTES).fold(String::new(), |mut digits, byte| {
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    });
+    digits + ".png"
 }
 
 /// Keeps the pictures of a recipe that lie in `sources`, or that another folder of pictures keeps,
@@ -75,7 +79,7 @@ mod tests {
         keep(&recipe, &sources, &pictures).unwrap();
         keep(&recipe, &sources, &pictures).unwrap();
         fs::remove_file(&start).unwrap();
-        let found = |folder: &Path, name| find(folder, name, |path| path.is_file());
+        let found = |folder: &Path, name| find(folder, name, Path::is_file);
         let kept = found(&pictures, "start.png").unwrap();
         assert_eq!(fs::read(&kept).unwrap(), b"start");
         assert_eq!(found(&pictures, "own.png"), None);

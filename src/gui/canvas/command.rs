@@ -376,8 +376,14 @@ impl FeatureCommand for Command {
             Self::ForDocument(_, action) if *action != DocumentAction::Close && shared.dialog_open => {
                 return Err("A file dialog is already open.");
             }
-            Self::OpenFile(_) | Self::ForDocument(..) | Self::ShowDocument(_) => return Ok(()),
-            Self::FullScreen | Self::OpenBackup | Self::PutBackupsOff | Self::ShowBackups | Self::DismissBackups => return Ok(()),
+            Self::OpenFile(_)
+            | Self::ForDocument(..)
+            | Self::ShowDocument(_)
+            | Self::FullScreen
+            | Self::OpenBackup
+            | Self::PutBackupsOff
+            | Self::ShowBackups
+            | Self::DismissBackups => return Ok(()),
             _ => {}
         }
         if shared.screen != Screen::Create {

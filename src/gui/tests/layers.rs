@@ -223,6 +223,10 @@ fn the_part_that_the_model_sees_reaches_over_the_border_of_a_seamless_picture() 
     assert_eq!((recipe.area.unwrap().crop, recipe.seamless_x), (Some(crop), true));
     studio.app_mut().state.shared.next.recipe.seamless_x = false;
     studio.until("the whole width", |app| {
-        app.state.canvas.edited().and_then(|it| it.shown_crop()).is_some_and(|crop| crop.left == 0 && crop.width == 2048)
+        app.state
+            .canvas
+            .edited()
+            .and_then(crate::gui::canvas::state::OpenDocument::shown_crop)
+            .is_some_and(|crop| crop.left == 0 && crop.width == 2048)
     });
 }

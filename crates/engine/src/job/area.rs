@@ -48,8 +48,11 @@ pub(crate) fn plan_areas(recipe: &Recipe, size: (u32, u32), sizes: ModelSizes) -
     plan_shifted(recipe, size, sizes).map(|plans| plans.map(|(plans, _)| plans))
 }
 
-/// As [`plan_areas`], with how far the picture is shifted round before.
-fn plan_shifted(recipe: &Recipe, size: (u32, u32), sizes: ModelSizes) -> Result<Option<(Vec<AreaPlan>, (i32, i32))>, Advice> {
+/// Parts, and how far the picture is shifted round before, to the right and downwards.
+type ShiftedPlans = (Vec<AreaPlan>, (i32, i32));
+
+/// As [`plan_areas`], with the shift.
+fn plan_shifted(recipe: &Recipe, size: (u32, u32), sizes: ModelSizes) -> Result<Option<ShiftedPlans>, Advice> {
     if !recipe.changes_part() {
         return Ok(None);
     }

@@ -349,9 +349,13 @@ pub(super) fn menu(state: &State, commands: &mut Commands, response: &Response, 
                 ui.close();
             }
         };
-        first.iter().for_each(|command| entry(ui, command));
+        for command in first {
+            entry(ui, command);
+        }
         ui.separator();
-        whole.iter().for_each(|command| entry(ui, command));
+        for command in &whole {
+            entry(ui, command);
+        }
     });
 }
 
