@@ -49,7 +49,9 @@ pub(crate) fn decode_strictly(bytes: &[u8]) -> Result<Jpeg, String> {
                 pixels.chunks_exact_mut(4).for_each(inks_of_brightness);
             }
             if has_adobe_mark {
-                pixels.iter_mut().for_each(|ink| *ink = 255 - *ink);
+                for ink in &mut pixels {
+                    *ink = 255 - *ink;
+                }
             }
             let is_whole = pixels.len() as u64 == u64::from(width) * u64::from(height) * 4;
             is_whole.then_some(Jpeg::Inks { width, height, inks: pixels })

@@ -227,17 +227,14 @@ pub fn keep_sheet(
     prompt: &str,
     index: &mut PictureIndex,
 ) -> Result<PathBuf, PictureError> {
-    let path = match file {
-        Some(file) => {
-            write_picture(file, sheet, &Metadata::default())?;
-            file.to_owned()
-        }
-        None => {
-            let bytes = atelier_media::encode_picture(sheet, &Metadata::default())?;
-            let names = picture_file_names(prompt, 0).map(|name| format!("sheet_{name}"));
-            let write = |file: &mut std::fs::File| std::io::Write::write_all(file, &bytes);
-            paths::write_new(folder, names, write).map_err(|source| PictureError::Write { path: folder.to_owned(), source })?
-        }
+    let path = if let Some(file) = file {
+        write_picture(file, sheet, &Metadata::default())?;
+        file.to_owned()
+    } else {
+        let bytes = atelier_media::encode_picture(sheet, &Metadata::default())?;
+        let names = picture_file_names(prompt, 0).map(|name| format!("sheet_{name}"));
+        let write = |file: &mut std::fs::File| std::io::Write::write_all(file, &bytes);
+        paths::write_new(folder, names, write).map_err(|source| PictureError::Write { path: folder.to_owned(), source })?
     };
     if let Err(sentence) = index.add(&path, None, None, index.group()) {
         tracing::warn!("{sentence}");

@@ -387,7 +387,9 @@ impl<'a> File<'a> {
                     return Err(BAD_ORDER.into());
                 }
                 bits = Bits { bytes: self.bytes, at: found.0, held: 0, count: 0 };
-                parts.iter_mut().for_each(|part| part.mean = 0);
+                for part in &mut parts {
+                    part.mean = 0;
+                }
             }
             let (x, y) = (unit % across, unit / across);
             for part in &mut parts {

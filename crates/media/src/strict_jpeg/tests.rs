@@ -94,7 +94,7 @@ fn damage_in_the_middle_is_found() {
             let own = bytes[at..at + STRETCH].iter_mut().enumerate();
             own.for_each(|(index, byte)| *byte = byte.wrapping_mul(181).wrapping_add((index * 89) as u8));
         });
-        let cut = found(bytes, |bytes, at| bytes.truncate(at));
+        let cut = found(bytes, Vec::truncate);
         let shares = [removed, zeros, ones, other, cut];
         assert!(shares.iter().all(|share| *share > MIN_FOUND), "{name}: {shares:?}");
         assert!(cut > 0.999, "{name}: {cut}");
