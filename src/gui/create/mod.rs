@@ -7,6 +7,7 @@ pub(crate) mod count;
 pub mod dropped;
 pub(crate) mod embeddings;
 pub mod forming;
+pub(crate) mod jobs;
 pub mod larger;
 pub(crate) mod loras;
 pub(crate) mod open;

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::gui::context::Context;
+use crate::gui::create::jobs::new_job;
 use crate::gui::create::larger::{self, Remake};
 use crate::gui::create::own_models::OwnModels;
 use crate::gui::create::state::State;
-use crate::gui::create::update::new_job;
 use crate::gui::workers::Worker;
 use atelier_core::recipe::{ImageSource, Recipe};
 use atelier_gallery::queue::Lane;

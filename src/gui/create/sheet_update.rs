@@ -2,10 +2,10 @@
 
 use crate::gui::canvas::candidate::without_pictures;
 use crate::gui::context::Context;
+use crate::gui::create::jobs::new_job;
 use crate::gui::create::session::{PictureFile, SessionPictureId};
 use crate::gui::create::sheet::Direction;
 use crate::gui::create::state::State;
-use crate::gui::create::update::new_job;
 use crate::gui::gallery;
 use crate::gui::shared::random_seed;
 use atelier_core::recipe::Recipe;

@@ -11,6 +11,7 @@ use crate::gui::context::Context;
 use crate::gui::create::added_files::{add_files, take_files};
 use crate::gui::create::choose::{choose, choose_one};
 use crate::gui::create::command::Command;
+use crate::gui::create::jobs::new_job;
 use crate::gui::create::larger;
 use crate::gui::create::open;
 use crate::gui::create::panel_setting::PANEL_SETTINGS;
@@ -356,12 +357,6 @@ fn add_job(state: &mut State, recipe: Recipe, lane: Lane, context: &mut Context<
     state.prompts.remember(&recipe.prompt);
     let job = new_job(state, recipe, lane, context);
     context.queue.send(QueueRequest::Add(Box::new(job)));
-}
-
-pub(crate) fn new_job(state: &State, recipe: Recipe, lane: Lane, context: &Context<'_>) -> NewJob {
-    let preview = serde_json::to_string(&state.preview_options(context.shared)).unwrap_or_default();
-    let model = context.shared.next.model_name(&recipe.files);
-    NewJob { recipe, lane, folder: state.pictures_folder.clone(), model, wanted_model: None, device: None, preview, group: None }
 }
 
 fn cancel(id: JobId, context: &mut Context<'_>) {

@@ -137,7 +137,7 @@ fn make(state: &mut State, create: &mut create::State, context: &mut Context<'_>
     let cells: Vec<Cell> = Grid::order(&cells).into_iter().filter_map(|index| cells.get(index).cloned()).collect();
     context.shared.error = None;
     for cell in &cells {
-        let job = create::update::new_job(create, cell.recipe.clone(), Lane::Batch, context);
+        let job = create::jobs::new_job(create, cell.recipe.clone(), Lane::Batch, context);
         context.queue.send(QueueRequest::Add(Box::new(NewJob { group: Some(group), ..job })));
     }
     context.notice(format!("A sheet of {} pictures is in the queue.", cells.len()));

@@ -57,7 +57,7 @@ pub(super) fn memory_settings(recipe: &Recipe) -> Recipe {
     let is_guided = recipe.uses_guidance() || recipe.earlier_steps.iter().any(|steps| steps.guidance != 1.0);
     // Of three guidances the engine compares two.
     settings.image_guidance = settings.image_guidance.map(|image| match image {
-        image if image == 1.0 => 1.0,
+        1.0 => 1.0,
         image if image == recipe.guidance => 2.0,
         _ => 3.0,
     });

@@ -60,7 +60,7 @@ pub(crate) fn canvas_panel(ui: &mut Ui, state: &State, commands: &mut Commands) 
             if view != state.create.view && !takes_border {
                 commands.push(Command::SetView(view));
             }
-            picture_menu(state, commands, &response, None);
+            menu::picture_menu(state, commands, &response, None);
             notes::notes_panel(ui, state, commands, whole);
         }
         // A finished picture whose pixels are on their way to the graphics card.
@@ -113,27 +113,6 @@ fn shown(state: &State) -> Option<(TextureId, Pos2)> {
     let kept = || picture.kept.and_then(|id| state.gallery.thumbnails.get(id));
     let texture = state.create.session.texture(picture.id).or(picture.thumbnail.as_ref()).or_else(kept)?;
     Some((texture.id(), all))
-}
-
-/// What can be done with a picture, on a right click. `of`: the picture that is meant; `None`: the
-/// one shown.
-pub(super) fn picture_menu(state: &State, commands: &mut Commands, response: &Response, of: Option<SessionPictureId>) {
-    response.context_menu(|ui| {
-        let mut chosen = Commands::default();
-        menu::picture_entries(ui, state, &mut chosen);
-        let tools = [Tool::Brush, Tool::Mask, Tool::Frame].map(|tool| canvas::Command::SetTool(tool).into());
-        menu::more_entries(ui, state, &mut chosen, tools);
-        if of.is_none() {
-            menu::more_entries(ui, state, &mut chosen, [Command::ZoomFit, Command::ZoomActual].map(command::Command::from));
-        }
-        let chosen = chosen.into_vec();
-        if !chosen.is_empty() {
-            commands.push(Command::PointAt(of));
-        }
-        for command in chosen {
-            commands.push(command);
-        }
-    });
 }
 
 /// Next step for the person, in the middle of an empty canvas.

@@ -1,11 +1,35 @@
 //! The menu of a picture: what can be done with it, in groups.
 
-use eframe::egui::Ui;
+use eframe::egui::{Response, Ui};
 
+use crate::gui::canvas;
+use crate::gui::canvas::tool::Tool;
 use crate::gui::command::{self, Commands};
 use crate::gui::create::Command;
+use crate::gui::create::session::SessionPictureId;
 use crate::gui::state::State;
 use crate::gui::widgets::menu_entry;
+
+/// What can be done with a picture, on a right click. `of`: the picture that is meant; `None`: the
+/// one shown.
+pub(super) fn picture_menu(state: &State, commands: &mut Commands, response: &Response, of: Option<SessionPictureId>) {
+    response.context_menu(|ui| {
+        let mut chosen = Commands::default();
+        picture_entries(ui, state, &mut chosen);
+        let tools = [Tool::Brush, Tool::Mask, Tool::Frame].map(|tool| canvas::Command::SetTool(tool).into());
+        more_entries(ui, state, &mut chosen, tools);
+        if of.is_none() {
+            more_entries(ui, state, &mut chosen, [Command::ZoomFit, Command::ZoomActual].map(command::Command::from));
+        }
+        let chosen = chosen.into_vec();
+        if !chosen.is_empty() {
+            commands.push(Command::PointAt(of));
+        }
+        for command in chosen {
+            commands.push(command);
+        }
+    });
+}
 
 /// Draws the entries of a picture. Those that were chosen go into `commands`.
 pub(super) fn picture_entries(ui: &mut Ui, state: &State, commands: &mut Commands) {

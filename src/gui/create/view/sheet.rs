@@ -14,7 +14,7 @@ use crate::gui::create::command::PICTURE_KEYS;
 use crate::gui::create::larger::UpscaleMethod;
 use crate::gui::create::session::{PictureFile, SessionPicture, SessionPictureId};
 use crate::gui::create::sheet::{Cell, Direction, SheetLayout};
-use crate::gui::create::view::canvas::picture_menu;
+use crate::gui::create::view::menu::picture_menu;
 use crate::gui::create::view::notes;
 use crate::gui::icons::Icon;
 use crate::gui::shared::Screen;
