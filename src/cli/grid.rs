@@ -93,7 +93,7 @@ pub(super) fn resolve(flags: &GridFlags, lookup: &Lookup<'_>) -> Result<Sheet, U
 }
 
 /// Says what the sheet will take, makes its pictures, and writes it.
-pub(super) fn run(flags: GridFlags, sheet: Sheet, handle: Arc<Handle>, env: GridEnv<'_>) -> Exit {
+pub(super) fn run(flags: &GridFlags, sheet: Sheet, handle: &Arc<Handle>, env: GridEnv<'_>) -> Exit {
     let GridEnv { out, mut err, terminal, paths, interrupt, listen } = env;
     let Sheet { grid, cells, notes } = sheet;
     let place = match &flags.output {
@@ -105,7 +105,7 @@ pub(super) fn run(flags: GridFlags, sheet: Sheet, handle: Arc<Handle>, env: Grid
         Err(reason) => return failed(err.as_mut(), reason),
     };
     let servers = &flags.common.servers.rpc_servers;
-    let listed = match devices::query(&handle, servers, err.as_mut()) {
+    let listed = match devices::query(handle, servers, err.as_mut()) {
         Ok(listed) => listed,
         Err(error) => return failed(err.as_mut(), &format!("{error:#}")),
     };
@@ -115,12 +115,12 @@ pub(super) fn run(flags: GridFlags, sheet: Sheet, handle: Arc<Handle>, env: Grid
         write_message(err.as_mut(), &format!("warning: {busy}"));
     }
     let mut times = Times { known: Vec::new(), is_unknown: false };
-    let forecast = Grid::forecast(&cells, |recipe| times.of(recipe, &listed, &handle)).to_string();
+    let forecast = Grid::forecast(&cells, |recipe| times.of(recipe, &listed, handle)).to_string();
     if flags.dry_run {
         let mut printer = Printer::new(out, flags.report.json);
         return printer.text(&forecast).map_or(Exit::Failed, |()| Exit::Done);
     }
-    interrupt.watch(&handle);
+    interrupt.watch(handle);
     if let Err(error) = listen(&interrupt) {
         write_message(err.as_mut(), &format!("warning: Ctrl-C will end the program immediately: {error}"));
     }
@@ -146,7 +146,7 @@ pub(super) fn run(flags: GridFlags, sheet: Sheet, handle: Arc<Handle>, env: Grid
             notes: Vec::new(),
         };
         output.last_kept = None;
-        let ended = run_job(&handle, job, &mut index, &interrupt, &mut output);
+        let ended = run_job(handle, job, &mut index, &interrupt, &mut output);
         if let Some(picture) = output.last_kept.take() {
             pictures.insert(cell.at, picture);
         }
@@ -192,13 +192,11 @@ impl Times {
         let like = Recipe { steps: 0, ..recipe.only(Affects::Memory) };
         let like = Recipe { placement: recipe.placement.clone(), files: recipe.files.clone(), sampler: recipe.sampler, ..like };
         if !self.known.iter().any(|(known, ..)| *known == like) {
-            match predicted_time(recipe, listed, handle) {
-                Ok(Some(time)) => self.known.push((like.clone(), time, recipe.steps.max(1))),
-                Ok(None) | Err(_) => {
-                    self.is_unknown = true;
-                    return None;
-                }
-            }
+            let Ok(Some(time)) = predicted_time(recipe, listed, handle) else {
+                self.is_unknown = true;
+                return None;
+            };
+            self.known.push((like.clone(), time, recipe.steps.max(1)));
         }
         let (_, time, steps) = self.known.iter().find(|(known, ..)| *known == like)?;
         let denoise_secs = time.denoise_secs * f64::from(recipe.steps) / f64::from(*steps);

@@ -280,7 +280,7 @@ where
             let resolved = with_lookup(&flags.common, &paths, &builtin, |lookup| grid::resolve(&flags, lookup));
             return match resolved {
                 Ok(sheet) => {
-                    grid::run(*flags, sheet, start(), grid::GridEnv { out, err, terminal, paths: paths().ok(), interrupt, listen })
+                    grid::run(&flags, sheet, &start(), grid::GridEnv { out, err, terminal, paths: paths().ok(), interrupt, listen })
                 }
                 Err(error) => refused(&error, err.as_mut()),
             };

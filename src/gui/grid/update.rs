@@ -1,5 +1,6 @@
 //! Effects of the commands of sheets. Nothing here waits.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -14,11 +15,12 @@ use crate::gui::grid::state::{Draft, Plan, Sheet, State};
 use crate::gui::shared::{ErrorCard, Shared, random_seed};
 use crate::gui::workers::Worker;
 use atelier_core::grid::{Axis, AxisFiles, Cell, CellTime, Grid, MAX_AXES};
-use atelier_core::recipe::{ImageSource, Recipe};
+use atelier_core::recipe::{ImageSource, Recipe, Sampler};
 use atelier_core::sentences::sentence;
 use atelier_gallery::now_ms;
 use atelier_gallery::queue::{Lane, NewJob};
 use atelier_library::ModelKind;
+use atelier_studio::picture_index::PictureIndex;
 use atelier_studio::queue::QueueRequest;
 use atelier_studio::sheet::{draw_sheet, keep_sheet};
 
@@ -34,12 +36,12 @@ pub(crate) fn update(features: Features<'_>, command: Command, context: &mut Con
             }
             let seed = Some(context.shared.next.recipe.seed).filter(|seed| *seed >= 0);
             let seed = seed.or(create.last_seed).unwrap_or_else(random_seed);
-            let draft = Draft { axes, struck: Default::default(), seed, plan: Err(String::new()), wants_focus: true };
+            let draft = Draft { axes, struck: BTreeSet::default(), seed, plan: Err(String::new()), wants_focus: true };
             state.draft = Some(planned(draft, context.shared, &devices.board));
         }
         Command::Edit(axes) => {
             if let Some(draft) = state.draft.take() {
-                let draft = Draft { axes: *axes, struck: Default::default(), wants_focus: false, ..draft };
+                let draft = Draft { axes: *axes, struck: BTreeSet::default(), wants_focus: false, ..draft };
                 state.draft = Some(planned(draft, context.shared, &devices.board));
             }
         }
@@ -120,7 +122,7 @@ fn time_of(recipe: &Recipe, base: &Recipe, board: &Board) -> Option<CellTime> {
     };
     let share = pixels(recipe) / pixels(base).max(1.0);
     let guided = |recipe: &Recipe| if recipe.uses_guidance() { 2.0 } else { 1.0 };
-    let evaluations = |recipe: &Recipe| recipe.sampler.map_or(1, |sampler| sampler.evaluations()) * recipe.steps;
+    let evaluations = |recipe: &Recipe| recipe.sampler.map_or(1, Sampler::evaluations) * recipe.steps;
     let work = |recipe: &Recipe| guided(recipe) * f64::from(evaluations(recipe).max(1));
     Some(CellTime {
         load_secs: time.load_secs,
@@ -141,7 +143,7 @@ fn make(state: &mut State, create: &mut create::State, context: &mut Context<'_>
         context.queue.send(QueueRequest::Add(Box::new(NewJob { group: Some(group), ..job })));
     }
     context.notice(format!("A sheet of {} pictures is in the queue.", cells.len()));
-    state.sheet = Some(Sheet { grid, cells, group, jobs: Vec::new(), pictures: Default::default() });
+    state.sheet = Some(Sheet { grid, cells, group, jobs: Vec::new(), pictures: BTreeMap::default() });
     state.shows_sheet = true;
 }
 
@@ -173,7 +175,7 @@ fn export(sheet: Sheet, path: PathBuf, context: &Context<'_>) {
         let pictures = sheet.pictures.iter().filter_map(|(at, path)| Some((*at, read(path)?))).collect();
         let drawn = draw_sheet(&sheet.grid, &pictures)?;
         let folder = path.parent().unwrap_or(&path).to_owned();
-        keep_sheet(&drawn, &folder, Some(&path), "", &mut Default::default())
+        keep_sheet(&drawn, &folder, Some(&path), "", &mut PictureIndex::default())
     };
     context.run(Worker::Files, work, |kept, _, context| match kept {
         Ok(path) => context.notice(format!("The sheet is saved as {}.", path.display())),
