@@ -153,11 +153,11 @@ impl Command {
     #[must_use]
     pub(crate) fn key_text(&self, ctx: &Context) -> String {
         if let Some(shortcut) = self.shortcut() {
-            return keys_text(ctx, &shortcut.keys);
+            return keys_text(ctx, shortcut.keys);
         }
         if let Self::Create(command) = self {
             let key = PICTURE_KEYS.iter().find(|(.., it)| it == command);
-            return key.map(|(modifiers, key, _)| keys_text(ctx, &KeyboardShortcut::new(*modifiers, *key))).unwrap_or_default();
+            return key.map(|(modifiers, key, _)| keys_text(ctx, KeyboardShortcut::new(*modifiers, *key))).unwrap_or_default();
         }
         let Self::Gallery(command) = self else { return String::new() };
         PLAIN_KEYS.iter().find(|(_, it)| it == command).map(|(key, _)| key.name().to_owned()).unwrap_or_default()
@@ -209,9 +209,9 @@ impl Command {
 
 /// Keys in words, with signs as they are on the keyboard.
 #[must_use]
-pub(crate) fn keys_text(ctx: &Context, keys: &KeyboardShortcut) -> String {
+pub(crate) fn keys_text(ctx: &Context, keys: KeyboardShortcut) -> String {
     let (name, sign) = (keys.logical_key.name(), keys.logical_key.symbol_or_name());
-    let text = ctx.format_shortcut(keys);
+    let text = ctx.format_shortcut(&keys);
     // The signs of arrows are in no font of ours.
     if matches!(keys.logical_key, Key::ArrowUp | Key::ArrowDown | Key::ArrowLeft | Key::ArrowRight) {
         return text;

@@ -115,9 +115,9 @@ pub(crate) fn toolbar_panel(ui: &mut Ui, state: &State, commands: &mut Commands)
         }
         let left = |ui: &mut Ui| {
             if has_tabs {
-                screens(ui, state, commands)
+                screens(ui, state, commands);
             } else {
-                screens_menu(ui, state, commands)
+                screens_menu(ui, state, commands);
             }
             ui.add_space(10.0);
             if state.shared.screen == Screen::Create && ui.available_width() > MIN_TITLE_WIDTH {

@@ -58,8 +58,7 @@ fn sort(held: &mut Option<HeldLetter>, events: &mut Vec<Event>, now_secs: f64, i
             _ => None,
         };
         let text = match (&event, key, pending.peek()) {
-            (Event::Text(text), ..) => Some(text.clone()),
-            (_, Some(_), Some(Event::Text(text))) => Some(text.clone()),
+            (Event::Text(text), ..) | (_, Some(_), Some(Event::Text(text))) => Some(text.clone()),
             _ => None,
         };
         let is_letter = text.as_deref().is_some_and(|it| it.chars().all(char::is_alphabetic));

@@ -35,7 +35,7 @@ pub(crate) fn found(state: &State, search: &str) -> Vec<Found> {
         ))
     };
     let mut found: Vec<_> = all.iter().enumerate().filter_map(|(index, command)| Some((rank((index, command))?, index))).collect();
-    found.sort();
+    found.sort_unstable();
     let name = |command: &Command| {
         let is_alone = all.iter().filter(|it| it.label() == command.label()).count() == 1;
         if is_alone { command.label().to_owned() } else { format!("{} ({})", command.label(), command.group()) }

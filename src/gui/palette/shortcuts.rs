@@ -36,7 +36,7 @@ const OTHER_KEYS: &[(&str, &str, &str)] = &[
 pub(crate) fn groups(ctx: &Context) -> Vec<KeyGroup> {
     let keys = |name: &'static str| {
         let commands = Command::keys().filter(move |(command, _)| command.group() == name);
-        let shortcuts = commands.map(|(command, shortcut)| (keys_text(ctx, &shortcut.keys), command.label()));
+        let shortcuts = commands.map(|(command, shortcut)| (keys_text(ctx, shortcut.keys), command.label()));
         let plain = PLAIN_KEYS.iter().filter(move |_| name == "Gallery");
         let plain = plain.map(|(key, command)| (key.name().to_owned(), Command::Gallery(command.clone()).label()));
         let pictures = PICTURE_KEYS.iter().filter(move |_| name == "Create").map(|(.., command)| {
@@ -61,7 +61,7 @@ mod tests {
         let listed: usize = groups.iter().map(|group| group.keys.len()).sum();
         assert_eq!(listed, Command::keys().count() + PLAIN_KEYS.len() + PICTURE_KEYS.len() + OTHER_KEYS.len());
         for (command, shortcut) in Command::keys() {
-            let keys = keys_text(&ctx, &shortcut.keys);
+            let keys = keys_text(&ctx, shortcut.keys);
             let is_listed =
                 groups.iter().any(|group| group.name == command.group() && group.keys.contains(&(keys.clone(), command.label())));
             assert!(is_listed, "{keys} {}", command.label());

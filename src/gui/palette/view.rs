@@ -43,7 +43,9 @@ pub(crate) fn shortcut_sheet(ui: &mut Ui, state: &State, commands: &mut Commands
                 for column in lines.chunks(of_column) {
                     ui.vertical(|ui| {
                         ui.set_width(COLUMN_WIDTH - ui.spacing().item_spacing.x);
-                        column.iter().for_each(|line| shortcut_line(ui, line));
+                        for line in column {
+                            shortcut_line(ui, line);
+                        }
                     });
                 }
             });

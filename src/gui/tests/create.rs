@@ -131,12 +131,12 @@ fn at_the_first_start_the_built_in_model_is_chosen_by_its_name_and_paints_at_onc
 #[test]
 fn what_suits_the_model_is_no_change_of_its_settings() {
     let (mut studio, _builtin, _folder) = studio_with_builtin(Settings::default());
-    let mut says_changed = |flow_shift| {
+    let says_changed = |flow_shift| {
         studio.app_mut().state.shared.next.recipe.flow_shift = flow_shift;
         studio.harness.run_ok();
         studio.sees("Changed: flow shift")
     };
-    assert_eq!([Some(3.0), Some(5.0), None].map(|shift| says_changed(shift)), [false, true, true]);
+    assert_eq!([Some(3.0), Some(5.0), None].map(says_changed), [false, true, true]);
 }
 
 #[test]

@@ -8,10 +8,9 @@ use eframe::egui::{
 
 use crate::gui::canvas;
 use crate::gui::canvas::tool::Tool;
-use crate::gui::command::{self, Commands};
+use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::forming::FormingPicture;
-use crate::gui::create::session::SessionPictureId;
 use crate::gui::create::view::{examples, menu, notes, sheet};
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
