@@ -18,13 +18,12 @@ use image::{
 
 use super::PictureError;
 use super::inspect::{webp_exif, webp_profile};
+use super::limits::MAX_SIDE;
 use super::profile::{MAX_PROFILE, Profile, grey_to_srgb, print_to_srgb, print_to_srgb_plainly};
 use super::strict_jpeg::{Jpeg, decode_strictly};
 use atelier_core::canvas::{AreaFill, Borders, Mask, StartFit, border_mask, extend_picture, fill_area};
 use atelier_core::recipe::{FineColours, ImageSource, PrintConversion, Rgb8, Samples};
 
-/// The longest side of a picture in pixels.
-pub const MAX_SIDE: u32 = 16_384;
 /// Most bytes of memory for decoding a picture.
 const MAX_MEMORY: u64 = 1 << 30;
 /// Most bytes that the decoder of PNG takes beside the pixels: texts, colour profiles, a row.

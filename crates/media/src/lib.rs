@@ -17,6 +17,7 @@ mod fine;
 mod folder;
 mod inspect;
 mod jpeg;
+mod limits;
 mod png;
 mod png_text;
 mod preprocess;
@@ -25,7 +26,7 @@ mod stored_recipe;
 mod strict_jpeg;
 mod thumbnail;
 
-pub use decode::{MAX_SIDE, RgbaPixels, fit_image, fit_mask, image_size, read_fine_image, read_image, read_mask, read_rgba_image};
+pub use decode::{RgbaPixels, fit_image, fit_mask, image_size, read_fine_image, read_image, read_mask, read_rgba_image};
 pub use error::PictureError;
 pub use export::{ExportFormat, export_bytes, export_picture, export_pixels};
 pub use fine::{keep_outside, keep_upscaled, own_colours};
@@ -34,6 +35,7 @@ pub use inspect::{
     PictureControl, PictureHires, PictureLora, PictureModel, PictureSettings, Tool, read_settings, read_stealth_settings, settings_of_texts,
 };
 pub use jpeg::{decode_jpeg, encode_jpeg};
+pub use limits::MAX_SIDE;
 pub use png::{Metadata, encode_picture, picture_file_names, read_metadata, save_picture, write_picture};
 pub use preprocess::{inverted, line_art, scribble, soft_edges, without_details};
 pub use stored_recipe::{MissingFile, RestoredRecipe, StoredRecipe};

@@ -170,15 +170,18 @@ pub(crate) fn refresh(state: &mut State, create: &mut create::State, context: &C
 }
 
 fn export(sheet: Sheet, path: PathBuf, context: &Context<'_>) {
-    let work = move || {
-        let read = |path: &PathBuf| atelier_media::read_image(&ImageSource::File(path.clone())).ok().map(Arc::new);
-        let pictures = sheet.pictures.iter().filter_map(|(at, path)| Some((*at, read(path)?))).collect();
-        let drawn = draw_sheet(&sheet.grid, &pictures)?;
-        let folder = path.parent().unwrap_or(&path).to_owned();
-        keep_sheet(&drawn, &folder, Some(&path), "", &mut PictureIndex::default())
-    };
-    context.run(Worker::Files, work, |kept, _, context| match kept {
-        Ok(path) => context.notice(format!("The sheet is saved as {}.", path.display())),
-        Err(error) => context.shared.error = Some(ErrorCard::new(sentence(&error.to_string()), "Choose another folder.")),
-    });
+    context.run(
+        Worker::Files,
+        move || {
+            let read = |path: &PathBuf| atelier_media::read_image(&ImageSource::File(path.clone())).ok().map(Arc::new);
+            let pictures = sheet.pictures.iter().filter_map(|(at, path)| Some((*at, read(path)?))).collect();
+            let drawn = draw_sheet(&sheet.grid, &pictures)?;
+            let folder = path.parent().unwrap_or(&path).to_owned();
+            keep_sheet(&drawn, &folder, Some(&path), "", &mut PictureIndex::default())
+        },
+        |kept, _, context| match kept {
+            Ok(path) => context.notice(format!("The sheet is saved as {}.", path.display())),
+            Err(error) => context.shared.error = Some(ErrorCard::new(sentence(&error.to_string()), "Choose another folder.")),
+        },
+    );
 }

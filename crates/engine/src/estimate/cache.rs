@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::estimates::upscaler_bytes;
 use super::passes::{UpscalerPass, picture_passes};
 use super::request::EstimateRequest;
 use crate::ffi::ContextParams;
@@ -175,4 +174,9 @@ fn weights_in_ram(placement: &Placement, devices: &[Device]) -> Option<Placement
         all.set(module, Assignment { runs_on, weights: WeightLocation::Device(ram.name.clone()) });
     }
     Some(all)
+}
+
+/// Bytes of an upscaler on its device.
+pub(super) fn upscaler_bytes(needs: &ModuleNeeds) -> u64 {
+    needs.compute_bytes.values().copied().max().unwrap_or(0).saturating_add(needs.weight_bytes)
 }

@@ -2,7 +2,7 @@
 
 use parking_lot::Mutex;
 
-use super::cache::{AnswerKey, EstimateCache, ImageNeeds, UpscalerNeeds, UpscalerPassKey};
+use super::cache::{AnswerKey, EstimateCache, ImageNeeds, UpscalerNeeds, UpscalerPassKey, upscaler_bytes};
 use super::error::{EstimateError, Outdated};
 use super::passes::{PicturePasses, UpscalerPass};
 use super::request::EstimateRequest;
@@ -285,9 +285,4 @@ fn assembled(whole: &[ModuleEstimate], cut: &[ModuleEstimate]) -> Needs {
 /// A preview, which another job may have switched on, is no part of the picture.
 fn counts(need: &ModuleEstimate) -> bool {
     !(need.module == Module::Vae && need.phase == PhaseKind::Denoising)
-}
-
-/// Bytes of an upscaler on its device.
-pub(super) fn upscaler_bytes(needs: &ModuleNeeds) -> u64 {
-    needs.compute_bytes.values().copied().max().unwrap_or(0).saturating_add(needs.weight_bytes)
 }
