@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use eframe::egui::{Align, Id, InputState, Layout, Rect, RichText, ScrollArea, Ui, UiBuilder, pos2, vec2};
+use eframe::egui::{Align, Id, InputState, Layout, Rect, RichText, ScrollArea, Ui, UiBuilder, pos2, vec2, Pos2};
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::models::view::card;
@@ -37,20 +37,23 @@ impl Row {
 
 /// Seconds within which two clicks are one double click.
 const DOUBLE_CLICK_SECS: f64 = 0.5;
+/// Points within which they are.
+const DOUBLE_CLICK_REACH: f32 = 8.0;
 
-/// The last two presses over the grid, the newest first: when, and how the cards lay then.
+/// The last two presses, the newest first: when, where, and how the cards lay then.
 #[derive(Clone, Copy, Debug, Default)]
-struct Presses([Option<(f64, u64)>; 2]);
+struct Presses([Option<(f64, Pos2, u64)>; 2]);
 
 impl Presses {
-    fn add(&mut self, now_secs: f64, layout: u64) {
-        self.0 = [Some((now_secs, layout)), self.0[0]];
+    fn add(&mut self, now_secs: f64, at: Pos2, layout: u64) {
+        self.0 = [Some((now_secs, at, layout)), self.0[0]];
     }
 
     /// True where the second click of a double click falls on what has come under the pointer after
     /// the first.
     fn is_slip(&self) -> bool {
-        matches!(self.0, [Some((now, here)), Some((before, there))] if now - before < DOUBLE_CLICK_SECS && here != there)
+        let [Some((now, at, layout)), Some((before, first_at, first_layout))] = self.0 else { return false };
+        now - before < DOUBLE_CLICK_SECS && at.distance(first_at) < DOUBLE_CLICK_REACH && layout != first_layout
     }
 }
 
@@ -120,12 +123,15 @@ pub(crate) fn grid_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 /// Takes note of where the cards are when the pointer is pressed; true while a click is a slip.
 fn note_presses(ui: &Ui, state: &State, columns: usize) -> bool {
-    let pointer = |input: &InputState| (input.time, input.pointer.primary_pressed(), input.pointer.any_down() || input.pointer.any_click());
-    let (now, is_pressed, is_click) = ui.input(pointer);
+    let pointer = |input: &InputState| {
+        let at = input.pointer.interact_pos().filter(|_| input.pointer.primary_pressed());
+        (input.time, at, input.pointer.any_down() || input.pointer.any_click())
+    };
+    let (now, pressed_at, is_click) = ui.input(pointer);
     let id = Id::unique("presses over the models");
     let mut presses = ui.data(|data| data.get_temp::<Presses>(id)).unwrap_or_default();
-    if is_pressed {
-        presses.add(now, layout_of(state, columns));
+    if let Some(at) = pressed_at {
+        presses.add(now, at, layout_of(state, columns));
         ui.data_mut(|data| data.insert_temp(id, presses));
     }
     is_click && presses.is_slip()
@@ -238,13 +244,16 @@ mod tests {
     fn the_second_click_of_a_double_click_is_dead_where_the_cards_have_moved() {
         let mut presses = Presses::default();
         assert!(!presses.is_slip());
-        presses.add(1.0, 7);
+        let at = pos2(40.0, 50.0);
+        presses.add(1.0, at, 7);
         assert!(!presses.is_slip());
-        presses.add(1.2, 7);
+        presses.add(1.2, at, 7);
         assert!(!presses.is_slip(), "nothing has moved");
-        presses.add(1.4, 8);
+        presses.add(1.4, at, 8);
         assert!(presses.is_slip());
-        presses.add(3.0, 9);
+        presses.add(1.6, pos2(40.0, 90.0), 9);
+        assert!(!presses.is_slip(), "that is at another place");
+        presses.add(3.0, pos2(40.0, 90.0), 10);
         assert!(!presses.is_slip(), "that is another click");
     }
 }
