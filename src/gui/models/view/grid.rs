@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use eframe::egui::{Align, Id, InputState, Layout, Rect, RichText, ScrollArea, Ui, UiBuilder, pos2, vec2, Pos2};
+use eframe::egui::{Align, Id, InputState, Layout, Pos2, Rect, RichText, ScrollArea, Ui, UiBuilder, pos2, vec2};
 
 use crate::gui::command::{Command, Commands};
 use crate::gui::models::view::card;
@@ -191,7 +191,7 @@ fn has_cursor(state: &State, row: &Row) -> bool {
     view.selected.as_deref().is_some_and(|id| ids.into_iter().any(|it| it == id))
 }
 
-fn draw(ui: &mut Ui, state: &State, commands: &mut Commands, row: &Row, at: eframe::egui::Pos2, width: f32, inner_width: f32) {
+fn draw(ui: &mut Ui, state: &State, commands: &mut Commands, row: &Row, at: Pos2, width: f32, inner_width: f32) {
     let view = &state.models;
     match row {
         Row::Heading(words) => {
