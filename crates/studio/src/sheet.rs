@@ -287,8 +287,17 @@ mod tests {
             let expected = if cell.at == missing { 0 } else { 64 * 64 };
             assert_eq!(has([20 + index as u8, 0, 255]), expected, "{:?}", cell.at);
         }
-        assert_eq!(has([EMPTY; 3]), 64 * 64);
-        assert!(has([INK; 3]) > 100, "letters");
+        // Thin strokes are seldom of the ink alone.
+        let is_inked = |pixel: &[u8]| pixel[0] < 0x80 && pixel.iter().all(|it| *it == pixel[0]);
+        let inked = sheet.pixels().chunks_exact(3).filter(|pixel| is_inked(pixel)).count();
+        assert!(inked > 100 && has([INK; 3]) > 0, "{inked} pixels of letters, {} of ink", has([INK; 3]));
+        // The empty place is what the picture would have covered; letters have shades of their own.
+        pictures.insert(missing, picture(64, 200));
+        let whole = draw_sheet(&grid, &pictures).unwrap();
+        let pixels = |sheet: &Rgb8| sheet.pixels().chunks_exact(3).map(<[u8]>::to_owned).collect::<Vec<_>>();
+        let places = pixels(&sheet).into_iter().zip(pixels(&whole)).filter(|(one, two)| one != two);
+        let place: Vec<_> = places.map(|(empty, _)| empty).collect();
+        assert!(place.len() == 64 * 64 && place.iter().all(|pixel| *pixel == [EMPTY; 3]), "{}", place.len());
         let other = draw_sheet(&self::grid(&["steps=4,9", "sampler=euler,heun,lcm", "seed=1,2"]), &pictures).unwrap();
         assert_ne!(other, sheet, "a name is drawn as it is");
     }

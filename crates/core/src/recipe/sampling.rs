@@ -115,7 +115,7 @@ named_by_engine! {
 
 impl Sampler {
     /// Evaluations of the diffusion module in a step, as the methods of denoiser.hpp of
-    /// stable-diffusion.cpp have them. Dpmpp2sA has one less in the first step of a flow model.
+    /// stable-diffusion.cpp have them. [`Self::Dpmpp2sA`] has one less in the first step of a flow model.
     #[must_use]
     pub const fn evaluations(self) -> u32 {
         match self {
