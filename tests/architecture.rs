@@ -97,6 +97,10 @@ const PRINTING: &[&str] = &[
     "crates/studio/src/",
 ];
 
+/// What is worked out of a recipe and of devices, without the system.
+const WORKED_OUT: &[&str] =
+    &["crates/core/src/recipe", "crates/core/src/grid/", "crates/core/src/device", "crates/core/src/placement/", "crates/core/src/sd_cli/"];
+
 const RULES: &[Rule] = &[
     Rule {
         says: "only the wrappers of the engine and the processor's kernels are unsafe",
@@ -348,13 +352,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         says: "a recipe, a device, a placement and a pasted command are worked out without touching the system",
-        within: &[
-            "crates/core/src/recipe",
-            "crates/core/src/grid/",
-            "crates/core/src/device",
-            "crates/core/src/placement/",
-            "crates/core/src/sd_cli/",
-        ],
+        within: WORKED_OUT,
         except: &[],
         forbids: Forbidden::Paths(SYSTEM),
         bad: "fn f() { std::fs::read(path); }",
@@ -362,13 +360,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         says: "a recipe, a device, a placement and a pasted command know nobody who uses them",
-        within: &[
-            "crates/core/src/recipe",
-            "crates/core/src/grid/",
-            "crates/core/src/device",
-            "crates/core/src/placement/",
-            "crates/core/src/sd_cli/",
-        ],
+        within: WORKED_OUT,
         except: &[],
         forbids: Forbidden::Paths(&[
             "atelier_engine",

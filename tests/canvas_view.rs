@@ -109,6 +109,29 @@ fn pictures(home: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|extension| extension == "png")).collect()
 }
 
+fn end(mut desktop: Desktop) -> Result<()> {
+    desktop.close()?;
+    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    Ok(())
+}
+
+/// Makes the picture a canvas and draws a stroke through its middle, whose place on the screen is
+/// returned.
+fn paint_stroke(desktop: &mut Desktop) -> Result<(u32, u32)> {
+    desktop.press("b")?;
+    let area = canvas(desktop)?;
+    let middle = (area.x + area.width / 2, area.y + area.height / 2);
+    wait_for_colour(desktop, "the picture", middle, is_grey)?;
+    desktop.drag((middle.0 - 60, middle.1), (middle.0 + 60, middle.1))?;
+    desktop.move_to(area.x + 6, area.y + area.height - 6)?;
+    wait_for_colour(desktop, "the stroke", middle, is_ink)?;
+    Ok(middle)
+}
+
+fn is_ink(colour: [u8; 3]) -> bool {
+    colour.iter().all(|value| *value < 60)
+}
+
 fn is_grey(colour: [u8; 3]) -> bool {
     colour.iter().zip(GREY).all(|(one, two)| one.abs_diff(two) < 8)
 }
@@ -117,28 +140,18 @@ fn is_grey(colour: [u8; 3]) -> bool {
 fn what_the_pointer_paints_is_on_the_screen_and_undo_takes_it_away_and_a_new_start_brings_it_back() -> Result<()> {
     let home = tempfile::tempdir()?;
     let (mut desktop, _) = open(home.path())?;
-    desktop.press("b")?;
-    let area = canvas(&mut desktop)?;
-    let middle = (area.x + area.width / 2, area.y + area.height / 2);
-    wait_for_colour(&mut desktop, "the picture", middle, is_grey)?;
-    desktop.drag((middle.0 - 60, middle.1), (middle.0 + 60, middle.1))?;
-    desktop.move_to(area.x + 6, area.y + area.height - 6)?;
-    let is_ink = |colour: [u8; 3]| colour.iter().all(|value| *value < 60);
-    wait_for_colour(&mut desktop, "the stroke", middle, is_ink)?;
+    let middle = paint_stroke(&mut desktop)?;
     shoot(&mut desktop, "canvas-painted.png")?;
     desktop.press("ctrl+z")?;
     wait_for_colour(&mut desktop, "the picture as it was", middle, is_grey)?;
     desktop.press("ctrl+shift+z")?;
     wait_for_colour(&mut desktop, "the stroke again", middle, is_ink)?;
-    desktop.close()?;
-    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    end(desktop)?;
 
     let mut desktop = start_again(home.path())?;
     canvas(&mut desktop)?;
     wait_for_colour(&mut desktop, "the stroke of the last session", middle, is_ink)?;
-    desktop.close()?;
-    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
-    Ok(())
+    end(desktop)
 }
 
 #[test]
@@ -176,9 +189,7 @@ fn a_part_that_is_masked_with_the_pointer_is_generated_and_accepted() -> Result<
     desktop.wait("the end of the panel", LONG, |desktop| Ok(desktop.find("Add a layer")?.is_none().then_some(())))?;
     desktop.press("ctrl+z")?;
     wait_for_colour(&mut desktop, "the mask again", middle, |colour| colour[0] > colour[1].saturating_add(30))?;
-    desktop.close()?;
-    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
-    Ok(())
+    end(desktop)
 }
 
 /// The files in the folder of backups.
@@ -205,9 +216,7 @@ fn a_stroke_is_in_a_file_though_nobody_touches_anything_after_it() -> Result<()>
     let area = canvas(&mut desktop)?;
     let middle = (area.x + area.width / 2, area.y + area.height / 2);
     wait_for_colour(&mut desktop, "the stroke of the window that was killed", middle, |colour| colour.iter().all(|value| *value < 60))?;
-    desktop.close()?;
-    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
-    Ok(())
+    end(desktop)
 }
 
 #[test]
@@ -225,8 +234,7 @@ fn who_closes_a_window_whose_backup_cannot_be_written_is_asked() -> Result<()> {
     desktop.click("Stay open")?;
     desktop.wait("the end of the question", LONG, |desktop| Ok(desktop.find("Close anyway")?.is_none().then_some(())))?;
     fs::remove_file(home.path().join("data/canvases"))?;
-    desktop.close()?;
-    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    end(desktop)?;
     assert_eq!(backups(home.path()).len(), 1);
     Ok(())
 }
@@ -249,23 +257,14 @@ fn canvases_of_earlier_sessions_are_offered_and_one_that_is_damaged_is_named() -
     shoot(&mut desktop, "recovery-offer.png")?;
     desktop.click("Open the next canvas")?;
     desktop.wait_for("A canvas of an earlier session can be opened again.", LONG)?;
-    desktop.close()?;
-    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
-    Ok(())
+    end(desktop)
 }
 
 #[test]
 fn a_canvas_that_was_left_shows_what_was_painted_and_its_cell_leads_back() -> Result<()> {
     let home = tempfile::tempdir()?;
     let (mut desktop, _) = open(home.path())?;
-    desktop.press("b")?;
-    let area = canvas(&mut desktop)?;
-    let middle = (area.x + area.width / 2, area.y + area.height / 2);
-    wait_for_colour(&mut desktop, "the picture", middle, is_grey)?;
-    let is_ink = |colour: [u8; 3]| colour.iter().all(|value| *value < 60);
-    desktop.drag((middle.0 - 60, middle.1), (middle.0 + 60, middle.1))?;
-    desktop.move_to(area.x + 6, area.y + area.height - 6)?;
-    wait_for_colour(&mut desktop, "the stroke", middle, is_ink)?;
+    paint_stroke(&mut desktop)?;
     desktop.press("Escape")?;
     let left =
         desktop.wait("the canvas' picture", LONG, |desktop| desktop.find_by(|it| it.name == "Picture of the canvas, 64 by 64 pixels"))?;
@@ -275,9 +274,7 @@ fn a_canvas_that_was_left_shows_what_was_painted_and_its_cell_leads_back() -> Re
     shoot(&mut desktop, "canvas-left.png")?;
     desktop.click("Canvas, 64 × 64, not saved")?;
     canvas(&mut desktop)?;
-    desktop.close()?;
-    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
-    Ok(())
+    end(desktop)
 }
 
 #[test]
@@ -294,16 +291,14 @@ fn a_canvas_file_is_opened_from_the_command_line_and_keeps_its_name_after_a_rest
     desktop.press("b")?;
     desktop.drag((middle.0 - 60, middle.1), (middle.0 + 60, middle.1))?;
     desktop.wait_for("Canvas my lake, 64 × 64, unsaved changes", LONG)?;
-    desktop.close()?;
-    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    end(desktop)?;
 
     let mut desktop = start_again(home.path())?;
     desktop.wait_for("Canvas my lake, 64 × 64, unsaved changes", LONG)?;
     desktop.press("ctrl+s")?;
     desktop.wait_for("Canvas my lake, 64 × 64", LONG)?;
     shoot(&mut desktop, "canvas-named.png")?;
-    desktop.close()?;
-    assert!(desktop.wait_for_end(LONG)?.success(), "{}", desktop.output());
+    end(desktop)?;
     assert_eq!(atelier_media::canvas_file::read_canvas(&file)?.layers().len(), 1);
     Ok(())
 }

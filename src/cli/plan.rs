@@ -11,7 +11,7 @@ use super::flags::PlanFlags;
 use super::json::{Fit, Line, Plan, PlanFix, Predicted};
 use atelier_core::device::Device;
 use atelier_core::format::seconds;
-use atelier_core::placement::{self, AutomaticPlacement, DeviceCapacity, ModuleSet, Placement, PlanError, PlanRequest};
+use atelier_core::placement::{self, AutomaticPlacement, DeviceCapacity, ModuleSet, Pins, Placement, PlanError, PlanRequest};
 use atelier_core::recipe::{PlacementText, Recipe};
 use atelier_core::sentences::{list, sentence};
 use atelier_core::time::TimePrediction;
@@ -33,20 +33,11 @@ pub(super) fn run(
     let listed = devices::query(handle, &flags.common.servers.rpc_servers, err)?;
     let placement = Placement::parse(&recipe.placement, &listed)?;
     let estimate = query_estimate(recipe, handle)?;
-    let slack = |name: &str| estimate.slack_bytes.get(name).copied().unwrap_or(0);
-    let capacities: Vec<DeviceCapacity> = listed.iter().map(|device| DeviceCapacity::for_planning(device, slack(&device.name))).collect();
+    let capacities = capacities_of(&listed, &estimate);
     let prediction = placement::Prediction::of(&placement, &estimate.needs, &capacities)?;
     let in_use: Vec<_> = estimate.needs.modules.keys().copied().collect();
     let pins = placement::pins(&recipe.placement, &listed)?;
-    let request = PlanRequest {
-        capacities: &capacities,
-        needs: &estimate.needs,
-        pins: &pins,
-        budgets: &placement.budgets,
-        stream_layers: placement.stream_layers,
-        time: Some(estimate.plan_time()),
-        alternatives: &estimate.alternatives,
-    };
+    let request = plan_request(&capacities, &estimate, &pins, &placement);
     // What names no device is placed as `generate` places it.
     let automatic = if recipe.placement == PlacementText::default() { placement::automatic(&request, None)? } else { None };
     let (planned, sentence, fixes) = match placement::plan(&request) {
@@ -112,26 +103,34 @@ fn placed(
 /// Predicted time of a picture where its recipe places it; `None` where devices were not measured.
 pub(super) fn predicted_time(recipe: &Recipe, listed: &[Device], handle: &Handle) -> anyhow::Result<Option<TimePrediction>> {
     let estimate = query_estimate(recipe, handle)?;
-    let slack = |name: &str| estimate.slack_bytes.get(name).copied().unwrap_or(0);
-    let capacities: Vec<DeviceCapacity> = listed.iter().map(|device| DeviceCapacity::for_planning(device, slack(&device.name))).collect();
+    let capacities = capacities_of(listed, &estimate);
     let mut placement = Placement::parse(&recipe.placement, listed)?;
     if recipe.placement == PlacementText::default() {
         let pins = placement::pins(&recipe.placement, listed)?;
-        let request = PlanRequest {
-            capacities: &capacities,
-            needs: &estimate.needs,
-            pins: &pins,
-            budgets: &placement.budgets,
-            stream_layers: placement.stream_layers,
-            time: Some(estimate.plan_time()),
-            alternatives: &estimate.alternatives,
-        };
+        let request = plan_request(&capacities, &estimate, &pins, &placement);
         if let Some(automatic) = placement::automatic(&request, None)? {
             placement = automatic.placement;
         }
     }
     let prediction = placement::Prediction::of(&placement, &estimate.needs, &capacities)?;
     Ok(estimate.time(recipe, &placement, &prediction).ok())
+}
+
+fn capacities_of(listed: &[Device], estimate: &Estimate) -> Vec<DeviceCapacity> {
+    let slack = |name: &str| estimate.slack_bytes.get(name).copied().unwrap_or(0);
+    listed.iter().map(|device| DeviceCapacity::for_planning(device, slack(&device.name))).collect()
+}
+
+fn plan_request<'a>(capacities: &'a [DeviceCapacity], estimate: &'a Estimate, pins: &'a Pins, placement: &'a Placement) -> PlanRequest<'a> {
+    PlanRequest {
+        capacities,
+        needs: &estimate.needs,
+        pins,
+        budgets: &placement.budgets,
+        stream_layers: placement.stream_layers,
+        time: Some(estimate.plan_time()),
+        alternatives: &estimate.alternatives,
+    }
 }
 
 fn query_estimate(recipe: &Recipe, handle: &Handle) -> anyhow::Result<Estimate> {

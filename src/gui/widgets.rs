@@ -39,13 +39,19 @@ pub(crate) fn modal(ui: &Ui, id: &str, add: impl FnOnce(&mut Ui)) -> bool {
 /// Modal dialog of this width in points; true where the person closes it with Escape or a click
 /// beside it.
 pub(crate) fn wide_modal(ui: &Ui, id: &str, width: f32, add: impl FnOnce(&mut Ui)) -> bool {
-    let palette = theme::palette(ui);
-    let frame = egui::Frame::popup(ui.style()).inner_margin(egui::Margin::same(20)).corner_radius(12);
-    let shown = egui::Modal::new(egui::Id::unique(id)).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
+    modal_of_own_width(ui, id, |ui| {
         ui.set_width(width);
         add(ui);
-    });
-    shown.should_close()
+    })
+}
+
+/// Modal dialog that sets its width itself; true where the person closes it with Escape or a click
+/// beside it.
+pub(crate) fn modal_of_own_width(ui: &Ui, id: &str, add: impl FnOnce(&mut Ui)) -> bool {
+    let palette = theme::palette(ui);
+    let frame = egui::Frame::popup(ui.style()).inner_margin(egui::Margin::same(20)).corner_radius(12);
+    let modal = egui::Modal::new(egui::Id::unique(id)).frame(frame).backdrop_color(palette.veil);
+    modal.show(ui.ctx(), add).should_close()
 }
 
 /// The tooltip of a command, with its key.
@@ -92,18 +98,37 @@ pub(crate) fn coloured_icon(ui: &mut Ui, icon: Icon, label: &str, colour: egui::
     response
 }
 
-/// An icon on a button of this side, in points.
-pub(crate) fn square_icon(ui: &mut Ui, icon: Icon, label: &str, side: f32) -> Response {
+/// The ground of a square button of this side, in points, and the colour of what is drawn on it.
+/// `is_marked`: it has a ring also without the keyboard.
+pub(crate) fn square_button(ui: &mut Ui, side: f32, is_marked: bool, info: impl Fn() -> WidgetInfo) -> (Response, egui::Color32) {
     let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::click());
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, ui.is_enabled(), label));
+    response.widget_info(info);
     let (visuals, palette) = (ui.style().interact(&response), theme::palette(ui));
     let is_near = response.hovered() || response.has_focus();
     ui.painter().rect_filled(rect, visuals.corner_radius, if is_near { palette.control_hover } else { palette.control });
-    if response.has_focus() {
+    if is_marked || response.has_focus() {
         ui.painter().rect_stroke(rect, visuals.corner_radius, Stroke::new(1.5, palette.accent), egui::StrokeKind::Inside);
     }
-    icons::paint(ui.painter(), rect, icon, if is_near { palette.strong } else { palette.text });
+    (response, if is_near { palette.strong } else { palette.text })
+}
+
+/// An icon on a button of this side, in points.
+pub(crate) fn square_icon(ui: &mut Ui, icon: Icon, label: &str, side: f32) -> Response {
+    let is_enabled = ui.is_enabled();
+    let (response, colour) = square_button(ui, side, false, || WidgetInfo::labeled(Role::Button, is_enabled, label));
+    icons::paint(ui.painter(), response.rect, icon, colour);
     response
+}
+
+/// The ring of a picture: chosen, under the pointer or with the keyboard, or none.
+pub(crate) fn picture_ring(response: &Response, is_chosen: bool, palette: &theme::Palette) -> Stroke {
+    if is_chosen {
+        Stroke::new(2.0, palette.accent)
+    } else if response.hovered() || response.has_focus() {
+        Stroke::new(1.5, palette.weak)
+    } else {
+        Stroke::NONE
+    }
 }
 
 /// An entry of a menu: the label of its command, and its key at the right end. True once chosen,

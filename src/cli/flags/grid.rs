@@ -6,8 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{CommonFlags, DEVICES, LikeFlags, OUTPUT, PICTURE, PathFlags, PictureFlags, ReportFlags, suits, whole_seed};
-use atelier_core::recipe::{ROWS, Recipe};
+use super::{CommonFlags, DEVICES, LikeFlags, OUTPUT, PICTURE, PathFlags, PictureFlags, ReportFlags, WordFlags, whole_seed};
 
 const AXES: &str = "Axes";
 
@@ -32,18 +31,10 @@ pub struct GridFlags {
     /// Print what the sheet will take, and exit
     #[arg(long, help_heading = AXES)]
     pub(in crate::cli) dry_run: bool,
-    /// Prompt: what the pictures show. <lora:NAME:STRENGTH> adds a LoRA
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "like", help_heading = PICTURE)]
-    prompt: Option<String>,
+    #[command(flatten)]
+    words: WordFlags,
     #[command(flatten)]
     pub(in crate::cli) like: LikeFlags,
-    /// Negative prompt: what the pictures do not show
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
-    negative_prompt: Option<String>,
-    #[arg(short = 'W', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.width, Recipe::default().width))]
-    width: Option<u32>,
-    #[arg(short = 'H', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.height, Recipe::default().height))]
-    height: Option<u32>,
     /// Seed of all pictures. Negative or absent: one is drawn for all of them
     #[arg(short, long, value_name = "N", value_parser = whole_seed, allow_negative_numbers = true, help_heading = PICTURE)]
     seed: Option<i64>,
@@ -65,14 +56,7 @@ pub struct GridFlags {
 impl GridFlags {
     /// The flags about the picture, as `generate` has them.
     pub(in crate::cli) fn picture(&self) -> PictureFlags {
-        PictureFlags {
-            prompt: self.prompt.clone(),
-            negative_prompt: self.negative_prompt.clone(),
-            width: self.width,
-            height: self.height,
-            seed: self.seed,
-            batch_count: 1,
-        }
+        self.words.picture(self.seed, 1)
     }
 
     /// The texts of the axes.

@@ -308,6 +308,30 @@ pub(super) struct PictureFlags {
     pub(super) batch_count: u32,
 }
 
+/// Words and size of pictures of which something else is said by other flags.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct WordFlags {
+    /// Prompt: what the picture shows. <lora:NAME:STRENGTH> adds a LoRA
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "like", help_heading = PICTURE)]
+    prompt: Option<String>,
+    /// Negative prompt: what the picture does not show
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
+    negative_prompt: Option<String>,
+    #[arg(short = 'W', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.width, Recipe::default().width))]
+    width: Option<u32>,
+    #[arg(short = 'H', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.height, Recipe::default().height))]
+    height: Option<u32>,
+}
+
+impl WordFlags {
+    /// The flags about the picture, as `generate` has them.
+    fn picture(&self, seed: Option<i64>, batch_count: u32) -> PictureFlags {
+        let Self { prompt, negative_prompt, width, height } = self;
+        let (prompt, negative_prompt) = (prompt.clone(), negative_prompt.clone());
+        PictureFlags { prompt, negative_prompt, width: *width, height: *height, seed, batch_count }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(super) struct SamplingFlags {
     #[arg(long, value_name = "N", help_heading = SAMPLING, help = suits(&ROWS.steps, Recipe::default().steps))]

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::{
-    CommonFlags, DEVICES, LibraryFlags, LikeFlags, OUTPUT, PICTURE, PathFlags, PictureFlags, ServerFlags, suits, whole_seed, within,
+    CommonFlags, DEVICES, LibraryFlags, LikeFlags, OUTPUT, PICTURE, PathFlags, PictureFlags, ServerFlags, WordFlags, whole_seed, within,
 };
 use atelier_core::placement::one_device;
-use atelier_core::recipe::{ROWS, Recipe};
+use atelier_core::recipe::ROWS;
 use atelier_gallery::queue::QueuedJobId;
 
 const DOWNLOAD: &str = "Downloading";
@@ -84,18 +84,10 @@ impl QueueCommand {
 /// Flags of `queue add`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct QueueAddFlags {
-    /// Prompt: what the picture shows. <lora:NAME:STRENGTH> adds a LoRA
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "like", help_heading = PICTURE)]
-    prompt: Option<String>,
+    #[command(flatten)]
+    words: WordFlags,
     #[command(flatten)]
     pub(in crate::cli) like: LikeFlags,
-    /// Negative prompt: what the picture does not show
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
-    negative_prompt: Option<String>,
-    #[arg(short = 'W', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.width, Recipe::default().width))]
-    width: Option<u32>,
-    #[arg(short = 'H', long, value_name = "PIXELS", help_heading = PICTURE, help = suits(&ROWS.height, Recipe::default().height))]
-    height: Option<u32>,
     /// Seed of the first picture; each further picture takes the next number. Negative or absent:
     /// random
     #[arg(short, long, value_name = "N", value_parser = whole_seed, allow_negative_numbers = true, help_heading = PICTURE)]
@@ -118,14 +110,7 @@ pub(in crate::cli) struct QueueAddFlags {
 impl QueueAddFlags {
     /// The flags about the picture, as `generate` has them.
     pub(in crate::cli) fn picture(&self) -> PictureFlags {
-        PictureFlags {
-            prompt: self.prompt.clone(),
-            negative_prompt: self.negative_prompt.clone(),
-            width: self.width,
-            height: self.height,
-            seed: self.seed,
-            batch_count: self.batch_count,
-        }
+        self.words.picture(self.seed, self.batch_count)
     }
 }
 

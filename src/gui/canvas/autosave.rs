@@ -15,7 +15,7 @@ const AUTOSAVE_SECS: f64 = 20.0;
 /// Autosaves the documents that have been changed for a while: called once a frame.
 pub(crate) fn refresh(state: &mut State, context: &Context<'_>) {
     for document in state.open_documents_mut().filter(|document| document.autosave.is_some()) {
-        let kept = document.kept();
+        let kept = document.backup_content();
         if document.saver.is_due(context.egui, &kept, AUTOSAVE_SECS) {
             autosave(document, context.background);
         }
@@ -24,7 +24,7 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) {
 
 /// Autosaves the document now, where it has changed.
 pub(crate) fn autosave(document: &mut OpenDocument, background: &Background) {
-    let kept = document.kept();
+    let kept = document.backup_content();
     let Some(path) = document.autosave.clone().filter(|_| document.saver.is_waiting(&kept)) else { return };
     let home = kept.home.clone();
     let attempt = document.saver.begin(kept);

@@ -23,12 +23,12 @@ pub(crate) fn refresh(state: &mut State, context: &Context<'_>) {
         context.run(
             Worker::Pixels,
             move || work::small_looks(&content),
-            move |looks, features, context| made(features.canvas, number, version, looks, context),
+            move |looks, features, context| show(features.canvas, number, version, looks, context),
         );
     }
 }
 
-fn made(state: &mut State, number: DocumentNumber, version: u64, made: PreparedLooks, context: &Context<'_>) {
+fn show(state: &mut State, number: DocumentNumber, version: u64, made: PreparedLooks, context: &Context<'_>) {
     // One that was put away meanwhile has none.
     let Some(OpenDocument { looks, .. }) = state.open_document_mut(number) else { return };
     let texture = |before: Option<TextureHandle>, image: ColorImage| match before {

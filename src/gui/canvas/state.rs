@@ -192,7 +192,7 @@ impl OpenDocument {
     }
 
     /// What a backup of it holds now.
-    pub(crate) fn kept(&self) -> KeptDocument {
+    pub(crate) fn backup_content(&self) -> KeptDocument {
         let version = self.document.version();
         // A name that is no text cannot be written down.
         let file = self.file.as_ref().filter(|file| file.to_str().is_some());

@@ -11,10 +11,7 @@ const QUICK_SECS: f64 = 10.0;
 /// their model is in memory.
 #[must_use]
 pub(crate) fn quick_count(time: Option<&TimePrediction>, is_loaded: bool) -> u32 {
-    let is_quick = time.is_some_and(|time| {
-        let loading = if is_loaded { time.total_secs - time.loaded_secs() } else { 0.0 };
-        time.batch_secs(QUICK_COUNT) - loading < QUICK_SECS
-    });
+    let is_quick = time.is_some_and(|time| time.batch_secs(QUICK_COUNT) - time.saved_secs(is_loaded) < QUICK_SECS);
     if is_quick { QUICK_COUNT } else { 1 }
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn picture(state: &mut State, job: JobId, picture: &Picture, context:
     let id = show(state, recipe, picture, Some(origin), context);
     state.being_kept.insert(origin, id);
     state.step_previews.finish(job, picture.info.index, id);
-    take_kept(state, origin, context);
+    match_file(state, origin, context);
 }
 
 /// Keeps a picture that no job of the queue made. `paths`: the person's folders; without any it is
@@ -155,13 +155,13 @@ fn refresh_filter(state: &mut State, context: &Context<'_>) {
 
 /// The queue has kept a picture, or could not. It may say so before the engine's own picture is
 /// read.
-pub(crate) fn kept(state: &mut State, origin: Origin, result: Result<KeptPicture, Advice>, context: &mut Context<'_>) {
+pub(crate) fn note_file(state: &mut State, origin: Origin, result: Result<KeptPicture, Advice>, context: &mut Context<'_>) {
     state.kept.insert(origin, result);
-    take_kept(state, origin, context);
+    match_file(state, origin, context);
 }
 
 /// Notes the file of a picture of which both the pixels and the file have come.
-fn take_kept(state: &mut State, origin: Origin, context: &mut Context<'_>) {
+fn match_file(state: &mut State, origin: Origin, context: &mut Context<'_>) {
     if !(state.kept.contains_key(&origin) && state.being_kept.contains_key(&origin)) {
         return;
     }
@@ -210,7 +210,7 @@ pub(crate) fn read_kept(state: &mut State, is_listed: bool, context: &Context<'_
             },
             |pictures, features, _| {
                 for (picture, summary) in pictures {
-                    features.create.session.push_kept(picture, summary);
+                    features.create.session.push_earlier(picture, summary);
                 }
             },
         );

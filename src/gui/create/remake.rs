@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::gui::context::Context;
-use crate::gui::create::jobs::new_job;
+use crate::gui::create::jobs::add_job;
 use crate::gui::create::larger::{self, Remake};
 use crate::gui::create::own_models::OwnModels;
 use crate::gui::create::state::State;
@@ -11,7 +11,6 @@ use crate::gui::workers::Worker;
 use atelier_core::recipe::{ImageSource, Recipe};
 use atelier_gallery::queue::Lane;
 use atelier_studio::opened_picture;
-use atelier_studio::queue::QueueRequest;
 
 /// Makes other pictures of these files, with the settings that they tell.
 pub(crate) fn remake_files(remake: Remake, files: Vec<PathBuf>, context: &Context<'_>) {
@@ -47,6 +46,6 @@ fn remake_pictures(state: &State, remake: Remake, pictures: Vec<(PathBuf, Recipe
     });
     let lane = if recipes.len() == 1 { Lane::Interactive } else { Lane::Batch };
     for recipe in recipes {
-        context.queue.send(QueueRequest::Add(Box::new(new_job(state, recipe, lane, context))));
+        add_job(state, recipe, lane, context);
     }
 }

@@ -121,39 +121,31 @@ impl Session {
     /// Adds a picture that is in a file and returns its number. Its pixels are read when they are
     /// shown.
     pub fn push_file(&mut self, picture: OpenedPicture, path: PathBuf) -> SessionPictureId {
-        let recipe = picture.recipe();
-        let OpenedPicture { info, notes, width, height, .. } = picture;
-        let id = SessionPictureId(self.next_id);
-        self.next_id += 1;
-        let stored = PictureFile::At(path);
-        self.pictures.push_front(SessionPicture {
-            id,
-            recipe,
-            info,
-            notes,
-            width,
-            height,
-            pixels: None,
-            stored,
-            thumbnail: None,
-            kept: None,
-            is_picked: false,
-        });
+        let picture = self.picture_in_file(picture, path);
+        let id = picture.id;
+        self.pictures.push_front(picture);
         self.make_room();
         id
     }
 
     /// Adds a picture of an earlier session behind all others, unless it is here already.
-    pub fn push_kept(&mut self, picture: OpenedPicture, of: PictureSummary) {
-        let stored = PictureFile::At(of.path);
-        if self.pictures.len() >= MAX_PICTURES || self.pictures.iter().any(|it| it.stored == stored) {
+    pub fn push_earlier(&mut self, picture: OpenedPicture, of: PictureSummary) {
+        let PictureSummary { id, path, flag, .. } = of;
+        let is_here = |it: &SessionPicture| matches!(&it.stored, PictureFile::At(other) if *other == path);
+        if self.pictures.len() >= MAX_PICTURES || self.pictures.iter().any(is_here) {
             return;
         }
+        let picture = self.picture_in_file(picture, path);
+        self.pictures.push_back(SessionPicture { kept: Some(id), is_picked: flag == Some(PictureFlag::Pick), ..picture });
+    }
+
+    /// A picture with a new number whose pixels are in this file.
+    fn picture_in_file(&mut self, picture: OpenedPicture, path: PathBuf) -> SessionPicture {
         let recipe = picture.recipe();
         let OpenedPicture { info, notes, width, height, .. } = picture;
         let id = SessionPictureId(self.next_id);
         self.next_id += 1;
-        self.pictures.push_back(SessionPicture {
+        SessionPicture {
             id,
             recipe,
             info,
@@ -161,11 +153,11 @@ impl Session {
             width,
             height,
             pixels: None,
-            stored,
+            stored: PictureFile::At(path),
             thumbnail: None,
-            kept: Some(of.id),
-            is_picked: of.flag == Some(PictureFlag::Pick),
-        });
+            kept: None,
+            is_picked: false,
+        }
     }
 
     /// Drops old pictures and pixels beyond the bounds, if they are on the disk.
@@ -394,8 +386,8 @@ mod tests {
             created_ms: 0,
             prompt_start: String::new(),
         };
-        session.push_kept(opened(), summary(9, "b.png"));
-        session.push_kept(opened(), summary(8, "a.png"));
+        session.push_earlier(opened(), summary(9, "b.png"));
+        session.push_earlier(opened(), summary(8, "a.png"));
         assert_eq!(session.iter().map(|it| it.kept).collect::<Vec<_>>(), [None, Some(PictureId(8))]);
         assert_eq!(session.shown().unwrap().id, newest);
     }

@@ -16,7 +16,7 @@ const MAX_CELLS: usize = 24;
 /// Jobs that are awaited beside a picture; those asked for longest ago are forgotten first.
 const MAX_ASKED: usize = 32;
 /// Space between cells, in points.
-const GAP: f32 = 10.0;
+pub(crate) const GAP: f32 = 10.0;
 
 /// A place for a picture.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use crate::gui::canvas::candidate::without_pictures;
 use crate::gui::context::Context;
-use crate::gui::create::jobs::new_job;
+use crate::gui::create::jobs::add_job;
 use crate::gui::create::session::{PictureFile, SessionPictureId};
 use crate::gui::create::sheet::Direction;
 use crate::gui::create::state::State;
@@ -13,7 +13,6 @@ use atelier_engine::JobId;
 use atelier_gallery::PictureId;
 use atelier_gallery::queue::{Lane, QueuedJobId};
 use atelier_studio::gallery_service::GalleryRequest;
-use atelier_studio::queue::QueueRequest;
 
 /// Neighbours that are made of a picture at once.
 pub(crate) const NEIGHBOURS: u32 = 4;
@@ -58,8 +57,7 @@ pub(crate) fn add_beside(state: &mut State, recipe: Recipe, of: SessionPictureId
     context.shared.error = None;
     state.sheet.ask_beside(without_pictures(&recipe), of);
     let lane = if recipe.batch_count > 1 { Lane::Batch } else { Lane::Interactive };
-    let job = new_job(state, recipe, lane, context);
-    context.queue.send(QueueRequest::Add(Box::new(job)));
+    add_job(state, recipe, lane, context);
 }
 
 /// Shows the picture that lies in this direction of the one shown.
@@ -120,8 +118,8 @@ pub(crate) fn trash(state: &mut State, context: &mut Context<'_>) {
         return;
     };
     let id = picture.id;
-    let columns = state.sheet.cells().len();
-    let next = state.sheet.neighbour(Some(id), Direction::Right, columns).or(state.sheet.neighbour(Some(id), Direction::Left, columns));
+    let beside = |direction| state.sheet.neighbour(Some(id), direction, 1);
+    let next = beside(Direction::Right).or_else(|| beside(Direction::Left));
     let was_chosen = state.session.selected() == Some(id);
     let Some((at, picture)) = state.session.remove(id) else { return };
     state.sheet.remove(id);

@@ -11,7 +11,7 @@ use crate::gui::context::Context;
 use crate::gui::create::added_files::{add_files, take_files};
 use crate::gui::create::choose::{choose, choose_one};
 use crate::gui::create::command::Command;
-use crate::gui::create::jobs::new_job;
+use crate::gui::create::jobs::{add_job, new_job};
 use crate::gui::create::larger;
 use crate::gui::create::open;
 use crate::gui::create::panel_setting::PANEL_SETTINGS;
@@ -49,7 +49,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         }
         Command::Enqueue => {
             let recipe = next_recipe(state, context);
-            add_job(state, recipe, Lane::Batch, context);
+            ask_for(state, recipe, Lane::Batch, context);
         }
         Command::MakeExample(index) => {
             let example = context.shared.next.builtin.as_ref().ok().and_then(|builtin| builtin.manifest().examples.get(index).cloned());
@@ -216,7 +216,10 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::CompareShown => sheet_update::compare(state, context),
         Command::Trash => sheet_update::trash(state, context),
         Command::BringBack => sheet_update::bring_back(state, context),
-        Command::ForgetTrash => state.trashed.clear(),
+        Command::ForgetTrash => {
+            state.trashed.clear();
+            state.trash_is_last = false;
+        }
         Command::Recall(part) => {
             if let Some(picture) = state.session.shown() {
                 let settings = picture.settings();
@@ -273,8 +276,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                     sheet_update::add_beside(state, recipe, id, context);
                 } else {
                     context.shared.error = None;
-                    let job = new_job(state, recipe, Lane::Interactive, context);
-                    context.queue.send(QueueRequest::Add(Box::new(job)));
+                    add_job(state, recipe, Lane::Interactive, context);
                     follow(state);
                 }
                 context.offer(way.words().1, Offer::CancelNewestJob);
@@ -316,7 +318,7 @@ fn generate(state: &mut State, recipe: Recipe, context: &mut Context<'_>) {
     let lane = if recipe.batch_count > 1 { Lane::Batch } else { Lane::Interactive };
     context.shared.error = None;
     follow(state);
-    add_job(state, recipe, lane, context);
+    ask_for(state, recipe, lane, context);
 }
 
 /// Shows what is made now.
@@ -349,14 +351,13 @@ fn next_recipe(state: &mut State, context: &mut Context<'_>) -> Recipe {
     Recipe { seed, ..recipe }
 }
 
-fn add_job(state: &mut State, recipe: Recipe, lane: Lane, context: &mut Context<'_>) {
+fn ask_for(state: &mut State, recipe: Recipe, lane: Lane, context: &mut Context<'_>) {
     if context.shared.queue.pause != PauseMode::No {
         context.notice("The queue is paused: this picture waits until you resume it.");
     }
     context.shared.next.recent_recipes.remember(&recipe);
     state.prompts.remember(&recipe.prompt);
-    let job = new_job(state, recipe, lane, context);
-    context.queue.send(QueueRequest::Add(Box::new(job)));
+    add_job(state, recipe, lane, context);
 }
 
 fn cancel(id: JobId, context: &mut Context<'_>) {

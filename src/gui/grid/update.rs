@@ -1,7 +1,7 @@
 //! Effects of the commands of sheets. Nothing here waits.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::gui::context::Context;
@@ -91,7 +91,7 @@ impl AxisFiles for Library<'_> {
     }
 
     fn lora(&self, name: &str) -> Result<PathBuf, String> {
-        let is_it = |path: &std::path::Path| path.file_stem().is_some_and(|stem| stem.eq_ignore_ascii_case(name));
+        let is_it = |path: &Path| path.file_stem().is_some_and(|stem| stem.eq_ignore_ascii_case(name));
         let mut cards = self.0.cards_with_file(ModelKind::Lora);
         let found = cards.find(|(card, path)| card.name.eq_ignore_ascii_case(name) || is_it(path));
         found.map(|(_, path)| path.to_owned()).ok_or_else(|| format!("no LoRA is called \"{name}\"; use a name of the library"))

@@ -1,9 +1,6 @@
 //! The dialog that plans a sheet, and the sheet.
 
-use eframe::egui::{
-    Align, Button, Frame, Grid as Table, Id, Image, Label, Layout, Margin, Modal, RichText, ScrollArea, TextEdit, Ui, load::SizedTexture,
-    vec2,
-};
+use eframe::egui::{Align, Button, Grid as Table, Id, Image, Label, Layout, RichText, ScrollArea, TextEdit, Ui, load::SizedTexture, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::grid::command::Command;
@@ -43,10 +40,8 @@ pub(crate) fn grid(ui: &mut Ui, state: &State, commands: &mut Commands) {
 
 fn dialog(ui: &mut Ui, state: &State, draft: &Draft, commands: &mut Commands) {
     let palette = theme::palette(ui);
-    let frame = Frame::popup(ui.style()).inner_margin(Margin::same(20)).corner_radius(12);
     let mut axes = draft.axes.clone();
-    let modal = Modal::new(Id::unique("compare settings")).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
-        ui.set_width(DIALOG_WIDTH);
+    let is_closed = widgets::wide_modal(ui, "compare settings", DIALOG_WIDTH, |ui| {
         ui.label(bold("Compare settings").size(theme::TITLE).color(palette.strong));
         let words = "Columns, rows and pages: a setting and its values, such as steps=4,8,16, cfg=1..7/4, size=512x512,768x512, lora:ink=0.5,1, \
                      words=lake,hill, or a choice of the prompt: {day|night}.";
@@ -81,7 +76,7 @@ fn dialog(ui: &mut Ui, state: &State, draft: &Draft, commands: &mut Commands) {
     if axes != draft.axes {
         commands.push(Command::Edit(Box::new(axes)));
     }
-    if modal.should_close() {
+    if is_closed {
         commands.push(Command::Close);
     }
 }
@@ -101,9 +96,8 @@ fn cells(ui: &mut Ui, state: &State, draft: &Draft, plan: &Plan, commands: &mut 
 
 fn sheet_view(ui: &mut Ui, state: &State, sheet: &Sheet, commands: &mut Commands) {
     let palette = theme::palette(ui);
-    let frame = Frame::popup(ui.style()).inner_margin(Margin::same(20)).corner_radius(12);
     let space = ui.ctx().content_rect().size() - vec2(96.0, 180.0);
-    let modal = Modal::new(Id::unique("sheet")).frame(frame).backdrop_color(palette.veil).show(ui.ctx(), |ui| {
+    let is_closed = widgets::modal_of_own_width(ui, "sheet", |ui| {
         ui.set_max_width(space.x);
         let words = format!("{} of {} pictures", sheet.pictures.len(), sheet.cells.len());
         ui.label(bold("Sheet").size(theme::TITLE).color(palette.strong));
@@ -119,7 +113,7 @@ fn sheet_view(ui: &mut Ui, state: &State, sheet: &Sheet, commands: &mut Commands
             command_button(ui, state, commands, Command::Export);
         });
     });
-    if modal.should_close() {
+    if is_closed {
         commands.push(Command::Show(false));
     }
 }

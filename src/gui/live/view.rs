@@ -1,7 +1,7 @@
 //! The switch beside Generate, and the row under the picture: how it is with Live, what would make
 //! it faster, and Accept.
 
-use eframe::egui::{Align, Label, Layout, Response, RichText, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, vec2};
+use eframe::egui::{Align, Label, Layout, Response, RichText, Role, Ui, WidgetInfo, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::feature_command::FeatureCommand as _;
@@ -9,7 +9,7 @@ use crate::gui::icons::{self, Icon};
 use crate::gui::live::command::Command;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{ROW_HEIGHT, bold, command_button, command_control};
+use crate::gui::widgets::{ROW_HEIGHT, bold, command_button, command_control, square_button};
 use atelier_core::format::duration;
 use atelier_studio::next_recipe::UnmetRequirement;
 
@@ -19,24 +19,11 @@ pub(crate) fn switch(ui: &mut Ui, state: &State, commands: &mut Commands, side: 
 }
 
 fn switch_icon(ui: &mut Ui, is_on: bool, side: f32) -> Response {
-    let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::click());
-    response.widget_info(|| WidgetInfo::selected(Role::Button, ui.is_enabled(), is_on, Command::Toggle.label()));
-    let palette = theme::palette(ui);
-    let visuals = ui.style().interact(&response);
-    let is_near = response.hovered() || response.has_focus();
-    let fill = if is_near { palette.control_hover } else { palette.control };
-    ui.painter().rect_filled(rect, visuals.corner_radius, fill);
-    if is_on || response.has_focus() {
-        ui.painter().rect_stroke(rect, visuals.corner_radius, Stroke::new(1.5, palette.accent), StrokeKind::Inside);
-    }
-    let color = if is_on {
-        palette.accent
-    } else if is_near {
-        palette.strong
-    } else {
-        palette.text
-    };
-    icons::paint(ui.painter(), rect, Icon::Live, color);
+    let is_enabled = ui.is_enabled();
+    let info = || WidgetInfo::selected(Role::Button, is_enabled, is_on, Command::Toggle.label());
+    let (response, colour) = square_button(ui, side, is_on, info);
+    let colour = if is_on { theme::palette(ui).accent } else { colour };
+    icons::paint(ui.painter(), response.rect, Icon::Live, colour);
     response
 }
 

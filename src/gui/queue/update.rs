@@ -81,7 +81,7 @@ pub(crate) fn queue_event(state: &mut State, create: &mut create::State, event: 
             create.sheet.end_job(engine_job);
             context.shared.error = Some(ErrorCard::new("This picture could not be started.", format!("Sorry: {reason}.")));
         }
-        QueueEvent::PictureKept { engine_job, index, result } => create::pictures::kept(create, (engine_job, index), result, context),
+        QueueEvent::PictureKept { engine_job, index, result } => create::pictures::note_file(create, (engine_job, index), result, context),
         QueueEvent::Ended(job) => ended(&job, context),
         QueueEvent::Problem(advice) | QueueEvent::Notice(advice) => context.shared.error = Some(ErrorCard::of(advice)),
     }

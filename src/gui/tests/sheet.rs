@@ -261,3 +261,21 @@ fn a_deleted_picture_goes_to_the_trash_and_comes_back() {
     studio.press(Modifiers::COMMAND, Key::Z);
     assert_eq!(studio.app().state.create.session.len(), before, "undo means settings again");
 }
+
+#[test]
+fn undo_means_settings_again_once_the_gallery_has_put_something_into_the_trash() {
+    let mut studio = studio(3);
+    studio.app_mut().state.shared.next.recipe.steps = 9;
+    studio.harness.run_ok();
+    point_at(&mut studio, "Picture 1 of 3, seed 11");
+    studio.press(Modifiers::NONE, Key::Delete);
+    studio.until("the trash", |app| app.state.gallery.can_restore && app.state.gallery.found.ids.len() == 2);
+    studio.press(Modifiers::COMMAND, Key::Num4);
+    studio.until("the pictures", |app| app.state.gallery.summaries.len() >= 2);
+    studio.press(Modifiers::NONE, Key::Home);
+    studio.press(Modifiers::NONE, Key::Delete);
+    studio.until("the trash", |app| app.state.gallery.found.ids.len() == 1);
+    studio.press(Modifiers::COMMAND, Key::Num1);
+    studio.press(Modifiers::COMMAND, Key::Z);
+    assert_eq!(studio.app().state.shared.next.recipe.steps, 4);
+}

@@ -75,6 +75,12 @@ impl TimePrediction {
         self.total_secs - self.load_secs + loading.map(|it| it.secs).sum::<f64>()
     }
 
+    /// Seconds of loading that fall away where the model is in memory.
+    #[must_use]
+    pub fn saved_secs(&self, is_loaded: bool) -> f64 {
+        if is_loaded { self.total_secs - self.loaded_secs() } else { 0.0 }
+    }
+
     /// Seconds of a module in a picture, the model being in memory.
     #[must_use]
     pub fn loaded_secs_of(&self, module: Module) -> f64 {

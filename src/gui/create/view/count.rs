@@ -1,13 +1,13 @@
 //! How many pictures are made at once: beside the button that makes them.
 
-use eframe::egui::{Align2, DragValue, Popup, Response, RichText, Role, Sense, Stroke, StrokeKind, TextStyle, Ui, WidgetInfo, vec2};
+use eframe::egui::{Align2, DragValue, Popup, Response, RichText, Role, TextStyle, Ui, WidgetInfo, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::command::COUNTS;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{command_button, command_control};
+use crate::gui::widgets::{command_button, command_control, square_button};
 use atelier_core::recipe::ROWS;
 
 /// Width of the list of counts, in points.
@@ -53,26 +53,17 @@ pub(crate) fn count_button(ui: &mut Ui, state: &State, commands: &mut Commands, 
 }
 
 fn count_control(ui: &mut Ui, count: u32, is_automatic: bool, side: f32) -> Response {
-    let (rect, response) = ui.allocate_exact_size(vec2(side, side), Sense::click());
     let words =
         if is_automatic { format!("Number of pictures: {count}, chosen by itself") } else { format!("Number of pictures: {count}") };
-    response.widget_info(|| WidgetInfo::labeled(Role::Button, ui.is_enabled(), &words));
-    let palette = theme::palette(ui);
-    let visuals = ui.style().interact(&response);
-    let is_near = response.hovered() || response.has_focus();
-    ui.painter().rect_filled(rect, visuals.corner_radius, if is_near { palette.control_hover } else { palette.control });
-    ui.painter().rect_stroke(rect, visuals.corner_radius, Stroke::new(1.0, palette.edge), StrokeKind::Inside);
-    if response.has_focus() {
-        ui.painter().rect_stroke(rect, visuals.corner_radius, Stroke::new(1.5, palette.accent), StrokeKind::Inside);
-    }
-    let colour = if is_near { palette.strong } else { palette.text };
+    let is_enabled = ui.is_enabled();
+    let (response, colour) = square_button(ui, side, false, || WidgetInfo::labeled(Role::Button, is_enabled, &words));
     let text = |words: String, style: TextStyle, down: f32, colour| {
         let font = style.resolve(ui.style());
-        ui.painter().text(rect.center() + vec2(0.0, down), Align2::CENTER_CENTER, words, font, colour);
+        ui.painter().text(response.rect.center() + vec2(0.0, down), Align2::CENTER_CENTER, words, font, colour);
     };
     text(format!("× {count}"), TextStyle::Body, if is_automatic { -6.0 } else { 0.0 }, colour);
     if is_automatic {
-        text("auto".to_owned(), TextStyle::Small, 9.0, palette.weak);
+        text("auto".to_owned(), TextStyle::Small, 9.0, theme::palette(ui).weak);
     }
     response
 }

@@ -6,7 +6,7 @@ use eframe::egui::{Align, Rect, RichText, Role, Sense, Stroke, StrokeKind, TextS
 
 use crate::gui::command::{Command as AnyCommand, Commands};
 use crate::gui::create::Command;
-use crate::gui::create::sheet::SheetLayout;
+use crate::gui::create::sheet::{GAP, SheetLayout};
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets::{bold, paint_square, tooltip};
@@ -32,12 +32,12 @@ pub(crate) fn examples_panel(ui: &mut Ui, state: &State, commands: &mut Commands
     let room = whole.shrink(24.0);
     let columns = if room.width() > room.height() * 1.3 { 3 } else { 2 };
     let rows = examples.len().div_ceil(columns);
-    let high = (room.height() - HEADING_HEIGHT) / rows as f32 - CAPTION_HEIGHT - 10.0;
-    let side = high.min((room.width() - 10.0 * (columns - 1) as f32) / columns as f32).min(MAX_SIDE);
+    let high = (room.height() - HEADING_HEIGHT) / rows as f32 - CAPTION_HEIGHT - GAP;
+    let side = high.min((room.width() - GAP * (columns - 1) as f32) / columns as f32).min(MAX_SIDE);
     if side < 40.0 {
         return false;
     }
-    let size = vec2(side * columns as f32 + 10.0 * (columns - 1) as f32, (side + CAPTION_HEIGHT) * rows as f32 + 10.0 * (rows - 1) as f32);
+    let size = vec2(side * columns as f32 + GAP * (columns - 1) as f32, (side + CAPTION_HEIGHT) * rows as f32 + GAP * (rows - 1) as f32);
     let below = Rect::from_min_max(room.min + vec2(0.0, HEADING_HEIGHT), room.max);
     let place = Rect::from_center_size(below.center(), size);
     let layout = SheetLayout::of(examples.len(), side / (side + CAPTION_HEIGHT), place);

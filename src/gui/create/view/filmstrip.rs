@@ -1,6 +1,6 @@
 //! The filmstrip: the pictures of this session, newest first, and the one that is forming.
 
-use eframe::egui::{Rect, Role, ScrollArea, Sense, Stroke, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, pos2, vec2};
+use eframe::egui::{Rect, Role, ScrollArea, Sense, StrokeKind, TextureHandle, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
 use crate::gui::command::Commands;
 use crate::gui::create::Command;
@@ -92,16 +92,7 @@ fn tile(
     if let Some(texture) = texture {
         widgets::paint_square(ui, texture, rect);
     }
-    let ring = if chosen {
-        Some(Stroke::new(2.0, palette.accent))
-    } else if response.hovered() || response.has_focus() {
-        Some(Stroke::new(1.5, palette.weak))
-    } else {
-        None
-    };
-    if let Some(stroke) = ring {
-        ui.painter().rect_stroke(rect, 5.0, stroke, StrokeKind::Inside);
-    }
+    ui.painter().rect_stroke(rect, 5.0, widgets::picture_ring(&response, chosen, &palette), StrokeKind::Inside);
     if response.has_focus() && ui.clip_rect().intersect(rect).area() < rect.area() {
         response.scroll_to_me(None);
     }

@@ -19,7 +19,7 @@ use crate::gui::create::view::notes;
 use crate::gui::icons::Icon;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
-use crate::gui::widgets::{ROW_HEIGHT, bare_icon, command_control};
+use crate::gui::widgets::{ROW_HEIGHT, bare_icon, command_control, picture_ring};
 use crate::gui::{icons, theme};
 
 /// Space between the sheet and the edges of its room, in points.
@@ -87,16 +87,7 @@ fn cell_panel(ui: &mut Ui, state: &State, commands: &mut Commands, (at, cell): (
     if let Some((texture, size)) = look(state, cell, picture) {
         draw(ui, texture, size, rect);
     }
-    let ring = if is_meant {
-        Some(Stroke::new(2.0, palette.accent))
-    } else if response.hovered() || response.has_focus() {
-        Some(Stroke::new(1.5, palette.weak))
-    } else {
-        None
-    };
-    if let Some(stroke) = ring {
-        ui.painter().rect_stroke(rect.expand(2.0), 4.0, stroke, StrokeKind::Outside);
-    }
+    ui.painter().rect_stroke(rect.expand(2.0), 4.0, picture_ring(response, is_meant, &palette), StrokeKind::Outside);
     let Some(picture) = picture else { return };
     marks(ui, state, picture, rect);
     if response.clicked() {

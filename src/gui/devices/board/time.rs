@@ -148,7 +148,7 @@ impl PictureTimes {
 /// not predicted.
 #[must_use]
 pub fn time_sentence(time: &TimePrediction, pictures: u32, is_loaded: bool, without_upscaling: bool) -> String {
-    let loading = if is_loaded { time.total_secs - time.loaded_secs() } else { 0.0 };
+    let loading = time.saved_secs(is_loaded);
     let all = seconds(time.batch_secs(pictures) - loading);
     let preview = seconds(time.first_preview_secs - loading);
     let what = if pictures > 1 { format!("{pictures} pictures in about {all}") } else { format!("About {all}") };
