@@ -26,19 +26,12 @@ const FLAGS: [(&str, FileRole); 6] = [
 
 /// Makes a picture of the tiny model and returns its file and what was said on standard error.
 fn picture(home: &Path, math: &str, threads: &str) -> (PathBuf, String) {
-    picture_of(&files(), home, math, threads, &[], None)
+    picture_of(&files(), home, math, threads, &[], &[])
 }
 
-/// Makes a picture of a model, with variables of the environment and maybe a start picture, and
-/// returns its file and what was said on standard error.
-fn picture_of(
-    files: &ModelFiles,
-    home: &Path,
-    math: &str,
-    threads: &str,
-    variables: &[(&str, &str)],
-    start: Option<&Path>,
-) -> (PathBuf, String) {
+/// Makes a picture of a model, with variables of the environment and more flags, and returns
+/// its file and what was said on standard error.
+fn picture_of(files: &ModelFiles, home: &Path, math: &str, threads: &str, variables: &[(&str, &str)], more: &[&str]) -> (PathBuf, String) {
     let out = home.join(format!("{math}-{threads}.png"));
     let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
     command.envs(variables.iter().copied());
@@ -49,10 +42,7 @@ fn picture_of(
             command.arg(flag).arg(file);
         }
     }
-    if let Some(start) = start {
-        command.args(["--strength", "0.6", "-i"]).arg(start);
-    }
-    let output = command.args(["-p", "a lake", "-o"]).arg(&out).output().unwrap();
+    let output = command.args(more).args(["-p", "a lake", "-o"]).arg(&out).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}");
     (out, said)
@@ -88,13 +78,13 @@ fn each_family_makes_nearly_the_same_picture_in_f32() {
         let dir = folder(&format!("cpu-math-{name}"));
         let parts = families::family(name, &dir).unwrap();
         let files = parts.into_iter().map(|(role, part)| (FileRole::from_key(role).unwrap(), part.write(&dir, role).unwrap())).collect();
-        let exact = pixels(&picture_of(&files, &home, "exact", "1", &[], None).0);
+        let exact = pixels(&picture_of(&files, &home, "exact", "1", &[], &[]).0);
         assert!(exact.iter().any(|value| *value != exact[0]), "{name}: a picture of one colour");
-        let got = pixels(&picture_of(&files, &home, "f32", "1", &[], None).0);
+        let got = pixels(&picture_of(&files, &home, "f32", "1", &[], &[]).0);
         let difference = exact.iter().zip(&got).map(|(a, b)| a.abs_diff(*b)).max();
         assert!(difference <= Some(4), "{name}: {difference:?}");
-        assert_eq!(got, pixels(&picture_of(&files, &home, "f32", "3", &[], None).0), "{name}: the number of threads changes the picture");
-        let apart = picture_of(&files, &home, "f32", "1", &[("GGML_CPU_DISABLE_FUSION", "1")], None).0;
+        assert_eq!(got, pixels(&picture_of(&files, &home, "f32", "3", &[], &[]).0), "{name}: the number of threads changes the picture");
+        let apart = picture_of(&files, &home, "f32", "1", &[("GGML_CPU_DISABLE_FUSION", "1")], &[]).0;
         assert_eq!(got, pixels(&apart), "{name}: what is computed at once is not the same as one after the other");
     }
 }
@@ -106,12 +96,33 @@ fn blocks_of_zeros_change_no_byte_of_a_picture() {
     let builtin = Builtin::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/builtin-model")).unwrap();
     let start = home.join("start.png");
     std::fs::copy(picture(&home, "f32", "1").0, &start).unwrap();
+    let start = ["--strength", "0.6", "-i", start.to_str().unwrap()];
     let [left_out, computed, exact] = [("f32", &[][..]), ("f32", &[("GGML_CPU_DISABLE_FUSION", "1")]), ("exact", &[])]
-        .map(|(math, variables)| pixels(&picture_of(builtin.files(), &home, math, "2", variables, Some(&start)).0));
+        .map(|(math, variables)| pixels(&picture_of(builtin.files(), &home, math, "2", variables, &start).0));
     assert!(left_out.iter().any(|value| *value != left_out[0]), "a picture of one colour");
     assert!(left_out == computed, "what is left out is needed");
     let difference = exact.iter().zip(&left_out).map(|(a, b)| a.abs_diff(*b)).max();
     assert!(difference <= Some(4), "{difference:?}");
+}
+
+/// The engine's flash attention rounds to 16 bits on the processor.
+#[test]
+fn exact_arithmetic_leaves_flash_attention_out_unless_it_is_asked_for() {
+    let home = folder("cpu-math-attention");
+    let [usual, off, on] = [&[][..], &["--no-diffusion-fa"], &["--diffusion-fa"]].map(|more| {
+        let file = picture_of(&files(), &home, "exact", "1", &[], more).0;
+        let flash = read_metadata(&file).unwrap().recipe.unwrap().into_recipe(|_, _, _| None).recipe.flash_attention;
+        (pixels(&file), flash)
+    });
+    let f32 = picture_of(&files(), &home, "f32", "1", &[], &[]).0;
+    if !read_metadata(&f32).unwrap().parameters.unwrap().contains("CPU math: f32") {
+        // Nothing is faster than the exact arithmetic here.
+        assert!(usual == on && usual.1);
+        return;
+    }
+    assert!(usual == off, "exact arithmetic is not what it is without flash attention");
+    assert!(on.0 != usual.0, "flash attention was asked for");
+    assert_eq!((usual.1, on.1), (false, true));
 }
 
 #[test]

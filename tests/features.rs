@@ -168,6 +168,53 @@ fn a_controlnet_in_diffusers_names_is_the_same_one() {
 }
 
 #[test]
+fn a_controlnet_of_sdxl_follows_the_control_picture_in_both_namings() {
+    let it = alone();
+    let dir = folder("controlled-sdxl");
+    let files = families::controlled_sdxl(&dir).unwrap();
+    let mut plain = Recipe { steps: 1, ..recipe() };
+    plain.files =
+        [(FileRole::Model, files.model), (FileRole::Taesd, files.taesd), (FileRole::Controlnet, files.controlnet)].into_iter().collect();
+    let with = |seed, strength| Recipe { control: Some(ControlImage::with_strength(picture(64, 64, seed), strength)), ..plain.clone() };
+    let strong = it.run(&with(1, 1.0));
+    assert_ne!(strong.pixels(), it.run(&plain).pixels());
+    assert_ne!(strong.pixels(), it.run(&with(2, 1.0)).pixels(), "another control picture");
+    assert_ne!(strong.pixels(), it.run(&with(1, 0.5)).pixels());
+    let mut renamed = with(1, 1.0);
+    let path = dir.join("diffusers.safetensors");
+    let [_, of_diffusers] = families::sdxl_controlnets();
+    of_diffusers.write(&path).unwrap();
+    renamed.files.set(FileRole::Controlnet, path);
+    assert_eq!(it.run(&renamed).pixels(), strong.pixels());
+    drop(it);
+    // Gigabytes, of which the next test has no use.
+    fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
+fn ideogram_is_guided_by_its_second_diffusion_module() {
+    let it = alone();
+    let dir = folder("ideogram");
+    let plain = Recipe { files: written(families::ideogram4(), &dir), steps: 1, ..recipe() };
+    let second = |bias: f32| {
+        let path = dir.join(format!("unconditional-{bias}.safetensors"));
+        families::ideogram4_module(bias).write(&path).unwrap();
+        let mut recipe = Recipe { guidance: 3.0, ..plain.clone() };
+        recipe.files.set(FileRole::UncondDiffusion, path);
+        recipe
+    };
+    let (other, further) = (second(0.25), second(0.5));
+    let guided = it.run(&other);
+    assert_ne!(guided.pixels(), it.run(&Recipe { guidance: 1.0, ..other.clone() }).pixels());
+    assert_ne!(guided.pixels(), it.run(&further).pixels(), "the second module is not the one that was chosen");
+    // Without guidance nothing is asked of it.
+    let unguided = |recipe: &Recipe| it.run(&Recipe { guidance: 1.0, ..recipe.clone() }).pixels().to_vec();
+    assert_eq!(unguided(&other), unguided(&plain));
+    drop(it);
+    fs::remove_dir_all(dir).unwrap();
+}
+
+#[test]
 fn a_preprocessor_makes_the_control_picture_that_is_used() {
     let it = alone();
     let with = |preprocessor| {

@@ -2,9 +2,13 @@
 
 use parking_lot::Mutex;
 
+use crate::devices;
 use crate::ffi;
 use crate::processor::processor;
 use atelier_core::cpu_math::CpuMath;
+use atelier_core::device::{Device, DeviceKind};
+use atelier_core::placement::{Module, Placement};
+use atelier_core::recipe::Recipe;
 
 /// Environment variable with the arithmetic, as [`CpuMath::name`] writes it: for tests, and for
 /// programs that are started without flags.
@@ -28,4 +32,20 @@ pub fn choose_cpu_math(wanted: Option<CpuMath>) -> CpuMath {
 #[must_use]
 pub fn cpu_math() -> CpuMath {
     choose_cpu_math(None)
+}
+
+/// Leaves flash attention out where somebody chose exact arithmetic over faster kernels, the
+/// diffusion module runs on the processor, and nobody insists on it: the engine's flash attention
+/// rounds to 16 bits there, and its own program leaves it out as well. A processor without kernels
+/// of ours is exact for want of anything else, and keeps it for the memory that it saves.
+pub(crate) fn leave_out_flash_attention(recipe: &mut Recipe, placement: &Placement) {
+    let runs_on = &placement.assignment(Module::Diffusion).runs_on;
+    let on_processor = || {
+        let computes = |device: &Device| device.kind == DeviceKind::Cpu || ffi::is_simulated(device);
+        devices::list().iter().any(|device| device.name == *runs_on && computes(device))
+    };
+    let is_chosen = || cpu_math() == CpuMath::Exact && ffi::has_faster_math(processor().allowed);
+    if recipe.flash_attention && !recipe.insists_on_flash_attention && is_chosen() && on_processor() {
+        recipe.flash_attention = false;
+    }
 }

@@ -71,7 +71,8 @@ pub(super) struct Cli {
     /// Simulate GPUs on the CPU to try out placements: NAME:GIB[@CARD],...
     #[arg(long, global = true, value_name = "DEVICES", help_heading = DEVICES)]
     pub(super) simulate_devices: Option<SimulatedDevices>,
-    /// CPU arithmetic: exact, f32 or bf16 [default: fastest supported]
+    /// CPU arithmetic: exact, f32 or bf16 [default: fastest supported]. exact leaves flash attention
+    /// out, unless --diffusion-fa is given
     #[arg(long, global = true, value_name = "MATH", value_parser = cpu_math, help_heading = DEVICES)]
     pub(super) cpu_math: Option<CpuMath>,
     /// Pictures and model files to open in the window. A picture that Atelier made restores its

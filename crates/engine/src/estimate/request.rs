@@ -2,6 +2,7 @@
 
 use super::error::EstimateError;
 use super::key::{all_loras, memory_settings};
+use crate::cpu_math::leave_out_flash_attention;
 use crate::ffi::{ContextParams, GenerateParams, PERSON_SIDE};
 use crate::job::area::{largest_work, plan_areas, start_of};
 use crate::job::checks::{check_reference, cpu_threads, hires_size, is_tiled, redraw_tiles, snapped_size};
@@ -158,7 +159,9 @@ impl EstimateRequest {
 
     /// Parameters of a context with this placement.
     pub(super) fn context_params(&self, placement: &Placement) -> ContextParams {
-        ContextParams::new(&self.recipe, cpu_threads(self.recipe.threads), placement.clone())
+        let mut recipe = self.recipe.clone();
+        leave_out_flash_attention(&mut recipe, placement);
+        ContextParams::new(&recipe, cpu_threads(recipe.threads), placement.clone())
     }
 
     /// Placeholders in the sizes of its pictures.

@@ -64,6 +64,12 @@ fn coarsest(allowed: CpuLevel) -> CpuMath {
     }
 }
 
+/// True where kernels of ours are faster than the exact arithmetic, with instructions up to
+/// `allowed`.
+pub(crate) fn has_faster_math(allowed: CpuLevel) -> bool {
+    coarsest(allowed) != CpuMath::Exact
+}
+
 fn fastest_f32(allowed: CpuLevel) -> Level {
     let level = if allowed >= CpuLevel::Avx512 { Level::Avx512 } else { Level::Avx2 };
     level.min(Level::fastest_f32())

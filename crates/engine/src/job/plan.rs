@@ -12,6 +12,7 @@ use super::person::{check_person, read_person};
 use super::shard::{BatchShard, shards};
 use super::upscale::{check_upscaler, fewer_bits_note};
 use super::usable::drop_unusable;
+use crate::cpu_math::leave_out_flash_attention;
 use crate::devices;
 use crate::placement::ResolvedPlacement;
 use crate::preprocess::read_control;
@@ -228,6 +229,7 @@ pub(super) fn prepare(
     let devices = devices::list();
     let placement = placement?;
     notes.extend(placement.notes(&recipe.files, &devices).into_iter().map(PictureNote::changed));
+    leave_out_flash_attention(&mut recipe, &placement.placement);
     notes.extend(engine.history.avoid_faults(&mut recipe, family, &placement.placement, &devices));
     let merges_loras = recipe.merges_loras(has_few_bits);
     if recipe.lora_mode == LoraMode::Immediately && !merges_loras && !recipe.loras.is_empty() {
