@@ -98,8 +98,14 @@ const PRINTING: &[&str] = &[
 ];
 
 /// What is worked out of a recipe and of devices, without the system.
-const WORKED_OUT: &[&str] =
-    &["crates/core/src/recipe", "crates/core/src/grid/", "crates/core/src/device", "crates/core/src/placement/", "crates/core/src/sd_cli/"];
+const WORKED_OUT: &[&str] = &[
+    "crates/core/src/recipe",
+    "crates/core/src/grid/",
+    "crates/core/src/device",
+    "crates/core/src/placement/",
+    "crates/core/src/sd_cli/",
+    "crates/core/src/words/",
+];
 
 const RULES: &[Rule] = &[
     Rule {

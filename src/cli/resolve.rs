@@ -17,9 +17,10 @@ use atelier_core::paths::{NoHome, Paths};
 use atelier_core::placement::{self, Module, ModuleSet, OldFlags, PlacementError};
 use atelier_core::recipe::{
     ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, LoraStrengths, ModelFiles, PartialRecipe, PlacementText, Recipe, Upscale,
-    shaped_as, take_loras,
+    shaped_as,
 };
 use atelier_core::sd_cli::{self, CommandLine, ParsedCommand};
+use atelier_core::words::take_loras;
 use atelier_engine::{PreviewOptions, Task};
 use atelier_library::{Builtin, BuiltinError, ModelKind, Problem, Runnable, open_folders};
 use atelier_studio::next_recipe::{add_named_loras, without_model};

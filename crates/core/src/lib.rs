@@ -28,6 +28,7 @@ pub mod recipe;
 pub mod sentences;
 pub mod stored_file;
 pub mod time;
+pub mod words;
 
 pub mod placement;
 pub mod sd_cli;

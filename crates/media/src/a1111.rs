@@ -9,8 +9,9 @@ use std::fmt;
 use std::path::Path;
 
 use atelier_core::recipe::{
-    FileRole, LatentUpscaler, LoraStrengths, PictureInfo, Preprocessor, Recipe, Rng, Sampler, Scheduler, SeedBlend, take_loras,
+    FileRole, LatentUpscaler, LoraStrengths, PictureInfo, Preprocessor, Recipe, Rng, Sampler, Scheduler, SeedBlend,
 };
+use atelier_core::words::take_loras;
 
 /// Fewer pairs than this are a line of prose.
 const FEWEST_PAIRS: usize = 3;

@@ -9,8 +9,9 @@ use super::{FILE_FLAGS, HERE, defaults, shell};
 use crate::placement::{ModuleSet, OldFlags, check_shape, is_device_flag};
 use crate::recipe::{
     CacheMode, FileRole, Hires, ImageSource, InitImage, LatentUpscaler, Lora, ModelFiles, Person, PlacementText, Preprocessor, Recipe,
-    RulesError, SkipLayers, StepCache, Upscale, take_loras,
+    RulesError, SkipLayers, StepCache, Upscale,
 };
+use crate::words::take_loras;
 
 /// A command line after parsing.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use atelier_core::recipe::{LoraStrengths, Rng, take_loras};
+use atelier_core::recipe::{LoraStrengths, Rng};
 
 use super::settings::{PictureControl, PictureHires, PictureLora, PictureModel, PictureSettings, Tool};
 use super::texts::{COMMENT, DESCRIPTION, IMAGE_DESCRIPTION, Texts, USER_COMMENT};
 use super::{civitai, fields};
 use crate::a1111::{self, Parameters, parse};
 use crate::png::PARAMETERS;
+use atelier_core::words::take_loras;
 
 /// Keys of the texts that programs write it into.
 const KEYS: [&str; 5] = [PARAMETERS, USER_COMMENT, COMMENT, IMAGE_DESCRIPTION, DESCRIPTION];

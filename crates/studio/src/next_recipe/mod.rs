@@ -9,7 +9,8 @@ mod unmet_requirement;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use atelier_core::recipe::{FileRole, Lora, ModelFiles, Part, PartialRecipe, RecallPart, Recipe, take_loras, take_loras_if};
+use atelier_core::recipe::{FileRole, Lora, ModelFiles, Part, PartialRecipe, RecallPart, Recipe};
+use atelier_core::words::{take_loras, take_loras_if};
 use atelier_library::{Builtin, lora_named};
 
 pub use prompt_loras::add_named_loras;

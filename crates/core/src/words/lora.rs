@@ -1,7 +1,8 @@
 //! `<lora:name:strength>` in a prompt: how A1111, sd-cli and others name low-rank adapters;
 //! `<lyco:...>` of older extensions means the same.
 
-use super::LoraStrengths;
+use super::span::{Prompt, SpanKind};
+use crate::recipe::LoraStrengths;
 
 const TAGS: [&str; 2] = ["<lora:", "<lyco:"];
 
@@ -30,36 +31,33 @@ pub fn take_loras(prompt: &str) -> (String, Vec<(String, LoraStrengths)>) {
 /// returns the rest.
 #[must_use]
 pub fn take_loras_if(prompt: &str, mut take: impl FnMut(LoraTag<'_>) -> bool) -> String {
+    let parsed = Prompt::parse(prompt);
     let mut prompt_left = String::new();
-    let mut rest = prompt;
-    while let Some(at) = next_tag(rest) {
-        let (before, tag) = rest.split_at(at);
-        let (start, after) = tag.split_at(1);
-        let closed = after.find(['<', '>']).and_then(|end| after.get(..end).zip(after.get(end..)?.strip_prefix('>')));
-        let inside = closed.and_then(|(inside, after)| {
-            let mut parts = inside.split(':').skip(1);
-            let name = parts.next().filter(|name| !name.is_empty())?;
-            Some((LoraTag { name, strengths: strengths(parts)? }, after))
-        });
-        match inside {
-            Some((tag, after)) if take(tag) => {
-                prompt_left.push_str(before.strip_suffix(' ').unwrap_or(before));
-                rest = after;
+    let mut depth = 0_u32;
+    for span in &parsed.spans {
+        let text = parsed.text_of(span);
+        match span.kind {
+            SpanKind::Open(group) if parsed.is_choice(group) => depth += 1,
+            SpanKind::Close(group) if parsed.is_choice(group) => depth = depth.saturating_sub(1),
+            // Of an option it is not known yet whether it is chosen.
+            SpanKind::Lora if depth == 0 && lora_at(text).is_some_and(|(tag, _)| take(tag)) => {
+                prompt_left.truncate(prompt_left.strip_suffix(' ').unwrap_or(&prompt_left).len());
+                continue;
             }
-            _ => {
-                prompt_left.push_str(before);
-                prompt_left.push_str(start);
-                rest = after;
-            }
+            _ => {}
         }
+        prompt_left.push_str(text);
     }
-    prompt_left.push_str(rest);
     prompt_left
 }
 
-/// Where the next tag begins. Every tag begins with one sign that is rare in words.
-fn next_tag(text: &str) -> Option<usize> {
-    text.match_indices('<').map(|(at, _)| at).find(|at| text.get(*at..).is_some_and(|tag| TAGS.iter().any(|it| tag.starts_with(it))))
+/// The tag that a text begins with, and its bytes. A name with brackets is a choice between names.
+pub(super) fn lora_at(text: &str) -> Option<(LoraTag<'_>, usize)> {
+    let after = TAGS.iter().find_map(|tag| text.strip_prefix(tag))?;
+    let end = after.find(['<', '>', '{', '}']).filter(|end| after.get(*end..).is_some_and(|it| it.starts_with('>')))?;
+    let mut parts = after.get(..end)?.split(':');
+    let name = parts.next().filter(|name| !name.is_empty())?;
+    Some((LoraTag { name, strengths: strengths(parts)? }, text.len() - after.len() + end + 1))
 }
 
 /// The strengths after a name: `0.5` is that of all modules, `0.5:0.9` and `te=0.5:unet=0.9` have

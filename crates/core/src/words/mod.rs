@@ -1,0 +1,32 @@
+//! The words of a prompt, and what is written between them: weights, choices, wildcards, words over
+//! steps, LoRAs, comments and brackets that are letters, in the forms that AUTOMATIC1111 and the
+//! dynamicprompts package made known.
+//!
+//! [`Prompt::parse`] cuts a text into [`Span`]s, which follow each other and cover it; brackets that
+//! belong together are a [`Group`]. It takes time in proportion to the text, brackets nest
+//! [`MAX_DEPTH`] deep, and what means nothing is words. Pure: [`Prompt::expand`] asks its
+//! [`Wildcards`] for lines, and draws by a [`Draw`] of its own seed.
+//!
+//! What the engine makes of weights is its own (`vendor/ggml-sys/shim/prompt_words.cpp`); both are
+//! held against the same examples.
+
+mod draw;
+mod expand;
+mod lexeme;
+mod lora;
+mod over_steps;
+mod parse;
+mod span;
+#[cfg(test)]
+mod tests;
+
+pub use draw::Draw;
+pub use expand::{Expansion, MAX_WILDCARDS_DEEP, NoWildcards, Wildcards};
+pub use lora::{LoraTag, take_loras, take_loras_if};
+pub use over_steps::StepWords;
+pub use span::{Fault, FaultKind, Group, GroupKind, Prompt, Span, SpanKind, When};
+
+/// Brackets that are open at once: the next ones are letters.
+pub const MAX_DEPTH: usize = 64;
+/// Faults of a prompt that are told.
+const MAX_FAULTS: usize = 1_000;
