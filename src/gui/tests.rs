@@ -31,6 +31,7 @@ mod canvas;
 mod create;
 mod dropped;
 mod gallery;
+mod grid;
 mod history;
 mod input_queue;
 mod inputs;
