@@ -37,6 +37,7 @@ mod input_queue;
 mod inputs;
 mod layers;
 mod live;
+mod looks;
 mod memory;
 mod models;
 mod notes;
