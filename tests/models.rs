@@ -151,7 +151,7 @@ fn a_file_comes_by_its_link_is_checked_and_goes_by_its_path() {
     world.done(&["models", "rm", path]);
     assert!(!here.parent().unwrap().exists());
     let page = world.run(&["models", "pull", &format!("{}/nowhere", world.server.address)]);
-    assert!(String::from_utf8_lossy(&page.stderr).contains("no longer exists at this address"), "{page:?}");
+    assert!(String::from_utf8_lossy(&page.stderr).contains("was not found: the link is mistyped"), "{page:?}");
 }
 
 #[test]

@@ -210,6 +210,24 @@ fn sheet(theme: &'static str, size: (u32, u32), name: &str) -> Result<()> {
     end(desktop)
 }
 
+/// A sheet along two axes: the dialog that foretells it, and what it became.
+fn compared(theme: &'static str, size: (u32, u32), names: [&str; 2]) -> Result<()> {
+    let session = Session::new(theme, size)?;
+    let mut desktop = session.open(&json!({ "prompt": "a lake between mountains at dawn, pine trees", "seed": 21 }))?;
+    command(&mut desktop, "Compare settings")?;
+    desktop.wait_for("X axis", LONG)?;
+    desktop.type_text("steps=2,4,8")?;
+    desktop.press("Tab")?;
+    desktop.type_text("seed=21..23")?;
+    desktop.wait("the forecast", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("9 pictures")))?;
+    let [dialog, sheet] = names;
+    shoot(&mut desktop, dialog)?;
+    desktop.click("Generate sheet")?;
+    desktop.wait("the last cell", LONG, |desktop| desktop.find_by(|it| it.name.starts_with("9 of 9 pictures")))?;
+    shoot(&mut desktop, sheet)?;
+    end(desktop)
+}
+
 /// The settings, folded and unfolded.
 fn folds(theme: &'static str, names: [&str; 2]) -> Result<()> {
     let session = Session::new(theme, LARGE)?;
@@ -397,6 +415,8 @@ fn screens_of_create() -> Result<()> {
     sheet("dark", LARGE, "sheet-dark.png")?;
     sheet("light", LARGE, "sheet-light.png")?;
     sheet("light", SMALL, "sheet-light-small.png")?;
+    compared("dark", LARGE, ["compare-settings-dark.png", "compared-dark.png"])?;
+    compared("light", SMALL, ["compare-settings-light-small.png", "compared-light-small.png"])?;
     folds("dark", ["settings-folded-dark.png", "settings-unfolded-dark.png"])?;
     folds("light", ["settings-folded-light.png", "settings-unfolded-light.png"])?;
     steps("dark", LARGE, "steps-dark.png")?;

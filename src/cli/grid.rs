@@ -10,13 +10,14 @@ use super::exit::Exit;
 use super::flags::{GridFlags, is_model_name};
 use super::interrupt::Interrupt;
 use super::job::{JobOutput, run_job};
+use super::json::Line;
 use super::plan::predicted_time;
 use super::printer::Printer;
 use super::reporter::{quiet_reporter, reporter, write_message};
 use super::resolve::{self, Lookup, ResolvedJob};
 use super::usage_error::UsageError;
 use atelier_core::device::Device;
-use atelier_core::grid::{Axis, AxisFiles, Cell, CellTime, Grid};
+use atelier_core::grid::{Axis, AxisFiles, Cell, CellTime, Forecast, Grid};
 use atelier_core::paths::Paths;
 use atelier_core::recipe::{Affects, FileRole, Recipe, Rgb8};
 use atelier_core::sentences::sentence;
@@ -115,10 +116,13 @@ pub(super) fn run(flags: &GridFlags, sheet: Sheet, handle: &Arc<Handle>, env: Gr
         write_message(err.as_mut(), &format!("warning: {busy}"));
     }
     let mut times = Times { known: Vec::new(), is_unknown: false };
-    let forecast = Grid::forecast(&cells, |recipe| times.of(recipe, &listed, handle)).to_string();
+    let forecast = Grid::forecast(&cells, |recipe| times.of(recipe, &listed, handle));
+    let forecast_line = forecast_line(&forecast);
+    let forecast = forecast.to_string();
     if flags.dry_run {
         let mut printer = Printer::new(out, flags.report.json);
-        return printer.text(&forecast).map_or(Exit::Failed, |()| Exit::Done);
+        let printed = printer.json(&forecast_line).and_then(|()| printer.text(&forecast));
+        return printed.map_or(Exit::Failed, |()| Exit::Done);
     }
     interrupt.watch(handle);
     if let Err(error) = listen(&interrupt) {
@@ -127,6 +131,7 @@ pub(super) fn run(flags: &GridFlags, sheet: Sheet, handle: &Arc<Handle>, env: Gr
     let reporter = if flags.report.json { quiet_reporter(err) } else { reporter(err, terminal) };
     let printer = Printer::new(out, flags.report.json).with_null(flags.paths.null);
     let mut output = JobOutput::new(printer, reporter, &flags.report);
+    output.json(&forecast_line);
     output.reporter.message(&forecast);
     for note in &notes {
         output.reporter.message(note);
@@ -136,7 +141,9 @@ pub(super) fn run(flags: &GridFlags, sheet: Sheet, handle: &Arc<Handle>, env: Gr
     let (mut pictures, mut exit) = (BTreeMap::<_, Arc<Rgb8>>::new(), Exit::Done);
     for at in Grid::order(&cells) {
         let Some(cell) = cells.get(at) else { continue };
-        output.reporter.message(&grid.caption(cell.at));
+        let caption = grid.caption(cell.at);
+        output.reporter.message(&caption);
+        output.json(&Line::Cell { at: cell.at.map(|index| index + 1), caption });
         let recipe = Box::new(cell.recipe.clone());
         let job = ResolvedJob {
             task: Task::Generate { recipe: recipe.clone(), preview: PreviewOptions::Off, shares_steps: true },
@@ -159,16 +166,25 @@ pub(super) fn run(flags: &GridFlags, sheet: Sheet, handle: &Arc<Handle>, env: Gr
     }
     let kept = draw_sheet(&grid, &pictures).map_err(|error| error.to_string()).and_then(|drawn| {
         let prompt = cells.first().map_or("", |cell| cell.recipe.prompt.as_str());
-        keep_sheet(&drawn, &folder, file.as_deref(), prompt, &mut index).map_err(|error| error.to_string())
+        let kept = keep_sheet(&drawn, &folder, file.as_deref(), prompt, &mut index).map_err(|error| error.to_string());
+        kept.map(|path| (path, drawn.width(), drawn.height()))
     });
     match kept {
-        Ok(path) => output.path(&path),
+        Ok((path, width, height)) => {
+            output.json(&Line::Sheet { path: path.to_string_lossy().into_owned(), width, height });
+            output.path(&path);
+        }
         Err(reason) => {
             output.reporter.message(&format!("error: {}", sentence(&reason)));
             exit = Exit::Failed;
         }
     }
     exit
+}
+
+fn forecast_line(forecast: &Forecast) -> Line {
+    let Forecast { pictures, loads, encodings, evaluations, kept_evaluations, secs } = *forecast;
+    Line::Forecast { pictures, loads, encodings, evaluations, kept_evaluations, secs }
 }
 
 fn failed(err: &mut dyn Write, reason: &str) -> Exit {

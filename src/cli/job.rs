@@ -45,7 +45,8 @@ impl<'a> JobOutput<'a> {
 }
 
 impl JobOutput<'_> {
-    fn json(&mut self, line: &Line) {
+    /// Prints a line for scripts.
+    pub(super) fn json(&mut self, line: &Line) {
         self.print(|printer| printer.json(line));
     }
 

@@ -93,6 +93,26 @@ pub enum Line {
     Rates {
         devices: Vec<MeasuredDevice>,
     },
+    /// What a sheet will cost.
+    Forecast {
+        pictures: usize,
+        loads: usize,
+        encodings: usize,
+        evaluations: u64,
+        kept_evaluations: u64,
+        secs: Option<f64>,
+    },
+    /// The job that follows makes this cell of a sheet.
+    Cell {
+        /// Column, row and page, from 1.
+        at: [usize; 3],
+        caption: String,
+    },
+    Sheet {
+        path: String,
+        width: u32,
+        height: u32,
+    },
     Plan(Box<Plan>),
     Inspect(Box<Inspected>),
 }

@@ -214,7 +214,7 @@ impl App {
             },
             devices: devices::State::from_settings(&settings),
             models: models::State::new(builtin, options.library.is_some()),
-            gallery: gallery::State::default(),
+            gallery: gallery::State { auto_advance: settings.auto_advance, ..gallery::State::default() },
             canvas: match &options.beside {
                 None => canvas::State::new(options.paths.clone()),
                 Some(beside) => canvas::State::beside(beside.backups.as_ref().map(|own| own.path().to_owned())),
@@ -348,7 +348,7 @@ impl App {
             create::pictures::request_examples(create, context);
             create::pictures::read_kept(create, models.is_known, context);
             create::update::refresh_files(create, context);
-            grid::update::refresh(grid, create, context);
+            grid::update::refresh(grid, context);
             guides::update::refresh(guides, context);
             if devices::requests::refresh(devices, context) {
                 // The newest question takes the place of others.

@@ -104,6 +104,7 @@ impl Autosave {
             places_automatically: state.devices.board.automatic.is_on,
             cpu_math: state.memory.cpu_math,
             updates: state.program.updates.settings.clone(),
+            auto_advance: state.gallery.auto_advance,
             prompts: state.create.prompts.prompts().to_vec(),
         }
     }

@@ -276,26 +276,35 @@ const AXES_OF_ROWS: [(&str, &str); 16] = [
     ("Size", "size"),
 ];
 
+/// A setting that is dragged onto an axis of a sheet: the beginning of the axis, as in `steps=`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DraggedAxis(pub(crate) String);
+
 fn axis_id() -> egui::Id {
     egui::Id::unique("axis of a sheet")
 }
 
-/// The name of a row whose menu puts its setting on an axis.
+/// The name of a row whose setting can be put on an axis, by its menu or by dragging it.
 fn axis_label(ui: &mut Ui, name: egui::Label, axis: &str) -> Response {
-    // Only by the second button: it is no stop of the keyboard.
-    let response = ui.add(name.sense(Sense::CLICK));
+    // Only by the pointer: it is no stop of the keyboard.
+    let response = ui.add(name.sense(Sense::CLICK | Sense::DRAG));
+    if response.drag_started() {
+        egui::DragAndDrop::set_payload(ui.ctx(), DraggedAxis(format!("{axis}=")));
+    }
     response.context_menu(|ui| {
-        if ui.button("Put on X axis").on_hover_text("Compare pictures that differ in this setting.").clicked() {
-            ui.data_mut(|data| data.insert_temp(axis_id(), format!("{axis}=")));
-            ui.close();
+        for (index, words) in ["Put on X axis", "Put on Y axis", "Put on Z axis"].into_iter().enumerate() {
+            if ui.button(words).on_hover_text("Compare pictures that differ in this setting.").clicked() {
+                ui.data_mut(|data| data.insert_temp(axis_id(), (index, format!("{axis}="))));
+                ui.close();
+            }
         }
     });
-    response
+    response.on_hover_text("Drag it onto an axis, or right-click, to compare pictures that differ in it.")
 }
 
-/// The axis that the menu of a row asked for since the last call.
-pub(crate) fn take_axis(ui: &Ui) -> Option<String> {
-    ui.data_mut(|data| data.remove_temp::<String>(axis_id()))
+/// The axis that the menu of a row asked for since the last call, and the setting to put there.
+pub(crate) fn take_axis(ui: &Ui) -> Option<(usize, String)> {
+    ui.data_mut(|data| data.remove_temp::<(usize, String)>(axis_id()))
 }
 
 /// The row that was asked for: marked until a key or a button is pressed.
@@ -352,6 +361,34 @@ pub(crate) fn fold<R>(
     let fold = header.show_unindented(ui, add);
     let is_pressed = fold.header_response.clicked();
     (fold, is_pressed)
+}
+
+/// [`fold`], with room for controls at the right end of its title. True where the person folds or
+/// unfolds it.
+pub(crate) fn section(
+    ui: &mut Ui,
+    (title, summary, hover): (&str, &str, &str),
+    is_open: bool,
+    right: impl FnOnce(&mut Ui),
+    add: impl FnOnce(&mut Ui),
+) -> bool {
+    ui.add_space(9.0);
+    let mut is_pressed = false;
+    ui.allocate_ui_with_layout(vec2(ui.available_width(), ROW_HEIGHT), Layout::left_to_right(Align::Center), |ui| {
+        let left = |ui: &mut Ui| {
+            let (fold, pressed) = fold(ui, title, summary, is_open, |_| ());
+            fold.header_response.on_hover_text(hover);
+            is_pressed = pressed;
+        };
+        sides(ui, title, left, |ui| {
+            ui.spacing_mut().item_spacing.x = 2.0;
+            right(ui);
+        });
+    });
+    if is_open {
+        add(ui);
+    }
+    is_pressed
 }
 
 /// A title and as many parts of its summary, divided by commas, as have room.

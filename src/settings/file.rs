@@ -216,6 +216,7 @@ mod tests {
             reserve: Reserve { percent: 20, most_bytes: 3 << 30 },
             cpu_math: Some(CpuMath::F32),
             updates: UpdateSettings { choice: UpdateChoice::Weekly, checked_secs: 1_790_000_000, seen: "1.2.3".parse().ok() },
+            auto_advance: true,
             prompts: vec!["a lake".into(), "ein See,\ngrößer".into()],
         }
     }

@@ -65,6 +65,8 @@ pub struct Settings {
     pub cpu_math: Option<CpuMath>,
     /// Whether new versions are looked for, and what was found.
     pub updates: UpdateSettings,
+    /// In the gallery a star, pick or reject moves the cursor on to the next picture.
+    pub auto_advance: bool,
     /// Prompts of earlier pictures, newest first.
     pub prompts: Vec<String>,
 }
@@ -119,6 +121,12 @@ impl WindowPlace {
 pub enum Fold {
     /// Sampler, scheduler and what goes with them.
     Sampling,
+    /// The second pass at a larger size, and what finishes a picture.
+    Upscale,
+    /// What guides a picture beside its words.
+    Guides,
+    /// LoRAs.
+    Loras,
     /// What few pictures need.
     More,
 }

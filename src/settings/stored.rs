@@ -59,6 +59,8 @@ pub(super) struct StoredSettings {
     #[serde(default)]
     updates: StoredUpdates,
     #[serde(default)]
+    auto_advance: bool,
+    #[serde(default)]
     prompts: Vec<String>,
 }
 
@@ -137,18 +139,21 @@ impl From<StoredPlacement> for NamedPlacement {
     }
 }
 
-const FOLDS: [Fold; 2] = [Fold::Sampling, Fold::More];
+const FOLDS: [Fold; 5] = [Fold::Sampling, Fold::Upscale, Fold::Guides, Fold::Loras, Fold::More];
 
 const fn fold_key(fold: Fold) -> &'static str {
     match fold {
         Fold::Sampling => "sampling",
+        Fold::Upscale => "upscale",
+        Fold::Guides => "guides",
+        Fold::Loras => "loras",
         Fold::More => "more",
     }
 }
 
 /// What was always in sight before it could be folded.
 pub(super) fn usual_folds() -> BTreeSet<Fold> {
-    BTreeSet::from([Fold::Sampling])
+    BTreeSet::from([Fold::Sampling, Fold::Upscale, Fold::Guides, Fold::Loras])
 }
 
 fn keys(modules: &BTreeSet<Module>) -> Vec<String> {
@@ -191,6 +196,7 @@ impl From<&Settings> for StoredSettings {
             reserve: Some(StoredReserve { percent: settings.reserve.percent, most_bytes: settings.reserve.most_bytes }),
             cpu_math: settings.cpu_math.map(|math| math.name().into()),
             updates: StoredUpdates::from(&settings.updates),
+            auto_advance: settings.auto_advance,
             prompts: settings.prompts.clone(),
         }
     }
@@ -233,6 +239,7 @@ impl StoredSettings {
                 .map_or_else(Reserve::default, |it| Reserve { percent: it.percent, most_bytes: it.most_bytes }),
             cpu_math: stored.cpu_math.and_then(|name| name.parse().ok()),
             updates: stored.updates.into(),
+            auto_advance: stored.auto_advance,
             prompts: stored.prompts,
         };
         (settings, notes)

@@ -128,7 +128,7 @@ async fn ask<T: for<'de> Deserialize<'de>>(web: &Web, url: &reqwest::Url, what: 
         NoAnswer::Nonsense(words) => unclear(&words),
     })?;
     if !answer.response.status().is_success() {
-        return Err(web.refusal(&answer, what, repo, None).0);
+        return Err(web.refusal(&answer, what, repo, None, false).0);
     }
     serde_json::from_slice(&body).map_err(|error| unclear(&error.to_string()))
 }

@@ -18,7 +18,7 @@ pub(super) async fn probe(web: &Web, url: &str) -> Result<String, Failure> {
         failure(sentence, "Check the connection and try again.", Cause::Unreachable)
     })?;
     if !answer.response.status().is_success() {
-        return Err(web.refusal(&answer, "What this link leads to", None, None).0);
+        return Err(web.refusal(&answer, "What this link leads to", None, None, false).0);
     }
     let headers = answer.response.headers();
     if is_page(headers) {

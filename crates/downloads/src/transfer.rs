@@ -282,7 +282,10 @@ impl Transfer {
                 Source::HuggingFace { repo, .. } => Some(repo.as_str()),
                 Source::Url(_) => None,
             };
-            let (failure, again) = self.context.web.refusal(answer, name, repo, self.task.licence_url.as_deref());
+            // Who knows its size or sum has seen it there.
+            let was_there = self.task.wanted.size.is_some() || self.task.wanted.sha256.is_some();
+            let licence_url = self.task.licence_url.as_deref();
+            let (failure, again) = self.context.web.refusal(answer, name, repo, licence_url, was_there);
             let after = web::retry_after(answer.response.headers(), SystemTime::now());
             return Err(if again { AttemptError::Retry { failure, after, odd: false } } else { TransferError::Failed(failure).into() });
         }

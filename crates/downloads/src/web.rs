@@ -185,9 +185,17 @@ impl Web {
         next.map_err(|error| NoAnswer::QueuedJob(words(&error)))
     }
 
-    /// The failure for a status that is no success. The second value is true if another try may
-    /// help.
-    pub(super) fn refusal(&self, answer: &Answer, what: &str, repo: Option<&str>, licence_url: Option<&str>) -> (Failure, bool) {
+    /// The failure for a status that is no success. `was_there`: somebody looked at it there before,
+    /// as those who made the catalogue did; a typed link may never have led to anything. The second
+    /// value is true if another try may help.
+    pub(super) fn refusal(
+        &self,
+        answer: &Answer,
+        what: &str,
+        repo: Option<&str>,
+        licence_url: Option<&str>,
+        was_there: bool,
+    ) -> (Failure, bool) {
         let (status, headers) = (answer.response.status(), answer.response.headers());
         let code = headers.get("x-error-code").and_then(|value| value.to_str().ok()).unwrap_or_default();
         let missing = code.ends_with("NotFound");
@@ -202,14 +210,14 @@ impl Web {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN if !missing => (gated(self.endpoint(), what, page, answer.with_token), false),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND | StatusCode::GONE => {
                 let at = page.unwrap_or_else(|| "the page it came from".to_owned());
-                (
-                    Failure::new(
-                        Cause::NotFound,
-                        format!("{what} no longer exists at this address: the repository moved or removed it."),
-                        format!("Look at {at} for the new address, or choose another variant."),
-                    ),
-                    false,
-                )
+                let (sentence, hint) = if was_there {
+                    let sentence = format!("{what} no longer exists at this address: its repository moved or removed it.");
+                    (sentence, format!("Look at {at} for the new address, or choose another variant."))
+                } else {
+                    let sentence = format!("{what} was not found: the link is mistyped, or it was moved or removed.");
+                    (sentence, format!("Compare the link with {at}, and add it again."))
+                };
+                (Failure::new(Cause::NotFound, sentence, hint), false)
             }
             StatusCode::TOO_MANY_REQUESTS => (
                 Failure::new(

@@ -174,6 +174,8 @@ pub struct PictureSummary {
     pub created_ms: i64,
     /// The beginning of its prompt, at most 200 characters.
     pub prompt_start: String,
+    /// It stopped before its last step and can be finished.
+    pub is_draft: bool,
 }
 
 /// Everything that the index knows of a picture.

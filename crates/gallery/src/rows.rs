@@ -1,6 +1,6 @@
 //! Reading pictures of the index.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use atelier_media::{PictureLora, PictureModel, PictureSettings, StoredRecipe};
 use rusqlite::{OptionalExtension, Row, params};
@@ -10,11 +10,12 @@ use crate::picture::{PictureDetails, PictureFlag, PictureKind, PictureState, Pic
 use crate::stored_path::{StoredPath, id_list};
 use crate::{Database, GalleryError, PictureId};
 
-/// Columns of a summary, from `picture p`, `folder f` and `picture_text t`.
+/// Columns of a summary, from `picture p`, `folder f`, `picture_text t` and `picture_recipe r`. Of
+/// recipes only those that may be of drafts.
 const SUMMARY: &str = "p.id, f.path, p.relative_path, p.file_hash, p.bytes, p.width, p.height, p.state, p.kind, p.tool, p.rating, p.flag, \
-    p.created_ms, substr(t.prompt, 1, 200)";
+    p.created_ms, substr(t.prompt, 1, 200), CASE WHEN instr(r.recipe, '\"last_step\"') > 0 THEN r.recipe END";
 /// Columns of a summary.
-const SUMMARY_COLUMNS: usize = 14;
+const SUMMARY_COLUMNS: usize = 15;
 
 /// The newest pictures made with each model and each LoRA.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,7 +38,7 @@ impl Database {
     pub fn pictures(&self, ids: &[PictureId]) -> Result<Vec<PictureSummary>, GalleryError> {
         let sql = format!(
             "SELECT {SUMMARY} FROM json_each(?1) wanted JOIN picture p ON p.id = wanted.value JOIN folder f ON f.id = p.folder_id \
-            JOIN picture_text t ON t.picture_id = p.id ORDER BY wanted.id"
+            JOIN picture_text t ON t.picture_id = p.id LEFT JOIN picture_recipe r ON r.picture_id = p.id ORDER BY wanted.id"
         );
         let mut statement = self.connection().prepare_cached(&sql)?;
         let rows = statement.query_map([id_list(ids.iter().map(|id| id.0))], summary)?;
@@ -101,6 +102,31 @@ impl Database {
             details.batch.retain(|it| *it != id);
         }
         Ok(Some(details))
+    }
+
+    /// Those of these names of PNG files that the recipe of a picture has, wherever that is now: also
+    /// of pictures that are missing or in the trash. One pass over all recipes. Blocks.
+    ///
+    /// # Errors
+    /// The database's.
+    pub fn names_in_recipes(&self, names: &BTreeSet<String>) -> Result<BTreeSet<String>, GalleryError> {
+        const ENDING: &str = ".png";
+        let mut statement = self.connection().prepare_cached("SELECT recipe FROM picture_recipe WHERE instr(recipe, '.png') > 0")?;
+        let mut rows = statement.query([])?;
+        let mut found = BTreeSet::new();
+        while let Some(row) = rows.next()? {
+            let Ok(recipe) = row.get_ref(0)?.as_str() else { continue };
+            // A name stands between quotes, after a slash where it is a path.
+            for (at, _) in recipe.match_indices(ENDING) {
+                let before = recipe.get(..at).unwrap_or_default();
+                let stem = before.rsplit(['"', '/', '\\']).next().unwrap_or_default();
+                let name = format!("{stem}{ENDING}");
+                if names.contains(&name) {
+                    found.insert(name);
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// The newest picture of each model and each LoRA whose file is there. Blocks.
@@ -175,6 +201,7 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<PictureSummary> {
         flag: PictureFlag::from_key(&text(11)?),
         created_ms: integer(row, 12)?.unwrap_or_default(),
         prompt_start: text(13)?,
+        is_draft: StoredRecipe::from_json(&text(14)?).is_some_and(StoredRecipe::is_draft),
     })
 }
 

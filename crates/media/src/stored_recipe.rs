@@ -207,6 +207,12 @@ impl StoredRecipe {
         self.upscaled = Some(StoredUpscale { model, width, height });
     }
 
+    /// True where the picture stopped before its last step.
+    #[must_use]
+    pub fn is_draft(self) -> bool {
+        self.into_recipe(|_, _, _| None).recipe.draft_step().is_some()
+    }
+
     /// The recipe that makes this picture again. `resolve` finds a file on this machine by its
     /// name, which is never a path, and its size in bytes.
     #[must_use]

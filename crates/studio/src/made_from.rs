@@ -3,10 +3,12 @@
 //!
 //! A name follows from the pixels, so pictures that began alike share one file.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use atelier_core::recipe::{ImageSource, Recipe, Rgb8};
 use sha2::{Digest as _, Sha256};
@@ -15,6 +17,7 @@ use sha2::{Digest as _, Sha256};
 const FOLDER: &str = ".made-from";
 /// Bytes of the hash that a name holds: two pictures of a person never have the same.
 const NAME_BYTES: usize = 16;
+const ENDING: &str = ".png";
 
 /// The name of a file for these pixels.
 #[must_use]
@@ -28,7 +31,7 @@ pub(crate) fn file_name(pixels: &Rgb8) -> String {
         let _ = write!(digits, "{byte:02x}");
         digits
     });
-    digits + ".png"
+    digits + ENDING
 }
 
 /// Keeps the pictures of a recipe that lie in `sources`, or that another folder of pictures keeps,
@@ -60,6 +63,32 @@ pub(crate) fn find(folder: &Path, name: &str, is_it: impl Fn(&Path) -> bool) -> 
     [folder.join(name), folder.join(FOLDER).join(name)].into_iter().find(|path| is_it(path))
 }
 
+/// Names of the files that are kept beside the pictures of `folder` and are older than `least_age`:
+/// a picture may be about to be recorded. Blocks.
+pub(crate) fn old_names(folder: &Path, least_age: Duration) -> BTreeSet<String> {
+    let entries = fs::read_dir(folder.join(FOLDER)).into_iter().flatten().flatten();
+    let is_old = |entry: &fs::DirEntry| {
+        let time = entry.metadata().and_then(|file| file.modified());
+        time.ok().and_then(|time| time.elapsed().ok()).is_some_and(|age| age >= least_age)
+    };
+    // What has another kind of name, nobody kept here.
+    let is_kept = |name: &String| name.len() == 2 * NAME_BYTES + ENDING.len() && name.ends_with(ENDING);
+    entries.filter(is_old).filter_map(|entry| entry.file_name().into_string().ok()).filter(is_kept).collect()
+}
+
+/// Removes these files from those that are kept beside the pictures of `folder`, and the folder for
+/// them once it is empty. Blocks.
+pub(crate) fn remove<'a>(folder: &Path, names: impl Iterator<Item = &'a String>) {
+    let own = folder.join(FOLDER);
+    for name in names {
+        if let Err(error) = fs::remove_file(own.join(name)) {
+            tracing::warn!("{name} stays in {}: {error}", own.display());
+        }
+    }
+    // It is not empty as a rule, and stays then.
+    let _ = fs::remove_dir(own);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,6 +118,23 @@ mod tests {
         let other = home.path().join("Other");
         keep(&again, &sources, &other).unwrap();
         assert!(found(&other, "start.png").is_some());
+    }
+
+    #[test]
+    fn old_names_are_told_and_other_files_are_nobodys() {
+        let home = tempfile::tempdir().unwrap();
+        let own = home.path().join(FOLDER);
+        assert!(old_names(home.path(), Duration::ZERO).is_empty());
+        fs::create_dir(&own).unwrap();
+        let name = file_name(&Rgb8::new(1, 1, vec![1, 2, 3]).unwrap());
+        for name in [name.as_str(), "notes.txt", "short.png"] {
+            fs::write(own.join(name), "x").unwrap();
+        }
+        assert!(old_names(home.path(), Duration::from_hours(1)).is_empty(), "they are new");
+        let old = old_names(home.path(), Duration::ZERO);
+        assert_eq!(old, BTreeSet::from([name.clone()]));
+        remove(home.path(), old.iter());
+        assert!(!own.join(&name).exists() && own.join("notes.txt").exists() && own.join("short.png").exists());
     }
 
     #[test]

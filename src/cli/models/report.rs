@@ -43,7 +43,7 @@ impl LibraryReport<'_> {
         // Their ids are paths: last, so that no column is as wide.
         let rows = cards.iter().filter(|it| it.is_loose_file).map(|it| {
             let family = it.family.clone().unwrap_or_default();
-            [it.kind.label().into(), it.availability.label().into(), bytes(it), family, it.id.clone()]
+            [it.kind_label().into(), it.availability.label().into(), bytes(it), family, it.id.clone()]
         });
         self.table(["KIND", "STATE", "SIZE", "FAMILY", "FILE"], rows.collect())
     }

@@ -10,6 +10,12 @@ impl Fold {
         match (self, opens) {
             (Self::Sampling, true) => "Unfold sampling",
             (Self::Sampling, false) => "Fold sampling",
+            (Self::Upscale, true) => "Unfold upscale",
+            (Self::Upscale, false) => "Fold upscale",
+            (Self::Guides, true) => "Unfold guides",
+            (Self::Guides, false) => "Fold guides",
+            (Self::Loras, true) => "Unfold LoRAs",
+            (Self::Loras, false) => "Fold LoRAs",
             (Self::More, true) => "Unfold more settings",
             (Self::More, false) => "Fold more settings",
         }

@@ -385,6 +385,7 @@ mod tests {
             flag: None,
             created_ms: 0,
             prompt_start: String::new(),
+            is_draft: false,
         };
         session.push_earlier(opened(), summary(9, "b.png"));
         session.push_earlier(opened(), summary(8, "a.png"));

@@ -63,6 +63,8 @@ pub enum Command {
     Rate(u8),
     /// Pick, reject, or neither.
     Flag(Option<PictureFlag>),
+    /// Go on to the next picture after a star, pick or reject, or stay.
+    SetAutoAdvance(bool),
     /// Pick these pictures, reject them, or neither.
     FlagOf(Vec<PictureId>, Option<PictureFlag>),
     /// Text of the field for a new tag.
@@ -130,6 +132,8 @@ impl FeatureCommand for Command {
         Self::Upscale(UpscaleMethod::Redraw),
         Self::Upscale(UpscaleMethod::Tiles),
         Self::FinishDrafts,
+        Self::SetAutoAdvance(true),
+        Self::SetAutoAdvance(false),
         Self::CopyPicture,
         Self::ShowInFolder,
         Self::SaveSearch,
@@ -174,6 +178,8 @@ impl FeatureCommand for Command {
                 ("Reject", "Mark as rejected. The file is kept. Press X.")
             }
             Self::Flag(None) | Self::FlagOf(_, None) => ("No mark", "Remove the mark. Press U."),
+            Self::SetAutoAdvance(true) => ("Auto-advance", "Go on to the next picture after each star, pick or reject."),
+            Self::SetAutoAdvance(false) => ("Stop auto-advance", "Stay on a picture after a star, pick or reject."),
             Self::EditTag(_) => ("New tag", "A tag for these pictures. Press Enter to add it."),
             Self::AddTag => ("Add tag", "Add this tag to the pictures."),
             Self::RemoveTag(_) => ("Remove tag", "Remove this tag from the pictures."),
@@ -231,9 +237,16 @@ impl FeatureCommand for Command {
             | Self::Flag(_)
             | Self::Delete
             | Self::Upscale(_)
-            | Self::FinishDrafts
             | Self::RemoveTag(_)
             | Self::SetDialog(Some(Dialog::Export(..))) => has_target(),
+            Self::FinishDrafts => {
+                has_target()?;
+                require(state.may_have_drafts(), "No draft is selected. To make drafts, turn on Stop early.")
+            }
+            Self::SetAutoAdvance(advances) => {
+                let otherwise = if state.auto_advance { "Auto-advance is on." } else { "Auto-advance is off." };
+                require(state.auto_advance != *advances, otherwise)
+            }
             Self::UseForPerson => has_target().and_then(|()| shared.takes_person()),
             Self::UseAsReference => has_target().and_then(|()| shared.takes_references()),
             Self::AddTag => {

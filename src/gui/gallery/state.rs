@@ -69,6 +69,10 @@ pub struct State {
     pub note_text: Option<(PictureId, String)>,
     /// Pictures that went to the trash last can come back.
     pub can_restore: bool,
+    /// Pictures that came back, to be selected in the next answer of the search.
+    pub(crate) restored: Vec<PictureId>,
+    /// A star, pick or reject moves the cursor on to the next picture.
+    pub auto_advance: bool,
     /// The search field takes the keyboard in the next frame.
     pub focus_search: bool,
     /// The cursor's cell scrolls into view in the next frame.
@@ -173,6 +177,8 @@ impl Default for State {
             tag_text: String::new(),
             note_text: None,
             can_restore: false,
+            restored: Vec::new(),
+            auto_advance: false,
             came_from: None,
             focus_search: false,
             focus_cursor: false,
@@ -202,9 +208,18 @@ impl State {
         self.anchor = anchor;
         self.found = found;
         self.is_known = true;
+        self.select_restored();
         if self.cursor.is_none() && matches!(self.mode, Mode::Look(_)) {
             self.mode = Mode::Grid;
         }
+    }
+
+    /// Selects the pictures that came back, as far as the search finds them.
+    fn select_restored(&mut self) {
+        let restored: BTreeSet<PictureId> = std::mem::take(&mut self.restored).into_iter().collect();
+        let Some(first) = self.found.ids.iter().position(|id| restored.contains(id)) else { return };
+        self.set_cursor(first, false);
+        self.selection = self.found.ids.iter().copied().filter(|id| restored.contains(id)).collect();
     }
 
     /// Adds summaries, and lets old ones go.
@@ -289,6 +304,16 @@ impl State {
         } else {
             self.selection.len()
         }
+    }
+
+    /// True where some of [`Self::targets`] is a draft, or may be one because nothing is known of it.
+    #[must_use]
+    pub fn may_have_drafts(&self) -> bool {
+        let may_be = |id: &PictureId| self.summaries.get(id).is_none_or(|summary| summary.is_draft);
+        if self.selection.is_empty() || matches!(self.mode, Mode::Look(_)) {
+            return self.current().is_some_and(|id| may_be(&id));
+        }
+        self.selection.iter().any(may_be)
     }
 
     /// The two pictures that can be compared: those selected.
@@ -403,6 +428,7 @@ mod tests {
             flag: None,
             created_ms: 0,
             prompt_start: "a lake".into(),
+            is_draft: false,
         };
         let id = summary.id;
         let mut state = State::default();

@@ -120,11 +120,16 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::SetCompareMode(mode) => with_comparison(state, |it| it.mode = mode),
         Command::SwapCompared => with_comparison(state, |it| std::mem::swap(&mut it.first, &mut it.second)),
         Command::SetDivider(divider) => with_comparison(state, |it| it.divider = divider.clamp(0.0, 1.0)),
-        Command::Rate(stars) => mark(state, Mark::Rating(stars), context),
+        Command::Rate(stars) => {
+            mark(state, Mark::Rating(stars), context);
+            advance(state, context);
+        }
         Command::Flag(flag) => {
             context.follow_up(create::Command::NotePicks(state.targets(), flag == Some(PictureFlag::Pick)));
             mark(state, Mark::Flag(flag), context);
+            advance(state, context);
         }
+        Command::SetAutoAdvance(advances) => state.auto_advance = advances,
         Command::FlagOf(ids, flag) => send_mark(state, ids, Mark::Flag(flag), context),
         Command::EditTag(text) => state.tag_text = text,
         Command::AddTag => {
@@ -277,6 +282,15 @@ fn mark(state: &mut State, mark: Mark, context: &mut Context<'_>) {
         return;
     }
     send_mark(state, targets, mark, context);
+}
+
+/// Goes on to the next picture after a mark of a single one, where the person wants that.
+fn advance(state: &mut State, context: &mut Context<'_>) {
+    let next = state.cursor.map(|at| at + 1).filter(|next| *next < state.found.ids.len());
+    if let Some(next) = next.filter(|_| state.auto_advance && state.target_count() == 1) {
+        save_note(state, context);
+        state.set_cursor(next, false);
+    }
 }
 
 fn send_mark(state: &mut State, ids: Vec<PictureId>, mark: Mark, context: &mut Context<'_>) {
@@ -441,9 +455,15 @@ pub(crate) fn gallery_event(state: &mut State, event: GalleryEvent, context: &mu
                 _ => format!("{count} pictures were moved to the trash. Ctrl+Z restores them."),
             });
         }
-        GalleryEvent::Restored(count) => {
+        GalleryEvent::Restored(ids) => {
             state.can_restore = false;
-            context.notice(if count == 1 { "1 picture was restored.".to_owned() } else { format!("{count} pictures were restored.") });
+            match ids.len() {
+                // Why, was said.
+                0 => {}
+                1 => context.notice("1 picture was restored."),
+                count => context.notice(format!("{count} pictures were restored.")),
+            }
+            state.restored = ids;
         }
         // The Create view's.
         GalleryEvent::Newest(_) => {}

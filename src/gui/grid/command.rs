@@ -12,6 +12,8 @@ use atelier_studio::next_recipe::UnmetRequirement;
 pub enum Command {
     /// Open the dialog, with this text in the first axis that is free.
     Open(String),
+    /// Open the dialog with this text in the axis of this index.
+    Put(usize, String),
     /// Edit the axes of the dialog.
     Edit(Box<[String; MAX_AXES]>),
     /// Leave out a cell of the dialog, or no longer.
@@ -35,6 +37,9 @@ impl FeatureCommand for Command {
     fn words(&self) -> (&'static str, &'static str) {
         match self {
             Self::Open(_) => ("Compare settings…", "Make a sheet of pictures that differ along axes (X/Y/Z plot, grid)."),
+            Self::Put(0, _) => ("Put on X axis", "Columns of a sheet that differ in this setting."),
+            Self::Put(1, _) => ("Put on Y axis", "Rows of a sheet that differ in this setting."),
+            Self::Put(..) => ("Put on Z axis", "Pages of a sheet that differ in this setting."),
             Self::Edit(_) => ("Edit the axes", "Change what differs."),
             Self::Strike(_) => ("Leave out", "Leave out this cell, or put it back."),
             Self::Make => ("Generate sheet", "Add the cells to the queue, in the order in which they cost least."),
@@ -49,7 +54,7 @@ impl FeatureCommand for Command {
 
     fn enabled(&self, state: &State, shared: &Shared) -> Result<(), &'static str> {
         match self {
-            Self::Open(_) => shared.next.ready().map_err(UnmetRequirement::sentence),
+            Self::Open(_) | Self::Put(..) => shared.next.ready().map_err(UnmetRequirement::sentence),
             Self::Make => {
                 let plan = state.draft.as_ref().and_then(|draft| draft.plan.as_ref().ok()).ok_or("Write at least one axis.")?;
                 (!plan.cells.is_empty()).then_some(()).ok_or("Every cell is left out.")?;

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use atelier_core::grid::{Cell, Forecast, Grid, MAX_AXES};
 use atelier_gallery::queue::QueuedJobId;
+use eframe::egui::TextureHandle;
 
 /// A cell's column, row and page, from 0.
 pub type Place = [usize; MAX_AXES];
 
 /// State of sheets.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct State {
     /// The sheet that is planned, where its dialog is open.
     pub draft: Option<Draft>,
@@ -45,7 +46,7 @@ pub struct Plan {
 }
 
 /// A sheet whose cells are jobs of the queue.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Sheet {
     pub grid: Grid,
     /// In the order of their jobs.
@@ -56,9 +57,20 @@ pub struct Sheet {
     pub jobs: Vec<QueuedJobId>,
     /// Files of the pictures that are made.
     pub pictures: BTreeMap<Place, PathBuf>,
+    /// The pictures on the graphics card, as large as all of them together may be.
+    pub textures: BTreeMap<Place, TextureHandle>,
 }
 
 impl Sheet {
+    /// Longest side of a cell's picture on the graphics card, in pixels: twice what a cell is on a
+    /// usual screen, less where there are hundreds of cells.
+    #[must_use]
+    pub fn texture_side_px(&self) -> usize {
+        const MAX_SIDE_PX: usize = 512;
+        const MAX_PIXELS: usize = 32 << 20;
+        (MAX_PIXELS / self.cells.len().max(1)).isqrt().min(MAX_SIDE_PX)
+    }
+
     /// The job of a cell.
     #[must_use]
     pub fn job(&self, at: Place) -> Option<QueuedJobId> {

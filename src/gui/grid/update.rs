@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use crate::gui::context::Context;
 use crate::gui::create;
-use crate::gui::create::choose::choose_one;
 use crate::gui::devices::board::Board;
 use crate::gui::dialog::FileDialog;
 use crate::gui::features::Features;
+use crate::gui::files;
 use crate::gui::grid::command::Command;
-use crate::gui::grid::state::{Draft, Plan, Sheet, State};
+use crate::gui::grid::state::{Draft, Place, Plan, Sheet, State};
+use crate::gui::pixels;
 use crate::gui::shared::{ErrorCard, Shared, random_seed};
 use crate::gui::workers::Worker;
 use atelier_core::grid::{Axis, AxisFiles, Cell, CellTime, Grid, MAX_AXES};
@@ -23,6 +24,7 @@ use atelier_library::ModelKind;
 use atelier_studio::picture_index::PictureIndex;
 use atelier_studio::queue::QueueRequest;
 use atelier_studio::sheet::{draw_sheet, keep_sheet};
+use eframe::egui::TextureOptions;
 
 /// Carries out a command.
 pub(crate) fn update(features: Features<'_>, command: Command, context: &mut Context<'_>) {
@@ -34,10 +36,15 @@ pub(crate) fn update(features: Features<'_>, command: Command, context: &mut Con
             if let Some(text) = axes.get_mut(free).filter(|_| !axis.is_empty()) {
                 *text = axis;
             }
-            let seed = Some(context.shared.next.recipe.seed).filter(|seed| *seed >= 0);
-            let seed = seed.or(create.last_seed).unwrap_or_else(random_seed);
-            let draft = Draft { axes, struck: BTreeSet::default(), seed, plan: Err(String::new()), wants_focus: true };
-            state.draft = Some(planned(draft, context.shared, &devices.board));
+            state.draft = Some(planned(new_draft(axes, create, context.shared), context.shared, &devices.board));
+        }
+        Command::Put(index, axis) => {
+            let draft = state.draft.take();
+            let mut axes: [String; MAX_AXES] = draft.as_ref().map(|draft| draft.axes.clone()).unwrap_or_default();
+            if let Some(text) = axes.get_mut(index) {
+                *text = axis;
+            }
+            state.draft = Some(planned(new_draft(axes, create, context.shared), context.shared, &devices.board));
         }
         Command::Edit(axes) => {
             if let Some(draft) = state.draft.take() {
@@ -72,9 +79,21 @@ pub(crate) fn update(features: Features<'_>, command: Command, context: &mut Con
         Command::Export => {
             let Some(sheet) = state.sheet.clone() else { return };
             let dialog = FileDialog::target("Export sheet as", "sheet.png").filter("PNG picture", &["png"]);
-            choose_one(dialog, context, move |path, _, context| export(sheet, path, context));
+            context.choose(dialog, export_beside, move |paths, _, context| {
+                if let Some(path) = paths.into_iter().next() {
+                    let folder = path.parent().unwrap_or(&path).to_owned();
+                    export(sheet, folder, Some(path), context);
+                }
+            });
         }
     }
+}
+
+/// A dialog with these axes, whose plan is not made yet.
+fn new_draft(axes: [String; MAX_AXES], create: &create::State, shared: &Shared) -> Draft {
+    let seed = Some(shared.next.recipe.seed).filter(|seed| *seed >= 0);
+    let seed = seed.or(create.last_seed).unwrap_or_else(random_seed);
+    Draft { axes, struck: BTreeSet::default(), seed, plan: Err(String::new()), wants_focus: true }
 }
 
 /// Models and LoRAs of the library by their names.
@@ -143,12 +162,13 @@ fn make(state: &mut State, create: &mut create::State, context: &mut Context<'_>
         context.queue.send(QueueRequest::Add(Box::new(NewJob { group: Some(group), ..job })));
     }
     context.notice(format!("A sheet of {} pictures is in the queue.", cells.len()));
-    state.sheet = Some(Sheet { grid, cells, group, jobs: Vec::new(), pictures: BTreeMap::default() });
+    let (jobs, pictures, textures) = (Vec::new(), BTreeMap::default(), BTreeMap::default());
+    state.sheet = Some(Sheet { grid, cells, group, jobs, pictures, textures });
     state.shows_sheet = true;
 }
 
 /// Notes which jobs are whose, and what they made.
-pub(crate) fn refresh(state: &mut State, create: &mut create::State, context: &Context<'_>) {
+pub(crate) fn refresh(state: &mut State, context: &Context<'_>) {
     let Some(sheet) = &mut state.sheet else { return };
     if sheet.pictures.len() == sheet.cells.len() {
         return;
@@ -161,23 +181,54 @@ pub(crate) fn refresh(state: &mut State, create: &mut create::State, context: &C
             sheet.jobs.push(row.job.id);
         }
         let cell = sheet.jobs.iter().position(|id| *id == row.job.id).and_then(|index| sheet.cells.get(index));
-        if let (Some(cell), Some(picture)) = (cell, row.job.pictures.first())
-            && sheet.pictures.insert(cell.at, picture.path.clone()).is_none()
+        let place = cell.map(|cell| cell.at);
+        if let (Some(cell_place), Some(picture)) = (place, row.job.pictures.first())
+            && sheet.pictures.insert(cell_place, picture.path.clone()).is_none()
         {
-            create::pictures::request_thumbnail(create, picture.path.clone(), context);
+            request_texture(sheet, cell_place, context);
         }
     }
 }
 
-fn export(sheet: Sheet, path: PathBuf, context: &Context<'_>) {
+/// Reads the picture of a cell for the screen.
+fn request_texture(sheet: &Sheet, at: Place, context: &Context<'_>) {
+    let Some(path) = sheet.pictures.get(&at).cloned() else { return };
+    let (group, side_px) = (sheet.group, sheet.texture_side_px());
+    context.run(
+        Worker::Files,
+        move || files::read_picture(&path).map(|picture| pixels::to_screen(&picture, side_px)),
+        move |read, features, context| {
+            let sheet = features.grid.sheet.as_mut().filter(|sheet| sheet.group == group);
+            match (sheet, read) {
+                (Some(sheet), Ok(image)) => {
+                    let texture = context.egui.load_texture("cell of a sheet", image, TextureOptions::LINEAR);
+                    sheet.textures.insert(at, texture);
+                }
+                (Some(_), Err(error)) => context.notice(error.to_string()),
+                // Another sheet took its place.
+                (None, _) => {}
+            }
+        },
+    );
+}
+
+/// Saves the sheet beside the other pictures, where the system has no dialog to choose a place.
+pub(crate) fn export_beside(features: Features<'_>, context: &mut Context<'_>) {
+    if let Some(sheet) = features.grid.sheet.clone() {
+        export(sheet, features.create.pictures_folder.clone(), None, context);
+    }
+}
+
+/// Draws the sheet and writes it, under a name of its own where none is given.
+fn export(sheet: Sheet, folder: PathBuf, path: Option<PathBuf>, context: &Context<'_>) {
     context.run(
         Worker::Files,
         move || {
             let read = |path: &PathBuf| atelier_media::read_image(&ImageSource::File(path.clone())).ok().map(Arc::new);
             let pictures = sheet.pictures.iter().filter_map(|(at, path)| Some((*at, read(path)?))).collect();
             let drawn = draw_sheet(&sheet.grid, &pictures)?;
-            let folder = path.parent().unwrap_or(&path).to_owned();
-            keep_sheet(&drawn, &folder, Some(&path), "", &mut PictureIndex::default())
+            let prompt = sheet.cells.first().map_or("", |cell| cell.recipe.prompt.as_str());
+            keep_sheet(&drawn, &folder, path.as_deref(), prompt, &mut PictureIndex::default())
         },
         |kept, _, context| match kept {
             Ok(path) => context.notice(format!("The sheet is saved as {}.", path.display())),

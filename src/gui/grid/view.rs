@@ -1,13 +1,18 @@
 //! The dialog that plans a sheet, and the sheet.
 
-use eframe::egui::{Align, Button, Grid as Table, Id, Image, Label, Layout, RichText, ScrollArea, TextEdit, Ui, load::SizedTexture, vec2};
+use eframe::egui::{
+    Align, Button, CursorIcon, DragAndDrop, Grid as Table, Id, Image, Label, LayerId, Layout, Order, Rect, RichText, ScrollArea,
+    StrokeKind, TextEdit, Ui, Vec2, load::SizedTexture, pos2, vec2,
+};
 
 use crate::gui::command::Commands;
+use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::grid::command::Command;
 use crate::gui::grid::state::{Draft, Place, Plan, Sheet};
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{self, bold, command_button, command_control, line_edit_with_undo, small};
+use crate::gui::viewport::canvas_rect;
+use crate::gui::widgets::{self, DraggedAxis, bold, command_button, command_control, line_edit_with_undo, small};
 use atelier_core::grid::{Grid, MAX_AXES};
 use atelier_gallery::queue::JobState;
 
@@ -16,6 +21,8 @@ const DIALOG_WIDTH: f32 = 460.0;
 const CELLS_HEIGHT: f32 = 180.0;
 /// Side of a picture of the sheet, in points.
 const PICTURE: f32 = 132.0;
+/// Size of a place to drop a setting on, in points.
+const TARGET: Vec2 = vec2(150.0, 90.0);
 /// Cells that the dialog offers to leave out.
 const MAX_STRUCK: usize = 200;
 const NAMES: [&str; MAX_AXES] = ["X axis", "Y axis", "Z axis"];
@@ -28,13 +35,40 @@ pub(crate) fn has_dialog(state: &State) -> bool {
 
 /// Draws the dialog or the sheet, where it is open.
 pub(crate) fn grid(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    if let Some(axis) = widgets::take_axis(ui) {
-        commands.push(Command::Open(axis));
+    if let Some((index, axis)) = widgets::take_axis(ui) {
+        commands.push(Command::Put(index, axis));
     }
+    drop_targets(ui, state, commands);
     if let Some(draft) = &state.grid.draft {
         dialog(ui, state, draft, commands);
     } else if let Some(sheet) = state.grid.sheet.as_ref().filter(|_| state.grid.shows_sheet) {
         sheet_view(ui, state, sheet, commands);
+    }
+}
+
+/// The axes, to drop a setting on while one is dragged.
+fn drop_targets(ui: &Ui, state: &State, commands: &mut Commands) {
+    let Some(dragged) = DragAndDrop::payload::<DraggedAxis>(ui.ctx()) else { return };
+    let palette = theme::palette(ui);
+    ui.ctx().set_cursor_icon(CursorIcon::Grabbing);
+    let whole = canvas_rect(ui.ctx()).unwrap_or_else(|| ui.ctx().content_rect());
+    let painter = ui.ctx().layer_painter(LayerId::new(Order::Foreground, Id::unique("axes to drop on")));
+    let (pointer, is_released) = ui.input(|input| (input.pointer.latest_pos(), input.pointer.any_released()));
+    let left = whole.center().x - TARGET.x * MAX_AXES as f32 / 2.0;
+    for (index, name) in NAMES.into_iter().enumerate() {
+        let corner = pos2(left + TARGET.x * index as f32, whole.center().y - TARGET.y / 2.0);
+        let rect = Rect::from_min_size(corner, TARGET).shrink(5.0);
+        let is_over = pointer.is_some_and(|at| rect.contains(at));
+        painter.rect_filled(rect, 10, if is_over { palette.accent } else { palette.raised });
+        painter.rect_stroke(rect, 10, (1.0, if is_over { palette.accent } else { palette.line }), StrokeKind::Inside);
+        let colour = if is_over { palette.on_accent } else { palette.text };
+        let galley = ui.fonts_mut(|fonts| fonts.layout_job(theme::bold_job(name, theme::BODY, colour)));
+        painter.galley(rect.center() - galley.size() / 2.0, galley, colour);
+        let command = Command::Put(index, dragged.0.clone());
+        if is_over && is_released && command.enabled(&state.grid, &state.shared).is_ok() {
+            DragAndDrop::clear_payload(ui.ctx());
+            commands.push(command);
+        }
     }
 }
 
@@ -152,8 +186,7 @@ fn cell(ui: &mut Ui, state: &State, sheet: &Sheet, at: Place, commands: &mut Com
         ui.add_sized(side, Label::new(small("left out", theme::palette(ui).weak)));
         return;
     }
-    let texture = sheet.pictures.get(&at).and_then(|path| state.create.thumbnail(path));
-    if let Some(texture) = texture {
+    if let Some(texture) = sheet.textures.get(&at) {
         let image = Image::from_texture(SizedTexture::from_handle(texture)).fit_to_exact_size(side);
         let button = Button::image(image).min_size(side);
         command_control(ui, state, commands, Command::UseCell(at), |ui| ui.add(button).accessible_name(caption.as_str()));

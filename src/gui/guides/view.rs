@@ -8,12 +8,14 @@ use eframe::egui::{
 };
 
 use crate::gui::command::Commands;
+use crate::gui::create;
 use crate::gui::guides::command::Command;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{Scale, bare_icon, command_control, file_name, heading, icon_button, slider_row};
+use crate::gui::widgets::{Scale, bare_icon, command_control, file_name, icon_button, slider_row};
+use crate::settings::Fold;
 use atelier_core::canvas::{AreaSettings, StartFit};
 use atelier_core::recipe::{ControlImage, FileRole, ImageSource, Person, Preprocessor, Recipe, SHARE};
 
@@ -25,7 +27,38 @@ const PREPROCESSED_LOOK: f32 = 120.0;
 /// Draws what guides the picture beside its words: the picture to start from, reference pictures,
 /// the control picture and a person.
 pub(crate) fn guides_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
-    heading(ui, "Guides", |ui| add_menu(ui, state, recipe, commands));
+    let is_open = state.create.open_folds.contains(&Fold::Guides);
+    let words = ("Guides", summary(recipe), "Pictures that guide the next one beside its words.");
+    let mut of_menu = Commands::default();
+    let menu = |ui: &mut Ui| add_menu(ui, state, &state.shared.next.recipe, &mut of_menu);
+    let is_pressed = widgets::section(ui, (words.0, &words.1, words.2), is_open, menu, |ui| guides_rows(ui, state, recipe, commands));
+    for command in of_menu.into_vec() {
+        commands.push(command);
+    }
+    if is_pressed {
+        commands.push(create::Command::SetFold(Fold::Guides, !is_open));
+    }
+}
+
+/// "start picture, 2 references", or "none".
+fn summary(recipe: &Recipe) -> String {
+    let count = |count: usize, one: &str| match count {
+        0 => None,
+        1 => Some(one.to_owned()),
+        _ => Some(format!("{count} {one}s")),
+    };
+    let parts = [
+        recipe.init.is_some().then(|| "start picture".to_owned()),
+        recipe.mask.is_some().then(|| "mask".to_owned()),
+        count(recipe.reference_images.len(), "reference"),
+        recipe.control.is_some().then(|| "control picture".to_owned()),
+        (!recipe.person.is_empty()).then(|| "person".to_owned()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+}
+
+fn guides_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     start_rows(ui, state, recipe, commands);
     for (index, picture) in recipe.reference_images.iter().enumerate() {
         let label = format!("Reference picture {}", index + 1);

@@ -268,12 +268,26 @@ impl State {
     /// The name of a card; where others have it too, with the folder or file that tells them apart.
     #[must_use]
     pub fn telling_name(&self, card: &ModelCard) -> String {
-        let path = |card: &ModelCard| card.files.iter().find_map(|file| file.path.clone());
+        // A file that nobody knows a use for has its path alone, which is its id.
+        let alone = |card: &ModelCard| card.is_loose_file.then(|| PathBuf::from(&card.id));
+        let path = |card: &ModelCard| card.files.iter().find_map(|file| file.path.clone()).or_else(|| alone(card));
+        let Some(own) = path(card) else { return card.name.clone() };
         let others = self.library.cards.iter().filter(|it| it.id != card.id && it.name == card.name);
-        let (Some(own), false) = (path(card), others.clone().next().is_none()) else { return card.name.clone() };
+        if others.clone().next().is_none() {
+            return card.name.clone();
+        }
+        let others: Vec<PathBuf> = others.filter_map(path).collect();
+        let tells =
+            |part: &dyn Fn(&Path) -> Option<String>| part(&own).filter(|it| others.iter().all(|other| part(other).as_ref() != Some(it)));
         let folder = |path: &Path| path.parent().and_then(Path::file_name).map(|it| it.to_string_lossy().into_owned());
-        let mut same_folder = others.filter_map(path).filter(|it| folder(it) == folder(&own));
-        let part = if same_folder.next().is_some() { own.file_name().map(|it| it.to_string_lossy().into_owned()) } else { folder(&own) };
+        let end = |count: usize| {
+            move |path: &Path| {
+                let parts: Vec<_> = path.components().collect();
+                let end = parts.get(parts.len().checked_sub(count)?..)?;
+                Some(end.iter().collect::<PathBuf>().to_string_lossy().into_owned())
+            }
+        };
+        let part = tells(&folder).or_else(|| (1..own.components().count()).find_map(|count| tells(&end(count))));
         part.map_or_else(|| card.name.clone(), |part| format!("{} ({part})", card.name))
     }
 

@@ -20,6 +20,7 @@ pub(super) fn synonyms(command: &Command) -> &'static str {
         Command::Gallery(gallery::Command::Delete) => "remove trash bin erase",
         Command::Gallery(gallery::Command::Restore) => "undelete recover untrash",
         Command::Gallery(gallery::Command::SetDialog(_)) => "save jpeg jpg webp png share",
+        Command::Gallery(gallery::Command::SetAutoAdvance(_)) => "cull culling rating next lightroom preferences settings",
         Command::Gallery(gallery::Command::Rate(_)) => "rating stars favourite favorite",
         Command::Live(live::Command::Toggle) => "realtime real time live painting preview",
         Command::Memory(memory::Command::UnloadAll) => "free vram memory",

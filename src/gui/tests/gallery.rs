@@ -209,6 +209,109 @@ fn l_upscales_the_picture_and_keeps_what_it_says() {
     assert_eq!(studio.app().state.shared.screen, Screen::Gallery, "one stays where one was");
 }
 
+/// What the menu of the picture with this seed offers.
+fn menu_has(studio: &mut Studio, place: usize, entry: &str) -> bool {
+    studio.harness.get_by_label_contains(&format!("Picture {place}, ")).click_secondary();
+    studio.harness.run_ok();
+    let found = studio.harness.query_all_by_role_and_label(Role::Button, entry).next().is_some();
+    studio.press(Modifiers::NONE, Key::Escape);
+    found
+}
+
+#[test]
+fn only_drafts_are_offered_to_be_finished() {
+    let home = tempfile::tempdir().unwrap();
+    for (seed, last_step) in [(100, Some(1)), (101, None), (102, Some(4))] {
+        let recipe = Recipe { width: 16, height: 16, steps: 4, last_step, ..ready() };
+        let info = PictureInfo { index: 0, seed, cpu_math: None, merged_loras: false };
+        let pixels = Rgb8::new(16, 16, vec![seed as u8; 16 * 16 * 3]).unwrap();
+        let path = results::store_picture(&home.path().join("Pictures"), &recipe, info, &[], &pixels).unwrap();
+        let time = SystemTime::now() - Duration::from_secs(200 - seed as u64);
+        std::fs::File::options().append(true).open(&path).unwrap().set_modified(time).unwrap();
+    }
+    let mut studio = open_home(home, 3);
+    // The newest first: 102 stopped behind its last step, so it is whole.
+    let offered: Vec<bool> = (1..=3).map(|place| menu_has(&mut studio, place, "Finish drafts")).collect();
+    assert_eq!(offered, [false, false, true]);
+    assert!(menu_has(&mut studio, 1, "Copy picture"), "the menu was open");
+    studio.press(Modifiers::COMMAND, Key::A);
+    assert!(menu_has(&mut studio, 1, "Finish drafts"), "one of the selected is a draft");
+}
+
+#[test]
+fn a_star_a_pick_and_a_reject_go_on_to_the_next_picture_where_that_is_wanted() {
+    let mut studio = open_gallery(&["one", "two", "three"]);
+    studio.press(Modifiers::NONE, Key::Home);
+    let first = current(&studio);
+    studio.press(Modifiers::NONE, Key::Num3);
+    assert_eq!(current(&studio), first, "not unless it is asked for");
+    studio.harness.get_by_label_contains("Picture 1, ").click_secondary();
+    studio.harness.run_ok();
+    studio.click("Auto-advance");
+    assert!(studio.app().settings().auto_advance);
+    studio.press(Modifiers::NONE, Key::Num4);
+    let second = current(&studio);
+    studio.press(Modifiers::NONE, Key::X);
+    let third = current(&studio);
+    studio.press(Modifiers::NONE, Key::P);
+    assert_eq!(current(&studio), third, "there is none behind the last");
+    let view = &studio.app().state.gallery;
+    let marks = [first, second, third].map(|id| (view.summaries[&id].rating, view.summaries[&id].flag));
+    assert_eq!(marks, [(4, None), (0, Some(PictureFlag::Reject)), (0, Some(PictureFlag::Pick))]);
+    // Several at once are marked together, and stay.
+    studio.press(Modifiers::COMMAND, Key::A);
+    studio.press(Modifiers::NONE, Key::Num1);
+    assert_eq!((studio.app().state.gallery.selection.len(), current(&studio)), (3, third));
+    // It is kept, and the palette turns it off.
+    let path = studio.folder.path().join("other.json");
+    settings::save(&path, &studio.app().settings()).unwrap();
+    assert!(settings::load(&path).settings.auto_advance && !Settings::default().auto_advance);
+    studio.press(Modifiers::COMMAND, Key::K);
+    studio.harness.event(egui::Event::Text("stop auto-advance".into()));
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Enter);
+    assert!(!studio.app().settings().auto_advance);
+}
+
+#[test]
+fn what_comes_back_from_the_trash_is_selected() {
+    let mut studio = open_gallery(&["one", "two", "three", "four"]);
+    let ids = studio.app().state.gallery.found.ids.clone();
+    studio.press(Modifiers::NONE, Key::Home);
+    studio.press(Modifiers::NONE, Key::ArrowRight);
+    studio.press(Modifiers::SHIFT, Key::ArrowRight);
+    studio.press(Modifiers::NONE, Key::Delete);
+    studio.until("the trash", |app| app.state.gallery.can_restore && app.state.gallery.found.ids.len() == 2);
+    studio.press(Modifiers::NONE, Key::End);
+    assert_eq!(current(&studio), ids[3]);
+    studio.press(Modifiers::COMMAND, Key::Z);
+    studio.until("the pictures", |app| app.state.gallery.found.ids.len() == 4);
+    let view = &studio.app().state.gallery;
+    assert_eq!((view.selection.iter().copied().collect::<Vec<_>>().len(), view.current()), (2, Some(ids[1])));
+    assert!(view.selection.contains(&ids[1]) && view.selection.contains(&ids[2]));
+}
+
+#[test]
+fn every_field_of_the_search_is_listed_with_an_example_that_can_be_changed() {
+    let mut studio = open_gallery(&["a lake", "a fox"]);
+    studio.click("Add a condition");
+    for field in atelier_gallery::FIELDS {
+        assert!(studio.sees(&format!("{}: ", field.example)), "{}", field.name);
+    }
+    studio.click_first("tag:portrait: ");
+    assert_eq!(studio.app().state.gallery.search.text, "tag:portrait");
+    studio.until("the search", |app| app.state.gallery.found.search.text == "tag:portrait");
+    assert!(studio.app().state.gallery.found.ids.is_empty(), "none has this tag");
+    // The cursor is behind it, so that it can be changed.
+    for _ in 0.."tag:portrait".len() {
+        studio.press(Modifiers::NONE, Key::Backspace);
+    }
+    studio.harness.event(egui::Event::Text("lake today".into()));
+    studio.until("of today", |app| app.state.gallery.found.search.text == "lake today");
+    assert_eq!(studio.app().state.gallery.found.ids.len(), 1);
+    assert!(studio.app().state.gallery.found.problem.is_none());
+}
+
 #[test]
 fn the_drafts_among_the_selected_pictures_are_finished_one_after_the_other() {
     let home = tempfile::tempdir().unwrap();

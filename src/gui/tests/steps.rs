@@ -146,6 +146,26 @@ fn drafts_stop_early_and_the_one_shown_is_finished() {
 }
 
 #[test]
+fn the_menu_offers_to_finish_what_is_a_draft_and_nothing_else() {
+    let mut studio = Studio::open(ready());
+    let offers = |studio: &mut Studio, tile: &str| {
+        studio.harness.query_all_by_label_contains(tile).last().unwrap().click_secondary();
+        studio.harness.run_ok();
+        let entry = studio.harness.query_all_by_role_and_label(Role::Button, "Finish this draft").last();
+        let is_offered = entry.map(|it| !it.accesskit_node().is_disabled());
+        studio.press(Modifiers::NONE, Key::Escape);
+        is_offered
+    };
+    studio.make(1);
+    studio.check("Stop early, as drafts");
+    studio.make(2);
+    assert!(studio.sees("A draft: step 1 of 4"));
+    // The draft is shown and has a button of its own; its neighbour's menu is about the neighbour.
+    assert_eq!(offers(&mut studio, "Picture 1, seed 1"), None);
+    assert_eq!(offers(&mut studio, "Picture 2, seed 2"), Some(true));
+}
+
+#[test]
 fn a_second_seed_is_blended_in_and_taken_away() {
     let mut studio = Studio::sized(ready(), [1440.0, 1800.0]);
     studio.check("Blend with a second seed");

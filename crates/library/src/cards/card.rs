@@ -224,6 +224,13 @@ impl ModelCard {
         words.iter().all(|word| self.search_text.contains(word))
     }
 
+    /// The word for its kind; where nobody knows a use for the file, that.
+    #[must_use]
+    pub const fn kind_label(&self) -> &'static str {
+        let is_unknown = self.is_loose_file && self.files.is_empty() && matches!(self.kind, ModelKind::Part);
+        if is_unknown { "Unknown file" } else { self.kind.label() }
+    }
+
     /// The file of which a smaller copy can be made: the one with its diffusion module, or the text
     /// encoder that it is.
     #[must_use]

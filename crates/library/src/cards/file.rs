@@ -14,7 +14,9 @@ use crate::shards;
 use atelier_core::recipe::FileRole;
 use atelier_core::sentences::sentence;
 
-const PICKLE: &str = "Pickle files can execute code when loaded, so Atelier does not open them: get this model as .safetensors or .gguf.";
+/// Why Atelier does not open pickles, in a sentence.
+pub const PICKLE: &str =
+    "Pickle files can execute code when loaded, so Atelier does not open them: get this model as .safetensors or .gguf.";
 
 /// The card of a file that belongs to no model of the library. `downloaded`: by Atelier.
 pub(super) fn card_of_file(file: &DiskFile, downloaded: bool) -> ModelCard {

@@ -128,8 +128,8 @@ pub enum GalleryEvent {
     Scanning(Option<(PathBuf, u64)>),
     /// So many pictures went to the trash.
     Trashed(usize),
-    /// So many pictures came back from the trash.
-    Restored(usize),
+    /// These pictures came back from the trash.
+    Restored(Vec<PictureId>),
     /// A line for the person.
     Notice(String),
 }

@@ -247,7 +247,7 @@ impl Worker {
         let trashed = std::mem::take(&mut self.trashed);
         let report = database.restore_from_trash(&trashed, &mut SystemTrash)?;
         self.notice_failed(&report.failed);
-        self.send(GalleryEvent::Restored(report.moved.len()));
+        self.send(GalleryEvent::Restored(report.moved));
         self.send(GalleryEvent::Summaries(database.pictures(&trashed)?));
         self.publish(database, false);
         Ok(())

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use atelier_downloads::Token;
-use atelier_library::disk::has_model_ending;
-use atelier_library::{Catalogue, LibraryConfig, LibraryConfigError, Models};
+use atelier_library::disk::{FileStatus, has_model_ending, inspect_file};
+use atelier_library::{Catalogue, LibraryConfig, LibraryConfigError, Models, PICKLE};
 
 use super::message::Message;
 use super::snapshot::TokenState;
@@ -40,11 +40,11 @@ impl Worker {
 
     /// Uses a folder, or the one that a file is in, where it is. A YAML file is a list of folders.
     pub(super) fn add_folder(&mut self, path: &Path) {
-        if path.is_file() && !is_list(path) && !has_model_ending(path) {
-            self.notice(format!("{} is no model file. Add the folder where your models are.", path.display()));
-            return;
+        let is_model = path.is_file() && !is_list(path);
+        if let Some(why) = Some(path).filter(|_| is_model).and_then(why_no_model) {
+            return self.notice(why);
         }
-        let folder = if path.is_file() && !is_list(path) { path.parent().unwrap_or(path) } else { path };
+        let folder = if is_model { path.parent().unwrap_or(path) } else { path };
         let is_known = self.scan.folders.iter().flat_map(|it| &it.roots).any(|(root, _)| folder.starts_with(root));
         if is_known {
             self.notice(format!("{} is already in the library.", path.display()));
@@ -147,6 +147,20 @@ impl Worker {
         };
         self.with_downloads(|it| it.set_token(token));
         self.publish();
+    }
+}
+
+/// Why a file is no model that can be used, in sentences; `None` where it is one.
+fn why_no_model(path: &Path) -> Option<String> {
+    let name = path.display();
+    if !has_model_ending(path) {
+        return Some(format!("{name} is no model file. Add the folder where your models are."));
+    }
+    match inspect_file(path) {
+        FileStatus::Faulty { advice, .. } => Some(format!("Nothing was added. {advice}")),
+        FileStatus::Pickle => Some(format!("Nothing was added. {name} is a pickle. {PICKLE}")),
+        FileStatus::Known(facts) if facts.role.is_none() => Some(format!("Nothing was added. Atelier does not know what {name} is for.")),
+        FileStatus::Known(_) | FileStatus::Unread => None,
     }
 }
 

@@ -94,8 +94,11 @@ impl Worker {
         let mut has_completed = false;
         while let Some(event) = self.downloads.as_ref().and_then(Downloads::try_next) {
             match event {
-                Event::QueueChanged | Event::Paused { .. } | Event::Failed { .. } | Event::Cancelled { .. } => {
+                Event::QueueChanged | Event::Paused { .. } | Event::Cancelled { .. } => has_changed = true,
+                Event::Failed { failure, .. } => {
                     has_changed = true;
+                    // In place of the notice that it was added, which would outlive its truth.
+                    self.notice(failure.advice.sentence);
                 }
                 Event::Done { id } => {
                     (has_changed, has_completed) = (true, true);

@@ -43,7 +43,8 @@ pub(super) fn remove_unused<'a>(folder: &Path, recipes: impl Iterator<Item = &'a
     }
 }
 
-fn files_of(recipe: &Recipe) -> impl Iterator<Item = PathBuf> {
+/// The files of the pictures of a recipe.
+pub(super) fn files_of(recipe: &Recipe) -> impl Iterator<Item = PathBuf> {
     recipe.pictures().filter_map(|source| match source {
         ImageSource::File(path) => Some(path.clone()),
         ImageSource::Pixels(_) => None,

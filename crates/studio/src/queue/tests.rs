@@ -439,3 +439,42 @@ fn pixels_that_a_job_starts_from_are_written_and_reach_the_engine_as_a_file() {
     assert!(matches!(source, ImageSource::File(_)));
     assert_eq!(atelier_media::read_image(&source).unwrap(), pixels);
 }
+
+#[test]
+fn what_a_picture_was_made_from_goes_once_no_picture_and_no_job_names_it() {
+    use crate::made_from;
+    use atelier_gallery::{Database, FolderKind};
+
+    let home = tempfile::tempdir().unwrap();
+    let pictures = home.path().join("Pictures");
+    let sources = home.path().join("sources");
+    std::fs::create_dir_all(&sources).unwrap();
+    let keep = |shade: u8| {
+        let pixels = Rgb8::new(8, 8, vec![shade; 192]).unwrap();
+        let path = sources.join(made_from::file_name(&pixels));
+        atelier_media::write_picture(&path, &pixels, &atelier_media::Metadata::default()).unwrap();
+        let init = InitImage { image: ImageSource::File(path.clone()), strength: 0.5 };
+        let recipe = Recipe { prompt: "a".into(), init: Some(init), width: 8, height: 8, ..Recipe::default() };
+        made_from::keep(&recipe, &sources, &pictures).unwrap();
+        (recipe, pictures.join(".made-from").join(path.file_name().unwrap()))
+    };
+    let (of_picture, used) = keep(1);
+    let (of_job, waited_for) = keep(2);
+    let (_, unused) = keep(3);
+    let info = PictureInfo { index: 0, seed: 1, cpu_math: None, merged_loras: false };
+    let image = Rgb8::new(8, 8, vec![9; 192]).unwrap();
+    crate::results::store_picture(&pictures, &of_picture, info, &[], &image).unwrap();
+    let (mut database, _) = Database::open(&home.path().join("gallery.db")).unwrap();
+    let folder = database.add_folder(&pictures, FolderKind::Own).unwrap();
+    let there = || [&used, &waited_for, &unused].map(|path| path.is_file());
+    worker::clean_made_from(&database, &[&of_job], Duration::ZERO).unwrap();
+    assert_eq!(there(), [true; 3], "nobody looked through the folder yet");
+    let marks = atelier_core::reading::ReadingMarks::open(&home.path().join("reading"));
+    database.scan(folder.id, &marks, &mut |_| {}, &|| false).unwrap();
+    worker::clean_made_from(&database, &[&of_job], Duration::from_hours(1)).unwrap();
+    assert_eq!(there(), [true; 3], "they are new");
+    worker::clean_made_from(&database, &[&of_job], Duration::ZERO).unwrap();
+    assert_eq!(there(), [true, true, false]);
+    worker::clean_made_from(&database, &[], Duration::ZERO).unwrap();
+    assert_eq!(there(), [true, false, false]);
+}

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
-use atelier_core::recipe::{ModelFiles, PlacementText, seed_after};
+use atelier_core::recipe::{ModelFiles, PlacementText, Recipe, seed_after};
 use atelier_engine::{Busy, Event, Handle, JobId, PreviewOptions, Task};
 use atelier_gallery::queue::{JobOutcome, JobState, NewJob, Pace, PauseMode, QueueControl, QueuedJob, QueuedJobId};
-use atelier_gallery::{Database, GalleryError};
+use atelier_gallery::{Database, FolderKind, GalleryError};
 
 use super::active::{ActiveJob, StopReason};
 use super::change::{Change, DiskTrouble};
@@ -21,6 +21,7 @@ use super::message::{Message, QueueEvent, QueueRequest};
 use super::options::{CrashedJobs, QueueOptions};
 use super::policy::Situation;
 use super::sources;
+use crate::made_from;
 
 /// Time between two looks for changes of other processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
@@ -28,6 +29,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 const MODEL_INTERVAL: Duration = Duration::from_secs(10);
 /// Age at which a picture that no job needs is removed, and time between two looks for such.
 const SOURCE_AGE: Duration = Duration::from_hours(1);
+/// Least age of what a picture was made from before it can go.
+const MADE_FROM_AGE: Duration = Duration::from_hours(24);
 /// Time between two tries to open a database that could not be opened.
 const OPEN_INTERVAL: Duration = Duration::from_secs(5);
 /// Looks at a free lock that a window asked for, before a command takes it all the same.
@@ -178,7 +181,11 @@ impl Worker {
         }
         self.cleaned = Some(Instant::now());
         if let (Some(folder), Ok(jobs), Ok(true)) = (&self.options.sources, self.database.jobs(), self.database.is_restored()) {
-            sources::remove_unused(folder, jobs.iter().map(|job| &*job.recipe).chain(self.unwritten_recipes()), SOURCE_AGE);
+            let recipes: Vec<&Recipe> = jobs.iter().map(|job| &*job.recipe).chain(self.unwritten_recipes()).collect();
+            sources::remove_unused(folder, recipes.iter().copied(), SOURCE_AGE);
+            if let Err(error) = clean_made_from(&self.database, &recipes, MADE_FROM_AGE) {
+                tracing::warn!("what pictures were made from is not looked through: {error}");
+            }
         }
     }
 
@@ -299,7 +306,7 @@ impl Worker {
         let mut has_come = false;
         for job in self.jobs.iter().filter(|job| matches!(job.state, JobState::Waiting | JobState::Held)) {
             let Some(found) = job.wanted_model.as_deref().and_then(|name| models.find(name)) else { continue };
-            let mut recipe = atelier_core::recipe::Recipe::clone(&job.recipe);
+            let mut recipe = Recipe::clone(&job.recipe);
             (recipe.files, recipe.negative_in_prompt) = (found.files, found.defaults.negative_in_prompt);
             recipe.loras.splice(..0, found.loras);
             has_come |= self.database.set_job_model(job.id, &recipe)?;
@@ -516,4 +523,23 @@ impl Worker {
 /// Where a job runs, in words that are the same for the same place.
 pub(super) fn place_of(job: &QueuedJob) -> &str {
     job.device.as_deref().unwrap_or(&job.recipe.placement.backend)
+}
+
+/// Removes what pictures were made from where neither a picture of the index nor a job names it any
+/// more. Folders that were not looked through to their end are left alone: a picture of theirs may
+/// not be known yet. Blocks.
+pub(super) fn clean_made_from(database: &Database, jobs: &[&Recipe], least_age: Duration) -> Result<(), GalleryError> {
+    let folders = database.folders()?.into_iter().filter(|folder| folder.kind == FolderKind::Own && folder.is_scanned);
+    for folder in folders {
+        let old = made_from::old_names(&folder.path, least_age);
+        if old.is_empty() {
+            continue;
+        }
+        let mut used = database.names_in_recipes(&old)?;
+        used.extend(
+            jobs.iter().flat_map(|recipe| sources::files_of(recipe)).filter_map(|path| path.file_name()?.to_str().map(str::to_owned)),
+        );
+        made_from::remove(&folder.path, old.difference(&used));
+    }
+    Ok(())
 }

@@ -99,9 +99,13 @@ fn tile(
     let clicked = response.clicked();
     let response = response.on_hover_text(format!("{name}\nRight-click for a menu."));
     if let Command::Show(id) = command {
+        // The menu is about the picture that is shown then.
+        if response.secondary_clicked() {
+            commands.push(Command::Show(id));
+        }
         response.context_menu(|ui| {
             let mut chosen = Commands::default();
-            menu::picture_entries(ui, state, &mut chosen);
+            menu::picture_entries(ui, state, &mut chosen, Some(id));
             for action in chosen.into_vec() {
                 commands.push(Command::Show(id));
                 commands.push(action);

@@ -8,17 +8,20 @@ use crate::gui::create::Command;
 use crate::gui::guides;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::removable_chip;
+use crate::gui::widgets::{self, removable_chip};
 
 pub(super) fn kept_row(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let recipe = &state.shared.next.recipe;
     let starts = recipe.init.is_some() && state.canvas.edited().is_none();
-    if recipe.seed < 0 && !starts {
-        return;
-    }
-    let colour = theme::palette(ui).text;
+    let palette = theme::palette(ui);
+    let colour = palette.text;
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
+        // The row is always there, so that nothing moves under the pointer that keeps a seed.
+        ui.set_min_height(widgets::ROW_HEIGHT);
+        if recipe.seed < 0 && !starts {
+            ui.label(widgets::small("A new seed each time", palette.weak));
+        }
         if recipe.seed >= 0 {
             removable_chip(ui, commands, &format!("Seed {}", recipe.seed), colour, Command::LockSeed);
         }

@@ -4,10 +4,13 @@ use std::path::{Path, PathBuf};
 
 use eframe::egui::{ComboBox, DragValue, TextEdit, Ui};
 
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
 use crate::gui::create::larger::{upscalers, with_upscaler};
 use crate::gui::create::view::text_row::{numbers_text, text_row};
 use crate::gui::state::State;
-use crate::gui::widgets::{self, Scale, file_name, heading, optional_row, row, slider_row};
+use crate::gui::widgets::{self, Scale, file_name, optional_row, row, slider_row};
+use crate::settings::Fold;
 use atelier_core::recipe::{Hires, LatentUpscaler, ROWS, Recipe, RedrawTiles, SHARE, Upscale};
 use atelier_core::sd_cli::numbers;
 use atelier_core::sentences::sentence;
@@ -68,23 +71,42 @@ fn size_rows(ui: &mut Ui, hires: &mut Hires, first: (u32, u32)) {
 }
 
 /// Draws the switch of the second pass, and its settings where it is on.
-pub(crate) fn larger_section(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
+pub(crate) fn larger_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
     let mut is_on = recipe.hires.is_some();
-    heading(ui, "Upscale", |ui| {
+    let is_open = state.create.open_folds.contains(&Fold::Upscale);
+    let words = ("Upscale", summary(state, recipe), "A second pass at a larger size, and what finishes a picture.");
+    let switch = |ui: &mut Ui| {
         ui.checkbox(&mut is_on, "")
             .on_hover_text("Upscale each picture and regenerate its details at the larger size (hires fix).")
             .accessible_name("Upscale each picture");
-    });
-    match (&mut recipe.hires, is_on) {
-        (hires @ Some(_), false) => *hires = None,
-        (hires @ None, true) => {
-            let upscaler = upscalers(&state.shared).next().map(|(_, path)| path.to_owned());
-            *hires = Some(with_upscaler(&Hires::default(), upscaler));
+    };
+    let was_on = recipe.hires.is_some();
+    let is_pressed = widgets::section(ui, (words.0, &words.1, words.2), is_open, switch, |ui| {
+        if was_on {
+            settings(ui, state, recipe);
         }
-        (None, false) => {}
-        (Some(_), true) => settings(ui, state, recipe),
+        finish_rows(ui, state, recipe);
+    });
+    if is_on != was_on {
+        let upscaler = upscalers(&state.shared).next().map(|(_, path)| path.to_owned());
+        recipe.hires = is_on.then(|| with_upscaler(&Hires::default(), upscaler));
     }
-    finish_rows(ui, state, recipe);
+    if is_pressed {
+        commands.push(Command::SetFold(Fold::Upscale, !is_open));
+    }
+}
+
+/// "2×, denoise 0.4, Lanczos", or "off".
+fn summary(state: &State, recipe: &Recipe) -> String {
+    let mut parts = Vec::new();
+    if let Some(hires) = &recipe.hires {
+        parts.push(hires.target.map_or_else(|| format!("{}×", hires.scale), |(width, height)| format!("{width} × {height}")));
+        parts.push(format!("denoise {}", hires.strength));
+        let usual = || hires.latent.map_or(LANCZOS, LatentUpscaler::label).to_owned();
+        parts.push(hires.upscaler.as_deref().map_or_else(usual, |path| upscaler_name(state, path)));
+    }
+    parts.extend(recipe.upscale.iter().map(|upscale| format!("finished by {}", upscaler_name(state, &upscale.model))));
+    if parts.is_empty() { "off".to_owned() } else { parts.join(", ") }
 }
 
 /// The name of an upscaler's file.

@@ -14,7 +14,8 @@ use crate::gui::create::loras::{KnownLora, known_loras};
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
 use crate::gui::theme;
-use crate::gui::widgets::{self, ROW_HEIGHT, bare_icon, command_button, command_control, heading};
+use crate::gui::widgets::{self, ROW_HEIGHT, bare_icon, command_button, command_control};
+use crate::settings::Fold;
 use atelier_core::recipe::{Lora, Recipe, add_words};
 
 /// Width of the picker and its most height, in points.
@@ -59,7 +60,24 @@ pub(crate) fn lora_chips(ui: &mut Ui, state: &State, recipe: &Recipe) {
 
 /// Draws the LoRAs, those that are switched off behind the others.
 pub(crate) fn lora_section(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
-    heading(ui, "LoRAs", |ui| picker(ui, state, recipe, commands));
+    let is_open = state.create.open_folds.contains(&Fold::Loras);
+    let words = ("LoRAs", summary(recipe), "Additions to the model, each with its strength.");
+    let pick = |ui: &mut Ui| picker(ui, state, &state.shared.next.recipe, commands);
+    let is_pressed = widgets::section(ui, (words.0, &words.1, words.2), is_open, pick, |ui| lora_rows(ui, state, recipe));
+    if is_pressed {
+        commands.push(Command::SetFold(Fold::Loras, !is_open));
+    }
+}
+
+/// "ink 0.80, paint 1.00, 1 off", or "none".
+fn summary(recipe: &Recipe) -> String {
+    let mut parts: Vec<String> = recipe.loras.iter().map(|lora| format!("{} {:.2}", lora_name(&lora.path), lora.strength)).collect();
+    let off = recipe.disabled_loras.len();
+    parts.extend((off > 0).then(|| format!("{off} off")));
+    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+}
+
+fn lora_rows(ui: &mut Ui, state: &State, recipe: &mut Recipe) {
     let (mut removed, mut switched, mut words) = (None, None, Vec::new());
     let Recipe { loras, disabled_loras, prompt, .. } = recipe;
     let all = loras.iter_mut().map(|lora| (lora, true)).chain(disabled_loras.iter_mut().map(|lora| (lora, false)));

@@ -15,7 +15,7 @@ use crate::gui::widgets::menu_entry;
 pub(super) fn picture_menu(state: &State, commands: &mut Commands, response: &Response, of: Option<SessionPictureId>) {
     response.context_menu(|ui| {
         let mut chosen = Commands::default();
-        picture_entries(ui, state, &mut chosen);
+        picture_entries(ui, state, &mut chosen, of);
         let tools = [Tool::Brush, Tool::Mask, Tool::Frame].map(|tool| canvas::Command::SetTool(tool).into());
         more_entries(ui, state, &mut chosen, tools);
         if of.is_none() {
@@ -31,10 +31,13 @@ pub(super) fn picture_menu(state: &State, commands: &mut Commands, response: &Re
     });
 }
 
-/// Draws the entries of a picture. Those that were chosen go into `commands`.
-pub(super) fn picture_entries(ui: &mut Ui, state: &State, commands: &mut Commands) {
+/// Draws the entries of this picture, or of the one shown. Those that were chosen go into
+/// `commands`.
+pub(super) fn picture_entries(ui: &mut Ui, state: &State, commands: &mut Commands, of: Option<SessionPictureId>) {
     let mut before = None;
-    let is_draft = state.create.session.shown().is_some_and(|it| it.recipe.draft_step().is_some());
+    let session = &state.create.session;
+    let picture = of.map_or_else(|| session.shown(), |id| session.get(id));
+    let is_draft = picture.is_some_and(|it| it.recipe.draft_step().is_some());
     for command in Command::OF_PICTURE.into_iter().filter(|it| is_draft || *it != Command::FinishDraft) {
         let group = group(&command);
         if before.replace(group).is_some_and(|before| before != group) {

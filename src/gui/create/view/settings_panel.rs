@@ -61,7 +61,7 @@ pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands
             model::model_section(ui, state, commands);
             size::size_section(ui, state, &mut recipe, commands);
             sampling(ui, state, &mut recipe, commands);
-            larger::larger_section(ui, state, &mut recipe);
+            larger::larger_section(ui, state, &mut recipe, commands);
             guides_section(ui, state, &mut recipe, commands);
             loras::lora_section(ui, state, &mut recipe, commands);
             embeddings::embedding_section(ui, state, &mut recipe, commands);

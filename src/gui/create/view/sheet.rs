@@ -36,6 +36,8 @@ pub(crate) fn sheet_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     let pointer = ui.ctx().pointer_hover_pos().filter(|at| whole.contains(*at) && ui.rect_contains_pointer(whole));
     let mut pointed = None;
     let mut focused = None;
+    // An open menu is about its picture, wherever the pointer is on the way to an entry.
+    let mut with_menu = None;
     for (at, cell) in cells.iter().enumerate() {
         let rect = layout.rect(at);
         let response =
@@ -46,10 +48,13 @@ pub(crate) fn sheet_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
         if pointer.is_some_and(|at| rect.contains(at)) {
             pointed = cell.picture;
         }
+        if response.context_menu_opened() {
+            with_menu = cell.picture;
+        }
         cell_panel(ui, state, commands, (at, cell), &response);
     }
     ui.ctx().data_mut(|data| data.insert_temp(focused_id(), focused.map(|(id, _)| id)));
-    let meant = pointed.or(focused.and_then(|(_, picture)| picture));
+    let meant = with_menu.or(pointed).or(focused.and_then(|(_, picture)| picture));
     // What is under the pointer or has the keyboard is what keys and commands mean.
     if meant != state.create.session.pointed() {
         commands.push(Command::PointAt(meant));

@@ -11,6 +11,7 @@ mod card_move;
 mod model_key;
 mod remedy;
 mod server;
+mod shortage;
 mod suggestion;
 mod time;
 
@@ -29,6 +30,7 @@ pub use automatic::Automatic;
 pub use card_move::{CardMove, CardPart, MoveOutcome, is_unreachable};
 pub use remedy::Remedy;
 pub use server::{RemoteServer, ServerState, ssh_tunnel_command};
+pub use shortage::Shortage;
 pub use suggestion::Suggestion;
 pub use time::{PictureTimes, is_too_slow, time_sentence};
 

@@ -4,7 +4,7 @@
 use eframe::egui::{Align2, FontId, Id, Label, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use crate::gui::command::Commands;
-use crate::gui::devices::board::{Board, Suggestion, is_too_slow, time_sentence};
+use crate::gui::devices::board::{Board, Shortage, Suggestion, is_too_slow, time_sentence};
 use crate::gui::devices::command::Command;
 use crate::gui::devices::view::memory_bar::{Bar, gib_with_tenth};
 use crate::gui::devices::view::names::column_title;
@@ -16,6 +16,7 @@ use crate::gui::window_command::WindowCommand;
 use crate::gui::{theme, widgets};
 use atelier_core::device::{Device, DeviceKind};
 use atelier_core::format::{memory_size, seconds};
+use atelier_core::placement::Phase;
 use atelier_core::time::TimePrediction;
 
 /// Most devices shown; the others are in the Devices view.
@@ -126,9 +127,11 @@ pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands)
     if board.estimate_pending || state.shared.screen == Screen::Devices {
         return;
     }
-    let shortfalls = board.shortfalls();
-    let Some((device, phase, bytes)) = shortfalls.first() else { return };
-    ui.label(RichText::new(format!("{device} lacks {} in the {} phase.", memory_size(*bytes), phase.label())).color(palette.warn));
+    let Some(shortage) = Shortage::of(board) else { return };
+    let has_remedy = board.visible_plan().is_some() || !board.remedies.is_empty();
+    let technical: Vec<String> = board.shortfalls().iter().map(|(device, phase, bytes)| shortfall(device, *phase, *bytes)).collect();
+    let words = RichText::new(shortage.sentence(has_remedy)).color(palette.warn);
+    ui.add(Label::new(words).wrap()).on_hover_text(technical.join("\n"));
     if matches!(board.suggestion, Suggestion::Plan(_)) {
         ui.horizontal(|ui| {
             if board.visible_plan().is_some() {
@@ -140,6 +143,11 @@ pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands)
         let best = board.remedies.get(..1).unwrap_or_default();
         suggestion::remedies(ui, state, commands, best, Command::ApplyRemedy);
     }
+}
+
+/// What a device lacks, in the words of the board.
+pub(super) fn shortfall(device: &str, phase: Phase, bytes: u64) -> String {
+    format!("{device} lacks {} in the {} phase.", memory_size(bytes), phase.label())
 }
 
 #[cfg(test)]

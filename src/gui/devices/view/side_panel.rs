@@ -5,6 +5,7 @@ use eframe::egui::{Button, Frame, Label, Margin, RichText, ScrollArea, Sense, Ui
 use crate::gui::command::Commands;
 use crate::gui::devices::board::{Board, Suggestion, is_too_slow};
 use crate::gui::devices::command::Command;
+use crate::gui::devices::view::compact::shortfall;
 use crate::gui::devices::view::{input_line, servers, suggestion, trials};
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::icons::Icon;
@@ -12,7 +13,7 @@ use crate::gui::memory::view as memory;
 use crate::gui::state::State;
 use crate::gui::widgets::{bare_icon, command_control, heading};
 use crate::gui::{icons, theme, widgets};
-use atelier_core::format::{memory_size, seconds};
+use atelier_core::format::seconds;
 use atelier_core::sentences::list;
 
 /// Space between the panel's edge and its controls, in points.
@@ -64,7 +65,7 @@ fn fit_section(ui: &mut Ui, state: &State, commands: &mut Commands) {
         }
         Some(_) => {
             for (device, phase, bytes) in board.shortfalls() {
-                line(ui, Icon::Warning, palette.error, &format!("{device} lacks {} in the {} phase.", memory_size(bytes), phase.label()));
+                line(ui, Icon::Warning, palette.error, &shortfall(device, phase, bytes));
             }
         }
     }

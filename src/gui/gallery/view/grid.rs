@@ -162,6 +162,7 @@ pub(super) fn menu(ui: &mut Ui, state: &State, commands: &mut Commands) {
     for command in [It::Rate(5), It::Rate(0), It::Flag(Some(PictureFlag::Pick)), It::Flag(Some(PictureFlag::Reject)), It::Flag(None)] {
         entry(ui, state, commands, command);
     }
+    entry(ui, state, commands, It::SetAutoAdvance(!state.gallery.auto_advance));
     ui.separator();
     for command in [It::CopyPicture, It::ShowInFolder, It::SetDialog(Some(Dialog::Export(ExportFormat::Png, false))), It::Delete] {
         entry(ui, state, commands, command);

@@ -1,7 +1,8 @@
 //! Side panel: search, conditions, kept searches, everything known of the picture with the cursor,
 //! folders.
 
-use atelier_gallery::{Grouping, Order};
+use atelier_core::sentences::capitalized;
+use atelier_gallery::{FIELDS, Grouping, Order};
 use eframe::egui::{Button, ComboBox, Frame, Id, Key, Label, Margin, RichText, ScrollArea, TextEdit, Ui};
 
 use crate::gui::command::{Command, Commands};
@@ -25,6 +26,10 @@ const EXAMPLES: [(&str, &str); 6] = [
     ("-is:reject", "Not rejected"),
     ("is:missing", "Missing"),
 ];
+
+/// Size of the list of all fields, in points.
+const FIELDS_WIDTH: f32 = 420.0;
+const FIELDS_HEIGHT: f32 = 320.0;
 
 /// Groups, in the order of the list.
 const GROUPINGS: [Grouping; 4] = [Grouping::Day, Grouping::Prompt, Grouping::Model, Grouping::Batch];
@@ -70,19 +75,36 @@ fn search(ui: &mut Ui, state: &State, commands: &mut Commands) {
     });
 }
 
-/// Menu with conditions to begin with.
+/// Menu with conditions to begin with, and every field with an example.
 fn examples(ui: &mut Ui, state: &State, commands: &mut Commands) {
-    let response = bare_icon(ui, Icon::Plus, "Add a condition").on_hover_text("Conditions that can be added to the search.");
+    let hover = "Search fields: conditions that can be added, each with an example.";
+    let response = bare_icon(ui, Icon::Plus, "Add a condition").on_hover_text(hover);
     eframe::egui::Popup::menu(&response).show(|ui| {
+        ui.set_width(FIELDS_WIDTH);
         for (text, words) in EXAMPLES {
-            let entry = ui.add(Button::new(words).shortcut_text(text)).on_hover_text("Add this condition to the search.");
-            if entry.clicked() {
-                let search = format!("{} {text}", state.gallery.search.text.trim());
-                commands.push(Command::Gallery(gallery::Command::SetSearch(search.trim().to_owned())));
-                ui.close();
-            }
+            condition_entry(ui, state, commands, text, words);
         }
+        ui.separator();
+        ui.label(small("All fields", theme::palette(ui).weak));
+        ScrollArea::vertical().id_salt("search fields").max_height(FIELDS_HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
+            for field in FIELDS {
+                condition_entry(ui, state, commands, field.example, field.description);
+            }
+        });
     });
+}
+
+/// An entry that adds a condition to the search, where it can be changed.
+fn condition_entry(ui: &mut Ui, state: &State, commands: &mut Commands, text: &str, words: &str) {
+    let button = Button::new(capitalized(words)).shortcut_text(text).truncate();
+    let entry = ui.add_sized([FIELDS_WIDTH, widgets::ROW_HEIGHT], button);
+    let entry = entry.on_hover_text(format!("Add {text} to the search: {words}.")).accessible_name(format!("{text}: {words}"));
+    if entry.clicked() {
+        let search = format!("{} {text}", state.gallery.search.text.trim());
+        commands.push(Command::Gallery(gallery::Command::SetSearch(search.trim().to_owned())));
+        commands.push(Command::Gallery(gallery::Command::FocusSearch));
+        ui.close();
+    }
 }
 
 /// Conditions of the search as chips that can be taken out, and what was not understood.

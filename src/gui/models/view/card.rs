@@ -113,7 +113,7 @@ fn accessible_text(state: &State, card: &ModelCard, status: CardStatus, download
         words.push(status.fit.label(state.models.memory).into());
         words.extend(state.models.picture_time(card).map(PictureTime::words));
     } else {
-        words.push(card.kind.label().into());
+        words.push(card.kind_label().into());
     }
     words.join(", ")
 }
@@ -151,7 +151,7 @@ fn dot(ui: &mut Ui, colour: Color32) {
 fn facts_line(card: &ModelCard) -> String {
     let mut words: Vec<String> = Vec::new();
     if card.kind != ModelKind::Model {
-        words.push(card.kind.label().into());
+        words.push(card.kind_label().into());
     }
     words.extend(card.family.clone());
     let prefix = if card.availability == Availability::Catalogue && card.is_estimate { "about " } else { "" };

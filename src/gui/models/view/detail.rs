@@ -56,7 +56,7 @@ fn head(ui: &mut Ui, state: &State, commands: &mut Commands, model: &ModelCard) 
         let mut line = vec![if status.in_memory { "in memory" } else { model.availability.label() }.to_owned()];
         line.extend(model.family.clone());
         if model.kind != ModelKind::Model {
-            line.push(model.kind.label().into());
+            line.push(model.kind_label().into());
         }
         ui.label(RichText::new(line.join(" · ")).color(palette.weak)).on_hover_text(model.availability.tooltip());
     });

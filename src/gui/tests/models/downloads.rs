@@ -91,13 +91,26 @@ fn a_large_download_asks_once_with_time_and_space() {
 fn a_failed_download_says_why_and_can_be_tried_again() {
     let (server, home) = (Server::start(), home());
     server.file("/aurora", b"whole", [Fault::Status(404, Vec::new())]);
-    write_catalogue(home.path(), &serde_json::json!([entry(&server, "aurora", "Aurora")]));
+    let mut known = entry(&server, "aurora", "Aurora");
+    known["files"][0]["size"] = 5.into();
+    write_catalogue(home.path(), &serde_json::json!([known]));
     let mut studio = open_view(home, &server.url);
     studio.click("Download Aurora");
     studio.until("the failure", |app| matches!(app.state.models.queue.first().map(|it| &it.status), Some(Status::Failed(_))));
-    assert!(studio.sees("moved or removed it") && studio.sees("Aurora, failed"));
+    assert!(studio.sees("its repository moved or removed it") && studio.sees("Aurora, failed"));
     studio.click_first("Try again Aurora");
     studio.until("the end", |app| app.state.models.card("aurora").is_some_and(|it| it.availability == Availability::OnDisk));
+}
+
+#[test]
+fn a_link_that_never_led_anywhere_is_not_blamed_on_others() {
+    let server = Server::start();
+    let mut studio = open_view(home(), &server.url);
+    studio.fill("Add a model", &server.at("/x/inkk.safetensors"));
+    studio.click("Add a model: Add");
+    studio.until_notice("inkk.safetensors was not found: the link is mistyped");
+    assert!(!studio.sees("was added to the downloads") && !studio.sees("no longer exists"), "what was said first is over");
+    studio.until("the failure", |app| matches!(app.state.models.queue.first().map(|it| &it.status), Some(Status::Failed(_))));
 }
 
 #[test]

@@ -43,6 +43,47 @@ fn a_file_that_is_no_model_adds_nothing() {
 }
 
 #[test]
+fn random_bytes_are_no_part_of_a_model() {
+    let mut studio = open_view(home(), "http://127.0.0.1:9");
+    let folder = studio.folder.path().join("first").join("bad");
+    fs::create_dir_all(&folder).unwrap();
+    let noise: Vec<u8> = (0..4096_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    for (name, words) in [("bad.safetensors", "neither a safetensors nor a GGUF file"), ("bad.ckpt", "can execute code")] {
+        fs::write(folder.join(name), &noise).unwrap();
+        studio.fill("Add a model", folder.join(name).to_str().unwrap());
+        studio.click("Add a model: Add");
+        let is_told =
+            |app: &App| app.state.notices.shown().is_some_and(|it| it.text.starts_with("Nothing was added.") && it.text.contains(name));
+        studio.until("the sentence", is_told);
+        assert!(studio.sees(words));
+    }
+    assert!(studio.app().state.models.library.folders.iter().all(|it| it.is_own));
+    assert!(studio.app().state.models.library.cards.iter().all(|it| it.name != "bad"));
+    // In a folder that is used there may be some, and each says which it is.
+    let twin = studio.folder.path().join("second").join("bad");
+    fs::create_dir_all(&twin).unwrap();
+    fs::write(folder.join("bad.gguf"), &noise).unwrap();
+    fs::remove_file(folder.join("bad.ckpt")).unwrap();
+    fs::write(twin.join("bad.safetensors"), &noise).unwrap();
+    for folder in [&folder, &twin] {
+        studio.fill("Add a model", folder.parent().unwrap().to_str().unwrap());
+        studio.click("Add a model: Add");
+        let root = folder.parent().unwrap().to_owned();
+        studio.until("the folder", move |app| app.state.models.library.folders.iter().any(|it| it.path == root));
+    }
+    studio.until("all three", |app| app.state.models.library.cards.iter().filter(|it| it.name == "bad").count() == 3);
+    let view = &studio.app().state.models;
+    let named = view.library.cards.iter().filter(|it| it.name == "bad").map(|it| view.telling_name(it));
+    let names: std::collections::BTreeSet<String> = named.collect();
+    assert_eq!(names.len(), 3, "{names:?}");
+    studio.fill("Search models", "bad");
+    for name in &names {
+        assert!(studio.sees(&format!("{name}, listed")), "{name}");
+    }
+    assert!(studio.sees("Unknown file") && !studio.sees("Part ·"));
+}
+
+#[test]
 fn models_of_one_name_are_told_apart_by_their_folders() {
     let home = home();
     let mut studio = open_view(home, "http://127.0.0.1:9");

@@ -1,0 +1,188 @@
+//! Sheets of pictures that differ along axes, used as a person uses them; the test plays the engine.
+
+use crate::gui::grid;
+use crate::gui::grid::state::Place;
+use crate::gui::tests::*;
+
+fn open(size: [f32; 2]) -> Studio {
+    Studio::sized(Recipe { seed: 7, ..ready() }, size)
+}
+
+/// Opens the dialog from the palette.
+fn open_dialog(studio: &mut Studio) {
+    studio.press(Modifiers::COMMAND, Key::K);
+    studio.harness.event(egui::Event::Text("compare settings".into()));
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Enter);
+    assert!(studio.app().state.grid.draft.is_some() && studio.sees("Compare settings"));
+}
+
+fn axes(studio: &mut Studio, axes: &[(&str, &str)]) {
+    for (name, text) in axes {
+        studio.fill(name, text);
+    }
+}
+
+fn sheet(studio: &Studio) -> &grid::state::Sheet {
+    studio.app().state.grid.sheet.as_ref().unwrap()
+}
+
+/// Makes the next cell, as the engine does; returns its recipe.
+fn make_cell(studio: &mut Studio) -> Recipe {
+    let (job, recipe, _) = studio.take();
+    let before = sheet(studio).pictures.len();
+    studio.begin(job, vec![recipe.seed]);
+    let info = PictureInfo { index: 0, seed: recipe.seed, cpu_math: None, merged_loras: false };
+    studio.port.send(Event::Picture { job, picture: Picture { info, notes: Vec::new(), image: image(64, 10 * recipe.steps as u8) } });
+    studio.done(job);
+    studio.until("the cell", |app| {
+        let sheet = app.state.grid.sheet.as_ref().unwrap();
+        sheet.pictures.len() > before && sheet.textures.len() == sheet.pictures.len()
+    });
+    recipe
+}
+
+#[test]
+fn a_sheet_is_planned_before_it_starts_and_its_cells_fill_and_can_be_used() {
+    let mut studio = open([1440.0, 900.0]);
+    open_dialog(&mut studio);
+    let make = |studio: &Studio| studio.harness.get_by_role_and_label(Role::Button, "Generate sheet").accesskit_node().is_disabled();
+    assert!(make(&studio), "there is no axis yet");
+    axes(&mut studio, &[("X axis", "stepz=4")]);
+    assert!(studio.sees("No setting is called") && make(&studio));
+    axes(&mut studio, &[("X axis", "steps=4,8"), ("Y axis", "sampler=euler,heun")]);
+    assert!(studio.sees("4 pictures, ") && studio.sees("1 model load"), "what it costs is said before");
+    studio.check("steps 8, sampler heun");
+    assert!(studio.sees("3 pictures, "));
+    studio.harness.check_accessibility();
+    studio.click("Generate sheet");
+    assert!(studio.sees("0 of 3 pictures") && studio.sees("left out"));
+    studio.until("the jobs", |app| app.state.grid.sheet.as_ref().unwrap().jobs.len() == 3);
+    let first = make_cell(&mut studio);
+    assert_eq!((first.seed, first.batch_count), (7, 1));
+    assert!(studio.sees("1 of 3 pictures"));
+    studio.harness.check_accessibility();
+    // The last one that waits is struck out.
+    let waiting: Vec<Place> =
+        sheet(&studio).cells.iter().map(|cell| cell.at).filter(|at| !sheet(&studio).pictures.contains_key(at)).collect();
+    let last = *waiting.last().unwrap();
+    let caption = sheet(&studio).grid.caption(last);
+    studio.click(&format!("{caption}: waits"));
+    let struck = format!("{caption}: struck out");
+    let deadline = Instant::now() + LONG;
+    while !studio.sees(&struck) {
+        assert!(Instant::now() < deadline, "waited in vain for the strike");
+        studio.harness.step();
+        std::thread::yield_now();
+    }
+    let second = make_cell(&mut studio);
+    assert!(studio.sees("2 of 3 pictures"));
+    assert_ne!((first.steps, first.sampler), (second.steps, second.sampler));
+    let expected = sheet(&studio).cells.iter().find(|cell| cell.recipe.steps == second.steps && cell.recipe.sampler == second.sampler);
+    let caption = sheet(&studio).grid.caption(expected.unwrap().at);
+    studio.click(&caption);
+    let next = &studio.app().state.shared.next.recipe;
+    assert_eq!((next.steps, next.sampler, next.seed), (second.steps, second.sampler, 7));
+    assert!(studio.sees("The settings of this cell are set."));
+    // It is put away and comes back.
+    studio.click("Close");
+    assert!(!studio.sees("2 of 3 pictures"));
+    studio.press(Modifiers::COMMAND, Key::K);
+    studio.harness.event(egui::Event::Text("show the sheet".into()));
+    studio.harness.run_ok();
+    studio.press(Modifiers::NONE, Key::Enter);
+    assert!(studio.sees("2 of 3 pictures"));
+}
+
+#[test]
+fn escape_leaves_the_dialog_and_what_was_typed_adds_nothing() {
+    let mut studio = open([1440.0, 900.0]);
+    open_dialog(&mut studio);
+    axes(&mut studio, &[("X axis", "steps=4,8")]);
+    studio.click("Cancel");
+    assert!(studio.app().state.grid.draft.is_none() && studio.app().state.shared.queue.rows.is_empty());
+    open_dialog(&mut studio);
+    studio.press(Modifiers::NONE, Key::Escape);
+    assert!(studio.app().state.grid.draft.is_none());
+}
+
+#[test]
+fn the_name_of_a_setting_is_dragged_onto_an_axis_or_put_there_by_its_menu() {
+    let mut studio = open([1440.0, 900.0]);
+    let label = |studio: &Studio, name: &str| {
+        let all = studio.harness.query_all_by_role_and_label(Role::Label, name);
+        all.map(|it| it.rect()).find(|rect| rect.left() < 200.0).unwrap()
+    };
+    let from = label(&studio, "Steps").center();
+    studio.harness.drag_at(from);
+    studio.harness.step();
+    let canvas = crate::gui::viewport::canvas_rect(&studio.harness.ctx).unwrap_or_else(|| studio.harness.ctx.content_rect());
+    // Beyond what egui takes for a click, so that the places to drop on appear.
+    studio.harness.hover_at(from + egui::vec2(40.0, 0.0));
+    studio.harness.step();
+    studio.harness.step();
+    assert!(studio.paints("X axis") && studio.paints("Y axis") && studio.paints("Z axis"));
+    studio.harness.hover_at(canvas.center());
+    studio.harness.step();
+    studio.harness.drop_at(canvas.center());
+    studio.harness.run_ok();
+    let draft = studio.app().state.grid.draft.as_ref().expect("the dialog");
+    assert_eq!(draft.axes, ["".to_owned(), "steps=".to_owned(), String::new()], "the place in the middle is the Y axis");
+    studio.press(Modifiers::NONE, Key::Escape);
+    // Away from them nothing happens.
+    let from = label(&studio, "Guidance").center();
+    studio.drag_between(from, canvas.left_top() + egui::vec2(20.0, 20.0));
+    assert!(studio.app().state.grid.draft.is_none());
+    // By the menu.
+    let at = label(&studio, "Sampler").center();
+    studio.harness.event(egui::Event::PointerMoved(at));
+    for pressed in [true, false] {
+        let button = egui::PointerButton::Secondary;
+        studio.harness.event(egui::Event::PointerButton { pos: at, button, pressed, modifiers: Modifiers::NONE });
+    }
+    studio.harness.run_ok();
+    studio.click("Put on Z axis");
+    let draft = studio.app().state.grid.draft.as_ref().expect("the dialog");
+    assert_eq!(draft.axes[2], "sampler=");
+}
+
+#[test]
+fn the_pictures_of_a_large_sheet_are_all_there_and_sharper_than_a_thumbnail() {
+    let mut studio = open([1440.0, 900.0]);
+    open_dialog(&mut studio);
+    axes(&mut studio, &[("X axis", "steps=1..20"), ("Y axis", "seed=1..3")]);
+    assert!(studio.sees("60 pictures"));
+    studio.click("Generate sheet");
+    studio.until("the jobs", |app| app.state.grid.sheet.as_ref().unwrap().jobs.len() == 60);
+    for _ in 0..60 {
+        make_cell(&mut studio);
+    }
+    let all = sheet(&studio);
+    assert_eq!((all.textures.len(), all.pictures.len()), (60, 60), "none was lost");
+    assert!(all.textures.values().all(|texture| texture.size() == [64, 64]), "as large as it was made");
+    let few = all.texture_side_px();
+    assert!(few == 512, "{few}");
+}
+
+#[test]
+fn a_sheet_is_saved_as_one_picture_with_captions() {
+    let mut studio = open([1440.0, 900.0]);
+    open_dialog(&mut studio);
+    axes(&mut studio, &[("X axis", "steps=4,8")]);
+    studio.click("Generate sheet");
+    let export = |studio: &Studio| studio.harness.get_by_role_and_label(Role::Button, "Export sheet…").accesskit_node().is_disabled();
+    assert!(export(&studio), "no cell is finished");
+    for _ in 0..2 {
+        make_cell(&mut studio);
+    }
+    assert!(!export(&studio));
+    // As where the system has no dialog for files.
+    let ctx = studio.harness.ctx.clone();
+    studio.app_mut().with(&ctx, |features, context| grid::update::export_beside(features, context));
+    studio.until_notice("The sheet is saved as");
+    let folder = studio.app().state.create.pictures_folder.clone();
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let sizes = files.filter_map(|path| atelier_media::image_size(&ImageSource::File(path)).ok());
+    let (width, height) = sizes.max().unwrap();
+    assert!(width > 128 && height > 64, "{width} x {height}: two pictures of 64 and their captions");
+}

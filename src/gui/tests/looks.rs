@@ -1,0 +1,145 @@
+//! What an artist stumbled over: signs that look alike, lines that are cut, words of our own, a
+//! panel that moves.
+
+use crate::gui::tests::board::open_board;
+use crate::gui::tests::*;
+use crate::settings::Fold;
+
+/// The glyph of the icon font that the last frame has drawn in this rectangle.
+fn glyph_in(studio: &Studio, rect: egui::Rect) -> Option<char> {
+    let is_private = |letter: &char| ('\u{e000}'..='\u{f8ff}').contains(letter);
+    let texts = studio.harness.output().shapes.iter().filter_map(|it| match &it.shape {
+        egui::Shape::Text(text) if rect.contains(text.visual_bounding_rect().center()) => text.galley.text().chars().next(),
+        _ => None,
+    });
+    texts.filter(is_private).last()
+}
+
+#[test]
+fn no_two_buttons_of_the_bar_have_the_same_sign_and_each_is_named_as_its_menu_entry_is() {
+    let mut studio = Studio::sized(ready(), [1600.0, 900.0]);
+    studio.make(7);
+    let names = ["Upscale 2×", "Use these settings", "Start from this picture", "Copy picture", "Save as…", "Undo", "Redo", "Queue"];
+    let mut signs = std::collections::BTreeMap::new();
+    for name in names {
+        let in_bar = studio.harness.query_all_by_role_and_label(Role::Button, name).map(|it| it.rect()).find(|rect| rect.bottom() < 48.0);
+        let rect = in_bar.unwrap_or_else(|| panic!("{name} is not in the bar"));
+        let sign = glyph_in(&studio, rect).unwrap_or_else(|| panic!("{name} has no sign"));
+        assert_eq!(signs.insert(sign, name), None, "{name} looks like another");
+    }
+    // The same words stand in the menu of the picture.
+    studio.harness.query_all_by_label_contains("Picture 1, seed 7").last().unwrap().click_secondary();
+    studio.harness.run_ok();
+    for name in &names[..5] {
+        assert!(studio.paints(name), "{name}");
+    }
+}
+
+#[test]
+fn the_predicted_time_is_whole_at_both_sizes() {
+    for size in [[1440.0, 900.0], [1024.0, 700.0]] {
+        let mut studio = open_board(5);
+        studio.harness.set_size(size.into());
+        studio.port.send(Event::Rates { devices: Vec::new(), is_measuring: false });
+        studio.answer_timed_estimate();
+        studio.press(Modifiers::COMMAND, Key::Num1);
+        studio.app_mut().state.shared.next.recipe.batch_count = 3;
+        studio.settle();
+        let words = "3 pictures in about 40 s, first preview after 4.5 s";
+        let drawn = studio.harness.output().shapes.iter().find_map(|it| match &it.shape {
+            egui::Shape::Text(text) if text.galley.text() == words => Some((text.galley.elided, text.visual_bounding_rect(), it.clip_rect)),
+            _ => None,
+        });
+        let (is_elided, rect, clip) = drawn.unwrap_or_else(|| panic!("the time is not drawn at {size:?}"));
+        assert!(!is_elided && clip.expand(0.5).contains_rect(rect), "{size:?}: {rect:?} in {clip:?}");
+        let panel = studio.harness.get_by_role_and_label(Role::Button, "Generate").rect();
+        assert!(rect.bottom() <= panel.top() && rect.left() >= 0.0);
+    }
+}
+
+#[test]
+fn the_words_of_the_field_stand_on_the_controls_and_ours_do_not() {
+    let init = Some(InitImage { image: ImageSource::Pixels((*image(64, 3)).clone()), strength: 0.5 });
+    let hires = Some(atelier_core::recipe::Hires::default());
+    let studio = Studio::sized(Recipe { init, hires, ..ready() }, [1440.0, 2400.0]);
+    for words in ["Negative prompt", "Upscale", "Denoise", "Upscaler", "Resize", "Mask", "Strength", "Model's default", "Start picture"] {
+        assert!(studio.paints(words), "{words}");
+    }
+    for ours in ["Leave out", "Larger", "Refine", "Other shape", "As usual", "Surroundings"] {
+        assert!(!studio.paints(ours), "{ours}");
+    }
+    // What is spoken begins with what is shown.
+    for (role, name, shown) in [
+        (Role::CheckBox, "Upscale each picture", "Upscale"),
+        (Role::MultilineTextInput, "Negative prompt", "Negative prompt"),
+        (Role::Button, "Add a LoRA", "LoRA"),
+    ] {
+        assert!(studio.harness.query_by_role_and_label(role, name).is_some() && name.contains(shown), "{name}");
+    }
+}
+
+#[test]
+fn a_small_picture_is_no_stamp_on_a_large_screen() {
+    let mut studio = Studio::sized(ready(), [3840.0, 2160.0]);
+    studio.make(7);
+    let picture = studio.harness.get_by_role_and_label(Role::Image, "Picture, 64 by 64 pixels").rect();
+    let texture = studio.app().state.create.session.shown().map(|it| it.id).and_then(|id| studio.app().state.create.session.texture(id));
+    let drawn = studio.painted(texture.expect("its pixels")).unwrap();
+    assert!((drawn.width() - 512.0).abs() < 1.0, "eight times as large, and not four: {drawn:?} in {picture:?}");
+    // By hand there is more.
+    studio.click("Zoom in");
+    let texture = studio.app().state.create.session.shown().map(|it| it.id).and_then(|id| studio.app().state.create.session.texture(id));
+    assert!(studio.painted(texture.unwrap()).unwrap().width() > 600.0);
+}
+
+#[test]
+fn upscale_guides_and_loras_sum_themselves_up_where_they_are_folded() {
+    let recipe = Recipe {
+        hires: Some(atelier_core::recipe::Hires { scale: 1.5, strength: 0.4, ..Default::default() }),
+        reference_images: vec![ImageSource::File("/a.png".into()), ImageSource::File("/b.png".into())],
+        loras: vec![Lora::new("/loras/ink.safetensors".into(), 0.8)],
+        disabled_loras: vec![Lora::new("/loras/fog.safetensors".into(), 1.0)],
+        ..ready()
+    };
+    let mut studio = Studio::sized(recipe, [1440.0, 2000.0]);
+    assert!(studio.sees("Denoise") && studio.sees("Reference picture 1") && studio.sees("Strength of ink"));
+    for title in ["Upscale", "Guides", "LoRAs"] {
+        studio.harness.get_by_label(title).click();
+        studio.harness.run_ok();
+    }
+    for line in ["Upscale: 1.5×, denoise 0.4, Lanczos", "Guides: 2 references", "LoRAs: ink 0.80, 1 off"] {
+        assert!(studio.sees(line), "{line}");
+    }
+    assert!(!studio.sees("Denoise") && !studio.sees("Reference picture 1") && !studio.sees("Strength of ink"));
+    // What stands beside a title works while it is folded.
+    studio.check("Upscale each picture");
+    assert!(studio.app().state.shared.next.recipe.hires.is_none() && studio.sees("Upscale: off"));
+    studio.app_mut().state.shared.next.recipe = ready();
+    studio.harness.run_ok();
+    assert!(studio.sees("Guides: none") && studio.sees("LoRAs: none"));
+    let folded = studio.app().settings().open_folds;
+    assert_eq!(folded, [Fold::Sampling].into());
+    studio.harness.get_by_label_contains("LoRAs: none").click();
+    studio.harness.run_ok();
+    assert_eq!(studio.app().settings().open_folds, [Fold::Sampling, Fold::Loras].into());
+    studio.harness.check_accessibility();
+}
+
+#[test]
+fn keeping_a_seed_moves_nothing_under_the_pointer() {
+    let mut studio = open_board(5);
+    studio.port.send(Event::Rates { devices: Vec::new(), is_measuring: false });
+    studio.answer_timed_estimate();
+    studio.press(Modifiers::COMMAND, Key::Num1);
+    studio.settle();
+    let places = |studio: &Studio| {
+        let time = studio.harness.query_all_by_label_contains("first preview after").next().unwrap().rect();
+        (time, studio.harness.get_by_role_and_label(Role::Button, "Generate").rect())
+    };
+    let before = places(&studio);
+    assert!(studio.sees("A new seed each time"));
+    studio.app_mut().state.shared.next.recipe.seed = 4711;
+    studio.settle();
+    assert!(studio.sees("Seed 4711") && !studio.sees("A new seed each time"));
+    assert_eq!(places(&studio), before);
+}
