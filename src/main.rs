@@ -12,7 +12,7 @@ use atelier::{cli, logging};
 use atelier_core::paths::Paths;
 #[cfg(feature = "gui")]
 use atelier_studio::terminal;
-use atelier_studio::{logs, start_engine};
+use atelier_studio::{logs, start_engine, vision};
 
 fn main() -> ExitCode {
     #[cfg(windows)]
@@ -22,6 +22,10 @@ fn main() -> ExitCode {
     if let Err((text, code)) = cli::choose_processor() {
         show_error(&text);
         return code;
+    }
+    if std::env::args_os().nth(1).is_some_and(|word| word == vision::WORKER_ARGUMENT) {
+        let served = vision::serve(&mut std::io::stdin().lock(), &mut std::io::stdout().lock());
+        return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let invocation = match cli::parse(std::env::args_os()) {
         Ok(invocation) => invocation,

@@ -95,6 +95,7 @@ const PRINTING: &[&str] = &[
     "crates/library/src/",
     "crates/media/src/",
     "crates/studio/src/",
+    "crates/vision/src/",
 ];
 
 /// What is worked out of a recipe and of devices, without the system.

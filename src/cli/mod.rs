@@ -1,4 +1,4 @@
-//! The command line: `atelier generate`, `grid`, `upscale`, `plan`, `inspect`, `queue`, `models`,
+//! The command line: `atelier generate`, `grid`, `upscale`, `cutout`, `detect`, `plan`, `inspect`, `queue`, `models`,
 //! `gallery`, `devices`, `doctor` and `serve-device`.
 //!
 //! Flags are parsed first (`flags`) and resolved second (`resolve`); then one job runs to its end
@@ -28,6 +28,7 @@ mod reporter;
 mod resolve;
 mod serve;
 mod usage_error;
+mod vision;
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, IsTerminal, Write};
@@ -39,8 +40,8 @@ use clap::{CommandFactory, Parser};
 
 use exit::Exit;
 pub use flags::{
-    Command, DevicesFlags, DoctorFlags, GalleryFlags, GenerateFlags, GridFlags, InspectFlags, ModelsFlags, PlanFlags, QueueFlags,
-    ServeFlags, UpscaleFlags,
+    Command, CutoutFlags, DetectFlags, DevicesFlags, DoctorFlags, GalleryFlags, GenerateFlags, GridFlags, InspectFlags, ModelsFlags,
+    PlanFlags, QueueFlags, ServeFlags, UpscaleFlags,
 };
 use flags::{CommonFlags, ServerFlags};
 use interrupt::{Interrupt, Press};
@@ -299,6 +300,18 @@ where
                 },
                 Err(error) => refused(&error, err.as_mut()),
             };
+        }
+        Command::Cutout(flags) => {
+            if let Err(error) = listen(&interrupt) {
+                write_message(&mut err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
+            }
+            return vision::cutout(&flags, out, err.as_mut(), &interrupt);
+        }
+        Command::Detect(flags) => {
+            if let Err(error) = listen(&interrupt) {
+                write_message(&mut err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
+            }
+            return vision::detect(&flags, out, err.as_mut(), &interrupt);
         }
         Command::Inspect(flags) => return inspect::run(&flags, out, err.as_mut()),
         Command::Devices(flags) if flags.measure => {

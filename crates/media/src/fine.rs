@@ -55,6 +55,34 @@ pub fn keep_upscaled(start: &Rgb8, result: Rgb8) -> Rgb8 {
     merged(&eight, result, false, |at| (None, opacity(at), 0.0))
 }
 
+/// The picture with this opacity in place of a part of its own: where either is transparent it is,
+/// and colours, profile and bits stay. `None` where the sizes differ.
+#[must_use]
+pub fn with_opacity(picture: Rgb8, opacity: &Mask) -> Option<Rgb8> {
+    if (opacity.width(), opacity.height()) != (picture.width(), picture.height()) {
+        return None;
+    }
+    let opaque = || {
+        let samples = picture.pixels().chunks_exact(3).flat_map(|rgb| rgb.iter().copied().chain([u8::MAX])).collect();
+        FineColours { samples: Samples::Eight(samples), has_alpha: false, profile: None, is_beyond_srgb: false, from_print: None }
+    };
+    let mut fine = picture.fine().cloned().unwrap_or_else(opaque);
+    fine.has_alpha = true;
+    match &mut fine.samples {
+        Samples::Eight(samples) => {
+            for (pixel, share) in samples.chunks_exact_mut(4).zip(opacity.pixels()) {
+                pixel[3] = (u16::from(pixel[3]) * u16::from(*share)).div_ceil(255) as u8;
+            }
+        }
+        Samples::Sixteen(samples) => {
+            for (pixel, share) in samples.chunks_exact_mut(4).zip(opacity.pixels()) {
+                pixel[3] = (u32::from(pixel[3]) * u32::from(*share)).div_ceil(255) as u16;
+            }
+        }
+    }
+    picture.with_fine(Some(fine))
+}
+
 /// Red, green, blue and opacity in eight bits.
 pub(crate) fn eight_bits(samples: &Samples) -> Vec<u8> {
     match samples {

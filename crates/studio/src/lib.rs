@@ -30,6 +30,7 @@ mod termination;
 pub mod trials;
 pub mod updates;
 pub mod version;
+pub mod vision;
 
 pub use engine::{EngineWake, start_engine};
 pub use termination::on_termination;

@@ -18,6 +18,7 @@ mod library;
 mod person;
 mod queue;
 mod steps;
+mod vision;
 
 pub(super) use area::AreaFlags;
 pub use gallery::GalleryFlags;
@@ -31,6 +32,8 @@ pub(super) use person::PersonFlags;
 pub use queue::QueueFlags;
 pub(super) use queue::{PullFlags, QueueAddFlags, QueueCommand};
 pub(super) use steps::{LikeFlags, StepFlags};
+pub(super) use vision::ThreadFlags;
+pub use vision::{CutoutFlags, DetectFlags};
 
 use atelier_core::cpu_math::{CpuMath, UnknownCpuMath};
 use atelier_core::device::SimulatedDevices;
@@ -101,6 +104,11 @@ pub enum Command {
     /// Upscale a picture with an ESRGAN model.
     #[command(args_override_self = true)]
     Upscale(Box<UpscaleFlags>),
+    /// Remove the background of a picture with a cut-out model.
+    #[command(args_override_self = true)]
+    Cutout(CutoutFlags),
+    /// Find faces, hands or other things in a picture with a detection model.
+    Detect(DetectFlags),
     /// Estimate memory and time per device and suggest a placement (dry run).
     #[command(args_override_self = true)]
     Plan(Box<PlanFlags>),
@@ -139,7 +147,14 @@ impl Command {
             Self::Grid(flags) => flags.paths.null && !flags.report.json,
             Self::Queue(flags) => flags.command.paths().null && !flags.json,
             Self::Gallery(flags) => flags.command.paths().null && !flags.json,
-            Self::Plan(_) | Self::Inspect(_) | Self::Models(_) | Self::Devices(_) | Self::Doctor(_) | Self::ServeDevice(_) => false,
+            Self::Cutout(_)
+            | Self::Detect(_)
+            | Self::Plan(_)
+            | Self::Inspect(_)
+            | Self::Models(_)
+            | Self::Devices(_)
+            | Self::Doctor(_)
+            | Self::ServeDevice(_) => false,
         }
     }
 }

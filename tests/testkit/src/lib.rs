@@ -12,6 +12,7 @@ pub mod draft;
 pub mod families;
 pub mod headers;
 pub mod layouts;
+pub mod onnx;
 pub mod pictures;
 pub mod real;
 pub mod tiny;

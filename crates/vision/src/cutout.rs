@@ -1,0 +1,212 @@
+//! Opacities of what is in front.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use image::imageops::{self, FilterType};
+use image::{ImageBuffer, Luma, RgbImage};
+use rten_tensor::prelude::*;
+use rten_tensor::{NdTensor, Tensor};
+
+use atelier_core::canvas::Mask;
+use atelier_core::recipe::Rgb8;
+
+use super::VisionError;
+use super::network::Network;
+
+const PURPOSE: &str = "cut out";
+/// Pixels of the input, on each side, that may be one of the result: with less it is none.
+const MAX_COARSENESS: usize = 8;
+/// Mean and deviation of the pictures that most encoders were trained on, as their authors publish
+/// them.
+const IMAGE_NET: ([f32; 3], [f32; 3]) = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]);
+
+/// Families of models that cut out: their files are alike, and want colours in different ranges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutoutFamily {
+    /// U²-Net, U²-Netp, Silueta: 320 pixels a side.
+    U2Net,
+    /// ISNet, DIS, RMBG 1.4: 1024 pixels a side.
+    IsNet,
+    /// `BiRefNet`, RMBG 2.0: 1024 pixels a side.
+    BiRefNet,
+    /// `MODNet`: any size, for people.
+    ModNet,
+}
+
+impl CutoutFamily {
+    /// Every family.
+    pub const ALL: [Self; 4] = [Self::U2Net, Self::IsNet, Self::BiRefNet, Self::ModNet];
+
+    /// Its name in flags.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::U2Net => "u2net",
+            Self::IsNet => "isnet",
+            Self::BiRefNet => "birefnet",
+            Self::ModNet => "modnet",
+        }
+    }
+
+    /// The family of a file by its name, else by the sides of its input.
+    fn of(path: &Path, size: Option<(u32, u32)>) -> Self {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase().replace(['-', '_', '.'], "");
+        let of_name = [
+            ("birefnet", Self::BiRefNet),
+            ("rmbg2", Self::BiRefNet),
+            ("rmbg20", Self::BiRefNet),
+            ("modnet", Self::ModNet),
+            ("u2net", Self::U2Net),
+            ("isnet", Self::IsNet),
+        ];
+        let known = of_name.into_iter().find(|(part, _)| name.contains(part)).map(|(_, family)| family);
+        known.unwrap_or(match size {
+            Some((320, 320)) => Self::U2Net,
+            Some((1024, 1024)) => Self::IsNet,
+            _ => Self::ModNet,
+        })
+    }
+
+    /// Sides in pixels of its input where a file takes any.
+    const fn side(self) -> u32 {
+        match self {
+            Self::U2Net => 320,
+            Self::ModNet => 512,
+            Self::IsNet | Self::BiRefNet => 1024,
+        }
+    }
+
+    /// Mean and deviation that colours from 0 to 1 are brought to.
+    const fn colours(self) -> ([f32; 3], [f32; 3]) {
+        match self {
+            Self::U2Net | Self::BiRefNet => IMAGE_NET,
+            Self::IsNet => ([0.5; 3], [1.0; 3]),
+            Self::ModNet => ([0.5; 3], [0.5; 3]),
+        }
+    }
+}
+
+impl fmt::Display for CutoutFamily {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.key())
+    }
+}
+
+/// The text names no family.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, thiserror::Error)]
+#[error("choose u2net, isnet, birefnet or modnet")]
+pub struct UnknownCutoutFamily;
+
+impl FromStr for CutoutFamily {
+    type Err = UnknownCutoutFamily;
+
+    fn from_str(text: &str) -> Result<Self, UnknownCutoutFamily> {
+        Self::ALL.into_iter().find(|family| family.key() == text).ok_or(UnknownCutoutFamily)
+    }
+}
+
+/// A model that tells what is in front from what is behind.
+pub struct Segmenter {
+    network: Network,
+    family: CutoutFamily,
+}
+
+impl Segmenter {
+    /// Opens a model; `family` is the person's word, else it is told by the file's name and the
+    /// size of its input. `threads` is at least 1.
+    pub fn open(path: &Path, family: Option<CutoutFamily>, threads: usize) -> Result<Self, VisionError> {
+        let network = Network::open(path, PURPOSE, threads)?;
+        let family = family.unwrap_or_else(|| CutoutFamily::of(path, network.size()));
+        Ok(Self { network, family })
+    }
+
+    /// The family whose colours it is given.
+    #[must_use]
+    pub const fn family(&self) -> CutoutFamily {
+        self.family
+    }
+
+    /// Opacities of what is in front: 255 in front, 0 behind, in the picture's size.
+    pub fn cut_out(&self, picture: &Rgb8) -> Result<Mask, VisionError> {
+        let (width, height) = self.network.size().unwrap_or((self.family.side(), self.family.side()));
+        let small = resized(picture, width, height);
+        let (mean, deviation) = self.family.colours();
+        let input = NdTensor::from_fn([1, 3, height as usize, width as usize], |[_, channel, y, x]| {
+            let value = f32::from(small.get_pixel(x as u32, y as u32)[channel]) / 255.0;
+            (value - mean[channel]) / deviation[channel]
+        });
+        let other = |reason: String| self.network.other_purpose(PURPOSE, reason);
+        let output: Tensor<f32> = self.network.run(&input)?.try_into().map_err(|_| other("its result is no picture".into()))?;
+        let shape = output.shape().to_vec();
+        let sides = match shape.as_slice() {
+            [rows, columns] | [1, rows, columns] | [1, 1, rows, columns] => Some((*rows, *columns)),
+            _ => None,
+        };
+        let is_detailed =
+            |(rows, columns): &(usize, usize)| MAX_COARSENESS * rows >= height as usize && MAX_COARSENESS * columns >= width as usize;
+        let (rows, columns) = sides.filter(is_detailed).ok_or_else(|| other(format!("its result has the shape {shape:?}")))?;
+        let values = opacities(output.to_vec());
+        let small = ImageBuffer::<Luma<f32>, _>::from_raw(columns as u32, rows as u32, values);
+        let small = small.ok_or_else(|| other("its result is no picture".into()))?;
+        let large = imageops::resize(&small, picture.width(), picture.height(), FilterType::Triangle);
+        let pixels = large.into_raw().into_iter().map(|value| (value * 255.0).round().clamp(0.0, 255.0) as u8).collect();
+        Mask::new(picture.width(), picture.height(), pixels).ok_or_else(|| other("its result is no picture".into()))
+    }
+}
+
+/// Values between 0 and 1: those beyond are from before the last step of the model, a logistic
+/// function. What is most and least in front of all is made so wholly, as the authors of these
+/// models do; a picture that is nearly even stays what it is.
+fn opacities(mut values: Vec<f32>) -> Vec<f32> {
+    /// Difference from 0 and 1 that rounding makes.
+    const ROUNDING: f32 = 0.01;
+    /// Smallest range of values that is stretched.
+    const MIN_RANGE: f32 = 0.5;
+    for value in values.iter_mut().filter(|value| !value.is_finite()) {
+        *value = 0.0;
+    }
+    if values.iter().any(|value| !(-ROUNDING..=1.0 + ROUNDING).contains(value)) {
+        for value in &mut values {
+            *value = 1.0 / (1.0 + (-*value).exp());
+        }
+    }
+    let (low, high) = values.iter().fold((f32::MAX, f32::MIN), |(low, high), value| (low.min(*value), high.max(*value)));
+    if high - low >= MIN_RANGE {
+        for value in &mut values {
+            *value = (*value - low) / (high - low);
+        }
+    }
+    values
+}
+
+/// A picture in another size.
+pub(crate) fn resized(picture: &Rgb8, width: u32, height: u32) -> RgbImage {
+    let whole = RgbImage::from_raw(picture.width(), picture.height(), picture.pixels().to_vec()).unwrap_or_default();
+    imageops::resize(&whole, width, height, FilterType::Triangle)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_of_the_family_that_its_name_says_or_of_the_one_with_its_size() {
+        let of = |name: &str, side: Option<u32>| CutoutFamily::of(Path::new(name), side.map(|side| (side, side)));
+        assert_eq!(of("BiRefNet-general-lite.onnx", Some(1024)), CutoutFamily::BiRefNet);
+        assert_eq!(of("u2netp.onnx", None), CutoutFamily::U2Net);
+        assert_eq!(of("model.onnx", Some(320)), CutoutFamily::U2Net);
+        assert_eq!(of("model_fp16.onnx", Some(1024)), CutoutFamily::IsNet);
+        assert_eq!(of("model.onnx", None), CutoutFamily::ModNet);
+    }
+
+    #[test]
+    fn values_become_opacities() {
+        assert_eq!(opacities(vec![0.1, 0.5, 0.9]), [0.0, 0.5, 1.0]);
+        assert_eq!(opacities(vec![0.5, 0.6, f32::NAN]), [0.5 / 0.6, 1.0, 0.0]);
+        let of_logits = opacities(vec![-8.0, 0.0, 8.0]);
+        assert!(of_logits[0] == 0.0 && (of_logits[1] - 0.5).abs() < 1e-3 && of_logits[2] == 1.0);
+        assert_eq!(opacities(vec![0.4, 0.5]), [0.4, 0.5], "an even picture is not made black and white");
+    }
+}

@@ -1,0 +1,206 @@
+//! Places of faces, hands and what else a detector was trained on.
+
+use std::path::Path;
+
+use image::{Rgb, RgbImage, imageops};
+use rten_tensor::prelude::*;
+use rten_tensor::{NdTensor, NdTensorView, Tensor};
+
+use atelier_core::canvas::PixelRect;
+use atelier_core::recipe::Rgb8;
+
+use super::VisionError;
+use super::cutout::resized;
+use super::network::Network;
+
+const PURPOSE: &str = "detect";
+/// Sides in pixels of the input of a detector that takes any: that of YOLO.
+const SIDE: u32 = 640;
+/// What surrounds a picture of another shape.
+const GREY: Rgb<u8> = Rgb([114; 3]);
+/// Two detections of one class that share more of their area are one.
+const MAX_OVERLAP: f32 = 0.45;
+/// Maximum number of detections.
+const MAX_DETECTIONS: usize = 300;
+/// Columns of a detector that has no two detections of one thing: the corners, the probability and
+/// the class.
+const FINISHED_COLUMNS: usize = 6;
+
+/// Something that was found in a picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Detection {
+    /// Place in pixels, within the picture.
+    pub rect: PixelRect,
+    /// Probability, 0 to 1.
+    pub probability: f32,
+    /// Name of the class, or its number where the file has no names.
+    pub class: String,
+}
+
+/// A model that finds things: YOLO 5 to 11 in their ONNX form.
+pub struct Detector {
+    network: Network,
+}
+
+/// A detection in the pixels of the model's input.
+#[derive(Clone, Copy)]
+struct Candidate {
+    left: f32,
+    top: f32,
+    right: f32,
+    bottom: f32,
+    probability: f32,
+    class: usize,
+}
+
+impl Detector {
+    /// Opens a model. `threads` is at least 1.
+    pub fn open(path: &Path, threads: usize) -> Result<Self, VisionError> {
+        Ok(Self { network: Network::open(path, PURPOSE, threads)? })
+    }
+
+    /// What is found with at least this probability, the most probable first.
+    pub fn detect(&self, picture: &Rgb8, min_probability: f32) -> Result<Vec<Detection>, VisionError> {
+        let (width, height) = self.network.size().unwrap_or((SIDE, SIDE));
+        let (input, scale) = letterboxed(picture, width, height);
+        let other = |reason: String| self.network.other_purpose(PURPOSE, reason);
+        let output: Tensor<f32> = self.network.run(&input)?.try_into().map_err(|_| other("its result is no table".into()))?;
+        let shape = output.shape().to_vec();
+        let table = (shape.len() == 3).then(|| output.nd_view::<3>());
+        let found = table.and_then(|table| candidates(table, min_probability));
+        let found = found.ok_or_else(|| other(format!("its result has the shape {shape:?}")))?;
+        let place = |at: &Candidate| {
+            let within = |value: f32, most: u32| (value / scale).round().clamp(0.0, most as f32) as u32;
+            let (left, top) = (within(at.left, picture.width()), within(at.top, picture.height()));
+            let (right, bottom) = (within(at.right, picture.width()), within(at.bottom, picture.height()));
+            let (width, height) = (right.saturating_sub(left), bottom.saturating_sub(top));
+            PixelRect { left: left as i32, top: top as i32, width, height }
+        };
+        let names = self.network.class_names();
+        let detections = distinct(found).into_iter().map(|at| Detection {
+            rect: place(&at),
+            probability: at.probability,
+            class: names.get(at.class).cloned().unwrap_or_else(|| at.class.to_string()),
+        });
+        Ok(detections.filter(|detection| detection.rect.width > 0 && detection.rect.height > 0).collect())
+    }
+}
+
+/// The picture in the size of the input, on grey where its shape is another, and how many pixels of
+/// the input are one of the picture.
+fn letterboxed(picture: &Rgb8, width: u32, height: u32) -> (NdTensor<f32, 4>, f32) {
+    let scale = (width as f32 / picture.width() as f32).min(height as f32 / picture.height() as f32);
+    let fitted = |side: u32, most: u32| ((side as f32 * scale).round() as u32).clamp(1, most);
+    let small = resized(picture, fitted(picture.width(), width), fitted(picture.height(), height));
+    let mut whole = RgbImage::from_pixel(width, height, GREY);
+    imageops::replace(&mut whole, &small, 0, 0);
+    let input = NdTensor::from_fn([1, 3, height as usize, width as usize], |[_, channel, y, x]| {
+        f32::from(whole.get_pixel(x as u32, y as u32)[channel]) / 255.0
+    });
+    (input, scale)
+}
+
+/// Rows of a result with at least this probability; `None` where it is no table of detections.
+///
+/// The forms: `[1, 4 + classes, places]` (YOLO 8 to 11), `[1, places, 5 + classes]` (YOLO 5 and 7,
+/// with the probability that there is anything at all), and `[1, places, 6]` of at most
+/// [`MAX_DETECTIONS`] places (finished, YOLO 10).
+fn candidates(table: NdTensorView<f32, 3>, min_probability: f32) -> Option<Vec<Candidate>> {
+    let [batch, rows, columns] = table.shape();
+    if batch != 1 || rows == 0 || columns == 0 {
+        return None;
+    }
+    let mut found = Vec::new();
+    let mut add = |candidate: Candidate| {
+        let corners = [candidate.left, candidate.top, candidate.right, candidate.bottom, candidate.probability];
+        if corners.iter().all(|value| value.is_finite()) && candidate.probability >= min_probability {
+            found.push(candidate);
+        }
+    };
+    if columns == FINISHED_COLUMNS && rows <= MAX_DETECTIONS {
+        for row in 0..rows {
+            let at = |column: usize| table[[0, row, column]];
+            let (left, top, right, bottom) = (at(0), at(1), at(2), at(3));
+            add(Candidate { left, top, right, bottom, probability: at(4), class: at(5).max(0.0) as usize });
+        }
+        return Some(found);
+    }
+    let by_column = rows < columns;
+    let (places, values, first_class) = if by_column { (columns, rows, 4) } else { (rows, columns, 5) };
+    if values <= first_class {
+        return None;
+    }
+    for place in 0..places {
+        let at = |value: usize| if by_column { table[[0, value, place]] } else { table[[0, place, value]] };
+        let anything = if by_column { 1.0 } else { at(4) };
+        let best = (first_class..values).map(|class| (at(class), class - first_class)).max_by(|a, b| a.0.total_cmp(&b.0))?;
+        let (x, y, width, height) = (at(0), at(1), at(2), at(3));
+        add(Candidate {
+            left: x - width / 2.0,
+            top: y - height / 2.0,
+            right: x + width / 2.0,
+            bottom: y + height / 2.0,
+            probability: best.0 * anything,
+            class: best.1,
+        });
+    }
+    Some(found)
+}
+
+/// The most probable of those that are one thing, the most probable first.
+fn distinct(mut found: Vec<Candidate>) -> Vec<Candidate> {
+    found.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+    // Quadratic below: a model that finds something everywhere finds nothing.
+    found.truncate(10 * MAX_DETECTIONS);
+    let mut kept: Vec<Candidate> = Vec::new();
+    for candidate in found {
+        let is_known = kept.iter().any(|known| known.class == candidate.class && known.overlap(&candidate) > MAX_OVERLAP);
+        if !is_known && kept.len() < MAX_DETECTIONS {
+            kept.push(candidate);
+        }
+    }
+    kept
+}
+
+impl Candidate {
+    /// Common area as a part of the area of both, 0 to 1.
+    fn overlap(&self, other: &Self) -> f32 {
+        let area = |at: &Self| (at.right - at.left).max(0.0) * (at.bottom - at.top).max(0.0);
+        let width = self.right.min(other.right) - self.left.max(other.left);
+        let height = self.bottom.min(other.bottom) - self.top.max(other.top);
+        let common = width.max(0.0) * height.max(0.0);
+        common / (area(self) + area(other) - common).max(f32::MIN_POSITIVE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_form_of_a_table_is_read() {
+        // One face in the middle of 100 pixels, of 20 pixels a side.
+        let of_yolo8 =
+            NdTensor::from_fn([1, 5, 9], |[_, value, place]| if place == 3 { [50.0, 50.0, 20.0, 20.0, 0.9][value] } else { 0.0 });
+        let of_yolo5 =
+            NdTensor::from_fn([1, 400, 6], |[_, place, value]| if place == 3 { [50.0, 50.0, 20.0, 20.0, 0.9, 1.0][value] } else { 0.0 });
+        let of_yolo10 =
+            NdTensor::from_fn([1, 300, 6], |[_, place, value]| if place == 3 { [40.0, 40.0, 60.0, 60.0, 0.9, 0.0][value] } else { 0.0 });
+        for table in [of_yolo8.view(), of_yolo5.view(), of_yolo10.view()] {
+            let found = candidates(table, 0.5).unwrap();
+            let [at] = found.as_slice() else { panic!("{} detections", found.len()) };
+            assert_eq!((at.left, at.top, at.right, at.bottom, at.class), (40.0, 40.0, 60.0, 60.0, 0));
+            assert!((at.probability - 0.9).abs() < 1e-6);
+        }
+        assert!(candidates(NdTensor::<f32, 3>::zeros([1, 4, 9]).view(), 0.5).is_none());
+        assert!(candidates(NdTensor::<f32, 3>::zeros([2, 5, 9]).view(), 0.5).is_none());
+    }
+
+    #[test]
+    fn one_thing_is_found_once() {
+        let at =
+            |left: f32, probability: f32, class: usize| Candidate { left, top: 0.0, right: left + 10.0, bottom: 10.0, probability, class };
+        let kept = distinct(vec![at(0.0, 0.5, 0), at(1.0, 0.9, 0), at(30.0, 0.6, 0), at(1.0, 0.4, 1)]);
+        assert_eq!(kept.iter().map(|it| (it.left, it.class)).collect::<Vec<_>>(), [(1.0, 0), (30.0, 0), (1.0, 1)]);
+    }
+}

@@ -1,0 +1,89 @@
+//! An ONNX model with one picture as its input.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rten::{Dimension, Model, RunOptions, ThreadPool, Value};
+use rten_tensor::NdTensor;
+use rten_tensor::prelude::*;
+
+use super::VisionError;
+use super::metadata::class_names;
+
+/// Maximum bytes of a model's file. The largest model for cut-outs in use has 940 MB.
+pub const MAX_MODEL_BYTES: u64 = 1 << 30;
+/// Sides in pixels that an input may have.
+const SIDES: std::ops::RangeInclusive<usize> = 32..=4096;
+
+/// A model that is ready to run.
+pub(crate) struct Network {
+    model: Model,
+    path: PathBuf,
+    /// Width and height in pixels of its input; `None` where it takes any.
+    size: Option<(u32, u32)>,
+    class_names: Vec<String>,
+    threads: Arc<ThreadPool>,
+}
+
+impl Network {
+    /// Reads a model and checks that its input is a picture. Reads the whole file into memory.
+    pub(crate) fn open(path: &Path, purpose: &'static str, threads: usize) -> Result<Self, VisionError> {
+        let bytes = read(path)?;
+        let class_names = class_names(&bytes);
+        let not_a_model = |reason: String| VisionError::NotAModel { path: path.to_owned(), reason };
+        let model = Model::load(bytes).map_err(|error| not_a_model(error.to_string()))?;
+        let other = |reason: String| VisionError::OtherPurpose { path: path.to_owned(), purpose, reason };
+        let shape = model.input_shape(0).ok_or_else(|| other("its input has no shape".into()))?;
+        let [_, channels, height, width] = shape.as_slice() else {
+            return Err(other(format!("its input has {} dimensions, and a picture has 4", shape.len())));
+        };
+        if let Dimension::Fixed(channels) = channels
+            && *channels != 3
+        {
+            return Err(other(format!("its input has {channels} channels, and a picture has 3")));
+        }
+        let size = match (width, height) {
+            (Dimension::Fixed(width), Dimension::Fixed(height)) => {
+                if !SIDES.contains(width) || !SIDES.contains(height) {
+                    return Err(other(format!("its input has {width} x {height} pixels")));
+                }
+                Some((*width as u32, *height as u32))
+            }
+            _ => None,
+        };
+        let threads = Arc::new(ThreadPool::with_num_threads(threads.max(1)));
+        Ok(Self { model, path: path.to_owned(), size, class_names, threads })
+    }
+
+    /// Width and height in pixels of its input; `None` where it takes any.
+    pub(crate) const fn size(&self) -> Option<(u32, u32)> {
+        self.size
+    }
+
+    /// Names of the classes that it tells apart, by number; empty where the file has none.
+    pub(crate) fn class_names(&self) -> &[String] {
+        &self.class_names
+    }
+
+    pub(crate) fn other_purpose(&self, purpose: &'static str, reason: String) -> VisionError {
+        VisionError::OtherPurpose { path: self.path.clone(), purpose, reason }
+    }
+
+    /// The first output of a picture of the shape `[1, 3, height, width]`.
+    pub(crate) fn run(&self, input: &NdTensor<f32, 4>) -> Result<Value, VisionError> {
+        let options = RunOptions::default().with_thread_pool(Some(Arc::clone(&self.threads)));
+        self.model.run_one(input.view().into(), Some(options)).map_err(|error| VisionError::Run { reason: error.to_string() })
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, VisionError> {
+    let failed = |source| VisionError::Read { path: path.to_owned(), source };
+    let mut bytes = Vec::new();
+    File::open(path).and_then(|file| file.take(MAX_MODEL_BYTES + 1).read_to_end(&mut bytes)).map_err(failed)?;
+    if bytes.len() as u64 > MAX_MODEL_BYTES {
+        return Err(VisionError::TooLarge { path: path.to_owned() });
+    }
+    Ok(bytes)
+}

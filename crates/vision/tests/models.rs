@@ -1,0 +1,69 @@
+//! Tiny models through the whole way: file, picture, result.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::path::PathBuf;
+
+use atelier_core::canvas::PixelRect;
+use atelier_core::recipe::Rgb8;
+use atelier_vision::{CutoutFamily, Detector, Segmenter, VisionError};
+use testkit::onnx;
+
+/// A black picture with a red part.
+fn picture(width: u32, height: u32, red: PixelRect) -> Rgb8 {
+    let pixels = (0..height as i32).flat_map(|y| (0..width as i32).map(move |x| (x, y)));
+    let is_red =
+        |x: i32, y: i32| (red.left..red.left + red.width as i32).contains(&x) && (red.top..red.top + red.height as i32).contains(&y);
+    Rgb8::new(width, height, pixels.flat_map(|(x, y)| [if is_red(x, y) { 255 } else { 0 }, 0, 0]).collect()).unwrap()
+}
+
+fn written(bytes: &[u8]) -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("model.onnx");
+    std::fs::write(&path, bytes).unwrap();
+    (dir, path)
+}
+
+#[test]
+fn what_is_in_front_is_opaque_in_the_size_of_the_picture() {
+    let (_dir, path) = written(&onnx::red_segmenter(64));
+    let segmenter = Segmenter::open(&path, Some(CutoutFamily::IsNet), 1).unwrap();
+    let mask = segmenter.cut_out(&picture(200, 100, PixelRect { left: 40, top: 20, width: 80, height: 60 })).unwrap();
+    assert_eq!((mask.width(), mask.height()), (200, 100));
+    assert_eq!((mask.row(50)[80], mask.row(50)[10], mask.row(5)[80], mask.row(50)[190]), (255, 0, 0, 0));
+    let opaque = mask.pixels().iter().filter(|opacity| **opacity > 127).count();
+    assert!(opaque.abs_diff(80 * 60) < 500, "{opaque}");
+}
+
+#[test]
+fn detections_have_their_place_in_a_picture_of_any_shape() {
+    // One face in the upper left quarter of the input, twice; a hand; a face that is improbable.
+    let found = [
+        vec![16.0, 16.0, 16.0, 16.0, 0.9, 0.0],
+        vec![17.0, 16.0, 16.0, 16.0, 0.8, 0.0],
+        vec![48.0, 16.0, 8.0, 8.0, 0.1, 0.7],
+        vec![32.0, 32.0, 8.0, 8.0, 0.2, 0.1],
+    ];
+    let (_dir, path) = written(&onnx::detector(64, &["face", "hand"], &found));
+    let detector = Detector::open(&path, 1).unwrap();
+    // Half as high as the input would have it: one pixel of the input is two of the picture.
+    let detections = detector.detect(&picture(128, 64, PixelRect { left: 0, top: 0, width: 1, height: 1 }), 0.5).unwrap();
+    let told: Vec<_> = detections.iter().map(|it| (it.class.as_str(), it.rect)).collect();
+    let face = PixelRect { left: 16, top: 16, width: 32, height: 32 };
+    assert_eq!(told, [("face", face), ("hand", PixelRect { left: 88, top: 24, width: 16, height: 16 })]);
+}
+
+#[test]
+fn files_that_are_no_such_model_are_refused_in_a_sentence() {
+    let (_dir, path) = written(b"not a model");
+    assert!(matches!(Segmenter::open(&path, None, 1), Err(VisionError::NotAModel { .. })));
+    let (_dir, path) = written(&onnx::detector(64, &["face"], &[]));
+    let segmenter = Segmenter::open(&path, None, 1).unwrap();
+    let small = picture(8, 8, PixelRect { left: 0, top: 0, width: 4, height: 4 });
+    let error = segmenter.cut_out(&small).unwrap_err();
+    assert!(error.to_string().contains("does not cut out: its result has the shape [1, 5, 6]"), "{error}");
+    let (_dir, path) = written(&onnx::red_segmenter(64));
+    let error = Detector::open(&path, 1).unwrap().detect(&small, 0.5).unwrap_err();
+    assert!(error.to_string().contains("does not detect"), "{error}");
+    assert!(matches!(Detector::open(&path.with_extension("none"), 1), Err(VisionError::Read { .. })));
+}

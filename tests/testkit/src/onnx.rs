@@ -1,0 +1,94 @@
+//! Tiny ONNX models that cut out and detect, written message by message.
+
+/// A model that cuts out what is red: in front where red is over a half, in the colours of ISNet.
+#[must_use]
+pub fn red_segmenter(side: u64) -> Vec<u8> {
+    let weights = tensor("weights", &[1, 3, 1, 1], &[40.0, 0.0, 0.0]);
+    let nodes = [node("Conv", &["input", "weights"], "logits"), node("Sigmoid", &["logits"], "output")];
+    model(&nodes, &[weights], &[1, 3, side, side], &[1, 1, side, side], None)
+}
+
+/// A detector in the form of YOLO 8 that finds this in every picture: middle, size (pixels of its
+/// input), and probability of each of its classes.
+///
+/// # Panics
+/// Where a detection has another number of values than classes and four.
+#[must_use]
+pub fn detector(side: u64, classes: &[&str], detections: &[Vec<f32>]) -> Vec<u8> {
+    let rows = classes.len() + 4;
+    assert!(detections.iter().all(|values| values.len() == rows), "one probability a class");
+    // More places than values, as in any real one.
+    let places = detections.len().max(rows) + 1;
+    let mut table = vec![0.0; rows * places];
+    for (place, values) in detections.iter().enumerate() {
+        for (row, value) in values.iter().enumerate() {
+            table[row * places + place] = *value;
+        }
+    }
+    let shape = [1, rows as u64, places as u64];
+    let names = classes.iter().enumerate().map(|(number, name)| format!("{number}: '{name}'")).collect::<Vec<_>>().join(", ");
+    let found = tensor("found", &shape, &table);
+    model(&[node("Identity", &["found"], "output")], &[found], &[1, 3, side, side], &shape, Some(&format!("{{{names}}}")))
+}
+
+/// A model whose result needs more memory than any machine has.
+#[must_use]
+pub fn memory_bomb() -> Vec<u8> {
+    let mut shape = Vec::new();
+    for length in [1_u64, 1, 1 << 20, 1 << 20] {
+        shape.extend(length.to_le_bytes());
+    }
+    let shape = [number(1, 4), number(2, INT64), bytes(8, b"shape"), bytes(9, &shape)].concat();
+    let nodes = [node("ConstantOfShape", &["shape"], "output")];
+    model(&nodes, &[shape], &[1, 3, 64, 64], &[1, 1, 64, 64], None)
+}
+
+const FLOAT: u64 = 1;
+const INT64: u64 = 7;
+
+fn model(nodes: &[Vec<u8>], tensors: &[Vec<u8>], input: &[u64], output: &[u64], names: Option<&str>) -> Vec<u8> {
+    let mut graph: Vec<u8> = nodes.iter().flat_map(|node| bytes(1, node)).collect();
+    graph.extend(bytes(2, b"graph"));
+    graph.extend(tensors.iter().flat_map(|tensor| bytes(5, tensor)));
+    graph.extend(bytes(11, &value("input", input)));
+    graph.extend(bytes(12, &value("output", output)));
+    let opset = number(2, 13);
+    let mut model = [number(1, 7), bytes(7, &graph), bytes(8, &opset)].concat();
+    model.extend(names.iter().flat_map(|names| bytes(14, &[bytes(1, b"names"), bytes(2, names.as_bytes())].concat())));
+    model
+}
+
+fn node(operation: &str, inputs: &[&str], output: &str) -> Vec<u8> {
+    let inputs = inputs.iter().flat_map(|input| bytes(1, input.as_bytes()));
+    inputs.chain(bytes(2, output.as_bytes())).chain(bytes(3, output.as_bytes())).chain(bytes(4, operation.as_bytes())).collect()
+}
+
+fn tensor(name: &str, shape: &[u64], values: &[f32]) -> Vec<u8> {
+    let raw: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let shape = shape.iter().flat_map(|length| number(1, *length));
+    shape.chain(number(2, FLOAT)).chain(bytes(8, name.as_bytes())).chain(bytes(9, &raw)).collect()
+}
+
+fn value(name: &str, shape: &[u64]) -> Vec<u8> {
+    let shape: Vec<u8> = shape.iter().flat_map(|length| bytes(1, &number(1, *length))).collect();
+    let tensor = [number(1, FLOAT), bytes(2, &shape)].concat();
+    [bytes(1, name.as_bytes()), bytes(2, &bytes(1, &tensor))].concat()
+}
+
+fn number(field: u64, value: u64) -> Vec<u8> {
+    [varint(field << 3), varint(value)].concat()
+}
+
+fn bytes(field: u64, value: &[u8]) -> Vec<u8> {
+    [varint(field << 3 | 2), varint(value.len() as u64), value.to_vec()].concat()
+}
+
+fn varint(mut value: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while value >= 0x80 {
+        bytes.push((value & 0x7f) as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+    bytes
+}
