@@ -90,13 +90,29 @@ fn brackets_and_weights_are_those_of_a1111() {
 }
 
 #[test]
-fn a_language_model_reads_brackets_as_text_with_a_note_on_weights() {
+fn a_language_model_weighs_by_numbers_alone_and_reads_other_brackets_as_text() {
     let studio = Studio::new(language_model());
-    let told = |prompt: &str| studio.notes(prompt).iter().any(|note| note.contains("reads brackets and weights as text"));
-    assert_eq!([told("a dog"), told("a dog (large)"), told("a (dog:1.5)"), told("at 10:30) or (so")], [false, false, true, true]);
     assert_eq!(studio.picture(r"a \(dog\)"), studio.picture("a (dog)"));
     assert_ne!(studio.picture("a (dog)"), studio.picture("a dog"));
-    assert_ne!(studio.picture("a (dog:1.5)"), studio.picture("a dog"));
+    assert_eq!(studio.picture("a (dog:1.0)"), studio.picture("a dog"), "the same bytes");
+    let weighed = ["a (dog:0.5)", "a (dog:1.5)", "a dog", "(a dog:1.5)"].map(|prompt| studio.picture(prompt));
+    assert!((0..4).all(|one| (0..one).all(|other| weighed[one] != weighed[other])));
+    assert_eq!(studio.picture("a ((dog:1.5):2)"), studio.picture("a (dog:3)"), "one within another");
+    for text in LETTERS {
+        assert_ne!(studio.picture(text), studio.picture("a dog"), "{text}");
+    }
+}
+
+#[test]
+fn words_that_mean_something_to_other_models_are_told() {
+    let studio = Studio::new(language_model());
+    let told = |prompt: &str, words: &str| studio.notes(prompt).iter().any(|note| note.contains(words));
+    assert_eq!(
+        [told("a BREAK b", "BREAK"), told("a BREAKER b", "BREAK"), told("a AND b", "AND"), told("a and b", "AND")],
+        [true, false, true, false]
+    );
+    assert!(told("[a:b:0.5]", "square brackets") && told("[a|b]", "square brackets") && !told("[a] b|c", "square brackets"));
+    assert!(told(&"(a:2) ".repeat(33), "first 32 weights") && !told(&"(a:2) ".repeat(32), "first 32 weights"));
 }
 
 #[test]

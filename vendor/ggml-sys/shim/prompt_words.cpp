@@ -112,6 +112,9 @@ private:
 Words joined(const Words& words) {
     Words all;
     for (const auto& word : words) {
+        if (word.first.empty()) {
+            continue;
+        }
         if (!all.empty() && all.back().second == word.second) {
             all.back().first += word.first;
         } else {
@@ -175,6 +178,48 @@ std::vector<std::pair<std::string, float>> atelier_plain_words(const std::string
         plain += text[at];
     }
     return {{plain, 1.0f}};
+}
+
+std::vector<std::pair<std::string, float>> atelier_emphasised_words(const std::string& text) {
+    const size_t first = text.find_first_not_of(" \t\r\n"), last = text.find_last_not_of(" \t\r\n");
+    if (first != std::string::npos && text[first] == '{' && text[last] == '}') {
+        return atelier_plain_words(text);
+    }
+    Words words;
+    // Indices of the brackets that a weight may close.
+    std::vector<size_t> open;
+    for (size_t at = 0; at < text.size();) {
+        const char c = text[at];
+        if (c == '\\' && at + 1 < text.size() && is_bracket(text[at + 1])) {
+            words.push_back({text.substr(at + 1, 1), 1.0f});
+            at += 2;
+            continue;
+        }
+        const auto weight = c == ':' && !open.empty() ? weight_at(text, at) : std::nullopt;
+        if (weight) {
+            words[open.back()].first.clear();
+            for (size_t i = open.back(); i < words.size(); i++) {
+                words[i].second *= weight->value;
+            }
+            open.pop_back();
+            at = weight->end;
+            continue;
+        }
+        if (c == '(' && open.size() < MAX_OPEN) {
+            open.push_back(words.size());
+        } else if (c == ')' && !open.empty()) {
+            open.pop_back();
+        }
+        size_t end = at + 1;
+        while (end < text.size() && !is_bracket(text[end]) && text[end] != '\\' && text[end] != ':') {
+            end++;
+        }
+        // A bracket is a piece of its own: its weight may take it away.
+        end = c == '(' ? at + 1 : end;
+        words.push_back({text.substr(at, end - at), 1.0f});
+        at = end;
+    }
+    return joined(words);
 }
 
 std::string atelier_single_spaces(const std::string& text, bool blanks_only) {

@@ -13,6 +13,9 @@ std::vector<std::pair<std::string, float>> atelier_weighted_words(const std::str
 // The same for an encoder that reads brackets as letters: only the backslashes before them go.
 std::vector<std::pair<std::string, float>> atelier_plain_words(const std::string& text);
 
+// Words with their weights for a language model, to which brackets are letters: `(words:1.2)` alone weighs, and nothing in a text in JSON.
+std::vector<std::pair<std::string, float>> atelier_emphasised_words(const std::string& text);
+
 // Each run of white space (or, of blanks alone) is one blank.
 std::string atelier_single_spaces(const std::string& text, bool blanks_only);
 

@@ -15,8 +15,8 @@ const LINKS: [&str; 31] = [
 ];
 
 impl Recipe {
-    /// True where the text encoder reads brackets with numbers as weights; language models read
-    /// them as text.
+    /// True where all brackets weigh words, as in A1111. To language models brackets are text but
+    /// for weights in numbers, by which a word grows less than by being said twice.
     #[must_use]
     pub fn reads_weights(&self) -> bool {
         let reads = [FileRole::ClipL, FileRole::ClipG, FileRole::T5xxl].iter().any(|role| self.files.get(*role).is_some());

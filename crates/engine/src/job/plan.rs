@@ -24,6 +24,7 @@ use atelier_core::picture_note::PictureNote;
 use atelier_core::placement::{Change, Module, PlacementError};
 use atelier_core::recipe::{FineColours, Hires, ImageSource, LoraMode, Recipe, Rgb8, Scheduler, seed_after};
 use atelier_core::sentences;
+use atelier_core::words::{Group, GroupKind, Prompt, SpanKind};
 use atelier_library::{Adapters, Checked, Family};
 use atelier_media::{fit_image, image_size, read_fine_image, read_image, read_mask};
 
@@ -119,7 +120,7 @@ pub(super) fn prepare(
     notes.extend(drop_foreign_schedule(&mut recipe, family));
     let sees_pictures = sees_start_picture || (looks_at_references && !recipe.reference_images.is_empty());
     notes.extend(drop_unusable(&mut recipe, family, sees_pictures));
-    notes.extend(weights_note(&recipe).map(PictureNote::changed));
+    notes.extend(words_notes(&recipe, family).into_iter().map(PictureNote::changed));
     recipe.check_person_word().map_err(Failure::from)?;
     let read = |source: &ImageSource| read_image(source).map_err(|error| JobError::new(error.to_string(), "Choose another picture."));
     // Whichever way reads the start picture.
@@ -344,17 +345,29 @@ fn drop_latent_upscaler(recipe: &mut Recipe, has_pictures: bool) -> Option<Strin
     Some(format!("Upscaled by Lanczos in place of {}: {reason}.", upscaler.label()))
 }
 
-/// What is said where weights are letters to a language model.
-fn weights_note(recipe: &Recipe) -> Option<&'static str> {
-    if recipe.reads_weights() {
-        return None;
-    }
-    let has_weight = |prompt: &str| {
-        let mut numbers = prompt.split(':').skip(1).filter_map(|rest| Some(rest.split_once(')')?.0.trim()));
-        prompt.contains('(') && numbers.any(|number| number.parse::<f32>().is_ok())
-    };
-    let has_weights = has_weight(&recipe.prompt) || has_weight(&recipe.negative_prompt);
-    has_weights.then_some("This model's text encoder reads brackets and weights as text.")
+/// What is said of words that have a meaning to other models alone.
+fn words_notes(recipe: &Recipe, family: Family) -> Vec<&'static str> {
+    /// As many phrases as the shim weighs (`emphasis.h`).
+    const MAX_PHRASES: usize = 32;
+    let prompts = [&recipe.prompt, &recipe.negative_prompt].map(|prompt| Prompt::parse(prompt));
+    let is_weight = |group: &&Group| matches!(group.kind, GroupKind::Weight(_));
+    let weights = prompts.iter().map(|prompt| prompt.groups.iter().filter(is_weight).count()).max().unwrap_or_default();
+    let has = |kind| prompts.iter().any(|prompt| prompt.spans.iter().any(|span| span.kind == kind));
+    let reads_chunks = matches!(family, Family::Sd1 | Family::Sd2 | Family::Sdxl);
+    let all = [
+        (weights > 0 && family == Family::Ideogram4, "This model's text encoder reads brackets and weights as text."),
+        (
+            weights > MAX_PHRASES && !recipe.reads_weights(),
+            "The first 32 weights of the prompt count; the words after them are read without.",
+        ),
+        (has(SpanKind::Break) && !reads_chunks, "BREAK means nothing to this model: it reads it as a word."),
+        (has(SpanKind::And), "AND does not join prompts here: it is read as a word."),
+        (
+            prompts.iter().any(Prompt::changes_over_steps),
+            "Words in square brackets with | or a number of steps do not change over the steps: they are read as they stand.",
+        ),
+    ];
+    all.into_iter().filter_map(|(holds, note)| holds.then_some(note)).collect()
 }
 
 /// Leaves out earlier steps that the picture cannot have, with a note.
