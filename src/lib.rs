@@ -2,10 +2,11 @@
 //!
 //! A view of [`gui`] pushes a command, its feature submits a job to [`atelier_engine::Handle`], and
 //! folds the [`atelier_engine::Event`]s that come back into the state that the view draws. The
-//! command line ([`cli`]) is another caller of the same handle; [`atelier_studio`] is what both
-//! share.
+//! command line ([`cli`]) is another caller of the same handle, and [`http`] serves other programs,
+//! knowing neither; [`atelier_studio`] is what all three share.
 
 pub mod cli;
+pub mod http;
 pub mod logging;
 
 #[cfg(feature = "gui")]

@@ -1,5 +1,5 @@
-//! The command line: `atelier generate`, `grid`, `upscale`, `cutout`, `detect`, `plan`, `inspect`, `queue`, `models`,
-//! `gallery`, `devices`, `doctor` and `serve-device`.
+//! The command line: `atelier generate`, `grid`, `upscale`, `cutout`, `detect`, `plan`, `inspect`,
+//! `queue`, `models`, `gallery`, `devices`, `doctor`, `serve` and `serve-device`.
 //!
 //! Flags are parsed first (`flags`) and resolved second (`resolve`); then one job runs to its end
 //! (`job`). Invariants: standard output carries paths or, with `--json`, one event a line (`json`),
@@ -13,6 +13,7 @@ mod exit;
 mod flags;
 mod gallery;
 mod grid;
+mod http;
 mod inspect;
 mod interrupt;
 mod job;
@@ -40,8 +41,8 @@ use clap::{CommandFactory, Parser};
 
 use exit::Exit;
 pub use flags::{
-    Command, CutoutFlags, DetectFlags, DevicesFlags, DoctorFlags, GalleryFlags, GenerateFlags, GridFlags, InspectFlags, ModelsFlags,
-    PlanFlags, QueueFlags, ServeFlags, UpscaleFlags,
+    Command, CutoutFlags, DetectFlags, DevicesFlags, DoctorFlags, GalleryFlags, GenerateFlags, GridFlags, HttpFlags, InspectFlags,
+    ModelsFlags, PlanFlags, QueueFlags, ServeFlags, UpscaleFlags,
 };
 use flags::{CommonFlags, ServerFlags};
 use interrupt::{Interrupt, Press};
@@ -327,6 +328,14 @@ where
             }
             let env = doctor::DoctorEnv { out, err: err.as_mut(), paths: paths(), builtin: builtin(), interrupt };
             return doctor::run(&flags, &start(), env);
+        }
+        Command::Serve(flags) => {
+            let paths = match paths() {
+                Ok(paths) => paths,
+                Err(error) => return failed(&error.into(), err.as_mut()),
+            };
+            let env = http::HttpEnv { out, err: err.as_mut(), paths, builtin: builtin(), interrupt, listen };
+            return http::serve(*flags, start, env);
         }
         Command::ServeDevice(flags) => {
             return serve::serve(flags, out, err.as_mut()).unwrap_or_else(|error| failed(&error, err.as_mut()));

@@ -8,6 +8,7 @@
 
 mod cargo;
 mod chores;
+mod clients;
 mod debian;
 mod display;
 mod failure;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Chore::Setup => chores::setup(&options),
         Chore::Run => chores::run(&options),
         Chore::Test if options.packages => package::test(&options),
+        Chore::Test if options.clients => clients::test(&options),
         Chore::Test if options.vulkan => vulkan::test(&options),
         Chore::Test => chores::test(&options),
         Chore::Lint => chores::lint(&options),

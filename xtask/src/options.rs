@@ -11,6 +11,7 @@ Atelier's chores:
   cargo xtask run [-- ARGS]     build Atelier and start it; ARGS go to Atelier
   cargo xtask test [-- ARGS]    check the format, lint, and run every test, what failed once more; ARGS go to the tests
   cargo xtask test --vulkan     build with Vulkan in a folder of its own and compare a Vulkan device's picture with the processor's
+  cargo xtask test --clients    let programs that others wrote (webuiapi, openai) ask a real server; needs Python and the network
   cargo xtask test --packages   make the packages for Linux, or those that are named, and try them in a new Debian, as root
   cargo xtask sanitize [-- ARGS] run the tests that go through the engine with the sanitizers for addresses, leaks and undefined behaviour
   cargo xtask setup             only install what the others need
@@ -64,6 +65,8 @@ pub(crate) struct Options {
     pub(crate) release: bool,
     /// `test`: only the tests that require a build with Vulkan.
     pub(crate) vulkan: bool,
+    /// `test`: only clients of the server that others wrote.
+    pub(crate) clients: bool,
     pub(crate) features: Option<String>,
     /// `test`: packages instead of the sources.
     pub(crate) packages: bool,
@@ -109,6 +112,7 @@ impl Options {
             check: true,
             release: false,
             vulkan: false,
+            clients: false,
             packages: false,
             features: None,
             formats: Vec::new(),
@@ -122,6 +126,7 @@ impl Options {
                 "--no-check" => options.check = false,
                 "--release" if chore == Chore::Run => options.release = true,
                 "--vulkan" if chore == Chore::Test => options.vulkan = true,
+                "--clients" if chore == Chore::Test => options.clients = true,
                 "--features" if matches!(chore, Chore::Run | Chore::Bench | Chore::Sheet) => {
                     let list = words.next().ok_or("`--features` is followed by a list, such as `--features vulkan`.")?;
                     options.features = Some(list);
@@ -182,6 +187,7 @@ mod tests {
         assert_eq!(parse("package deb --program x tar").unwrap().formats, [Format::Deb, Format::Tar]);
         assert_eq!(parse("test --packages deb -- --suite trixie").unwrap().formats, [Format::Deb]);
         assert!(parse("test deb").is_err());
+        assert!(parse("test --clients").unwrap().clients && parse("run --clients").is_err());
         assert!(parse("test --vulkan").unwrap().vulkan && !parse("test").unwrap().vulkan);
     }
 }

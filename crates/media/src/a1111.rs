@@ -406,8 +406,10 @@ fn size(text: &str) -> Option<(u32, u32)> {
     Some((side(width)?, side(height)?))
 }
 
-/// Older texts name the scheduler after the sampler: `DPM++ 2M Karras`.
-fn sampler_and_scheduler(name: &str) -> (Option<Sampler>, Option<Scheduler>) {
+/// A sampler, and the scheduler that older texts name after it: `DPM++ 2M Karras`. Both `None` where
+/// the engine has no sampler of this name.
+#[must_use]
+pub fn sampler_and_scheduler(name: &str) -> (Option<Sampler>, Option<Scheduler>) {
     if let Ok(sampler) = name.trim().parse() {
         return (Some(sampler), None);
     }

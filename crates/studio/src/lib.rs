@@ -16,6 +16,7 @@ pub mod log_text;
 pub mod logs;
 mod made_from;
 pub mod model_copy;
+pub mod model_names;
 pub mod next_recipe;
 pub mod opened_picture;
 pub mod picture_index;

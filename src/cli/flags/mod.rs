@@ -14,6 +14,7 @@ mod gallery;
 mod grid;
 mod guidance;
 mod hires;
+mod http;
 mod library;
 mod person;
 mod queue;
@@ -26,6 +27,7 @@ pub(super) use gallery::{Format, GalleryCommand, Verdict};
 pub use grid::GridFlags;
 pub(super) use guidance::{FamilyFlags, GuidanceFlags};
 pub(super) use hires::HiresFlags;
+pub use http::HttpFlags;
 pub use library::ModelsFlags;
 pub(super) use library::{LibraryFlags, ModelsCommand, is_model_name};
 pub(super) use person::PersonFlags;
@@ -124,6 +126,13 @@ pub enum Command {
     Devices(DevicesFlags),
     /// Check drivers, folders, settings and model files. Exits with status 1 if a check fails.
     Doctor(DoctorFlags),
+    /// Generate pictures for other programs over HTTP: SillyTavern, Open WebUI, Blender, scripts.
+    ///
+    /// Programs on this computer need no token unless --require-token is given. Other computers are
+    /// listened to with --allow-network alone, and always need a token; the connection has no
+    /// encryption, so others in the same network may read what is sent. Pictures are kept in the
+    /// folder Shared of your pictures.
+    Serve(Box<HttpFlags>),
     /// Lend this machine's devices to Atelier on another machine.
     ///
     /// The connection has no encryption and no login: whoever reaches the port can use the devices
@@ -154,6 +163,7 @@ impl Command {
             | Self::Models(_)
             | Self::Devices(_)
             | Self::Doctor(_)
+            | Self::Serve(_)
             | Self::ServeDevice(_) => false,
         }
     }

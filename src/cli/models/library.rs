@@ -2,73 +2,18 @@
 
 use std::fs;
 use std::path::{Path, PathBuf, absolute};
-use std::sync::Arc;
 
 use crate::cli::flags::LibraryFlags;
 use crate::cli::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::recipe::{embedding_word, names_embedding};
-use atelier_library::disk::{ScanResult, Scanner, ScannerOptions};
-use atelier_library::{
-    Builtin, BuiltinError, Catalogue, LibraryConfig, LibraryConfigError, Manifest, Models, Problem, Role, Runnable, builtin_card,
-    downloaded, lora_named, model_cards,
-};
+use atelier_library::{Builtin, BuiltinError, LibraryConfig, LibraryConfigError, Manifest, Problem, Runnable, lora_named};
+use atelier_studio::model_names::{Library, lora_files};
 use atelier_studio::opened_picture::{KnownModels, OpenedPicture, read_opened_picture};
 
 /// The library as the flags and the settings have it.
-pub(in crate::cli) struct Library {
-    options: ScannerOptions,
-    catalogue: Catalogue,
-    /// Faults of catalogues, in sentences.
-    pub(in crate::cli) problems: Vec<String>,
-    pub(in crate::cli) places: LibraryConfig,
-}
-
-impl Library {
-    pub(in crate::cli) fn find(flags: &LibraryFlags, paths: &Paths) -> Result<Self, LibraryConfigError> {
-        let places = LibraryConfig::read(&paths.library_file())?;
-        let mut options = places.scanner(paths, false);
-        if let Some(root) = &flags.models_root {
-            // Paths are remembered, and must hold from anywhere.
-            options.models_root = absolute(root).unwrap_or_else(|_| root.clone());
-        }
-        let (catalogue, problems) = Catalogue::open(&paths.catalogues(), &flags.catalogue);
-        Ok(Self { options, catalogue, problems: problems.iter().map(ToString::to_string).collect(), places })
-    }
-
-    pub(in crate::cli) fn models_root(&self) -> &Path {
-        &self.options.models_root
-    }
-
-    pub(in crate::cli) const fn catalogue(&self) -> &Catalogue {
-        &self.catalogue
-    }
-
-    /// The downloaded models; other folders are not scanned.
-    pub(in crate::cli) fn downloaded(&self) -> Models {
-        Models::new(self.models_root(), self.catalogue.clone(), &ScanResult::default())
-    }
-
-    /// All models on the disk, with headers read. Stops early once `go_on` is false.
-    pub(in crate::cli) fn all(&self, go_on: &dyn Fn() -> bool) -> (Models, Arc<ScanResult>) {
-        let scan = Scanner::start(self.options.clone(), || ()).complete(go_on);
-        (Models::new(self.models_root(), self.catalogue.clone(), &scan), scan)
-    }
-
-    /// One folder alone, with headers read.
-    pub(in crate::cli) fn only(&self, folder: &Path, go_on: &dyn Fn() -> bool) -> ScanResult {
-        let options = ScannerOptions { models_root: PathBuf::new(), added: vec![folder.to_owned()], ..self.options.clone() };
-        ScanResult::clone(&Scanner::start(options, || ()).complete(go_on))
-    }
-
-    /// The model of this name. Other folders are scanned only where it was not downloaded.
-    pub(in crate::cli) fn runnable(&self, name: &str) -> Result<Runnable, Problem> {
-        let downloaded = self.downloaded();
-        if downloaded.installed_as(name).is_some() {
-            return downloaded.runnable(name);
-        }
-        self.all(&|| true).0.runnable(name)
-    }
+pub(in crate::cli) fn open_library(flags: &LibraryFlags, paths: &Paths) -> Result<Library, LibraryConfigError> {
+    Library::open(paths, flags.models_root.as_deref(), &flags.catalogue)
 }
 
 /// The model of this name, for `--model`.
@@ -77,14 +22,12 @@ pub(in crate::cli) fn find(
     flags: &LibraryFlags,
     paths: impl FnOnce() -> Result<Paths, NoHome>,
 ) -> Result<Runnable, UsageError> {
-    Ok(Library::find(flags, &paths()?)?.runnable(name)?)
+    Ok(open_library(flags, &paths()?)?.runnable(name)?)
 }
 
 /// The catalogue's entry of this name, where no model of this name is on this disk.
 pub(in crate::cli) fn missing_model(name: &str, flags: &LibraryFlags, paths: &Paths) -> Option<Manifest> {
-    let library = Library::find(flags, paths).ok()?;
-    let entry = library.catalogue().find(name)?;
-    library.runnable(name).is_err().then_some(entry)
+    open_library(flags, paths).ok()?.missing(name)
 }
 
 /// The LoRAs that a prompt names, in this folder; without one, in the library. A path of a file is
@@ -95,17 +38,16 @@ pub(in crate::cli) fn find_loras(
     flags: &LibraryFlags,
     paths: impl FnOnce() -> Result<Paths, NoHome>,
 ) -> Result<Vec<PathBuf>, UsageError> {
+    let library = open_library(flags, &paths()?)?;
     let files = if let Some(folder) = folder {
         let folder = absolute(folder).unwrap_or_else(|_| folder.to_owned());
-        Library::find(flags, &paths()?)?.only(&folder, &|| true).files
+        library.only(&folder, &|| true).files.iter().map(|file| file.path.clone()).collect()
     } else {
-        let library = Library::find(flags, &paths()?)?;
-        let (_, scan) = library.all(&|| true);
-        scan.files.iter().filter(|file| file.role() == Some(Role::Lora)).cloned().collect()
+        lora_files(&library.all(&|| true).1)
     };
     let find = |name: &String| {
         let is_file = Path::new(name).is_file().then(|| PathBuf::from(name));
-        let known = || lora_named(name, files.iter().map(|file| file.path.as_path())).map(Path::to_owned);
+        let known = || lora_named(name, files.iter().map(PathBuf::as_path)).map(Path::to_owned);
         is_file.or_else(known).ok_or_else(|| {
             let hint = "Set its folder with --lora-model-dir, or its file with --lora FILE:STRENGTH.";
             Problem::new(format!("There is no LoRA named {name}."), hint).into()
@@ -134,10 +76,9 @@ pub(in crate::cli) fn open_picture(
     builtin: &dyn Fn() -> Result<Builtin, BuiltinError>,
 ) -> Result<OpenedPicture, UsageError> {
     let paths = paths()?;
-    let (models, scan) = Library::find(flags, &paths)?.all(&|| true);
-    let downloads = downloaded(&paths.downloads()).into_iter().map(|it| (it.path, it.sha256)).collect();
-    let mut cards = model_cards(&models, &scan, None, &downloads);
-    cards.extend(builtin().ok().map(|builtin| builtin_card(&builtin)));
+    let library = open_library(flags, &paths)?;
+    let (models, scan) = library.all(&|| true);
+    let cards = library.cards(&models, &scan, builtin().ok().as_ref());
     let files: Vec<PathBuf> = cards.iter().flat_map(|card| &card.files).filter_map(|file| file.path.clone()).collect();
     let known = KnownModels { files: &files, cards: &cards };
     read_opened_picture(path, &known).ok_or_else(|| UsageError::NoSettings(path.to_owned()))
@@ -149,7 +90,7 @@ pub(in crate::cli) fn find_upscaler(
     flags: &LibraryFlags,
     paths: impl FnOnce() -> Result<Paths, NoHome>,
 ) -> Result<PathBuf, UsageError> {
-    let library = Library::find(flags, &paths()?)?;
+    let library = open_library(flags, &paths()?)?;
     Ok(library.downloaded().upscaler(name)?)
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use library::Library;
+use library::open_library;
 pub(super) use library::{allows_pickles, find, find_embeddings, find_loras, find_upscaler, missing_model, open_picture};
 use report::LibraryReport;
 pub(super) use report::licence_text;
@@ -34,6 +34,7 @@ use atelier_library::{
     DownloadRecord, InstalledItem, LibraryConfig, ModelCard, Models, Problem, Verdict, card_named, downloaded, model_cards, usage,
 };
 use atelier_studio::model_copy::ModelCopy;
+use atelier_studio::model_names::Library;
 
 /// System that a command runs on; tests give their own.
 pub(super) struct ModelsEnv<'a> {
@@ -100,7 +101,7 @@ impl CommandRunner<'_> {
             let copy = ModelCopy::plan(&file, weight_type, rules, output.as_deref(), None).map_err(failed)?;
             return self.convert(&copy, dry_run);
         }
-        let library = Library::find(&flags.library, &self.paths).map_err(failed)?;
+        let library = open_library(&flags.library, &self.paths).map_err(failed)?;
         for problem in &library.problems {
             self.report.warning(problem)?;
         }
@@ -287,7 +288,7 @@ impl CommandRunner<'_> {
         }
         let mut scan = ScanResult::default();
         if !forget {
-            let library = Library::find(flags, &self.paths).map_err(failed)?;
+            let library = open_library(flags, &self.paths).map_err(failed)?;
             let interrupt = Arc::clone(&self.interrupt);
             scan = library.only(&named, &move || !interrupt.pressed());
             for problem in &scan.problems {

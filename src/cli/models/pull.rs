@@ -52,7 +52,7 @@ impl CommandRunner<'_> {
             return Ok(Exit::Done);
         }
         let usual = Options::new(self.paths.downloads(), library.models_root().to_owned());
-        let options = Options { at_once: library.places.at_once(), ..usual };
+        let options = Options { at_once: library.config.at_once(), ..usual };
         let downloads = Downloads::start(options, || ()).map_err(failed)?;
         for (url, link) in nameless {
             let name = self.query_file_name(&downloads, url.trim())?;
@@ -84,7 +84,7 @@ impl CommandRunner<'_> {
     /// Terms of a model's own are shown once, and accepted by a flag.
     fn require_terms(&mut self, library: &Library, entry: &mut Manifest, name: &str, accept: bool) -> Result<(), CommandError> {
         let Some(licence) = entry.licence.as_mut().filter(|it| it.asks()) else { return Ok(()) };
-        if !accept && !library.places.has_accepted(name) {
+        if !accept && !library.config.has_accepted(name) {
             return Err(CommandError::UnknownModel(Problem::new(
                 format!("{} has licence terms that you must accept: {}.", entry.name, licence_text(licence)),
                 format!("To accept the terms: atelier models pull {name} --accept-licence."),

@@ -155,7 +155,7 @@ impl Follower<'_> {
                 self.reporter.message(&format!("error: {advice}"));
             }
             QueueEvent::Notice(advice) => self.reporter.message(&format!("warning: {}", advice.sentence)),
-            QueueEvent::NotSubmitted { .. } | QueueEvent::PictureKept { .. } => {}
+            QueueEvent::NotSubmitted { .. } | QueueEvent::PictureKept { .. } | QueueEvent::Added { .. } | QueueEvent::Progress { .. } => {}
         }
         Ok(false)
     }

@@ -84,6 +84,8 @@ pub(crate) fn queue_event(state: &mut State, create: &mut create::State, event: 
         QueueEvent::PictureKept { engine_job, index, result } => create::pictures::note_file(create, (engine_job, index), result, context),
         QueueEvent::Ended(job) => ended(&job, context),
         QueueEvent::Problem(advice) | QueueEvent::Notice(advice) => context.shared.error = Some(ErrorCard::of(advice)),
+        // The window asks without a ticket, and has the engine's events.
+        QueueEvent::Added { .. } | QueueEvent::Progress { .. } => {}
     }
 }
 

@@ -6,7 +6,7 @@ use atelier_gallery::queue::{JobState, NewJob, QueuedJobId};
 
 use super::active::StopReason;
 use super::change::Change;
-use super::message::{CrashAnswer, QueueRequest};
+use super::message::{CrashAnswer, QueueEvent, QueueRequest};
 use super::sources::write_pixels;
 use super::worker::Worker;
 
@@ -37,7 +37,15 @@ impl Worker {
             return Ok(());
         }
         match request {
-            QueueRequest::Add(job) => self.add(job)?,
+            QueueRequest::Add(job) => {
+                if let Err(advice) = self.add(job)? {
+                    self.problem(advice);
+                }
+            }
+            QueueRequest::AddFor(ticket, job) => {
+                let job = self.add(job)?;
+                self.events.send(QueueEvent::Added { ticket: *ticket, job });
+            }
             QueueRequest::Cancel(id) => self.cancel(*id)?,
             QueueRequest::CancelWaiting => {
                 self.cancel_unbegun();
@@ -66,27 +74,27 @@ impl Worker {
         Ok(())
     }
 
-    fn add(&mut self, job: &mut NewJob) -> Result<(), GalleryError> {
+    /// The number of the added job, or why it cannot be added.
+    fn add(&mut self, job: &mut NewJob) -> Result<Result<QueuedJobId, Advice>, GalleryError> {
         if let Err(error) = write_pixels(&mut job.recipe, &self.sources()) {
             let error = GalleryError::from(error);
             if error.is_temporary() {
                 return Err(error);
             }
-            self.problem(Advice::new(error.to_string(), "Check that the folder is writable, then try again."));
-            return Ok(());
+            return Ok(Err(Advice::new(error.to_string(), "Check that the folder is writable, then try again.")));
         }
         if let (Some(models), Some(name)) = (&self.options.models, &job.wanted_model)
             && let Some(defaults) = models.defaults(name)
         {
             defaults.apply(&mut job.recipe);
         }
-        self.database.add_job(job)?;
+        let id = self.database.add_job(job)?;
         if job.wanted_model.is_some() {
             // It may have come meanwhile.
             self.reload()?;
             self.look_for_models(true)?;
         }
-        Ok(())
+        Ok(Ok(id))
     }
 
     fn cancel(&mut self, id: QueuedJobId) -> Result<(), GalleryError> {

@@ -49,6 +49,12 @@ impl Worker {
             // request may be one that nobody can carry out.
             if !blocks(&error) || (matches!(change, Change::Request(_)) && !error.is_temporary()) {
                 self.problem_of(&error);
+                if let Change::Request(request) = &change
+                    && let QueueRequest::AddFor(ticket, _) = &**request
+                {
+                    let advice = Advice::new(format!("The job was not added: {error}."), "");
+                    self.events.send(QueueEvent::Added { ticket: *ticket, job: Err(advice) });
+                }
                 continue;
             }
             self.changes.push_front(change);
@@ -236,7 +242,7 @@ impl Worker {
     pub(super) fn unwritten_recipes(&self) -> impl Iterator<Item = &atelier_core::recipe::Recipe> {
         self.changes.iter().filter_map(|it| match it {
             Change::Request(request) => match &**request {
-                QueueRequest::Add(job) => Some(&job.recipe),
+                QueueRequest::Add(job) | QueueRequest::AddFor(_, job) => Some(&job.recipe),
                 _ => None,
             },
             _ => None,

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use atelier_core::advice::Advice;
 use atelier_core::recipe::Recipe;
-use atelier_engine::{Event, JobId};
+use atelier_engine::{Begin, Event, JobId, Preview, Step};
 use atelier_gallery::PictureId;
 use atelier_gallery::queue::{JobState, NewJob, Pace, PauseMode, QueuedJob, QueuedJobId};
 
@@ -14,6 +15,8 @@ use atelier_gallery::queue::{JobState, NewJob, Pace, PauseMode, QueuedJob, Queue
 #[derive(Clone, Debug)]
 pub enum QueueRequest {
     Add(Box<NewJob>),
+    /// Add a job of which the caller wants to know the number; [`QueueEvent::Added`] answers.
+    AddFor(Ticket, Box<NewJob>),
     /// Cancel a job, whether it waits or runs.
     Cancel(QueuedJobId),
     /// Cancel every job that waits.
@@ -55,6 +58,19 @@ pub enum QueueRequest {
     StopForEnd,
 }
 
+/// Mark of an added job until its number is known; unique within the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(u64);
+
+impl Ticket {
+    /// A mark that nobody else has.
+    #[must_use]
+    pub fn draw() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
 /// Answer to the question about the jobs that ran when the program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CrashAnswer {
@@ -69,6 +85,17 @@ pub enum CrashAnswer {
 pub enum QueueEvent {
     /// The queue as a whole; replaces every snapshot before it.
     Snapshot(Arc<QueueSnapshot>),
+    /// The answer to [`QueueRequest::AddFor`]: the job's number, or why it was not added.
+    Added {
+        ticket: Ticket,
+        job: Result<QueuedJobId, Advice>,
+    },
+    /// What the engine does for a job, for those that connected to the queue; the service's own
+    /// reader has the engine's events. Of steps and previews the newest of a job.
+    Progress {
+        job: QueuedJobId,
+        progress: JobProgress,
+    },
     /// The engine is about to get a job; comes before any event of the engine about it.
     Submitted {
         engine_job: JobId,
@@ -96,6 +123,15 @@ pub enum QueueEvent {
     Problem(Advice),
     /// Something that a person is to know; nothing is lost.
     Notice(Advice),
+}
+
+/// What the engine does for a job. Indexes of pictures are those of the whole job.
+#[derive(Clone, Debug)]
+pub enum JobProgress {
+    /// It began, with these settings.
+    Begin(Box<Begin>),
+    Step(Step),
+    Preview(Preview),
 }
 
 /// A picture that was kept.

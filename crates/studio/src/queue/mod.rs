@@ -25,6 +25,7 @@ mod policy;
 mod predict;
 mod publish;
 mod sources;
+mod subscribers;
 mod worker;
 
 use std::io;
@@ -38,17 +39,44 @@ use atelier_engine::{Event, Handle};
 
 pub use listing::{QueueListing, list_jobs, settle_queue};
 use message::Message;
-pub use message::{CrashAnswer, EndedJob, KeptPicture, QueueEvent, QueueRequest, QueueRow, QueueSnapshot, WaitReason};
+pub use message::{CrashAnswer, EndedJob, JobProgress, KeptPicture, QueueEvent, QueueRequest, QueueRow, QueueSnapshot, Ticket, WaitReason};
 pub use model_lookup::ModelLookup;
 pub use options::{CrashedJobs, QueueOptions};
+use subscribers::Publisher;
 use worker::Worker;
 
 /// Handle of the queue's thread. Dropping it ends the thread; jobs that run then go on at the next
 /// start.
 pub struct QueueService {
     messages: Sender<Message>,
-    events: Arc<Mailbox<QueueEvent>>,
+    events: Arc<Publisher>,
     ended: Receiver<()>,
+}
+
+/// A second face of the same queue: it sends requests, and reads every event from its beginning on.
+/// One that is never read fills memory.
+pub struct QueueClient {
+    messages: Sender<Message>,
+    events: Arc<Mailbox<QueueEvent>>,
+}
+
+impl QueueClient {
+    /// Sends a request; one to a thread that has ended is logged and lost.
+    pub fn send(&self, request: QueueRequest) {
+        send(&self.messages, request);
+    }
+
+    /// The oldest unread event; `None` where none comes within `limit`.
+    #[must_use]
+    pub fn next_within(&self, limit: Duration) -> Option<QueueEvent> {
+        self.events.next_within(limit)
+    }
+}
+
+fn send(messages: &Sender<Message>, request: QueueRequest) {
+    if messages.send(Message::Request(request)).is_err() {
+        tracing::error!("the queue's thread has ended");
+    }
 }
 
 impl QueueService {
@@ -58,11 +86,12 @@ impl QueueService {
     /// # Errors
     /// If the system can start no thread.
     pub fn start(options: QueueOptions, engine: Arc<Handle>, wake: impl Fn() + Send + Sync + 'static) -> io::Result<Self> {
-        let events = Arc::new(Mailbox::new(wake));
+        let events = Arc::new(Publisher::new(wake));
         let (messages, received) = channel();
         let observed = messages.clone();
+        let readers = Arc::clone(&events);
         let is_observer = engine.observe(move |event| {
-            if concerns_queue(event) {
+            if concerns_queue(event) || (matches!(event, Event::Preview { .. }) && readers.has_subscribers()) {
                 // Nobody listens any more once the queue has ended.
                 let _ = observed.send(Message::Engine(event.clone()));
             }
@@ -80,9 +109,13 @@ impl QueueService {
 
     /// Sends a request; one to a thread that has ended is logged and lost.
     pub fn send(&self, request: QueueRequest) {
-        if self.messages.send(Message::Request(request)).is_err() {
-            tracing::error!("the queue's thread has ended");
-        }
+        send(&self.messages, request);
+    }
+
+    /// A second face of this queue, for as long as it is kept.
+    #[must_use]
+    pub fn connect(&self) -> QueueClient {
+        QueueClient { messages: self.messages.clone(), events: self.events.subscribe() }
     }
 
     /// The oldest unread event.

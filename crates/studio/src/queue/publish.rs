@@ -8,7 +8,7 @@ use std::time::Instant;
 use atelier_gallery::queue::{JobState, Pace, QueuedJob, QueuedJobId};
 
 use super::active::ActiveJob;
-use super::message::{QueueEvent, QueueRow, QueueSnapshot};
+use super::message::{QueueRow, QueueSnapshot};
 use super::predict::{ends_in_secs, known_pace};
 use super::worker::{Worker, place_of};
 
@@ -57,7 +57,6 @@ impl Worker {
             is_blocked: self.is_blocked(),
             at: Instant::now(),
         };
-        let is_snapshot = |unread: &QueueEvent| matches!(unread, QueueEvent::Snapshot(_));
-        self.events.send_replacing(QueueEvent::Snapshot(Arc::new(snapshot)), is_snapshot);
+        self.events.send_snapshot(Arc::new(snapshot));
     }
 }

@@ -478,3 +478,48 @@ fn what_a_picture_was_made_from_goes_once_no_picture_and_no_job_names_it() {
     worker::clean_made_from(&database, &[], Duration::ZERO).unwrap();
     assert_eq!(there(), [true, false, false]);
 }
+
+#[test]
+fn a_second_face_knows_its_job_by_the_ticket_and_follows_it_to_the_end() {
+    let mut bench = Bench::open();
+    let face = bench.service.connect();
+    let mut recipe = Recipe { prompt: "asked elsewhere".into(), batch_count: 1, ..Recipe::default() };
+    recipe.files.set(FileRole::Model, "/a.gguf");
+    let folder = bench.folder.path().join("Pictures");
+    let lane = Lane::Interactive;
+    let job = NewJob { recipe, lane, folder, model: "a".into(), wanted_model: None, device: None, preview: String::new(), group: None };
+    let ticket = Ticket::draw();
+    face.send(QueueRequest::AddFor(ticket, Box::new(job)));
+    let (engine_job, recipe, _) = bench.take();
+    assert_eq!(recipe.prompt, "asked elsewhere");
+    bench.begin(engine_job, &[7]);
+    let image = Arc::new(Rgb8::new(8, 8, vec![1; 8 * 8 * 3]).unwrap());
+    let preview = atelier_engine::Preview { picture: 0, step: 1, place: None, image };
+    bench.engine.send(Event::Preview { job: engine_job, preview });
+    bench.picture(engine_job, 0, 7);
+    bench.done(engine_job);
+    let (mut added, mut said, mut pictures) = (None, Vec::new(), 0);
+    let deadline = Instant::now() + LONG;
+    while pictures == 0 {
+        assert!(Instant::now() < deadline, "waited in vain: {added:?} {said:?}");
+        match face.next_within(Duration::from_millis(100)) {
+            Some(QueueEvent::Added { ticket: of, job }) => added = (of == ticket).then(|| job.unwrap()),
+            Some(QueueEvent::Progress { job, progress }) => {
+                assert_eq!(Some(job), added, "the number is known before anything else");
+                said.push(match progress {
+                    JobProgress::Begin(begin) => format!("begin {:?}", begin.seeds),
+                    JobProgress::Step(step) => format!("step {}", step.done),
+                    JobProgress::Preview(preview) => format!("preview {}", preview.step),
+                });
+            }
+            Some(QueueEvent::Snapshot(snapshot)) => {
+                let row = added.and_then(|id| snapshot.row(id)).filter(|row| row.job.state == JobState::Done);
+                pictures = row.map_or(0, |row| row.job.pictures.len());
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(said, ["begin [7]", "preview 1"]);
+    let seen_by_the_window = std::iter::from_fn(|| bench.service.try_next()).any(|event| matches!(event, QueueEvent::Progress { .. }));
+    assert!(!seen_by_the_window, "the window has the engine's own events");
+}

@@ -8,19 +8,19 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use atelier_core::advice::Advice;
-use atelier_core::mailbox::Mailbox;
 use atelier_core::recipe::{ModelFiles, PlacementText, Recipe, seed_after};
-use atelier_engine::{Busy, Event, Handle, JobId, PreviewOptions, Task};
+use atelier_engine::{Busy, Event, Handle, JobId, Preview, PreviewOptions, Step, Task};
 use atelier_gallery::queue::{JobOutcome, JobState, NewJob, Pace, PauseMode, QueueControl, QueuedJob, QueuedJobId};
 use atelier_gallery::{Database, FolderKind, GalleryError};
 
 use super::active::{ActiveJob, StopReason};
 use super::change::{Change, DiskTrouble};
 use super::lock::EngineLock;
-use super::message::{Message, QueueEvent, QueueRequest};
+use super::message::{JobProgress, Message, QueueEvent, QueueRequest};
 use super::options::{CrashedJobs, QueueOptions};
 use super::policy::Situation;
 use super::sources;
+use super::subscribers::Publisher;
 use crate::made_from;
 
 /// Time between two looks for changes of other processes.
@@ -41,7 +41,7 @@ pub(super) struct Worker {
     pub(super) options: QueueOptions,
     pub(super) database: Database,
     pub(super) engine: Arc<Handle>,
-    pub(super) events: Arc<Mailbox<QueueEvent>>,
+    pub(super) events: Arc<Publisher>,
     lock: EngineLock,
     /// What the process before left is still to be set right.
     is_recovery_due: bool,
@@ -79,7 +79,7 @@ pub(super) struct Worker {
 impl Worker {
     /// Opens the database; where that fails, the queue lasts as long as the process, and an event
     /// says so.
-    pub(super) fn open(mut options: QueueOptions, engine: Arc<Handle>, events: Arc<Mailbox<QueueEvent>>) -> Self {
+    pub(super) fn open(mut options: QueueOptions, engine: Arc<Handle>, events: Arc<Publisher>) -> Self {
         let (mut open_at, mut is_kept) = (None, true);
         let database = match options.database.as_deref().map(Database::open).transpose() {
             Ok(Some((database, state))) => {
@@ -452,6 +452,7 @@ impl Worker {
 
     /// Returns true if the state of the queue has changed by an event.
     fn engine_event(&mut self, event: Event) -> bool {
+        self.forward(&event);
         match event {
             Event::Begin { job, begin } => {
                 let Some(active) = self.active.get_mut(&job) else { return false };
@@ -477,6 +478,24 @@ impl Worker {
             _ => return false,
         }
         true
+    }
+
+    /// Tells those that connected what the engine does.
+    fn forward(&self, event: &Event) {
+        let Some(active) = event.job().and_then(|job| self.active.get(&job)) else { return };
+        let first = active.pictures.start;
+        let progress = match event {
+            Event::Begin { begin, .. } => JobProgress::Begin(Box::new(begin.clone())),
+            Event::Step { step, .. } => JobProgress::Step(Step { picture: step.picture + first, ..*step }),
+            Event::Preview { preview, .. } => JobProgress::Preview(Preview { picture: preview.picture + first, ..preview.clone() }),
+            _ => return,
+        };
+        let (id, kind) = (active.id, std::mem::discriminant(&progress));
+        let outdates = |unread: &QueueEvent| {
+            let QueueEvent::Progress { job, progress } = unread else { return false };
+            *job == id && std::mem::discriminant(progress) == kind
+        };
+        self.events.send_to_subscribers(&QueueEvent::Progress { job: id, progress }, outdates);
     }
 
     /// What runs goes on at the next start.

@@ -1,0 +1,50 @@
+//! The flags of `atelier serve`.
+
+#![allow(clippy::doc_markdown, reason = "the documentation of a flag is its help text, in which backticks would show")]
+
+use clap::Args;
+
+use super::{LibraryFlags, ServerFlags};
+use crate::http::DEFAULT_PORT;
+
+const ACCESS: &str = "Access";
+
+/// Flags of `serve`.
+#[derive(Debug, Args)]
+pub struct HttpFlags {
+    /// Address to listen on [default: this computer alone, 127.0.0.1 and ::1]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(in crate::cli) host: Option<String>,
+    /// Port to listen on; 0 picks a free port
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_PORT)]
+    pub(in crate::cli) port: u16,
+    /// Model for clients that name none, by its name in the library [default: the first one]
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) model: Option<String>,
+    /// CPU threads; 0 or less: all cores, or all but one if there are more than four
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
+    pub(in crate::cli) threads: Option<i32>,
+    /// Listen to other computers; each needs a token
+    #[arg(long, help_heading = ACCESS)]
+    pub(in crate::cli) allow_network: bool,
+    /// Require a token from programs on this computer too
+    #[arg(long, help_heading = ACCESS)]
+    pub(in crate::cli) require_token: bool,
+    /// Create a token for this person and print it. May be repeated; a person's token stays the same
+    #[arg(long, value_name = "NAME", help_heading = ACCESS)]
+    pub(in crate::cli) person: Vec<String>,
+    /// Accept this token too, from everybody who has it: at least 16 letters and digits. Other users
+    /// of this computer can see it in the list of processes
+    #[arg(long, value_name = "TOKEN", help_heading = ACCESS)]
+    pub(in crate::cli) token: Option<String>,
+    /// Host name by which clients reach this computer, beside its own. May be repeated
+    #[arg(long, value_name = "NAME", help_heading = ACCESS)]
+    pub(in crate::cli) allow_host: Vec<String>,
+    /// Web page that may use this server, as https://lite.koboldai.net. May be repeated
+    #[arg(long, value_name = "ORIGIN", help_heading = ACCESS)]
+    pub(in crate::cli) allow_origin: Vec<String>,
+    #[command(flatten)]
+    pub(in crate::cli) servers: ServerFlags,
+    #[command(flatten)]
+    pub(in crate::cli) library: LibraryFlags,
+}

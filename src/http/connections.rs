@@ -1,0 +1,183 @@
+//! Connections: so many in all and of one address, with a time within which a head must come.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::Uri;
+use axum::response::Response;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::Mutex;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tower::ServiceExt as _;
+
+/// Connections in all, and of one address.
+const MAX_CONNECTIONS: usize = 64;
+const MAX_OF_ADDRESS: usize = 16;
+/// Longest time for the head of a request.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// Most headers of a request.
+const MAX_HEADERS: usize = 64;
+/// Time to wait after the system could give no connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// The address of a client.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Peer(pub(super) SocketAddr);
+
+/// Open connections by address.
+#[derive(Default)]
+struct Open(Mutex<HashMap<IpAddr, usize>>);
+
+/// One of them, until it is dropped.
+struct Place {
+    open: Arc<Open>,
+    address: IpAddr,
+}
+
+impl Open {
+    /// A place for a connection of this address, where there is one. This computer's own programs
+    /// may have all.
+    fn take(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
+        let mut open = self.0.lock();
+        let of_address = open.get(&address).copied().unwrap_or_default();
+        let is_full = open.values().sum::<usize>() >= MAX_CONNECTIONS || (of_address >= MAX_OF_ADDRESS && !address.is_loopback());
+        if is_full {
+            return None;
+        }
+        open.insert(address, of_address + 1);
+        Some(Place { open: Arc::clone(self), address })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut open = self.open.0.lock();
+        if let Some(count) = open.get_mut(&self.address) {
+            *count -= 1;
+            if *count == 0 {
+                open.remove(&self.address);
+            }
+        }
+    }
+}
+
+/// Serves until `ended`; connections that are open then are closed.
+pub(super) async fn serve(listeners: Vec<std::net::TcpListener>, router: Router, ended: oneshot::Receiver<()>) {
+    let open = Arc::new(Open::default());
+    let mut accepting = JoinSet::new();
+    for listener in listeners {
+        match TcpListener::from_std(listener) {
+            Ok(listener) => drop(accepting.spawn(accept(listener, router.clone(), Arc::clone(&open)))),
+            Err(error) => tracing::error!("the server cannot listen: {error}"),
+        }
+    }
+    // An end that nobody announced is one too.
+    let _ = ended.await;
+    accepting.shutdown().await;
+}
+
+/// Accepts connections, which end with it.
+async fn accept(listener: TcpListener, router: Router, open: Arc<Open>) {
+    let mut connections = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            Some(_) = connections.join_next() => continue,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                // Closed at once where there is no place for it.
+                if let Some(place) = open.take(peer.ip()) {
+                    connections.spawn(serve_connection(stream, peer, router.clone(), place));
+                }
+            }
+            Err(error) => {
+                tracing::warn!("a connection was not accepted: {error}");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn serve_connection(stream: TcpStream, peer: SocketAddr, router: Router, _place: Place) {
+    // Steps are small and many; without it they wait for each other.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(Peer(peer));
+        trim(request.uri_mut());
+        let router = router.clone();
+        async move { Ok::<Response, Infallible>(answer(router, request).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_headers(MAX_HEADERS)
+        .serve_connection(TokioIo::new(stream), service);
+    if let Err(error) = connection.await {
+        tracing::debug!("a connection ended: {error}");
+    }
+}
+
+async fn answer(router: Router, request: hyper::Request<Incoming>) -> Response {
+    let request: Request = request.map(axum::body::Body::new);
+    match router.oneshot(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
+
+/// Takes slashes off the end of a path: some clients write them.
+fn trim(uri: &mut Uri) {
+    let path = uri.path();
+    let trimmed = path.trim_end_matches('/');
+    if trimmed.len() == path.len() || trimmed.is_empty() {
+        return;
+    }
+    let text = match uri.query() {
+        Some(query) => format!("{trimmed}?{query}"),
+        None => trimmed.to_owned(),
+    };
+    if let Ok(shorter) = text.parse() {
+        *uri = shorter;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slashes_at_the_end_of_a_path_do_not_count() {
+        for (from, to) in [("/a/b/", "/a/b"), ("/a//?x=1/", "/a?x=1/"), ("/", "/"), ("/a", "/a")] {
+            let mut uri: Uri = from.parse().unwrap();
+            trim(&mut uri);
+            assert_eq!(uri.to_string(), to);
+        }
+    }
+
+    #[test]
+    fn an_address_has_some_places_and_all_have_so_many() {
+        let open = Arc::new(Open::default());
+        let address = |last| IpAddr::from([10, 0, 0, last]);
+        let mut places: Vec<Place> = (0..MAX_OF_ADDRESS).map(|_| open.take(address(1)).unwrap()).collect();
+        assert!(open.take(address(1)).is_none());
+        for last in 2..=4 {
+            places.extend((0..MAX_OF_ADDRESS).map(|_| open.take(address(last)).unwrap()));
+        }
+        assert!(open.take(address(5)).is_none() && open.take(IpAddr::from([127, 0, 0, 1])).is_none(), "all are taken");
+        places.clear();
+        assert!(open.0.lock().is_empty());
+        let local: Vec<_> = (0..MAX_CONNECTIONS).map(|_| open.take(IpAddr::from([127, 0, 0, 1]))).collect();
+        assert!(local.iter().all(Option::is_some));
+    }
+}

@@ -1,0 +1,198 @@
+//! Who may ask for what: a pure function of a request's head, before its body is read.
+//!
+//! A page of a stranger's site that is open in a browser on this computer must reach nothing: its
+//! name may be made to lead here (rebinding, so `Host` must be one of ours), and what it sends across
+//! origins carries `Origin` or `Sec-Fetch-Site`. From the network a token is always needed.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::owner::Owner;
+use super::tokens::Tokens;
+
+/// Longest `Authorization` that is looked at, in bytes.
+const MAX_CREDENTIALS: usize = 4096;
+/// Links to pictures, whose names cannot be guessed.
+const LINKS: &str = "/v1/files/";
+/// Paths that tell nothing and change nothing.
+const OPEN_PATHS: [&str; 2] = ["/", "/healthz"];
+
+/// The part of a request's head that decides.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Head<'a> {
+    pub method: &'a str,
+    /// Without the query.
+    pub path: &'a str,
+    pub host: Option<&'a str>,
+    pub origin: Option<&'a str>,
+    pub sec_fetch_site: Option<&'a str>,
+    pub sec_fetch_mode: Option<&'a str>,
+    pub authorization: Option<&'a str>,
+    /// `None` counts as another computer.
+    pub peer: Option<IpAddr>,
+}
+
+/// What the server was started with.
+#[derive(Clone, Debug, Default)]
+pub struct Policy {
+    /// Names of this machine beside `localhost` and addresses, in lower case.
+    pub hosts: Vec<String>,
+    /// Origins of pages elsewhere that may ask, as `https://lite.koboldai.net`.
+    pub origins: Vec<String>,
+    pub tokens: Tokens,
+    /// Programs of this computer need a token too.
+    pub requires_token: bool,
+}
+
+/// What becomes of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is answered, for this owner; a page of this other origin may read the answer.
+    Pass {
+        owner: Owner,
+        origin: Option<String>,
+    },
+    /// A browser asks whether a page of this origin may ask.
+    Preflight(String),
+    /// A program asks whether somebody is there.
+    Options,
+    Refuse(Refusal),
+}
+
+/// Why a request is not answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It names no host.
+    NoHost,
+    /// It names a host that this machine is not called.
+    Host,
+    /// It comes from a page of another site.
+    Origin,
+    /// It brings no token, or a wrong one.
+    Token,
+}
+
+impl Refusal {
+    /// The status of the answer.
+    #[must_use]
+    pub const fn status(self) -> u16 {
+        match self {
+            Self::NoHost => 400,
+            Self::Host | Self::Origin => 403,
+            Self::Token => 401,
+        }
+    }
+
+    /// The answer, as a sentence and what helps.
+    #[must_use]
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::NoHost => "The request has no Host header.",
+            Self::Host => "This host name is not one of this server. Use its IP address, or start the server with --allow-host NAME.",
+            Self::Origin => "Pages of other sites may not use this server. To allow one, start the server with --allow-origin ORIGIN.",
+            Self::Token => "A token is needed: send it as \"Authorization: Bearer TOKEN\", or as the password of a login.",
+        }
+    }
+}
+
+/// Decides on a request.
+#[must_use]
+pub fn judge(head: &Head<'_>, policy: &Policy) -> Verdict {
+    let Some(host) = head.host.map(str::trim).filter(|host| !host.is_empty()) else { return Verdict::Refuse(Refusal::NoHost) };
+    if !is_ours(host, policy) {
+        return Verdict::Refuse(Refusal::Host);
+    }
+    let mut allowed = None;
+    match head.origin {
+        Some(origin) if policy.origins.iter().any(|it| it.eq_ignore_ascii_case(origin)) => allowed = Some(origin.to_owned()),
+        Some(origin) if is_own_origin(origin, host) => {}
+        Some(_) => return Verdict::Refuse(Refusal::Origin),
+        None => {
+            let is_across = matches!(head.sec_fetch_site, Some("cross-site" | "same-site"));
+            // A link on another page, or the way back from a login, shows our own page in a tab.
+            let is_visit = head.method == "GET" && head.sec_fetch_mode == Some("navigate");
+            if is_across && !is_visit {
+                return Verdict::Refuse(Refusal::Origin);
+            }
+        }
+    }
+    if head.method == "OPTIONS" {
+        return allowed.map_or(Verdict::Options, Verdict::Preflight);
+    }
+    match owner_of(head, policy) {
+        Some(owner) => Verdict::Pass { owner, origin: allowed },
+        None => Verdict::Refuse(Refusal::Token),
+    }
+}
+
+fn owner_of(head: &Head<'_>, policy: &Policy) -> Option<Owner> {
+    let is_local = head.peer.is_some_and(is_loopback);
+    if let Some(named) = secret(head).and_then(|given| policy.tokens.name_of(&given)) {
+        return Some(match head.peer {
+            Some(address) if named.is_shared => Owner::sharing(&named.name, address),
+            _ => Owner::named(&named.name),
+        });
+    }
+    let is_free = is_local && !policy.requires_token;
+    (is_free || OPEN_PATHS.contains(&head.path) || head.path.starts_with(LINKS)).then(Owner::this_computer)
+}
+
+/// The secret that a request brings: a bearer token, or the password of a login. SillyTavern always
+/// sends a login, also an empty one.
+fn secret(head: &Head<'_>) -> Option<String> {
+    let (scheme, value) = head.authorization.filter(|it| it.len() <= MAX_CREDENTIALS)?.trim().split_once(' ')?;
+    let value = value.trim();
+    if scheme.eq_ignore_ascii_case("bearer") {
+        return Some(value.to_owned());
+    }
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let login = String::from_utf8(STANDARD.decode(value).ok()?).ok()?;
+    login.split_once(':').map(|(_, password)| password.to_owned())
+}
+
+/// True for an address of this computer, in either form.
+fn is_loopback(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(it) => it.is_loopback(),
+        IpAddr::V6(it) => it.is_loopback() || it.to_ipv4_mapped().is_some_and(|it| it.is_loopback()),
+    }
+}
+
+/// True where this machine is called so. Rebinding needs a name, so an address is one of ours
+/// whatever it is.
+fn is_ours(host: &str, policy: &Policy) -> bool {
+    let name = name_in(host).to_ascii_lowercase();
+    let name = name.strip_suffix('.').unwrap_or(&name);
+    name == "localhost" || name.parse::<IpAddr>().is_ok() || is_bracketed_address(host) || policy.hosts.iter().any(|it| it == name)
+}
+
+/// The name in a `Host` header, without the port.
+fn name_in(host: &str) -> &str {
+    if host.starts_with('[') {
+        return host;
+    }
+    match host.split_once(':') {
+        Some((name, port)) if port.bytes().all(|it| it.is_ascii_digit()) => name,
+        _ => host,
+    }
+}
+
+fn is_bracketed_address(host: &str) -> bool {
+    let inside = host.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    inside.is_some_and(|(address, after)| {
+        let is_port = after.is_empty() || after.strip_prefix(':').is_some_and(|port| port.bytes().all(|it| it.is_ascii_digit()));
+        is_port && address.parse::<Ipv6Addr>().is_ok()
+    })
+}
+
+/// True where a page of this server asks. There is no TLS here, so its origin is plain HTTP.
+fn is_own_origin(origin: &str, host: &str) -> bool {
+    origin.strip_prefix("http://").is_some_and(|it| it.eq_ignore_ascii_case(host))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,123 @@
+//! The guard as a table of requests.
+
+use super::*;
+
+const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+
+fn policy() -> Policy {
+    let mut tokens = Tokens::default();
+    tokens.add("Anna", TOKEN, false).unwrap();
+    tokens.add("guest", "a-token-that-many-share", true).unwrap();
+    Policy {
+        hosts: vec!["studio".into(), "studio.local".into()],
+        origins: vec!["https://lite.koboldai.net".into()],
+        tokens,
+        requires_token: false,
+    }
+}
+
+fn local<'a>() -> Head<'a> {
+    Head { method: "POST", path: "/sdapi/v1/interrupt", host: Some("127.0.0.1:7860"), peer: Some([127, 0, 0, 1].into()), ..Head::default() }
+}
+
+fn remote<'a>() -> Head<'a> {
+    Head { host: Some("192.168.1.5:7860"), peer: Some([192, 168, 1, 23].into()), ..local() }
+}
+
+/// The status of the answer, 200 where it passes, 204 where only the options are told.
+fn status(head: &Head<'_>) -> u16 {
+    match judge(head, &policy()) {
+        Verdict::Pass { .. } => 200,
+        Verdict::Preflight(_) | Verdict::Options => 204,
+        Verdict::Refuse(refusal) => refusal.status(),
+    }
+}
+
+fn basic(login: &str) -> String {
+    format!("Basic {}", STANDARD.encode(login))
+}
+
+#[test]
+fn the_table_of_requests() {
+    let (bearer, login) = (format!("Bearer {TOKEN}"), basic(&format!("whoever:{TOKEN}")));
+    let (wrong, half) = (format!("Bearer {TOKEN}0"), format!("Bearer {}", &TOKEN[..31]));
+    let empty = basic("");
+    let long = format!("Bearer {}", "x".repeat(MAX_CREDENTIALS));
+    let get = Head { method: "GET", ..local() };
+    let options = Head { method: "OPTIONS", ..local() };
+    let table: Vec<(&str, Head<'_>, u16)> = vec![
+        ("a program of this computer", local(), 200),
+        ("by name", Head { host: Some("localhost:7860"), ..local() }, 200),
+        ("by name, with the root's dot", Head { host: Some("LOCALHOST.:7860"), ..local() }, 200),
+        ("without a port", Head { host: Some("localhost"), ..local() }, 200),
+        ("by IPv6", Head { host: Some("[::1]:7860"), peer: Some("::1".parse().unwrap()), ..local() }, 200),
+        ("IPv4 in IPv6", Head { peer: Some("::ffff:127.0.0.1".parse().unwrap()), ..local() }, 200),
+        ("by this machine's name", Head { host: Some("studio.local:7860"), ..local() }, 200),
+        ("no host", Head { host: None, ..local() }, 400),
+        ("an empty host", Head { host: Some(" "), ..local() }, 400),
+        ("a name that was made to lead here", Head { host: Some("evil.example:7860"), ..local() }, 403),
+        ("a name that begins as ours", Head { host: Some("localhost.evil.example"), ..local() }, 403),
+        ("a name that ends as ours", Head { host: Some("evil-localhost"), ..local() }, 403),
+        ("a name with a user", Head { host: Some("127.0.0.1@evil.example"), ..local() }, 403),
+        ("brackets round a name", Head { host: Some("[evil.example]:7860"), ..local() }, 403),
+        ("rebound, with an origin that fits", Head { host: Some("evil.example"), origin: Some("http://evil.example"), ..local() }, 403),
+        ("our own page", Head { origin: Some("http://127.0.0.1:7860"), ..local() }, 200),
+        ("another site", Head { origin: Some("http://x"), ..local() }, 403),
+        ("another port of this computer", Head { origin: Some("http://127.0.0.1:8188"), ..local() }, 403),
+        ("our host by TLS that is not ours", Head { origin: Some("https://127.0.0.1:7860"), ..local() }, 403),
+        ("a page without an origin", Head { origin: Some("null"), ..local() }, 403),
+        ("a site that was allowed", Head { origin: Some("https://lite.koboldai.net"), ..local() }, 200),
+        ("one that begins so", Head { origin: Some("https://lite.koboldai.net.evil.example"), ..local() }, 403),
+        ("across sites without an origin", Head { sec_fetch_site: Some("cross-site"), ..local() }, 403),
+        ("a picture on another site", Head { sec_fetch_site: Some("cross-site"), sec_fetch_mode: Some("no-cors"), ..get }, 403),
+        ("a sister site", Head { sec_fetch_site: Some("same-site"), ..get }, 403),
+        ("a link on another site", Head { sec_fetch_site: Some("cross-site"), sec_fetch_mode: Some("navigate"), ..get }, 200),
+        ("a form on another site", Head { sec_fetch_site: Some("cross-site"), sec_fetch_mode: Some("navigate"), ..local() }, 403),
+        ("our own page fetches", Head { sec_fetch_site: Some("same-origin"), ..local() }, 200),
+        ("typed into the address line", Head { sec_fetch_site: Some("none"), sec_fetch_mode: Some("navigate"), ..get }, 200),
+        ("a ping", options, 204),
+        ("a ping with another host", Head { host: Some("evil.example"), ..options }, 403),
+        ("a preflight of an allowed site", Head { origin: Some("https://lite.koboldai.net"), ..options }, 204),
+        ("a preflight of another one", Head { origin: Some("https://evil.example"), ..options }, 403),
+        ("an empty login, as SillyTavern sends it", Head { authorization: Some(&empty), ..local() }, 200),
+        ("nothing at all behind Basic", Head { authorization: Some("Basic "), ..local() }, 200),
+        ("from the network, without a token", remote(), 401),
+        ("from the network, with one", Head { authorization: Some(&bearer), ..remote() }, 200),
+        ("as the password of a login", Head { authorization: Some(&login), ..remote() }, 200),
+        ("a wrong one", Head { authorization: Some(&wrong), ..remote() }, 401),
+        ("the beginning of one", Head { authorization: Some(&half), ..remote() }, 401),
+        ("an empty one", Head { authorization: Some("Bearer "), ..remote() }, 401),
+        ("a very long one", Head { authorization: Some(&long), ..remote() }, 401),
+        ("a peer that nobody knows", Head { peer: None, ..local() }, 401),
+        ("the page itself, from the network", Head { method: "GET", path: "/", ..remote() }, 200),
+        ("whether somebody is there", Head { method: "GET", path: "/healthz", ..remote() }, 200),
+        ("what can be asked, from the network", Head { method: "GET", path: "/openapi.json", ..remote() }, 401),
+        ("a wrong host with the right token", Head { host: Some("evil.example"), authorization: Some(&bearer), ..remote() }, 403),
+        ("another site with the right token", Head { authorization: Some(&login), origin: Some("http://x"), ..remote() }, 403),
+    ];
+    for (what, head, wanted) in &table {
+        assert_eq!(status(head), *wanted, "{what}: {head:?}");
+    }
+}
+
+#[test]
+fn an_owner_is_the_name_of_the_token_else_the_computer() {
+    let owner = |head: &Head<'_>| match judge(head, &policy()) {
+        Verdict::Pass { owner, .. } => owner.name().to_owned(),
+        other => panic!("{other:?}"),
+    };
+    let (anna, guest) = (format!("Bearer {TOKEN}"), "Bearer a-token-that-many-share");
+    assert_eq!(owner(&local()), "Programs on this computer");
+    assert_eq!(owner(&Head { authorization: Some(&anna), ..local() }), "Anna", "also on this computer");
+    assert_eq!(owner(&Head { authorization: Some(&anna), ..remote() }), "Anna");
+    assert_eq!(owner(&Head { authorization: Some(guest), ..remote() }), "guest 192.168.1.23");
+    assert_eq!(owner(&Head { authorization: Some("Bearer wrong"), ..local() }), "Programs on this computer");
+}
+
+#[test]
+fn a_token_is_needed_here_too_where_it_was_asked_for() {
+    let policy = Policy { requires_token: true, ..policy() };
+    assert_eq!(judge(&local(), &policy), Verdict::Refuse(Refusal::Token));
+    let bearer = format!("Bearer {TOKEN}");
+    assert!(matches!(judge(&Head { authorization: Some(&bearer), ..local() }, &policy), Verdict::Pass { .. }));
+}

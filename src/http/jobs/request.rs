@@ -1,0 +1,142 @@
+//! The fields of a job.
+
+use atelier_core::recipe::{ControlImage, Rgb8};
+use atelier_media::ExportFormat;
+use serde_json::Value;
+
+use crate::http::error::Failure;
+use crate::http::fields::Fields;
+use crate::http::images::{MAX_IMAGES, MaskSense, bytes_of, decode, decode_mask, format_named};
+use crate::http::names;
+use crate::http::recipe::{ControlWish, HiresWish, SIDES, STEPS, Wish};
+
+/// Pictures of a job.
+pub(super) const PICTURES: std::ops::RangeInclusive<u32> = 1..=8;
+/// Quality of JPEG where none is asked for.
+const JPEG_QUALITY: u8 = 90;
+/// Denoising strengths where none is asked for: of a start picture, and of a second pass.
+const USUAL_STRENGTH: f32 = 0.75;
+const USUAL_HIRES_STRENGTH: f32 = 0.7;
+
+/// A job, read as far as it goes without decoding pictures.
+#[derive(Debug)]
+pub(super) struct JobRequest {
+    pub(super) wish: Wish,
+    pub(super) format: ExportFormat,
+    init: Option<Value>,
+    mask: Option<Value>,
+    control: Option<(Value, f32)>,
+    references: Vec<Value>,
+    strength: f32,
+}
+
+/// Reads a job.
+pub(super) fn read(mut fields: Fields) -> Result<JobRequest, Failure> {
+    let it = &mut fields;
+    let mut wish = Wish {
+        model: it.word("model"),
+        prompt: it.text("prompt").unwrap_or_default(),
+        negative_prompt: it.text("negative_prompt").unwrap_or_default(),
+        width: it.within("width", SIDES),
+        height: it.within("height", SIDES),
+        seed: it.whole("seed"),
+        pictures: it.within("batch_count", PICTURES),
+        clip_skip: it.whole("clip_skip").and_then(|it| u32::try_from(it).ok()).filter(|it| *it > 1),
+        is_shaped_as_start: true,
+        ..Wish::default()
+    };
+    let mut sample = it.object("sample_params");
+    wish.steps = sample.within("sample_steps", STEPS);
+    if let Some(name) = sample.word("sample_method") {
+        match names::sampler(&name) {
+            Some(named) => {
+                (wish.sampler, wish.scheduler) = (Some(named.value.0), named.value.1);
+                wish.notes.extend(named.note);
+            }
+            None => sample.fault("sample_method", format!("There is no sampler named {name}.")),
+        }
+    }
+    if let Some(name) = sample.word("scheduler") {
+        match names::scheduler(&name) {
+            Some(named) => {
+                wish.scheduler = named.value.or(wish.scheduler);
+                wish.notes.extend(named.note);
+            }
+            None => sample.fault("scheduler", format!("There is no scheduler named {name}.")),
+        }
+    }
+    wish.eta = sample.decimal("eta").filter(|it| *it >= 0.0);
+    wish.flow_shift = sample.decimal("flow_shift").filter(|it| *it > 0.0);
+    let mut guidance = sample.object("guidance");
+    wish.guidance = guidance.decimal("txt_cfg").filter(|it| *it >= 0.0);
+    wish.distilled_guidance = guidance.decimal("distilled_guidance").filter(|it| *it >= 0.0);
+    sample.close(guidance);
+    if sample.has("custom_sigmas") {
+        wish.notes.push("Noise levels of one's own are not taken over this interface.".to_owned());
+    }
+    it.close(sample);
+    for lora in it.list("lora") {
+        let Value::Object(map) = lora else { continue };
+        let mut lora = Fields::of(map);
+        if let Some(name) = lora.word("name").or_else(|| lora.word("path")) {
+            wish.loras.push((name, lora.decimal("multiplier").unwrap_or(1.0)));
+        }
+        it.close(lora);
+    }
+    let mut hires = it.object("hires");
+    if hires.flag("enabled") == Some(true) {
+        let named = names::upscaler(&hires.word("upscaler").unwrap_or_default());
+        wish.notes.extend(named.note);
+        let target = hires.within("target_width", SIDES).zip(hires.within("target_height", SIDES));
+        wish.hires = Some(HiresWish {
+            scale: hires.decimal("scale").unwrap_or(2.0).clamp(1.0, 4.0),
+            target,
+            strength: hires.decimal("denoising_strength").unwrap_or(USUAL_HIRES_STRENGTH).clamp(0.0, 1.0),
+            steps: hires.within("steps", 0..=*STEPS.end()).filter(|steps| *steps > 0),
+            upscaler: named.value,
+        });
+    }
+    it.close(hires);
+    if it.has("ip_adapter_image") {
+        it.fault("ip_adapter_image", "IP-Adapters are not available.");
+    }
+    let strength = it.decimal("strength").unwrap_or(USUAL_STRENGTH).clamp(0.0, 1.0);
+    let control_strength = it.decimal("control_strength").unwrap_or(ControlImage::USUAL_STRENGTH).clamp(0.0, 1.0);
+    let picture = |it: &mut Fields, key: &str| it.take(key).filter(|value| value.as_str() != Some(""));
+    let (init, mask) = (picture(it, "init_image"), picture(it, "mask_image"));
+    let control = picture(it, "control_image").map(|image| (image, control_strength));
+    let references = it.list("ref_images");
+    if references.len() > MAX_IMAGES {
+        it.fault("ref_images", format!("There are more than {MAX_IMAGES} pictures."));
+    }
+    let compression = it.within("output_compression", 0..=100).and_then(|it| u8::try_from(it).ok());
+    let word = it.word("output_format").unwrap_or_else(|| "png".to_owned());
+    let format = format_named(&word, compression.unwrap_or(JPEG_QUALITY).max(1));
+    if format.is_none() {
+        it.fault("output_format", "Choose png, jpeg or webp.");
+    }
+    fields.finish()?;
+    Ok(JobRequest { wish, format: format.unwrap_or(ExportFormat::Png), init, mask, control, references, strength })
+}
+
+impl JobRequest {
+    /// Decodes its pictures into its wish. Blocks.
+    pub(super) fn decode(mut self) -> Result<Self, Failure> {
+        let picture = |field: &str, value: &Value| -> Result<Rgb8, Failure> { decode(field, &bytes_of(field, value)?) };
+        if let Some(init) = self.init.take() {
+            self.wish.init = Some((picture("init_image", &init)?, self.strength));
+        }
+        if let Some(mask) = self.mask.take() {
+            self.wish.mask = Some(decode_mask("mask_image", &bytes_of("mask_image", &mask)?, MaskSense::White)?);
+        }
+        if let Some((image, strength)) = self.control.take() {
+            let image = picture("control_image", &image)?;
+            self.wish.control =
+                Some(ControlWish { model: None, image, strength, start: 0.0, end: ControlImage::USUAL_END, preprocessor: None });
+        }
+        for image in std::mem::take(&mut self.references) {
+            self.wish.references.push(picture("ref_images", &image)?);
+        }
+        Ok(self)
+    }
+}

@@ -1,0 +1,291 @@
+//! The server: this machine's models for other programs and other people, over HTTP.
+//!
+//! A face like the window and the command line: it turns requests into jobs of the queue
+//! ([`atelier_studio::queue`]) and what becomes of them into answers. Invariants: a request is judged
+//! by its head ([`guard`]) before its body is read; no client names a path, has a file opened or an
+//! address fetched; bodies and tokens are in no log and no answer; everything is bounded: bodies,
+//! pixels, connections, jobs of an owner; a job whose client has gone is cancelled. Not here:
+//! pictures are made and kept by the queue.
+//!
+//! One thread, `http`, runs the server; what waits for a disk or decodes runs on threads beside it.
+
+#![allow(clippy::unused_async, reason = "the router calls functions that are async, whether they wait or not")]
+
+mod connections;
+mod error;
+mod events;
+mod fields;
+pub mod guard;
+mod hub;
+mod images;
+mod jobs;
+mod json;
+mod models;
+mod names;
+mod openai;
+mod openapi;
+mod owner;
+mod page;
+mod recipe;
+mod sdapi;
+mod state;
+mod tokens;
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use atelier_core::paths::Paths;
+use atelier_engine::Handle;
+use atelier_library::Builtin;
+use atelier_studio::queue::QueueClient;
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{DefaultBodyLimit, FromRequest, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use http_body_util::BodyExt as _;
+use hyper::body::Body as _;
+use serde_json::json;
+use tokio::sync::{Semaphore, oneshot};
+
+use connections::Peer;
+use error::{Failure, Family};
+use guard::{Head, Policy, Verdict, judge};
+use hub::Hub;
+use json::Json;
+use models::ModelPlaces;
+use state::{App, SharedApp};
+
+pub use owner::Owner;
+pub use tokens::{TokenName, Tokens};
+
+/// The port that clients expect: A1111's.
+pub const DEFAULT_PORT: u16 = 7860;
+/// The name of the token that people share who have none of their own.
+pub const SHARED_TOKEN: &str = tokens::SHARED;
+/// Largest body in bytes.
+const MAX_BODY: usize = 64 << 20;
+/// Bodies larger than this are read a few at a time.
+const LARGE_BODY: u64 = 1 << 20;
+static LARGE_BODIES: Semaphore = Semaphore::const_new(4);
+/// Longest time without a byte of a body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Options of the server.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// The folders of this person.
+    pub paths: Paths,
+    /// Folder of downloaded models in place of the one in the settings.
+    pub models_root: Option<PathBuf>,
+    /// Catalogues beside the usual ones.
+    pub catalogues: Vec<PathBuf>,
+    /// The model that comes with the program, where it can be used.
+    pub builtin: Option<Builtin>,
+    /// The model of clients that name none.
+    pub default_model: Option<String>,
+    /// CPU threads of each job; `None`: as ever.
+    pub threads: Option<u32>,
+    /// Who may ask.
+    pub policy: Policy,
+}
+
+/// A running server. Dropping it ends it; jobs whose clients wait are cancelled.
+pub struct Server {
+    address: SocketAddr,
+    hub: Arc<Hub>,
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Serves the queue of `client` at these listeners, on a thread of its own. The address of the
+    /// first is the server's.
+    ///
+    /// # Errors
+    /// If the system gives no thread, or a listener cannot be used.
+    pub fn start(listeners: Vec<TcpListener>, options: ServerOptions, client: QueueClient, engine: Arc<Handle>) -> io::Result<Self> {
+        let first = listeners.first().ok_or_else(|| io::Error::other("there is nothing to listen at"))?;
+        let address = first.local_addr()?;
+        for listener in &listeners {
+            listener.set_nonblocking(true)?;
+        }
+        let hub = Hub::start(client)?;
+        let ServerOptions { paths, models_root, catalogues, builtin, default_model, threads, policy } = options;
+        let places = ModelPlaces { paths, models_root, catalogues, builtin };
+        let app = Arc::new(App::new(Arc::clone(&hub), places, engine, threads, default_model));
+        let router = router(app, policy);
+        let (end, ended) = oneshot::channel();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().thread_name("http work").build()?;
+        let thread = thread::Builder::new().name("http".into()).spawn(move || {
+            runtime.block_on(connections::serve(listeners, router, ended));
+            // A picture that is being decoded is not waited for.
+            runtime.shutdown_background();
+        })?;
+        Ok(Self { address, hub, end: Some(end), thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // The thread may have ended by itself.
+        let _ = self.end.take().map(|end| end.send(()));
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the server's thread ended by a fault of its own");
+        }
+        self.hub.end();
+    }
+}
+
+/// Every route, behind the guard.
+fn router(app: SharedApp, policy: Policy) -> Router {
+    let policy = Arc::new(policy);
+    Router::new()
+        .route("/healthz", get(|| async { Json(json!({"status": "ok", "version": env!("CARGO_PKG_VERSION")})) }))
+        .route("/openapi.json", get(|| async { Json(openapi::document()) }))
+        .merge(page::routes())
+        .merge(sdapi::routes())
+        .merge(openai::routes())
+        .merge(jobs::routes())
+        .fallback(|| async { Failure::NoRoute })
+        .method_not_allowed_fallback(|| async { (StatusCode::METHOD_NOT_ALLOWED, Json(json!({"detail": "Method Not Allowed"}))) })
+        // Bodies are read within limits of our own.
+        .layer(DefaultBodyLimit::disable())
+        .layer(from_fn_with_state(policy, admit))
+        .with_state(app)
+}
+
+/// Judges a request by its head, and answers the failures of routes in the words of their clients.
+async fn admit(State(policy): State<Arc<Policy>>, mut request: Request, next: Next) -> Response {
+    let family = Family::of(request.uri().path());
+    let verdict = {
+        let headers = request.headers();
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let head = Head {
+            method: request.method().as_str(),
+            path: request.uri().path(),
+            host: text("host"),
+            // One that is no text is none of ours.
+            origin: headers.get("origin").map(|value| value.to_str().unwrap_or("null")),
+            sec_fetch_site: text("sec-fetch-site"),
+            sec_fetch_mode: text("sec-fetch-mode"),
+            authorization: text("authorization"),
+            peer: request.extensions().get::<Peer>().map(|peer| peer.0.ip()),
+        };
+        judge(&head, &policy)
+    };
+    let (owner, origin) = match verdict {
+        Verdict::Pass { owner, origin } => (owner, origin),
+        Verdict::Options => return with_safety((StatusCode::NO_CONTENT, [(header::ALLOW, "GET, HEAD, POST, OPTIONS")]).into_response()),
+        Verdict::Preflight(origin) => return with_origin(with_safety(preflight()), &origin),
+        Verdict::Refuse(refusal) => {
+            let failure = match refusal {
+                guard::Refusal::Token => Failure::Unauthorized(refusal.sentence()),
+                guard::Refusal::NoHost => Failure::Unreadable(refusal.sentence().to_owned()),
+                guard::Refusal::Host | guard::Refusal::Origin => Failure::Forbidden(refusal.sentence().to_owned()),
+            };
+            return with_safety(failure.answer(family));
+        }
+    };
+    request.extensions_mut().insert(owner);
+    let response = next.run(request).await;
+    let response = match response.extensions().get::<Failure>() {
+        Some(failure) => failure.answer(family),
+        None => response,
+    };
+    let response = with_safety(response);
+    match origin {
+        Some(origin) => with_origin(response, &origin),
+        None => response,
+    }
+}
+
+fn preflight() -> Response {
+    let headers = [
+        (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
+        (header::ACCESS_CONTROL_ALLOW_HEADERS, "authorization, content-type"),
+        (header::ACCESS_CONTROL_MAX_AGE, "600"),
+    ];
+    (StatusCode::NO_CONTENT, headers).into_response()
+}
+
+/// Lets a page of this origin read an answer.
+fn with_origin(mut response: Response, origin: &str) -> Response {
+    if let Ok(value) = HeaderValue::from_str(origin) {
+        response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, value);
+        response.headers_mut().append(header::VARY, HeaderValue::from_static("origin"));
+    }
+    response
+}
+
+/// What every answer says to a browser.
+fn with_safety(mut response: Response) -> Response {
+    let headers: &mut HeaderMap = response.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+impl IntoResponse for Failure {
+    /// The guard, which knows the clients, puts it into their words.
+    fn into_response(self) -> Response {
+        let mut response = StatusCode::INTERNAL_SERVER_ERROR.into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// The body of a request, within its limits.
+pub(crate) struct Payload(pub(crate) Bytes);
+
+impl<S: Sync> FromRequest<S> for Payload {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
+        read_body(request.into_body()).await.map(Self)
+    }
+}
+
+fn too_large() -> Failure {
+    Failure::TooLarge(format!("The body is larger than {} MiB.", MAX_BODY >> 20))
+}
+
+/// Reads a body; one that announces itself as too large is not begun.
+pub(crate) async fn read_body(mut body: Body) -> Result<Bytes, Failure> {
+    if body.size_hint().lower() > MAX_BODY as u64 {
+        return Err(too_large());
+    }
+    let is_small = body.size_hint().upper().is_some_and(|bytes| bytes <= LARGE_BODY);
+    // Never closed.
+    let _turn = if is_small { None } else { LARGE_BODIES.acquire().await.ok() };
+    let mut bytes = Vec::new();
+    loop {
+        let frame = match tokio::time::timeout(BODY_TIMEOUT, body.frame()).await {
+            Ok(Some(Ok(frame))) => frame,
+            Ok(Some(Err(_))) => return Err(Failure::Unreadable("The body ended early.".to_owned())),
+            Ok(None) => return Ok(bytes.into()),
+            Err(_) => return Err(Failure::Unreadable("The body stopped coming.".to_owned())),
+        };
+        if let Ok(data) = frame.into_data() {
+            if bytes.len() + data.len() > MAX_BODY {
+                return Err(too_large());
+            }
+            bytes.extend_from_slice(&data);
+        }
+    }
+}

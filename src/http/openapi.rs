@@ -1,0 +1,110 @@
+//! The OpenAPI document: which routes there are, and what they take and answer.
+
+use serde_json::{Map, Value, json};
+
+/// A route: method, path, group, and what it does in a sentence.
+type Route = (&'static str, &'static str, &'static str, &'static str);
+
+/// Every route.
+const ROUTES: &[Route] = &[
+    ("get", "/healthz", "Server", "Whether the server is there."),
+    ("get", "/openapi.json", "Server", "This document."),
+    ("post", "/sdapi/v1/txt2img", "A1111", "Generate pictures from a prompt."),
+    ("post", "/sdapi/v1/img2img", "A1111", "Generate pictures from a picture and a prompt, or inpaint it."),
+    ("get", "/sdapi/v1/progress", "A1111", "Progress of your job, with a preview."),
+    ("post", "/sdapi/v1/interrupt", "A1111", "Stop your job."),
+    ("post", "/sdapi/v1/skip", "A1111", "Stop your job."),
+    ("get", "/sdapi/v1/options", "A1111", "The model that you chose."),
+    ("post", "/sdapi/v1/options", "A1111", "Choose a model."),
+    ("get", "/sdapi/v1/sd-models", "A1111", "Models."),
+    ("post", "/sdapi/v1/refresh-checkpoints", "A1111", "Look for models again."),
+    ("post", "/sdapi/v1/refresh-loras", "A1111", "Look for LoRAs again."),
+    ("post", "/sdapi/v1/refresh-vae", "A1111", "Look for VAEs again."),
+    ("get", "/sdapi/v1/samplers", "A1111", "Samplers."),
+    ("get", "/sdapi/v1/schedulers", "A1111", "Schedulers."),
+    ("get", "/sdapi/v1/upscalers", "A1111", "Upscalers."),
+    ("get", "/sdapi/v1/latent-upscale-modes", "A1111", "Ways to upscale latents."),
+    ("get", "/sdapi/v1/sd-vae", "A1111", "VAEs."),
+    ("get", "/sdapi/v1/sd-modules", "A1111", "VAEs."),
+    ("get", "/sdapi/v1/loras", "A1111", "LoRAs."),
+    ("get", "/sdapi/v1/embeddings", "A1111", "Embeddings."),
+    ("get", "/sdapi/v1/prompt-styles", "A1111", "Styles."),
+    ("get", "/sdapi/v1/hypernetworks", "A1111", "Hypernetworks: none."),
+    ("get", "/sdapi/v1/face-restorers", "A1111", "Face restorers: none."),
+    ("get", "/sdapi/v1/realesrgan-models", "A1111", "RealESRGAN models: see the upscalers."),
+    ("get", "/sdapi/v1/script-info", "A1111", "Scripts: none."),
+    ("get", "/sdapi/v1/scripts", "A1111", "Names of scripts."),
+    ("get", "/sdapi/v1/cmd-flags", "A1111", "Flags."),
+    ("get", "/sdapi/v1/memory", "A1111", "Free memory."),
+    ("post", "/sdapi/v1/extra-single-image", "A1111", "Upscale a picture."),
+    ("post", "/sdapi/v1/extra-batch-images", "A1111", "Upscale pictures."),
+    ("post", "/sdapi/v1/png-info", "A1111", "The settings in a picture."),
+    ("post", "/sdapi/v1/unload-checkpoint", "A1111", "Free the memory of models; only on this computer."),
+    ("post", "/sdapi/v1/reload-checkpoint", "A1111", "Load the model; only on this computer."),
+    ("post", "/sdapi/v1/interrogate", "A1111", "Describe a picture: not available."),
+    ("post", "/controlnet/txt2img", "ControlNet", "As /sdapi/v1/txt2img, with controlnet_units."),
+    ("post", "/controlnet/img2img", "ControlNet", "As /sdapi/v1/img2img, with controlnet_units."),
+    ("get", "/controlnet/version", "ControlNet", "Version of the interface."),
+    ("get", "/controlnet/settings", "ControlNet", "Units of a picture."),
+    ("get", "/controlnet/model_list", "ControlNet", "ControlNet models."),
+    ("get", "/controlnet/module_list", "ControlNet", "Preprocessors."),
+    ("get", "/controlnet/control_types", "ControlNet", "Kinds of control."),
+    ("post", "/controlnet/detect", "ControlNet", "Preprocess a picture: not available."),
+    ("get", "/v1/models", "OpenAI", "Models."),
+    ("get", "/v1/models/{id}", "OpenAI", "A model."),
+    ("post", "/v1/images/generations", "OpenAI", "Generate pictures from a prompt; with stream, as events."),
+    ("post", "/v1/images/edits", "OpenAI", "Edit a picture, or inpaint where its mask is transparent."),
+    ("post", "/v1/images/variations", "OpenAI", "Vary a picture."),
+    ("get", "/v1/files/{name}", "OpenAI", "A picture that was answered as a link; for an hour."),
+    ("get", "/sdcpp/v1/capabilities", "Jobs", "Models, samplers and limits."),
+    ("post", "/sdcpp/v1/img_gen", "Jobs", "Add a job."),
+    ("get", "/sdcpp/v1/jobs", "Jobs", "Your jobs."),
+    ("get", "/sdcpp/v1/jobs/{id}", "Jobs", "A job, with its pictures once it is done."),
+    ("post", "/sdcpp/v1/jobs/{id}/cancel", "Jobs", "Cancel a job."),
+    ("get", "/sdcpp/v1/jobs/{id}/events", "Jobs", "What changes about a job, as events: state, step, preview, picture, end."),
+    ("get", "/sdcpp/v1/jobs/{id}/images/{index}", "Jobs", "A picture of a job."),
+];
+
+/// The routes, for the test that asks for each.
+pub(crate) const fn routes() -> &'static [Route] {
+    ROUTES
+}
+
+/// The document.
+pub(crate) fn document() -> Value {
+    let mut paths: Map<String, Value> = Map::new();
+    for (method, path, group, summary) in routes() {
+        let entry = paths.entry((*path).to_owned()).or_insert_with(|| json!({}));
+        let mut operation = json!({
+            "tags": [group],
+            "summary": summary,
+            "responses": {
+                "200": {"description": "Done."},
+                "401": {"description": "A token is needed."},
+                "403": {"description": "Another host name, or a page of another site."},
+            },
+        });
+        let parameters: Vec<Value> = path
+            .split('/')
+            .filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+            .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
+            .collect();
+        if !parameters.is_empty() {
+            operation["parameters"] = Value::Array(parameters);
+        }
+        if *method == "post" {
+            operation["requestBody"] = json!({"content": {"application/json": {"schema": {"type": "object"}}}});
+            operation["responses"]["413"] = json!({"description": "The body is too large."});
+            operation["responses"]["422"] = json!({"description": "A value cannot be used."});
+            operation["responses"]["429"] = json!({"description": "Too many jobs wait."});
+        }
+        entry[*method] = operation;
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {"title": "Atelier", "version": env!("CARGO_PKG_VERSION"), "description": "Pictures by this machine's models."},
+        "paths": paths,
+        "components": {"securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}, "login": {"type": "http", "scheme": "basic"}}},
+        "security": [{}, {"bearer": []}, {"login": []}],
+    })
+}

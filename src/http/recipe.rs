@@ -1,0 +1,272 @@
+//! From what a client asked for to a recipe: the model's own settings where nothing was chosen, and
+//! the client's where it was. Pure: names are looked up in a list that was read before.
+
+use atelier_core::canvas::{AreaSettings, StartFit};
+use atelier_core::recipe::{
+    ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, Preprocessor, Recipe, Rgb8, Sampler, Scheduler, SeedBlend, shaped_as,
+    take_loras_if,
+};
+use atelier_studio::next_recipe::add_named_loras;
+
+use super::error::Failure;
+use super::models::{ListedModel, ModelList, named_file};
+use super::names::UpscalerName;
+
+/// Steps, sides in pixels and pictures that a client may ask for.
+pub(crate) const STEPS: std::ops::RangeInclusive<u32> = 1..=150;
+pub(crate) const SIDES: std::ops::RangeInclusive<u32> = 64..=4096;
+pub(crate) const PICTURES: std::ops::RangeInclusive<u32> = 1..=10;
+/// Guidance from which a distilled model burns its pictures.
+const MAX_DISTILLED_GUIDANCE: f32 = 2.0;
+
+/// What a client asked for. `None`: it did not choose.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wish {
+    pub(crate) model: Option<String>,
+    pub(crate) prompt: String,
+    pub(crate) negative_prompt: String,
+    pub(crate) width: Option<u32>,
+    pub(crate) height: Option<u32>,
+    pub(crate) steps: Option<u32>,
+    /// Steps in parts of the model's own, where they were not chosen.
+    pub(crate) effort: Option<f32>,
+    pub(crate) guidance: Option<f32>,
+    pub(crate) distilled_guidance: Option<f32>,
+    pub(crate) sampler: Option<Sampler>,
+    pub(crate) scheduler: Option<Scheduler>,
+    pub(crate) eta: Option<f32>,
+    pub(crate) flow_shift: Option<f32>,
+    pub(crate) clip_skip: Option<u32>,
+    pub(crate) seed: Option<i64>,
+    pub(crate) seed_blend: Option<SeedBlend>,
+    pub(crate) pictures: Option<u32>,
+    pub(crate) vae: Option<String>,
+    /// Names of LoRAs beside those in the prompt, with their strengths.
+    pub(crate) loras: Vec<(String, f32)>,
+    /// The start picture and its denoising strength.
+    pub(crate) init: Option<(Rgb8, f32)>,
+    pub(crate) mask: Option<Rgb8>,
+    pub(crate) area: Option<AreaSettings>,
+    pub(crate) start_fit: Option<StartFit>,
+    pub(crate) references: Vec<Rgb8>,
+    pub(crate) hires: Option<HiresWish>,
+    pub(crate) control: Option<ControlWish>,
+    /// The size follows the start picture where none was chosen.
+    pub(crate) is_shaped_as_start: bool,
+    /// Sentences on what was read otherwise than it was written.
+    pub(crate) notes: Vec<String>,
+}
+
+/// A picture that the model follows.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ControlWish {
+    /// The name of a `ControlNet`; `None`: the model follows the picture by itself.
+    pub(crate) model: Option<String>,
+    pub(crate) image: Rgb8,
+    pub(crate) strength: f32,
+    /// Parts of the steps in which it acts.
+    pub(crate) start: f32,
+    pub(crate) end: f32,
+    pub(crate) preprocessor: Option<Preprocessor>,
+}
+
+/// An enlarged second pass.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HiresWish {
+    pub(crate) scale: f32,
+    pub(crate) target: Option<(u32, u32)>,
+    pub(crate) strength: f32,
+    pub(crate) steps: Option<u32>,
+    pub(crate) upscaler: UpscalerName,
+}
+
+/// A recipe that is ready for the queue.
+#[derive(Clone, Debug)]
+pub(crate) struct Made {
+    pub(crate) recipe: Recipe,
+    pub(crate) model: ListedModel,
+    pub(crate) notes: Vec<String>,
+}
+
+/// The model that a client means: the one it names, else the one of its own, else the first.
+pub(crate) fn model_of<'a>(list: &'a ModelList, named: Option<&str>, own: Option<&str>) -> Result<&'a ListedModel, Failure> {
+    if let Some(name) = named {
+        return list.model(name).ok_or_else(|| Failure::not_found("Model", format!("There is no model named {name} here.")));
+    }
+    let own = own.and_then(|name| list.model(name));
+    own.or(list.models.first()).ok_or_else(|| Failure::not_found("Model", "There is no model here yet. Download one in Atelier."))
+}
+
+/// The recipe of a wish. `own_model`: the model that this client chose before; `threads`: those that
+/// the server was given.
+pub(crate) fn make(wish: Wish, list: &ModelList, own_model: Option<&str>, threads: Option<u32>) -> Result<Made, Failure> {
+    let model = model_of(list, wish.model.as_deref(), own_model)?.clone();
+    let mut notes = wish.notes;
+    let mut recipe = Recipe::default();
+    model.runnable.apply(&mut recipe);
+    let usual_size = (recipe.width, recipe.height);
+    let is_distilled = model.runnable.defaults.cfg == Some(1.0);
+
+    let mut named = Vec::new();
+    let mut unknown = Vec::new();
+    recipe.prompt = take_loras_if(&wish.prompt, |tag| {
+        let Some(path) = list.lora(tag.name) else {
+            unknown.push(tag.name.to_owned());
+            return false;
+        };
+        named.push(Lora::with_strengths(path.to_owned(), tag.strengths));
+        true
+    });
+    for (name, strength) in wish.loras {
+        match list.lora(&name) {
+            Some(path) => named.push(Lora::new(path.to_owned(), strength)),
+            None => return Err(Failure::not_found("LoRA", format!("There is no LoRA named {name} here."))),
+        }
+    }
+    notes.extend(unknown.into_iter().map(|name| format!("There is no LoRA named {name} here; its tag stays in the prompt.")));
+    add_named_loras(&mut recipe.loras, named);
+    recipe.negative_prompt = wish.negative_prompt;
+
+    let own_size = wish.init.as_ref().filter(|_| wish.is_shaped_as_start).map(|(image, _)| (image.width(), image.height()));
+    (recipe.width, recipe.height) = match own_size {
+        Some(own) => {
+            let shaped = shaped_as(own, usual_size, (wish.width, wish.height));
+            (wish.width.unwrap_or(shaped.0), wish.height.unwrap_or(shaped.1))
+        }
+        None => (wish.width.unwrap_or(usual_size.0), wish.height.unwrap_or(usual_size.1)),
+    };
+    if let Some(steps) = wish.steps {
+        recipe.steps = steps;
+    } else if let Some(effort) = wish.effort.filter(|_| !is_distilled) {
+        recipe.steps = ((recipe.steps as f32 * effort).round() as u32).clamp(*STEPS.start(), *STEPS.end());
+    }
+    if let Some(guidance) = wish.guidance {
+        if is_distilled && guidance > MAX_DISTILLED_GUIDANCE {
+            notes.push(format!("{} is distilled: guidance {} was used in place of {guidance}.", model.name, recipe.guidance));
+        } else {
+            recipe.guidance = guidance;
+        }
+    }
+    if let Some(guidance) = wish.distilled_guidance {
+        recipe.distilled_guidance = guidance;
+    }
+    recipe.sampler = wish.sampler.or(recipe.sampler);
+    recipe.scheduler = wish.scheduler.or(recipe.scheduler);
+    recipe.eta = wish.eta.or(recipe.eta);
+    recipe.flow_shift = wish.flow_shift.or(recipe.flow_shift);
+    recipe.clip_skip = wish.clip_skip.or(recipe.clip_skip);
+    recipe.seed = wish.seed.filter(|seed| *seed >= 0).unwrap_or(-1);
+    recipe.seed_blend = wish.seed_blend;
+    recipe.batch_count = wish.pictures.unwrap_or(1);
+    recipe.threads = threads;
+    if let Some(name) = wish.vae {
+        let file = named_file(&list.vaes, &name);
+        let file = file.ok_or_else(|| Failure::not_found("VAE", format!("There is no VAE named {name} here.")))?;
+        recipe.files.set(FileRole::Vae, &file.path);
+    }
+    let has_start = wish.init.is_some();
+    recipe.init = wish.init.map(|(image, strength)| InitImage { image: ImageSource::Pixels(image), strength });
+    if let Some(mask) = wish.mask.filter(|_| has_start) {
+        recipe.mask = Some(ImageSource::Pixels(mask));
+        recipe.area = wish.area.map(AreaSettings::clamped);
+    }
+    if let Some(fit) = wish.start_fit {
+        recipe.start_fit = fit;
+    }
+    recipe.reference_images = wish.references.into_iter().map(ImageSource::Pixels).collect();
+    if let Some(hires) = wish.hires {
+        recipe.hires = Some(hires_of(hires, list)?);
+    }
+    if let Some(ControlWish { model, image, strength, start, end, preprocessor }) = wish.control {
+        if let Some(name) = model {
+            let file = named_file(&list.controlnets, &name);
+            let file = file.ok_or_else(|| Failure::not_found("ControlNet", format!("There is no ControlNet named {name} here.")))?;
+            recipe.files.set(FileRole::Controlnet, &file.path);
+        }
+        recipe.control = Some(ControlImage { image: ImageSource::Pixels(image), strength, start, end, preprocessor });
+    }
+    recipe.embeddings = list.embeddings_in(&[&recipe.prompt, &recipe.negative_prompt]);
+    notes.extend(recipe.clamp());
+    Ok(Made { recipe, model, notes })
+}
+
+fn hires_of(wish: HiresWish, list: &ModelList) -> Result<Hires, Failure> {
+    let HiresWish { scale, target, strength, steps, upscaler } = wish;
+    let mut latent = None;
+    let upscaler = match upscaler {
+        UpscalerName::Lanczos => None,
+        UpscalerName::Latent(way) => {
+            latent = Some(way);
+            None
+        }
+        UpscalerName::Model(name) => {
+            let file = named_file(&list.upscalers, &name);
+            let file = file.ok_or_else(|| Failure::not_found("Upscaler", format!("There is no upscaler named {name} here.")))?;
+            Some(file.path.clone())
+        }
+    };
+    Ok(Hires { scale, target, strength, steps, upscaler, latent, ..Hires::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use atelier_core::recipe::ModelFiles;
+    use atelier_library::{Defaults, Runnable};
+
+    fn list(defaults: Defaults) -> ModelList {
+        let files: ModelFiles = [(FileRole::Model, PathBuf::from("/m/model.gguf"))].into_iter().collect();
+        let runnable = Runnable { id: "model".into(), name: "Model".into(), files, loras: Vec::new(), defaults };
+        let model = ListedModel { title: "Model".into(), name: "Model".into(), file: "model.gguf".into(), sha256: None, runnable };
+        ModelList { models: vec![model], loras: vec!["/m/ink.safetensors".into()], ..ModelList::default() }
+    }
+
+    #[test]
+    fn what_was_not_chosen_is_the_models_own_and_a_distilled_model_is_not_burnt() {
+        let turbo = Defaults { cfg: Some(1.0), steps: Some(8), width: Some(1024), height: Some(768), ..Defaults::default() };
+        let list = list(turbo);
+        let made = make(Wish::default(), &list, None, Some(1)).unwrap();
+        assert_eq!((made.recipe.steps, made.recipe.guidance, made.recipe.width, made.recipe.height), (8, 1.0, 1024, 768));
+        assert_eq!((made.recipe.seed, made.recipe.threads, made.notes.len()), (-1, Some(1), 0));
+        let wish = Wish { guidance: Some(4.5), steps: Some(22), effort: Some(2.0), ..Wish::default() };
+        let made = make(wish, &list, None, None).unwrap();
+        assert_eq!((made.recipe.guidance, made.recipe.steps), (1.0, 22));
+        assert!(made.notes[0].contains("distilled"), "{:?}", made.notes);
+        let made = make(Wish { guidance: Some(1.5), effort: Some(2.0), ..Wish::default() }, &list, None, None).unwrap();
+        assert_eq!(
+            (made.recipe.guidance, made.recipe.steps, made.notes.len()),
+            (1.5, 8, 0),
+            "quality does not slow a distilled model down"
+        );
+    }
+
+    #[test]
+    fn effort_is_in_parts_of_the_models_own_steps() {
+        let list = list(Defaults { steps: Some(20), ..Defaults::default() });
+        let steps = |effort| make(Wish { effort: Some(effort), ..Wish::default() }, &list, None, None).unwrap().recipe.steps;
+        assert_eq!((steps(0.5), steps(1.5), steps(100.0)), (10, 30, 150));
+    }
+
+    #[test]
+    fn loras_are_taken_out_of_the_prompt_where_they_are_known() {
+        let list = list(Defaults::default());
+        let wish = Wish { prompt: "a lake <lora:ink:0.5> <lora:nobody:1>".into(), ..Wish::default() };
+        let made = make(wish, &list, None, None).unwrap();
+        assert_eq!(made.recipe.prompt, "a lake <lora:nobody:1>");
+        assert_eq!(made.recipe.loras, [Lora::new("/m/ink.safetensors".into(), 0.5)]);
+        assert!(made.notes[0].contains("nobody"), "{:?}", made.notes);
+        let wish = Wish { loras: vec![("nobody".into(), 1.0)], ..Wish::default() };
+        assert!(matches!(make(wish, &list, None, None), Err(Failure::NotFound { what: "LoRA", .. })));
+    }
+
+    #[test]
+    fn a_model_that_is_named_must_be_there_and_one_that_was_chosen_before_need_not() {
+        let list = list(Defaults::default());
+        let named = Wish { model: Some("nobody".into()), ..Wish::default() };
+        assert!(matches!(make(named, &list, None, None), Err(Failure::NotFound { what: "Model", .. })));
+        assert_eq!(make(Wish::default(), &list, Some("gone"), None).unwrap().model.name, "Model");
+        assert!(make(Wish::default(), &ModelList::default(), None, None).is_err());
+    }
+}

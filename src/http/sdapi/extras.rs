@@ -1,0 +1,115 @@
+//! `extra-single-image`, `extra-batch-images` and `png-info`.
+
+use atelier_core::recipe::Rgb8;
+use atelier_gallery::queue::Lane;
+use atelier_media::{ExportFormat, a1111};
+use axum::Extension;
+use axum::extract::State;
+use serde_json::{Map, Value, json};
+
+use super::Answer;
+use crate::http::Payload;
+use crate::http::error::Failure;
+use crate::http::fields::Fields;
+use crate::http::images::{MAX_IMAGES, base64_text, bytes_of, decode, parameters};
+use crate::http::json::Json;
+use crate::http::names;
+use crate::http::owner::Owner;
+use crate::http::recipe::{HiresWish, SIDES, Wish};
+use crate::http::state::{Previews, SharedApp, outcome, pictures_of};
+
+/// Factors by which pictures are enlarged.
+const FACTORS: std::ops::RangeInclusive<f32> = 1.0..=4.0;
+
+/// How a picture is enlarged.
+#[derive(Clone, Debug)]
+struct Enlargement {
+    hires: HiresWish,
+    notes: Vec<String>,
+}
+
+fn read(fields: &mut Fields) -> Enlargement {
+    let named = names::upscaler(&fields.word("upscaler_1").unwrap_or_default());
+    let mut notes: Vec<String> = named.note.into_iter().collect();
+    let mut side = |key: &str| fields.within(key, SIDES);
+    let target = side("upscaling_resize_w").zip(side("upscaling_resize_h"));
+    let is_by_size = fields.whole("resize_mode").unwrap_or_default() == 1;
+    let scale = fields.decimal("upscaling_resize").unwrap_or(2.0);
+    if !FACTORS.contains(&scale) {
+        fields.fault("upscaling_resize", format!("It must be from {} to {}.", FACTORS.start(), FACTORS.end()));
+    }
+    let is_other = |fields: &mut Fields, key: &str| fields.decimal(key).is_some_and(|it| it > 0.0);
+    if is_other(fields, "gfpgan_visibility") || is_other(fields, "codeformer_visibility") {
+        notes.push("Faces are not restored here.".to_owned());
+    }
+    if is_other(fields, "extras_upscaler_2_visibility") {
+        notes.push("One upscaler is used at a time.".to_owned());
+    }
+    let target = target.filter(|_| is_by_size);
+    Enlargement { hires: HiresWish { scale, target, strength: 0.0, steps: None, upscaler: named.value }, notes }
+}
+
+/// Enlarges a picture as a job of the queue: a start picture that nothing is painted over.
+async fn enlarge(app: &SharedApp, owner: &Owner, image: Rgb8, how: Enlargement) -> Result<String, Failure> {
+    let Enlargement { mut hires, notes } = how;
+    let (width, height) = (image.width(), image.height());
+    if let Some((wide, high)) = hires.target {
+        // Its own shape, as large as both sides allow.
+        hires.scale = (wide as f32 / width as f32).min(high as f32 / height as f32).clamp(*FACTORS.start(), *FACTORS.end());
+        hires.target = None;
+    }
+    let wish = Wish { width: Some(width), height: Some(height), init: Some((image, 0.0)), hires: Some(hires), notes, ..Wish::default() };
+    let made = app.make(owner, wish).await?;
+    let mut waiter = app.add(owner, made, Previews::Never, Lane::Interactive).await?;
+    let view = waiter.end().await;
+    outcome(&view)?;
+    let pictures = pictures_of(&view, ExportFormat::Png).await?;
+    let none = || Failure::Failed(atelier_core::advice::Advice::new("The enlarged picture is missing.", "Try again."));
+    pictures.first().map(|bytes| base64_text(bytes)).ok_or_else(none)
+}
+
+pub(super) async fn single(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body): Payload) -> Answer {
+    let mut fields = Fields::read(&body)?;
+    drop(body);
+    let how = read(&mut fields);
+    let image = fields.take("image");
+    fields.finish()?;
+    let Some(image) = image else { return Err(Failure::invalid("image", "It is missing.")) };
+    let image = app.decode(move || decode("image", &bytes_of("image", &image)?)).await?;
+    let text = enlarge(&app, &owner, image, how).await?;
+    Ok(Json(json!({"image": text, "html_info": ""})))
+}
+
+pub(super) async fn batch(State(app): State<SharedApp>, Extension(owner): Extension<Owner>, Payload(body): Payload) -> Answer {
+    let mut fields = Fields::read(&body)?;
+    drop(body);
+    let how = read(&mut fields);
+    let images = fields.list("imageList");
+    if images.len() > MAX_IMAGES {
+        fields.fault("imageList", format!("There are more than {MAX_IMAGES} pictures."));
+    }
+    fields.finish()?;
+    let mut answers = Vec::new();
+    for mut image in images {
+        let data = image.get_mut("data").map(Value::take).unwrap_or_default();
+        let image = app.decode(move || decode("imageList", &bytes_of("imageList", &data)?)).await?;
+        answers.push(enlarge(&app, &owner, image, how.clone()).await?);
+    }
+    Ok(Json(json!({"images": answers, "html_info": ""})))
+}
+
+pub(super) async fn png_info(State(app): State<SharedApp>, Payload(body): Payload) -> Answer {
+    let mut fields = Fields::read(&body)?;
+    drop(body);
+    let image = fields.take("image");
+    fields.finish()?;
+    let Some(image) = image else { return Err(Failure::invalid("image", "It is missing.")) };
+    let text = app.decode(move || parameters("image", &bytes_of("image", &image)?)).await?;
+    let read = a1111::parse(&text);
+    let pairs: Map<String, Value> = read.pairs.into_iter().map(|(key, value)| (key, Value::String(value))).collect();
+    let mut items = Map::new();
+    if !text.is_empty() {
+        items.insert("parameters".to_owned(), Value::String(text.clone()));
+    }
+    Ok(Json(json!({"info": text, "items": items, "parameters": pairs})))
+}

@@ -1,0 +1,95 @@
+//! `progress`, `interrupt` and `skip`: about the asking owner's jobs alone.
+
+use std::time::Duration;
+
+use atelier_media::ExportFormat;
+use axum::Extension;
+use axum::extract::{Query, State};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Answer, timestamp};
+use crate::http::hub::{JobView, now_ms};
+use crate::http::images::preview_text;
+use crate::http::json::Json;
+use crate::http::owner::Owner;
+use crate::http::state::{SharedApp, blocking};
+
+/// A client that stops a picture closes its connection and interrupts: the second of them must not
+/// hit the next job.
+const SAME_STOP: Duration = Duration::from_secs(2);
+/// Least progress of a job that runs: clients take 0 for "nothing runs".
+const MIN_PROGRESS: f64 = 0.01;
+
+#[derive(Default, Deserialize)]
+pub(super) struct ProgressQuery {
+    #[serde(default)]
+    skip_current_image: Option<String>,
+}
+
+pub(super) async fn progress(
+    State(app): State<SharedApp>,
+    Extension(owner): Extension<Owner>,
+    Query(query): Query<ProgressQuery>,
+) -> Answer {
+    app.note_watching(&owner);
+    let Some(job) = app.hub.current(&owner) else {
+        return Ok(Json(answer(0.0, 0.0, &state_of("", 0, 0, 0, 0, now_ms()), None, None)));
+    };
+    let secs = job.ends_in_secs.unwrap_or_default();
+    if job.is_waiting {
+        let state = state_of("waiting", 1, 0, 0, job.recipe.steps, job.created_ms);
+        return Ok(Json(answer(0.0, secs, &state, None, job.wait.as_ref().map(|it| it.sentence()))));
+    }
+    let is_skipped = query.skip_current_image.is_some_and(|it| matches!(it.to_ascii_lowercase().as_str(), "true" | "1"));
+    let preview = match job.preview.clone().filter(|_| !is_skipped) {
+        Some(preview) => blocking(move || preview_text(&preview.image, ExportFormat::Png)).await?,
+        None => None,
+    };
+    let state = running(&job);
+    Ok(Json(answer(job.progress().max(MIN_PROGRESS), secs, &state, preview, None)))
+}
+
+fn running(job: &JobView) -> Value {
+    let (done, total) = job.step.map_or((0, job.recipe.steps), |step| (step.done, step.total));
+    let picture = job.step.map_or(job.pictures.len() as u32, |step| step.picture);
+    state_of("scripts_txt2img", job.recipe.batch_count.max(1), picture, done, total, job.began_ms.unwrap_or(job.created_ms))
+}
+
+fn state_of(job: &str, count: u32, number: u32, step: u32, steps: u32, began_ms: i64) -> Value {
+    json!({
+        "skipped": false,
+        "interrupted": false,
+        "stopping_generation": false,
+        "job": job,
+        "job_count": count,
+        "job_timestamp": timestamp(began_ms),
+        "job_no": number,
+        "sampling_step": step,
+        "sampling_steps": steps,
+    })
+}
+
+fn answer(progress: f64, secs: f64, state: &Value, image: Option<String>, text: Option<String>) -> Value {
+    json!({"progress": progress, "eta_relative": secs, "state": state, "current_image": image, "textinfo": text})
+}
+
+pub(super) async fn interrupt(State(app): State<SharedApp>, Extension(owner): Extension<Owner>) -> Answer {
+    stop(&app, &owner);
+    Ok(Json(json!({})))
+}
+
+pub(super) async fn skip(State(app): State<SharedApp>, Extension(owner): Extension<Owner>) -> Answer {
+    stop(&app, &owner);
+    Ok(Json(Value::Null))
+}
+
+/// Cancels the job that the owner looks at.
+fn stop(app: &SharedApp, owner: &Owner) {
+    if app.hub.since_disconnect(owner).is_some_and(|since| since < SAME_STOP) {
+        return;
+    }
+    if let Some(job) = app.hub.current(owner) {
+        app.hub.cancel(job.id);
+    }
+}

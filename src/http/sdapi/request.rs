@@ -1,0 +1,275 @@
+//! The fields of `txt2img` and `img2img`.
+
+use atelier_core::canvas::{AreaFill, AreaSettings, StartFit};
+use atelier_core::recipe::{Rgb8, Sampler, SeedBlend};
+use serde_json::Value;
+
+use super::controlnet::{self, ControlUnit};
+use crate::http::error::Failure;
+use crate::http::fields::Fields;
+use crate::http::images::{MAX_IMAGES, MaskSense, bytes_of, decode, decode_mask};
+use crate::http::names;
+use crate::http::recipe::{HiresWish, PICTURES, SIDES, STEPS, Wish};
+
+/// What A1111 and its clients send where nobody chose: then the model's own settings count.
+const UNCHOSEN_STEPS: [u32; 2] = [50, 20];
+const UNCHOSEN_GUIDANCE: f32 = 7.0;
+const UNCHOSEN_SIDE: u32 = 512;
+const UNCHOSEN_SAMPLERS: [Sampler; 2] = [Sampler::Euler, Sampler::EulerA];
+/// A1111's denoising strength, and that of its second pass.
+const USUAL_STRENGTH: f32 = 0.75;
+const USUAL_HIRES_STRENGTH: f32 = 0.7;
+
+/// A request, read as far as it goes without decoding pictures.
+#[derive(Debug)]
+pub(crate) struct Request {
+    pub(crate) wish: Wish,
+    pub(crate) styles: Vec<String>,
+    pub(crate) sends_images: bool,
+    /// The format of the answer's pictures.
+    pub(crate) format: Option<String>,
+    init_images: Vec<Value>,
+    extra_images: Vec<Value>,
+    mask: Option<Value>,
+    is_mask_inverted: bool,
+    strength: Option<f32>,
+    unit: Option<ControlUnit>,
+}
+
+/// Reads a request. `is_img2img`: it begins with a picture.
+pub(crate) fn read(mut fields: Fields, is_img2img: bool) -> Result<Request, Failure> {
+    let it = &mut fields;
+    let mut wish = Wish {
+        prompt: it.text("prompt").unwrap_or_default(),
+        negative_prompt: it.text("negative_prompt").unwrap_or_default(),
+        ..Wish::default()
+    };
+    let mut overrides = it.object("override_settings");
+    wish.model = overrides.word("sd_model_checkpoint").or_else(|| it.word("model"));
+    wish.vae = overrides.word("sd_vae").filter(|name| !is_automatic(name));
+    let format = overrides.word("samples_format");
+    let clip_skip = overrides.whole("CLIP_stop_at_last_layers");
+    it.close(overrides);
+    // 0 and 1 are the model's own; the engine makes blank pictures of a 1.
+    wish.clip_skip = it.whole("clip_skip").or(clip_skip).and_then(|it| u32::try_from(it).ok()).filter(|it| *it > 1);
+    wish.steps = it.within("steps", STEPS).filter(|it| !UNCHOSEN_STEPS.contains(it));
+    wish.guidance = it.decimal("cfg_scale").filter(|it| *it != UNCHOSEN_GUIDANCE && *it >= 0.0);
+    wish.distilled_guidance = it.decimal("distilled_cfg_scale").filter(|it| *it >= 0.0);
+    let (width, height) = (it.within("width", SIDES), it.within("height", SIDES));
+    let is_usual = [width, height].iter().all(|side| side.is_none_or(|side| side == UNCHOSEN_SIDE));
+    // A start picture's size is what its client works with, also where it is the usual one.
+    (wish.width, wish.height) = if is_usual && !is_img2img { (None, None) } else { (width, height) };
+    read_sampling(it, &mut wish)?;
+    wish.seed = it.whole("seed");
+    let (subseed, amount) = (it.whole("subseed"), it.decimal("subseed_strength").unwrap_or_default());
+    if amount > 0.0 {
+        let seed = subseed.filter(|seed| *seed >= 0).unwrap_or_else(|| rand::random::<i64>() & i64::MAX);
+        wish.seed_blend = Some(SeedBlend { seed, amount: amount.min(1.0) });
+    }
+    let pictures = it.within("batch_size", PICTURES).unwrap_or(1) * it.within("n_iter", PICTURES).unwrap_or(1);
+    if PICTURES.contains(&pictures) {
+        wish.pictures = Some(pictures);
+    } else {
+        it.fault("n_iter", format!("With batch_size this makes {pictures} pictures; at most {} are made at a time.", PICTURES.end()));
+    }
+    let strength = it.decimal("denoising_strength").map(|it| it.clamp(0.0, 1.0));
+    if it.flag("enable_hr") == Some(true) && !is_img2img {
+        read_hires(it, &mut wish, strength);
+    }
+    for lora in it.list("lora") {
+        let Value::Object(map) = lora else { continue };
+        let mut lora = Fields::of(map);
+        if let Some(name) = lora.word("name").or_else(|| lora.word("path")) {
+            wish.loras.push((name, lora.decimal("multiplier").unwrap_or(1.0)));
+        }
+        it.close(lora);
+    }
+    if let Some(script) = it.word("script_name").filter(|name| !name.eq_ignore_ascii_case("none")) {
+        it.fault("script_name", format!("Script '{script}' not found"));
+    }
+    for (field, words) in [("restore_faces", "Faces are not restored"), ("tiling", "Pictures are not made seamless")] {
+        if it.flag(field) == Some(true) {
+            wish.notes.push(format!("{words}: the engine does not have it here."));
+        }
+    }
+    if wish.prompt.contains(" AND ") {
+        wish.notes.push("The engine reads AND as a word: prompts are not composed.".to_owned());
+    }
+    let unit = controlnet::read(it, &mut wish.notes)?;
+    let (mut init_images, mut mask, mut is_mask_inverted) = (Vec::new(), None, false);
+    if is_img2img {
+        init_images = it.list("init_images");
+        mask = it.take("mask").filter(|mask| mask.as_str() != Some(""));
+        is_mask_inverted = it.flag("inpainting_mask_invert") == Some(true);
+        read_area(it, &mut wish);
+        if init_images.is_empty() {
+            return Err(Failure::not_found("Init image", "init_images is empty."));
+        }
+    }
+    let extra_images = it.list("extra_images");
+    if init_images.len() + extra_images.len() > MAX_IMAGES {
+        it.fault("init_images", format!("There are more than {MAX_IMAGES} pictures."));
+    }
+    let styles = it.list("styles").into_iter().filter_map(|name| Some(name.as_str()?.to_owned())).collect();
+    let sends_images = it.flag("send_images") != Some(false);
+    fields.finish()?;
+    Ok(Request { wish, styles, sends_images, format, init_images, extra_images, mask, is_mask_inverted, strength, unit })
+}
+
+fn is_automatic(name: &str) -> bool {
+    ["automatic", "none", "auto"].iter().any(|it| name.eq_ignore_ascii_case(it))
+}
+
+fn read_sampling(it: &mut Fields, wish: &mut Wish) -> Result<(), Failure> {
+    let (name, index) = (it.word("sampler_name"), it.word("sampler_index"));
+    if let Some(name) = name.or(index).filter(|name| !is_automatic(name)) {
+        let named = names::sampler(&name).ok_or_else(|| Failure::not_found("Sampler", format!("There is no sampler named {name}.")))?;
+        let (sampler, scheduler) = named.value;
+        wish.sampler = Some(sampler).filter(|it| !UNCHOSEN_SAMPLERS.contains(it));
+        wish.scheduler = scheduler;
+        wish.notes.extend(named.note);
+    }
+    if let Some(name) = it.word("scheduler") {
+        let named =
+            names::scheduler(&name).ok_or_else(|| Failure::not_found("Scheduler", format!("There is no scheduler named {name}.")))?;
+        wish.scheduler = named.value.or(wish.scheduler);
+        wish.notes.extend(named.note);
+    }
+    // Clients send 0 or 1 whatever the sampler is.
+    let is_ancestral = wish.sampler.is_some_and(|it| matches!(it, Sampler::Dpmpp2sA | Sampler::EulerACfgPp));
+    wish.eta = it.decimal("eta").filter(|eta| is_ancestral && *eta != 0.0 && *eta != 1.0);
+    Ok(())
+}
+
+fn read_hires(it: &mut Fields, wish: &mut Wish, strength: Option<f32>) {
+    let named = names::upscaler(&it.word("hr_upscaler").unwrap_or_default());
+    wish.notes.extend(named.note);
+    let mut side = |key: &str| it.whole(key).and_then(|side| u32::try_from(side).ok()).filter(|side| *side > 0);
+    let target = side("hr_resize_x").zip(side("hr_resize_y"));
+    let steps = side("hr_second_pass_steps");
+    if target.is_some_and(|(width, height)| !SIDES.contains(&width) || !SIDES.contains(&height)) {
+        it.fault("hr_resize_x", format!("Sides must be from {} to {}.", SIDES.start(), SIDES.end()));
+    }
+    for (field, what) in [("hr_checkpoint_name", "another model"), ("hr_sampler_name", "another sampler"), ("hr_prompt", "another prompt")]
+    {
+        if it.word(field).is_some_and(|name| !name.eq_ignore_ascii_case("use same sampler")) {
+            wish.notes.push(format!("The second pass has no place for {what}; that of the picture was used."));
+        }
+    }
+    let scale = it.decimal("hr_scale").unwrap_or(2.0).clamp(1.0, 4.0);
+    if scale > 1.0 || target.is_some() {
+        let strength = strength.unwrap_or(USUAL_HIRES_STRENGTH);
+        let steps = steps.map(|steps| steps.min(*STEPS.end()));
+        wish.hires = Some(HiresWish { scale, target, strength, steps, upscaler: named.value });
+    }
+}
+
+fn read_area(it: &mut Fields, wish: &mut Wish) {
+    let feather = it.whole("mask_blur").and_then(|it| u32::try_from(it).ok()).unwrap_or(4);
+    let fill = match it.whole("inpainting_fill").unwrap_or_default() {
+        1 => AreaFill::Original,
+        2 => AreaFill::Noise,
+        3 => AreaFill::Neutral,
+        _ => AreaFill::Blur,
+    };
+    let is_part = it.flag("inpaint_full_res") != Some(false);
+    let padding = it.whole("inpaint_full_res_padding").unwrap_or_default();
+    if is_part {
+        if padding > 0 {
+            wish.notes.push("Room around the mask is in parts of it, not in pixels: half of it was used.".to_owned());
+        }
+        wish.area = Some(AreaSettings { feather: Some(feather), fill: Some(fill), ..AreaSettings::default() });
+    }
+    wish.start_fit = Some(match it.whole("resize_mode").unwrap_or_default() {
+        1 => StartFit::Crop,
+        2 => StartFit::Fit,
+        mode => {
+            if mode == 3 {
+                wish.notes.push("Latents are not resized; the picture was.".to_owned());
+            }
+            StartFit::Stretch
+        }
+    });
+}
+
+impl Request {
+    /// Decodes the pictures of the request into its wish. Blocks.
+    pub(crate) fn decode(mut self) -> Result<Self, Failure> {
+        let picture = |field: &str, value: &Value| -> Result<Rgb8, Failure> { decode(field, &bytes_of(field, value)?) };
+        let mut starts = std::mem::take(&mut self.init_images).into_iter();
+        if let Some(first) = starts.next() {
+            let strength = self.strength.unwrap_or(USUAL_STRENGTH);
+            self.wish.init = Some((picture("init_images", &first)?, strength));
+        }
+        for more in starts {
+            self.wish.references.push(picture("init_images", &more)?);
+        }
+        for extra in std::mem::take(&mut self.extra_images) {
+            self.wish.references.push(picture("extra_images", &extra)?);
+        }
+        if let Some(mask) = self.mask.take() {
+            let sense = if self.is_mask_inverted { MaskSense::Black } else { MaskSense::White };
+            self.wish.mask = Some(decode_mask("mask", &bytes_of("mask", &mask)?, sense)?);
+        }
+        if let Some(unit) = self.unit.take() {
+            let start = self.wish.init.as_ref().map(|(image, _)| image);
+            self.wish.control = Some(unit.decode(start)?);
+        }
+        Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_text(text: &str, is_img2img: bool) -> Result<Request, Failure> {
+        read(Fields::read(text.as_bytes()).unwrap(), is_img2img)
+    }
+
+    #[test]
+    fn what_a1111_sends_by_itself_was_not_chosen() {
+        let usual = r#"{"prompt": "a", "steps": 50, "cfg_scale": 7.0, "width": 512, "height": 512, "sampler_name": "Euler a",
+            "scheduler": "automatic", "seed": -1, "clip_skip": 1, "eta": 1.0, "hr_scale": 1, "enable_hr": true, "unheard_of": {}}"#;
+        let wish = read_text(usual, false).unwrap().wish;
+        assert_eq!((wish.steps, wish.guidance, wish.width, wish.height), (None, None, None, None));
+        assert_eq!((wish.sampler, wish.scheduler, wish.clip_skip, wish.eta), (None, None, None, None));
+        assert!(wish.hires.is_none(), "a second pass of the same size");
+        let chosen =
+            r#"{"steps": 28, "cfg_scale": "4.5", "width": 512, "height": 768, "sampler_index": "DPM++ 2M Karras", "clip_skip": 2.0}"#;
+        let wish = read_text(chosen, false).unwrap().wish;
+        assert_eq!((wish.steps, wish.guidance, wish.width, wish.height), (Some(28), Some(4.5), Some(512), Some(768)));
+        assert_eq!((wish.sampler, wish.clip_skip), (Some(Sampler::Dpmpp2m), Some(2)));
+        assert!(wish.scheduler.is_some());
+    }
+
+    #[test]
+    fn values_beyond_the_limits_are_refused_by_their_names() {
+        for (body, field) in [
+            (r#"{"steps": 151}"#, "steps"),
+            (r#"{"width": 4097}"#, "width"),
+            (r#"{"height": 32}"#, "height"),
+            (r#"{"batch_size": 11}"#, "batch_size"),
+            (r#"{"batch_size": 4, "n_iter": 4}"#, "n_iter"),
+            (r#"{"script_name": "xyz plot"}"#, "script_name"),
+            (r#"{"seed": "abc"}"#, "seed"),
+        ] {
+            let Err(Failure::Invalid(faults)) = read_text(body, false) else { panic!("{body}") };
+            assert_eq!(faults[0].field, [field], "{body}");
+        }
+        assert!(matches!(read_text(r#"{"sampler_name": "Nobody"}"#, false), Err(Failure::NotFound { what: "Sampler", .. })));
+        assert!(matches!(read_text("{}", true), Err(Failure::NotFound { what: "Init image", .. })));
+    }
+
+    #[test]
+    fn a_masked_part_has_the_settings_of_a1111() {
+        let body = r#"{"init_images": ["AAAA"], "mask": "AAAA", "mask_blur": 8, "inpainting_fill": 3, "inpaint_full_res": true,
+            "inpainting_mask_invert": 1, "resize_mode": 2, "denoising_strength": 0.5, "width": 512, "height": 512}"#;
+        let request = read_text(body, true).unwrap();
+        let area = request.wish.area.unwrap();
+        assert_eq!((area.feather, area.fill, request.wish.start_fit), (Some(8), Some(AreaFill::Neutral), Some(StartFit::Fit)));
+        assert_eq!((request.is_mask_inverted, request.strength, request.wish.width), (true, Some(0.5), Some(512)));
+        let whole = read_text(r#"{"init_images": ["AAAA"], "mask": "AAAA", "inpaint_full_res": false}"#, true).unwrap();
+        assert_eq!(whole.wish.area, None);
+    }
+}

@@ -1,0 +1,255 @@
+//! What all routes share: the jobs, the models, and what each owner chose.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use atelier_core::advice::Advice;
+use atelier_core::paths::Paths;
+use atelier_engine::{Handle, PreviewOptions};
+use atelier_gallery::queue::{JobState, Lane, NewJob, QueuedJobId};
+use atelier_media::ExportFormat;
+use parking_lot::Mutex;
+use tokio::sync::Semaphore;
+
+use super::error::Failure;
+use super::hub::{Hub, JobView, Waiter};
+use super::images;
+use super::models::{ModelList, ModelPlaces, Models};
+use super::owner::Owner;
+use super::recipe::{Made, Wish, make};
+
+/// Jobs of one owner that may wait at a time.
+const MAX_OPEN_JOBS: usize = 32;
+/// Seconds after which an owner with too many jobs may ask again, where nothing else is known.
+const RETRY_SECS: u64 = 30;
+/// A client that asked for progress so recently wants to see previews.
+const WATCHES_FOR: Duration = Duration::from_mins(10);
+/// Pictures of requests that are decoded at a time.
+const MAX_DECODES: usize = 2;
+/// Time for which a link to a picture leads to it, and how many there are.
+const LINK_AGE: Duration = Duration::from_hours(1);
+const MAX_LINKS: usize = 1000;
+/// Jobs of which the format is remembered: more than can be asked for.
+const MAX_FORMATS: usize = 2000;
+/// Owners whose choices are remembered.
+const MAX_OWNERS: usize = 1000;
+
+/// State of the server.
+pub(crate) struct App {
+    pub(crate) hub: Arc<Hub>,
+    models: Models,
+    pub(crate) paths: Paths,
+    pub(crate) engine: Arc<Handle>,
+    threads: Option<u32>,
+    default_model: Option<String>,
+    decodes: Semaphore,
+    owners: Mutex<HashMap<Owner, OwnerState>>,
+    links: Mutex<HashMap<String, Link>>,
+    formats: Mutex<BTreeMap<QueuedJobId, ExportFormat>>,
+}
+
+pub(crate) type SharedApp = Arc<App>;
+
+/// What an owner chose, for as long as the server runs.
+#[derive(Default)]
+struct OwnerState {
+    /// The title of the model.
+    model: Option<String>,
+    asked_progress: Option<Instant>,
+    interrupted: Option<Instant>,
+}
+
+/// A picture that can be had by an unguessable name.
+struct Link {
+    path: PathBuf,
+    format: ExportFormat,
+    since: Instant,
+}
+
+/// Who watches a picture form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Previews {
+    /// Whoever asked for progress lately.
+    IfWatched,
+    Always,
+    Never,
+}
+
+impl App {
+    pub(crate) fn new(
+        hub: Arc<Hub>,
+        places: ModelPlaces,
+        engine: Arc<Handle>,
+        threads: Option<u32>,
+        default_model: Option<String>,
+    ) -> Self {
+        Self {
+            hub,
+            paths: places.paths.clone(),
+            models: Models::new(places),
+            engine,
+            threads,
+            default_model,
+            decodes: Semaphore::new(MAX_DECODES),
+            owners: Mutex::default(),
+            links: Mutex::default(),
+            formats: Mutex::default(),
+        }
+    }
+
+    /// Everything that can be named.
+    pub(crate) async fn models(self: &Arc<Self>) -> Result<Arc<ModelList>, Failure> {
+        let app = Arc::clone(self);
+        blocking(move || app.models.get()).await
+    }
+
+    /// The same, with the folders read again.
+    pub(crate) async fn refresh_models(self: &Arc<Self>) -> Result<Arc<ModelList>, Failure> {
+        let app = Arc::clone(self);
+        blocking(move || app.models.refresh()).await
+    }
+
+    /// Runs what decodes pictures, a few at a time, so that many clients do not fill the memory.
+    pub(crate) async fn decode<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T, Failure> + Send + 'static) -> Result<T, Failure> {
+        let _turn = self.decodes.acquire().await;
+        blocking(work).await?
+    }
+
+    /// The title of the model that an owner chose.
+    pub(crate) fn chosen_model(&self, owner: &Owner) -> Option<String> {
+        let chosen = self.owners.lock().get(owner).and_then(|it| it.model.clone());
+        chosen.or_else(|| self.default_model.clone())
+    }
+
+    pub(crate) fn choose_model(&self, owner: &Owner, title: String) {
+        self.change(owner, |it| it.model = Some(title));
+    }
+
+    /// Notes that an owner looks at the progress.
+    pub(crate) fn note_watching(&self, owner: &Owner) {
+        self.change(owner, |it| it.asked_progress = Some(Instant::now()));
+    }
+
+    pub(crate) fn note_interrupt(&self, owner: &Owner) {
+        self.change(owner, |it| it.interrupted = Some(Instant::now()));
+    }
+
+    fn change(&self, owner: &Owner, change: impl FnOnce(&mut OwnerState)) {
+        let mut owners = self.owners.lock();
+        if owners.len() >= MAX_OWNERS && !owners.contains_key(owner) {
+            owners.clear();
+        }
+        change(owners.entry(owner.clone()).or_default());
+    }
+
+    fn is_watching(&self, owner: &Owner) -> bool {
+        let asked = self.owners.lock().get(owner).and_then(|it| it.asked_progress);
+        asked.is_some_and(|at| at.elapsed() < WATCHES_FOR)
+    }
+
+    /// The recipe of a wish.
+    pub(crate) async fn make(self: &Arc<Self>, owner: &Owner, wish: Wish) -> Result<Made, Failure> {
+        let mut list = self.models().await?;
+        if wish.model.as_deref().is_some_and(|name| list.model(name).is_none()) {
+            // It may have been added since.
+            list = self.refresh_models().await?;
+        }
+        make(wish, &list, self.chosen_model(owner).as_deref(), self.threads)
+    }
+
+    /// Adds a job for this owner, whose client waits for it.
+    pub(crate) async fn add(self: &Arc<Self>, owner: &Owner, made: Made, previews: Previews, lane: Lane) -> Result<Waiter, Failure> {
+        if self.hub.open_jobs_of(owner) >= MAX_OPEN_JOBS {
+            let sentence = format!("{MAX_OPEN_JOBS} of your jobs wait already. Wait for one of them, or cancel it.");
+            let retry_secs =
+                self.hub.current(owner).and_then(|job| job.ends_in_secs).map_or(RETRY_SECS, |secs| secs.clamp(1.0, 3600.0) as u64);
+            return Err(Failure::Busy { sentence, retry_secs });
+        }
+        let is_shown = match previews {
+            Previews::IfWatched => self.is_watching(owner),
+            Previews::Always => true,
+            Previews::Never => false,
+        };
+        let preview = if is_shown { PreviewOptions::Adaptive } else { PreviewOptions::Off };
+        let job = NewJob {
+            recipe: made.recipe,
+            lane,
+            folder: self.folder_of(owner),
+            model: made.model.name,
+            wanted_model: None,
+            device: None,
+            preview: serde_json::to_string(&preview).unwrap_or_default(),
+            group: None,
+        };
+        self.hub.add(owner, job, made.notes).await.map_err(Failure::Failed)
+    }
+
+    /// Notes in which format the pictures of a job are fetched.
+    pub(crate) fn note_format(&self, job: QueuedJobId, format: ExportFormat) {
+        let mut formats = self.formats.lock();
+        formats.insert(job, format);
+        while formats.len() > MAX_FORMATS {
+            formats.pop_first();
+        }
+    }
+
+    /// The format in which the pictures of a job are fetched.
+    pub(crate) fn format_of(&self, job: QueuedJobId) -> ExportFormat {
+        self.formats.lock().get(&job).copied().unwrap_or(ExportFormat::Png)
+    }
+
+    /// An unguessable name, by which a picture can be had for an hour.
+    pub(crate) fn share(&self, path: PathBuf, format: ExportFormat) -> String {
+        let name = format!("{:032x}.{}", rand::random::<u128>(), format.ending());
+        let mut links = self.links.lock();
+        links.retain(|_, link| link.since.elapsed() < LINK_AGE);
+        if links.len() >= MAX_LINKS {
+            let oldest = links.iter().min_by_key(|(_, link)| link.since).map(|(name, _)| name.clone());
+            links.remove(&oldest.unwrap_or_default());
+        }
+        links.insert(name.clone(), Link { path, format, since: Instant::now() });
+        name
+    }
+
+    /// The picture of such a name.
+    pub(crate) fn shared_file(&self, name: &str) -> Option<(PathBuf, ExportFormat)> {
+        let links = self.links.lock();
+        links.get(name).filter(|link| link.since.elapsed() < LINK_AGE).map(|link| (link.path.clone(), link.format))
+    }
+
+    /// Where the pictures of an owner are kept.
+    fn folder_of(&self, owner: &Owner) -> PathBuf {
+        self.paths.pictures.join("Shared").join(owner.folder_name())
+    }
+}
+
+/// Runs what waits for a disk on another thread.
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| {
+        tracing::error!("a request ended by a fault of its own: {error}");
+        Failure::Failed(Advice::new(
+            "Internal error while answering this request.",
+            "Try again; if the error persists, restart the server.",
+        ))
+    })
+}
+
+/// The pictures of a job as files of this format, in their order.
+pub(crate) async fn pictures_of(view: &JobView, format: ExportFormat) -> Result<Vec<Vec<u8>>, Failure> {
+    let paths: Vec<PathBuf> = view.pictures.iter().map(|picture| picture.path.clone()).collect();
+    blocking(move || paths.iter().map(|path| images::file_bytes(path, format)).collect()).await?
+}
+
+/// `Err` where a job that is over did not make all its pictures.
+pub(crate) fn outcome(view: &JobView) -> Result<(), Failure> {
+    match view.state {
+        JobState::Cancelled => Err(Failure::Cancelled),
+        JobState::Failed | JobState::Held => {
+            let sentence = view.reason.clone().unwrap_or_else(|| "The picture could not be made.".to_owned());
+            Err(Failure::Failed(Advice::new(sentence, "")))
+        }
+        JobState::Done | JobState::Waiting | JobState::Running => Ok(()),
+    }
+}

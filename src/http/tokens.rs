@@ -1,0 +1,169 @@
+//! Tokens by the names of those who have them, kept in a file that is its owner's alone.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use atelier_core::advice::Advice;
+use atelier_core::paths::write_private;
+use subtle::ConstantTimeEq as _;
+
+use super::owner::MAX_NAME_CHARS;
+
+/// Fewest bytes of a token: what is shorter can be guessed.
+const MIN_TOKEN_BYTES: usize = 16;
+/// Most tokens, and the largest file of them in bytes.
+const MAX_TOKENS: usize = 1000;
+const MAX_FILE_BYTES: u64 = 1 << 20;
+
+/// The name of a token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenName {
+    pub name: String,
+    /// Several people have it.
+    pub is_shared: bool,
+}
+
+/// The tokens of a server.
+#[derive(Clone, Default)]
+pub struct Tokens {
+    known: Vec<(TokenName, String)>,
+}
+
+impl fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.known.iter().map(|(name, _)| &name.name)).finish()
+    }
+}
+
+impl Tokens {
+    /// Adds a token.
+    ///
+    /// # Errors
+    /// Where it can be guessed, or its name cannot be shown.
+    pub fn add(&mut self, name: &str, token: &str, is_shared: bool) -> Result<(), Advice> {
+        check_name(name)?;
+        if token.len() < MIN_TOKEN_BYTES || !token.bytes().all(|it| it.is_ascii_graphic()) {
+            let hint = format!("Choose at least {MIN_TOKEN_BYTES} letters, digits and signs, without spaces.");
+            return Err(Advice::new("This token can be guessed, or cannot be sent.", hint));
+        }
+        self.known.push((TokenName { name: name.to_owned(), is_shared }, token.to_owned()));
+        Ok(())
+    }
+
+    /// True where there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// The name of this token. Every token is compared, in a time that tells nothing about them.
+    #[must_use]
+    pub fn name_of(&self, given: &str) -> Option<&TokenName> {
+        let mut found = None;
+        for (name, token) in &self.known {
+            if bool::from(token.as_bytes().ct_eq(given.as_bytes())) {
+                found = Some(name);
+            }
+        }
+        found
+    }
+
+    /// The tokens of these people in a file; who has none yet gets one, and the file is written.
+    /// Returns each with their token. Blocks.
+    ///
+    /// # Errors
+    /// If the file cannot be read or written.
+    pub fn of_people(&mut self, file: &Path, people: &[String]) -> Result<Vec<(String, String)>, Advice> {
+        let mut kept = read(file)?;
+        let mut is_changed = false;
+        let mut told = Vec::new();
+        for person in people {
+            check_name(person)?;
+            if !kept.contains_key(person) {
+                if kept.len() >= MAX_TOKENS {
+                    return Err(Advice::new("There are too many tokens.", format!("Remove some from {}.", file.display())));
+                }
+                kept.insert(person.clone(), draw());
+                is_changed = true;
+            }
+        }
+        if is_changed {
+            let bytes = serde_json::to_vec_pretty(&kept).unwrap_or_default();
+            write_private(file, &bytes).map_err(|error| faulty(file, &error))?;
+        }
+        // Who got a token before may still use it.
+        for (person, token) in kept {
+            let is_shared = person == SHARED;
+            self.add(&person, &token, is_shared)?;
+            if people.contains(&person) {
+                told.push((person, token));
+            }
+        }
+        Ok(told)
+    }
+}
+
+/// The name of the token that people share who have none of their own.
+pub(crate) const SHARED: &str = "guest";
+
+fn check_name(name: &str) -> Result<(), Advice> {
+    let is_right = !name.trim().is_empty() && name.chars().count() <= MAX_NAME_CHARS && !name.chars().any(char::is_control);
+    let hint = format!("Choose up to {MAX_NAME_CHARS} letters.");
+    if is_right { Ok(()) } else { Err(Advice::new("This is not a name for a person.", hint)) }
+}
+
+/// A token of 128 bits.
+fn draw() -> String {
+    format!("{:032x}", rand::random::<u128>())
+}
+
+fn faulty(file: &Path, error: &dyn fmt::Display) -> Advice {
+    Advice::new(
+        format!("The tokens in {} cannot be used: {error}.", file.display()),
+        "Repair the file, or remove it to give out new tokens.",
+    )
+}
+
+fn read(file: &Path) -> Result<BTreeMap<String, String>, Advice> {
+    match std::fs::metadata(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => return Err(faulty(file, &error)),
+        Ok(about) if about.len() > MAX_FILE_BYTES => return Err(faulty(file, &"it is too large")),
+        Ok(_) => {}
+    }
+    let bytes = std::fs::read(file).map_err(|error| faulty(file, &error))?;
+    serde_json::from_slice(&bytes).map_err(|error| faulty(file, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_keeps_the_token_and_the_file_is_its_owners_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("data").join("tokens.json");
+        std::fs::create_dir_all(folder.path().join("data")).unwrap();
+        let people = ["Anna".to_owned(), SHARED.to_owned()];
+        let mut tokens = Tokens::default();
+        let first = tokens.of_people(&file, &people).unwrap();
+        assert_eq!(first.len(), 2);
+        assert_eq!(first[0].1.len(), 32);
+        assert_ne!(first[0].1, first[1].1);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(file.metadata().unwrap().permissions().mode() & 0o077, 0);
+        }
+        let mut again = Tokens::default();
+        let second = again.of_people(&file, &people[..1]).unwrap();
+        assert_eq!(second, first[..1], "and only those who are named are told");
+        let of_guest = again.name_of(&first[1].1).unwrap();
+        assert_eq!((of_guest.name.as_str(), of_guest.is_shared), (SHARED, true), "who was named before still gets in");
+        assert_eq!(again.name_of("wrong"), None);
+        assert!(!format!("{again:?}").contains(&first[0].1), "a log shows names alone");
+        assert!(again.add("Ben", "short", false).is_err() && again.add("B\nen", &first[0].1, false).is_err());
+    }
+}

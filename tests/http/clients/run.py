@@ -1,0 +1,123 @@
+"""Real clients against a real server: `cargo xtask test --clients` runs it.
+
+Usage: run.py PROGRAM. Starts `PROGRAM serve` in a home of its own with the built-in model, lets each
+client ask for everything that it knows, and prints a table. Exits with 1 where something failed.
+"""
+
+import io
+import os
+import subprocess
+import sys
+import tempfile
+
+import openai
+import webuiapi
+from PIL import Image
+
+RESULTS = []
+
+
+def check(client, what, ask, holds=lambda answer: True):
+    """Asks, and notes whether the answer is as it should be."""
+    try:
+        answer = ask()
+        passed, why = bool(holds(answer)), "" if holds(answer) else f"answered {str(answer)[:200]}"
+    except Exception as error:  # Whatever a client raises is the result.
+        passed, why = False, f"{type(error).__name__}: {str(error)[:200]}"
+    RESULTS.append((client, what, passed, why))
+
+
+def fails(kind, ask):
+    """The failure of a request that must fail in this way."""
+    try:
+        ask()
+    except kind as error:
+        return error
+    raise AssertionError("it did not fail")
+
+
+def picture(mode="RGB"):
+    return Image.new(mode, (64, 64), 0)
+
+
+def png(mode="RGB"):
+    file = io.BytesIO()
+    picture(mode).save(file, "PNG")
+    file.seek(0)
+    file.name = "a.png"
+    return file
+
+
+def of_webuiapi(host, port):
+    api = webuiapi.WebUIApi(host=host, port=port, sampler="Euler a", steps=2)
+
+    def one(ask, size=(64, 64)):
+        return lambda: ask().images, lambda images: [image.size for image in images] == [size]
+
+    check("webuiapi", "txt2img", *one(lambda: api.txt2img(prompt="a lake", width=64, height=64, seed=5)))
+    same = lambda: [api.txt2img(prompt="a lake", width=64, height=64, seed=5).image.tobytes() for _ in range(2)]
+    check("webuiapi", "the same seed", same, lambda images: images[0] == images[1])
+    check("webuiapi", "img2img", *one(lambda: api.img2img(images=[picture()], prompt="b", width=64, height=64)))
+    masked = lambda: api.img2img(images=[picture()], prompt="b", mask_image=Image.new("L", (64, 64), 255), width=64, height=64)
+    check("webuiapi", "img2img with a mask", *one(masked))
+    extra = lambda: api.extra_single_image(picture(), upscaler_1="Lanczos", upscaling_resize=2).image.size
+    check("webuiapi", "extra_single_image", extra, lambda size: size == (128, 128))
+    check("webuiapi", "extra_batch_images", lambda: api.extra_batch_images([picture()], upscaler_1="Lanczos").images, lambda it: len(it) == 1)
+    check("webuiapi", "png_info", lambda: api.png_info(api.txt2img(prompt="a pond", width=64, height=64).image))
+    for name in [
+        "get_options", "get_progress", "get_samplers", "get_schedulers", "get_upscalers", "get_latent_upscale_modes", "get_sd_models",
+        "get_sd_vae", "get_loras", "get_embeddings", "get_memory", "get_cmd_flags", "get_scripts", "get_prompt_styles",
+        "get_face_restorers", "interrupt", "skip", "refresh_checkpoints", "util_get_current_model", "util_get_model_names",
+        "util_wait_for_ready", "controlnet_version", "controlnet_model_list", "controlnet_module_list",
+    ]:
+        check("webuiapi", name, lambda name=name: getattr(api, name)() or True)
+    check("webuiapi", "util_set_model", lambda: api.util_set_model(api.util_get_model_names()[0]) or True)
+
+
+def of_openai(host, port):
+    client = openai.OpenAI(base_url=f"http://{host}:{port}/v1", api_key="none", timeout=600)
+    small = {"size": "64x64", "extra_body": {"steps": 2, "seed": 7}}
+    check("openai", "models.list", lambda: [model.id for model in client.models.list()], lambda names: names)
+    check("openai", "models.retrieve", lambda: client.models.retrieve(client.models.list().data[0].id).object, lambda it: it == "model")
+    check("openai", "generate two", lambda: client.images.generate(prompt="a lake", n=2, **small).data, lambda it: len(it) == 2)
+    check("openai", "generate with everything", lambda: client.images.generate(
+        prompt="a lake", model="gpt-image-1", quality="high", background="auto", output_format="webp", output_compression=80,
+        moderation="low", user="u", response_format="b64_json", style="vivid", **small).data[0].b64_json, lambda it: it.startswith("UklGR"))
+    events = lambda ask: lambda: [event.type for event in ask()]
+    check("openai", "generate as a stream", events(lambda: client.images.generate(prompt="a lake", stream=True, partial_images=2, **small)),
+          lambda names: names[-1] == "image_generation.completed")
+    check("openai", "edit", lambda: client.images.edit(image=png(), prompt="red", **small).data, lambda it: len(it) == 1)
+    check("openai", "edit with a mask", lambda: client.images.edit(image=[png()], mask=png("RGBA"), prompt="red", input_fidelity="high", **small).data,
+          lambda it: len(it) == 1)
+    check("openai", "edit as a stream", events(lambda: client.images.edit(image=png(), prompt="red", stream=True, partial_images=1, **small)),
+          lambda names: names[-1] == "image_edit.completed")
+    check("openai", "create_variation", lambda: client.images.create_variation(image=png(), n=1, size="256x256").data, lambda it: len(it) == 1)
+    check("openai", "an unknown model", lambda: fails(openai.NotFoundError, lambda: client.images.generate(prompt="a", model="nobody")),
+          lambda error: error.code == "model_not_found")
+    check("openai", "a size that is none", lambda: fails(openai.BadRequestError, lambda: client.images.generate(prompt="a", size="9x9")),
+          lambda error: error.param == "size")
+    check("openai", "an unknown route", lambda: fails(openai.NotFoundError, lambda: client.get("/nothing", cast_to=object)))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as home:
+        command = [sys.argv[1], "serve", "--port", "0", "--threads", "1"]
+        server = subprocess.Popen(command, env={**os.environ, "ATELIER_HOME": home}, stdout=subprocess.PIPE, text=True)
+        try:
+            address = server.stdout.readline().strip()
+            host, port = address.removeprefix("http://").rsplit(":", 1)
+            of_webuiapi(host, int(port))
+            of_openai(host, int(port))
+        finally:
+            server.terminate()
+            server.wait(60)
+    width = max(len(what) for _, what, _, _ in RESULTS)
+    for client, what, passed, why in RESULTS:
+        print(f"{client:10} {what:{width}} {'ok' if passed else 'FAILED'} {why}")
+    failed = sum(not passed for _, _, passed, _ in RESULTS)
+    print(f"{len(RESULTS) - failed} of {len(RESULTS)} are answered as they should be.")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+//! Jobs that are asked for now and fetched later.
+
+use atelier::http::Tokens;
+use atelier::http::guard::Policy;
+use serde_json::{Value, json};
+
+use crate::client::{Answer, Sent, get, post};
+use crate::pictures::bytes_of;
+use crate::studio::Studio;
+
+fn small(prompt: &str, steps: u32, count: u32) -> Value {
+    json!({"prompt": prompt, "width": 64, "height": 64, "seed": 42, "batch_count": count,
+        "sample_params": {"sample_steps": steps, "guidance": {"txt_cfg": 1.5}}})
+}
+
+/// Adds a job and returns its path.
+fn add(studio: &Studio, body: &Value) -> String {
+    let answer = post(studio.address(), "/sdcpp/v1/img_gen", body);
+    assert_eq!(answer.status, 202, "{}", answer.text());
+    let answer = answer.json();
+    assert_eq!((answer["status"].as_str(), answer["kind"].as_str()), (Some("queued"), Some("img_gen")));
+    answer["poll_url"].as_str().unwrap().to_owned()
+}
+
+/// What happened to a job until its end.
+fn events(studio: &Studio, path: &str) -> Vec<(String, Value)> {
+    let answer = get(studio.address(), &format!("{path}/events"));
+    let parts = answer.text().split("\n\n").filter(|part| part.starts_with("event: "));
+    parts
+        .map(|part| {
+            let (name, data) = part.split_once('\n').unwrap();
+            (name.replace("event: ", ""), serde_json::from_str(data.strip_prefix("data: ").unwrap()).unwrap())
+        })
+        .collect()
+}
+
+#[test]
+fn a_job_tells_its_events_and_has_its_pictures_afterwards() {
+    let studio = Studio::open();
+    let capabilities = get(studio.address(), "/sdcpp/v1/capabilities").ok();
+    assert_eq!(capabilities["features"]["cancel_generating"], true);
+    assert!(capabilities["samplers"].as_array().unwrap().contains(&json!("euler_a")));
+    let path = add(&studio, &small("a lake", 4, 2));
+    let told = events(&studio, &path);
+    let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!((names.first(), names.last()), (Some(&"state"), Some(&"end")), "{names:?}");
+    assert_eq!(names.iter().filter(|name| **name == "picture").count(), 2, "{names:?}");
+    assert_eq!(told.last().unwrap().1["status"], "completed");
+    let job = get(studio.address(), &path).ok();
+    assert_eq!((job["status"].as_str(), job["queue_position"].as_u64()), (Some("completed"), Some(0)));
+    let images = job["result"]["images"].as_array().unwrap();
+    assert_eq!(images.len(), 2);
+    let second = get(studio.address(), &format!("{path}/images/1"));
+    assert_eq!((second.header("content-type"), &second.body), (Some("image/png"), &bytes_of(&images[1]["b64_json"])));
+    let sync = json!({"prompt": "a lake", "steps": 4, "cfg_scale": 1.5, "width": 64, "height": 64, "seed": 42});
+    let sync = post(studio.address(), "/sdapi/v1/txt2img", &sync).ok();
+    assert_eq!(bytes_of(&sync["images"][0]), bytes_of(&images[0]["b64_json"]), "each interface makes the same picture");
+    assert_eq!(get(studio.address(), "/sdcpp/v1/jobs").ok().as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_job_is_cancelled_while_it_waits_and_while_it_runs() {
+    let studio = Studio::open();
+    let running = add(&studio, &small("a long way", 150, 8));
+    let waiting = add(&studio, &small("the next one", 150, 8));
+    let cancelled = post(studio.address(), &format!("{waiting}/cancel"), &json!({})).ok();
+    assert_eq!((cancelled["status"].as_str(), cancelled["error"]["code"].as_str()), (Some("cancelled"), Some("cancelled")));
+    assert_eq!(post(studio.address(), &format!("{running}/cancel"), &json!({})).ok()["status"], "cancelled");
+    assert_eq!(post(studio.address(), &format!("{running}/cancel"), &json!({})).status, 409);
+    let unknown = get(studio.address(), "/sdcpp/v1/jobs/999999");
+    assert_eq!((unknown.status, unknown.json()), (404, json!({"error": "job not found"})));
+    assert_eq!(get(studio.address(), "/sdcpp/v1/jobs/x").status, 404);
+    let wrong = post(studio.address(), "/sdcpp/v1/img_gen", &json!({"batch_count": 9}));
+    assert_eq!(wrong.status, 400, "{}", wrong.text());
+}
+
+#[test]
+fn nobody_sees_or_stops_the_job_of_another_owner() {
+    let mut tokens = Tokens::default();
+    let (anna, ben) = ("anna-anna-anna-anna", "ben-ben-ben-ben-ben");
+    tokens.add("Anna", anna, false).unwrap();
+    tokens.add("Ben", ben, false).unwrap();
+    let studio = Studio::guarded(Policy { tokens, ..Policy::default() });
+    let ask = |token: &str, method: &str, path: &str, body: &Value| -> Answer {
+        Sent::new(studio.address(), method, path, &[("Authorization", &format!("Bearer {token}"))], body.to_string().as_bytes()).answer()
+    };
+    let added = ask(anna, "POST", "/sdcpp/v1/img_gen", &small("Anna's secret", 150, 8)).json();
+    let path = added["poll_url"].as_str().unwrap();
+    assert_eq!(ask(ben, "GET", path, &Value::Null).status, 404);
+    assert_eq!(ask(ben, "POST", &format!("{path}/cancel"), &Value::Null).status, 404);
+    assert_eq!(ask(ben, "GET", "/sdcpp/v1/jobs", &Value::Null).json(), json!([]));
+    assert_eq!(ask(ben, "POST", "/sdapi/v1/interrupt", &Value::Null).status, 200);
+    let progress = ask(ben, "GET", "/sdapi/v1/progress", &Value::Null).json();
+    assert_eq!(progress["state"]["job_count"], 0, "{progress}");
+    assert_ne!(ask(anna, "GET", path, &Value::Null).json()["status"], "cancelled");
+    assert_eq!(ask(anna, "POST", &format!("{path}/cancel"), &Value::Null).json()["status"], "cancelled");
+    let done = ask(ben, "POST", "/sdcpp/v1/img_gen", &small("Ben's", 2, 1)).json();
+    let of_ben = format!("{}/events", done["poll_url"].as_str().unwrap());
+    assert!(ask(ben, "GET", &of_ben, &Value::Null).text().contains("\"completed\""));
+    let folders: Vec<String> =
+        studio.kept().iter().map(|path| path.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned()).collect();
+    assert_eq!(folders, ["Ben"]);
+}

@@ -1,0 +1,15 @@
+//! The server in this process, on the tiny model: what clients really send, and what they get.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
+
+mod client;
+mod guarded;
+mod jobs;
+mod openai;
+mod pictures;
+mod process;
+mod recordings;
+mod sdapi;
+mod studio;
+#[path = "../support/mod.rs"]
+mod support;

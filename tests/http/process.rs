@@ -1,0 +1,84 @@
+//! `atelier serve` as a person starts it.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Child, Command, Output, Stdio};
+
+use atelier_core::paths::HOME_VARIABLE;
+use atelier_library::BUILTIN_VARIABLE;
+
+use crate::client::{Sent, get};
+
+fn serve(home: &tempfile::TempDir, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
+    command.env(HOME_VARIABLE, home.path()).env(BUILTIN_VARIABLE, home.path().join("none"));
+    command.arg("serve").args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Starts a server and waits for its address.
+fn start(home: &tempfile::TempDir, args: &[&str]) -> (Child, SocketAddr) {
+    let mut child = serve(home, args).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("http://").unwrap_or_else(|| panic!("{line:?}")).parse().unwrap();
+    (child, address)
+}
+
+/// Ends it as Ctrl-C does.
+fn stop(child: Child) -> Output {
+    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(interrupted.success());
+    child.wait_with_output().unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn it_tells_its_address_serves_and_ends_by_ctrl_c() {
+    let home = tempfile::tempdir().unwrap();
+    let (child, address) = start(&home, &["--port", "0"]);
+    assert!(address.ip().is_loopback());
+    assert_eq!(get(address, "/healthz").ok()["status"], "ok");
+    let output = stop(child);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("Only programs on this computer can use this server."), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_person_gets_a_token_that_stays_the_same() {
+    let home = tempfile::tempdir().unwrap();
+    let token_of = |said: &str| said.lines().find_map(|line| line.strip_prefix("Token of Anna: ").map(str::to_owned));
+    let mut tokens = Vec::new();
+    for _ in 0..2 {
+        let (child, address) = start(&home, &["--port", "0", "--require-token", "--person", "Anna"]);
+        assert_eq!(get(address, "/sdapi/v1/cmd-flags").status, 401);
+        if let Some(token) = tokens.first() {
+            let header = format!("Bearer {token}");
+            assert_eq!(Sent::new(address, "GET", "/sdapi/v1/cmd-flags", &[("Authorization", &header)], b"").answer().status, 200);
+        }
+        let output = stop(child);
+        tokens.push(token_of(&String::from_utf8_lossy(&output.stderr)).expect("the token is told"));
+    }
+    assert_eq!(tokens[0], tokens[1]);
+}
+
+#[test]
+fn it_refuses_what_would_surprise() {
+    let home = tempfile::tempdir().unwrap();
+    let refused = |args: &[&str]| {
+        let output = serve(&home, args).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, said) = refused(&["--host", "0.0.0.0", "--port", "0"]);
+    assert!(code == Some(2) && said.contains("--allow-network"), "{code:?} {said}");
+    let (code, said) = refused(&["--port", "0", "--token", "short"]);
+    assert!(code == Some(2) && said.contains("at least 16"), "{code:?} {said}");
+    let (code, said) = refused(&["--port", "0", "--allow-origin", "*"]);
+    assert!(code == Some(2) && said.contains("not an origin"), "{code:?} {said}");
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let (code, said) = refused(&["--port", &port]);
+    assert!(code == Some(1) && said.contains(&port) && said.contains("--port"), "{code:?} {said}");
+}

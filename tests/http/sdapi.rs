@@ -1,0 +1,187 @@
+//! A1111's interface.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use atelier_core::paths::HOME_VARIABLE;
+use atelier_core::recipe::FileRole;
+use atelier_library::BUILTIN_VARIABLE;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use crate::client::{Sent, get, post, send};
+use crate::pictures::bytes_of as bytes;
+use crate::studio::Studio;
+use crate::support::files;
+
+/// Longer than anything here takes on the slowest machine.
+const LIMIT: Duration = Duration::from_mins(5);
+
+fn small(prompt: &str) -> Value {
+    json!({"prompt": prompt, "steps": 3, "cfg_scale": 1.5, "width": 64, "height": 64, "seed": 42})
+}
+
+fn with(mut body: Value, more: &Value) -> Value {
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    body
+}
+
+#[test]
+fn the_same_settings_give_the_same_file_as_the_command_line() {
+    let studio = Studio::open();
+    let answer = post(studio.address(), "/sdapi/v1/txt2img", &with(small("a lake, 湖"), &json!({"batch_size": 2}))).ok();
+    let home = tempfile::tempdir().unwrap();
+    let output = home.path().join("out.png");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
+    command.env(HOME_VARIABLE, home.path()).env(BUILTIN_VARIABLE, home.path().join("none")).stdin(Stdio::null());
+    command.args(["generate", "-W", "64", "-H", "64", "--cfg", "1.5", "--steps", "3", "--seed", "42", "-t", "1", "-b", "2"]);
+    let files = files();
+    for (flag, role) in [("--diffusion-model", FileRole::Diffusion), ("--llm", FileRole::Llm), ("--taesd", FileRole::Taesd)] {
+        command.arg(flag).arg(files.get(role).unwrap());
+    }
+    let done = command.args(["-p", "a lake, 湖", "-o"]).arg(&output).output().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+    let images = answer["images"].as_array().unwrap();
+    assert_eq!(images.len(), 2);
+    for (image, name) in images.iter().zip(["out.png", "out_2.png"]) {
+        let (served, made) = (bytes(image), std::fs::read(home.path().join(name)).unwrap());
+        let text = |bytes: &[u8]| {
+            let path = home.path().join("look.png");
+            std::fs::write(&path, bytes).unwrap();
+            atelier_media::read_metadata(&path).unwrap().parameters.unwrap()
+        };
+        assert_eq!(text(&served), text(&made));
+        assert!(served == made, "{name}: {} and {} bytes", served.len(), made.len());
+    }
+    assert_eq!(studio.kept().len(), 2);
+    let info: Value = serde_json::from_str(answer["info"].as_str().unwrap()).unwrap();
+    assert_eq!(info["all_seeds"], json!([42, 43]));
+    assert_eq!((info["width"].as_u64(), info["steps"].as_u64()), (Some(64), Some(3)));
+    assert_eq!(info["infotexts"].as_array().unwrap().len(), 2);
+    assert!(info["infotexts"][1].as_str().unwrap().contains("Seed: 43"), "{info}");
+    assert_eq!(answer["parameters"], json!({}), "what was asked is not repeated: it may hold a password");
+}
+
+#[test]
+fn every_list_answers_as_clients_read_it() {
+    let studio = Studio::open();
+    let ask = |path: &str| get(studio.address(), path).ok();
+    let models = ask("/sdapi/v1/sd-models");
+    let model = &models[0];
+    for key in ["title", "model_name", "filename", "hash", "sha256", "config"] {
+        assert!(model.get(key).is_some(), "{key} in {model}");
+    }
+    assert!(!model["filename"].as_str().unwrap().contains('/'), "{model}");
+    assert!(ask("/sdapi/v1/samplers").as_array().unwrap().iter().any(|it| it["name"] == "Euler a" && it["aliases"][1] == "k_euler_a"));
+    assert!(ask("/sdapi/v1/schedulers").as_array().unwrap().iter().any(|it| it["name"] == "karras" && it["label"] == "Karras"));
+    assert_eq!(ask("/sdapi/v1/upscalers")[0]["name"], "None");
+    for path in ["latent-upscale-modes", "sd-vae", "sd-modules", "loras", "prompt-styles", "hypernetworks", "face-restorers", "script-info"]
+    {
+        assert!(ask(&format!("/sdapi/v1/{path}")).is_array(), "{path}");
+    }
+    assert!(ask("/sdapi/v1/embeddings")["loaded"].is_object());
+    assert_eq!(ask("/sdapi/v1/scripts")["txt2img"], json!(["controlnet"]));
+    assert!(ask("/sdapi/v1/memory")["ram"]["total"].as_u64().unwrap() > 0);
+    assert_eq!(ask("/controlnet/version")["version"], 3);
+    assert!(ask("/controlnet/module_list")["module_list"].as_array().unwrap().contains(&json!("canny")));
+    assert!(ask("/controlnet/model_list")["model_list"].is_array());
+    let options = ask("/sdapi/v1/options");
+    assert_eq!(options["sd_model_checkpoint"], model["title"]);
+    assert_eq!(options["samples_format"], "png");
+    assert!(options.get("forge_preset").is_none() && options.get("use_scale_latent_for_hires_fix").is_none());
+    // Open WebUI sends the whole object back.
+    assert_eq!(post(studio.address(), "/sdapi/v1/options", &options).ok(), json!({}));
+    assert_eq!(post(studio.address(), "/sdapi/v1/options", &json!({"sd_model_checkpoint": "nobody"})).status, 404);
+    let progress = ask("/sdapi/v1/progress");
+    assert_eq!((progress["progress"].as_f64(), progress["state"]["job_count"].as_u64()), (Some(0.0), Some(0)));
+    for path in ["interrupt", "refresh-checkpoints", "refresh-loras"] {
+        assert_eq!(Sent::new(studio.address(), "POST", &format!("/sdapi/v1/{path}"), &[], b"").answer().ok(), json!({}), "{path}");
+    }
+    assert_eq!(Sent::new(studio.address(), "POST", "/sdapi/v1/skip", &[], b"").answer().ok(), Value::Null);
+    let routes = ask("/openapi.json");
+    for (path, methods) in routes["paths"].as_object().unwrap() {
+        if methods.get("get").is_some() && !path.contains('{') {
+            assert_eq!(get(studio.address(), path).status, 200, "{path}");
+        }
+    }
+}
+
+#[test]
+fn a_picture_begins_with_another_one_and_is_inpainted() {
+    let studio = Studio::open();
+    let address = studio.address();
+    let first = post(address, "/sdapi/v1/txt2img", &small("a lake")).ok();
+    let image = format!("data:image/png;base64,{}", first["images"][0].as_str().unwrap());
+    let mut white = std::io::Cursor::new(Vec::new());
+    let mask = image::GrayImage::from_fn(64, 64, |x, _| image::Luma([if x < 32 { 255 } else { 0 }]));
+    mask.write_to(&mut white, image::ImageFormat::Png).unwrap();
+    let body = json!({"init_images": [image], "denoising_strength": 0.6, "override_settings": {"samples_format": "jpeg"}});
+    let jpeg = post(address, "/sdapi/v1/img2img", &with(small("a pond"), &body)).ok();
+    assert!(bytes(&jpeg["images"][0]).starts_with(&[0xff, 0xd8]));
+    let masked = json!({"init_images": [image], "mask": STANDARD.encode(white.into_inner()), "inpaint_full_res": false, "mask_blur": 0});
+    let answer = post(address, "/sdapi/v1/img2img", &with(small("a pond"), &masked)).ok();
+    let pixels = |bytes: &[u8]| image::load_from_memory(bytes).unwrap().into_rgb8();
+    let (before, after) = (pixels(&bytes(&first["images"][0])), pixels(&bytes(&answer["images"][0])));
+    assert_eq!(before.dimensions(), after.dimensions());
+    let changed = |columns: std::ops::Range<u32>| {
+        columns.flat_map(|x| (0..64).map(move |y| (x, y))).filter(|(x, y)| before.get_pixel(*x, *y) != after.get_pixel(*x, *y)).count()
+    };
+    assert!(changed(0..16) > 0, "the masked half is another one");
+    let info = post(address, "/sdapi/v1/png-info", &json!({"image": image})).ok();
+    assert!(info["info"].as_str().unwrap().starts_with("a lake\nSteps: 3"), "{info}");
+    let large =
+        post(address, "/sdapi/v1/extra-single-image", &json!({"image": image, "upscaling_resize": 2, "upscaler_1": "Lanczos"})).ok();
+    assert_eq!(pixels(&bytes(&large["image"])).dimensions(), (128, 128));
+    assert_eq!(post(address, "/sdapi/v1/interrogate", &json!({"image": image})).status, 404);
+}
+
+/// Asks for the progress until it is so.
+fn until(studio: &Studio, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
+    let deadline = Instant::now() + LIMIT;
+    loop {
+        let progress = get(studio.address(), "/sdapi/v1/progress").ok();
+        if holds(&progress) {
+            return progress;
+        }
+        assert!(Instant::now() < deadline, "waited in vain for {what}: {progress}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn is_idle(progress: &Value) -> bool {
+    progress["state"]["job_count"] == 0 && progress["progress"] == 0.0
+}
+
+#[test]
+fn progress_is_told_and_an_interrupted_request_ends_well() {
+    let studio = Studio::open();
+    let long = with(small("a long way"), &json!({"steps": 150, "n_iter": 10}));
+    let sent = send(studio.address(), "/sdapi/v1/txt2img", &long);
+    let running = until(&studio, "a step", |it| it["state"]["sampling_step"].as_u64() > Some(0));
+    assert!(running["progress"].as_f64().unwrap() > 0.0 && !running["state"]["job"].as_str().unwrap().is_empty(), "{running}");
+    assert_eq!(running["state"]["sampling_steps"], 150);
+    post(studio.address(), "/sdapi/v1/interrupt", &json!({})).ok();
+    let answer = sent.answer().ok();
+    let info: Value = serde_json::from_str(answer["info"].as_str().unwrap()).unwrap();
+    assert_eq!(info["interrupted"], true);
+    until(&studio, "the end", is_idle);
+}
+
+#[test]
+fn a_client_that_hangs_up_cancels_its_job_and_no_other() {
+    let studio = Studio::open();
+    let long = with(small("a long way"), &json!({"steps": 150, "n_iter": 10}));
+    let sent = send(studio.address(), "/sdapi/v1/txt2img", &long);
+    until(&studio, "a step", |it| it["state"]["sampling_step"].as_u64() > Some(0));
+    let next = send(studio.address(), "/sdapi/v1/txt2img", &small("the next one"));
+    drop(sent);
+    let deadline = Instant::now() + LIMIT;
+    while get(studio.address(), "/sdapi/v1/progress").ok()["state"]["sampling_steps"] == 150 {
+        assert!(Instant::now() < deadline, "it is still made");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let answer = next.answer().ok();
+    assert_eq!(answer["images"].as_array().unwrap().len(), 1, "{answer}");
+    until(&studio, "the end", is_idle);
+}

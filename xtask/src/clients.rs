@@ -1,0 +1,29 @@
+//! `cargo xtask test --clients`: programs that others wrote against a real server. It needs Python
+//! and the network, so no other test runs it.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::cargo::{cargo, finish, root, target_folder};
+use crate::failure::Failure;
+use crate::install::ensure_installed;
+use crate::options::Options;
+use crate::requirements::{Os, Purpose};
+
+/// What is installed into an environment of its own, in the versions that were tried.
+const PACKAGES: [&str; 3] = ["webuiapi==0.9.17", "openai==3.57.0", "pillow"];
+
+/// Builds the program, installs the clients, and lets them ask.
+pub(crate) fn test(options: &Options) -> Result<(), Failure> {
+    ensure_installed(Purpose::Build, options)?;
+    finish(cargo("build").args(["--package", "atelier", "--bin", "atelier"]))?;
+    let folder = target_folder().join("clients");
+    let (bin, ending, python) = if Os::current() == Os::Windows { ("Scripts", ".exe", "python") } else { ("bin", "", "python3") };
+    let own_python: PathBuf = folder.join(bin).join(format!("python{ending}"));
+    if !own_python.is_file() {
+        finish(Command::new(python).args(["-m", "venv"]).arg(&folder))?;
+    }
+    finish(Command::new(&own_python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(PACKAGES))?;
+    let program = target_folder().join("debug").join(format!("atelier{ending}"));
+    finish(Command::new(&own_python).arg(root().join("tests/http/clients/run.py")).arg(program).args(&options.rest))
+}
