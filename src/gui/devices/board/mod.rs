@@ -242,6 +242,12 @@ impl Board {
         devices.map(|it| (it.name.as_str(), it.peak().0, it.missing_bytes())).collect()
     }
 
+    /// Why the first device without enough memory has too little; `None` where all fits.
+    #[must_use]
+    pub fn shortage(&self) -> Option<Shortage> {
+        Shortage::of(self.prediction.as_ref()?, self.placement.as_ref()?, &self.capacities)
+    }
+
     /// Memory of a device as the planner counts it.
     #[must_use]
     pub fn capacity(&self, device: &str) -> Option<&DeviceCapacity> {

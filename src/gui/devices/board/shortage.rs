@@ -1,8 +1,7 @@
 //! Why a device has too little memory, in words for people who never heard of phases. Pure.
 
 use atelier_core::format::memory_size;
-
-use super::Board;
+use atelier_core::placement::{DeviceCapacity, Placement, Prediction};
 
 /// Why a device has not the memory that a picture needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,11 +21,11 @@ pub struct Shortage {
 impl Shortage {
     /// The first device without enough memory; `None` where all fits.
     #[must_use]
-    pub fn of(board: &Board) -> Option<Self> {
-        let prediction = board.prediction.iter().flat_map(|it| &it.devices).find(|it| it.missing_bytes() > 0)?;
-        let capacity = board.capacity(&prediction.name)?;
+    pub fn of(prediction: &Prediction, placement: &Placement, capacities: &[DeviceCapacity]) -> Option<Self> {
+        let prediction = prediction.devices.iter().find(|it| it.missing_bytes() > 0)?;
+        let capacity = capacities.iter().find(|capacity| capacity.device.name == prediction.name)?;
         let device = &capacity.device;
-        let budget = board.placement.as_ref().and_then(|it| it.budgets.bytes(device));
+        let budget = placement.budgets.bytes(device);
         Some(Self {
             place: if capacity.is_ram() { "RAM".to_owned() } else { device.name.clone() },
             needed_bytes: prediction.peak().1.total_bytes(),

@@ -4,7 +4,7 @@
 use eframe::egui::{Align2, FontId, Id, Label, Rect, RichText, Role, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use crate::gui::command::Commands;
-use crate::gui::devices::board::{Board, Shortage, Suggestion, is_too_slow, time_sentence};
+use crate::gui::devices::board::{Board, Suggestion, is_too_slow, time_sentence};
 use crate::gui::devices::command::Command;
 use crate::gui::devices::view::memory_bar::{Bar, gib_with_tenth};
 use crate::gui::devices::view::names::column_title;
@@ -127,7 +127,7 @@ pub(crate) fn shortage_hint(ui: &mut Ui, state: &State, commands: &mut Commands)
     if board.estimate_pending || state.shared.screen == Screen::Devices {
         return;
     }
-    let Some(shortage) = Shortage::of(board) else { return };
+    let Some(shortage) = board.shortage() else { return };
     let has_remedy = board.visible_plan().is_some() || !board.remedies.is_empty();
     let technical: Vec<String> = board.shortfalls().iter().map(|(device, phase, bytes)| shortfall(device, *phase, *bytes)).collect();
     let words = RichText::new(shortage.sentence(has_remedy)).color(palette.warn);
