@@ -5,7 +5,7 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use atelier_core::paths::HOME_VARIABLE;
@@ -21,8 +21,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn written(path: PathBuf, bytes: &[u8]) -> String {
-    std::fs::write(&path, bytes).unwrap();
+fn written(path: &Path, bytes: &[u8]) -> String {
+    std::fs::write(path, bytes).unwrap();
     path.to_str().unwrap().to_owned()
 }
 
@@ -39,7 +39,7 @@ fn start(home: &Path) -> String {
 #[test]
 fn a_cutout_keeps_every_sample_and_takes_the_background_away() {
     let home = folder("cutout");
-    let model = written(home.join("red.onnx"), &onnx::red_segmenter(64));
+    let model = written(&home.join("red.onnx"), &onnx::red_segmenter(64));
     let (input, output) = (start(&home), home.join("out.png"));
     let out = output.to_str().unwrap();
     let done = run(&home, &["cutout", "--model", &model, "--family", "isnet", "-i", &input, "-o", out, "-t", "1"]);
@@ -63,7 +63,7 @@ fn a_cutout_keeps_every_sample_and_takes_the_background_away() {
 fn detections_are_told_and_become_a_mask() {
     let home = folder("detect");
     let found = [vec![16.0, 16.0, 16.0, 16.0, 0.9, 0.0], vec![48.0, 16.0, 8.0, 8.0, 0.0, 0.7]];
-    let model = written(home.join("faces.onnx"), &onnx::detector(64, &["face", "left hand"], &found));
+    let model = written(&home.join("faces.onnx"), &onnx::detector(64, &["face", "left hand"], &found));
     let (input, mask) = (start(&home), home.join("mask.png"));
     let mask = mask.to_str().unwrap();
     let done = run(&home, &["detect", "--model", &model, "-i", &input, "--mask", mask, "--grow", "0", "--class", "face", "-t", "1"]);
@@ -81,7 +81,7 @@ fn a_model_that_takes_all_memory_or_is_none_ends_nothing_but_itself() {
     let (input, output) = (start(&home), home.join("out.png"));
     let files = [("bomb.onnx", onnx::memory_bomb()), ("text.onnx", b"not a model".to_vec()), ("empty.onnx", Vec::new())];
     for (name, bytes) in files {
-        let model = written(home.join(name), &bytes);
+        let model = written(&home.join(name), &bytes);
         let done = run(&home, &["cutout", "--model", &model, "-i", &input, "-o", output.to_str().unwrap(), "-t", "1"]);
         let said = text(&done.stderr);
         assert_eq!(done.status.code(), Some(1), "{name}: {said}");

@@ -218,7 +218,7 @@ where
     };
     // The loop waits for events on the handle itself.
     let start = || Arc::new(start_engine(Box::new(|| ())));
-    let (job, servers, report, path_flags, automatic) = match command {
+    let (jobs, servers, report, path_flags, automatic) = match command {
         Command::Models(flags) => {
             let paths = match paths() {
                 Ok(paths) => paths,
@@ -245,7 +245,7 @@ where
             return list_devices(&flags.common.servers, flags.report.json, &start(), out, err.as_mut());
         }
         Command::Generate(flags) if flags.as_command => {
-            return match with_lookup(&flags.common, &paths, &builtin, |lookup| resolve::as_command(&flags, lookup)) {
+            return match with_lookup(&flags.common, &paths, &builtin, |lookup| resolve::as_command(&flags, &paths, lookup)) {
                 Ok(copied) => print_command(&copied, out, err.as_mut()),
                 Err(error) => refused(&error, err.as_mut()),
             };
@@ -275,8 +275,8 @@ where
                     return exit;
                 }
             }
-            let job = with_lookup(&flags.common, &paths, &builtin, |lookup| resolve::generate(&flags, &paths, lookup));
-            (job, flags.common.servers, flags.report, flags.paths, !flags.no_auto_placement)
+            let jobs = with_lookup(&flags.common, &paths, &builtin, |lookup| resolve::generate(&flags, &paths, lookup));
+            (jobs, flags.common.servers, flags.report, flags.paths, !flags.no_auto_placement)
         }
         Command::Grid(flags) => {
             let resolved = with_lookup(&flags.common, &paths, &builtin, |lookup| grid::resolve(&flags, lookup));
@@ -290,7 +290,7 @@ where
         Command::Upscale(flags) => {
             let find = |name: &str| models::find_upscaler(name, &flags.library, &paths);
             let pickles = || models::allows_pickles(&paths);
-            (resolve::upscale(&flags, find, pickles), flags.servers, flags.report, flags.paths, true)
+            (resolve::upscale(&flags, find, pickles).map(|job| vec![job]), flags.servers, flags.report, flags.paths, true)
         }
         Command::Plan(flags) => {
             return match with_lookup(&flags.common, &paths, &builtin, |lookup| resolve::plan(&flags, lookup)) {
@@ -341,12 +341,12 @@ where
             return serve::serve(flags, out, err.as_mut()).unwrap_or_else(|error| failed(&error, err.as_mut()));
         }
     };
-    let job = match job {
-        Ok(job) => job,
+    let jobs = match jobs {
+        Ok(jobs) => jobs,
         Err(error) => return refused(&error, err.as_mut()),
     };
     let handle = start();
-    let job = complete_streaming(job, &servers.rpc_servers, &handle, err.as_mut());
+    let jobs: Vec<_> = jobs.into_iter().map(|job| complete_streaming(job, &servers.rpc_servers, &handle, err.as_mut())).collect();
     interrupt.watch(&handle);
     let mut reporter = if report.json { quiet_reporter(err) } else { reporter(err, terminal) };
     reporter.update(&ProgressLine::new("Starting"));
@@ -363,7 +363,17 @@ where
             output.reporter.message(&format!("warning: {busy}"));
         }
     }
-    job::run_job(&handle, job, &mut PictureIndex::new(paths().ok()), &interrupt, &mut output)
+    let mut index = PictureIndex::new(paths().ok());
+    let mut exit = Exit::Done;
+    for job in jobs {
+        let of_job = job::run_job(&handle, job, &mut index, &interrupt, &mut output);
+        // Whatever went wrong with one of them is what the command says.
+        exit = if matches!(of_job, Exit::Done) { exit } else { of_job };
+        if matches!(of_job, Exit::Cancelled) || interrupt.pressed() {
+            break;
+        }
+    }
+    exit
 }
 
 /// Adds what streaming of layers needs to a job that asks for it without, with a note.

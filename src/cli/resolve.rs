@@ -4,6 +4,7 @@
 
 mod area;
 mod person;
+mod templates;
 
 use std::path::{Path, PathBuf};
 
@@ -41,6 +42,9 @@ pub(super) struct ResolvedJob {
     pub(super) notes: Vec<String>,
 }
 
+/// A recipe, sentences that are said first, and the name of its model of the library.
+type ResolvedRecipe = (Recipe, Vec<String>, Option<String>);
+
 /// Finds the files of LoRAs by their names, in the same order.
 type FindLoras<'a> = dyn Fn(&[String]) -> Result<Vec<PathBuf>, UsageError> + 'a;
 
@@ -59,14 +63,31 @@ pub(super) struct Lookup<'a> {
 
 pub(super) fn generate(
     flags: &GenerateFlags,
-    paths: impl FnOnce() -> Result<Paths, NoHome>,
+    paths: impl Fn() -> Result<Paths, NoHome>,
     lookup: &Lookup<'_>,
+) -> Result<Vec<ResolvedJob>, UsageError> {
+    let all = recipes(flags, &paths, lookup)?;
+    let mut earlier = 0;
+    let mut jobs = Vec::with_capacity(all.len());
+    for (recipe, notes, name) in all {
+        let count = recipe.batch_count;
+        jobs.push(generate_job(flags, &paths, (recipe, notes, name), earlier)?);
+        earlier += count;
+    }
+    Ok(jobs)
+}
+
+/// The job of a recipe, whose pictures come after as many of earlier jobs.
+fn generate_job(
+    flags: &GenerateFlags,
+    paths: &impl Fn() -> Result<Paths, NoHome>,
+    (recipe, notes, name): ResolvedRecipe,
+    earlier: u32,
 ) -> Result<ResolvedJob, UsageError> {
-    let (recipe, unsupported, name) = recipe(flags, lookup)?;
     let model = name.or_else(|| atelier_library::model_name(&recipe.files));
     let destination = match &flags.output {
         Some(path) if path.is_dir() => Destination::Folder { folder: path.clone(), recipe: Box::new(recipe.clone()) },
-        Some(path) => Destination::Named { path: png(path)?, recipe: Box::new(recipe.clone()) },
+        Some(path) => Destination::Named { path: png(path)?, earlier, recipe: Box::new(recipe.clone()) },
         None => Destination::Folder { folder: paths()?.pictures, recipe: Box::new(recipe.clone()) },
     };
     let every = flags.preview_interval;
@@ -76,12 +97,21 @@ pub(super) fn generate(
         (Some(_), PreviewMethod::Tae) => PreviewOptions::TinyAutoencoder { every },
     };
     let task = Task::Generate { recipe: Box::new(recipe), preview, shares_steps: false };
-    Ok(ResolvedJob { task, destination, previews: flags.preview.clone(), model, notes: unsupported })
+    Ok(ResolvedJob { task, destination, previews: flags.preview.clone(), model, notes })
 }
 
 /// These flags as a command line of sd-cli.
-pub(super) fn as_command(flags: &GenerateFlags, lookup: &Lookup<'_>) -> Result<CommandLine, UsageError> {
-    let (recipe, mut left_out, _) = recipe(flags, lookup)?;
+pub(super) fn as_command(
+    flags: &GenerateFlags,
+    paths: impl Fn() -> Result<Paths, NoHome>,
+    lookup: &Lookup<'_>,
+) -> Result<CommandLine, UsageError> {
+    let all = recipes(flags, &paths, lookup)?;
+    let others = all.len().saturating_sub(1);
+    let (recipe, mut left_out, _) = all.into_iter().next().unwrap_or_default();
+    if others > 0 {
+        left_out.push(format!("Further pictures with other prompts: {others}."));
+    }
     let copied = sd_cli::write(&recipe);
     left_out.extend(copied.left_out);
     Ok(CommandLine { left_out, ..copied })
@@ -131,8 +161,17 @@ pub(super) fn upscale(
     Ok(ResolvedJob { task, destination, previews: None, model: None, notes: Vec::new() })
 }
 
+/// The recipes of these flags: one for each prompt of a list and each picture of a template.
+fn recipes(
+    flags: &GenerateFlags,
+    paths: &impl Fn() -> Result<Paths, NoHome>,
+    lookup: &Lookup<'_>,
+) -> Result<Vec<ResolvedRecipe>, UsageError> {
+    templates::chosen(&flags.templates, &flags.picture, paths, lookup, |picture| recipe(flags, picture, lookup))
+}
+
 /// The recipe, the unsupported parts of a pasted command, and the name of a model of the library.
-fn recipe(flags: &GenerateFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
+fn recipe(flags: &GenerateFlags, picture: &PictureFlags, lookup: &Lookup<'_>) -> Result<ResolvedRecipe, UsageError> {
     let (recipe, left_out, name) = if let Some(command) = &flags.from_command {
         let ParsedCommand { mut recipe, person_folder, embeddings_folder, left_out } = sd_cli::read(command)?;
         if let Some(folder) = embeddings_folder {
@@ -146,7 +185,7 @@ fn recipe(flags: &GenerateFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Vec<Str
         notes.extend(recipe.clamp());
         (recipe, notes, None)
     } else {
-        recipe_like(&flags.like, &flags.picture, &flags.common, lookup)?
+        recipe_like(&flags.like, picture, &flags.common, lookup)?
     };
     check_complete(&recipe)?;
     recipe.check_person_word().map_err(UsageError::Person)?;
@@ -169,19 +208,23 @@ pub(super) fn plan(flags: &PlanFlags, lookup: &Lookup<'_>) -> Result<(Recipe, Ve
     Ok((recipe, notes))
 }
 
-/// The recipe of a job of the queue, what could not be taken from the picture that it is like, and
-/// the name of its model of the library; one that has no files yet is none to complain about.
+/// The recipes of jobs of the queue, what could not be taken from the picture that they are like, and
+/// the name of their model of the library; one that has no files yet is none to complain about.
 pub(super) fn queued(
     flags: &QueueAddFlags,
     is_model_here: bool,
+    paths: &impl Fn() -> Result<Paths, NoHome>,
     lookup: &Lookup<'_>,
-) -> Result<(Recipe, Vec<String>, Option<String>), UsageError> {
-    let (recipe, notes, name) = recipe_like(&flags.like, &flags.picture(), &flags.common, lookup)?;
-    if is_model_here {
-        check_complete(&recipe)?;
-        recipe.check_person_word().map_err(UsageError::Person)?;
-    }
-    Ok((recipe, notes, name))
+) -> Result<Vec<ResolvedRecipe>, UsageError> {
+    let picture = flags.picture();
+    templates::chosen(&flags.templates, &picture, paths, lookup, |picture| {
+        let (recipe, notes, name) = recipe_like(&flags.like, picture, &flags.common, lookup)?;
+        if is_model_here {
+            check_complete(&recipe)?;
+            recipe.check_person_word().map_err(UsageError::Person)?;
+        }
+        Ok((recipe, notes, name))
+    })
 }
 
 /// The recipe that a sheet begins with, what could not be taken over, and the name of its model.
@@ -300,6 +343,7 @@ fn recipe_of_flags(
         prompt: if picture.prompt.is_some() { prompt } else { usual.prompt },
         negative_prompt: picture.negative_prompt.clone().unwrap_or(usual.negative_prompt),
         negative_in_prompt: usual.negative_in_prompt,
+        template: if picture.prompt.is_some() { String::new() } else { usual.template },
         width: picture.width.unwrap_or(usual.width),
         height: picture.height.unwrap_or(usual.height),
         steps: sampling.steps.unwrap_or(usual.steps),

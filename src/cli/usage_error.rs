@@ -35,6 +35,12 @@ pub(super) enum UsageError {
     WithoutEffect(&'static str),
     #[error("{0}")]
     Sheet(String),
+    #[error("{0} Choose the folder of the lists with --wildcards, or write the words into the prompt")]
+    Template(String),
+    #[error("{} has no prompts: it is read as text, with one prompt on each line", .0.display())]
+    NoPrompts(std::path::PathBuf),
+    #[error("{}: {}", .0.display(), .1)]
+    PromptsFile(std::path::PathBuf, String),
     #[error(transparent)]
     Placement(#[from] PlacementError),
     #[error(transparent)]

@@ -41,6 +41,7 @@ use atelier_core::advice::Advice;
 use atelier_core::mailbox::Mailbox;
 use atelier_core::paths::Paths;
 use atelier_engine::{Cause, End, Event, Failure, Handle, JobId, LogLevel, Residency};
+use atelier_library::disk::WILDCARDS_FOLDER;
 use atelier_studio::crash_report::Watch;
 use atelier_studio::gallery_service::{GalleryEvent, GalleryService};
 use atelier_studio::instance::{Handover, Instance};
@@ -210,6 +211,7 @@ impl App {
             create: create::State {
                 prompts: PromptHistory::new(settings.prompts.clone()),
                 open_folds: settings.open_folds.clone(),
+                wildcards: options.paths.as_ref().map(|paths| paths.data.join(WILDCARDS_FOLDER)),
                 ..create::State::new(settings.preview, pictures_folder)
             },
             devices: devices::State::from_settings(&settings),

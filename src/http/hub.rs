@@ -190,10 +190,9 @@ impl Hub {
         let state = self.state.lock();
         match state.jobs.get(&id) {
             Some(job) if job.owner == *owner => Ok(job.view.subscribe()),
-            // Whether it is somebody else's is nobody's business.
-            Some(_) => Err(NoJob::Unknown),
             None if id.0 > 0 && state.newest.is_some_and(|newest| id <= newest) => Err(NoJob::Expired),
-            None => Err(NoJob::Unknown),
+            // Whether it is somebody else's is nobody's business.
+            _ => Err(NoJob::Unknown),
         }
     }
 

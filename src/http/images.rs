@@ -173,7 +173,7 @@ mod tests {
     fn a_picture_comes_as_base64_in_every_form_and_never_as_a_path() {
         let bytes = png(2, 3, None);
         let text = base64_text(&bytes);
-        let broken: String = text.as_bytes().chunks(7).map(|it| format!("{}\n", std::str::from_utf8(it).unwrap())).collect();
+        let broken = text.as_bytes().chunks(7).map(|it| std::str::from_utf8(it).unwrap()).collect::<Vec<_>>().join("\n");
         for form in [text.clone(), format!("data:image/png;base64,{text}"), broken, text.trim_end_matches('=').to_owned()] {
             let got = bytes_of("image", &Value::String(form.clone())).unwrap();
             assert_eq!(decode("image", &got).unwrap().pixels().len(), 18, "{form}");

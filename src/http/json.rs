@@ -1,4 +1,4 @@
-//! JSON in answers. axum's own would have every crate built anew with another serde_json.
+//! JSON in answers. axum's own would have every crate built anew with another `serde_json`.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};

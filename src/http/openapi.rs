@@ -1,4 +1,4 @@
-//! The OpenAPI document: which routes there are, and what they take and answer.
+//! The `OpenAPI` document: which routes there are, and what they take and answer.
 
 use serde_json::{Map, Value, json};
 

@@ -4,8 +4,8 @@
 use atelier_core::canvas::{AreaSettings, StartFit};
 use atelier_core::recipe::{
     ControlImage, FileRole, Hires, ImageSource, InitImage, Lora, Preprocessor, Recipe, Rgb8, Sampler, Scheduler, SeedBlend, shaped_as,
-    take_loras_if,
 };
+use atelier_core::words::take_loras_if;
 use atelier_studio::next_recipe::add_named_loras;
 
 use super::error::Failure;

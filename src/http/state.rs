@@ -58,7 +58,6 @@ struct OwnerState {
     /// The title of the model.
     model: Option<String>,
     asked_progress: Option<Instant>,
-    interrupted: Option<Instant>,
 }
 
 /// A picture that can be had by an unguessable name.
@@ -130,10 +129,6 @@ impl App {
     /// Notes that an owner looks at the progress.
     pub(crate) fn note_watching(&self, owner: &Owner) {
         self.change(owner, |it| it.asked_progress = Some(Instant::now()));
-    }
-
-    pub(crate) fn note_interrupt(&self, owner: &Owner) {
-        self.change(owner, |it| it.interrupted = Some(Instant::now()));
     }
 
     fn change(&self, owner: &Owner, change: impl FnOnce(&mut OwnerState)) {

@@ -164,6 +164,7 @@ mod tests {
             prompt: "ein Haus am See, 湖, \"quoted\"\nand a second line".into(),
             negative_prompt: "fog".into(),
             negative_in_prompt: true,
+            template: "a {lake|sea}".into(),
             width: 768,
             height: 1024,
             steps: 9,

@@ -1,5 +1,6 @@
 //! A client that sends exactly the bytes that it is told, and hangs up when a test wants it to.
 
+use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -48,13 +49,13 @@ impl Sent {
         stream.set_read_timeout(Some(LIMIT)).unwrap();
         let mut head = format!("{method} {path} HTTP/1.1\r\n");
         if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("host")) {
-            head.push_str(&format!("Host: {address}\r\n"));
+            let _ = write!(head, "Host: {address}\r\n");
         }
         for (name, value) in headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            let _ = write!(head, "{name}: {value}\r\n");
         }
         if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length")) {
-            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+            let _ = write!(head, "Content-Length: {}\r\n", body.len());
         }
         head.push_str("Connection: close\r\n\r\n");
         stream.write_all(head.as_bytes()).unwrap();

@@ -26,11 +26,11 @@ fn blueness([red, _, blue]: [f64; 3]) -> f64 {
 }
 
 fn greenness([red, green, blue]: [f64; 3]) -> f64 {
-    green - (red + blue) / 2.0
+    green - f64::midpoint(red, blue)
 }
 
 fn purpleness([red, green, blue]: [f64; 3]) -> f64 {
-    (red + blue) / 2.0 - green
+    f64::midpoint(red, blue) - green
 }
 
 fn greyness(colour: [f64; 3]) -> f64 {

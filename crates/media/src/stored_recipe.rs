@@ -250,6 +250,7 @@ mod tests {
             prompt: "a lake, 湖\n\"quoted\"".into(),
             negative_prompt: "fog".into(),
             negative_in_prompt: true,
+            template: "a {lake|sea}".into(),
             sampler: Some(Sampler::Dpmpp2sA),
             scheduler: Some(Scheduler::KlOptimal),
             eta: Some(0.3),

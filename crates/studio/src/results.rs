@@ -26,6 +26,8 @@ pub enum Destination {
     Named {
         /// The first picture's file.
         path: PathBuf,
+        /// Pictures of earlier jobs that go by the same name.
+        earlier: u32,
         /// Recipe of the job.
         recipe: Box<Recipe>,
     },
@@ -94,8 +96,8 @@ impl Destination {
         let Picture { info, notes, image } = picture;
         match self {
             Self::Folder { folder, recipe } => store_picture(folder, recipe, *info, notes, image),
-            Self::Named { path, recipe } => {
-                let path = numbered(path, info.index);
+            Self::Named { path, earlier, recipe } => {
+                let path = numbered(path, earlier.saturating_add(info.index));
                 write_picture(&path, recipe, *info, notes, image)?;
                 Ok(path)
             }

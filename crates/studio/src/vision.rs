@@ -4,7 +4,7 @@
 //! runs: so it runs in a child process with limits of both. The parent writes the picture to its
 //! standard input, and reads a line of JSON, then bytes, from its standard output.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread;
@@ -239,15 +239,9 @@ fn of_clauses(error: &str) -> Advice {
 ///
 /// # Errors
 /// An order that is none, or a pipe that is closed.
-pub fn serve(input: &mut dyn Read, output: &mut dyn Write) -> io::Result<()> {
+pub fn serve(input: &mut dyn BufRead, output: &mut dyn Write) -> io::Result<()> {
     let mut line = Vec::new();
-    // One byte after the other, so that the picture is not read with it.
-    for byte in input.take(MAX_LINE_BYTES).bytes() {
-        match byte? {
-            b'\n' => break,
-            byte => line.push(byte),
-        }
-    }
+    input.take(MAX_LINE_BYTES).read_until(b'\n', &mut line)?;
     let order: Order = serde_json::from_slice(&line)?;
     let mut pixels = vec![0; order.width as usize * order.height as usize * 3];
     input.read_exact(&mut pixels)?;

@@ -25,9 +25,9 @@ const IMAGE_NET: ([f32; 3], [f32; 3]) = ([0.485, 0.456, 0.406], [0.229, 0.224, 0
 /// Families of models that cut out: their files are alike, and want colours in different ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CutoutFamily {
-    /// U²-Net, U²-Netp, Silueta: 320 pixels a side.
+    /// `U²-Net`, `U²-Netp`, Silueta: 320 pixels a side.
     U2Net,
-    /// ISNet, DIS, RMBG 1.4: 1024 pixels a side.
+    /// `ISNet`, DIS, RMBG 1.4: 1024 pixels a side.
     IsNet,
     /// `BiRefNet`, RMBG 2.0: 1024 pixels a side.
     BiRefNet,

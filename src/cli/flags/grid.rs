@@ -31,6 +31,9 @@ pub struct GridFlags {
     /// Print what the sheet will take, and exit
     #[arg(long, help_heading = AXES)]
     pub(in crate::cli) dry_run: bool,
+    /// Prompt: what the picture shows. <lora:NAME:STRENGTH> adds a LoRA
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "like", help_heading = PICTURE)]
+    prompt: Option<String>,
     #[command(flatten)]
     words: WordFlags,
     #[command(flatten)]
@@ -56,7 +59,7 @@ pub struct GridFlags {
 impl GridFlags {
     /// The flags about the picture, as `generate` has them.
     pub(in crate::cli) fn picture(&self) -> PictureFlags {
-        self.words.picture(self.seed, 1)
+        self.words.picture(self.prompt.as_deref(), self.seed, 1)
     }
 
     /// The texts of the axes.

@@ -53,8 +53,9 @@ const DEVICES: &str = "Devices and memory";
 const OUTPUT: &str = "Output";
 
 /// The groups of flags that a recipe is made from.
-const SETTINGS: [&str; 13] = [
+const SETTINGS: [&str; 14] = [
     "ModelFlags",
+    "TemplateFlags",
     "PictureFlags",
     "SamplingFlags",
     "GuidanceFlags",
@@ -177,6 +178,8 @@ pub struct GenerateFlags {
     #[command(flatten)]
     pub(super) common: CommonFlags,
 
+    #[command(flatten)]
+    pub(super) templates: TemplateFlags,
     #[command(flatten)]
     pub(super) like: LikeFlags,
     /// Take model, prompt, settings and placement from this sd-cli command line instead of flags
@@ -314,10 +317,11 @@ pub(super) struct ModelFlags {
     pub(super) lora_model_dir: Option<PathBuf>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct PictureFlags {
-    /// Prompt: what the picture shows. <lora:NAME:STRENGTH> adds a LoRA
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present_any = ["from_command", "like", "list_devices"], help_heading = PICTURE)]
+    /// Prompt: what the picture shows. <lora:NAME:STRENGTH> adds a LoRA; of {A|B} and __LIST__ each
+    /// picture has one
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present_any = ["from_command", "like", "list_devices", "prompts"], help_heading = PICTURE)]
     pub(super) prompt: Option<String>,
     /// Negative prompt: what the picture does not show
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
@@ -334,12 +338,21 @@ pub(super) struct PictureFlags {
     pub(super) batch_count: u32,
 }
 
-/// Words and size of pictures of which something else is said by other flags.
+/// Prompts that stand for several.
+#[derive(Debug, Default, Args)]
+pub(in crate::cli) struct TemplateFlags {
+    /// Text file of prompts: one picture for each line that is not empty
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["prompt", "from_step", "finish"], help_heading = PICTURE)]
+    pub(in crate::cli) prompts: Option<PathBuf>,
+    /// Folder of lists (text and YAML files) of which __NAME__ in a prompt takes a line; may be
+    /// repeated [default: the folder wildcards of Atelier's data]
+    #[arg(long, value_name = "DIR", help_heading = PICTURE)]
+    pub(in crate::cli) wildcards: Vec<PathBuf>,
+}
+
+/// Negative prompt and size of pictures of which something else is said by other flags.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct WordFlags {
-    /// Prompt: what the picture shows. <lora:NAME:STRENGTH> adds a LoRA
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "like", help_heading = PICTURE)]
-    prompt: Option<String>,
     /// Negative prompt: what the picture does not show
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = PICTURE)]
     negative_prompt: Option<String>,
@@ -351,9 +364,9 @@ pub(in crate::cli) struct WordFlags {
 
 impl WordFlags {
     /// The flags about the picture, as `generate` has them.
-    fn picture(&self, seed: Option<i64>, batch_count: u32) -> PictureFlags {
-        let Self { prompt, negative_prompt, width, height } = self;
-        let (prompt, negative_prompt) = (prompt.clone(), negative_prompt.clone());
+    fn picture(&self, prompt: Option<&str>, seed: Option<i64>, batch_count: u32) -> PictureFlags {
+        let Self { negative_prompt, width, height } = self;
+        let (prompt, negative_prompt) = (prompt.map(str::to_owned), negative_prompt.clone());
         PictureFlags { prompt, negative_prompt, width: *width, height: *height, seed, batch_count }
     }
 }

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::{
-    CommonFlags, DEVICES, LibraryFlags, LikeFlags, OUTPUT, PICTURE, PathFlags, PictureFlags, ServerFlags, WordFlags, whole_seed, within,
+    CommonFlags, DEVICES, LibraryFlags, LikeFlags, OUTPUT, PICTURE, PathFlags, PictureFlags, ServerFlags, TemplateFlags, WordFlags,
+    whole_seed, within,
 };
 use atelier_core::placement::one_device;
 use atelier_core::recipe::ROWS;
@@ -84,8 +85,14 @@ impl QueueCommand {
 /// Flags of `queue add`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct QueueAddFlags {
+    /// Prompt: what the picture shows. <lora:NAME:STRENGTH> adds a LoRA; of {A|B} and
+    /// __LIST__ each picture has one
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present_any = ["like", "prompts"], help_heading = PICTURE)]
+    prompt: Option<String>,
     #[command(flatten)]
     words: WordFlags,
+    #[command(flatten)]
+    pub(in crate::cli) templates: TemplateFlags,
     #[command(flatten)]
     pub(in crate::cli) like: LikeFlags,
     /// Seed of the first picture; each further picture takes the next number. Negative or absent:
@@ -110,7 +117,7 @@ pub(in crate::cli) struct QueueAddFlags {
 impl QueueAddFlags {
     /// The flags about the picture, as `generate` has them.
     pub(in crate::cli) fn picture(&self) -> PictureFlags {
-        self.words.picture(self.seed, self.batch_count)
+        self.words.picture(self.prompt.as_deref(), self.seed, self.batch_count)
     }
 }
 

@@ -42,34 +42,37 @@ pub(super) fn add(
     let open_picture = |path: &Path| models::open_picture(path, &common.library, || Ok(paths.clone()), &builtin);
     let upscaler = |name: &str| models::find_upscaler(name, &common.library, || Ok(paths.clone()));
     let lookup = resolve::Lookup { model: &find_model, loras: &find_loras, like: &open_picture, upscaler: &upscaler, builtin: &builtin };
-    let (mut recipe, notes, name) = resolve::queued(flags, missing.is_none(), &lookup)?;
-    make_absolute(&mut recipe);
+    let recipes = resolve::queued(flags, missing.is_none(), &|| Ok(paths.clone()), &lookup)?;
     let folder = flags.output.as_deref().map_or_else(|| paths.pictures.clone(), absolute_or_same);
-    let of_files = || atelier_library::model_name(&recipe.files).or_else(|| stem(recipe.files.main()?));
-    let model = name.or_else(of_files).unwrap_or_default();
     let lane = if flags.first { Lane::Interactive } else { Lane::Batch };
-    let wanted_model = missing.map(|entry| entry.id);
-    let job = NewJob {
-        recipe,
-        lane,
-        folder,
-        model,
-        wanted_model: wanted_model.clone(),
-        device: flags.pin.clone(),
-        preview: String::new(),
-        group: None,
-    };
-    let id = open(paths, err)?.add_job(&job)?;
-    printer.json(&report::added(id, wanted_model.as_deref(), &notes))?;
-    for note in &notes {
-        printer.text(note)?;
-    }
-    printer.text(&match wanted_model {
-        Some(model) => {
-            format!("Job {id} waits for {model}. Download it and run the job with: atelier queue run --pull")
+    let wanted_model = missing.as_ref().map(|entry| entry.id.clone());
+    let mut database = open(paths, err)?;
+    for (mut recipe, notes, name) in recipes {
+        make_absolute(&mut recipe);
+        let of_files = || atelier_library::model_name(&recipe.files).or_else(|| stem(recipe.files.main()?));
+        let model = name.or_else(of_files).unwrap_or_default();
+        let job = NewJob {
+            recipe,
+            lane,
+            folder: folder.clone(),
+            model,
+            wanted_model: wanted_model.clone(),
+            device: flags.pin.clone(),
+            preview: String::new(),
+            group: None,
+        };
+        let id = database.add_job(&job)?;
+        printer.json(&report::added(id, wanted_model.as_deref(), &notes))?;
+        for note in &notes {
+            printer.text(note)?;
         }
-        None => format!("Job {id} waits for its turn."),
-    })?;
+        printer.text(&match &wanted_model {
+            Some(model) => {
+                format!("Job {id} waits for {model}. Download it and run the job with: atelier queue run --pull")
+            }
+            None => format!("Job {id} waits for its turn."),
+        })?;
+    }
     Ok(())
 }
 

@@ -47,12 +47,67 @@ fn a_model_of_the_library_brings_its_settings_and_flags_go_before_them() {
     assert!(matches!(&it.task, Task::Upscale { model, .. } if model.ends_with("realesrgan/up.pth")));
 }
 
+/// All jobs of a command.
+fn jobs(args: &[&str]) -> Result<Vec<ResolvedJob>, UsageError> {
+    let Command::Generate(flags) = Cli::try_parse_from([&["atelier", "generate", "-m", "m.gguf"], args].concat()).unwrap().command.unwrap()
+    else {
+        panic!("generates nothing");
+    };
+    let upscaler = |name: &str| Ok(Path::new("/models").join(name).join("up.pth"));
+    let builtin = || Err(BuiltinError::Missing { looked: Vec::new() });
+    let lookup = Lookup { model: &find, loras: &loras, like: &like, upscaler: &upscaler, builtin: &builtin };
+    generate(&flags, || Ok(Paths::beneath(Path::new("/home/x"))), &lookup)
+}
+
+/// Prompts and seeds of the jobs of a command, with the templates.
+fn words(args: &[&str]) -> Vec<(String, i64, String)> {
+    let recipe = |job: ResolvedJob| match job.task {
+        Task::Generate { recipe, .. } => (recipe.prompt, recipe.seed, recipe.template),
+        other @ Task::Upscale { .. } => panic!("{other:?}"),
+    };
+    jobs(args).unwrap().into_iter().map(recipe).collect()
+}
+
+#[test]
+fn each_picture_of_a_template_is_a_job_that_says_what_was_chosen() {
+    let template = "{red|blue} lake";
+    let made = words(&["-p", template, "--seed", "3", "-b", "8"]);
+    assert_eq!(made.iter().map(|it| it.1).collect::<Vec<_>>(), (3..11).collect::<Vec<_>>());
+    assert!(made.iter().all(|it| ["red lake", "blue lake"].contains(&it.0.as_str()) && it.2 == template));
+    assert!(made.iter().any(|it| it.0 != made[0].0), "{made:?}");
+    assert_eq!(words(&["-p", template, "--seed", "5"]), made[2..3], "the same seed chooses the same");
+    let first = jobs(&["-p", template, "--seed", "3", "-o", "a.png", "-b", "2"]).unwrap();
+    assert!(first[0].notes.iter().any(|note| note.ends_with(&format!("Prompt of seed 3: {}", made[0].0))), "{:?}", first[0].notes);
+    let earlier = |job: &ResolvedJob| matches!(&job.destination, Destination::Named { earlier, .. } if *earlier == 1);
+    assert!(!earlier(&first[0]) && earlier(&first[1]), "each has a file of its own");
+    assert_eq!(words(&["-p", "a {lake}", "--seed", "3", "-b", "8"]), [("a {lake}".to_owned(), 3, String::new())], "nothing is chosen");
+}
+
+#[test]
+fn prompts_of_a_file_are_a_picture_each_and_lists_are_looked_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    file("colour.txt", "red\n");
+    let prompts = file("prompts.list", "a lake\r\n\n  a __colour__ sea\n");
+    let lists = folder.path().to_str().unwrap();
+    let made = words(&["--prompts", &prompts, "--wildcards", lists, "--seed", "3"]);
+    assert_eq!(made, [("a lake".to_owned(), 3, String::new()), ("a red sea".to_owned(), 4, "a __colour__ sea".to_owned())]);
+    let missing = jobs(&["--prompts", &prompts]).unwrap_err().to_string();
+    assert!(missing.contains("There is no list of words named colour."), "{missing}");
+    let empty = file("empty.list", "\n\n");
+    assert!(jobs(&["--prompts", &empty]).unwrap_err().to_string().contains("has no prompts"));
+}
+
 fn job_beside(args: &[&str], builtin: impl Fn() -> Result<Builtin, BuiltinError>) -> Result<ResolvedJob, UsageError> {
     match Cli::try_parse_from([&["atelier"], args].concat()).unwrap().command.unwrap() {
         Command::Generate(flags) => {
             let upscaler = |name: &str| Ok(Path::new("/models").join(name).join("up.pth"));
             let lookup = Lookup { model: &find, loras: &loras, like: &like, upscaler: &upscaler, builtin: &builtin };
-            generate(&flags, || Ok(Paths::beneath(Path::new("/home/x"))), &lookup)
+            generate(&flags, || Ok(Paths::beneath(Path::new("/home/x"))), &lookup).map(|jobs| jobs.into_iter().next().unwrap())
         }
         Command::Upscale(flags) => upscale(&flags, |name| Ok(Path::new("/models").join(name).join("up.pth")), || Ok(false)),
         Command::Plan(_)
@@ -63,6 +118,9 @@ fn job_beside(args: &[&str], builtin: impl Fn() -> Result<Builtin, BuiltinError>
         | Command::Gallery(_)
         | Command::Devices(_)
         | Command::Doctor(_)
+        | Command::Cutout(_)
+        | Command::Detect(_)
+        | Command::Serve(_)
         | Command::ServeDevice(_) => panic!("no job"),
     }
 }
@@ -441,6 +499,7 @@ fn every_flag_reaches_the_recipe() {
         prompt: "x".into(),
         negative_prompt: "--no fog".into(),
         negative_in_prompt: false,
+        template: String::new(),
         width: 640,
         height: 480,
         // As many as the sigmas have.

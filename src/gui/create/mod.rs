@@ -25,6 +25,7 @@ pub(crate) mod sheet_update;
 pub mod state;
 pub mod step_previews;
 pub mod steps;
+pub(crate) mod templates;
 pub(crate) mod update;
 pub(crate) mod view;
 pub mod work;

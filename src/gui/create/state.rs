@@ -54,6 +54,8 @@ pub struct State {
     pub shows_notes: bool,
     /// Folder of finished pictures.
     pub pictures_folder: PathBuf,
+    /// Folder of lists of words that prompts name; `None` where this person has no folders.
+    pub wildcards: Option<PathBuf>,
     /// Prompts of earlier pictures.
     pub prompts: PromptHistory,
     /// The parts of the settings that are unfolded.
@@ -119,6 +121,7 @@ impl State {
             last_asked: None,
             shows_notes: true,
             pictures_folder,
+            wildcards: None,
             prompts: PromptHistory::default(),
             open_folds: BTreeSet::new(),
             wanted_setting: None,

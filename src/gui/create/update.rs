@@ -21,6 +21,7 @@ use crate::gui::create::session::{PictureFile, SessionPictureId};
 use crate::gui::create::sheet_update;
 use crate::gui::create::state::{AskedRecipe, State};
 use crate::gui::create::steps;
+use crate::gui::create::templates::add_chosen;
 use crate::gui::create::view::settings_panel;
 use crate::gui::create::work;
 use crate::gui::dialog::FileDialog;
@@ -357,7 +358,7 @@ fn ask_for(state: &mut State, recipe: Recipe, lane: Lane, context: &mut Context<
     }
     context.shared.next.recent_recipes.remember(&recipe);
     state.prompts.remember(&recipe.prompt);
-    add_job(state, recipe, lane, context);
+    add_chosen(state, recipe, lane, context);
 }
 
 fn cancel(id: JobId, context: &mut Context<'_>) {

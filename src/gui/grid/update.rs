@@ -213,6 +213,7 @@ fn request_texture(sheet: &Sheet, at: Place, context: &Context<'_>) {
 }
 
 /// Saves the sheet beside the other pictures, where the system has no dialog to choose a place.
+#[expect(clippy::needless_pass_by_value, reason = "as what is done without a dialog is called")]
 pub(crate) fn export_beside(features: Features<'_>, context: &mut Context<'_>) {
     if let Some(sheet) = features.grid.sheet.clone() {
         export(sheet, features.create.pictures_folder.clone(), None, context);

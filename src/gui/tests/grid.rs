@@ -127,7 +127,7 @@ fn the_name_of_a_setting_is_dragged_onto_an_axis_or_put_there_by_its_menu() {
     studio.harness.drop_at(canvas.center());
     studio.harness.run_ok();
     let draft = studio.app().state.grid.draft.as_ref().expect("the dialog");
-    assert_eq!(draft.axes, ["".to_owned(), "steps=".to_owned(), String::new()], "the place in the middle is the Y axis");
+    assert_eq!(draft.axes, [String::new(), "steps=".to_owned(), String::new()], "the place in the middle is the Y axis");
     studio.press(Modifiers::NONE, Key::Escape);
     // Away from them nothing happens.
     let from = label(&studio, "Guidance").center();
@@ -178,7 +178,7 @@ fn a_sheet_is_saved_as_one_picture_with_captions() {
     assert!(!export(&studio));
     // As where the system has no dialog for files.
     let ctx = studio.harness.ctx.clone();
-    studio.app_mut().with(&ctx, |features, context| grid::update::export_beside(features, context));
+    studio.app_mut().with(&ctx, grid::update::export_beside);
     studio.until_notice("The sheet is saved as");
     let folder = studio.app().state.create.pictures_folder.clone();
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

@@ -12,7 +12,7 @@ fn glyph_in(studio: &Studio, rect: egui::Rect) -> Option<char> {
         egui::Shape::Text(text) if rect.contains(text.visual_bounding_rect().center()) => text.galley.text().chars().next(),
         _ => None,
     });
-    texts.filter(is_private).last()
+    texts.rev().find(is_private)
 }
 
 #[test]

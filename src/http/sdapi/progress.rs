@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use atelier_media::ExportFormat;
+use atelier_studio::queue::WaitReason;
 use axum::Extension;
 use axum::extract::{Query, State};
 use serde::Deserialize;
@@ -39,7 +40,7 @@ pub(super) async fn progress(
     let secs = job.ends_in_secs.unwrap_or_default();
     if job.is_waiting {
         let state = state_of("waiting", 1, 0, 0, job.recipe.steps, job.created_ms);
-        return Ok(Json(answer(0.0, secs, &state, None, job.wait.as_ref().map(|it| it.sentence()))));
+        return Ok(Json(answer(0.0, secs, &state, None, job.wait.as_ref().map(WaitReason::sentence).as_deref())));
     }
     let is_skipped = query.skip_current_image.is_some_and(|it| matches!(it.to_ascii_lowercase().as_str(), "true" | "1"));
     let preview = match job.preview.clone().filter(|_| !is_skipped) {
@@ -47,7 +48,7 @@ pub(super) async fn progress(
         None => None,
     };
     let state = running(&job);
-    Ok(Json(answer(job.progress().max(MIN_PROGRESS), secs, &state, preview, None)))
+    Ok(Json(answer(job.progress().max(MIN_PROGRESS), secs, &state, preview.as_deref(), None)))
 }
 
 fn running(job: &JobView) -> Value {
@@ -70,7 +71,7 @@ fn state_of(job: &str, count: u32, number: u32, step: u32, steps: u32, began_ms:
     })
 }
 
-fn answer(progress: f64, secs: f64, state: &Value, image: Option<String>, text: Option<String>) -> Value {
+fn answer(progress: f64, secs: f64, state: &Value, image: Option<&str>, text: Option<&str>) -> Value {
     json!({"progress": progress, "eta_relative": secs, "state": state, "current_image": image, "textinfo": text})
 }
 

@@ -1,6 +1,6 @@
 //! Tiny ONNX models that cut out and detect, written message by message.
 
-/// A model that cuts out what is red: in front where red is over a half, in the colours of ISNet.
+/// A model that cuts out what is red: in front where red is over a half, in the colours of `ISNet`.
 #[must_use]
 pub fn red_segmenter(side: u64) -> Vec<u8> {
     let weights = tensor("weights", &[1, 3, 1, 1], &[40.0, 0.0, 0.0]);

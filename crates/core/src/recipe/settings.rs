@@ -268,6 +268,8 @@ settings! {
     files: ModelFiles = ModelFiles::default(), "model", Model, [Steps Memory Opening];
     /// What the picture shows.
     prompt: String = String::new(), in MAX_PROMPT_CHARS, "prompt", Prompt, [Steps Memory];
+    /// The template of which the prompt was chosen; no effect, for people and for the next picture.
+    template: String = String::new(), in MAX_PROMPT_CHARS, "template", Prompt, [], rare;
     /// What the picture does not show; no effect at guidance 1, unless the model reads it in its
     /// prompt.
     negative_prompt: String = String::new(), in MAX_PROMPT_CHARS, "negative prompt", NegativePrompt, [Steps Memory];

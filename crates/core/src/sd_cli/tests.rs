@@ -432,6 +432,7 @@ fn varied() -> Recipe {
         prompt: "a \"lake\"".into(),
         negative_prompt: "fog".into(),
         negative_in_prompt: true,
+        template: "a {lake|sea}".into(),
         width: 640,
         height: 384,
         steps: 9,
@@ -514,7 +515,7 @@ fn every_setting_comes_back_from_a_command_or_is_told() {
     const TOLD: [&str; 5] = ["seed_blend", "area", "outpaint", "earlier_steps", "last_step"];
     /// They say nothing of a picture by themselves: what a person may want, where files lie, what
     /// follows from another setting.
-    const SILENT: [&str; 4] = ["disabled_loras", "embeddings", "insists_on_flash_attention", "negative_in_prompt"];
+    const SILENT: [&str; 5] = ["disabled_loras", "embeddings", "insists_on_flash_attention", "negative_in_prompt", "template"];
     let fields = |recipe: &Recipe| serde_json::to_value(recipe).unwrap().as_object().unwrap().clone();
     let base = Recipe { files: varied().files, ..defaults() };
     for (key, value) in fields(&varied()) {
@@ -756,6 +757,7 @@ fn recipe() -> impl Strategy<Value = Recipe> {
                 prompt,
                 negative_prompt,
                 negative_in_prompt: false,
+                template: String::new(),
                 width: numbers.0,
                 height: numbers.1,
                 steps: numbers.2,

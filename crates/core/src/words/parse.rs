@@ -80,7 +80,7 @@ impl<'a> Parser<'a> {
             at = end;
         }
         while let Some(frame) = self.frames.pop() {
-            self.give_up(frame);
+            self.give_up(&frame);
         }
     }
 
@@ -179,7 +179,7 @@ impl<'a> Parser<'a> {
         let Some(owner) = owner else { return self.push(range, SpanKind::Words) };
         while self.frames.len() > owner + 1 {
             if let Some(frame) = self.frames.pop() {
-                self.give_up(frame);
+                self.give_up(&frame);
             }
         }
         let Some(mut frame) = self.frames.pop() else { return self.push(range, SpanKind::Words) };
@@ -234,24 +234,22 @@ impl<'a> Parser<'a> {
         }
         while self.frames.len() > owner + 1 {
             if let Some(frame) = self.frames.pop() {
-                self.give_up(frame);
+                self.give_up(&frame);
             }
         }
         let Some(frame) = self.frames.pop() else { return self.push(range, SpanKind::Words) };
         let kind = match (opening, weight) {
             ('(', Some(value)) => Some(GroupKind::Weight(value)),
             ('(', None) => Some(GroupKind::More),
-            ('[', _) => return self.close_square(frame, range),
+            ('[', _) => return self.close_square(&frame, range),
             _ => self.choice(&frame),
         };
-        match kind {
-            Some(kind) => self.close_group(&frame, kind, range),
-            // Braces without options are letters.
-            None => {
-                self.to_words(&frame);
-                self.push(range, SpanKind::Words)
-            }
+        if let Some(kind) = kind {
+            return self.close_group(&frame, kind, range);
         }
+        // Braces without options are letters.
+        self.make_words(&frame);
+        self.push(range, SpanKind::Words)
     }
 
     fn choice(&self, frame: &Frame) -> Option<GroupKind> {
@@ -261,7 +259,7 @@ impl<'a> Parser<'a> {
     }
 
     /// What square brackets mean is known at their end.
-    fn close_square(&mut self, frame: Frame, range: Range<usize>) -> usize {
+    fn close_square(&mut self, frame: &Frame, range: Range<usize>) -> usize {
         let is_colon = |span: &Span| self.text.get(span.range.clone()) == Some(":");
         let colons: Vec<usize> = frame.marks.iter().copied().filter(|at| self.spans.get(*at).is_some_and(is_colon)).collect();
         let has_bars = colons.len() < frame.marks.len();
@@ -276,11 +274,11 @@ impl<'a> Parser<'a> {
             // The number belongs to the bracket.
             let start = self.spans.get(last).map_or(range.start, |span| span.range.start);
             self.spans.truncate(last);
-            return self.close_group(&frame, GroupKind::Schedule(time), start..range.end);
+            return self.close_group(frame, GroupKind::Schedule(time), start..range.end);
         }
         self.words(&colons);
         let kind = if has_bars { GroupKind::Alternation } else { GroupKind::Less };
-        self.close_group(&frame, kind, range)
+        self.close_group(frame, kind, range)
     }
 
     fn close_group(&mut self, frame: &Frame, kind: GroupKind, range: Range<usize>) -> usize {
@@ -292,15 +290,15 @@ impl<'a> Parser<'a> {
     }
 
     /// A bracket that is never closed is a letter, and so are its marks.
-    fn give_up(&mut self, frame: Frame) {
+    fn give_up(&mut self, frame: &Frame) {
         if let Some(span) = self.spans.get(frame.open) {
             let range = span.range.clone();
             self.fault(range, FaultKind::Unclosed);
         }
-        self.to_words(&frame);
+        self.make_words(frame);
     }
 
-    fn to_words(&mut self, frame: &Frame) {
+    fn make_words(&mut self, frame: &Frame) {
         self.words(&[frame.open]);
         self.words(&frame.marks);
     }
@@ -346,12 +344,12 @@ impl<'a> Parser<'a> {
             match kind {
                 SpanKind::Open(group) => {
                     if let Some(group) = self.groups.get_mut(group) {
-                        group.open = at
+                        group.open = at;
                     }
                 }
                 SpanKind::Close(group) => {
                     if let Some(group) = self.groups.get_mut(group) {
-                        group.close = at
+                        group.close = at;
                     }
                 }
                 _ => {}

@@ -181,6 +181,12 @@ impl<'a> Prompt<'a> {
             || self.spans.iter().any(|span| matches!(span.kind, SpanKind::Wildcard | SpanKind::Comment) || self.is_escaped_choice(span))
     }
 
+    /// True where a list of words is named.
+    #[must_use]
+    pub fn names_wildcards(&self) -> bool {
+        self.spans.iter().any(|span| span.kind == SpanKind::Wildcard)
+    }
+
     /// True where a part names a weight as a number.
     #[must_use]
     pub fn has_weights(&self) -> bool {

@@ -13,6 +13,7 @@ mod layout;
 mod scanner;
 mod walk;
 mod watch;
+mod wildcards;
 mod yaml;
 
 use std::fs;
@@ -26,6 +27,7 @@ pub use layout::{Folder, Hint, Layout};
 pub use scanner::{ScanResult, Scanner, ScannerOptions};
 pub(super) use walk::modified;
 pub use walk::{FileEntry, Walk, has_model_ending, is_model_file, walk};
+pub use wildcards::{WILDCARDS_FOLDER, WildcardLists};
 
 use super::manifest::Role;
 use atelier_core::recipe::FileRole;

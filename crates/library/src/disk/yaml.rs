@@ -46,20 +46,20 @@ pub(super) fn sections(text: &str) -> BTreeMap<String, Vec<(String, Vec<String>)
 }
 
 /// `key: value`. A colon inside a value, as in `C:\models`, is followed by no space.
-fn split_key(content: &str) -> Option<(&str, &str)> {
+pub(super) fn split_key(content: &str) -> Option<(&str, &str)> {
     let (key, value) = content.split_once(": ").or_else(|| content.strip_suffix(':').map(|key| (key, "")))?;
     let key = unquoted(key.trim());
     (!key.is_empty()).then_some((key, value.trim()))
 }
 
-fn unquoted(text: &str) -> &str {
+pub(super) fn unquoted(text: &str) -> &str {
     let text = text.trim();
     let inside = |quote: char| text.strip_prefix(quote).and_then(|it| it.strip_suffix(quote));
     inside('"').or_else(|| inside('\'')).unwrap_or(text)
 }
 
 /// A `#` begins a comment at the start of a line or after a space, outside quotation marks.
-fn without_comment(line: &str) -> &str {
+pub(super) fn without_comment(line: &str) -> &str {
     let mut quote = None;
     let mut before = ' ';
     for (at, c) in line.char_indices() {

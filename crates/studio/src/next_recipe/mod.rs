@@ -110,16 +110,23 @@ impl NextRecipe {
 
     /// Takes the LoRAs that the prompt names, and whose files are known, into the recipe's list.
     pub fn take_prompt_loras(&mut self) {
+        let mut recipe = std::mem::take(&mut self.recipe);
+        self.take_loras_of(&mut recipe);
+        self.recipe = recipe;
+    }
+
+    /// The same for another recipe.
+    pub fn take_loras_of(&self, recipe: &mut Recipe) {
         let mut named = Vec::new();
-        let known = || self.recipe.loras.iter().map(|lora| &lora.path).chain(&self.lora_files).map(PathBuf::as_path);
-        let prompt = take_loras_if(&self.recipe.prompt, |tag| {
+        let known = || recipe.loras.iter().map(|lora| &lora.path).chain(&self.lora_files).map(PathBuf::as_path);
+        let prompt = take_loras_if(&recipe.prompt, |tag| {
             let Some(path) = lora_named(tag.name, known()) else { return false };
             named.push(Lora::with_strengths(path.to_owned(), tag.strengths));
             true
         });
         if !named.is_empty() {
-            self.recipe.prompt = prompt;
-            add_named_loras(&mut self.recipe.loras, named);
+            recipe.prompt = prompt;
+            add_named_loras(&mut recipe.loras, named);
         }
     }
 

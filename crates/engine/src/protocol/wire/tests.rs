@@ -71,6 +71,7 @@ fn recipe() -> Recipe {
         prompt: "a \"lake\"\nand ünicode".into(),
         negative_prompt: "fog".into(),
         negative_in_prompt: true,
+        template: "a {lake|sea}".into(),
         width: 64,
         height: 128,
         steps: 3,

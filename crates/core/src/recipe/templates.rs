@@ -1,0 +1,102 @@
+//! Recipes whose prompts are templates: what is chosen stands in the prompt, the template beside it.
+
+use super::{Recipe, seed_after};
+use crate::words::{Draw, FaultKind, Prompt, Wildcards};
+
+/// Pictures that a recipe with a template stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChosenPictures {
+    /// A recipe of one picture each, or the recipe itself where nothing is chosen.
+    pub recipes: Vec<Recipe>,
+    /// Sentences on what went wrong.
+    pub faults: Vec<String>,
+}
+
+impl Recipe {
+    /// True where something in the prompts is chosen for each picture anew, or is a comment.
+    #[must_use]
+    pub fn is_template(&self) -> bool {
+        [&self.prompt, &self.negative_prompt].iter().any(|prompt| Prompt::parse(prompt).is_template())
+    }
+
+    /// True where a prompt names lists of words.
+    #[must_use]
+    pub fn names_wildcards(&self) -> bool {
+        [&self.prompt, &self.negative_prompt].iter().any(|prompt| Prompt::parse(prompt).names_wildcards())
+    }
+
+    /// The pictures of this recipe, each with choices of its own, which follow from its seed.
+    /// `random`: the first seed where the recipe has none, at least 0.
+    #[must_use]
+    pub fn chosen(&self, random: i64, wildcards: &dyn Wildcards) -> ChosenPictures {
+        if !self.is_template() {
+            return ChosenPictures { recipes: vec![self.clone()], faults: Vec::new() };
+        }
+        let first = if self.seed < 0 { random } else { self.seed };
+        let (prompt, negative_prompt) = (Prompt::parse(&self.prompt), Prompt::parse(&self.negative_prompt));
+        let mut faults: Vec<String> = Vec::new();
+        let mut recipes = Vec::new();
+        for picture in 0..self.batch_count {
+            let by = i64::from(picture);
+            let seed = seed_after(first, by);
+            let mut draw = Draw::of_picture(seed);
+            let mut expand = |prompt: &Prompt<'_>| {
+                let made = prompt.expand(&mut draw, wildcards);
+                for fault in made.faults {
+                    let words = prompt.text.get(fault.range).unwrap_or_default();
+                    let sentence = match fault.kind {
+                        FaultKind::UnknownWildcard => format!("There is no list of words named {}.", words.trim_matches('_')),
+                        kind => format!("{words}: {}", kind.sentence()),
+                    };
+                    if !faults.contains(&sentence) {
+                        faults.push(sentence);
+                    }
+                }
+                made.prompt
+            };
+            let mut recipe = Self { seed, batch_count: 1, template: self.prompt.clone(), ..self.clone() };
+            (recipe.prompt, recipe.negative_prompt) = (expand(&prompt), expand(&negative_prompt));
+            // What these words began with moves with the seed, as it does within a batch.
+            recipe.move_earlier_seeds(by);
+            recipes.push(recipe);
+        }
+        ChosenPictures { recipes, faults }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::NoWildcards;
+
+    #[test]
+    fn each_picture_of_a_template_chooses_anew_and_says_what() {
+        let template = Recipe { prompt: "{red|blue} lake # mine".into(), seed: 3, batch_count: 12, ..Recipe::default() };
+        let chosen = template.chosen(9, &NoWildcards);
+        let prompts: std::collections::BTreeSet<&str> = chosen.recipes.iter().map(|it| it.prompt.as_str()).collect();
+        assert_eq!(prompts, ["blue lake", "red lake"].into());
+        assert!(chosen.recipes.iter().zip(3..).all(|(it, seed)| (it.seed, it.batch_count, &it.template) == (seed, 1, &template.prompt)));
+        // The picture of a batch is that of its seed alone.
+        let alone = Recipe { seed: 7, batch_count: 1, ..template.clone() }.chosen(9, &NoWildcards);
+        assert_eq!(alone.recipes, chosen.recipes[4..5]);
+        let again = chosen.recipes[0].chosen(9, &NoWildcards);
+        assert_eq!(again.recipes, chosen.recipes[..1], "what was chosen is no template");
+        assert_eq!(Recipe { seed: -1, ..template }.chosen(9, &NoWildcards).recipes[0].seed, 9);
+    }
+
+    #[test]
+    fn a_prompt_without_choices_stays_as_it_is() {
+        let plain = Recipe { prompt: "a {lake}, (fog:1.2) [a|b]".into(), batch_count: 3, seed: -1, ..Recipe::default() };
+        assert_eq!(plain.chosen(9, &NoWildcards), ChosenPictures { recipes: vec![plain.clone()], faults: Vec::new() });
+    }
+
+    #[test]
+    fn a_list_that_nobody_has_is_named() {
+        let recipe = Recipe { prompt: "a __colour__ lake".into(), seed: 1, ..Recipe::default() };
+        let chosen = recipe.chosen(9, &NoWildcards);
+        assert_eq!(
+            (chosen.faults.as_slice(), chosen.recipes[0].prompt.as_str()),
+            (["There is no list of words named colour.".to_owned()].as_slice(), "a __colour__ lake")
+        );
+    }
+}

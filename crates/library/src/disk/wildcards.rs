@@ -1,0 +1,248 @@
+//! Lists of words that prompts name as `__name__`: text files, a line each, and YAML files, in which
+//! keys are folders. Those of other programs are read where they lie.
+//!
+//! What a folder holds is a stranger's: files, bytes and lines are bounded, links are not followed,
+//! and what cannot be read is passed over with a sentence.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::yaml::{split_key, unquoted, without_comment};
+use atelier_core::words::Wildcards;
+
+/// Folder of lists in Atelier's own data.
+pub const WILDCARDS_FOLDER: &str = "wildcards";
+
+const MAX_FILES: usize = 5_000;
+const MAX_FOLDERS_DEEP: usize = 8;
+const MAX_FILE_BYTES: u64 = 8 << 20;
+const MAX_LINES: usize = 500_000;
+
+/// Lists of words, by the name in a prompt: the path below their folder without the extension, or
+/// the keys of a YAML file, with `/` between them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WildcardLists {
+    lists: BTreeMap<String, Vec<String>>,
+    lines: usize,
+}
+
+impl WildcardLists {
+    /// Reads the lists of folders; a name in an earlier folder comes before the same in a later one.
+    /// Returns a sentence for each thing that could not be read.
+    #[must_use]
+    pub fn read(folders: &[PathBuf]) -> (Self, Vec<String>) {
+        let (mut lists, mut notes) = (Self::default(), Vec::new());
+        for folder in folders {
+            lists.read_folder(folder, &mut notes);
+        }
+        (lists, notes)
+    }
+
+    /// The names of all lists.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.lists.keys().map(String::as_str)
+    }
+
+    fn read_folder(&mut self, root: &Path, notes: &mut Vec<String>) {
+        let mut waiting = vec![(root.to_owned(), String::new(), 0)];
+        let mut files = Vec::new();
+        while let Some((folder, prefix, depth)) = waiting.pop() {
+            let entries = match fs::read_dir(&folder) {
+                Ok(entries) => entries,
+                Err(error) => {
+                    notes.push(format!("{}: {error}", folder.display()));
+                    continue;
+                }
+            };
+            for entry in entries.flatten() {
+                // Of the entry itself: a link may lead out of the folder.
+                let Ok(kind) = entry.file_type() else { continue };
+                let Some(name) = entry.file_name().to_str().map(str::to_owned) else { continue };
+                if kind.is_dir() && depth < MAX_FOLDERS_DEEP && !name.starts_with('.') {
+                    waiting.push((entry.path(), format!("{prefix}{name}/"), depth + 1));
+                } else if kind.is_file() && files.len() < MAX_FILES {
+                    files.push((prefix.clone(), name, entry.path()));
+                }
+            }
+        }
+        files.sort();
+        for (prefix, name, path) in files {
+            let Some((stem, extension)) = name.rsplit_once('.') else { continue };
+            let is_yaml = match extension.to_ascii_lowercase().as_str() {
+                "txt" => false,
+                "yaml" | "yml" => true,
+                _ => continue,
+            };
+            match read_text(&path) {
+                Ok(text) if is_yaml => {
+                    for (keys, line) in yaml_lines(&text) {
+                        self.add(&keys, line);
+                    }
+                }
+                Ok(text) => {
+                    let name = format!("{prefix}{stem}");
+                    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+                    // Of two folders, the first.
+                    if !self.lists.contains_key(&name) {
+                        lines.for_each(|line| self.add(&name, line.to_owned()));
+                    }
+                }
+                Err(sentence) => notes.push(format!("{}: {sentence}", path.display())),
+            }
+            if self.lines >= MAX_LINES {
+                notes.push(format!("The first {MAX_LINES} lines of the lists are read."));
+                return;
+            }
+        }
+    }
+
+    fn add(&mut self, name: &str, line: String) {
+        if self.lines < MAX_LINES {
+            self.lines += 1;
+            self.lists.entry(name.to_owned()).or_default().push(line);
+        }
+    }
+}
+
+impl Wildcards for WildcardLists {
+    fn lines(&self, name: &str) -> Vec<&str> {
+        if !name.contains('*') {
+            return self.lists.get(name).into_iter().flatten().map(String::as_str).collect();
+        }
+        self.lists.iter().filter(|(it, _)| matches(name, it)).flat_map(|(_, lines)| lines).map(String::as_str).collect()
+    }
+}
+
+/// True where a name fits a pattern, in which `*` stands for anything.
+fn matches(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    for part in middle {
+        let Some(at) = rest.find(part) else { return false };
+        rest = rest.get(at + part.len()..).unwrap_or_default();
+    }
+    rest.ends_with(last)
+}
+
+fn read_text(path: &Path) -> Result<String, String> {
+    let file = fs::File::open(path).map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err("is too large for a list of words".to_owned());
+    }
+    let text = String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    Ok(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned))
+}
+
+/// Lines of lists in YAML, each with its keys: `key:` with `- line` below it, deeper keys, and
+/// `key: [line, line]`. The rest of YAML is passed over.
+fn yaml_lines(text: &str) -> Vec<(String, String)> {
+    let mut keys: Vec<(usize, String)> = Vec::new();
+    let mut lines = Vec::new();
+    for line in text.lines().take(MAX_LINES) {
+        let bare = without_comment(line);
+        let content = bare.trim();
+        if content.is_empty() || content == "---" {
+            continue;
+        }
+        let indent = bare.len() - bare.trim_start().len();
+        let is_item = content == "-" || content.starts_with("- ");
+        // An item may stand below its key, or as far left as that.
+        while keys.last().is_some_and(|(at, _)| *at > indent || (*at == indent && !is_item)) {
+            keys.pop();
+        }
+        let path = || keys.iter().map(|(_, key)| key.as_str()).collect::<Vec<_>>().join("/");
+        if is_item {
+            let item = unquoted(content.trim_start_matches('-'));
+            if !item.is_empty() && !keys.is_empty() {
+                lines.push((path(), item.to_owned()));
+            }
+            continue;
+        }
+        let Some((key, value)) = split_key(content) else { continue };
+        if keys.len() >= MAX_FOLDERS_DEEP {
+            continue;
+        }
+        keys.push((indent, key.to_owned()));
+        let path = keys.iter().map(|(_, key)| key.as_str()).collect::<Vec<_>>().join("/");
+        let inline = value.strip_prefix('[').and_then(|it| it.strip_suffix(']'));
+        let items = inline.into_iter().flat_map(|it| it.split(','));
+        let one = Some(value).filter(|it| inline.is_none() && !it.is_empty() && !it.starts_with(['|', '>', '&', '*', '{']));
+        lines.extend(items.chain(one).map(unquoted).filter(|it| !it.is_empty()).map(|it| (path.clone(), it.to_owned())));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+    use atelier_core::words::{Draw, Prompt};
+
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("colour.txt", "\u{feff}red\r\n# a note\n\n  blue  \n");
+        write("land/tree.txt", "pine\noak");
+        write(
+            "pack.yaml",
+            "# A pack\ntop:\n  - one # first\n  - \"two, three\"\nnest:\n  deep:\n  - p\n  - 2::q\n  other: [r, 's']\nlone: word\n",
+        );
+        write("image.png", "no list");
+        folder
+    }
+
+    #[test]
+    fn lists_are_named_by_their_place_and_by_keys() {
+        let folder = folder();
+        let (lists, notes) = WildcardLists::read(&[folder.path().to_owned()]);
+        assert_eq!(notes, Vec::<String>::new());
+        let names: Vec<&str> = lists.names().collect();
+        assert_eq!(names, ["colour", "land/tree", "lone", "nest/deep", "nest/other", "top"], "as the dynamicprompts package names them");
+        assert_eq!(lists.lines("colour"), ["red", "blue"]);
+        assert_eq!(lists.lines("top"), ["one", "two, three"]);
+        assert_eq!(lists.lines("nest/*"), ["p", "2::q", "r", "s"]);
+        assert_eq!((lists.lines("*tree"), lists.lines("../colour"), lists.lines("lan*x")), (vec!["pine", "oak"], vec![], vec![]));
+        let prompt = Prompt::parse("__nest/deep__").expand(&mut Draw::of_picture(1), &lists).prompt;
+        assert!(["p", "q"].contains(&prompt.as_str()), "{prompt}");
+    }
+
+    #[test]
+    fn the_first_of_two_folders_counts_and_a_missing_one_is_told() {
+        let (one, other) = (folder(), tempfile::tempdir().unwrap());
+        fs::write(other.path().join("colour.txt"), "green").unwrap();
+        let missing = other.path().join("none");
+        let (lists, notes) = WildcardLists::read(&[other.path().to_owned(), one.path().to_owned(), missing.clone()]);
+        assert_eq!(lists.lines("colour"), ["green"]);
+        assert!(notes.len() == 1 && notes[0].starts_with(&missing.display().to_string()), "{notes:?}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_link_leads_out_of_the_folder() {
+        let (folder, other) = (folder(), tempfile::tempdir().unwrap());
+        fs::write(other.path().join("secret.txt"), "key").unwrap();
+        std::os::unix::fs::symlink(other.path(), folder.path().join("out")).unwrap();
+        std::os::unix::fs::symlink(other.path().join("secret.txt"), folder.path().join("secret.txt")).unwrap();
+        let (lists, _) = WildcardLists::read(&[folder.path().to_owned()]);
+        assert!(!lists.names().any(|name| name.contains("secret")));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_is_a_fault(text in "[a-z:\\-\\[\\], \n#'\"]{0,200}") {
+            let lines = yaml_lines(&text);
+            proptest::prop_assert!(lines.iter().all(|(name, line)| !name.is_empty() && !line.is_empty()));
+        }
+    }
+}

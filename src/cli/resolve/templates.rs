@@ -1,0 +1,103 @@
+//! Prompts that stand for several: lists of them, choices and wildcards.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::{Lookup, ResolvedRecipe, UsageError, add_named_loras};
+use crate::cli::flags::{PictureFlags, TemplateFlags};
+use atelier_core::paths::{NoHome, Paths};
+use atelier_core::recipe::{Lora, seed_after};
+use atelier_core::words::take_loras;
+use atelier_library::disk::{WILDCARDS_FOLDER, WildcardLists};
+
+/// A longer file is no list of prompts.
+const MAX_BYTES: u64 = 16 << 20;
+/// Prompts of one list.
+const MAX_PROMPTS: usize = 10_000;
+
+/// The recipes that `resolve` makes of the prompts, each with what is chosen in it.
+pub(super) fn chosen(
+    flags: &TemplateFlags,
+    picture: &PictureFlags,
+    paths: &impl Fn() -> Result<Paths, NoHome>,
+    lookup: &Lookup<'_>,
+    resolve: impl Fn(&PictureFlags) -> Result<ResolvedRecipe, UsageError>,
+) -> Result<Vec<ResolvedRecipe>, UsageError> {
+    let Some(file) = &flags.prompts else {
+        return pictures(resolve(picture)?, picture, flags, paths, lookup);
+    };
+    let mut all = Vec::new();
+    for (number, prompt) in (0..).zip(prompts(file)?) {
+        let by = i64::from(picture.batch_count).saturating_mul(number);
+        let seed = picture.seed.map(|seed| if seed < 0 { seed } else { seed_after(seed, by) });
+        let of_line = PictureFlags { prompt: Some(prompt), seed, ..picture.clone() };
+        all.extend(pictures(resolve(&of_line)?, &of_line, flags, paths, lookup)?);
+    }
+    Ok(all)
+}
+
+/// The pictures of a recipe: each chooses anew. What another picture says is no template.
+fn pictures(
+    resolved: ResolvedRecipe,
+    picture: &PictureFlags,
+    flags: &TemplateFlags,
+    paths: &impl Fn() -> Result<Paths, NoHome>,
+    lookup: &Lookup<'_>,
+) -> Result<Vec<ResolvedRecipe>, UsageError> {
+    let (recipe, mut notes, name) = resolved;
+    let is_typed = picture.prompt.is_some() || picture.negative_prompt.is_some();
+    if !is_typed || !recipe.is_template() {
+        return Ok(vec![(recipe, notes, name)]);
+    }
+    let mut lists = WildcardLists::default();
+    if recipe.names_wildcards() {
+        let usual = || paths().map(|paths| vec![paths.data.join(WILDCARDS_FOLDER)]);
+        let folders =
+            if flags.wildcards.is_empty() { usual()?.into_iter().filter(|it| it.is_dir()).collect() } else { flags.wildcards.clone() };
+        let (read, unread) = WildcardLists::read(&folders);
+        lists = read;
+        notes.extend(unread);
+    }
+    let chosen = recipe.chosen(i64::from(rand::random::<u32>()), &lists);
+    if let Some(fault) = chosen.faults.into_iter().next() {
+        return Err(UsageError::Template(fault));
+    }
+    let mut all = Vec::new();
+    for mut recipe in chosen.recipes {
+        let (prompt, tags) = take_loras(&recipe.prompt);
+        let (names, strengths): (Vec<String>, Vec<_>) = tags.into_iter().unzip();
+        if !names.is_empty() {
+            let found = (lookup.loras)(&names)?;
+            add_named_loras(
+                &mut recipe.loras,
+                found.into_iter().zip(strengths).map(|(path, strengths)| Lora::with_strengths(path, strengths)),
+            );
+        }
+        recipe.prompt = prompt;
+        // What holds for all of them is said once.
+        let mut own = std::mem::take(&mut notes);
+        own.push(format!("Prompt of seed {}: {}", recipe.seed, recipe.prompt));
+        all.push((recipe, own, name.clone()));
+    }
+    Ok(all)
+}
+
+fn prompts(file: &Path) -> Result<Vec<String>, UsageError> {
+    let failed = |sentence: String| UsageError::PromptsFile(file.to_owned(), sentence);
+    let mut text = String::new();
+    let open = File::open(file).map_err(|error| failed(error.to_string()))?;
+    open.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| failed(error.to_string()))?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(failed("is too large for a list of prompts".to_owned()));
+    }
+    let lines: Vec<String> =
+        text.trim_start_matches('\u{feff}').lines().map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect();
+    if lines.is_empty() {
+        return Err(UsageError::NoPrompts(file.to_owned()));
+    }
+    if lines.len() > MAX_PROMPTS {
+        return Err(failed(format!("has {} prompts; {MAX_PROMPTS} are read at most", lines.len())));
+    }
+    Ok(lines)
+}

@@ -1,0 +1,44 @@
+//! Pictures of a prompt in which something is chosen: each is a job of its own.
+
+use std::path::PathBuf;
+
+use crate::gui::context::Context;
+use crate::gui::create::jobs::add_job;
+use crate::gui::create::state::State;
+use crate::gui::shared::random_seed;
+use crate::gui::workers::Worker;
+use atelier_core::recipe::Recipe;
+use atelier_core::words::{NoWildcards, Wildcards};
+use atelier_gallery::queue::Lane;
+use atelier_library::disk::WildcardLists;
+
+/// Adds the pictures of a recipe to the queue, once what is chosen in its prompt is known.
+pub(crate) fn add_chosen(state: &State, recipe: Recipe, lane: Lane, context: &mut Context<'_>) {
+    if !recipe.is_template() {
+        // What an earlier prompt was chosen from says nothing of this one.
+        return add_job(state, Recipe { template: String::new(), ..recipe }, lane, context);
+    }
+    if !recipe.names_wildcards() {
+        return choose(state, &recipe, lane, &NoWildcards, context);
+    }
+    let folders: Vec<PathBuf> = state.wildcards.iter().cloned().collect();
+    context.run(
+        Worker::Files,
+        move || WildcardLists::read(&folders).0,
+        move |lists, features, context| choose(features.create, &recipe, lane, &lists, context),
+    );
+}
+
+fn choose(state: &State, recipe: &Recipe, lane: Lane, lists: &dyn Wildcards, context: &mut Context<'_>) {
+    let chosen = recipe.chosen(random_seed(), lists);
+    if let Some(fault) = chosen.faults.first() {
+        return context.notice(format!("{fault} No picture is made."));
+    }
+    if let [one] = chosen.recipes.as_slice() {
+        context.notice(format!("Prompt: {}", one.prompt));
+    }
+    for mut recipe in chosen.recipes {
+        context.shared.next.take_loras_of(&mut recipe);
+        add_job(state, recipe, lane, context);
+    }
+}
