@@ -10,9 +10,7 @@ use std::process::ExitCode;
 
 use atelier::{cli, logging};
 use atelier_core::paths::Paths;
-#[cfg(feature = "gui")]
-use atelier_studio::terminal;
-use atelier_studio::{logs, start_engine, vision};
+use atelier_studio::{logs, start_engine, terminal, vision};
 
 fn main() -> ExitCode {
     #[cfg(windows)]
@@ -24,7 +22,7 @@ fn main() -> ExitCode {
         return code;
     }
     if std::env::args_os().nth(1).is_some_and(|word| word == vision::WORKER_ARGUMENT) {
-        let served = vision::serve(&mut std::io::stdin().lock(), &mut std::io::stdout().lock());
+        let served = vision::serve(&mut std::io::stdin().lock(), &mut terminal::own_stdout());
         return if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let invocation = match cli::parse(std::env::args_os()) {

@@ -455,6 +455,7 @@ const RULES: &[Rule] = &[
             "crates/library/src/disk/layout/tests.rs",
             "crates/library/src/disk/scanner/tests.rs",
             "crates/library/src/disk/walk/tests.rs",
+            "crates/library/src/disk/wildcards/tests.rs",
         ],
         forbids: Forbidden::Paths(&[
             // Called by the module's name, or brought in by their own.

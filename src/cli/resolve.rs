@@ -3,6 +3,7 @@
 //! files.
 
 mod area;
+mod lookup;
 mod person;
 mod templates;
 
@@ -23,10 +24,13 @@ use atelier_core::recipe::{
 use atelier_core::sd_cli::{self, CommandLine, ParsedCommand};
 use atelier_core::words::take_loras;
 use atelier_engine::{PreviewOptions, Task};
-use atelier_library::{Builtin, BuiltinError, ModelKind, Problem, Runnable, open_folders};
+use atelier_library::{ModelKind, Problem, open_folders};
 use atelier_studio::next_recipe::{add_named_loras, without_model};
 use atelier_studio::opened_picture::OpenedPicture;
 use atelier_studio::results::Destination;
+
+pub(super) use lookup::Lookup;
+use lookup::ResolvedRecipe;
 
 /// A job of the engine with the destination of its pictures.
 #[derive(Debug, PartialEq)]
@@ -40,25 +44,6 @@ pub(super) struct ResolvedJob {
     /// Sentences that are said first: parts of a pasted command that Atelier does not support, and
     /// what was added.
     pub(super) notes: Vec<String>,
-}
-
-/// A recipe, sentences that are said first, and the name of its model of the library.
-type ResolvedRecipe = (Recipe, Vec<String>, Option<String>);
-
-/// Finds the files of LoRAs by their names, in the same order.
-type FindLoras<'a> = dyn Fn(&[String]) -> Result<Vec<PathBuf>, UsageError> + 'a;
-
-/// Models and LoRAs that flags name.
-pub(super) struct Lookup<'a> {
-    /// A model of the library, by its name.
-    pub(super) model: &'a dyn Fn(&str) -> Result<Runnable, UsageError>,
-    /// The LoRAs that a prompt names.
-    pub(super) loras: &'a FindLoras<'a>,
-    /// The settings of a picture.
-    pub(super) like: &'a dyn Fn(&Path) -> Result<OpenedPicture, UsageError>,
-    /// The file of an upscaler of the library, by its name.
-    pub(super) upscaler: &'a dyn Fn(&str) -> Result<PathBuf, UsageError>,
-    pub(super) builtin: &'a dyn Fn() -> Result<Builtin, BuiltinError>,
 }
 
 pub(super) fn generate(

@@ -35,7 +35,25 @@ fn the_same_settings_give_the_same_file_as_the_command_line() {
     let output = home.path().join("out.png");
     let mut command = Command::new(env!("CARGO_BIN_EXE_atelier"));
     command.env(HOME_VARIABLE, home.path()).env(BUILTIN_VARIABLE, home.path().join("none")).stdin(Stdio::null());
-    command.args(["generate", "-W", "64", "-H", "64", "--cfg", "1.5", "--steps", "3", "--seed", "42", "-t", "1", "-b", "2"]);
+    command.args([
+        "generate",
+        "-W",
+        "64",
+        "-H",
+        "64",
+        "--cfg",
+        "1.5",
+        "--steps",
+        "3",
+        "--seed",
+        "42",
+        "-t",
+        "1",
+        "-b",
+        "2",
+        "--sampler",
+        "euler",
+    ]);
     let files = files();
     for (flag, role) in [("--diffusion-model", FileRole::Diffusion), ("--llm", FileRole::Llm), ("--taesd", FileRole::Taesd)] {
         command.arg(flag).arg(files.get(role).unwrap());

@@ -203,10 +203,14 @@ mod tests {
 
     #[test]
     fn values_become_opacities() {
-        assert_eq!(opacities(vec![0.1, 0.5, 0.9]), [0.0, 0.5, 1.0]);
-        assert_eq!(opacities(vec![0.5, 0.6, f32::NAN]), [0.5 / 0.6, 1.0, 0.0]);
-        let of_logits = opacities(vec![-8.0, 0.0, 8.0]);
-        assert!(of_logits[0] == 0.0 && (of_logits[1] - 0.5).abs() < 1e-3 && of_logits[2] == 1.0);
+        let become_these = |values: [f32; 3], wanted: [f32; 3]| {
+            let made = opacities(values.to_vec());
+            assert!(made.iter().zip(wanted).all(|(made, wanted)| (made - wanted).abs() < 1e-3), "{values:?} became {made:?}");
+        };
+        become_these([0.1, 0.5, 0.9], [0.0, 0.5, 1.0]);
+        become_these([0.5, 0.6, f32::NAN], [0.833, 1.0, 0.0]);
+        // Before the logistic function.
+        become_these([-8.0, 0.0, 8.0], [0.0, 0.5, 1.0]);
         assert_eq!(opacities(vec![0.4, 0.5]), [0.4, 0.5], "an even picture is not made black and white");
     }
 }

@@ -3,7 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::MAX_MODEL_BYTES;
+/// Maximum bytes of a model's file. The largest model for cut-outs in use has 940 MB.
+pub const MAX_MODEL_BYTES: u64 = 1 << 30;
 
 /// Error of a model that looks at pictures. Its text is a clause with the next step after a
 /// semicolon.

@@ -13,5 +13,4 @@ mod network;
 
 pub use cutout::{CutoutFamily, Segmenter, UnknownCutoutFamily};
 pub use detect::{Detection, Detector};
-pub use error::VisionError;
-pub use network::MAX_MODEL_BYTES;
+pub use error::{MAX_MODEL_BYTES, VisionError};

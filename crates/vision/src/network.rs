@@ -9,11 +9,9 @@ use rten::{Dimension, Model, RunOptions, ThreadPool, Value};
 use rten_tensor::NdTensor;
 use rten_tensor::prelude::*;
 
-use super::VisionError;
+use super::error::{MAX_MODEL_BYTES, VisionError};
 use super::metadata::class_names;
 
-/// Maximum bytes of a model's file. The largest model for cut-outs in use has 940 MB.
-pub const MAX_MODEL_BYTES: u64 = 1 << 30;
 /// Sides in pixels that an input may have.
 const SIDES: std::ops::RangeInclusive<usize> = 32..=4096;
 

@@ -4,12 +4,14 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::{Lookup, ResolvedRecipe, UsageError, add_named_loras};
+use super::lookup::{Lookup, ResolvedRecipe};
 use crate::cli::flags::{PictureFlags, TemplateFlags};
+use crate::cli::usage_error::UsageError;
 use atelier_core::paths::{NoHome, Paths};
 use atelier_core::recipe::{Lora, seed_after};
 use atelier_core::words::take_loras;
 use atelier_library::disk::{WILDCARDS_FOLDER, WildcardLists};
+use atelier_studio::next_recipe::add_named_loras;
 
 /// A longer file is no list of prompts.
 const MAX_BYTES: u64 = 16 << 20;

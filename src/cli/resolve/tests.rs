@@ -10,6 +10,7 @@ use atelier_core::recipe::{
     CacheMode, Hires, LatentUpscaler, LoraMode, Person, PredictionType, Preprocessor, RedrawTiles, Rng, Sampler, Scheduler, SeedBlend,
     SkipLayers, StepCache, TensorType, Upscale, VaeFormat,
 };
+use atelier_library::{Builtin, BuiltinError, Runnable};
 
 fn job(args: &[&str]) -> Result<ResolvedJob, UsageError> {
     job_beside(args, || Err(BuiltinError::Missing { looked: Vec::new() }))

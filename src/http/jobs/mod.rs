@@ -16,7 +16,6 @@ use axum::{Extension, Router};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::Payload;
 use super::error::Failure;
 use super::events::{Events, stream};
 use super::fields::Fields;
@@ -24,6 +23,7 @@ use super::hub::{JobView, NoJob};
 use super::images::{base64_text, file_bytes, names_of, preview_text};
 use super::json::Json;
 use super::owner::Owner;
+use super::payload::Payload;
 use super::recipe::{SIDES, model_of};
 use super::state::{Previews, SharedApp, blocking, outcome, pictures_of};
 

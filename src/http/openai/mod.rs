@@ -21,8 +21,8 @@ use super::images::{base64_text, names_of, preview_text};
 use super::json::Json;
 use super::models::ListedModel;
 use super::owner::Owner;
+use super::payload::{Payload, read_body};
 use super::state::{Previews, SharedApp, blocking, outcome, pictures_of};
-use super::{Payload, read_body};
 use request::{ImageRequest, Purpose};
 
 /// Every route of OpenAI's.

@@ -5,6 +5,7 @@ use atelier_gallery::queue::JobState;
 use atelier_media::a1111::{Parameters, format};
 use serde_json::{Map, Value, json};
 
+use super::reply::timestamp;
 use crate::http::hub::JobView;
 use crate::http::models::ListedModel;
 
@@ -58,7 +59,7 @@ pub(crate) fn info(view: &JobView, model: &ListedModel) -> String {
         "index_of_first_image": 0,
         "infotexts": texts,
         "styles": [],
-        "job_timestamp": super::timestamp(view.began_ms.unwrap_or(view.created_ms)),
+        "job_timestamp": timestamp(view.began_ms.unwrap_or(view.created_ms)),
         "clip_skip": recipe.clip_skip.unwrap_or(1),
         "is_using_inpainting_conditioning": false,
         "version": concat!("Atelier ", env!("CARGO_PKG_VERSION")),

@@ -5,7 +5,7 @@ use atelier_core::recipe::{ControlImage, Preprocessor, Rgb8};
 use axum::extract::State;
 use serde_json::{Map, Value, json};
 
-use super::Answer;
+use super::reply::Answer;
 use crate::http::error::Failure;
 use crate::http::fields::Fields;
 use crate::http::images::{bytes_of, decode};

@@ -7,14 +7,14 @@ use axum::Extension;
 use axum::extract::State;
 use serde_json::{Map, Value, json};
 
-use super::Answer;
-use crate::http::Payload;
+use super::reply::Answer;
 use crate::http::error::Failure;
 use crate::http::fields::Fields;
 use crate::http::images::{MAX_IMAGES, base64_text, bytes_of, decode, parameters};
 use crate::http::json::Json;
 use crate::http::names;
 use crate::http::owner::Owner;
+use crate::http::payload::Payload;
 use crate::http::recipe::{HiresWish, SIDES, Wish};
 use crate::http::state::{Previews, SharedApp, outcome, pictures_of};
 

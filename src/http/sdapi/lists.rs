@@ -8,7 +8,7 @@ use axum::extract::State;
 use serde_json::{Map, Value, json};
 use sysinfo::System;
 
-use super::Answer;
+use super::reply::Answer;
 use crate::http::json::Json;
 use crate::http::names::aliases;
 use crate::http::state::{SharedApp, blocking};

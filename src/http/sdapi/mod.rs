@@ -7,6 +7,7 @@ mod extras;
 mod lists;
 mod options;
 mod progress;
+mod reply;
 mod request;
 
 use atelier_gallery::queue::{JobState, Lane};
@@ -16,20 +17,17 @@ use axum::extract::State;
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use serde_json::json;
-use time::OffsetDateTime;
-use time::macros::format_description;
 
-use super::Payload;
+use reply::Answer;
+
 use super::error::Failure;
 use super::fields::Fields;
 use super::images::{base64_text, format_named};
 use super::json::Json;
 use super::owner::Owner;
+use super::payload::Payload;
 use super::recipe::Wish;
 use super::state::{Previews, SharedApp, blocking, outcome, pictures_of};
-
-/// JSON, or a failure in A1111's words.
-type Answer = Result<Json, Failure>;
 
 /// Quality of pictures that are asked for as JPEG.
 const JPEG_QUALITY: u8 = 90;
@@ -170,10 +168,4 @@ fn only_here(owner: &Owner) -> Result<(), Failure> {
 
 async fn interrogate() -> Answer {
     Err(Failure::not_found("Model", "There is no model that describes pictures."))
-}
-
-/// A time as A1111 writes it.
-fn timestamp(ms: i64) -> String {
-    let time = OffsetDateTime::from_unix_timestamp(ms / 1000).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-    time.format(format_description!("[year][month][day][hour][minute][second]")).unwrap_or_default()
 }

@@ -5,12 +5,12 @@ use axum::Extension;
 use axum::extract::State;
 use serde_json::json;
 
-use super::Answer;
-use crate::http::Payload;
+use super::reply::Answer;
 use crate::http::error::Failure;
 use crate::http::fields::Fields;
 use crate::http::json::Json;
 use crate::http::owner::Owner;
+use crate::http::payload::Payload;
 use crate::http::recipe::model_of;
 use crate::http::state::SharedApp;
 

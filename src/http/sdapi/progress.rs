@@ -9,7 +9,7 @@ use axum::extract::{Query, State};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Answer, timestamp};
+use super::reply::{Answer, timestamp};
 use crate::http::hub::{JobView, now_ms};
 use crate::http::images::preview_text;
 use crate::http::json::Json;

@@ -4,7 +4,8 @@
 #[must_use]
 pub fn red_segmenter(side: u64) -> Vec<u8> {
     let weights = tensor("weights", &[1, 3, 1, 1], &[40.0, 0.0, 0.0]);
-    let nodes = [node("Conv", &["input", "weights"], "logits"), node("Sigmoid", &["logits"], "output")];
+    let convolution = [node("Conv", &["input", "weights"], "logits"), integers("strides", &[1, 1]), integers("pads", &[0; 4])].concat();
+    let nodes = [convolution, node("Sigmoid", &["logits"], "output")];
     model(&nodes, &[weights], &[1, 3, side, side], &[1, 1, side, side], None)
 }
 
@@ -45,6 +46,8 @@ pub fn memory_bomb() -> Vec<u8> {
 
 const FLOAT: u64 = 1;
 const INT64: u64 = 7;
+/// Kind of an attribute of several numbers.
+const INTEGERS: u64 = 7;
 
 fn model(nodes: &[Vec<u8>], tensors: &[Vec<u8>], input: &[u64], output: &[u64], names: Option<&str>) -> Vec<u8> {
     let mut graph: Vec<u8> = nodes.iter().flat_map(|node| bytes(1, node)).collect();
@@ -61,6 +64,13 @@ fn model(nodes: &[Vec<u8>], tensors: &[Vec<u8>], input: &[u64], output: &[u64], 
 fn node(operation: &str, inputs: &[&str], output: &str) -> Vec<u8> {
     let inputs = inputs.iter().flat_map(|input| bytes(1, input.as_bytes()));
     inputs.chain(bytes(2, output.as_bytes())).chain(bytes(3, output.as_bytes())).chain(bytes(4, operation.as_bytes())).collect()
+}
+
+/// An attribute of a node.
+fn integers(name: &str, values: &[u64]) -> Vec<u8> {
+    let values = values.iter().flat_map(|value| number(8, *value));
+    let attribute: Vec<u8> = bytes(1, name.as_bytes()).into_iter().chain(values).chain(number(20, INTEGERS)).collect();
+    bytes(5, &attribute)
 }
 
 fn tensor(name: &str, shape: &[u64], values: &[f32]) -> Vec<u8> {

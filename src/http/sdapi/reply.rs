@@ -1,0 +1,16 @@
+//! What each route of A1111 answers with.
+
+use time::OffsetDateTime;
+use time::macros::format_description;
+
+use crate::http::error::Failure;
+use crate::http::json::Json;
+
+/// JSON, or a failure in A1111's words.
+pub(super) type Answer = Result<Json, Failure>;
+
+/// A time as A1111 writes it.
+pub(super) fn timestamp(ms: i64) -> String {
+    let time = OffsetDateTime::from_unix_timestamp(ms / 1000).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    time.format(format_description!("[year][month][day][hour][minute][second]")).unwrap_or_default()
+}
