@@ -37,15 +37,18 @@ pub fn cpu_math() -> CpuMath {
 /// Leaves flash attention out where somebody chose exact arithmetic over faster kernels, the
 /// diffusion module runs on the processor, and nobody insists on it: the engine's flash attention
 /// rounds to 16 bits there, and its own program leaves it out as well. A processor without kernels
-/// of ours is exact for want of anything else, and keeps it for the memory that it saves.
-pub(crate) fn leave_out_flash_attention(recipe: &mut Recipe, placement: &Placement) {
+/// of ours is exact for want of anything else, and keeps it for the memory that it saves. Returns
+/// true where something was changed.
+pub(crate) fn leave_out_flash_attention(recipe: &mut Recipe, placement: &Placement) -> bool {
     let runs_on = &placement.assignment(Module::Diffusion).runs_on;
     let on_processor = || {
         let computes = |device: &Device| device.kind == DeviceKind::Cpu || ffi::is_simulated(device);
         devices::list().iter().any(|device| device.name == *runs_on && computes(device))
     };
     let is_chosen = || cpu_math() == CpuMath::Exact && ffi::has_faster_math(processor().allowed);
-    if recipe.flash_attention && !recipe.insists_on_flash_attention && is_chosen() && on_processor() {
+    let leaves_out = recipe.flash_attention && !recipe.insists_on_flash_attention && is_chosen() && on_processor();
+    if leaves_out {
         recipe.flash_attention = false;
     }
+    leaves_out
 }

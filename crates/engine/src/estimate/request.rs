@@ -160,7 +160,7 @@ impl EstimateRequest {
     /// Parameters of a context with this placement.
     pub(super) fn context_params(&self, placement: &Placement) -> ContextParams {
         let mut recipe = self.recipe.clone();
-        leave_out_flash_attention(&mut recipe, placement);
+        let _ = leave_out_flash_attention(&mut recipe, placement);
         ContextParams::new(&recipe, cpu_threads(recipe.threads), placement.clone())
     }
 

@@ -230,7 +230,10 @@ pub(super) fn prepare(
     let devices = devices::list();
     let placement = placement?;
     notes.extend(placement.notes(&recipe.files, &devices).into_iter().map(PictureNote::changed));
-    leave_out_flash_attention(&mut recipe, &placement.placement);
+    if leave_out_flash_attention(&mut recipe, &placement.placement) {
+        let why = "Flash attention is off: exact arithmetic on the CPU leaves it out, unless it is asked for.";
+        notes.push(PictureNote::of_change(Change::FlashAttentionOff, why));
+    }
     notes.extend(engine.history.avoid_faults(&mut recipe, family, &placement.placement, &devices));
     let merges_loras = recipe.merges_loras(has_few_bits);
     if recipe.lora_mode == LoraMode::Immediately && !merges_loras && !recipe.loras.is_empty() {
