@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::devices;
 use super::exit::Exit;
 use super::flags::{GridFlags, is_model_name};
-use super::interrupt::Interrupt;
+use super::interrupt::{Interrupt, no_ctrl_c};
 use super::job::{JobOutput, run_job};
 use super::json::Line;
 use super::plan::predicted_time;
@@ -126,7 +126,7 @@ pub(super) fn run(flags: &GridFlags, sheet: Sheet, handle: &Arc<Handle>, env: Gr
     }
     interrupt.watch(handle);
     if let Err(error) = listen(&interrupt) {
-        write_message(err.as_mut(), &format!("warning: Ctrl-C will end the program immediately: {error}"));
+        write_message(err.as_mut(), &no_ctrl_c(&error));
     }
     let reporter = if flags.report.json { quiet_reporter(err) } else { reporter(err, terminal) };
     let printer = Printer::new(out, flags.report.json).with_null(flags.paths.null);

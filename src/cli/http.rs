@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::exit::Exit;
 use super::flags::HttpFlags;
-use super::interrupt::Interrupt;
+use super::interrupt::{Interrupt, no_ctrl_c};
 use super::reporter::write_message;
 use super::resolve::threads;
 use crate::http::guard::Policy;
@@ -56,7 +56,7 @@ pub(super) fn serve(flags: HttpFlags, start_engine: impl FnOnce() -> Arc<Handle>
         }
     };
     if let Err(error) = listen(&interrupt) {
-        write_message(err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
+        write_message(err, &no_ctrl_c(&error));
     }
     if let Err(error) = &builtin {
         write_message(err, &format!("warning: {error}"));

@@ -6,6 +6,11 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use atelier_engine::Handle;
 
+/// The warning where Ctrl-C cannot be listened for.
+pub(super) fn no_ctrl_c(error: &ctrlc::Error) -> String {
+    format!("warning: Ctrl-C will end the program immediately: {error}")
+}
+
 /// Meaning of a press of Ctrl-C.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Press {

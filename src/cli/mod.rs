@@ -45,7 +45,7 @@ pub use flags::{
     ModelsFlags, PlanFlags, QueueFlags, ServeFlags, UpscaleFlags,
 };
 use flags::{CommonFlags, ServerFlags};
-use interrupt::{Interrupt, Press};
+use interrupt::{Interrupt, Press, no_ctrl_c};
 use job::JobOutput;
 use printer::Printer;
 use reporter::{ProgressLine, quiet_reporter, reporter, write_message};
@@ -225,7 +225,7 @@ where
                 Err(error) => return failed(&error.into(), err.as_mut()),
             };
             if let Err(error) = listen(&interrupt) {
-                write_message(&mut err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
+                write_message(&mut err, &no_ctrl_c(&error));
             }
             let trash = atelier_library::to_trash;
             return models::run(*flags, models::ModelsEnv { out, err: err.as_mut(), terminal, paths, interrupt, trash });
@@ -236,7 +236,7 @@ where
                 Err(error) => return failed(&error.into(), err.as_mut()),
             };
             if let Err(error) = listen(&interrupt) {
-                write_message(&mut err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
+                write_message(&mut err, &no_ctrl_c(&error));
             }
             let trash = &mut atelier_gallery::SystemTrash;
             return gallery::run(*flags, gallery::GalleryEnv { out, err: err.as_mut(), terminal, paths, interrupt, trash });
@@ -304,13 +304,13 @@ where
         }
         Command::Cutout(flags) => {
             if let Err(error) = listen(&interrupt) {
-                write_message(&mut err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
+                write_message(&mut err, &no_ctrl_c(&error));
             }
             return vision::cutout(&flags, out, err.as_mut(), &interrupt);
         }
         Command::Detect(flags) => {
             if let Err(error) = listen(&interrupt) {
-                write_message(&mut err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
+                write_message(&mut err, &no_ctrl_c(&error));
             }
             return vision::detect(&flags, out, err.as_mut(), &interrupt);
         }
@@ -324,7 +324,7 @@ where
         Command::Devices(flags) => return list_devices(&flags.servers, flags.json, &start(), out, err.as_mut()),
         Command::Doctor(flags) => {
             if let Err(error) = listen(&interrupt) {
-                write_message(&mut err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
+                write_message(&mut err, &no_ctrl_c(&error));
             }
             let env = doctor::DoctorEnv { out, err: err.as_mut(), paths: paths(), builtin: builtin(), interrupt };
             return doctor::run(&flags, &start(), env);
@@ -353,7 +353,7 @@ where
     let printer = Printer::new(out, report.json).with_null(path_flags.null);
     let mut output = JobOutput::new(printer, reporter, &report);
     if let Err(error) = listen(&interrupt) {
-        output.reporter.message(&format!("warning: Ctrl-C will end the program immediately: {error}"));
+        output.reporter.message(&no_ctrl_c(&error));
     }
     if !automatic && let Err(busy) = handle.place_automatically(false) {
         output.reporter.message(&format!("warning: {busy}"));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::exit::Exit;
 use super::flags::{LibraryFlags, ModelFlags, ModelsCommand, ModelsFlags, PullFlags, is_model_name};
-use super::interrupt::Interrupt;
+use super::interrupt::{Interrupt, no_ctrl_c};
 use super::models;
 use super::reporter::write_message;
 use atelier_core::format::file_size;
@@ -67,7 +67,7 @@ pub(super) fn download(
     listen: fn(&Arc<Interrupt>) -> Result<(), ctrlc::Error>,
 ) -> Exit {
     if let Err(error) = listen(interrupt) {
-        write_message(err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
+        write_message(err, &no_ctrl_c(&error));
     }
     let command = ModelsCommand::Pull { names: vec![name.to_owned()], accept_licence };
     let flags = ModelsFlags { command, library: library.clone(), json: is_json };

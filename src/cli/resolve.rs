@@ -152,7 +152,7 @@ fn recipes(
     paths: &impl Fn() -> Result<Paths, NoHome>,
     lookup: &Lookup<'_>,
 ) -> Result<Vec<ResolvedRecipe>, UsageError> {
-    templates::chosen(&flags.templates, &flags.picture, paths, lookup, |picture| recipe(flags, picture, lookup))
+    templates::choose_pictures(&flags.templates, &flags.picture, paths, lookup, |picture| recipe(flags, picture, lookup))
 }
 
 /// The recipe, the unsupported parts of a pasted command, and the name of a model of the library.
@@ -202,7 +202,7 @@ pub(super) fn queued(
     lookup: &Lookup<'_>,
 ) -> Result<Vec<ResolvedRecipe>, UsageError> {
     let picture = flags.picture();
-    templates::chosen(&flags.templates, &picture, paths, lookup, |picture| {
+    templates::choose_pictures(&flags.templates, &picture, paths, lookup, |picture| {
         let (recipe, notes, name) = recipe_like(&flags.like, picture, &flags.common, lookup)?;
         if is_model_here {
             check_complete(&recipe)?;

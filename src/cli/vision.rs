@@ -24,7 +24,7 @@ enum Failure {
 
 impl From<Advice> for Failure {
     fn from(advice: Advice) -> Self {
-        Self::Told(format!("{} {}", advice.sentence, advice.hint).trim().to_owned())
+        Self::Told(advice.to_string())
     }
 }
 

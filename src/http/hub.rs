@@ -121,7 +121,7 @@ impl JobView {
 }
 
 /// What is kept of a job while its number is not known.
-struct Asked {
+struct PendingJob {
     owner: Owner,
     recipe: Recipe,
     model: String,
@@ -137,7 +137,7 @@ struct Tracked {
 
 #[derive(Default)]
 struct State {
-    asked: HashMap<Ticket, Asked>,
+    asked: HashMap<Ticket, PendingJob>,
     jobs: BTreeMap<QueuedJobId, Tracked>,
     snapshot: Option<Arc<QueueSnapshot>>,
     /// Numbers up to this one were given to jobs.
@@ -178,7 +178,7 @@ impl Hub {
     pub(crate) async fn add(self: &Arc<Self>, owner: &Owner, job: NewJob, notes: Vec<String>) -> Result<Waiter, Advice> {
         let ticket = Ticket::draw();
         let (answer, answered) = oneshot::channel();
-        let asked = Asked { owner: owner.clone(), recipe: job.recipe.clone(), model: job.model.clone(), notes, answer };
+        let asked = PendingJob { owner: owner.clone(), recipe: job.recipe.clone(), model: job.model.clone(), notes, answer };
         self.state.lock().asked.insert(ticket, asked);
         self.queue.send(QueueRequest::AddFor(ticket, Box::new(job)));
         let gone = || Advice::new("The queue has ended.", "Start the server again.");
@@ -243,7 +243,7 @@ impl Hub {
         let mut state = self.state.lock();
         match event {
             QueueEvent::Added { ticket, job } => {
-                let Some(Asked { owner, recipe, model, notes, answer }) = state.asked.remove(&ticket) else { return };
+                let Some(PendingJob { owner, recipe, model, notes, answer }) = state.asked.remove(&ticket) else { return };
                 let waiter = job.map(|id| {
                     state.newest = state.newest.max(Some(id));
                     let (sender, view) = watch::channel(JobView::new(id, recipe, model, notes));

@@ -82,7 +82,7 @@ pub(crate) struct HiresWish {
 
 /// A recipe that is ready for the queue.
 #[derive(Clone, Debug)]
-pub(crate) struct Made {
+pub(crate) struct ResolvedWish {
     pub(crate) recipe: Recipe,
     pub(crate) model: ListedModel,
     pub(crate) notes: Vec<String>,
@@ -99,7 +99,7 @@ pub(crate) fn model_of<'a>(list: &'a ModelList, named: Option<&str>, own: Option
 
 /// The recipe of a wish. `own_model`: the model that this client chose before; `threads`: those that
 /// the server was given.
-pub(crate) fn make(wish: Wish, list: &ModelList, own_model: Option<&str>, threads: Option<u32>) -> Result<Made, Failure> {
+pub(crate) fn make(wish: Wish, list: &ModelList, own_model: Option<&str>, threads: Option<u32>) -> Result<ResolvedWish, Failure> {
     let model = model_of(list, wish.model.as_deref(), own_model)?.clone();
     let mut notes = wish.notes;
     let mut recipe = Recipe::default();
@@ -187,7 +187,7 @@ pub(crate) fn make(wish: Wish, list: &ModelList, own_model: Option<&str>, thread
     }
     recipe.embeddings = list.embeddings_in(&[&recipe.prompt, &recipe.negative_prompt]);
     notes.extend(recipe.clamp());
-    Ok(Made { recipe, model, notes })
+    Ok(ResolvedWish { recipe, model, notes })
 }
 
 fn hires_of(wish: HiresWish, list: &ModelList) -> Result<Hires, Failure> {

@@ -18,7 +18,7 @@ use super::hub::{Hub, JobView, Waiter};
 use super::images;
 use super::models::{ModelList, ModelPlaces, Models};
 use super::owner::Owner;
-use super::recipe::{Made, Wish, make};
+use super::recipe::{ResolvedWish, Wish, make};
 
 /// Jobs of one owner that may wait at a time.
 const MAX_OPEN_JOBS: usize = 32;
@@ -145,7 +145,7 @@ impl App {
     }
 
     /// The recipe of a wish.
-    pub(crate) async fn make(self: &Arc<Self>, owner: &Owner, wish: Wish) -> Result<Made, Failure> {
+    pub(crate) async fn make(self: &Arc<Self>, owner: &Owner, wish: Wish) -> Result<ResolvedWish, Failure> {
         let mut list = self.models().await?;
         if wish.model.as_deref().is_some_and(|name| list.model(name).is_none()) {
             // It may have been added since.
@@ -155,7 +155,13 @@ impl App {
     }
 
     /// Adds a job for this owner, whose client waits for it.
-    pub(crate) async fn add(self: &Arc<Self>, owner: &Owner, made: Made, previews: Previews, lane: Lane) -> Result<Waiter, Failure> {
+    pub(crate) async fn add(
+        self: &Arc<Self>,
+        owner: &Owner,
+        made: ResolvedWish,
+        previews: Previews,
+        lane: Lane,
+    ) -> Result<Waiter, Failure> {
         if self.hub.open_jobs_of(owner) >= MAX_OPEN_JOBS {
             let sentence = format!("{MAX_OPEN_JOBS} of your jobs wait already. Wait for one of them, or cancel it.");
             let retry_secs =

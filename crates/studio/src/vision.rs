@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use atelier_core::advice::Advice;
-use atelier_core::canvas::{Mask, PixelRect};
+use atelier_core::canvas::Mask;
 use atelier_core::recipe::Rgb8;
+use atelier_core::sentences::sentence;
 use atelier_vision::{CutoutFamily, Detection, Detector, Segmenter};
 
 /// What a model computes with, at most.
@@ -39,15 +40,12 @@ pub struct VisionWorker<'a> {
 }
 
 /// Work for a model that looks at a picture.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum VisionTask {
+enum VisionTask {
     /// Opacities of what is in front, in the colours of this family, or of the one that the file
     /// seems to be of.
-    CutOut {
-        /// Key of a [`CutoutFamily`].
-        family: Option<String>,
-    },
+    CutOut { family: Option<CutoutFamily> },
     /// Places of what is found with at least this probability, 0 to 1.
     Detect { min_probability: f32 },
 }
@@ -67,19 +65,9 @@ struct Order {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Answer {
-    CutOut { family: String },
-    Detect { detections: Vec<StoredDetection> },
+    CutOut { family: CutoutFamily },
+    Detect { detections: Vec<Detection> },
     Failed { error: String },
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct StoredDetection {
-    left: i32,
-    top: i32,
-    width: u32,
-    height: u32,
-    probability: f32,
-    class: String,
 }
 
 /// Opacities of what is in front of a picture.
@@ -88,10 +76,10 @@ pub struct Cutout {
     /// In the picture's size; 255 is in front.
     pub mask: Mask,
     /// The family whose colours the model was given.
-    pub family: String,
+    pub family: CutoutFamily,
 }
 
-/// Argument with which the program is started to serve one [`VisionTask`].
+/// Argument with which the program is started to do one piece of work.
 pub const WORKER_ARGUMENT: &str = "vision-worker";
 /// Time between two looks at a process that computes.
 const POLL: Duration = Duration::from_millis(20);
@@ -110,8 +98,7 @@ impl VisionLimits {
 
 /// Runs a segmenter on a picture, in another process. Waits for it.
 pub fn cut_out(worker: &VisionWorker<'_>, model: &Path, family: Option<CutoutFamily>, picture: &Rgb8) -> Result<Cutout, Advice> {
-    let task = VisionTask::CutOut { family: family.map(|family| family.key().to_owned()) };
-    match run(worker, model, task, picture)? {
+    match run(worker, model, VisionTask::CutOut { family }, picture)? {
         (Answer::CutOut { family }, pixels) => {
             let mask = Mask::new(picture.width(), picture.height(), pixels).ok_or_else(crashed)?;
             Ok(Cutout { mask, family })
@@ -126,12 +113,7 @@ pub fn detect(worker: &VisionWorker<'_>, model: &Path, min_probability: f32, pic
     let (Answer::Detect { detections }, _) = run(worker, model, VisionTask::Detect { min_probability }, picture)? else {
         return Err(crashed());
     };
-    let detections = detections.into_iter().map(|it| Detection {
-        rect: PixelRect { left: it.left, top: it.top, width: it.width, height: it.height },
-        probability: it.probability,
-        class: it.class,
-    });
-    Ok(detections.collect())
+    Ok(detections)
 }
 
 /// The ellipses within detections, each larger by `grow_px` on all sides: what is generated anew
@@ -228,10 +210,8 @@ fn write_order(mut input: ChildStdin, line: &[u8], pixels: &[u8]) {
 /// An error of two clauses as a sentence and a hint.
 fn of_clauses(error: &str) -> Advice {
     let (what, next) = error.rsplit_once("; ").unwrap_or((error, ""));
-    let mut letters = next.chars();
-    let hint = letters.next().map(|first| first.to_uppercase().chain(letters).chain(['.']).collect::<String>());
-    // It begins with the file's name, which stays as it is.
-    Advice::new(format!("{what}."), hint.unwrap_or_default())
+    // The first begins with the file's name, which stays as it is.
+    Advice::new(format!("{what}."), if next.is_empty() { String::new() } else { sentence(next) })
 }
 
 /// Serves one order from `input` to `output`: what the program does that is started with
@@ -257,24 +237,14 @@ pub fn serve(input: &mut dyn BufRead, output: &mut dyn Write) -> io::Result<()> 
 fn answer(order: &Order, picture: &Rgb8) -> Result<(Answer, Option<Mask>), String> {
     match &order.task {
         VisionTask::CutOut { family } => {
-            let family =
-                family.as_deref().map(str::parse).transpose().map_err(|error: atelier_vision::UnknownCutoutFamily| error.to_string())?;
-            let segmenter = Segmenter::open(&order.model, family, order.threads).map_err(|error| error.to_string())?;
+            let segmenter = Segmenter::open(&order.model, *family, order.threads).map_err(|error| error.to_string())?;
             let mask = segmenter.cut_out(picture).map_err(|error| error.to_string())?;
-            Ok((Answer::CutOut { family: segmenter.family().to_string() }, Some(mask)))
+            Ok((Answer::CutOut { family: segmenter.family() }, Some(mask)))
         }
         VisionTask::Detect { min_probability } => {
             let detector = Detector::open(&order.model, order.threads).map_err(|error| error.to_string())?;
-            let found = detector.detect(picture, *min_probability).map_err(|error| error.to_string())?;
-            let detections = found.into_iter().map(|it| StoredDetection {
-                left: it.rect.left,
-                top: it.rect.top,
-                width: it.rect.width,
-                height: it.rect.height,
-                probability: it.probability,
-                class: it.class,
-            });
-            Ok((Answer::Detect { detections: detections.collect() }, None))
+            let detections = detector.detect(picture, *min_probability).map_err(|error| error.to_string())?;
+            Ok((Answer::Detect { detections }, None))
         }
     }
 }
@@ -293,6 +263,7 @@ const fn limit_memory(_bytes: u64) {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use atelier_core::canvas::PixelRect;
 
     #[test]
     fn a_mask_has_an_ellipse_for_each_detection() {

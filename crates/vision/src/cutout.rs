@@ -8,6 +8,7 @@ use image::imageops::{self, FilterType};
 use image::{ImageBuffer, Luma, RgbImage};
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, Tensor};
+use serde::{Deserialize, Serialize};
 
 use atelier_core::canvas::Mask;
 use atelier_core::recipe::Rgb8;
@@ -23,7 +24,8 @@ const MAX_COARSENESS: usize = 8;
 const IMAGE_NET: ([f32; 3], [f32; 3]) = ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]);
 
 /// Families of models that cut out: their files are alike, and want colours in different ranges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CutoutFamily {
     /// `U²-Net`, `U²-Netp`, Silueta: 320 pixels a side.
     U2Net,

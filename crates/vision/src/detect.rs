@@ -5,6 +5,7 @@ use std::path::Path;
 use image::{Rgb, RgbImage, imageops};
 use rten_tensor::prelude::*;
 use rten_tensor::{NdTensor, NdTensorView, Tensor};
+use serde::{Deserialize, Serialize};
 
 use atelier_core::canvas::PixelRect;
 use atelier_core::recipe::Rgb8;
@@ -27,7 +28,7 @@ const MAX_DETECTIONS: usize = 300;
 const FINISHED_COLUMNS: usize = 6;
 
 /// Something that was found in a picture.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Detection {
     /// Place in pixels, within the picture.
     pub rect: PixelRect,

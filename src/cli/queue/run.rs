@@ -9,6 +9,7 @@ use super::environment::{QueueEnv, warn};
 use super::report;
 use crate::cli::exit::Exit;
 use crate::cli::flags::{LibraryFlags, PathFlags, PullFlags, ServerFlags};
+use crate::cli::interrupt::no_ctrl_c;
 use crate::cli::job_progress::JobProgress;
 use crate::cli::printer::Printer;
 use crate::cli::pull_first;
@@ -62,7 +63,7 @@ pub(super) fn run(
         }
     }
     if let Err(error) = listen(&interrupt) {
-        write_message(&mut err, &format!("warning: Ctrl-C will end the program immediately: {error}"));
+        write_message(&mut err, &no_ctrl_c(&error));
     }
     let models = ModelLookup::new(paths.clone()).with(library.models_root.clone(), library.catalogue.clone());
     let options = QueueOptions { models: Some(models), ..QueueOptions::of_command(&paths) };

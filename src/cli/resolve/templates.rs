@@ -19,7 +19,7 @@ const MAX_BYTES: u64 = 16 << 20;
 const MAX_PROMPTS: usize = 10_000;
 
 /// The recipes that `resolve` makes of the prompts, each with what is chosen in it.
-pub(super) fn chosen(
+pub(super) fn choose_pictures(
     flags: &TemplateFlags,
     picture: &PictureFlags,
     paths: &impl Fn() -> Result<Paths, NoHome>,
@@ -61,7 +61,7 @@ fn pictures(
         lists = read;
         notes.extend(unread);
     }
-    let chosen = recipe.chosen(i64::from(rand::random::<u32>()), &lists);
+    let chosen = recipe.choose_pictures(i64::from(rand::random::<u32>()), &lists);
     if let Some(fault) = chosen.faults.into_iter().next() {
         return Err(UsageError::Template(fault));
     }

@@ -30,7 +30,7 @@ pub(crate) fn add_chosen(state: &State, recipe: Recipe, lane: Lane, context: &mu
 }
 
 fn choose(state: &State, recipe: &Recipe, lane: Lane, lists: &dyn Wildcards, context: &mut Context<'_>) {
-    let chosen = recipe.chosen(random_seed(), lists);
+    let chosen = recipe.choose_pictures(random_seed(), lists);
     if let Some(fault) = chosen.faults.first() {
         return context.notice(format!("{fault} No picture is made."));
     }

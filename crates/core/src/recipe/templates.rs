@@ -28,7 +28,7 @@ impl Recipe {
     /// The pictures of this recipe, each with choices of its own, which follow from its seed.
     /// `random`: the first seed where the recipe has none, at least 0.
     #[must_use]
-    pub fn chosen(&self, random: i64, wildcards: &dyn Wildcards) -> ChosenPictures {
+    pub fn choose_pictures(&self, random: i64, wildcards: &dyn Wildcards) -> ChosenPictures {
         if !self.is_template() {
             return ChosenPictures { recipes: vec![self.clone()], faults: Vec::new() };
         }
@@ -72,28 +72,28 @@ mod tests {
     #[test]
     fn each_picture_of_a_template_chooses_anew_and_says_what() {
         let template = Recipe { prompt: "{red|blue} lake # mine".into(), seed: 3, batch_count: 12, ..Recipe::default() };
-        let chosen = template.chosen(9, &NoWildcards);
+        let chosen = template.choose_pictures(9, &NoWildcards);
         let prompts: std::collections::BTreeSet<&str> = chosen.recipes.iter().map(|it| it.prompt.as_str()).collect();
         assert_eq!(prompts, ["blue lake", "red lake"].into());
         assert!(chosen.recipes.iter().zip(3..).all(|(it, seed)| (it.seed, it.batch_count, &it.template) == (seed, 1, &template.prompt)));
         // The picture of a batch is that of its seed alone.
-        let alone = Recipe { seed: 7, batch_count: 1, ..template.clone() }.chosen(9, &NoWildcards);
+        let alone = Recipe { seed: 7, batch_count: 1, ..template.clone() }.choose_pictures(9, &NoWildcards);
         assert_eq!(alone.recipes, chosen.recipes[4..5]);
-        let again = chosen.recipes[0].chosen(9, &NoWildcards);
+        let again = chosen.recipes[0].choose_pictures(9, &NoWildcards);
         assert_eq!(again.recipes, chosen.recipes[..1], "what was chosen is no template");
-        assert_eq!(Recipe { seed: -1, ..template }.chosen(9, &NoWildcards).recipes[0].seed, 9);
+        assert_eq!(Recipe { seed: -1, ..template }.choose_pictures(9, &NoWildcards).recipes[0].seed, 9);
     }
 
     #[test]
     fn a_prompt_without_choices_stays_as_it_is() {
         let plain = Recipe { prompt: "a {lake}, (fog:1.2) [a|b]".into(), batch_count: 3, seed: -1, ..Recipe::default() };
-        assert_eq!(plain.chosen(9, &NoWildcards), ChosenPictures { recipes: vec![plain.clone()], faults: Vec::new() });
+        assert_eq!(plain.choose_pictures(9, &NoWildcards), ChosenPictures { recipes: vec![plain.clone()], faults: Vec::new() });
     }
 
     #[test]
     fn a_list_that_nobody_has_is_named() {
         let recipe = Recipe { prompt: "a __colour__ lake".into(), seed: 1, ..Recipe::default() };
-        let chosen = recipe.chosen(9, &NoWildcards);
+        let chosen = recipe.choose_pictures(9, &NoWildcards);
         assert_eq!(
             (chosen.faults.as_slice(), chosen.recipes[0].prompt.as_str()),
             (["There is no list of words named colour.".to_owned()].as_slice(), "a __colour__ lake")

@@ -9,7 +9,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::yaml::{split_key, unquoted, without_comment};
+use super::yaml::{indented_lines, split_key, unquoted};
 use atelier_core::words::Wildcards;
 
 /// Folder of lists in Atelier's own data.
@@ -135,8 +135,8 @@ fn read_text(path: &Path) -> Result<String, String> {
     if bytes.len() as u64 > MAX_FILE_BYTES {
         return Err("is too large for a list of words".to_owned());
     }
-    let text = String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    Ok(text.strip_prefix('\u{feff}').map_or_else(|| text.clone(), str::to_owned))
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned())
 }
 
 /// Lines of lists in YAML, each with its keys: `key:` with `- line` below it, deeper keys, and
@@ -144,13 +144,7 @@ fn read_text(path: &Path) -> Result<String, String> {
 fn yaml_lines(text: &str) -> Vec<(String, String)> {
     let mut keys: Vec<(usize, String)> = Vec::new();
     let mut lines = Vec::new();
-    for line in text.lines().take(MAX_LINES) {
-        let bare = without_comment(line);
-        let content = bare.trim();
-        if content.is_empty() || content == "---" {
-            continue;
-        }
-        let indent = bare.len() - bare.trim_start().len();
+    for (indent, content) in indented_lines(text, MAX_LINES) {
         let is_item = content == "-" || content.starts_with("- ");
         // An item may stand below its key, or as far left as that.
         while keys.last().is_some_and(|(at, _)| *at > indent || (*at == indent && !is_item)) {

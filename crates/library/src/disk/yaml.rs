@@ -16,13 +16,7 @@ pub(super) fn sections(text: &str) -> BTreeMap<String, Vec<(String, Vec<String>)
     let mut section: Option<String> = None;
     // The indentation of the key whose lines follow.
     let mut block: Option<usize> = None;
-    for line in text.lines().take(MAX_LINES) {
-        let bare = without_comment(line);
-        let content = bare.trim();
-        if content.is_empty() || content == "---" {
-            continue;
-        }
-        let indent = bare.len() - bare.trim_start().len();
+    for (indent, content) in indented_lines(text, MAX_LINES) {
         let entries = section.as_ref().and_then(|it| sections.get_mut(it));
         if let (Some(key_indent), Some((_, values))) = (block, entries.and_then(|it| it.last_mut()))
             && indent > key_indent
@@ -45,6 +39,14 @@ pub(super) fn sections(text: &str) -> BTreeMap<String, Vec<(String, Vec<String>)
     sections
 }
 
+/// The first lines of a text that say something, each with its indentation in bytes, and without
+/// comment and space around it.
+pub(super) fn indented_lines(text: &str, max_lines: usize) -> impl Iterator<Item = (usize, &str)> {
+    let bare = text.lines().take(max_lines).map(without_comment);
+    let lines = bare.map(|bare| (bare.len() - bare.trim_start().len(), bare.trim()));
+    lines.filter(|(_, content)| !content.is_empty() && *content != "---")
+}
+
 /// `key: value`. A colon inside a value, as in `C:\models`, is followed by no space.
 pub(super) fn split_key(content: &str) -> Option<(&str, &str)> {
     let (key, value) = content.split_once(": ").or_else(|| content.strip_suffix(':').map(|key| (key, "")))?;
@@ -59,7 +61,7 @@ pub(super) fn unquoted(text: &str) -> &str {
 }
 
 /// A `#` begins a comment at the start of a line or after a space, outside quotation marks.
-pub(super) fn without_comment(line: &str) -> &str {
+fn without_comment(line: &str) -> &str {
     let mut quote = None;
     let mut before = ' ';
     for (at, c) in line.char_indices() {
