@@ -1,10 +1,20 @@
-//! Class names of detectors, which exporters write beside the graph.
+//! What a file says of its graph, read before it is opened: operations, and the class names that
+//! exporters of detectors write.
 
 /// Maximum number of classes that are read.
 const MAX_CLASSES: usize = 10_000;
 
+/// Field of the model's message that holds its graph.
+const GRAPH_FIELD: u64 = 7;
+/// Field of a graph that holds a node.
+const NODE_FIELD: u64 = 1;
+/// Field of a node that holds the name of its operation.
+const OPERATION_FIELD: u64 = 4;
 /// Field of the model's message that holds a pair of texts.
 const METADATA_FIELD: u64 = 14;
+/// Operations on whole numbers: the runtime's sums of them overflow on some processors, and a mask
+/// comes out wrong without an error.
+const WHOLE_NUMBER_OPERATIONS: [&[u8]; 4] = [b"ConvInteger", b"MatMulInteger", b"QLinearConv", b"QLinearMatMul"];
 const LENGTH_DELIMITED: u64 = 2;
 
 /// Names of the classes by number, from the text `{0: 'face', 1: 'hand'}` of the pair `names`;
@@ -16,6 +26,14 @@ pub(crate) fn class_names(model: &[u8]) -> Vec<String> {
         (text(1)? == b"names").then(|| text(2)).flatten()
     });
     texts.next().and_then(|text| std::str::from_utf8(text).ok()).map(names_of).unwrap_or_default()
+}
+
+/// True where a graph computes with whole numbers of 8 bits. Linear in the file's length.
+pub(crate) fn is_quantised(model: &[u8]) -> bool {
+    let graphs = Fields(model).filter(|(field, _)| *field == GRAPH_FIELD);
+    let nodes = graphs.flat_map(|(_, graph)| Fields(graph)).filter(|(field, _)| *field == NODE_FIELD);
+    let mut operations = nodes.flat_map(|(_, node)| Fields(node)).filter(|(field, _)| *field == OPERATION_FIELD);
+    operations.any(|(_, operation)| WHOLE_NUMBER_OPERATIONS.contains(&operation))
 }
 
 /// The quoted texts of a Python dictionary, in their order.

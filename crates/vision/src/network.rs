@@ -10,7 +10,7 @@ use rten_tensor::NdTensor;
 use rten_tensor::prelude::*;
 
 use super::error::{MAX_MODEL_BYTES, VisionError};
-use super::metadata::class_names;
+use super::metadata::{class_names, is_quantised};
 
 /// Sides in pixels that an input may have.
 const SIDES: std::ops::RangeInclusive<usize> = 32..=4096;
@@ -31,6 +31,9 @@ impl Network {
         let bytes = read(path)?;
         let class_names = class_names(&bytes);
         let not_a_model = |reason: String| VisionError::NotAModel { path: path.to_owned(), reason };
+        if is_quantised(&bytes) {
+            return Err(not_a_model("it is quantised to 8 bits, and needs its 16- or 32-bit form".into()));
+        }
         let model = Model::load(bytes).map_err(|error| not_a_model(error.to_string()))?;
         let other = |reason: String| VisionError::OtherPurpose { path: path.to_owned(), purpose, reason };
         let shape = model.input_shape(0).ok_or_else(|| other("its input has no shape".into()))?;

@@ -57,6 +57,9 @@ fn detections_have_their_place_in_a_picture_of_any_shape() {
 fn files_that_are_no_such_model_are_refused_in_a_sentence() {
     let (_dir, path) = written(b"not a model");
     assert!(matches!(Segmenter::open(&path, None, 1), Err(VisionError::NotAModel { .. })));
+    let (_dir, path) = written(&onnx::quantised_segmenter(64));
+    let error = Segmenter::open(&path, None, 1).err().unwrap();
+    assert!(error.to_string().contains("quantised to 8 bits, and needs its 16- or 32-bit form"), "{error}");
     let (_dir, path) = written(&onnx::detector(64, &["face"], &[]));
     let segmenter = Segmenter::open(&path, None, 1).unwrap();
     let small = picture(8, 8, PixelRect { left: 0, top: 0, width: 4, height: 4 });

@@ -4,7 +4,8 @@
 #[must_use]
 pub fn red_segmenter(side: u64) -> Vec<u8> {
     let weights = tensor("weights", &[1, 3, 1, 1], &[40.0, 0.0, 0.0]);
-    let convolution = [node("Conv", &["input", "weights"], "logits"), integers("strides", &[1, 1]), integers("pads", &[0; 4])].concat();
+    let attributes = [integers("dilations", &[1, 1]), integers("pads", &[0; 4]), integers("strides", &[1, 1])].concat();
+    let convolution = [node("Conv", &["input", "weights"], "logits"), attributes].concat();
     let nodes = [convolution, node("Sigmoid", &["logits"], "output")];
     model(&nodes, &[weights], &[1, 3, side, side], &[1, 1, side, side], None)
 }
@@ -30,6 +31,13 @@ pub fn detector(side: u64, classes: &[&str], detections: &[Vec<f32>]) -> Vec<u8>
     let names = classes.iter().enumerate().map(|(number, name)| format!("{number}: '{name}'")).collect::<Vec<_>>().join(", ");
     let found = tensor("found", &shape, &table);
     model(&[node("Identity", &["found"], "output")], &[found], &[1, 3, side, side], &shape, Some(&format!("{{{names}}}")))
+}
+
+/// A model that computes with whole numbers of 8 bits, which it makes of its input.
+#[must_use]
+pub fn quantised_segmenter(side: u64) -> Vec<u8> {
+    let nodes = [node("DynamicQuantizeLinear", &["input"], "whole"), node("ConvInteger", &["whole", "weights"], "output")];
+    model(&nodes, &[tensor("weights", &[1, 3, 1, 1], &[1.0; 3])], &[1, 3, side, side], &[1, 1, side, side], None)
 }
 
 /// A model whose result needs more memory than any machine has.
