@@ -40,7 +40,7 @@ pub struct HttpFlags {
     /// Host name by which clients reach this computer, beside its own. May be repeated
     #[arg(long, value_name = "NAME", help_heading = ACCESS)]
     pub(in crate::cli) allow_host: Vec<String>,
-    /// Web page that may use this server, as https://lite.koboldai.net. May be repeated
+    /// Web page that may use this server, as `https://lite.koboldai.net`. May be repeated
     #[arg(long, value_name = "ORIGIN", help_heading = ACCESS)]
     pub(in crate::cli) allow_origin: Vec<String>,
     #[command(flatten)]
