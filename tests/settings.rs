@@ -61,6 +61,9 @@ fn random_flags(random: &mut StdRng) -> Vec<String> {
         }
     }
     flags.push(format!("--seed={}", random.random_range(0..1_i64 << 40)));
+    // Plain words, what is chosen for each picture, and words that change over the steps.
+    let prompts = ["a lake", "a {red|blue|green} lake, {2$$fog|rain|snow}", "a [lake:red fox:1]", "{day|night} [a|b]"];
+    flags.push(format!("--prompt={}", prompts[random.random_range(0..prompts.len())]));
     flags
 }
 
@@ -72,7 +75,7 @@ fn model() -> Vec<String> {
 
 fn common(flags: &[String]) -> Vec<String> {
     let size = ["--width=64".to_owned(), "--height=64".to_owned(), "--steps=2".to_owned()];
-    let rest = ["-p".to_owned(), "a lake".to_owned(), "-t".to_owned(), "1".to_owned()];
+    let rest = ["-t".to_owned(), "1".to_owned()];
     [&size[..], &rest, &model(), flags].concat()
 }
 

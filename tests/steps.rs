@@ -6,7 +6,7 @@
 mod support;
 
 use atelier_core::canvas::Borders;
-use atelier_core::recipe::{Hires, ImageSource, InitImage, Lora, Recipe, Rgb8, Sampler, SeedBlend};
+use atelier_core::recipe::{CacheMode, Hires, ImageSource, InitImage, Lora, Recipe, Rgb8, Sampler, SeedBlend, StepCache};
 use atelier_engine::{End, JobPhase};
 use support::engine::{Engine, Said};
 use support::{folder, recipe};
@@ -173,6 +173,46 @@ fn parts_and_upscaled_pictures_are_drafts_and_have_branches_too() {
         let rerolled = engine.run(&Recipe { seed: 900, ..branch(&recipe, 3, "a lake") });
         assert_ne!(rerolled.pixels(), whole.pixels());
     }
+}
+
+#[test]
+fn words_over_steps_are_the_bytes_of_their_branches() {
+    let engine = Engine::start();
+    let written = |prompt: &str| Recipe { prompt: prompt.into(), ..parent() };
+    let chain = engine.run(&branch(&parent(), 2, "a red fox"));
+    for same in ["[a lake:a red fox:2]", "a [lake:red fox:0.4]", "a [lake::2][red fox:2]"] {
+        assert_eq!(engine.run(&written(same)).pixels(), chain.pixels(), "{same}");
+    }
+    assert_eq!(Engine::start().run(&written("[a lake:a red fox:2]")).pixels(), chain.pixels(), "without kept steps");
+    assert_eq!(engine.run(&written("a [lake:lake:3]")).pixels(), engine.run(&parent()).pixels(), "one range is none");
+    let turns: Vec<&str> = ["a lake", "a red fox"].into_iter().cycle().take(5).collect();
+    let turning = (1..5).zip(&turns[1..]).fold(parent(), |of, (step, prompt)| branch(&of, step, prompt));
+    assert_eq!(engine.run(&written("a [lake|red fox]")).pixels(), engine.run(&turning).pixels());
+    let denied = Recipe { negative_prompt: "[fog:rain:3]".into(), ..parent() };
+    let fog = Recipe { negative_prompt: "fog".into(), ..parent() };
+    let rain = Recipe { negative_prompt: "rain".into(), ..branch(&fog, 3, "a lake") };
+    assert_eq!(engine.run(&denied).pixels(), engine.run(&rain).pixels());
+    // Of a batch each picture begins with noise of its own, and a draft goes on with its words.
+    let batch = engine.run(&Recipe { batch_count: 2, ..written("[a lake:a red fox:2]") });
+    let second = Recipe { seed: parent().seed + 1, ..parent() };
+    assert_eq!(batch.pictures()[1].image.pixels(), engine.run(&branch(&second, 2, "a red fox")).pixels());
+    let draft = Recipe { last_step: Some(1), ..written("[a lake:a red fox:2]") };
+    assert_eq!(engine.run(&draft).pixels(), engine.run(&Recipe { last_step: Some(1), ..parent() }).pixels());
+    assert_eq!(engine.run(&draft.finishing(parent().seed, None).unwrap()).pixels(), chain.pixels());
+    let escaped = engine.run(&written(r"\[a lake:a red fox:2\]"));
+    assert!(escaped.pixels() != chain.pixels() && escaped.begin().notes.is_empty());
+}
+
+#[test]
+fn words_that_cannot_change_over_the_steps_are_told() {
+    let engine = Engine::start();
+    let cached =
+        |prompt: &str| Recipe { prompt: prompt.into(), sampler: None, step_cache: Some(StepCache::of(CacheMode::EasyCache)), ..parent() };
+    let last = engine.run(&cached("[a lake:a red fox:2]"));
+    assert!(last.begin().notes.iter().any(|note| note.contains("a step cache")), "{:?}", last.begin().notes);
+    assert_eq!(last.pixels(), engine.run(&cached("a red fox")).pixels());
+    let wild = engine.run(&Recipe { steps: 100, prompt: "[a|b]".into(), ..parent() });
+    assert!(wild.failure().advice.sentence.contains("more than 64 times"), "{:?}", wild.failure());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::{ControlImage, EarlierSteps, Recipe, seed_after};
 
 impl EarlierSteps {
     /// The first `until_step` steps of a recipe that is no branch itself.
-    fn of(recipe: &Recipe, until_step: u32) -> Self {
+    pub(super) fn of(recipe: &Recipe, until_step: u32) -> Self {
         Self {
             until_step,
             picture: None,

@@ -28,6 +28,7 @@ mod settings;
 mod skip_layers;
 mod step_cache;
 mod step_share;
+mod step_words;
 mod templates;
 mod tensor_type;
 mod upscale;
@@ -54,6 +55,7 @@ pub use settings::{Affects, PartialRecipe, ROWS, Recipe, Row, Rows, SETTING_NAME
 pub use skip_layers::SkipLayers;
 pub use step_cache::StepCache;
 pub use step_share::StepShare;
+pub use step_words::MAX_WORD_CHANGES;
 pub use templates::ChosenPictures;
 pub use tensor_type::{RulesError, TensorType, TensorTypeRules};
 pub use upscale::Upscale;

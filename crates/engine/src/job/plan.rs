@@ -11,7 +11,7 @@ use super::error::JobError;
 use super::person::{check_person, read_person};
 use super::shard::{BatchShard, shards};
 use super::upscale::{check_upscaler, fewer_bits_note};
-use super::usable::drop_unusable;
+use super::usable::{drop_unusable, looks_back};
 use crate::cpu_math::leave_out_flash_attention;
 use crate::devices;
 use crate::placement::ResolvedPlacement;
@@ -158,6 +158,9 @@ pub(super) fn prepare(
         (recipe.last_step, recipe.earlier_steps) = (None, Vec::new());
     }
     limit_earlier_steps(&mut recipe, &mut notes);
+    if recipe.changes_over_steps() {
+        spread_words(&mut recipe, &mut notes)?;
+    }
     let (width, height) = (recipe.width, recipe.height);
     let hires = recipe.hires.clone().map(|settings| {
         let first = upscaled.as_ref().map_or((width, height), |image| (image.width(), image.height()));
@@ -365,12 +368,20 @@ fn words_notes(recipe: &Recipe, family: Family) -> Vec<&'static str> {
         ),
         (has(SpanKind::Break) && !reads_chunks, "BREAK means nothing to this model: it reads it as a word."),
         (has(SpanKind::And), "AND does not join prompts here: it is read as a word."),
-        (
-            prompts.iter().any(Prompt::changes_over_steps),
-            "Words in square brackets with | or a number of steps do not change over the steps: they are read as they stand.",
-        ),
     ];
     all.into_iter().filter_map(|(holds, note)| holds.then_some(note)).collect()
+}
+
+/// Gives each range of steps the words that the prompt says of it.
+fn spread_words(recipe: &mut Recipe, notes: &mut Vec<PictureNote>) -> Result<(), JobError> {
+    let failed = |sentence| JobError::new(sentence, "Write fewer changes in square brackets, or choose fewer steps.");
+    recipe.spread_words(recipe.steps_in_pass(0)).map_err(failed)?;
+    let Some(looks_back) = looks_back(recipe).filter(|_| !recipe.earlier_steps.is_empty()) else { return Ok(()) };
+    recipe.earlier_steps.clear();
+    let sentence =
+        format!("The words do not change over the steps: with {looks_back} a picture is computed as a whole. Its last words are used.");
+    notes.push(PictureNote::changed(sentence));
+    Ok(())
 }
 
 /// Leaves out earlier steps that the picture cannot have, with a note.

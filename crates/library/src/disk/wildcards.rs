@@ -4,7 +4,7 @@
 //! What a folder holds is a stranger's: files, bytes and lines are bounded, links are not followed,
 //! and what cannot be read is passed over with a sentence.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,8 @@ pub struct WildcardLists {
 }
 
 impl WildcardLists {
-    /// Reads the lists of folders; a name in an earlier folder comes before the same in a later one.
+    /// Reads the lists of folders; of one name in two folders, the earlier folder's list. Within a
+    /// folder, lists of one name are one.
     /// Returns a sentence for each thing that could not be read.
     #[must_use]
     pub fn read(folders: &[PathBuf]) -> (Self, Vec<String>) {
@@ -46,6 +47,7 @@ impl WildcardLists {
     }
 
     fn read_folder(&mut self, root: &Path, notes: &mut Vec<String>) {
+        let earlier: BTreeSet<String> = self.lists.keys().cloned().collect();
         let mut waiting = vec![(root.to_owned(), String::new(), 0)];
         let mut files = Vec::new();
         while let Some((folder, prefix, depth)) = waiting.pop() {
@@ -77,15 +79,14 @@ impl WildcardLists {
             };
             match read_text(&path) {
                 Ok(text) if is_yaml => {
-                    for (keys, line) in yaml_lines(&text) {
+                    for (keys, line) in yaml_lines(&text).into_iter().filter(|(keys, _)| !earlier.contains(keys)) {
                         self.add(&keys, line);
                     }
                 }
                 Ok(text) => {
                     let name = format!("{prefix}{stem}");
                     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-                    // Of two folders, the first.
-                    if !self.lists.contains_key(&name) {
+                    if !earlier.contains(&name) {
                         lines.for_each(|line| self.add(&name, line.to_owned()));
                     }
                 }

@@ -39,9 +39,10 @@ fn lists_are_named_by_their_place_and_by_keys() {
 fn the_first_of_two_folders_counts_and_a_missing_one_is_told() {
     let (one, other) = (folder(), tempfile::tempdir().unwrap());
     fs::write(other.path().join("colour.txt"), "green").unwrap();
+    fs::write(other.path().join("more.yaml"), "top: [three]").unwrap();
     let missing = other.path().join("none");
     let (lists, notes) = WildcardLists::read(&[other.path().to_owned(), one.path().to_owned(), missing.clone()]);
-    assert_eq!(lists.lines("colour"), ["green"]);
+    assert_eq!((lists.lines("colour"), lists.lines("top")), (vec!["green"], vec!["three"]));
     assert!(notes.len() == 1 && notes[0].starts_with(&missing.display().to_string()), "{notes:?}");
 }
 
