@@ -21,7 +21,7 @@ use crate::gui::command::{Command, Commands};
 use crate::gui::context::{Answer, Background, Context};
 use crate::gui::create::count::quick_count;
 use crate::gui::create::prompt_history::PromptHistory;
-use crate::gui::create::view::settings_panel;
+use crate::gui::create::view::prompt_field;
 use crate::gui::due::{self, Due};
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::features::Features;
@@ -48,6 +48,7 @@ use atelier_studio::instance::{Handover, Instance};
 use atelier_studio::library_service::{LibraryService, LibrarySnapshot};
 use atelier_studio::next_recipe::NextRecipe;
 use atelier_studio::queue::{QueueOptions, QueueService};
+use atelier_studio::tags::TAGS_FOLDER;
 
 /// Thumbnails that go to the graphics card in a frame, and the time after which no other one
 /// begins: a page is full after a few frames, and none is late.
@@ -230,6 +231,7 @@ impl App {
             program: program::State::new(options.paths.clone(), options.updates.clone(), settings.updates.clone()),
             queue: queue::State::default(),
         };
+        let tags = options.paths.as_ref().map(|paths| paths.data.join(TAGS_FOLDER));
         let autosave = Autosave::new(options.settings_path.clone(), settings);
         let mut app = Self {
             state,
@@ -252,6 +254,7 @@ impl App {
             canvas::update::start(features.canvas, context);
             devices::requests::start(features.devices, context);
             program::update::start(context);
+            create::completion::read_lists(features.create.wildcards.clone(), tags, context);
         });
         Ok(app)
     }
@@ -304,6 +307,7 @@ impl App {
 
     /// Folds in what happened since the last frame. Never waits.
     pub fn logic(&mut self, ctx: &egui::Context) {
+        theme::rest_caret(ctx);
         self.queue_events(ctx);
         while let Some(event) = self.engine.try_next() {
             // A job is announced before the engine has it, so the announcement is there by now.
@@ -474,7 +478,7 @@ impl App {
             self.state.devices.board.mark_stale();
         }
         let after = &self.state.shared.next.recipe;
-        settings_panel::text_restored(ctx, (&before.prompt, &after.prompt), (&before.negative_prompt, &after.negative_prompt));
+        prompt_field::text_restored(ctx, (&before.prompt, &after.prompt), (&before.negative_prompt, &after.negative_prompt));
     }
 
     /// The settings as they would be written now.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use eframe::egui::epaint::text::VariationCoords;
 use eframe::egui::text::{LayoutJob, TextFormat};
 use eframe::egui::{
-    Color32, Context, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Margin, Shadow, Stroke, Style, TextStyle, Theme,
+    Color32, Context, CornerRadius, FontData, FontDefinitions, FontFamily, FontId, Id, Margin, Shadow, Stroke, Style, TextStyle, Theme,
     ThemePreference, Ui, Visuals, style, vec2,
 };
 
@@ -23,6 +23,9 @@ pub const BODY: f32 = 13.0;
 pub const TITLE: f32 = 15.0;
 /// Size of what heads a page, in points.
 pub const HEADING: f32 = 18.0;
+
+/// Time after the last key or movement for which the caret blinks.
+const CARET_BLINKS_SECS: f64 = 10.0;
 
 /// The corner radius of controls, in points.
 pub const RADIUS: u8 = 6;
@@ -182,6 +185,24 @@ pub fn install(ctx: &Context) {
     ctx.set_fonts(fonts());
     for (theme, palette) in [(Theme::Dark, DARK), (Theme::Light, LIGHT)] {
         ctx.style_mut_of(theme, |style| apply_style(style, theme, palette));
+    }
+}
+
+/// Lets the caret blink while somebody types, and stand still once nothing was touched for a while:
+/// each blink is a frame. Call it once a frame.
+pub(crate) fn rest_caret(ctx: &Context) {
+    let now = ctx.time();
+    let is_touched = ctx.input(|input| !input.events.is_empty());
+    let touched = ctx.data_mut(|data| {
+        let last = data.get_temp_mut_or(Id::unique("last touched"), now);
+        if is_touched {
+            *last = now;
+        }
+        *last
+    });
+    let blinks = now - touched < CARET_BLINKS_SECS;
+    if ctx.global_style().visuals.text_cursor.blink != blinks {
+        ctx.all_styles_mut(|style| style.visuals.text_cursor.blink = blinks);
     }
 }
 

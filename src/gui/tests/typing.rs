@@ -276,3 +276,20 @@ fn quit_closes_the_window_as_its_button_does() {
     studio.harness.step();
     assert!(studio.window_commands().contains(&egui::ViewportCommand::Close));
 }
+
+#[test]
+fn the_caret_stands_still_where_nobody_types() {
+    let mut studio = Studio::open(ready());
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text("a lake");
+    studio.harness.run_ok();
+    let blinks = |studio: &Studio| studio.harness.ctx.global_style().visuals.text_cursor.blink;
+    assert!(blinks(&studio));
+    studio.wait_secs(9.0);
+    assert!(blinks(&studio));
+    studio.wait_secs(2.0);
+    assert!(!blinks(&studio), "each blink would be a frame");
+    studio.harness.get_by_role_and_label(Role::MultilineTextInput, "Prompt").type_text("s");
+    studio.harness.step();
+    studio.harness.step();
+    assert!(blinks(&studio));
+}
