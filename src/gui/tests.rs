@@ -43,6 +43,7 @@ mod models;
 mod notes;
 mod open_canvases;
 mod program;
+mod prompt;
 mod queue;
 mod rates;
 mod recall;

@@ -26,6 +26,7 @@ pub mod results;
 pub mod settings_file;
 pub mod sheet;
 pub mod styles;
+pub mod tags;
 pub mod terminal;
 mod termination;
 pub mod trials;

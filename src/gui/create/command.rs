@@ -85,6 +85,10 @@ pub enum Command {
     OlderPrompt,
     /// Go back towards the newest prompt.
     NewerPrompt,
+    /// Raise the weight of the selected words, or lower it.
+    WeighWords(bool),
+    /// Switch the selected words off, or on again.
+    SwitchWords,
     /// Put this earlier prompt into the field.
     UsePrompt(String),
     /// Search the earlier prompts.
@@ -248,6 +252,9 @@ impl FeatureCommand for Command {
         (Self::Cancel, Shortcut::while_typing(Modifiers::NONE, Key::Escape)),
         (Self::OlderPrompt, Shortcut::while_typing(Modifiers::ALT, Key::ArrowUp)),
         (Self::NewerPrompt, Shortcut::while_typing(Modifiers::ALT, Key::ArrowDown)),
+        (Self::WeighWords(true), Shortcut::while_typing(Modifiers::COMMAND, Key::ArrowUp)),
+        (Self::WeighWords(false), Shortcut::while_typing(Modifiers::COMMAND, Key::ArrowDown)),
+        (Self::SwitchWords, Shortcut::while_typing(Modifiers::COMMAND, Key::Slash)),
         (Self::FocusPrompt, Shortcut::while_typing(Modifiers::COMMAND, Key::L)),
         (Self::SwapSides, Shortcut::while_typing(Modifiers::COMMAND, Key::I)),
         (Self::RollSeed, Shortcut::while_typing(Modifiers::COMMAND, Key::R)),
@@ -353,6 +360,12 @@ impl FeatureCommand for Command {
             Self::ForgetTrash => ("Keep in the trash", "Leave pictures in the trash."),
             Self::OlderPrompt => ("Older prompt", "Load the prompt of the previous picture."),
             Self::NewerPrompt => ("Newer prompt", "Load the next newer prompt."),
+            Self::WeighWords(true) => ("More weight", "Give the word at the caret, or the selected words, a larger weight."),
+            Self::WeighWords(false) => ("Less weight", "Give the word at the caret, or the selected words, a smaller weight."),
+            Self::SwitchWords => (
+                "Switch words off or on",
+                "Make the part at the caret, or the selected words, a comment that no model reads, or words again.",
+            ),
             Self::UsePrompt(_) => ("Use this prompt", "Load this prompt."),
             Self::SearchPrompts(_) => ("Search prompts", "Search the prompts of earlier pictures."),
             Self::UseBuiltin => (
@@ -447,7 +460,9 @@ impl FeatureCommand for Command {
             Self::UseBuiltin if shared.next.builtin.is_err() => Err("The built-in model is missing. Reinstall Atelier to restore it."),
             Self::UseBuiltin => (!shared.next.uses_builtin()).then_some(()).ok_or("The built-in model is already in use."),
             Self::UseOwnFiles => shared.next.uses_builtin().then_some(()).ok_or("Your own files are already in use."),
-            Self::OlderPrompt | Self::NewerPrompt if shared.screen != Screen::Create => Err("The prompt is in the Create view."),
+            Self::OlderPrompt | Self::NewerPrompt | Self::WeighWords(_) | Self::SwitchWords if shared.screen != Screen::Create => {
+                Err("The prompt is in the Create view.")
+            }
             Self::OlderPrompt if state.prompts.prompts().is_empty() => Err("There is no earlier prompt."),
             Self::AddFiles | Self::ChooseFile(_) | Self::AddLora | Self::AddEmbedding => {
                 (!shared.dialog_open).then_some(()).ok_or("A file dialog is already open.")
@@ -556,6 +571,8 @@ impl FeatureCommand for Command {
             | Self::TakeImage(_)
             | Self::OlderPrompt
             | Self::NewerPrompt
+            | Self::WeighWords(_)
+            | Self::SwitchWords
             | Self::UsePrompt(_)
             | Self::SearchPrompts(_)
             | Self::CloseDropped

@@ -3,6 +3,7 @@
 pub(crate) mod added_files;
 pub(crate) mod choose;
 pub mod command;
+pub mod completion;
 pub(crate) mod count;
 pub mod dropped;
 pub(crate) mod embeddings;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use atelier_gallery::PictureSummary;
 use eframe::egui::{Context, TextureHandle, TextureId, Vec2, vec2};
 
+use crate::gui::create::completion::WordLists;
 use crate::gui::create::dropped::DroppedPictures;
 use crate::gui::create::forming::{FormingPicture, FormingPictures, Origin};
 use crate::gui::create::prompt_history::PromptHistory;
@@ -56,6 +57,8 @@ pub struct State {
     pub pictures_folder: PathBuf,
     /// Folder of lists of words that prompts name; `None` where this person has no folders.
     pub wildcards: Option<PathBuf>,
+    /// What completes prompts, as it was when the window opened.
+    pub word_lists: WordLists,
     /// Prompts of earlier pictures.
     pub prompts: PromptHistory,
     /// The parts of the settings that are unfolded.
@@ -122,6 +125,7 @@ impl State {
             shows_notes: true,
             pictures_folder,
             wildcards: None,
+            word_lists: WordLists::default(),
             prompts: PromptHistory::default(),
             open_folds: BTreeSet::new(),
             wanted_setting: None,

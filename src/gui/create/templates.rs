@@ -12,6 +12,9 @@ use atelier_core::words::{NoWildcards, Wildcards};
 use atelier_gallery::queue::Lane;
 use atelier_library::disk::WildcardLists;
 
+/// Lists of words that could not be read and are told at once.
+const MAX_UNREAD_TOLD: usize = 3;
+
 /// Adds the pictures of a recipe to the queue, once what is chosen in its prompt is known.
 pub(crate) fn add_chosen(state: &State, recipe: Recipe, lane: Lane, context: &mut Context<'_>) {
     if !recipe.is_template() {
@@ -24,8 +27,13 @@ pub(crate) fn add_chosen(state: &State, recipe: Recipe, lane: Lane, context: &mu
     let folders: Vec<PathBuf> = state.wildcards.iter().cloned().collect();
     context.run(
         Worker::Files,
-        move || WildcardLists::read(&folders).0,
-        move |lists, features, context| choose(features.create, &recipe, lane, &lists, context),
+        move || WildcardLists::read(&folders.into_iter().filter(|it| it.is_dir()).collect::<Vec<_>>()),
+        move |(lists, unread), features, context| {
+            for sentence in unread.into_iter().take(MAX_UNREAD_TOLD) {
+                context.notice(sentence);
+            }
+            choose(features.create, &recipe, lane, &lists, context);
+        },
     );
 }
 

@@ -22,7 +22,7 @@ use crate::gui::create::sheet_update;
 use crate::gui::create::state::{AskedRecipe, State};
 use crate::gui::create::steps;
 use crate::gui::create::templates::add_chosen;
-use crate::gui::create::view::settings_panel;
+use crate::gui::create::view::prompt_field;
 use crate::gui::create::work;
 use crate::gui::dialog::FileDialog;
 use crate::gui::guides::update::start_from;
@@ -93,7 +93,7 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
                 prompt.push_str(if prompt.ends_with(',') { " " } else { ", " });
             }
             prompt.push_str(&words);
-            settings_panel::put_caret_at_end(context.egui, prompt);
+            prompt_field::put_caret_at_end(context.egui, prompt);
             state.focus_prompt = true;
         }
         Command::ChangeRecipe(recipe) => {
@@ -157,6 +157,17 @@ pub(crate) fn update(state: &mut State, command: Command, context: &mut Context<
         Command::NewerPrompt => {
             let prompt = state.prompts.newer(&context.shared.next.recipe.prompt);
             context.shared.next.recipe.prompt = prompt.unwrap_or_else(|| std::mem::take(&mut context.shared.next.recipe.prompt));
+        }
+        Command::WeighWords(raises) => {
+            let recipe = &mut context.shared.next.recipe;
+            if !prompt_field::edit_selected(context.egui, recipe, |prompt, words| prompt.with_weight(words, raises)) {
+                context.notice("Put the caret on a word of the prompt, or select words.");
+            }
+        }
+        Command::SwitchWords => {
+            if !prompt_field::edit_selected(context.egui, &mut context.shared.next.recipe, |prompt, words| prompt.with_switched(words)) {
+                context.notice("Put the caret on words of the prompt, or select a part with all of its brackets.");
+            }
         }
         Command::UsePrompt(prompt) => {
             context.shared.next.recipe.prompt = prompt;

@@ -11,6 +11,7 @@
 //! held against the same examples.
 
 mod draw;
+mod edit;
 mod expand;
 mod lexeme;
 mod lora;
@@ -19,12 +20,15 @@ mod parse;
 mod span;
 #[cfg(test)]
 mod tests;
+mod typed_name;
 
 pub use draw::Draw;
+pub use edit::EditedPrompt;
 pub use expand::{Expansion, MAX_WILDCARDS_DEEP, NoWildcards, Wildcards};
 pub use lora::{LoraTag, take_loras, take_loras_if};
 pub use over_steps::StepWords;
 pub use span::{Fault, FaultKind, Group, GroupKind, Prompt, Span, SpanKind, When};
+pub use typed_name::{NameKind, TypedName};
 
 /// Brackets that are open at once: the next ones are letters.
 pub const MAX_DEPTH: usize = 64;

@@ -2,6 +2,7 @@
 
 pub(crate) mod canvas;
 mod canvas_cells;
+mod completion;
 mod count;
 pub(crate) mod dropped;
 pub(crate) mod embeddings;
@@ -14,6 +15,7 @@ mod menu;
 pub(crate) mod model;
 pub(crate) mod notes;
 pub(crate) mod progress;
+pub(crate) mod prompt_field;
 pub(crate) mod prompt_history;
 pub(crate) mod save_dialog;
 pub(crate) mod settings_panel;

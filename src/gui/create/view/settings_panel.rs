@@ -3,11 +3,8 @@
 //!
 //! Widgets change a copy of the recipe; one command carries the copy when it differs.
 
-use eframe::egui::text::{CCursor, CCursorRange};
-use eframe::egui::text_edit::TextEditState;
 use eframe::egui::{
-    Align, Button, ComboBox, Context, DragValue, Frame, Id, Key, Label, Layout, Margin, Memory, Panel, RichText, ScrollArea, TextEdit, Ui,
-    UiBuilder, vec2,
+    Align, Button, ComboBox, DragValue, Frame, Id, Key, Label, Layout, Margin, Panel, RichText, ScrollArea, TextEdit, Ui, UiBuilder, vec2,
 };
 
 use crate::gui::canvas::command::without_prompt;
@@ -16,11 +13,10 @@ use crate::gui::command::Commands;
 use crate::gui::create::Command;
 use crate::gui::create::view::count::count_button;
 use crate::gui::create::view::text_row::{numbers_text, text_row};
-use crate::gui::create::view::{embeddings, kept, larger, loras, model, prompt_history, size, steps, unknown_words};
+use crate::gui::create::view::{embeddings, kept, larger, loras, model, prompt_field, size, steps, unknown_words};
 use crate::gui::devices;
 use crate::gui::feature_command::FeatureCommand as _;
 use crate::gui::guides::view::{control_steps_rows, guides_section};
-use crate::gui::history::caret_after_change;
 use crate::gui::icons::Icon;
 use crate::gui::live;
 use crate::gui::shared::Screen;
@@ -28,7 +24,7 @@ use crate::gui::state::State;
 use crate::gui::styles::view::style_row;
 use crate::gui::theme;
 use crate::gui::widgets;
-use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, setting_row, slider_row};
+use crate::gui::widgets::{Scale, WHOLE, bold, command_control, icon_button, optional_row, row, setting_row, slider_row};
 use crate::settings::{Fold, PreviewChoice};
 use atelier_core::recipe::{
     CacheMode, FamilySetting, LoraMode, PredictionType, ROWS, Recipe, Rng, RulesError, SHARE, Sampler, Scheduler, SkipLayers, StepCache,
@@ -44,16 +40,13 @@ const MAX_SEED: i64 = 1 << 53;
 /// Height of the button that matters, in points.
 const GENERATE_HEIGHT: f32 = 40.0;
 
-/// Guidance that is offered where words are to be left out and there is none.
-const OFFERED_GUIDANCE: f32 = 2.0;
-
 pub(crate) fn settings_panel(ui: &mut Ui, state: &State, commands: &mut Commands) {
     generate_panel(ui, state, commands);
     let mut recipe = state.shared.next.recipe.clone();
     ScrollArea::vertical().id_salt("settings scroll").auto_shrink([false, false]).show(ui, |ui| {
         let margin = Margin { left: EDGE, right: EDGE, top: 8, bottom: 16 };
         Frame::new().inner_margin(margin).show(ui, |ui| {
-            prompts(ui, state, &mut recipe, commands);
+            prompt_field::prompt_fields(ui, state, &mut recipe, commands);
             unknown_words::unknown_words_line(ui, state, commands);
             style_row(ui, state, commands);
             loras::lora_chips(ui, state, &recipe);
@@ -155,89 +148,6 @@ fn generate(ui: &mut Ui, state: &State, commands: &mut Commands) {
             });
         });
     }
-}
-
-/// What an empty prompt shows: words that the model paints well.
-fn example_prompt(state: &State) -> String {
-    let builtin = state.shared.next.builtin.as_ref().ok().filter(|_| state.shared.next.uses_builtin());
-    let example = builtin.and_then(|it| it.manifest().examples.first());
-    format!("{}…", example.map_or("A lighthouse at dusk, oil on canvas", |it| it.prompt.as_str()))
-}
-
-fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
-    heading(ui, "Prompt", |ui| prompt_history::history_button(ui, state, commands));
-    let id = Id::unique("prompt");
-    let hover = "Prompt: what the picture should show.";
-    text_box(ui, "prompt scroll", 170.0, |ui| {
-        let edit = TextEdit::multiline(&mut recipe.prompt)
-            .id(id)
-            .hint_text(example_prompt(state))
-            .desired_rows(5)
-            .desired_width(f32::INFINITY)
-            .margin(Margin::symmetric(10, 8));
-        let response = ui.add(edit).on_hover_text_at_pointer(hover).accessible_name("Prompt");
-        if state.create.focus_prompt {
-            response.request_focus();
-        }
-    });
-    let without_effect = !recipe.uses_negative_prompt();
-    let hover = if without_effect {
-        "Negative prompt: what the picture should not show. No effect while guidance is 1."
-    } else {
-        "Negative prompt: what the picture should not show."
-    };
-    text_box(ui, "negative scroll", 90.0, |ui| {
-        let edit = TextEdit::multiline(&mut recipe.negative_prompt)
-            .id(Id::unique("negative prompt"))
-            .hint_text(if without_effect { "Negative prompt (needs guidance above 1)" } else { "Negative prompt…" })
-            .desired_rows(2)
-            .desired_width(f32::INFINITY)
-            .margin(Margin::symmetric(10, 7));
-        ui.add(edit).on_hover_text_at_pointer(hover).accessible_name("Negative prompt");
-    });
-    if without_effect && !recipe.negative_prompt.trim().is_empty() {
-        let palette = theme::palette(ui);
-        ui.horizontal_wrapped(|ui| {
-            ui.label(widgets::small("No effect while guidance is 1.", palette.warn));
-            let label = format!("Use {OFFERED_GUIDANCE}");
-            let hover =
-                format!("Set guidance to {OFFERED_GUIDANCE}, so that the negative prompt has an effect. Each step takes twice the time.");
-            if ui.add(Button::new(widgets::small(label, palette.text))).on_hover_text(hover).clicked() {
-                recipe.guidance = OFFERED_GUIDANCE;
-            }
-        });
-    }
-}
-
-/// Puts the caret behind what undo or redo changed in the field that has the keyboard. The pairs
-/// are the texts before and after, of the prompt and of the negative prompt.
-pub(crate) fn text_restored(ctx: &Context, prompt: (&str, &str), negative: (&str, &str)) {
-    let Some(focused) = ctx.memory(Memory::focused) else { return };
-    // A number that is being typed would be taken from its text again.
-    ctx.data_mut(|data| data.remove_temp::<String>(focused));
-    let fields = [(Id::unique("prompt"), prompt), (Id::unique("negative prompt"), negative)];
-    let Some((_, (before, after))) = fields.into_iter().find(|(id, texts)| *id == focused && texts.0 != texts.1) else { return };
-    if let Some(mut edit) = TextEditState::load(ctx, focused) {
-        edit.cursor.set_char_range(Some(CCursorRange::one(CCursor::new(caret_after_change(before, after)))));
-        edit.store(ctx, focused);
-    }
-}
-
-/// Puts the caret behind the last word of the prompt.
-pub(crate) fn put_caret_at_end(ctx: &Context, prompt: &str) {
-    let id = Id::unique("prompt");
-    let mut edit = TextEditState::load(ctx, id).unwrap_or_default();
-    edit.cursor.set_char_range(Some(CCursorRange::one(CCursor::new(prompt.chars().count()))));
-    edit.store(ctx, id);
-}
-
-/// A text field that grows with its text up to a height, then scrolls.
-fn text_box(ui: &mut Ui, salt: &str, most: f32, add: impl FnOnce(&mut Ui)) {
-    ui.scope(|ui| {
-        let accent = theme::palette(ui).accent;
-        ui.visuals_mut().selection.stroke.color = accent;
-        ScrollArea::vertical().id_salt(salt).max_height(most).auto_shrink([false, true]).show(ui, add);
-    });
 }
 
 fn sampling(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {

@@ -1,0 +1,117 @@
+//! Names that complete what is being typed in a prompt: LoRAs, embeddings, lists of words and tags.
+
+use std::path::{Path, PathBuf};
+
+use crate::gui::context::Context;
+use crate::gui::create::embeddings::{known_embeddings, takes_embeddings};
+use crate::gui::create::loras::known_loras;
+use crate::gui::shared::Shared;
+use crate::gui::workers::Worker;
+use atelier_core::words::{NameKind, TypedName};
+use atelier_library::disk::WildcardLists;
+use atelier_studio::tags::TagList;
+
+/// Names that are offered at once.
+const MAX_CANDIDATES: usize = 8;
+/// Files that could not be read and are told at once.
+const MAX_UNREAD_TOLD: usize = 2;
+
+/// Lists of this person, as they were when the window opened.
+#[derive(Debug, Default)]
+pub struct WordLists {
+    /// Names of lists of words.
+    pub wildcards: Vec<String>,
+    /// Tags with their counts.
+    pub tags: TagList,
+}
+
+/// A name that can take the place of what was typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Candidate {
+    /// What the list shows.
+    pub(crate) name: String,
+    /// What is known of it, in few words.
+    pub(crate) about: String,
+    /// What is written.
+    pub(crate) text: String,
+    /// The embedding that is to be at hand.
+    pub(crate) embedding: Option<PathBuf>,
+}
+
+/// Reads the lists in these folders.
+pub(crate) fn read_lists(wildcards: Option<PathBuf>, tags: Option<PathBuf>, context: &mut Context<'_>) {
+    let work = move || {
+        let (lists, _) = WildcardLists::read(&wildcards.into_iter().filter(|it| it.is_dir()).collect::<Vec<_>>());
+        let (tags, unread) = tags.map(|folder| TagList::read(&folder)).unwrap_or_default();
+        (WordLists { wildcards: lists.names().map(str::to_owned).collect(), tags }, unread)
+    };
+    context.run(Worker::Files, work, |(lists, unread), features, context| {
+        features.create.word_lists = lists;
+        for sentence in unread.into_iter().take(MAX_UNREAD_TOLD) {
+            context.notice(sentence);
+        }
+    });
+}
+
+/// The names that begin with, or have in them, what was typed.
+pub(crate) fn candidates(shared: &Shared, lists: &WordLists, typed: &TypedName<'_>) -> Vec<Candidate> {
+    let letters = typed.letters.to_lowercase();
+    let has = |name: &str| name.to_lowercase().contains(&letters);
+    match typed.kind {
+        NameKind::Lora => {
+            let loras = known_loras(shared).filter(|lora| has(lora.name()) || has(stem(lora.path)));
+            let candidate = |path: &Path, family: Option<&str>| Candidate {
+                name: stem(path).to_owned(),
+                about: family.unwrap_or("LoRA").to_owned(),
+                text: format!("<lora:{}:1>", stem(path)),
+                embedding: None,
+            };
+            loras.take(MAX_CANDIDATES).map(|lora| candidate(lora.path, lora.family())).collect()
+        }
+        NameKind::Embedding if takes_embeddings(shared) => {
+            let embeddings = known_embeddings(shared).filter(|(_, path)| has(stem(path)));
+            let candidate = |path: &Path| Candidate {
+                name: stem(path).to_owned(),
+                about: "Embedding".to_owned(),
+                text: stem(path).to_owned(),
+                embedding: Some(path.to_owned()),
+            };
+            embeddings.take(MAX_CANDIDATES).map(|(_, path)| candidate(path)).collect()
+        }
+        NameKind::Embedding => Vec::new(),
+        NameKind::Wildcard => {
+            let candidate = |name: &String| Candidate {
+                name: name.clone(),
+                about: "List of words".to_owned(),
+                text: format!("__{name}__"),
+                embedding: None,
+            };
+            lists.wildcards.iter().filter(|name| has(name)).take(MAX_CANDIDATES).map(candidate).collect()
+        }
+        NameKind::Tag => {
+            let found = lists.tags.find(typed.letters, MAX_CANDIDATES).into_iter();
+            let candidate = |tag: atelier_studio::tags::FoundTag<'_>| Candidate {
+                name: tag.name.to_owned(),
+                about: tag.alias.map_or_else(|| short_count(tag.count), |alias| format!("{alias}, {}", short_count(tag.count))),
+                // Brackets of a name are letters.
+                text: tag.name.replace('(', r"\(").replace(')', r"\)"),
+                embedding: None,
+            };
+            // What is already whole needs no completion.
+            found.filter(|tag| tag.name.to_lowercase() != letters).map(candidate).collect()
+        }
+    }
+}
+
+fn stem(path: &Path) -> &str {
+    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
+}
+
+/// "1.8 M", "12 k", "900".
+fn short_count(count: u64) -> String {
+    match count {
+        1_000_000.. => format!("{}.{} M", count / 1_000_000, count / 100_000 % 10),
+        1_000.. => format!("{} k", count / 1_000),
+        _ => count.to_string(),
+    }
+}

@@ -1,0 +1,144 @@
+//! The list under a prompt that completes the name that is being typed.
+
+use eframe::egui::text::{CCursor, CCursorRange};
+use eframe::egui::text_edit::TextEditState;
+use eframe::egui::{Area, Button, Context, EventFilter, Frame, Id, Key, Modifiers, Order, Rect, Response, RichText, Ui, vec2};
+
+use crate::gui::command::Commands;
+use crate::gui::create::Command;
+use crate::gui::create::completion::{Candidate, candidates};
+use crate::gui::state::State;
+use crate::gui::theme;
+use crate::gui::widgets::ROW_HEIGHT;
+use atelier_core::words::TypedName;
+
+/// Points between the field and the list.
+const GAP: f32 = 4.0;
+
+/// A list that is open.
+pub(super) struct Completion {
+    /// Bytes of the prompt that the chosen name takes the place of.
+    range: std::ops::Range<usize>,
+    candidates: Vec<Candidate>,
+    /// Index of the marked one.
+    marked: usize,
+}
+
+/// What is remembered of a field between frames.
+#[derive(Clone, Default)]
+struct Typing {
+    /// The text after the last key, and the caret: a list opens for what is typed alone.
+    typed: Option<(String, usize)>,
+    marked: usize,
+    /// Where the list was.
+    rect: Option<Rect>,
+}
+
+fn typing_id(field: Id) -> Id {
+    field.with("completion")
+}
+
+fn caret(ctx: &Context, field: Id, text: &str) -> Option<usize> {
+    let range = TextEditState::load(ctx, field)?.cursor.char_range()?;
+    let place = range.as_sorted_char_range();
+    (place.start == place.end).then(|| text.char_indices().nth(place.start.0).map_or(text.len(), |(at, _)| at))
+}
+
+impl Completion {
+    /// The list of a field, if there is one: call it before the field is drawn, so that its keys are
+    /// not the field's. Writes what was chosen by a key.
+    pub(super) fn open(ui: &Ui, state: &State, field: Id, text: &mut String, commands: &mut Commands) -> Option<Self> {
+        let ctx = ui.ctx();
+        let mut typing = ctx.data(|data| data.get_temp::<Typing>(typing_id(field)))?;
+        let is_over_list =
+            typing.rect.is_some_and(|rect| ctx.input(|input| input.pointer.latest_pos()).is_some_and(|at| rect.contains(at)));
+        if !ctx.memory(|memory| memory.has_focus(field)) && !is_over_list {
+            forget(ctx, field);
+            return None;
+        }
+        let caret =
+            caret(ctx, field, text).filter(|at| typing.typed.as_ref().is_some_and(|(typed, place)| typed == text && place == at))?;
+        let typed = TypedName::at(text, caret)?;
+        let found = candidates(&state.shared, &state.create.word_lists, &typed);
+        if found.is_empty() {
+            return None;
+        }
+        let pressed = |key| ctx.input_mut(|input| input.consume_key(Modifiers::NONE, key));
+        let last = found.len() - 1;
+        if pressed(Key::ArrowDown) {
+            typing.marked = if typing.marked >= last { 0 } else { typing.marked + 1 };
+        }
+        if pressed(Key::ArrowUp) {
+            typing.marked = typing.marked.checked_sub(1).unwrap_or(last);
+        }
+        let open = Self { range: typed.range, candidates: found, marked: typing.marked.min(last) };
+        if pressed(Key::Escape) {
+            forget(ctx, field);
+            return None;
+        }
+        if pressed(Key::Tab) || pressed(Key::Enter) {
+            open.write(ctx, field, open.marked, text, commands);
+            return None;
+        }
+        ctx.data_mut(|data| data.insert_temp(typing_id(field), typing));
+        Some(open)
+    }
+
+    /// Draws the list below its field.
+    pub(super) fn show(self, field: &Response, text: &mut String, commands: &mut Commands) {
+        let (ctx, id) = (&field.ctx, field.id);
+        let mut chosen = None;
+        let area = Area::new(id.with("completion list")).order(Order::Foreground).fixed_pos(field.rect.left_bottom() + vec2(0.0, GAP));
+        let shown = area.show(ctx, |ui| {
+            Frame::popup(ui.style()).show(ui, |ui| {
+                let width = field.rect.width();
+                for (index, candidate) in self.candidates.iter().enumerate() {
+                    let about = RichText::new(&candidate.about).size(theme::SMALL).color(theme::palette(ui).weak);
+                    let button = Button::selectable(index == self.marked, candidate.name.as_str())
+                        .right_text(about)
+                        .min_size(vec2(width, ROW_HEIGHT));
+                    let response = ui.add(button).on_hover_text(format!("Write {}. Tab writes the marked one.", candidate.text));
+                    if response.accessible_name(candidate.name.as_str()).clicked() {
+                        chosen = Some(index);
+                    }
+                }
+            });
+        });
+        // While the list is open its keys are its own.
+        let filter = EventFilter { tab: true, escape: true, horizontal_arrows: true, vertical_arrows: true };
+        ctx.memory_mut(|memory| memory.set_focus_lock_filter(id, filter));
+        if let Some(index) = chosen {
+            self.write(ctx, id, index, text, commands);
+            field.request_focus();
+        } else {
+            ctx.data_mut(|data| data.get_temp_mut_or_default::<Typing>(typing_id(id)).rect = Some(shown.response.rect));
+        }
+    }
+
+    fn write(&self, ctx: &Context, field: Id, index: usize, text: &mut String, commands: &mut Commands) {
+        forget(ctx, field);
+        let Some(candidate) = self.candidates.get(index) else { return };
+        text.replace_range(self.range.clone(), &candidate.text);
+        let end = self.range.start + candidate.text.len();
+        let place = text.get(..end).unwrap_or_default().chars().count();
+        let mut edit = TextEditState::load(ctx, field).unwrap_or_default();
+        edit.cursor.set_char_range(Some(CCursorRange::one(CCursor::new(place))));
+        edit.store(ctx, field);
+        if let Some(path) = &candidate.embedding {
+            commands.push(Command::UseEmbedding(path.clone()));
+        }
+    }
+}
+
+fn forget(ctx: &Context, field: Id) {
+    ctx.data_mut(|data| drop(data.remove_temp::<Typing>(typing_id(field))));
+}
+
+/// Notes what was typed in a field: call it after the field was drawn.
+pub(super) fn note_typed(field: &Response, text: &str) {
+    if !field.changed() {
+        return;
+    }
+    let typed = caret(&field.ctx, field.id, text).map(|caret| (text.to_owned(), caret));
+    field.ctx.data_mut(|data| data.insert_temp(typing_id(field.id), Typing { typed, ..Typing::default() }));
+}

@@ -1,0 +1,276 @@
+//! The prompt and the negative prompt: fields that colour what is not words, and say what is wrong.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use eframe::egui::cache::{ComputerMut, FrameCache};
+use eframe::egui::text::{CCursor, CCursorRange, LayoutJob, TextFormat};
+use eframe::egui::text_edit::TextEditState;
+use eframe::egui::{Button, Color32, Context, Galley, Id, Label, Margin, Memory, ScrollArea, Stroke, TextBuffer, TextEdit, TextStyle, Ui};
+
+use crate::gui::command::{Command as AnyCommand, Commands};
+use crate::gui::create::Command;
+use crate::gui::create::view::completion::{self, Completion};
+use crate::gui::create::view::prompt_history;
+use crate::gui::history::caret_after_change;
+use crate::gui::state::State;
+use crate::gui::theme::{self, Palette};
+use crate::gui::widgets::{self, heading};
+use atelier_core::recipe::Recipe;
+use atelier_core::words::{EditedPrompt, GroupKind, Prompt, SpanKind};
+
+/// Names of the fields' ids.
+const PROMPT: &str = "prompt";
+const NEGATIVE: &str = "negative prompt";
+/// Guidance that is offered where words are to be left out and there is none.
+const OFFERED_GUIDANCE: f32 = 2.0;
+/// Bytes of the longest prompt that is coloured: cutting a longer one takes a part of each frame.
+const MAX_COLOURED: usize = 200_000;
+
+/// What an empty prompt shows: words that the model paints well.
+fn example_prompt(state: &State) -> String {
+    let builtin = state.shared.next.builtin.as_ref().ok().filter(|_| state.shared.next.uses_builtin());
+    let example = builtin.and_then(|it| it.manifest().examples.first());
+    format!("{}…", example.map_or("A lighthouse at dusk, oil on canvas", |it| it.prompt.as_str()))
+}
+
+/// Draws the prompt and the negative prompt, with what is wrong in them.
+pub(super) fn prompt_fields(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Commands) {
+    heading(ui, "Prompt", |ui| prompt_history::history_button(ui, state, commands));
+    let hover = prompt_hover(ui);
+    let mut layouter = layout;
+    let completion = Completion::open(ui, state, Id::unique(PROMPT), &mut recipe.prompt, commands);
+    text_box(ui, "prompt scroll", 170.0, |ui| {
+        let edit = TextEdit::multiline(&mut recipe.prompt)
+            .id(Id::unique(PROMPT))
+            .layouter(&mut layouter)
+            .hint_text(example_prompt(state))
+            .desired_rows(5)
+            .desired_width(f32::INFINITY)
+            .margin(Margin::symmetric(10, 8));
+        let response = ui.add(edit).on_hover_text_at_pointer(hover).accessible_name("Prompt");
+        if state.create.focus_prompt {
+            response.request_focus();
+        }
+        completion::note_typed(&response, &recipe.prompt);
+        if let Some(completion) = completion {
+            completion.show(&response, &mut recipe.prompt, commands);
+        }
+    });
+    fault_line(ui, &recipe.prompt);
+    let without_effect = !recipe.uses_negative_prompt();
+    let hover = if without_effect {
+        "Negative prompt: what the picture should not show. No effect while guidance is 1."
+    } else {
+        "Negative prompt: what the picture should not show."
+    };
+    let completion = Completion::open(ui, state, Id::unique(NEGATIVE), &mut recipe.negative_prompt, commands);
+    text_box(ui, "negative scroll", 90.0, |ui| {
+        let edit = TextEdit::multiline(&mut recipe.negative_prompt)
+            .id(Id::unique(NEGATIVE))
+            .layouter(&mut layouter)
+            .hint_text(if without_effect { "Negative prompt (needs guidance above 1)" } else { "Negative prompt…" })
+            .desired_rows(2)
+            .desired_width(f32::INFINITY)
+            .margin(Margin::symmetric(10, 7));
+        let response = ui.add(edit).on_hover_text_at_pointer(hover).accessible_name("Negative prompt");
+        completion::note_typed(&response, &recipe.negative_prompt);
+        if let Some(completion) = completion {
+            completion.show(&response, &mut recipe.negative_prompt, commands);
+        }
+    });
+    fault_line(ui, &recipe.negative_prompt);
+    if without_effect && !recipe.negative_prompt.trim().is_empty() {
+        let palette = theme::palette(ui);
+        ui.horizontal_wrapped(|ui| {
+            ui.label(widgets::small("No effect while guidance is 1.", palette.warn));
+            let label = format!("Use {OFFERED_GUIDANCE}");
+            let hover =
+                format!("Set guidance to {OFFERED_GUIDANCE}, so that the negative prompt has an effect. Each step takes twice the time.");
+            if ui.add(Button::new(widgets::small(label, palette.text))).on_hover_text(hover).clicked() {
+                recipe.guidance = OFFERED_GUIDANCE;
+            }
+        });
+    }
+}
+
+/// Puts the caret behind what undo or redo changed in the field that has the keyboard. The pairs
+/// are the texts before and after, of the prompt and of the negative prompt.
+pub(crate) fn text_restored(ctx: &Context, prompt: (&str, &str), negative: (&str, &str)) {
+    let Some(focused) = ctx.memory(Memory::focused) else { return };
+    // A number that is being typed would be taken from its text again.
+    ctx.data_mut(|data| data.remove_temp::<String>(focused));
+    let fields = [(Id::unique(PROMPT), prompt), (Id::unique(NEGATIVE), negative)];
+    let Some((_, (before, after))) = fields.into_iter().find(|(id, texts)| *id == focused && texts.0 != texts.1) else { return };
+    if let Some(mut edit) = TextEditState::load(ctx, focused) {
+        edit.cursor.set_char_range(Some(CCursorRange::one(CCursor::new(caret_after_change(before, after)))));
+        edit.store(ctx, focused);
+    }
+}
+
+/// Puts the caret behind the last word of the prompt.
+pub(crate) fn put_caret_at_end(ctx: &Context, prompt: &str) {
+    let id = Id::unique(PROMPT);
+    let mut edit = TextEditState::load(ctx, id).unwrap_or_default();
+    edit.cursor.set_char_range(Some(CCursorRange::one(CCursor::new(prompt.chars().count()))));
+    edit.store(ctx, id);
+}
+
+/// A text field that grows with its text up to a height, then scrolls.
+fn text_box(ui: &mut Ui, salt: &str, most: f32, add: impl FnOnce(&mut Ui)) {
+    ui.scope(|ui| {
+        let accent = theme::palette(ui).accent;
+        ui.visuals_mut().selection.stroke.color = accent;
+        ScrollArea::vertical().id_salt(salt).max_height(most).auto_shrink([false, true]).show(ui, add);
+    });
+}
+
+/// What the field is for, and the keys of its own.
+fn prompt_hover(ui: &Ui) -> String {
+    let keys = [Command::WeighWords(true), Command::WeighWords(false), Command::SwitchWords].map(|command| {
+        let shortcut = AnyCommand::from(command).shortcut();
+        shortcut.map(|it| ui.ctx().format_shortcut(&it.keys)).unwrap_or_default()
+    });
+    format!("Prompt: what the picture should show.\n{} and {}: weight of the words. {}: switch a part off.", keys[0], keys[1], keys[2])
+}
+
+/// Changes the words that are selected in the prompt that has the keyboard, and selects the result.
+/// False where there is nothing to change.
+pub(crate) fn edit_selected(
+    ctx: &Context,
+    recipe: &mut Recipe,
+    edit: impl FnOnce(&Prompt<'_>, Range<usize>) -> Option<EditedPrompt>,
+) -> bool {
+    let Some(focused) = ctx.memory(Memory::focused) else { return false };
+    let fields = [(PROMPT, &mut recipe.prompt), (NEGATIVE, &mut recipe.negative_prompt)];
+    let Some((_, text)) = fields.into_iter().find(|(name, _)| Id::unique(name) == focused) else { return false };
+    let Some(mut field) = TextEditState::load(ctx, focused) else { return false };
+    let Some(selected) = field.cursor.char_range().map(|it| it.as_sorted_char_range()) else { return false };
+    let byte = |place: usize| text.char_indices().nth(place).map_or(text.len(), |(at, _)| at);
+    let Some(edited) = edit(&Prompt::parse(text), byte(selected.start.0)..byte(selected.end.0)) else { return false };
+    let letter = |at: usize| CCursor::new(edited.text.get(..at).unwrap_or_default().chars().count());
+    field.cursor.set_char_range(Some(CCursorRange::two(letter(edited.selection.start), letter(edited.selection.end))));
+    field.store(ctx, focused);
+    *text = edited.text;
+    true
+}
+
+/// What a part of a prompt looks like.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ink {
+    Words,
+    /// Brackets of weights with their numbers, and names of files.
+    Weight,
+    /// What is chosen for each picture.
+    Choice,
+    /// What changes over the steps.
+    Steps,
+    /// What no model reads.
+    Comment,
+}
+
+/// A prompt as its field shows it.
+#[derive(Default)]
+struct ReadPrompt {
+    /// Bytes of the parts, which cover the text.
+    parts: Vec<(Range<usize>, Ink)>,
+    /// Bytes of what is wrong.
+    faults: Vec<Range<usize>>,
+    /// What is wrong first, in a sentence.
+    sentence: Option<String>,
+}
+
+#[derive(Default)]
+struct PromptReader;
+
+impl ComputerMut<&str, Arc<ReadPrompt>> for PromptReader {
+    fn compute(&mut self, text: &str) -> Arc<ReadPrompt> {
+        if text.len() > MAX_COLOURED {
+            return Arc::new(ReadPrompt { parts: vec![(0..text.len(), Ink::Words)], ..ReadPrompt::default() });
+        }
+        let prompt = Prompt::parse(text);
+        let ink_of = |number: usize| match prompt.groups.get(number).map(|group| &group.kind) {
+            Some(GroupKind::More | GroupKind::Less | GroupKind::Weight(_)) => Ink::Weight,
+            Some(GroupKind::Choice { .. }) => Ink::Choice,
+            Some(GroupKind::Schedule(_) | GroupKind::Alternation) => Ink::Steps,
+            None => Ink::Words,
+        };
+        let ink = |kind: SpanKind| match kind {
+            SpanKind::Words | SpanKind::Literal | SpanKind::Json => Ink::Words,
+            SpanKind::Comment => Ink::Comment,
+            SpanKind::Lora | SpanKind::Embedding | SpanKind::Break | SpanKind::And => Ink::Weight,
+            SpanKind::Wildcard | SpanKind::Header(_) | SpanKind::Share(_) => Ink::Choice,
+            SpanKind::Open(group) | SpanKind::Separator(group) | SpanKind::Close(group) => ink_of(group),
+        };
+        let sentence = prompt.faults.first().map(|fault| {
+            let words = text.get(fault.range.clone()).unwrap_or_default();
+            format!("{words}  {}", fault.kind.sentence())
+        });
+        Arc::new(ReadPrompt {
+            parts: prompt.spans.iter().map(|span| (span.range.clone(), ink(span.kind))).collect(),
+            faults: prompt.faults.iter().map(|fault| fault.range.clone()).collect(),
+            sentence,
+        })
+    }
+}
+
+type PromptCache = FrameCache<Arc<ReadPrompt>, PromptReader>;
+
+fn read_prompt(ctx: &Context, text: &str) -> Arc<ReadPrompt> {
+    ctx.memory_mut(|memory| Arc::clone(memory.caches.cache::<PromptCache>().get(text)))
+}
+
+/// The text in its colours, with a line under what is wrong.
+fn layout(ui: &Ui, text: &dyn TextBuffer, width: f32) -> Arc<Galley> {
+    let (text, palette) = (text.as_str(), theme::palette(ui));
+    let read = read_prompt(ui.ctx(), text);
+    let font_id = TextStyle::Body.resolve(ui.style());
+    let words = ui.visuals().override_text_color.unwrap_or_else(|| ui.visuals().widgets.inactive.text_color());
+    let line_height = ui.fonts_mut(|fonts| fonts.row_height(&font_id)) + ui.spacing().extra_text_line_spacing;
+    let mut job = LayoutJob { keep_trailing_whitespace: true, ..LayoutJob::default() };
+    job.wrap.max_width = width;
+    let mut faults = read.faults.iter().peekable();
+    for (range, ink) in &read.parts {
+        let format = |is_wrong: bool| TextFormat {
+            underline: if is_wrong { Stroke::new(1.5, palette.error) } else { Stroke::NONE },
+            line_height: Some(line_height),
+            ..TextFormat::simple(font_id.clone(), colour(*ink, &palette, words))
+        };
+        let mut at = range.start;
+        while let Some(fault) = faults.peek().filter(|fault| fault.start < range.end) {
+            let (start, end) = (fault.start.max(at), fault.end.min(range.end));
+            append(&mut job, text.get(at..start), format(false));
+            append(&mut job, text.get(start..end), format(true));
+            at = end.max(at);
+            if fault.end > range.end {
+                break;
+            }
+            faults.next();
+        }
+        append(&mut job, text.get(at..range.end), format(false));
+    }
+    ui.fonts_mut(|fonts| fonts.layout_job(job))
+}
+
+fn append(job: &mut LayoutJob, text: Option<&str>, format: TextFormat) {
+    if let Some(text) = text.filter(|text| !text.is_empty()) {
+        job.append(text, 0.0, format);
+    }
+}
+
+fn colour(ink: Ink, palette: &Palette, words: Color32) -> Color32 {
+    match ink {
+        Ink::Words => words,
+        Ink::Weight => palette.accent,
+        Ink::Choice => palette.good,
+        Ink::Steps => palette.warn,
+        Ink::Comment => palette.weak,
+    }
+}
+
+/// What is wrong in a prompt, in a line below it.
+fn fault_line(ui: &mut Ui, text: &str) {
+    if let Some(sentence) = &read_prompt(ui.ctx(), text).sentence {
+        ui.add(Label::new(widgets::small(sentence, theme::palette(ui).warn)).wrap());
+    }
+}
