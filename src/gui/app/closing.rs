@@ -5,6 +5,7 @@ use std::time::Duration;
 use eframe::egui;
 
 use crate::gui::app::App;
+use crate::gui::canvas::vision_run::VisionRun;
 use crate::gui::due;
 use crate::gui::shared::Closing;
 use crate::gui::{canvas, memory};
@@ -124,6 +125,8 @@ impl App {
         // Before the engine's answers: what runs goes on at the next start.
         self.queue.send(QueueRequest::StopForEnd);
         self.engine.cancel_all();
+        // Its process would go on by itself.
+        self.state.canvas.vision.iter().for_each(VisionRun::cancel);
         self.state.closing = Closing::Stopping { until_secs: ctx.time() + CLOSE_WITHIN_SECS };
         ctx.request_repaint();
     }

@@ -22,6 +22,8 @@ pub mod tool;
 mod transform;
 pub(crate) mod update;
 pub(crate) mod view;
+pub(crate) mod vision;
+pub mod vision_run;
 pub mod work;
 
 pub use command::Command;
