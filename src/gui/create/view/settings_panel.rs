@@ -10,6 +10,7 @@ use eframe::egui::{
     UiBuilder, vec2,
 };
 
+use crate::gui::bidi;
 use crate::gui::canvas::command::without_prompt;
 use crate::gui::canvas::state::Intent;
 use crate::gui::command::Commands;
@@ -170,6 +171,7 @@ fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comma
     let hover = "Prompt: what the picture should show.";
     text_box(ui, "prompt scroll", 170.0, |ui| {
         let edit = TextEdit::multiline(&mut recipe.prompt)
+            .layouter(bidi::layouter())
             .id(id)
             .hint_text(example_prompt(state))
             .desired_rows(5)
@@ -188,6 +190,7 @@ fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comma
     };
     text_box(ui, "negative scroll", 90.0, |ui| {
         let edit = TextEdit::multiline(&mut recipe.negative_prompt)
+            .layouter(bidi::layouter())
             .id(Id::unique("negative prompt"))
             .hint_text(if without_effect { "Negative prompt (needs guidance above 1)" } else { "Negative prompt…" })
             .desired_rows(2)
