@@ -45,6 +45,7 @@ mod shortcut;
 pub mod state;
 pub mod styles;
 pub mod theme;
+mod text_menu;
 mod toolbar;
 mod typed_letters;
 mod typed_path;

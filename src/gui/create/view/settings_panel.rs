@@ -27,6 +27,7 @@ use crate::gui::live;
 use crate::gui::shared::Screen;
 use crate::gui::state::State;
 use crate::gui::styles::view::style_row;
+use crate::gui::text_menu::text_menu;
 use crate::gui::theme;
 use crate::gui::widgets;
 use crate::gui::widgets::{Scale, WHOLE, bold, command_control, heading, icon_button, optional_row, row, setting_row, slider_row};
@@ -178,6 +179,7 @@ fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comma
             .desired_width(f32::INFINITY)
             .margin(Margin::symmetric(10, 8));
         let response = ui.add(edit).on_hover_text_at_pointer(hover).accessible_name("Prompt");
+        text_menu(&response);
         if state.create.focus_prompt {
             response.request_focus();
         }
@@ -196,7 +198,7 @@ fn prompts(ui: &mut Ui, state: &State, recipe: &mut Recipe, commands: &mut Comma
             .desired_rows(2)
             .desired_width(f32::INFINITY)
             .margin(Margin::symmetric(10, 7));
-        ui.add(edit).on_hover_text_at_pointer(hover).accessible_name("Negative prompt");
+        text_menu(&ui.add(edit).on_hover_text_at_pointer(hover).accessible_name("Negative prompt"));
     });
     if without_effect && !recipe.negative_prompt.trim().is_empty() {
         let palette = theme::palette(ui);
