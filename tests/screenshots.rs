@@ -2,7 +2,9 @@
 //! `cargo xtask screenshots`.
 //!
 //! They are written to the folder that the environment variable `ATELIER_SHOTS` names, else to
-//! docs/screenshots. A new built-in model is a reason to take them again.
+//! docs/screenshots. A new built-in model is a reason to take them again. Where `ATELIER_VIEWS` names
+//! a folder, every view goes there in five sizes and both themes, with a line on each button that is
+//! cut off or lies on another.
 
 #![cfg(target_os = "linux")]
 
@@ -18,6 +20,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use desktop::Desktop;
+use eframe::egui::accesskit::Role;
 use image::RgbImage;
 use image::imageops::{FilterType, replace, resize};
 use screen::Area;
@@ -402,6 +405,78 @@ fn compare(desktop: &mut Desktop) -> Result<()> {
     desktop.press("c")?;
     desktop.wait_for("Side by side", LONG)?;
     desktop.wait("the table", LONG, |desktop| desktop.find_by(|it| it.name == "Setting"))?;
+    Ok(())
+}
+
+/// Takes every view in this theme and size, and says which buttons lie on each other or are cut off by
+/// the window's edge.
+fn every_view(theme: &'static str, size: (u32, u32), folder: &Path) -> Result<Vec<String>> {
+    let session = Session::new(theme, size)?;
+    session.generate("golden dunes at dawn, a full sun", 5, (320, 208))?;
+    let mut desktop = session.open(&json!({ "prompt": "snowy mountains above a lake at sunset, pine trees", "seed": 4 }))?;
+    let mut told = Vec::new();
+    let mut take = |desktop: &mut Desktop, view: &str| {
+        let name = format!("{view}-{theme}-{}x{}.png", size.0, size.1);
+        desktop.move_to(size.0 - 4, size.1 - 4)?;
+        desktop.screenshot(&folder.join(&name))?;
+        told.extend(misplaced(desktop, size)?.into_iter().map(|what| format!("{name}: {what}")));
+        Ok::<_, anyhow::Error>(())
+    };
+    take(&mut desktop, "start")?;
+    let picture = paint(&session, &mut desktop)?;
+    take(&mut desktop, "create")?;
+    for (view, keys) in [("devices", "ctrl+2"), ("models", "ctrl+3"), ("gallery", "ctrl+4")] {
+        desktop.press(keys)?;
+        take(&mut desktop, view)?;
+    }
+    desktop.press("ctrl+1")?;
+    open_canvas(&mut desktop, picture, "m")?;
+    desktop.press("F7")?;
+    desktop.wait_for("Add a layer", LONG)?;
+    take(&mut desktop, "canvas")?;
+    desktop.kill()?;
+    Ok(told)
+}
+
+/// Buttons that lie on each other, and those that the window's edge cuts off.
+fn misplaced(desktop: &mut Desktop, size: (u32, u32)) -> Result<Vec<String>> {
+    /// Pixels that may be shared: a border, or a rounded corner.
+    const SHARED: u32 = 3;
+    let buttons: Vec<_> = desktop.controls()?.into_iter().filter(|it| it.role == Role::Button).collect();
+    let placed: Vec<_> = buttons.iter().filter_map(|it| Some((it.name.as_str(), it.area?))).collect();
+    let shared = |a: u32, long: u32, b: u32, other: u32| (a + long).min(b + other).saturating_sub(a.max(b));
+    let mut told = Vec::new();
+    for (index, (name, area)) in placed.iter().enumerate() {
+        if area.x + area.width > size.0 + SHARED && area.x < size.0 {
+            told.push(format!("{name} is cut off at the right"));
+        }
+        for (other, beside) in placed.iter().skip(index + 1) {
+            let (wide, high) = (shared(area.x, area.width, beside.x, beside.width), shared(area.y, area.height, beside.y, beside.height));
+            let holds = |one: &Area, two: &Area| {
+                shared(one.x, one.width, two.x, two.width) == two.width && shared(one.y, one.height, two.y, two.height) == two.height
+            };
+            // A control on a picture is meant to lie there.
+            if wide > SHARED && high > SHARED && !holds(area, beside) && !holds(beside, area) {
+                told.push(format!("{name} and {other} lie on each other by {wide} x {high}"));
+            }
+        }
+    }
+    Ok(told)
+}
+
+#[test]
+#[ignore = "takes every view in five sizes and both themes, to be looked at: ATELIER_VIEWS=FOLDER cargo xtask screenshots"]
+fn every_view_in_five_sizes_and_both_themes() -> Result<()> {
+    // They are looked at and not kept.
+    let Some(folder) = std::env::var_os("ATELIER_VIEWS").map(PathBuf::from) else { return Ok(()) };
+    fs::create_dir_all(&folder)?;
+    for size in [(640, 480), (900, 1400), SMALL, LARGE, (3840, 2160)] {
+        for theme in ["dark", "light"] {
+            for what in every_view(theme, size, &folder)? {
+                println!("{what}");
+            }
+        }
+    }
     Ok(())
 }
 
