@@ -359,8 +359,8 @@ mod tests {
         assert_eq!((segmenter.role(), segmenter.name()), (Some(Role::Cutout), "cut-out model".to_owned()));
         assert_eq!(segmenter.input, [Some(1), Some(3), Some(64), Some(64)]);
         assert_eq!((segmenter.parameters, segmenter.quantisation), (3, "F32"));
-        let detector = read(&onnx::detector(64, &["face", "person's hand"], &[])).unwrap();
-        assert_eq!((detector.role(), detector.name()), (Some(Role::Detector), "detector of face, person's hand".to_owned()));
+        let detector = read(&onnx::detector(64, &["face", "left hand"], &[])).unwrap();
+        assert_eq!((detector.role(), detector.name()), (Some(Role::Detector), "detector of face, left hand".to_owned()));
         let quantised = read(&onnx::quantised_segmenter(64)).unwrap();
         assert!(quantised.is_quantised && !segmenter.is_quantised);
         // A table of things without names could be anything.

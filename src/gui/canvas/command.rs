@@ -7,7 +7,7 @@ use eframe::egui::{Key, Modifiers};
 
 use crate::gui::canvas::state::State;
 use crate::gui::canvas::tool::{Tool, ToolOptions};
-use crate::gui::canvas::vision;
+use crate::gui::canvas::vision_models;
 use crate::gui::canvas::work::{CanvasExport, DocumentNumber};
 use crate::gui::feature_command::FeatureCommand;
 use crate::gui::shared::{Screen, Shared};
@@ -423,8 +423,8 @@ impl FeatureCommand for Command {
         let candidate = || edited.and_then(|it| it.shown_candidate.map(drop).ok_or("There is no candidate."));
         let no_dialog = || (!shared.dialog_open).then_some(()).ok_or("A file dialog is already open.");
         match self {
-            Self::CutOut => edited.and_then(|it| vision::can_cut_out(state, it)),
-            Self::FindRegions => edited.and_then(|_| vision::can_find(state, shared)),
+            Self::CutOut => edited.and_then(|it| vision_models::can_cut_out(state, it)),
+            Self::FindRegions => edited.and_then(|_| vision_models::can_find(state, shared)),
             Self::CancelVision => state.vision.as_ref().map(drop).ok_or("No model is looking at a canvas."),
             Self::GrowMask | Self::ShrinkMask | Self::FeatherMask => {
                 edited.and_then(|it| it.selection().map(drop).ok_or("There is no mask. Press M and paint one."))

@@ -23,6 +23,7 @@ mod transform;
 pub(crate) mod update;
 pub(crate) mod view;
 pub(crate) mod vision;
+pub(crate) mod vision_models;
 pub mod vision_run;
 pub mod work;
 

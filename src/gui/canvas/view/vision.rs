@@ -5,7 +5,7 @@ use eframe::egui::{Label, Popup, PopupCloseBehavior, Rect, RichText, Ui};
 use super::bar::bar;
 use crate::gui::canvas::Command;
 use crate::gui::canvas::state::OpenDocument;
-use crate::gui::canvas::vision::{cutout_model, models, needed};
+use crate::gui::canvas::vision_models::{cutout_model, models, needed};
 use crate::gui::command::Commands;
 use crate::gui::icons::Icon;
 use crate::gui::state::State;
@@ -29,7 +29,7 @@ pub(super) fn vision_button(ui: &mut Ui, state: &State, commands: &mut Commands)
             let all: Vec<_> = models(&state.shared, ModelKind::Cutout).collect();
             // One alone needs no choice.
             for (card, path) in all.iter().filter(|_| all.len() > 1) {
-                let response = ui.radio(chosen == Some(*path), &card.name).on_hover_text("Cut out with this model.");
+                let response = ui.radio(chosen == Some(*path), card.name.as_str()).on_hover_text("Cut out with this model.");
                 if response.clicked() {
                     commands.push(Command::ChooseCutoutModel(path.to_path_buf()));
                 }
@@ -40,7 +40,7 @@ pub(super) fn vision_button(ui: &mut Ui, state: &State, commands: &mut Commands)
         section(ui, state, commands, ModelKind::Detector, Command::FindRegions, |ui, commands| {
             for (card, path) in models(&state.shared, ModelKind::Detector) {
                 let mut is_used = !state.canvas.vision_choice.unused_detectors.contains(path);
-                if ui.checkbox(&mut is_used, &card.name).on_hover_text("Ask this detector.").changed() {
+                if ui.checkbox(&mut is_used, card.name.as_str()).on_hover_text("Ask this detector.").changed() {
                     commands.push(Command::UseDetector(path.to_owned(), is_used));
                 }
             }
