@@ -16,7 +16,7 @@ mod screen;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 use desktop::Desktop;
@@ -462,6 +462,146 @@ fn misplaced(desktop: &mut Desktop, size: (u32, u32)) -> Result<Vec<String>> {
         }
     }
     Ok(told)
+}
+
+/// A person at work: counts what the hands do, and tells the time that it took.
+struct Work<'a> {
+    desktop: &'a mut Desktop,
+    actions: u32,
+    begun: Instant,
+}
+
+impl<'a> Work<'a> {
+    fn begin(desktop: &'a mut Desktop) -> Self {
+        Self { desktop, actions: 0, begun: Instant::now() }
+    }
+
+    fn click(&mut self, name: &str) -> Result<()> {
+        self.actions += 1;
+        self.desktop.click(name)
+    }
+
+    fn press(&mut self, keys: &str) -> Result<()> {
+        self.actions += 1;
+        self.desktop.press(keys)
+    }
+
+    fn type_text(&mut self, text: &str) -> Result<()> {
+        self.actions += 1;
+        self.desktop.type_text(text)
+    }
+
+    fn drag(&mut self, from: (u32, u32), to: (u32, u32)) -> Result<()> {
+        self.actions += 1;
+        self.desktop.drag(from, to)
+    }
+
+    /// The first control whose name begins so.
+    fn wait(&mut self, start: &str) -> Result<Area> {
+        let found = self.desktop.wait(start, LONG, |desktop| desktop.find_by(|it| it.name.starts_with(start) && it.area.is_some()))?;
+        found.area.with_context(|| format!("{start} has no place on the screen"))
+    }
+
+    fn end(self, what: &str) {
+        println!("| {what} | {} | {:.1} |", self.actions, self.begun.elapsed().as_secs_f64());
+    }
+}
+
+#[test]
+#[ignore = "counts what hands do and the seconds of seven pieces of work, with nothing to keep: run it with --nocapture"]
+fn seven_pieces_of_work() -> Result<()> {
+    let session = Session::new("dark", LARGE)?;
+    let mut desktop = session.open(&json!({ "seed": 21 }))?;
+    println!("| work | actions | seconds |\n|---|---|---|");
+
+    let mut work = Work::begin(&mut desktop);
+    work.click("cliffs above the sea at dawn")?;
+    work.wait("Picture, ")?;
+    work.end("the first picture");
+
+    // A picture is at hand: four near it, one of them upscaled and saved as JPEG.
+    let elsewhere = session.home.path().join("out.jpg");
+    let mut work = Work::begin(&mut desktop);
+    let (x, y) = work.wait("Picture, ")?.centre();
+    work.actions += 1;
+    work.desktop.click_beside_text(x, y)?;
+    work.press("v")?;
+    let chosen = work.wait("Picture 4 of 5, seed")?.centre();
+    work.wait("Picture 5 of 5, seed")?;
+    work.actions += 1;
+    work.desktop.click_at(chosen.0, chosen.1)?;
+    work.press("u")?;
+    work.wait("Picture 6 of 6")?;
+    work.press("ctrl+s")?;
+    work.wait("Path of the copy")?;
+    work.press("ctrl+a")?;
+    work.type_text(elsewhere.to_str().context("a folder has a name in Unicode")?)?;
+    work.press("Return")?;
+    work.desktop.wait("the JPEG", LONG, |_| Ok(elsewhere.exists().then_some(())))?;
+    work.end("four variations, one chosen, upscaled and saved as JPEG");
+    end(desktop)?;
+
+    let session = Session::new("dark", LARGE)?;
+    let mut desktop = session.open(&json!({ "prompt": "the sea at sunset, without boats", "seed": 5 }))?;
+    let picture = paint(&session, &mut desktop)?;
+    let mut work = Work::begin(&mut desktop);
+    let (x, y) = picture.centre();
+    work.actions += 1;
+    work.desktop.click_beside_text(x, y)?;
+    work.press("m")?;
+    let (x, y) = work.wait("Canvas, ")?.centre();
+    work.drag((x - 60, y + 60), (x + 60, y + 60))?;
+    work.press("ctrl+Return")?;
+    work.wait("Candidate 1, ")?;
+    work.click("Accept")?;
+    work.desktop.wait("the end of the strip", LONG, |desktop| Ok(desktop.find("Accept")?.is_none().then_some(())))?;
+    work.end("a part masked, generated anew and accepted");
+
+    let mut work = Work::begin(&mut desktop);
+    work.press("F7")?;
+    work.click("Layer types")?;
+    work.click("Add a region")?;
+    work.drag((x - 60, y - 120), (x + 20, y - 120))?;
+    work.click("Prompt of the region")?;
+    work.type_text("a full moon")?;
+    work.click("Generate this region")?;
+    work.wait("Candidate 1, ")?;
+    work.click("Accept")?;
+    work.desktop.wait("the end of the strip", LONG, |desktop| Ok(desktop.find("Accept")?.is_none().then_some(())))?;
+    work.end("a region with words of its own");
+    end(desktop)?;
+
+    // Closed and opened again, the canvas is there without a hand.
+    let (home, model) = session.folders()?;
+    let begun = Instant::now();
+    let mut desktop = Desktop::start(Path::new(PROGRAM), &[], &[("ATELIER_HOME", &home), ("ATELIER_BUILTIN", &model)], LARGE)?;
+    let mut work = Work { desktop: &mut desktop, actions: 0, begun };
+    work.wait("Canvas, ")?;
+    work.end("a canvas of the last session");
+    end(desktop)?;
+
+    let session = Session::new("dark", LARGE)?;
+    let mut desktop = session.open(&json!({ "prompt": "a sailing boat on the sea at sunset", "seed": 7 }))?;
+    let mut work = Work::begin(&mut desktop);
+    work.press("ctrl+g")?;
+    work.desktop.wait("a picture of Live", LONG, |desktop| Ok(desktop.find("Accept the live picture")?.filter(|it| it.enabled)))?;
+    work.end("a live picture of the prompt");
+    end(desktop)?;
+
+    let session = Session::new("dark", LARGE)?;
+    let mut desktop = session.open(&json!({ "prompt": "golden dunes at dawn" }))?;
+    let mut work = Work::begin(&mut desktop);
+    for _ in 0..20 {
+        work.press("ctrl+shift+Return")?;
+    }
+    let count = || session.pictures().len();
+    work.desktop.wait("twenty pictures", LONG, |_| Ok((count() == 20).then_some(())))?;
+    work.end("twenty pictures, none like another");
+    let mut pictures: Vec<Vec<u8>> = session.pictures().iter().map(fs::read).collect::<Result<_, _>>()?;
+    pictures.sort();
+    pictures.dedup();
+    ensure!(pictures.len() == 20, "{} pictures differ", pictures.len());
+    end(desktop)
 }
 
 #[test]
