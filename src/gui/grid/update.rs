@@ -225,7 +225,7 @@ fn note_jobs(state: &mut State, context: &Context<'_>) {
     let mut made = Vec::new();
     for row in rows {
         let (turns, id) = (&mut sheet.kept.turns, row.job.id);
-        let last = turns.iter().filter_map(|turn| turn.job()).max();
+        let last = turns.iter().filter_map(SheetTurn::job).max();
         // Numbers grow, so the queue tells of jobs in the order in which they were added.
         if last.is_none_or(|last| id > last)
             && let Some(turn) = turns.iter_mut().find(|turn| turn.job.is_none())
